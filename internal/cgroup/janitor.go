@@ -1,0 +1,92 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// JanitorArg is the first argument by which main knows the janitor.
+const JanitorArg = "__janitor"
+
+// janitor is the process that removes the group when the supervisor cannot. It
+// holds the read end of a pipe whose only write end is ours: however we die, it
+// reads end of file.
+type janitor struct {
+	proc *os.Process
+	pipe *os.File
+}
+
+func startJanitor(parts []part) (*janitor, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("janitor: %w", err)
+	}
+	defer r.Close()
+	argv := []string{"ringfence", JanitorArg}
+	for _, p := range parts {
+		argv = append(argv, p.dir)
+	}
+	proc, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
+		Dir:   "/",
+		Env:   []string{"GOMAXPROCS=1"}, // nothing of ours, and few threads
+		Files: []*os.File{r},
+		Sys:   &syscall.SysProcAttr{Setsid: true}, // a Ctrl-C is not meant for it
+	})
+	if err != nil {
+		w.Close()
+		return nil, fmt.Errorf("janitor: %w", err)
+	}
+	return &janitor{proc: proc, pipe: w}, nil
+}
+
+func (j *janitor) pid() int { return j.proc.Pid }
+
+// stop lets the janitor go and waits until it has gone. It may have been killed,
+// which is no concern of ours any more.
+func (j *janitor) stop() {
+	j.pipe.Close()
+	_, _ = j.proc.Wait()
+}
+
+// JanitorMain is the janitor: it waits for end of file on descriptor 0, removes
+// the groups named by args and returns the exit status. In a scope there are no
+// args: it only keeps the group alive until its counters have been read.
+func JanitorMain(args []string) int {
+	// Whoever ends the supervisor politely must not end its janitor first.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	var b [1]byte
+	for {
+		n, err := unix.Read(0, b[:])
+		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	status := 0
+	for _, dir := range args {
+		if !ours(dir) || remove(dir, unix.Rmdir) != nil {
+			status = 1
+		}
+	}
+	return status
+}
+
+// ours keeps the janitor from removing anything but a group of ringfence, or
+// what has been removed already.
+func ours(dir string) bool {
+	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), "ringfence-") {
+		return false
+	}
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	if err != nil {
+		return errors.Is(err, unix.ENOENT)
+	}
+	return st.Type == unix.CGROUP_SUPER_MAGIC || st.Type == unix.CGROUP2_SUPER_MAGIC
+}
