@@ -1,0 +1,28 @@
+package policy
+
+import "slices"
+
+// modes are the postures of the network from tight to wide. The order is what
+// Tighten and Widens compare by, so a new mode is inserted where it belongs.
+var modes = []string{"none"}
+
+// WallNames lists the walls that a policy can require, in launch order.
+func WallNames() []string {
+	return []string{"user", "mount", "pid", "ipc", "uts", "net", "cgroup", "keyring",
+		"nested", "caps", "no-new-privs", "landlock", "seccomp", "tty"}
+}
+
+// limitNames are the limits whose enforcement needs a cgroup and may be missing.
+var limitNames = []string{"pids", "memory"}
+
+// width ranks a mode. What was not written is as tight as can be, and what is
+// unknown (it cannot come from Decode) as wide as can be.
+func width(mode *Rule) int {
+	if mode == nil {
+		return 0
+	}
+	if i := slices.Index(modes, mode.Value); i >= 0 {
+		return i
+	}
+	return len(modes)
+}

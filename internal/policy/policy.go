@@ -1,0 +1,97 @@
+// Package policy says what may be seen, written, passed and reached. A policy is
+// read from TOML in layers (built-in, user, flags; under the ceiling in /etc) and
+// every rule remembers the file and line it came from.
+package policy
+
+import "strconv"
+
+// Source is where a rule was written.
+type Source struct {
+	File string `json:"file"` // path, or "built-in", or "flag --ro"
+	Line int    `json:"line,omitempty"`
+}
+
+// String is file:line, or the file alone where there are no lines. The name of a
+// file is quoted when a terminal would not show it as it is.
+func (s Source) String() string {
+	name := printable(s.File)
+	if s.Line == 0 {
+		return name
+	}
+	return name + ":" + strconv.Itoa(s.Line)
+}
+
+// Rule is one value of a list with its source.
+type Rule struct {
+	Value  string `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Setting is one name and value with its source.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source Source `json:"source"`
+}
+
+// List is a list of rules. A nil List was not written; an empty, non-nil List
+// was written and is empty, which tightens to nothing.
+type List []Rule
+
+// Policy is one layer, or the result of joining several.
+type Policy struct {
+	Workspace Workspace
+	Files     Files
+	Env       Env
+	Network   Network
+	Limits    Limits
+	Require   Require
+}
+
+// Workspace lists further workspaces besides the one the session starts in,
+// as PATH or PATH:ro.
+type Workspace struct {
+	Paths List
+}
+
+// Files lists paths (absolute or ~/…, never globs) that join the view.
+type Files struct {
+	Read   List // visible read-only
+	Write  List // visible read-write
+	Mask   List // hidden: absolute, ~/…, or relative to the workspace
+	Expose List // credentials of the catalogue that the user wants visible
+}
+
+// Env lists what joins the environment.
+type Env struct {
+	Pass  List      // names taken from the launcher's environment
+	Set   []Setting // names with values; nil means not written
+	Force List      // refused names (loader variables, secrets) that pass all the same
+}
+
+// Network is the posture of the network. Modes are ordered from tight to wide.
+type Network struct {
+	Mode *Rule // "none"; nil means not written
+}
+
+// Limits bound what a session may use. A nil field was not written.
+type Limits struct {
+	Pids   *Limit // processes and threads
+	Memory *Limit // bytes
+	Tmp    *Limit // bytes in /tmp
+	Home   *Limit // bytes in the private HOME (what is not kept per project)
+	Shm    *Limit // bytes in /dev/shm
+	Open   *Limit // open files per process
+}
+
+// Limit is a number with its source.
+type Limit struct {
+	Value  int64  `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Require names what must stand for a launch to go ahead.
+type Require struct {
+	Walls  List // names of walls; nil means all
+	Limits List // limits that must be enforced ("pids", "memory"); nil means none
+}

@@ -1,0 +1,30 @@
+package policy
+
+// Layers are the policies of one session. A nil layer was not there.
+type Layers struct {
+	Ceiling *Policy // of /etc: bounds everything, flags included
+	User    *Policy
+	Flags   *Policy
+	Project *Policy // only tightens unless its exact content is trusted
+
+	ProjectTrusted bool
+
+	Home       string   // what ~/ means, so that two spellings of a path compare
+	Workspaces []string // of the session itself, read-write: a read rule beneath one takes writing away
+}
+
+// Resolve returns the effective policy, and what an untrusted project asked for
+// in vain. Flags come after the project: the user who types them outranks a file.
+func Resolve(l Layers) (*Policy, []Change) {
+	s := scope{home: l.Home, roots: l.Workspaces}
+	p := Merge(Builtin(), l.User)
+	var ignored []Change
+	if l.ProjectTrusted {
+		p = Merge(p, l.Project)
+	} else {
+		ignored = s.widens(p, l.Project)
+		p = s.tighten(p, l.Project)
+	}
+	p = Merge(p, l.Flags)
+	return s.tighten(p, l.Ceiling), ignored
+}

@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// units are the only ones: GB and G mean different things to different people.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// ParseSize reads a positive number of bytes: "4096", "512MiB", "2GiB".
+func ParseSize(s string) (int64, error) {
+	digits, unit := s, int64(1)
+	for _, u := range units {
+		if d, ok := strings.CutSuffix(s, u.name); ok {
+			digits, unit = d, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 63) // takes no sign, no space, no underscore
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no size: write a positive number of bytes, KiB, MiB, GiB or TiB", s)
+	}
+	if int64(n) > math.MaxInt64/unit {
+		return 0, fmt.Errorf("size %q is too large", s)
+	}
+	return int64(n) * unit, nil
+}
+
+// formatSize writes n with the largest unit that divides it.
+func formatSize(n int64) string {
+	for _, u := range units {
+		if n > 0 && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}

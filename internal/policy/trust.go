@@ -1,0 +1,229 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+const (
+	trustVersion = 1
+	maxTrust     = 4 << 20
+)
+
+// TrustStore remembers which content of which file the user trusts. It lies in
+// the state directory, which no sandbox ever sees.
+type TrustStore struct{ path string }
+
+// OpenTrust names the store at path. Nothing is read or made yet.
+func OpenTrust(path string) *TrustStore { return &TrustStore{path} }
+
+type trustFile struct {
+	Version int     `json:"version"`
+	Trusted []trust `json:"trusted"`
+}
+
+// trust is one decision. Root and File are quoted by strconv, because JSON has no
+// way to hold a path that is not UTF-8.
+type trust struct {
+	Root   string `json:"root"`
+	File   string `json:"file"`
+	Digest string `json:"digest"`
+}
+
+func (t trust) same(o trust) bool { return t.Root == o.Root && t.File == o.File }
+
+// Trusted reports whether exactly this content was trusted. On an error it is not.
+func (s *TrustStore) Trusted(root, file, digest string) (bool, error) {
+	store, err := s.read()
+	if err != nil {
+		return false, err
+	}
+	want := newTrust(root, file, digest)
+	for _, t := range store.Trusted {
+		if t == want {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Record trusts digest for the file of root and forgets what was trusted for it
+// before: who could write the file could else bring an older content back.
+func (s *TrustStore) Record(root, file, digest string) error {
+	want := newTrust(root, file, digest)
+	if err := want.validate(); err != nil {
+		return fmt.Errorf("record trust: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return fmt.Errorf("record trust: %w", err)
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	store, err := s.read()
+	if err != nil {
+		return err
+	}
+	kept := trustFile{Version: trustVersion, Trusted: []trust{}}
+	for _, t := range store.Trusted {
+		if !t.same(want) {
+			kept.Trusted = append(kept.Trusted, t)
+		}
+	}
+	kept.Trusted = append(kept.Trusted, want)
+	return s.write(kept)
+}
+
+func newTrust(root, file, digest string) trust {
+	return trust{strconv.QuoteToASCII(root), strconv.QuoteToASCII(file), digest}
+}
+
+func (t trust) validate() error {
+	if b, err := hex.DecodeString(t.Digest); err != nil || len(b) != 32 {
+		return fmt.Errorf("%q is no SHA-256 digest", t.Digest)
+	}
+	for _, q := range []string{t.Root, t.File} {
+		plain, err := strconv.Unquote(q)
+		if err != nil || plain == "" || strconv.QuoteToASCII(plain) != q {
+			return fmt.Errorf("%q is no quoted path", q)
+		}
+	}
+	return nil
+}
+
+// lock keeps other writers out. It is a file of its own because the store itself
+// is replaced by rename.
+func (s *TrustStore) lock() (unlock func(), err error) {
+	f, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock trust store: %w", err)
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock trust store: %w", err)
+		}
+	}
+}
+
+// read returns the store, empty if there is none. A store that another user could
+// have written, or that is not exactly what write makes, is an error.
+func (s *TrustStore) read() (*trustFile, error) {
+	f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &trustFile{Version: trustVersion}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trust store: %w", err)
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil, fmt.Errorf("read trust store: %w", err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return nil, s.corrupt(errors.New("others could have written it"))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTrust+1))
+	if err != nil {
+		return nil, fmt.Errorf("read trust store: %w", err)
+	}
+	store, err := decodeTrust(data)
+	if err != nil {
+		return nil, s.corrupt(err)
+	}
+	return store, nil
+}
+
+func (s *TrustStore) corrupt(err error) error {
+	return fault.New(fault.Refused, "look at the file; if it cannot be mended, remove it and run ringfence trust again",
+		"trust store %s: %w", printable(s.path), err)
+}
+
+func decodeTrust(data []byte) (*trustFile, error) {
+	if len(data) > maxTrust {
+		return nil, fmt.Errorf("larger than %d MiB", maxTrust>>20)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var store trustFile
+	if err := d.Decode(&store); err != nil {
+		return nil, err
+	}
+	if store.Version != trustVersion {
+		return nil, fmt.Errorf("version %d, this ringfence reads %d", store.Version, trustVersion)
+	}
+	seen := map[trust]bool{}
+	for _, t := range store.Trusted {
+		if err := t.validate(); err != nil {
+			return nil, err
+		}
+		file := trust{Root: t.Root, File: t.File}
+		if seen[file] {
+			return nil, fmt.Errorf("%s of %s is there twice", t.File, t.Root)
+		}
+		seen[file] = true
+	}
+	// The decoder is lenient about double keys and letter case, we are not.
+	if again, err := encodeTrust(store); err != nil || !bytes.Equal(again, data) {
+		return nil, errors.New("not as ringfence writes it")
+	}
+	return &store, nil
+}
+
+func encodeTrust(store trustFile) ([]byte, error) {
+	data, err := json.MarshalIndent(store, "", "  ")
+	return append(data, '\n'), err
+}
+
+// write replaces the store in one step that survives a power cut.
+func (s *TrustStore) write(store trustFile) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write trust store: %w", err)
+		}
+	}()
+	data, err := encodeTrust(store)
+	if err != nil {
+		return err
+	}
+	if len(data) > maxTrust {
+		return errors.New("the store is full")
+	}
+	dir := filepath.Dir(s.path)
+	f, err := os.CreateTemp(dir, ".trust-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already after the rename
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), s.path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,114 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Change is one rule that would widen a policy.
+type Change struct {
+	Section string `json:"section"`
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Removed bool   `json:"removed,omitempty"` // a requirement that would fall
+	Source  Source `json:"source"`
+}
+
+// String is a line of a diff.
+func (c Change) String() string {
+	sign := "+"
+	if c.Removed {
+		sign = "-"
+	}
+	line := fmt.Sprintf("%s [%s] %s %q", sign, c.Section, c.Key, c.Value)
+	if c.Source.File != "" {
+		line += fmt.Sprintf("   (%s)", c.Source)
+	}
+	return line
+}
+
+// Widens lists what of over base does not allow already, in the order of the
+// keys. If there is nothing, Merge(base, over) allows no more than base.
+func Widens(base, over *Policy) []Change { return scope{}.widens(base, over) }
+
+func (s scope) widens(base, over *Policy) []Change {
+	if over == nil {
+		return nil
+	}
+	var out []Change
+	for i := range keys {
+		k := &keys[i]
+		add := func(value string, src Source) {
+			out = append(out, Change{Section: k.section, Key: k.name, Value: value, Source: src})
+		}
+		switch {
+		case k.limit != nil:
+			if have, want := *k.limit(base), *k.limit(over); want != nil && have != nil && want.Value > have.Value {
+				add(formatLimit(k, want.Value), want.Source)
+			}
+		case k.form == formWord:
+			if m := over.Network.Mode; width(m) > width(base.Network.Mode) {
+				add(m.Value, m.Source)
+			}
+		case k.form == formTable:
+			for _, v := range over.Env.Set {
+				if !slices.ContainsFunc(base.Env.Set, func(b Setting) bool { return b.Name == v.Name && b.Value == v.Value }) {
+					add(v.Name+"="+v.Value, v.Source)
+				}
+			}
+		case k.section != "require":
+			allowed := s.allows(k, base)
+			for _, r := range *k.list(over) {
+				if !allowed(r.Value) {
+					add(r.Value, r.Source)
+				}
+			}
+		}
+	}
+	return append(out, waived(base, over)...)
+}
+
+// allows returns the test whether base has what a value of the list k gives.
+func (s scope) allows(k *key, base *Policy) func(string) bool {
+	view := s.view(base, true)
+	switch k.name {
+	case "paths":
+		dirs := s.workspaces(base, true)
+		return func(v string) bool {
+			p, a := s.workspace(v)
+			return min(dirs.at(p), view.at(p)) >= a
+		}
+	case "read":
+		return func(v string) bool { return view.at(Expand(v, s.home)) != absent }
+	case "write":
+		return func(v string) bool { return view.at(Expand(v, s.home)) == writable }
+	case "expose":
+		return s.exposed(base)
+	case "pass":
+		return func(v string) bool {
+			return base.Env.Pass.has(v) && !slices.ContainsFunc(base.Env.Set, func(b Setting) bool { return b.Name == v })
+		}
+	case "force":
+		return base.Env.Force.has
+	}
+	return func(string) bool { return true } // a mask takes away
+}
+
+// waived lists the walls that base requires and over's list leaves out.
+func waived(base, over *Policy) []Change {
+	if over.Require.Walls == nil {
+		return nil
+	}
+	var src Source
+	if len(over.Require.Walls) > 0 {
+		src = over.Require.Walls[0].Source
+	}
+	var out []Change
+	for _, w := range WallNames() {
+		required := base.Require.Walls == nil || base.Require.Walls.has(w)
+		if required && !over.Require.Walls.has(w) {
+			out = append(out, Change{Section: "require", Key: "walls", Value: w, Removed: true, Source: src})
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+func TestWrite(t *testing.T) {
+	p := mustDecode(t, "[files]\nread = ['/opt/a', '~/ü']\nmask = []\n[env.set]\nA = 'x\"y'\n[limits]\ntmp = 2147483648\nhome = 3\npids = 1024\n")
+	p.Files.Read = append(p.Files.Read,
+		Rule{"/a\nb", Source{File: "flag --ro"}}, Rule{"/\xff", Source{File: "flag --ro"}}, Rule{"/a\u202eb", Source{File: "evil\nname", Line: 3}})
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	want := `[files]
+read = [
+  "/opt/a",     # p.toml:2
+  "~/ü",        # p.toml:2
+#   "/a\nb"     # flag --ro
+#   "/\xff"     # flag --ro
+  "/a\u202Eb",  # "evil\nname":3
+]
+mask = []
+
+[env.set]
+A = "x\"y"  # p.toml:5
+
+[limits]
+pids = 1024   # p.toml:9
+tmp = "2GiB"  # p.toml:7
+home = 3      # p.toml:8
+`
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// roundTrip prints and decodes p.
+func roundTrip(t interface{ Fatalf(string, ...any) }, p *Policy) {
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatalf("%v", err)
+	}
+	again, err := Decode(bytes.NewReader(b.Bytes()), "again")
+	if err != nil {
+		t.Fatalf("what was printed does not decode: %v\n%s", err, b.Bytes())
+	}
+	if d := cmp.Diff(p, again, cmpopts.IgnoreTypes(Source{})); d != "" {
+		t.Fatalf("decoded to something else:\n%s\n%s", d, b.Bytes())
+	}
+}
+
+func TestWriteDecodeIsIdentity(t *testing.T) {
+	roundTrip(t, Builtin())
+	roundTrip(t, &Policy{})
+	rapid.Check(t, func(t *rapid.T) { roundTrip(t, drawPolicy(t, "p", true)) })
+}
+
+func TestSchemaIsFresh(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "ringfence.schema.json")
+	if *update {
+		if err := os.WriteFile(file, Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shipped, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(shipped, Schema()) {
+		t.Errorf("%s is stale: go test ./internal/policy -run Schema -update", file)
+	}
+	if !json.Valid(shipped) {
+		t.Error("not JSON")
+	}
+	for i := range keys {
+		if !strings.Contains(string(shipped), `"`+keys[i].name+`": {`) {
+			t.Errorf("%s is missing", &keys[i])
+		}
+	}
+}
