@@ -1,0 +1,203 @@
+package gitdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+const (
+	maxIncludeDepth = 5
+	maxConfigFiles  = 32
+	maxText         = 256
+)
+
+// allowed lists the settings that may enter the sandbox, with the test for their
+// values. None names a program, a path, a URL or another file. Signing
+// (user.signingKey, commit.gpgSign) stays out: the key is the broker's to use.
+var allowed = map[string]func(string) bool{
+	"user.name":            isText,
+	"user.email":           isText,
+	"init.defaultbranch":   isWord,
+	"core.autocrlf":        isWord,
+	"pull.rebase":          isWord,
+	"pull.ff":              isWord,
+	"push.default":         isWord,
+	"push.autosetupremote": isWord,
+	"fetch.prune":          isWord,
+	"rebase.autostash":     isWord,
+	"rebase.autosquash":    isWord,
+	"merge.conflictstyle":  isWord,
+	"diff.algorithm":       isWord,
+	"rerere.enabled":       isWord,
+	"commit.verbose":       isWord,
+	"color.ui":             isWord,
+}
+
+// Host is what the user's own git config contributes to the sandbox.
+type Host struct {
+	Settings []Entry  // allowed settings, the effective value of each, by key
+	LeftOut  []string // for people: what was not followed and would have mattered
+}
+
+// ReadHost reads the user's config files in git's order, later over earlier;
+// a file that does not exist is passed over. Includes are followed for what they
+// say of the allowed settings, so that a work repository gets the work identity:
+// include.path, and includeIf on a plain gitdir directory, judged by gitDir.
+// These files are the user's own and outside of every sandbox.
+func ReadHost(files []string, gitDir, home string) (Host, error) {
+	r := hostReader{gitDir: gitDir, home: canonical(home), values: map[string]string{}, budget: maxConfigFiles}
+	for _, file := range files {
+		if err := r.file(file, 0); err != nil {
+			return Host{}, err
+		}
+	}
+	var h Host
+	for key, value := range r.values {
+		h.Settings = append(h.Settings, Entry{Key: key, Value: value})
+	}
+	slices.SortFunc(h.Settings, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	if r.signing {
+		r.leftOut = append(r.leftOut, "commit.gpgSign: commits are not signed inside, the key stays on the host")
+	}
+	h.LeftOut = r.leftOut
+	return h, nil
+}
+
+type hostReader struct {
+	gitDir, home string
+	values       map[string]string
+	leftOut      []string
+	signing      bool
+	budget       int
+}
+
+func (r *hostReader) file(path string, depth int) error {
+	if r.budget--; r.budget < 0 || depth > maxIncludeDepth {
+		return fault.New(fault.Usage, "shorten the chain of includes", "git config %q: too many includes", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("git config: %w", err)
+	}
+	b, err := readRegular(f, maxConfig)
+	if err != nil {
+		return fmt.Errorf("git config: %w", err)
+	}
+	entries, err := parseConfig(b)
+	if err != nil {
+		return fault.New(fault.Usage, "see what git says: git config --list --show-origin", "git config %q: %w", path, err)
+	}
+	for _, e := range entries {
+		if err := r.entry(path, e, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *hostReader) entry(file string, e Entry, depth int) error {
+	cond, isIf := strings.CutPrefix(e.Key, "includeif.")
+	cond, isPath := strings.CutSuffix(cond, ".path")
+	switch {
+	case e.Key == "include.path":
+		return r.include(file, e.Value, depth)
+	case isIf && isPath:
+		match, known := r.condition(file, cond)
+		if !known {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("includeIf %q in %q: condition is not followed", cond, file))
+		}
+		if match {
+			return r.include(file, e.Value, depth)
+		}
+	case e.Key == "commit.gpgsign":
+		r.signing = e.isTrue()
+	case allowed[e.Key] != nil:
+		value := e.Value
+		if e.bare {
+			value = "true"
+		}
+		if !allowed[e.Key](value) {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("%s in %q: value is not one that is passed on", e.Key, file))
+			return nil
+		}
+		r.values[e.Key] = value
+	}
+	return nil
+}
+
+// include reads the file that value names, as seen from the file it stands in.
+func (r *hostReader) include(file, value string, depth int) error {
+	path := value
+	switch {
+	case strings.HasPrefix(value, "~/"):
+		path = filepath.Join(r.home, value[2:])
+	case value == "" || value[0] == '~' || value[0] == '%':
+		r.leftOut = append(r.leftOut, fmt.Sprintf("include %q in %q: not followed", value, file))
+		return nil
+	case value[0] != '/':
+		path = filepath.Join(filepath.Dir(file), value)
+	}
+	return r.file(path, depth+1)
+}
+
+// condition judges an includeIf. Known are "gitdir:DIR/" (anything below DIR) and
+// "gitdir:DIR" (that git directory), where a DIR that is not anchored may stand
+// anywhere; wildcards and other keywords are not known.
+func (r *hostReader) condition(file, cond string) (match, known bool) {
+	dir, ok := strings.CutPrefix(cond, "gitdir:")
+	if !ok || dir == "" || strings.ContainsAny(dir, `*?[\`) {
+		return false, false
+	}
+	if r.gitDir == "" {
+		return false, true
+	}
+	slash := ""
+	if strings.HasSuffix(dir, "/") {
+		slash = "/"
+	}
+	switch {
+	case strings.HasPrefix(dir, "~/"):
+		dir = filepath.Join(r.home, dir[2:]) + slash
+	case strings.HasPrefix(dir, "./"):
+		dir = filepath.Join(canonical(filepath.Dir(file)), dir[2:]) + slash
+	case dir[0] != '/':
+		if slash == "" {
+			return strings.HasSuffix(r.gitDir, "/"+dir), true
+		}
+		return strings.Contains(r.gitDir, "/"+dir), true
+	}
+	if slash == "" {
+		return r.gitDir == dir, true
+	}
+	return strings.HasPrefix(r.gitDir, dir), true
+}
+
+func isText(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxText
+}
+
+func isWord(s string) bool {
+	for i := range len(s) {
+		if !isKeyChar(s[i]) && !strings.ContainsRune("._/", rune(s[i])) {
+			return false
+		}
+	}
+	return s != "" && isKeyChar(s[0]) && s[0] != '-' && len(s) <= maxText
+}
