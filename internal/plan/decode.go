@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Bounds of a plan that inside will act on.
+const (
+	maxOps  = 20000
+	maxArgs = 100000
+	maxData = 4 << 20
+)
+
+// Decode reads a plan strictly: unknown fields, another version, a relative or
+// unclean destination, an unknown wall or operation are errors.
+func Decode(b []byte) (*Plan, error) {
+	var p Plan
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("decode plan: %w", err)
+	}
+	if d.InputOffset() != int64(len(b)) {
+		return nil, errors.New("decode plan: bytes after the end")
+	}
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+func (p *Plan) validate() error {
+	if p.Version != Version {
+		return fmt.Errorf("plan version %d, this binary reads %d", p.Version, Version)
+	}
+	if len(p.Ops) > maxOps {
+		return fmt.Errorf("plan has %d operations, at most %d are read", len(p.Ops), maxOps)
+	}
+	if len(p.Process.Argv) == 0 || len(p.Process.Argv)+len(p.Process.Env) > maxArgs {
+		return errors.New("plan has no command, or too long a one")
+	}
+	for _, list := range [][]Raw{p.Process.Argv, p.Process.Env, {p.Process.Dir}} {
+		for _, s := range list {
+			if strings.ContainsRune(string(s), 0) {
+				return errors.New("a string of the plan holds a NUL byte")
+			}
+		}
+	}
+	for _, w := range p.Walls {
+		if !known(w) {
+			return fmt.Errorf("plan names an unknown wall %q", w)
+		}
+	}
+	for i := range p.Ops {
+		if err := p.Ops[i].validate(); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func known(w Wall) bool {
+	for _, k := range AllWalls() {
+		if w == k {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *Op) validate() error {
+	dst := string(o.Dst)
+	if !path.IsAbs(dst) || path.Clean(dst) != dst || strings.ContainsRune(dst, 0) {
+		return fmt.Errorf("destination %q is not a clean absolute path", dst)
+	}
+	if len(o.Data) > maxData {
+		return fmt.Errorf("%q holds %d bytes, at most %d", dst, len(o.Data), maxData)
+	}
+	switch o.Do {
+	case DoBind, DoDevice:
+		src := string(o.Src)
+		if !path.IsAbs(src) || strings.ContainsRune(src, 0) {
+			return fmt.Errorf("source %q is not an absolute path", src)
+		}
+	case DoTmpfs:
+		if o.Size <= 0 {
+			return fmt.Errorf("tmpfs %q has no size", dst)
+		}
+	case DoDir, DoFile, DoSymlink, DoPts, DoProc, DoMask, DoReadOnly:
+	default:
+		return fmt.Errorf("unknown operation %q", o.Do)
+	}
+	return nil
+}

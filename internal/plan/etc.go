@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// fileOps are the generated files: the synthetic part of /etc, then what the
+// caller wants placed.
+func fileOps(in Input) []Op {
+	u := in.User
+	files := []File{
+		{Dst: "/etc/passwd", Data: passwd(u), Why: "one user"},
+		{Dst: "/etc/group", Data: group(u), Why: "one group"},
+		{Dst: "/etc/hosts", Data: []byte("127.0.0.1 localhost " + in.Hostname + "\n::1 localhost ip6-localhost " + in.Hostname + "\n"), Why: "no host of the network"},
+		{Dst: "/etc/hostname", Data: []byte(in.Hostname + "\n"), Why: "own name"},
+		{Dst: "/etc/resolv.conf", Data: []byte("# The network of this sandbox is closed: there is no resolver.\n"), Why: "no resolver"},
+		{Dst: "/etc/nsswitch.conf", Data: []byte("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"), Why: "files only"},
+		{Dst: "/etc/machine-id", Data: []byte(machineID(in.Session) + "\n"), Why: "not the host's"},
+	}
+	var out []Op
+	for _, f := range append(files, in.Files...) {
+		out = append(out, Op{Do: DoFile, Dst: Raw(f.Dst), Data: f.Data, Mode: 0o444, Why: f.Why})
+	}
+	return append(out, Op{Do: DoSymlink, Dst: "/etc/mtab", Src: "/proc/self/mounts", Why: "own mounts"})
+}
+
+// field keeps what would break a line of passwd out of it.
+func field(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == ':' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+func passwd(u User) []byte {
+	var b strings.Builder
+	if u.UID != 0 {
+		b.WriteString("root:x:0:0:root:/root:/usr/sbin/nologin\n")
+	}
+	fmt.Fprintf(&b, "%s:x:%d:%d::%s:%s\n", field(u.Name), u.UID, u.GID, field(u.Home), field(u.Shell))
+	b.WriteString("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n")
+	return []byte(b.String())
+}
+
+func group(u User) []byte {
+	var b strings.Builder
+	if u.GID != 0 {
+		b.WriteString("root:x:0:\n")
+	}
+	fmt.Fprintf(&b, "%s:x:%d:\nnogroup:x:65534:\n", field(u.Group), u.GID)
+	return []byte(b.String())
+}
+
+// machineID is as random as the session's id and says nothing of the machine.
+func machineID(session string) string {
+	sum := sha256.Sum256([]byte("machine-id " + session))
+	return hex.EncodeToString(sum[:16])
+}
