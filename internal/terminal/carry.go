@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readKeys reads what the user typed. In raw mode a terminal has no end of file:
+// nothing to read where the poll promised something means that it is gone.
+func (r *Relay) readKeys() error {
+	n, err := unix.Read(r.in, r.keys[:inLimit])
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return nil
+	case err != nil && err != unix.EIO:
+		return fmt.Errorf("read %s: %w", r.conf.In.Name(), err)
+	case err != nil || n == 0:
+		return ErrHangup
+	}
+	r.keys = r.keys[:n]
+	return nil
+}
+
+// writeKeys passes keys on to the agent; those typed after its end are lost.
+func (r *Relay) writeKeys() {
+	n, err := unix.Write(r.master, r.keys)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+	case err != nil:
+		r.keys = r.keys[:0]
+	default:
+		r.keys = r.keys[:copy(r.keys, r.keys[n:])]
+	}
+}
+
+// readMaster reads what the agent printed and reports whether there was
+// anything. EIO is how Linux says that the last holder of the other side has
+// closed it and all was read.
+func (r *Relay) readMaster() (more bool, err error) {
+	n, err := unix.Read(r.master, r.buf)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return err == unix.EINTR, nil
+	case err == unix.EIO || err == nil && n == 0:
+		r.ended = true
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read the pty: %w", err)
+	}
+	before := r.filter.asked
+	_, err = r.filter.Write(r.buf[:n])
+	if r.filter.asked != before {
+		r.lastAsk = time.Now()
+	}
+	return true, err
+}
+
+// writeOut writes what the terminal takes at once.
+func (r *Relay) writeOut() error {
+	n, err := unix.Write(r.out, r.pending)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return nil
+	case err == unix.EIO:
+		return ErrHangup
+	case err != nil:
+		return fmt.Errorf("write %s: %w", r.conf.Out.Name(), err)
+	}
+	r.pending = r.pending[:copy(r.pending, r.pending[n:])]
+	return nil
+}
+
+// push writes all that is pending, if the terminal takes it in time.
+func (r *Relay) push() error {
+	for until := time.Now().Add(patience); len(r.pending) > 0; {
+		if !ready(r.out, unix.POLLOUT, until) {
+			return errors.New("the terminal takes no output")
+		}
+		if err := r.writeOut(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready waits until fd can be read or written, or is gone, or time is up.
+func ready(fd int, what int16, until time.Time) bool {
+	for {
+		left := time.Until(until)
+		if left <= 0 {
+			return false
+		}
+		fds := []unix.PollFd{{Fd: int32(fd), Events: what}}
+		n, err := unix.Poll(fds, int(left.Milliseconds())+1)
+		if err == nil && n > 0 {
+			return true
+		}
+		if err != nil && err != unix.EINTR {
+			return false
+		}
+	}
+}

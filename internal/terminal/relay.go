@@ -1,0 +1,252 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrHangup means that the user's terminal is gone. The caller ends the tree.
+var ErrHangup = errors.New("the terminal was closed")
+
+// Config says between what a Relay stands. The files stay the caller's, and open
+// until Run has returned.
+type Config struct {
+	// In is the user's terminal, from which keys are read; nil if standard
+	// input is something else, which is then the agent's own affair.
+	In *os.File
+	// Out is the user's terminal, to which is written.
+	Out *os.File
+	// Master is the master side of the agent's pty. Somebody inside must
+	// hold the other side open from before Run until the agent has ended,
+	// for when the last holder closes it the relay ends.
+	Master *os.File
+	// OnSignal, if set, is told on the relay's goroutine of SIGTSTP: somebody
+	// wants the job to stop, so stop the agent, and call Suspend when it has
+	// stopped; and of SIGCONT: let the agent go on. It must not block.
+	OnSignal func(os.Signal)
+}
+
+const (
+	inLimit  = 4 << 10  // keys read and not yet taken by the agent
+	outLimit = 16 << 10 // output read at once; nothing is read before it is written
+
+	// patience is how long a terminal may take at the end to accept the rest
+	// of the output, and to answer.
+	patience = 300 * time.Millisecond
+	// askedLately is how long after a query its answer may still come.
+	askedLately = 2 * time.Second
+	// recheck is how often a job in the background looks whether it has been
+	// brought to the foreground, for bash does not tell a running job.
+	recheck = 500 * time.Millisecond
+)
+
+// Relay carries bytes between the user's terminal and the agent's pty. One
+// goroutine does all of it, with a poll over the descriptors, so that no two
+// things happen to the terminal at once. It holds one buffer each way and reads
+// no more before that is empty: who writes too fast waits.
+type Relay struct {
+	conf    Config
+	bell    *bell
+	signals chan os.Signal
+	filter  *Filter
+
+	tty     *os.File // whose size counts
+	in, out int      // the terminal; in is -1 if we do not read
+	master  int
+	saved   *unix.Termios // the user's modes while ours are set
+	front   bool          // in the foreground: keys are ours
+
+	buf     []byte // for reading
+	keys    []byte // read from in, not yet written to master
+	pending queue  // filtered, not yet written to out
+	ended   bool   // master has no more
+	lastAsk time.Time
+}
+
+// queue collects what the filter writes.
+type queue []byte
+
+func (q *queue) Write(p []byte) (int, error) {
+	*q = append(*q, p...)
+	return len(p), nil
+}
+
+// New checks the files and gives the agent's pty the size of the user's
+// terminal, so that an agent started after New finds it right.
+func New(conf Config) (*Relay, error) {
+	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8)}
+	r.keys, r.buf = make([]byte, 0, inLimit), make([]byte, outLimit)
+	for _, f := range []*os.File{conf.Out, conf.In} {
+		if f != nil && !IsTerminal(f) {
+			return nil, fmt.Errorf("relay: %s is not a terminal", f.Name())
+		}
+	}
+	if conf.In != nil {
+		r.tty = conf.In
+	}
+	r.filter = NewFilter(&r.pending, conf.In != nil)
+	r.master = int(conf.Master.Fd())
+	if err := unix.SetNonblock(r.master, true); err != nil {
+		return nil, fmt.Errorf("relay: pty: %w", err)
+	}
+	if err := r.resize(); err != nil {
+		return nil, err
+	}
+	var err error
+	r.bell, err = newBell()
+	return r, err
+}
+
+// Run carries bytes until the agent's pty has no more (nil), the user's terminal
+// is gone (ErrHangup) or ctx is done (its error). However it ends, by a panic
+// too, the terminal is given back as it was found. Run may be called once.
+func (r *Relay) Run(ctx context.Context) error {
+	defer r.bell.file.Close()
+	out, own := nonblocking(r.conf.Out, unix.O_WRONLY)
+	r.out = out
+	if own {
+		defer unix.Close(out)
+	}
+	if r.conf.In != nil {
+		in, own := nonblocking(r.conf.In, unix.O_RDONLY)
+		r.in = in
+		if own {
+			defer unix.Close(in)
+		}
+	}
+	defer r.bell.listen(ctx, r.signals)()
+	defer r.leave()
+	if err := r.enter(); err != nil {
+		return err
+	}
+	return r.loop(ctx)
+}
+
+// resize copies the size, pixels included. The kernel tells the agent if it changed.
+func (r *Relay) resize() error {
+	ws, err := Size(r.tty)
+	if errors.Is(err, unix.EIO) {
+		return ErrHangup
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlSetWinsize(r.master, unix.TIOCSWINSZ, ws); err != nil {
+		return fmt.Errorf("set size of the pty: %w", err)
+	}
+	return nil
+}
+
+// Indices of the descriptors in a poll.
+const (
+	pollBell = iota
+	pollIn
+	pollMaster
+	pollOut
+)
+
+func (r *Relay) loop(ctx context.Context) error {
+	for !r.ended || len(r.pending) > 0 {
+		fds := r.wants()
+		timeout := -1
+		if r.in >= 0 && !r.front {
+			timeout = int(recheck.Milliseconds())
+		}
+		if _, err := unix.Poll(fds[:], timeout); err != nil && err != unix.EINTR {
+			return fmt.Errorf("poll: %w", err)
+		}
+		if err := r.attend(ctx); err != nil {
+			return err
+		}
+		if err := r.carry(&fds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants lists what to wait for: no reading where the last read is not yet
+// passed on. The pty is left out altogether when nothing is wanted of it, for
+// the kernel reports its end whether asked or not.
+func (r *Relay) wants() [4]unix.PollFd {
+	fds := [4]unix.PollFd{
+		pollBell:   {Fd: int32(r.bell.fd), Events: unix.POLLIN},
+		pollIn:     {Fd: int32(r.in)},
+		pollMaster: {Fd: -1},
+		pollOut:    {Fd: int32(r.out)},
+	}
+	if r.front && len(r.keys) == 0 {
+		fds[pollIn].Events = unix.POLLIN
+	}
+	if len(r.pending) > 0 {
+		fds[pollOut].Events = unix.POLLOUT
+	} else if !r.ended {
+		fds[pollMaster].Fd = int32(r.master)
+		fds[pollMaster].Events = unix.POLLIN
+	}
+	if len(r.keys) > 0 && !r.ended {
+		fds[pollMaster].Fd = int32(r.master)
+		fds[pollMaster].Events |= unix.POLLOUT
+	}
+	return fds
+}
+
+// attend handles the events, in the order of their weight.
+func (r *Relay) attend(ctx context.Context) error {
+	e := r.bell.answer()
+	if e&cancelled != 0 {
+		return context.Cause(ctx)
+	}
+	if e&hungUp != 0 {
+		return ErrHangup
+	}
+	if e&stopAsked != 0 {
+		r.tell(unix.SIGTSTP)
+	}
+	if e&suspended != 0 {
+		return r.suspend()
+	}
+	if e&continued != 0 || r.in >= 0 && !r.front {
+		return r.enter()
+	}
+	if e&resized != 0 {
+		return r.resize()
+	}
+	return nil
+}
+
+func (r *Relay) tell(s os.Signal) {
+	if r.conf.OnSignal != nil {
+		r.conf.OnSignal(s)
+	}
+}
+
+// carry moves the bytes that can be moved.
+func (r *Relay) carry(fds *[4]unix.PollFd) error {
+	const over = unix.POLLHUP | unix.POLLERR | unix.POLLNVAL
+	if (fds[pollIn].Revents|fds[pollOut].Revents)&over != 0 {
+		return ErrHangup
+	}
+	if fds[pollIn].Revents&unix.POLLIN != 0 {
+		if err := r.readKeys(); err != nil {
+			return err
+		}
+	}
+	if len(r.keys) > 0 && fds[pollMaster].Revents&(unix.POLLOUT|over) != 0 {
+		r.writeKeys()
+	}
+	if len(r.pending) == 0 && fds[pollMaster].Revents&(unix.POLLIN|over) != 0 {
+		if _, err := r.readMaster(); err != nil {
+			return err
+		}
+	}
+	if len(r.pending) > 0 {
+		return r.writeOut()
+	}
+	return nil
+}

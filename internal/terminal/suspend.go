@@ -1,0 +1,133 @@
+package terminal
+
+import (
+	"bytes"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Suspend is to be called when the agent has stopped (Ctrl-Z). It returns at
+// once; the relay then gives the terminal back, stops the whole job, so that the
+// user's shell takes over, and when the user brings the job back takes the
+// terminal again and tells OnSignal of SIGCONT. If nobody could bring the job
+// back (no shell with job control waits for it) the kernel does not stop it, and
+// SIGCONT follows at once.
+func (r *Relay) Suspend() { r.bell.ring(suspended) }
+
+// drainLimit is how much output may precede the stop; a background process that
+// prints without end must not delay it.
+const drainLimit = 1 << 20
+
+func (r *Relay) suspend() error {
+	// An agent that stops itself has first printed what leaves its screen.
+	for left := drainLimit; left > 0 && !r.ended; left -= outLimit {
+		if r.push() != nil {
+			break
+		}
+		if more, err := r.readMaster(); err != nil || !more {
+			break
+		}
+	}
+	r.leave()
+	stopJob()
+	if err := r.enter(); err != nil {
+		return err
+	}
+	if err := r.filter.Return(); err != nil {
+		return err
+	}
+	r.tell(unix.SIGCONT)
+	return nil
+}
+
+// stopJob stops our process group as Ctrl-Z would have, and returns when it has
+// been continued. First the others are stopped (a pager behind us, a script
+// around us) while we ignore the signal; then this very thread sends it to
+// itself and cannot return from that call before it has been handled, so that
+// nothing of ours touches the terminal when it is the shell's again.
+func stopJob() {
+	if signal.Ignored(unix.SIGTSTP) { // started so, by who does not want jobs to stop
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	handled := setAction(unix.SIGTSTP, ignoreAction)
+	_ = unix.Kill(0, unix.SIGTSTP)
+	setAction(unix.SIGTSTP, defaultAction)
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP)
+	setAction(unix.SIGTSTP, handled)
+}
+
+// enter takes the terminal: size, and raw mode if the job is in the foreground.
+func (r *Relay) enter() error {
+	if err := r.resize(); err != nil {
+		return err
+	}
+	if r.in < 0 {
+		return nil
+	}
+	if r.front = foreground(r.in); !r.front {
+		return nil
+	}
+	if r.saved == nil {
+		saved, err := unix.IoctlGetTermios(r.in, unix.TCGETS)
+		if err != nil {
+			return ErrHangup
+		}
+		r.saved = saved
+	}
+	if setTermios(r.in, rawMode(*r.saved)) != nil {
+		return ErrHangup
+	}
+	return nil
+}
+
+// leave gives the terminal back. Errors are of no use here: a terminal that is
+// gone needs nothing.
+func (r *Relay) leave() {
+	chatty, _ := r.filter.Leave()
+	err := r.push()
+	if r.saved == nil {
+		return
+	}
+	if foreground(r.in) {
+		if err == nil && (chatty || time.Since(r.lastAsk) < askedLately) {
+			r.settle()
+		}
+		_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
+		_ = setTermios(r.in, r.saved)
+	}
+	r.saved, r.front = nil, false
+}
+
+// settle waits until the terminal has answered what the agent asked, so that no
+// answer and no mouse report is typed into the user's shell. A terminal answers
+// in order: we ask for its status, and what comes before the answer is dropped.
+// The agent may have asked for the status too, so that many answers come first.
+func (r *Relay) settle() {
+	r.pending = append(r.pending, "\x1b[5n"...)
+	if r.push() != nil {
+		return
+	}
+	var seen []byte
+	var buf [256]byte
+	wanted := 1 + r.filter.status
+	for until := time.Now().Add(patience); wanted > 0 && ready(r.in, unix.POLLIN, until); {
+		n, err := unix.Read(r.in, buf[:])
+		if err == unix.EAGAIN || err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		seen = append(seen, buf[:n]...)
+		wanted -= bytes.Count(seen, []byte(statusOK))
+		seen = seen[max(0, len(seen)-len(statusOK)+1):]
+	}
+}
+
+// statusOK is how a terminal answers CSI 5 n.
+const statusOK = "\x1b[0n"
