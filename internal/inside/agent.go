@@ -1,0 +1,201 @@
+package inside
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/wire"
+)
+
+// runAgent starts the agent and stays as its init: reaps, forwards signals, and
+// ends the namespace when the agent ends.
+func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
+	name, err := lookPath(string(p.Process.Argv[0]), p.Process.Env, string(p.Process.Dir))
+	if err != nil {
+		return 0, &step{"exec", err}
+	}
+	// PID 1 leads the session and the agent leads the foreground job of it, as
+	// under a shell: a job whose parent is in another session is orphaned, and
+	// the kernel would ignore Ctrl-Z.
+	if _, err := unix.Setsid(); err != nil && !errors.Is(err, unix.EPERM) {
+		return 0, &step{"tty", fmt.Errorf("setsid: %w", err)}
+	}
+	files, tty, err := stdio(conn, p)
+	if err != nil {
+		return 0, &step{"tty", err}
+	}
+	unix.Umask(int(p.Process.Umask))
+	child, err := syscall.ForkExec(name, raws(p.Process.Argv), &syscall.ProcAttr{
+		Dir: string(p.Process.Dir), Env: raws(p.Process.Env), Files: files,
+		Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		return 0, &step{"exec", fmt.Errorf("%q: %w", name, err)}
+	}
+	if tty >= 0 {
+		// We are in the foreground until here, so this cannot stop us. Had the
+		// agent touched the terminal before, it was stopped: let it go on.
+		unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, child)
+		unix.Kill(-child, unix.SIGCONT)
+		unix.Close(tty)
+	}
+	releaseStdio()
+	if err := conn.Send(wire.Message{Kind: wire.Started}, -1); err != nil {
+		return 0, &step{"confirm", err}
+	}
+	go obey(conn, child)
+	return reap(conn, child)
+}
+
+// obey passes signals on. When the supervisor is gone, so are we.
+func obey(conn *wire.Conn, child int) {
+	for {
+		m, _, err := conn.Receive()
+		if err != nil {
+			os.Exit(1)
+		}
+		if m.Kind == wire.Signal && m.Signal > 0 {
+			unix.Kill(-child, syscall.Signal(m.Signal))
+		}
+	}
+}
+
+// reap waits for whatever becomes our child, as an init must, until the agent
+// itself has ended.
+func reap(conn *wire.Conn, child int) (syscall.WaitStatus, error) {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return 0, &step{"wait", err}
+		case pid != child:
+		case ws.Stopped():
+			if err := conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())}, -1); err != nil {
+				return 0, &step{"wait", err}
+			}
+		default:
+			return ws, nil
+		}
+	}
+}
+
+// stdio returns the agent's three descriptors. Where the user has a terminal the
+// agent gets a terminal of our own devpts, and the supervisor its other end: the
+// user's terminal itself never comes inside.
+func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) {
+	files = []uintptr{0, 1, 2}
+	if p.Process.TTY == 0 {
+		return files, -1, nil
+	}
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, fmt.Errorf("open /dev/ptmx: %w", err)
+	}
+	defer unix.Close(master)
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, -1, fmt.Errorf("unlock terminal: %w", err)
+	}
+	slave, err := peer(master)
+	if err != nil {
+		return nil, -1, fmt.Errorf("open terminal: %w", err)
+	}
+	if err := unix.IoctlSetInt(slave, unix.TIOCSCTTY, 0); err != nil {
+		return nil, -1, fmt.Errorf("take terminal: %w", err)
+	}
+	if err := conn.Send(wire.Message{Kind: wire.PTY}, master); err != nil {
+		return nil, -1, err
+	}
+	// The supervisor sets the window size before it says that it is ready.
+	if m, _, err := conn.Receive(); err != nil || m.Kind != wire.Go {
+		return nil, -1, fmt.Errorf("terminal was not taken over: %v", err)
+	}
+	for i := range files {
+		if p.Process.TTY&(1<<i) != 0 {
+			files[i] = uintptr(slave)
+		}
+	}
+	return files, slave, nil
+}
+
+// peer opens the other end of a terminal by descriptor, without a name.
+func peer(master int) (int, error) {
+	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// releaseStdio lets go of the pipes of the agent, so that they close when the
+// agent closes them and not when we end.
+func releaseStdio() {
+	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	for fd := range 3 {
+		unix.Dup3(null, fd, 0)
+	}
+	unix.Close(null)
+}
+
+// lookPath finds the program in the new root by the agent's own PATH. Relative
+// entries are not searched.
+func lookPath(name string, env []plan.Raw, dir string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !path.IsAbs(name) {
+			name = path.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	var found error = &fs.PathError{Op: "find", Path: name, Err: unix.ENOENT}
+	for _, e := range env {
+		list, ok := strings.CutPrefix(string(e), "PATH=")
+		if !ok {
+			continue
+		}
+		for _, d := range strings.Split(list, ":") {
+			if !path.IsAbs(d) {
+				continue
+			}
+			p := path.Join(d, name)
+			err := executable(p)
+			if err == nil {
+				return p, nil
+			}
+			if errors.Is(err, unix.EACCES) {
+				found = err
+			}
+		}
+	}
+	return "", found
+}
+
+func executable(name string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return &fs.PathError{Op: "find", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || unix.Access(name, unix.X_OK) != nil {
+		return &fs.PathError{Op: "execute", Path: name, Err: unix.EACCES}
+	}
+	return nil
+}
+
+func raws(in []plan.Raw) []string {
+	out := make([]string, len(in))
+	for i, r := range in {
+		out[i] = string(r)
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+// Package inside is what runs in the new namespaces before the agent: PID 1. It
+// reads one plan from its control socket, builds the view, raises the walls one by
+// one, proves them, and only then starts the agent. It starts with an empty
+// environment and an argv that says nothing, so that /proc/1 has nothing to tell.
+//
+// Every error ends the process, and with it the PID namespace: no half sandbox
+// survives.
+package inside
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/wire"
+)
+
+// Name is argv[0] of the inside stage.
+const Name = "ringfence-inside"
+
+// controlFD is where the supervisor left our end of the control socket.
+const controlFD = 3
+
+// step is an error with the step it belongs to, so that the supervisor can tell
+// which wall failed.
+type step struct {
+	name string
+	err  error
+}
+
+func (s *step) Error() string { return s.name + ": " + s.err.Error() }
+func (s *step) Unwrap() error { return s.err }
+
+// Main runs the inside stage and does not return. It must be called on the main
+// thread: session keyring and parent-death signal belong to a thread.
+func Main() {
+	runtime.LockOSThread()
+	// Memory is part of the product: after set-up PID 1 only waits.
+	debug.SetGCPercent(50)
+	conn := wire.Inherited(controlFD)
+	status, err := session(conn)
+	if err != nil {
+		report(conn, err)
+		os.Exit(1)
+	}
+	conn.Send(wire.Message{Kind: wire.Exit, Status: int(status)}, -1)
+	os.Exit(0)
+}
+
+func report(conn *wire.Conn, err error) {
+	f := &wire.Failure{Step: "inside", Text: err.Error()}
+	var s *step
+	if errors.As(err, &s) {
+		f.Step, f.Text = s.name, s.err.Error()
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		f.Errno = int(errno)
+	}
+	conn.Send(wire.Message{Kind: wire.Failed, Failure: f}, -1)
+}
+
+func session(conn *wire.Conn) (syscall.WaitStatus, error) {
+	if err := isolateSelf(); err != nil {
+		return 0, &step{"inside", err}
+	}
+	p, err := receivePlan(conn)
+	if err != nil {
+		return 0, &step{"plan", err}
+	}
+	if err := raise(p); err != nil {
+		return 0, err
+	}
+	if err := confirm(conn, p); err != nil {
+		return 0, err
+	}
+	return runAgent(conn, p)
+}
+
+// isolateSelf takes away what PID 1 could give to its children: a debugger's
+// access to its memory and descriptors, inherited descriptors, a life of its own.
+func isolateSelf() error {
+	if !mutated("dumpable") {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return fmt.Errorf("make PID 1 non-dumpable: %w", err)
+		}
+	}
+	name, err := unix.BytePtrFromString(probe.Comm)
+	if err != nil {
+		return err
+	}
+	// We were executed as /proc/self/exe; ps inside should say who we are.
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0); err != nil {
+		return fmt.Errorf("name PID 1: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("die with the supervisor: %w", err)
+	}
+	// The supervisor has closed what it inherited; this is the second look.
+	if !mutated("fds") {
+		if err := unix.CloseRange(controlFD+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+			return fmt.Errorf("close inherited descriptors: %w", err)
+		}
+	}
+	// Handlers, not SIG_IGN: an ignored signal would stay ignored in the agent.
+	signal.Notify(make(chan os.Signal, 1))
+	return nil
+}
+
+func receivePlan(conn *wire.Conn) (*plan.Plan, error) {
+	m, _, err := conn.Receive()
+	if err != nil {
+		return nil, err
+	}
+	if m.Kind != wire.Plan {
+		return nil, fmt.Errorf("expected a plan, got %q", m.Kind)
+	}
+	return plan.Decode(m.Plan)
+}
+
+// confirm reports what the walls look like from inside and waits for the
+// supervisor, who looks at the same from outside, to say go.
+func confirm(conn *wire.Conn, p *plan.Plan) error {
+	if err := conn.Send(wire.Message{Kind: wire.Walls, Evidence: observe(p)}, -1); err != nil {
+		return &step{"confirm", err}
+	}
+	m, _, err := conn.Receive()
+	if err != nil {
+		return &step{"confirm", err}
+	}
+	if m.Kind != wire.Go {
+		return &step{"confirm", fmt.Errorf("expected go, got %q", m.Kind)}
+	}
+	return nil
+}
+
+func has(p *plan.Plan, w plan.Wall) bool { return slices.Contains(p.Walls, w) }

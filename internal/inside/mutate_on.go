@@ -1,0 +1,8 @@
+//go:build ringfence_mutate
+
+package inside
+
+import "os"
+
+// mutated reports whether the test build was told to leave this defence out.
+func mutated(what string) bool { return len(os.Args) > 1 && os.Args[1] == what }

@@ -1,0 +1,22 @@
+package inside
+
+import (
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/wire"
+)
+
+// observe runs the launch subset of the probes from where the agent will stand.
+func observe(p *plan.Plan) []wire.Observation {
+	var writable []string
+	for _, op := range p.Ops {
+		if op.Do == plan.DoTmpfs || op.Do == plan.DoBind && op.Write {
+			writable = append(writable, string(op.Dst))
+		}
+	}
+	var out []wire.Observation
+	for _, r := range probe.Launch(plan.Own, writable) {
+		out = append(out, wire.Observation{Probe: r.Name, Open: r.Open, Detail: r.Detail})
+	}
+	return out
+}

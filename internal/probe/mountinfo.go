@@ -1,0 +1,145 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mount is one line of mountinfo.
+type Mount struct {
+	Point, Type string
+	Options     []string // of the mount, not of the filesystem
+}
+
+func (m Mount) has(option string) bool { return slices.Contains(m.Options, option) }
+
+// ParseMounts reads a mountinfo file. Names in it are anybody's.
+func ParseMounts(b []byte) ([]Mount, error) {
+	var out []Mount
+	for line := range strings.Lines(string(b)) {
+		m, ok := parseMount(strings.TrimSuffix(line, "\n"))
+		if !ok {
+			return nil, fmt.Errorf("mountinfo line %q", line)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func parseMount(line string) (Mount, bool) {
+	left, right, ok := strings.Cut(line, " - ")
+	f, g := strings.Fields(left), strings.Fields(right)
+	if !ok || len(f) < 6 || len(g) < 1 {
+		return Mount{}, false
+	}
+	return Mount{Point: unescape(f[4]), Type: g[0], Options: strings.Split(f[5], ",")}, true
+}
+
+// unescape undoes the octal escapes of mountinfo.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+func ownMounts() ([]Mount, error) {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return ParseMounts(b)
+}
+
+// RootType is the type of the filesystem that is the root: of several mounts on
+// one place the last one counts.
+func RootType(mounts []Mount) string {
+	root := ""
+	for _, m := range mounts {
+		if m.Point == "/" {
+			root = m.Type
+		}
+	}
+	return root
+}
+
+// View wants a root of our own in which only the planned mounts can be written.
+func View(writable []string) Result {
+	const name = "view"
+	mounts, err := ownMounts()
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	for _, m := range mounts {
+		planned := m.Point == "/dev/pts" || strings.HasPrefix(m.Point, "/dev/") ||
+			slices.Contains(writable, m.Point) || beneathAny(m.Point, writable)
+		if !m.has("ro") && !planned {
+			return open(name, "%q is writable", m.Point)
+		}
+	}
+	if t := RootType(mounts); t != "tmpfs" {
+		return open(name, "the root is %q", t)
+	}
+	return closed(name, "own root, nothing else writable")
+}
+
+// beneathAny allows mounts that came along below a writable one.
+func beneathAny(p string, dirs []string) bool {
+	for _, d := range dirs {
+		if strings.HasPrefix(p, d+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// root wants the mounts of the host replaced by an empty root that nobody can
+// add a name to.
+func root(t *Target) Result {
+	const name = "view"
+	mounts, err := ownMounts()
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	if kind := RootType(mounts); kind != "tmpfs" {
+		return open(name, "the root is the host's: %q", kind)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs("/", &st); err != nil || st.Flags&unix.ST_RDONLY == 0 {
+		return open(name, "the root is writable (%v)", err)
+	}
+	return separate(name, "mnt", t)
+}
+
+// inert wants set-user-ID bits without effect on every mount: the second wall
+// behind no_new_privs.
+func inert(*Target) Result {
+	const name = "nosuid"
+	mounts, err := ownMounts()
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	for _, m := range mounts {
+		if !m.has("nosuid") {
+			return open(name, "%q is mounted without nosuid", m.Point)
+		}
+	}
+	return closed(name, "%d mounts, all nosuid", len(mounts))
+}
+
+// cgroups wants a view of the cgroup tree that begins at our own group, and no
+// file of it to write to.
+func cgroups(t *Target) Result {
+	const name = "cgroup"
+	mounts, err := ownMounts()
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	for _, m := range mounts {
+		if m.Type == "cgroup" || m.Type == "cgroup2" {
+			return open(name, "the tree is mounted at %q", m.Point)
+		}
+	}
+	return separate(name, "cgroup", t)
+}

@@ -1,0 +1,94 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kinds are the namespaces, by their names in /proc/PID/ns.
+func Kinds() []string { return []string{"user", "mnt", "pid", "ipc", "uts", "net", "cgroup"} }
+
+// Namespace returns the inode number by which a namespace of a process is known.
+func Namespace(pid, kind string) (uint64, error) {
+	link, err := os.Readlink("/proc/" + pid + "/ns/" + kind)
+	if err != nil {
+		return 0, err
+	}
+	number, ok := strings.CutPrefix(link, kind+":[")
+	if !ok || !strings.HasSuffix(number, "]") {
+		return 0, fmt.Errorf("namespace link %q", link)
+	}
+	return strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+}
+
+// separate wants a namespace that is not the host's.
+func separate(name, kind string, t *Target) Result {
+	n, err := Namespace("self", kind)
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	if n == t.NS[kind] {
+		return open(name, "this is the %s namespace of the host", kind)
+	}
+	return closed(name, "own %s namespace", kind)
+}
+
+func entered(t *Target) Result { return separate("entered", "user", t) }
+
+// hostname wants a name that is not the host's.
+func hostname(t *Target) Result {
+	const name = "uts"
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return open(name, "%v", err)
+	}
+	node, _, _ := bytes.Cut(u.Nodename[:], []byte{0})
+	if t.Hostname != "" && string(node) == string(t.Hostname) {
+		return open(name, "the name is the host's")
+	}
+	return separate(name, "uts", t)
+}
+
+// sharedMemory wants the segment that the host made out of reach.
+func sharedMemory(t *Target) Result {
+	const name = "ipc"
+	b, err := unix.SysvShmAttach(t.Segment, 0, unix.SHM_RDONLY)
+	if err == nil {
+		defer unix.SysvShmDetach(b)
+		if t.carries(b) {
+			return open(name, "the canary was read from a segment of the host")
+		}
+	}
+	if err != nil && !errors.Is(err, unix.EINVAL) {
+		return open(name, "segment of the host: %v", err)
+	}
+	return separate(name, "ipc", t)
+}
+
+// Network wants no interface but loopback.
+func Network() Result {
+	const name = "net"
+	b, err := os.ReadFile("/proc/self/net/dev")
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if dev, _, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(dev) != "lo" {
+			return open(name, "interface %q", strings.TrimSpace(dev))
+		}
+	}
+	return closed(name, "own loopback only")
+}
+
+func interfaces(t *Target) Result {
+	if r := Network(); r.Open {
+		return r
+	}
+	return separate("net", "net", t)
+}

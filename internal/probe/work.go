@@ -1,0 +1,132 @@
+package probe
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// workspace wants the workspace, all of it, and nothing beside it. The witness
+// outside looks for what was written.
+func workspace(t *Target) Result {
+	const name = "workspace"
+	if r, gone := absent(name, string(t.Sibling)); !gone {
+		return r
+	}
+	beside, err := os.ReadDir(filepath.Dir(string(t.Workspace)))
+	if err != nil || len(beside) != 1 {
+		return open(name, "%d entries where only the workspace should be (%v)", len(beside), err)
+	}
+	if err := os.WriteFile(filepath.Join(string(t.Workspace), t.Proof), []byte(t.Canary), 0o600); err != nil {
+		return open(name, "work is not possible: %v", err)
+	}
+	return closed(name, "written, and nothing else is there")
+}
+
+// work wants what an agent cannot do without. Walls that make people switch them
+// off protect nobody. It begins with what the host has taken: a port of loopback
+// and names in temporary directories are free only in a place of our own, so
+// outside it ends there.
+func work(t *Target) Result {
+	const name = "work"
+	for _, step := range []struct {
+		what string
+		do   func(*Target) error
+	}{
+		{"own loopback", ownLoopback}, {"temporary files", temporaryFiles}, {"home", homeFile},
+		{"list of interfaces", routes}, {"own terminal", terminal}, {"own child under a debugger", debug},
+	} {
+		if err := step.do(t); err != nil {
+			return open(name, "%s: %v", step.what, err)
+		}
+	}
+	return closed(name, "loopback, files, terminal, debugger: all work")
+}
+
+func ownLoopback(t *Target) error {
+	for _, a := range t.TCP {
+		l, err := net.Listen("tcp", a)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		c, err := net.DialTimeout("tcp", a, patience)
+		if err != nil {
+			return err
+		}
+		c.Close()
+	}
+	return nil
+}
+
+func temporaryFiles(t *Target) error {
+	for _, p := range t.PrivateTmp {
+		if err := os.MkdirAll(filepath.Dir(string(p)), 0o700); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(string(p), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+func homeFile(*Target) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(home, ".ringfence-*")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// routes is what getifaddrs needs, and with it every dev server.
+func routes(*Target) error {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+func terminal(*Target) error {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+// debug starts a child that stops before its first instruction, and lets it go.
+func debug(*Target) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.Command(self, Arg, nothingArg)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &ws, 0, nil); err != nil {
+		return fmt.Errorf("wait for the stop: %w", err)
+	}
+	if !ws.Stopped() {
+		return fmt.Errorf("the child did not stop: %#x", uint32(ws))
+	}
+	if err := unix.PtraceDetach(cmd.Process.Pid); err != nil {
+		return fmt.Errorf("detach: %w", err)
+	}
+	return cmd.Wait()
+}

@@ -1,0 +1,213 @@
+// Package wire carries the few messages between the supervisor and the inside
+// stage over one unix stream socket: length-prefixed JSON, strictly decoded and
+// bounded, with at most one descriptor beside a message.
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxFrame bounds one message; a plan with 5000 mounts takes a tenth of it.
+const MaxFrame = 32 << 20
+
+// Kind names a message.
+type Kind string
+
+// The messages, in the order in which a session sees them.
+const (
+	Plan    Kind = "plan"    // supervisor: what to do
+	Walls   Kind = "walls"   // inside: all walls are up; Evidence says what was seen
+	Go      Kind = "go"      // supervisor: the witness outside agrees, start the agent
+	PTY     Kind = "pty"     // inside: the master of the inner terminal comes along
+	Started Kind = "started" // inside: the agent runs
+	Stopped Kind = "stopped" // inside: the agent was stopped (Ctrl-Z)
+	Signal  Kind = "signal"  // supervisor: pass this signal on
+	Exit    Kind = "exit"    // inside: the agent ended
+	Failed  Kind = "failed"  // inside: a step failed; nothing was started
+)
+
+// Message is one message. Only the fields of its kind are set.
+type Message struct {
+	Kind     Kind            `json:"kind"`
+	Plan     json.RawMessage `json:"plan,omitempty"`
+	Evidence []Observation   `json:"evidence,omitempty"`
+	Signal   int             `json:"signal,omitempty"`
+	Status   int             `json:"status,omitempty"` // exit: wait status
+	Failure  *Failure        `json:"failure,omitempty"`
+}
+
+// Observation is what one probe saw from inside.
+type Observation struct {
+	Probe  string `json:"probe"`
+	Open   bool   `json:"open"`
+	Detail string `json:"detail"`
+}
+
+// Failure says which step failed and how.
+type Failure struct {
+	Step  string `json:"step"`            // a wall, or "view", "exec", "plan"
+	Text  string `json:"text"`            // the whole error
+	Errno int    `json:"errno,omitempty"` // the errno in its chain, if any
+}
+
+// Conn is one end of the socket. Send may be called from several goroutines;
+// Receive from one.
+type Conn struct {
+	fd   int
+	send sync.Mutex
+	pend []int // descriptors that came with bytes not yet consumed
+}
+
+// Pair makes a connected pair; the second end is for the child.
+func Pair() (*Conn, *os.File, error) {
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	return &Conn{fd: p[0]}, os.NewFile(uintptr(p[1]), "inside"), nil
+}
+
+// Inherited returns the end that the child finds at fd.
+func Inherited(fd int) *Conn {
+	unix.CloseOnExec(fd)
+	return &Conn{fd: fd}
+}
+
+// Close closes this end; the other reads io.EOF.
+func (c *Conn) Close() error {
+	for _, fd := range c.pend {
+		unix.Close(fd)
+	}
+	c.pend = nil
+	return unix.Close(c.fd)
+}
+
+// Shutdown wakes a Receive that is blocked in this or the other process.
+func (c *Conn) Shutdown() { unix.Shutdown(c.fd, unix.SHUT_RDWR) }
+
+// Send writes m, with a descriptor beside it if fd is not negative.
+func (c *Conn) Send(m Message, fd int) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", m.Kind, err)
+	}
+	if len(body) > MaxFrame {
+		return fmt.Errorf("%s message of %d bytes exceeds %d", m.Kind, len(body), MaxFrame)
+	}
+	buf := make([]byte, 4, 4+len(body))
+	binary.BigEndian.PutUint32(buf, uint32(len(body)))
+	buf = append(buf, body...)
+	var oob []byte
+	if fd >= 0 {
+		oob = unix.UnixRights(fd)
+	}
+	c.send.Lock()
+	defer c.send.Unlock()
+	for len(buf) > 0 {
+		n, err := unix.SendmsgN(c.fd, buf, oob, nil, unix.MSG_NOSIGNAL)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("send %s: %w", m.Kind, err)
+		}
+		buf, oob = buf[n:], nil
+	}
+	return nil
+}
+
+// Receive reads one message and the descriptor that came with it, or -1.
+func (c *Conn) Receive() (Message, int, error) {
+	var head [4]byte
+	if err := c.fill(head[:]); err != nil {
+		return Message{}, -1, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n == 0 || n > MaxFrame {
+		return Message{}, -1, fmt.Errorf("frame of %d bytes is out of bounds", n)
+	}
+	body := make([]byte, n)
+	if err := c.fill(body); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return Message{}, -1, err
+	}
+	m, err := Decode(body)
+	if err != nil {
+		return Message{}, -1, err
+	}
+	return m, c.takeFD(), nil
+}
+
+// Decode reads one message strictly: unknown fields and trailing bytes are errors.
+func Decode(body []byte) (Message, error) {
+	var m Message
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return Message{}, fmt.Errorf("decode message: %w", err)
+	}
+	if d.InputOffset() != int64(len(bytes.TrimRight(body, " \t\r\n"))) {
+		return Message{}, errors.New("decode message: bytes after the end")
+	}
+	if m.Kind == "" {
+		return Message{}, errors.New("decode message: no kind")
+	}
+	return m, nil
+}
+
+func (c *Conn) fill(buf []byte) error {
+	oob := make([]byte, unix.CmsgSpace(4))
+	for len(buf) > 0 {
+		n, oobn, _, _, err := unix.Recvmsg(c.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("receive: %w", err)
+		}
+		if n == 0 {
+			return io.EOF
+		}
+		c.keepFDs(oob[:oobn])
+		buf = buf[n:]
+	}
+	return nil
+}
+
+func (c *Conn) keepFDs(oob []byte) {
+	if len(oob) == 0 {
+		return
+	}
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range msgs {
+		if fds, err := unix.ParseUnixRights(&msgs[i]); err == nil {
+			c.pend = append(c.pend, fds...)
+		}
+	}
+}
+
+func (c *Conn) takeFD() int {
+	if len(c.pend) == 0 {
+		return -1
+	}
+	fd := c.pend[0]
+	for _, extra := range c.pend[1:] {
+		unix.Close(extra)
+	}
+	c.pend = nil
+	return fd
+}
