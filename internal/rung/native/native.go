@@ -1,0 +1,261 @@
+// Package native is the rung of Linux namespaces on the host's own kernel: one
+// clone of our own binary into new namespaces, which then confines itself as the
+// plan says. It needs no helper program and no privilege.
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/wire"
+)
+
+// Rung is the native rung.
+type Rung struct {
+	// Join puts the process, which is not running anything yet, under the
+	// session's cgroup limits. Nil means none.
+	Join func(pid int) error
+	// Witness looks at the walls from outside, before the agent runs.
+	Witness func(pid int, seen []rung.Observation) error
+}
+
+// Name implements rung.Rung.
+func (Rung) Name() string { return "native" }
+
+// Failure is a step of the launch that failed, by the name of its wall.
+type Failure struct {
+	Step  string
+	Errno syscall.Errno
+	Text  string
+}
+
+func (f *Failure) Error() string { return f.Step + ": " + f.Text }
+
+func (f *Failure) Unwrap() error {
+	if f.Errno == 0 {
+		return nil
+	}
+	return f.Errno
+}
+
+var namespaces = map[plan.Wall]uintptr{
+	plan.WallUser: unix.CLONE_NEWUSER, plan.WallMount: unix.CLONE_NEWNS, plan.WallPID: unix.CLONE_NEWPID,
+	plan.WallIPC: unix.CLONE_NEWIPC, plan.WallUTS: unix.CLONE_NEWUTS, plan.WallNet: unix.CLONE_NEWNET,
+	plan.WallCgroup: unix.CLONE_NEWCGROUP,
+}
+
+// setup is what the inside stage needs while it builds, all of it within its own
+// user namespace, and none of it afterwards.
+var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+
+// Start implements rung.Rung. The calling goroutine must be locked to its thread
+// and that thread must live as long as the sandbox: the kernel ties "die with the
+// parent" to the thread that forked.
+func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+	conn, far, err := wire.Pair()
+	if err != nil {
+		return nil, err
+	}
+	pid, err := clone(p, stdio, far)
+	far.Close()
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{})}
+	if err := r.launch(ctx, s, p); err != nil {
+		s.Close()
+		return nil, err
+	}
+	go s.listen()
+	return s, nil
+}
+
+// clone starts our own binary in the new namespaces, with an empty environment
+// and a bare argv from birth.
+func clone(p *plan.Plan, stdio rung.Stdio, far *os.File) (int, error) {
+	var flags uintptr
+	for _, w := range p.Walls {
+		flags |= namespaces[w]
+	}
+	attr := &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: unix.SIGKILL}
+	if flags&unix.CLONE_NEWUSER != 0 {
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: p.UID, HostID: p.UID, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: p.GID, HostID: p.GID, Size: 1}}
+		attr.AmbientCaps = setup
+	}
+	files := []uintptr{stdio.In.Fd(), stdio.Out.Fd(), stdio.Err.Fd(), far.Fd()}
+	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
+		Dir: "/", Env: []string{}, Files: files, Sys: attr})
+	runtime.KeepAlive(stdio)
+	if err != nil {
+		f := &Failure{Step: string(plan.WallUser), Text: fmt.Sprintf("make namespaces: %v", err)}
+		errors.As(err, &f.Errno)
+		return 0, f
+	}
+	return pid, nil
+}
+
+// launch hands the plan over, hears what the walls look like from inside, lets
+// the witness look from outside, and says go.
+func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
+	stop := context.AfterFunc(ctx, s.conn.Shutdown)
+	defer stop()
+	if r.Join != nil {
+		if err := r.Join(s.pid); err != nil {
+			return err
+		}
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode plan: %w", err)
+	}
+	if err := s.conn.Send(wire.Message{Kind: wire.Plan, Plan: body}, -1); err != nil {
+		return s.lost(err)
+	}
+	m, err := s.expect(wire.Walls)
+	if err != nil {
+		return err
+	}
+	for _, o := range m.Evidence {
+		s.seen = append(s.seen, rung.Observation(o))
+	}
+	if r.Witness != nil {
+		if err := r.Witness(s.pid, s.seen); err != nil {
+			return err
+		}
+	}
+	if err := s.conn.Send(wire.Message{Kind: wire.Go}, -1); err != nil {
+		return s.lost(err)
+	}
+	return s.begin(p)
+}
+
+type sandbox struct {
+	pid   int
+	conn  *wire.Conn
+	stdio rung.Stdio
+	seen  []rung.Observation
+
+	exit  chan struct{} // closed when result is set
+	res   rung.Exit
+	once  sync.Once
+	reaps sync.Once
+}
+
+func (s *sandbox) PID() int                     { return s.pid }
+func (s *sandbox) Evidence() []rung.Observation { return slices.Clone(s.seen) }
+
+// begin takes the terminal over, if there is one, and waits until the agent runs.
+func (s *sandbox) begin(p *plan.Plan) error {
+	if p.Process.TTY != 0 {
+		m, fd, err := s.conn.Receive()
+		if err := s.check(m, err, wire.PTY); err != nil {
+			return err
+		}
+		if fd < 0 {
+			return errors.New("tty: no terminal came with the message")
+		}
+		if err := s.stdio.Terminal(os.NewFile(uintptr(fd), "terminal")); err != nil {
+			return fmt.Errorf("tty: %w", err)
+		}
+		if err := s.conn.Send(wire.Message{Kind: wire.Go}, -1); err != nil {
+			return s.lost(err)
+		}
+	}
+	_, err := s.expect(wire.Started)
+	return err
+}
+
+func (s *sandbox) expect(kind wire.Kind) (wire.Message, error) {
+	m, _, err := s.conn.Receive()
+	return m, s.check(m, err, kind)
+}
+
+func (s *sandbox) check(m wire.Message, err error, want wire.Kind) error {
+	switch {
+	case err != nil:
+		return s.lost(err)
+	case m.Kind == wire.Failed && m.Failure != nil:
+		return &Failure{Step: m.Failure.Step, Errno: syscall.Errno(m.Failure.Errno), Text: m.Failure.Text}
+	case m.Kind != want:
+		return fmt.Errorf("inside said %q where %q was due", m.Kind, want)
+	}
+	return nil
+}
+
+// lost explains a closed control socket by how the process inside ended.
+func (s *sandbox) lost(err error) error {
+	ws := s.wait()
+	switch {
+	case ws.Signaled():
+		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside was ended by signal %d (%s) during start-up", ws.Signal(), ws.Signal())}
+	case ws.Exited():
+		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside exited with %d during start-up", ws.ExitStatus())}
+	}
+	return fmt.Errorf("inside: %w", err)
+}
+
+// wait reaps the first process inside; the kernel has then killed all others.
+func (s *sandbox) wait() (ws syscall.WaitStatus) {
+	s.reaps.Do(func() {
+		for {
+			if _, err := syscall.Wait4(s.pid, &ws, 0, nil); !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return ws
+}
+
+// listen follows the agent until it ends, or its PID 1 is gone.
+func (s *sandbox) listen() {
+	defer close(s.exit)
+	res := rung.Exit{Killed: true}
+	for {
+		m, _, err := s.conn.Receive()
+		if err != nil {
+			break
+		}
+		switch m.Kind {
+		case wire.Exit:
+			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
+		case wire.Stopped:
+			s.stdio.Stopped()
+		}
+	}
+	s.wait()
+	s.res = res
+}
+
+// Wait blocks until the agent has ended and nothing is left inside.
+func (s *sandbox) Wait() (rung.Exit, error) {
+	<-s.exit
+	return s.res, nil
+}
+
+// Signal passes sig on to the agent's job.
+func (s *sandbox) Signal(sig syscall.Signal) error {
+	return s.conn.Send(wire.Message{Kind: wire.Signal, Signal: int(sig)}, -1)
+}
+
+// Close kills what is left and waits until it is gone.
+func (s *sandbox) Close() error {
+	s.once.Do(func() {
+		unix.Kill(s.pid, unix.SIGKILL)
+		s.wait()
+		s.conn.Shutdown()
+	})
+	return nil
+}

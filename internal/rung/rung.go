@@ -1,0 +1,69 @@
+// Package rung says what a place where walls stand must offer, and nothing of how
+// any of them does it.
+package rung
+
+import (
+	"context"
+	"os"
+	"syscall"
+
+	"ringfence.dev/ringfence/internal/plan"
+)
+
+// Rung builds sandboxes of one kind.
+type Rung interface {
+	Name() string
+	// Start raises all walls of the plan and starts the agent, or returns an
+	// error with nothing left behind. It never raises fewer walls than planned.
+	Start(ctx context.Context, p *plan.Plan, io Stdio) (Sandbox, error)
+}
+
+// Stdio is what the agent gets for its three descriptors. Where the plan says
+// that one is a terminal, the file here is not used for it.
+type Stdio struct {
+	In, Out, Err *os.File
+	// Terminal takes the supervisor's end of the agent's terminal, before the
+	// agent runs, if any descriptor is one.
+	Terminal func(master *os.File) error
+	// Stopped is called when the agent was stopped, as by Ctrl-Z. The agent
+	// goes on when Signal(SIGCONT) says so.
+	Stopped func()
+}
+
+// Exit is how the agent ended.
+type Exit struct {
+	Status syscall.WaitStatus
+	// Killed is set when the sandbox itself was killed and no status came out.
+	Killed bool
+}
+
+// Code is the status that a shell would show.
+func (e Exit) Code() int {
+	switch {
+	case e.Killed:
+		return 128 + int(syscall.SIGKILL)
+	case e.Status.Signaled():
+		return 128 + int(e.Status.Signal())
+	default:
+		return e.Status.ExitStatus()
+	}
+}
+
+// Observation is what one probe inside saw at launch.
+type Observation struct {
+	Probe  string
+	Open   bool
+	Detail string
+}
+
+// Sandbox is a running one.
+type Sandbox interface {
+	// PID is the host's number of the first process inside.
+	PID() int
+	// Evidence is what the probes at launch saw.
+	Evidence() []Observation
+	Wait() (Exit, error)
+	Signal(sig syscall.Signal) error
+	// Close ends everything inside; it may be called more than once.
+	Close() error
+}
