@@ -1,0 +1,187 @@
+// Package cli is the command line: one file a command, and the only writer to a
+// terminal. Data goes to stdout and talk to stderr; nothing asks without a
+// terminal; colour only where a person looks at it and NO_COLOR is not set.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+// context is what every command gets: the three streams and the environment.
+type context struct {
+	in, out, err *os.File
+	environ      []string
+}
+
+func (c *context) getenv(name string) string {
+	for _, e := range c.environ {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// command is one row of the table below.
+type command struct {
+	name, args, short string
+	hidden            bool
+	run               func(c *context, name string, args []string) (int, error)
+}
+
+func commands() []command {
+	return []command{
+		{name: "run", args: "[flags] -- CMD [ARGS]", short: "run a command in a sandbox", run: launch},
+		{name: "shell", args: "[flags]", short: "open a shell in a sandbox", run: launch},
+		{name: "claude", args: "[flags] [-- ARGS]", short: "run Claude Code in a sandbox", run: launch},
+		{name: "codex", args: "[flags] [-- ARGS]", short: "run Codex in a sandbox", run: launch},
+		{name: "gemini", args: "[flags] [-- ARGS]", short: "run Gemini CLI in a sandbox", run: launch},
+		{name: "opencode", args: "[flags] [-- ARGS]", short: "run opencode in a sandbox", run: launch},
+		{name: "env", args: "[flags]", short: "show what of the environment comes inside, by name", run: showEnv},
+		{name: "policy", args: "show|check|schema [flags]", short: "show or check the effective policy", run: policyCommand},
+		{name: "trust", args: "[flags]", short: "accept the project's .ringfence.toml and .ringfence.env as they are now", run: trust},
+		{name: "doctor", args: "[--json]", short: "show what this host can enforce", run: doctor},
+		{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox", run: verifyCommand},
+		{name: "gc", args: "[flags]", short: "remove stale project state", run: gc},
+		{name: "version", short: "print the version", run: version},
+		{name: "help", args: "[COMMAND]", short: "explain a command", run: help},
+	}
+}
+
+// Main runs one command and returns its exit status.
+func Main(args []string, in, out, err *os.File) int {
+	closeInherited()
+	c := &context{in: in, out: out, err: err, environ: os.Environ()}
+	status, fail := c.dispatch(args)
+	if fail == nil {
+		return status
+	}
+	if errors.Is(fail, flag.ErrHelp) {
+		return 0
+	}
+	c.explain(fail)
+	return fault.ExitStatus(fail)
+}
+
+func (c *context) dispatch(args []string) (int, error) {
+	if len(args) < 2 {
+		c.usage(c.err)
+		return 2, nil
+	}
+	name, rest := args[1], args[2:]
+	switch name {
+	case "-h", "--help", "-help":
+		c.usage(c.out)
+		return 0, nil
+	case "--version":
+		name = "version"
+	case "--check":
+		name = "doctor"
+	}
+	if status, done := internalCommand(name, rest); done {
+		return status, nil
+	}
+	for _, cmd := range commands() {
+		if cmd.name == name {
+			return cmd.run(c, name, rest)
+		}
+	}
+	if c.userAgent(name) {
+		return launch(c, name, rest)
+	}
+	return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "unknown command %q%s", name, nearest(name))
+}
+
+func nearest(name string) string {
+	for _, cmd := range commands() {
+		if len(name) > 2 && (strings.HasPrefix(cmd.name, name) || strings.HasPrefix(name, cmd.name)) {
+			return fmt.Sprintf(" (did you mean %q?)", cmd.name)
+		}
+	}
+	return ""
+}
+
+// explain prints an error and the one command that helps.
+func (c *context) explain(err error) {
+	fmt.Fprintf(c.err, "ringfence: error: %s\n", err)
+	if h := fault.HintOf(err); h != "" {
+		fmt.Fprintf(c.err, "ringfence: hint: %s\n", h)
+	}
+}
+
+func (c *context) usage(w io.Writer) {
+	fmt.Fprint(w, "ringfence runs an AI coding agent in a sandbox built from nothing.\n\nUsage:\n")
+	width := 0
+	for _, cmd := range commands() {
+		width = max(width, len(cmd.name)+1+len(cmd.args))
+	}
+	width = min(width, 34)
+	for _, cmd := range commands() {
+		head := strings.TrimSpace(cmd.name + " " + cmd.args)
+		if len(head) > width {
+			fmt.Fprintf(w, "  ringfence %s\n  %*s%s\n", head, width+12, "", cmd.short)
+			continue
+		}
+		fmt.Fprintf(w, "  ringfence %-*s  %s\n", width, head, cmd.short)
+	}
+	fmt.Fprint(w, "\nThere is no flag that switches the sandbox off: who wants none runs the bare agent.\n")
+}
+
+func help(c *context, _ string, args []string) (int, error) {
+	if len(args) == 0 {
+		c.usage(c.out)
+		return 0, nil
+	}
+	i := slices.IndexFunc(commands(), func(cmd command) bool { return cmd.name == args[0] })
+	if i < 0 {
+		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "unknown command %q", args[0])
+	}
+	return commands()[i].run(c, args[0], []string{"--help"})
+}
+
+// flags makes a flag set whose errors are ours and whose help goes to stdout.
+func (c *context) flags(name, args, about string) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		fmt.Fprintf(c.out, "usage: ringfence %s\n\n%s\n", strings.TrimSpace(name+" "+args), about)
+		first := true
+		f.VisitAll(func(fl *flag.Flag) {
+			if first {
+				fmt.Fprintln(c.out, "\nflags:")
+				first = false
+			}
+			arg, text := flag.UnquoteUsage(fl)
+			fmt.Fprintf(c.out, "  --%-24s %s\n", strings.TrimSpace(fl.Name+" "+arg), text)
+		})
+	}
+	return f
+}
+
+// parse reads flags; a wrong one is a usage error that names the command's help.
+func parse(f *flag.FlagSet, args []string) error {
+	err := f.Parse(args)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s: %w", f.Name(), err)
+}
+
+// parseAll is parse for commands that take no arguments.
+func parseAll(f *flag.FlagSet, args []string) error {
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s takes no argument %q", f.Name(), f.Arg(0))
+	}
+	return nil
+}

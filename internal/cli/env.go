@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/run"
+)
+
+// showEnv is the audit of the environment: names and sources, never a value.
+func showEnv(c *context, name string, args []string) (int, error) {
+	l := newLaunchFlags(c, name, "[flags]", "Shows what of your environment would come inside, by name; values are never printed.")
+	who := l.set.String("agent", agent.Command, "`NAME` of the agent whose environment it is")
+	asJSON := l.set.Bool("json", false, "print JSON")
+	if err := parseAll(l.set, args); err != nil {
+		return 2, err
+	}
+	opt, err := l.options(c, *who, nil)
+	if err != nil {
+		return 2, err
+	}
+	env, err := run.Environment(opt)
+	if err != nil && len(env.Entries) == 0 {
+		return 2, err
+	}
+	if *asJSON {
+		enc := json.NewEncoder(c.out)
+		enc.SetIndent("", "  ")
+		if e := enc.Encode(env); e != nil {
+			return 2, e
+		}
+	} else {
+		w := bufio.NewWriter(c.out)
+		writeAudit(w, env, true)
+		if e := w.Flush(); e != nil {
+			return 2, e
+		}
+	}
+	if err != nil {
+		c.explain(err)
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// writeAudit prints names grouped by what became of them. The short form is for
+// the launch card: it counts what was dropped.
+func writeAudit(w io.Writer, env environ.Environment, long bool) {
+	group := map[environ.Kind][]environ.Entry{}
+	for _, e := range env.Entries {
+		group[e.Kind] = append(group[e.Kind], e)
+	}
+	if !long {
+		fmt.Fprintf(w, "  env        %d passed, %d set, %d dropped\n", len(group[environ.Passed]), len(group[environ.Set]), len(group[environ.Dropped]))
+		for _, e := range group[environ.Added] {
+			fmt.Fprintf(w, "  [+]        %s  (%s)\n", e.Name, sourceOf(e))
+		}
+		for _, e := range group[environ.Refused] {
+			fmt.Fprintf(w, "  [-]        %s  (%s)\n", e.Name, e.Reason)
+		}
+		return
+	}
+	for _, g := range []struct {
+		kind  environ.Kind
+		title string
+	}{
+		{environ.Passed, "passed from your environment"}, {environ.Set, "set by ringfence"},
+		{environ.Added, "[+] added by you"}, {environ.Refused, "refused"}, {environ.Dropped, "dropped"},
+	} {
+		fmt.Fprintf(w, "%s: %d\n", g.title, len(group[g.kind]))
+		for _, e := range group[g.kind] {
+			line := fmt.Sprintf("  %-28s %s", showName(e.Name), sourceOf(e))
+			if e.Reason != "" {
+				line += "  " + e.Reason
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+		}
+	}
+}
+
+func showName(name string) string { return plan.Show(name) }
+
+func sourceOf(e environ.Entry) string {
+	if e.Source.Line > 0 {
+		return fmt.Sprintf("%s:%d", e.Source.File, e.Source.Line)
+	}
+	return e.Source.File
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bufio"
+	gocontext "context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// launch is run, shell and every agent: one road into the sandbox.
+func launch(c *context, name string, args []string) (int, error) {
+	status, err := c.launch(name, args)
+	if err != nil && fault.KindOf(err) == fault.Usage {
+		// Any status below 125 could be the agent's own.
+		c.explain(err)
+		return 125, nil
+	}
+	return status, err
+}
+
+func (c *context) launch(name string, args []string) (int, error) {
+	about := map[string]string{
+		"run":   "Runs a command in a sandbox that has nothing of the host but what policy put there.",
+		"shell": "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
+	}[name]
+	if about == "" {
+		about = "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."
+	}
+	usage := "[flags] [-- ARGS]"
+	if name == "run" {
+		usage = "[flags] -- CMD [ARGS]"
+	}
+	l := newLaunchFlags(c, name, usage, about)
+	l.interactive()
+	if err := parse(l.set, args); err != nil {
+		return 125, err
+	}
+	agentName, command, err := c.command(name, l.set.Args(), args)
+	if err != nil {
+		return 125, err
+	}
+	opt, err := l.options(c, agentName, command)
+	if err != nil {
+		return 125, err
+	}
+	opt.Look = l.dryRun != ""
+	s, err := run.Prepare(opt)
+	if err != nil {
+		return fault.ExitStatus(err), err
+	}
+	defer s.Close()
+	if l.dryRun != "" {
+		return 0, c.printPlan(s, l.dryRun)
+	}
+	return c.start(s, l)
+}
+
+// command splits what to run from what was typed.
+func (c *context) command(name string, rest, typed []string) (agentName string, args []string, err error) {
+	switch name {
+	case "run":
+		if len(rest) == 0 {
+			return "", nil, fault.New(fault.Usage, "for example: ringfence run -- make test", "run needs a command")
+		}
+		return agent.Command, rest, nil
+	case "shell":
+		if len(rest) > 0 {
+			return "", nil, fault.New(fault.Usage, "use `ringfence run -- CMD`", "shell takes no argument %q", rest[0])
+		}
+		return agent.Command, []string{run.Shell(c.getenv)}, nil
+	}
+	if len(rest) > 0 && !contains(typed, "--") {
+		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
+			"what is meant for the agent goes behind --")
+	}
+	return name, rest, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *context) printPlan(s *run.Session, form dryRun) error {
+	switch form {
+	case "json":
+		enc := json.NewEncoder(c.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(s.Plan.Redacted())
+	case "bwrap":
+		return s.Plan.Bwrap(c.out)
+	}
+	w := bufio.NewWriter(c.out)
+	s.Plan.Text(w)
+	return w.Flush()
+}
+
+func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
+	std := [3]*os.File{c.in, c.out, c.err}
+	talk := terminal.IsTerminal(c.err)
+	res, err := s.Start(gocontext.Background(), std, func(report cgroup.Report) error {
+		c.card(s, report, talk)
+		if talk && !l.yes && !l.noInput && terminal.IsTerminal(c.in) && worthPause(s) {
+			return c.pause()
+		}
+		return nil
+	})
+	if err != nil {
+		return fault.ExitStatus(err), err
+	}
+	c.summary(s, res, talk)
+	return res.Exit.Code(), nil
+}
+
+// worthPause: the user is stopped only where something beyond the built-in came
+// in, or something asked for did not.
+func worthPause(s *run.Session) bool {
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0
+}
+
+func (c *context) pause() error {
+	fmt.Fprint(c.err, "Press Enter to start, Ctrl-C to leave. (--yes skips this) ")
+	if _, err := bufio.NewReader(c.in).ReadString('\n'); err != nil {
+		return fault.New(fault.Refused, "", "not started")
+	}
+	return nil
+}
+
+// card says what is about to start. Without a terminal only what is out of the
+// ordinary is said: a pipe stays clean.
+func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
+	w := bufio.NewWriter(c.err)
+	defer w.Flush()
+	for _, ch := range s.Ignored {
+		fmt.Fprintf(w, "ringfence: not trusted, ignored: %s\n", ch)
+	}
+	if len(s.Ignored) > 0 {
+		fmt.Fprintln(w, "ringfence: hint: `ringfence trust` accepts the project's file as it is now")
+	}
+	for _, wall := range s.Waived {
+		fmt.Fprintf(w, "ringfence: wall %s is waived by policy\n", wall)
+	}
+	for _, warning := range s.Warnings {
+		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
+	}
+	if !talk {
+		return
+	}
+	fmt.Fprintf(w, "ringfence %s · %s · native\n", s.ID, s.Profile.Title)
+	for _, ws := range s.Workspaces {
+		mode := "rw"
+		if !ws.Write {
+			mode = "ro"
+		}
+		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))
+	}
+	fmt.Fprintf(w, "  walls      %d of %d   network  none, own loopback only\n", len(plan.AllWalls())-len(s.Waived), len(plan.AllWalls()))
+	fmt.Fprintf(w, "  limits     %s\n", limits(report))
+	writeAudit(w, s.Env, false)
+	for _, n := range s.Notices {
+		fmt.Fprintf(w, "  note       %s\n", n)
+	}
+}
+
+func limits(r cgroup.Report) string {
+	var out []string
+	for _, l := range []struct {
+		name string
+		l    cgroup.Limit
+		show func(int64) string
+	}{{"processes", r.Pids, func(n int64) string { return fmt.Sprint(n) }}, {"memory", r.Memory, plan.Size}} {
+		switch {
+		case l.l.Want == 0:
+			out = append(out, l.name+" unlimited")
+		case l.l.Enforced():
+			out = append(out, fmt.Sprintf("%s %s (%s)", l.name, l.show(l.l.Want), l.l.By))
+		default:
+			out = append(out, fmt.Sprintf("%s %s NOT ENFORCED: %s", l.name, l.show(l.l.Want), l.l.Why))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// summary closes the session for a person.
+func (c *context) summary(s *run.Session, res run.Result, talk bool) {
+	if res.OOM > 0 {
+		fmt.Fprintf(c.err, "ringfence: %d process(es) killed at the memory limit of %s\n", res.OOM, plan.Size(s.Limits.Memory))
+	}
+	if !talk {
+		return
+	}
+	how := fmt.Sprintf("exit %d", res.Exit.Code())
+	if res.Exit.Killed {
+		how = "killed"
+	}
+	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s; everything outside the workspace is gone but the agent's own state\n",
+		s.ID, how, res.Time.Round(10*time.Millisecond))
+}

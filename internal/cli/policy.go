@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/run"
+)
+
+func policyCommand(c *context, name string, args []string) (int, error) {
+	verbs := map[string]func(*context, []string) (int, error){"show": policyShow, "check": policyCheck, "schema": policySchema}
+	if len(args) > 0 {
+		if verb, ok := verbs[args[0]]; ok {
+			return verb(c, args[1:])
+		}
+		if args[0] == "-h" || args[0] == "--help" {
+			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved] | check | schema")
+			return 0, nil
+		}
+	}
+	return 2, fault.New(fault.Usage, "ringfence policy show | check | schema", "policy needs one of show, check, schema")
+}
+
+// policyShow prints the effective policy with the source of every rule.
+func policyShow(c *context, args []string) (int, error) {
+	l := newLaunchFlags(c, "policy show", "[flags]", "Prints the effective policy with the file and line of every rule.")
+	resolved := l.set.Bool("resolved", false, "also print the view it resolves to on this host")
+	who := l.set.String("agent", agent.Command, "`NAME` of the agent, with --resolved")
+	if err := parseAll(l.set, args); err != nil {
+		return 2, err
+	}
+	opt, err := l.options(c, *who, []string{"/bin/sh"})
+	if err != nil {
+		return 2, err
+	}
+	opt.Look = true
+	look := run.Look
+	if *resolved {
+		look = run.Prepare
+	}
+	s, err := look(opt)
+	if err != nil {
+		return 2, err
+	}
+	w := bufio.NewWriter(c.out)
+	if err := policy.Write(w, s.Policy); err != nil {
+		return 2, err
+	}
+	for _, ch := range s.Ignored {
+		fmt.Fprintf(w, "# not trusted, ignored: %s\n", ch)
+	}
+	if *resolved {
+		fmt.Fprintf(w, "\n# what it resolves to for %s:\n", s.Profile.Title)
+		s.Plan.Text(w)
+	}
+	return 0, w.Flush()
+}
+
+// policyCheck reports rules that cannot be enforced: 0 none, 1 some, 2 unreadable.
+func policyCheck(c *context, args []string) (int, error) {
+	l := newLaunchFlags(c, "policy check", "[flags]", "Reports rules that cannot be enforced. Exit 0: none, 1: some, 2: a file cannot be read.")
+	if err := parseAll(l.set, args); err != nil {
+		return 2, err
+	}
+	opt, err := l.options(c, agent.Command, nil)
+	if err != nil {
+		return 2, err
+	}
+	s, err := run.Look(opt)
+	if err != nil {
+		c.explain(err)
+		return 2, nil
+	}
+	problems := s.Problems()
+	for _, p := range problems {
+		fmt.Fprintf(c.out, "%s: %s\n", plan.Show(p.Source.String()), p.Text)
+	}
+	if len(problems) > 0 {
+		return 1, nil
+	}
+	fmt.Fprintln(c.err, "ringfence: every rule can be enforced")
+	return 0, nil
+}
+
+func policySchema(c *context, args []string) (int, error) {
+	if err := parseAll(c.flags("policy schema", "", "Prints the JSON Schema of a policy file."), args); err != nil {
+		return 2, err
+	}
+	_, err := c.out.Write(policy.Schema())
+	return 0, err
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/run"
+)
+
+// trust shows what the project's files would widen and records their digests.
+func trust(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add, and accepts\nexactly this content. A changed file has to be trusted again.")
+	yes := f.Bool("yes", false, "accept without asking")
+	if err := parseAll(f, args); err != nil {
+		return 2, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return 2, err
+	}
+	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
+	if err != nil {
+		return 2, err
+	}
+	root := s.Workspaces[0].Path
+	files, err := c.proposals(root, s)
+	if err != nil {
+		return 2, err
+	}
+	if len(files) == 0 {
+		return 1, fault.New(fault.Refused, "", "%q has neither %s nor %s", root, policy.ProjectFile, run.ProjectEnv)
+	}
+	if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
+		return 1, nil
+	}
+	dirs, err := c.dirs()
+	if err != nil {
+		return 2, err
+	}
+	store := run.TrustStore(dirs.State)
+	for _, p := range files {
+		if err := store.Record(root, p.file, p.digest); err != nil {
+			return 2, err
+		}
+		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(filepath.Join(root, p.file)), p.digest[:16])
+	}
+	return 0, nil
+}
+
+type proposal struct{ file, digest string }
+
+// proposals prints what each file would add. The digest is of the bytes shown.
+func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
+	var out []proposal
+	p, digest, err := policy.LoadProject(root)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil {
+		out = append(out, proposal{policy.ProjectFile, digest})
+		changes := policy.Widens(s.Policy, p)
+		if len(changes) == 0 {
+			fmt.Fprintf(c.out, "%s widens nothing\n", policy.ProjectFile)
+		}
+		for _, ch := range changes {
+			fmt.Fprintln(c.out, ch)
+		}
+	}
+	data, digest, err := run.ReadProjectEnv(root)
+	if err != nil || data == nil {
+		return out, err
+	}
+	set, err := environ.ParseFile(bytes.NewReader(data), run.ProjectEnv)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range set {
+		fmt.Fprintf(c.out, "+ [env] %s   (%s:%d)\n", e.Name, run.ProjectEnv, e.Source.Line)
+	}
+	return append(out, proposal{run.ProjectEnv, digest}), nil
+}

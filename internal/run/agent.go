@@ -1,0 +1,291 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/catalogue"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/toolchain"
+)
+
+// NotePath is where the note for the agent lies inside.
+const NotePath = plan.Own + "/SANDBOX.md"
+
+// maxSettings bounds a settings file of the host that is read to be shown.
+const maxSettings = 1 << 20
+
+// profile loads the agent's description.
+func (d *draft) profile() (err error) {
+	d.Profile, err = agent.Load(d.opt.Agent, filepath.Join(d.dirs.Config, "agents"))
+	return err
+}
+
+// program finds what is to be run.
+func (d *draft) program() error {
+	if err := d.profile(); err != nil {
+		return err
+	}
+	q := agent.Query{Dir: d.dir, Path: d.getenv("PATH"), Home: d.User.Home, Look: agent.Host()}
+	for _, ws := range d.Workspaces {
+		q.Workspaces = append(q.Workspaces, ws.Path)
+	}
+	args := d.opt.Args
+	if len(d.Profile.Search.Names) == 0 {
+		q.Command = args[0]
+	}
+	bin, err := d.Profile.Find(q)
+	if err != nil {
+		return err
+	}
+	if q.Command == "" {
+		args = append(append([]string{bin.Path}, d.Profile.Args...), args...)
+	}
+	d.argv = args
+	d.showProgram(bin)
+	return nil
+}
+
+// showProgram makes the binary, what it needs beside it and its interpreter
+// visible where the system directories do not show them already.
+func (d *draft) showProgram(bin agent.Binary) {
+	for _, p := range []string{bin.Tree, bin.Interpreter} {
+		if p == "" || system(p) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil || system(real) || d.inWorkspace(real) {
+			continue
+		}
+		d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: real, Why: "program " + d.Profile.Title})
+		d.link(p, real)
+	}
+	if bin.Tree != "" && !system(bin.Path) && !d.inWorkspace(bin.Path) {
+		d.link(bin.Path, bin.Resolved)
+	}
+}
+
+func (d *draft) inWorkspace(p string) bool {
+	for _, ws := range d.Workspaces {
+		if within(p, ws.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// toolchains shows what PATH leads to, read-only.
+func (d *draft) toolchains() error {
+	in := toolchain.Input{Path: d.getenv("PATH"), Home: d.User.Home, Env: d.getenv, Look: toolchain.Lookup{Stat: os.Stat, Resolve: filepath.EvalSymlinks, ReadDir: os.ReadDir, ReadFile: os.ReadFile},
+		Credential: func(p string) string {
+			if found := catalogue.Under(d.User.Home, p, nil); len(found) > 0 {
+				return found[0].Entry.What
+			}
+			return ""
+		}}
+	for _, ws := range d.Workspaces {
+		in.Workspaces = append(in.Workspaces, ws.Path)
+	}
+	found := toolchain.Find(in)
+	for _, r := range found.Roots {
+		if system(r.Resolved) || d.inWorkspace(r.Resolved) {
+			continue
+		}
+		d.mounts = append(d.mounts, plan.Mount{Src: r.Resolved, Dst: r.Path, Why: "toolchain " + r.Why})
+	}
+	for _, h := range found.Hidden {
+		d.masks = append(d.masks, plan.Mask{Path: h, Why: "holds credentials"})
+	}
+	for _, c := range found.Copies {
+		d.files = append(d.files, plan.File{Dst: c.Path, Data: c.Data, Why: "toolchain " + c.Why})
+	}
+	d.path = strings.Join(found.Path, ":")
+	for _, s := range found.Env {
+		d.base = append(d.base, policy.Setting{Name: s.Name, Value: s.Value, Source: policy.Source{File: "toolchain"}})
+	}
+	for _, e := range found.Dropped {
+		d.Dropped = append(d.Dropped, fmt.Sprintf("%s: %s", plan.Show(e.Entry), e.Reason))
+	}
+	return nil
+}
+
+// keepState opens the project's own state: what the agent writes under HOME and
+// the caches of package managers, private to this project. On top of it, read
+// only, come the user's settings without their secrets.
+func (d *draft) keepState() error {
+	judge := agent.Judge{Secret: func(name string) bool { e, ok := catalogue.Env(name); return ok && e.Class == catalogue.Secret }}
+	for _, ws := range d.Workspaces {
+		judge.Workspaces = append(judge.Workspaces, ws.Path)
+	}
+	for _, s := range d.Profile.State {
+		if err := d.stateItem(s, judge); err != nil {
+			return err
+		}
+	}
+	for _, c := range toolchain.Caches() {
+		d.keep(strings.TrimPrefix(c.Path, "~/"), true, nil, "package cache, private to this project")
+	}
+	for _, c := range d.Profile.Config {
+		for _, p := range c.Paths {
+			d.showConfig(c, agent.Expand(p, d.User.Home), judge)
+		}
+	}
+	for _, f := range d.Profile.Managed {
+		d.place(f.Path, []byte(f.Content), "tells the agent that it is sandboxed")
+	}
+	return nil
+}
+
+func (d *draft) stateItem(s agent.State, j agent.Judge) error {
+	rel, ok := strings.CutPrefix(s.Path, "~/")
+	if !ok {
+		return fmt.Errorf("agent %s: state %q is not under ~/", d.Profile.Name, s.Path)
+	}
+	var seed []byte
+	if s.Kind == agent.KindFile {
+		host, err := readIfPresent(filepath.Join(d.User.Home, rel), 16<<20)
+		if err != nil {
+			d.notice(fmt.Sprintf("%s is not carried over: %v", plan.Show(s.Path), err))
+		}
+		seed = s.Fill(host, j)
+	}
+	d.keep(rel, s.Kind == agent.KindDir, seed, "state of "+d.Profile.Title+", private to this project")
+	return nil
+}
+
+// keep binds a path of the project's state at the same path under HOME.
+func (d *draft) keep(rel string, dir bool, seed []byte, why string) {
+	d.state = append(d.state, kept{session.Item{Path: rel, Dir: dir, Seed: seed}, why})
+}
+
+// showConfig shows one settings path of the host, if it exists: itself read-only,
+// or a copy without secrets.
+func (d *draft) showConfig(c agent.Config, p string, j agent.Judge) {
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return
+	}
+	st, err := os.Stat(real)
+	if err != nil || d.inWorkspace(real) {
+		return
+	}
+	why := "settings of " + d.Profile.Title
+	if c.Format != "" {
+		d.showScrubbed(c, p, real, why, j)
+		return
+	}
+	if !st.IsDir() && !st.Mode().IsRegular() {
+		return
+	}
+	// The profile names its paths one by one; a link may lead anywhere.
+	if found := catalogue.Under(d.User.Home, real, nil); real != p && len(found) > 0 {
+		d.notice(fmt.Sprintf("%s is not shown: it leads to %s", plan.Show(p), found[0].Entry.What))
+		return
+	}
+	hidden, err := c.Omitted(real, os.ReadDir)
+	if err != nil {
+		d.notice(fmt.Sprintf("%s is not shown: %v", plan.Show(p), err))
+		return
+	}
+	for _, h := range hidden {
+		d.masks = append(d.masks, plan.Mask{Path: p + strings.TrimPrefix(h, real), Why: why})
+	}
+	d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: p, Why: why})
+	d.point(p, st.IsDir())
+}
+
+func (d *draft) showScrubbed(c agent.Config, p, real, why string, j agent.Judge) {
+	data, err := readIfPresent(real, maxSettings)
+	if err == nil {
+		var gone []string
+		if data, gone, err = c.Scrub(data, j); err == nil {
+			if len(gone) > 0 {
+				d.notice(fmt.Sprintf("%s is shown without %s", plan.Show(p), strings.Join(gone, ", ")))
+			}
+			d.place(p, data, why+", without secrets")
+			return
+		}
+	}
+	d.notice(fmt.Sprintf("%s is not shown: %v", plan.Show(p), err))
+}
+
+// place puts a generated file at p, read-only.
+func (d *draft) place(p string, data []byte, why string) {
+	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: why})
+	d.point(p, false)
+}
+
+// point makes sure that a mount point below a kept state directory exists there.
+func (d *draft) point(p string, dir bool) {
+	rel, err := filepath.Rel(d.User.Home, p)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return
+	}
+	for _, s := range d.state {
+		if s.Dir && within(rel, s.Path) {
+			d.state = append(d.state, kept{session.Item{Path: rel, Dir: dir}, ""})
+			return
+		}
+	}
+}
+
+// note writes what the agent should know, to its own channel and to NotePath.
+func (d *draft) note() error {
+	text := agent.Note(d.noteInput())
+	d.files = append(d.files, plan.File{Dst: NotePath, Data: []byte(text), Why: "what the agent is told"})
+	if ch := d.Profile.Note; ch.Path != "" {
+		own, err := d.ownInstructions(ch)
+		if err != nil {
+			return err
+		}
+		d.place(agent.Expand(ch.Path, d.User.Home), agent.Compose(text, own), "what the agent is told")
+	}
+	return nil
+}
+
+// ownInstructions reads the user's own file for the channel, the first there is.
+func (d *draft) ownInstructions(ch agent.Channel) ([]byte, error) {
+	for _, b := range ch.Base {
+		own, err := readIfPresent(agent.Expand(b, d.User.Home), maxSettings)
+		if err != nil {
+			return nil, fmt.Errorf("instructions of %s: %w", d.Profile.Title, err)
+		}
+		if own != nil {
+			return own, nil
+		}
+	}
+	return nil, nil
+}
+
+func (d *draft) noteInput() agent.NoteInput {
+	in := agent.NoteInput{Agent: d.Profile.Name, Home: d.User.Home}
+	for _, ws := range d.Workspaces {
+		in.Workspaces = append(in.Workspaces, agent.Place{Path: ws.Path, Write: ws.Write})
+	}
+	for _, r := range d.Policy.Files.Read {
+		in.Read = append(in.Read, policy.Expand(r.Value, d.User.Home))
+	}
+	for _, r := range d.Policy.Files.Write {
+		in.Write = append(in.Write, policy.Expand(r.Value, d.User.Home))
+	}
+	for _, s := range d.Profile.State {
+		in.Kept = append(in.Kept, agent.Expand(s.Path, d.User.Home))
+	}
+	for _, m := range d.Policy.Files.Mask {
+		in.Hidden = append(in.Hidden, m.Value)
+	}
+	for _, l := range []struct {
+		name  string
+		limit *policy.Limit
+	}{{"processes and threads", d.Policy.Limits.Pids}, {"bytes of memory", d.Policy.Limits.Memory}, {"bytes in /tmp", d.Policy.Limits.Tmp}} {
+		if l.limit != nil {
+			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: fmt.Sprint(l.limit.Value)})
+		}
+	}
+	return in
+}

@@ -1,0 +1,39 @@
+package run
+
+import (
+	"errors"
+	"syscall"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/host"
+	"ringfence.dev/ringfence/internal/rung/native"
+)
+
+// explainFailure turns a step that failed into an error a person can act on:
+// which wall, why, and the one command that helps.
+func explainFailure(err error, facts host.Facts) error {
+	var f *native.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	switch f.Step {
+	case "exec":
+		return execFailure(f)
+	case "view":
+		return fault.New(fault.Refused, "`--dry-run` shows the whole view", "the view cannot be built: %s", f.Text)
+	case "plan", "inside", "confirm", "wait":
+		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
+	}
+	reason, fix := host.Diagnose(f.Step, f.Errno, facts)
+	return fault.New(fault.Refused, fix, "wall %s cannot be raised: %s (%s)", f.Step, reason, f.Text)
+}
+
+func execFailure(f *native.Failure) error {
+	switch f.Errno {
+	case syscall.ENOENT:
+		return fault.New(fault.NotFound, "the command must be visible inside: see `--dry-run` and add --ro PATH if it is not", "%s", f.Text)
+	case syscall.EACCES, syscall.ENOEXEC, syscall.EPERM, syscall.EISDIR, syscall.ENOTDIR:
+		return fault.New(fault.NotExecutable, "", "%s", f.Text)
+	}
+	return fault.New(fault.Failed, "", "%s", f.Text)
+}

@@ -1,0 +1,59 @@
+//go:build ringfence_mutate
+
+package run
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/plan"
+)
+
+// mutate takes one defence away, so that a test can see its check report missing.
+// It exists in test builds only.
+func mutate(s *Session) {
+	m, p := os.Getenv("RINGFENCE_MUTATE"), s.Plan
+	bind := func(dir string) {
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
+			return o.Do != plan.DoTmpfs && o.Do != plan.DoBind && o.Do != plan.DoFile && strings.HasPrefix(string(o.Dst), dir+"/")
+		})
+		for i, o := range p.Ops {
+			if string(o.Dst) == dir && (o.Do == plan.DoTmpfs || o.Do == plan.DoProc || o.Do == plan.DoPts) {
+				p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Dst, Write: o.Do != plan.DoProc}
+			}
+		}
+	}
+	drop := func(walls ...plan.Wall) {
+		p.Walls = slices.DeleteFunc(slices.Clone(p.Walls), func(w plan.Wall) bool { return slices.Contains(walls, w) })
+	}
+	switch m {
+	case "":
+	case "user":
+		drop(plan.WallUser, plan.WallNested)
+	case "pid":
+		drop(plan.WallPID)
+		bind("/proc")
+	case "tty":
+		bind("/dev/pts")
+	case "home":
+		bind(s.User.Home)
+	case "tmp", "run":
+		bind("/" + m)
+	case "shm":
+		bind("/dev/shm")
+	case "env":
+		p.Process.Env = append(raws(os.Environ()), p.Process.Env...)
+	case "gitconfig":
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == gitConfigPath })
+		p.Process.Env = slices.DeleteFunc(p.Process.Env, func(e plan.Raw) bool { return strings.HasPrefix(string(e), "GIT_CONFIG_GLOBAL=") })
+		for i, o := range p.Ops {
+			if o.Do == plan.DoReadOnly && o.Dst == "/dev" {
+				p.Ops = slices.Insert(p.Ops, i, plan.Op{Do: plan.DoBind, Src: plan.Raw(s.User.Home + "/.gitconfig"), Dst: plan.Raw(s.User.Home + "/.gitconfig")})
+				break
+			}
+		}
+	default:
+		drop(plan.Wall(m))
+	}
+}

@@ -1,0 +1,203 @@
+// Package run is where the parts meet: what the user asked for, policy, agent and
+// host become a plan; the plan becomes a session; the session leaves a result.
+package run
+
+import (
+	"runtime"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/host"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/seccomp"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// Hostname is the name of every sandbox.
+const Hostname = "ringfence"
+
+// Options is what the user asked for.
+type Options struct {
+	Agent      string   // a profile's name
+	Args       []string // the command, or the agent's own arguments
+	Dir        string   // where the user stands
+	Workspaces []string // PATH[:ro]; empty: the directory or its repository
+	Flags      *policy.Policy
+	Env        []string // --env
+	ForceEnv   []string // --force-env
+	Environ    []string // the launcher's environment
+	// Binds are further read-only mounts that ringfence itself needs inside.
+	Binds []plan.Mount
+	// Look prepares to be looked at only: nothing is made on the host.
+	Look bool
+}
+
+// Session is a prepared session: everything is decided and nothing has happened.
+type Session struct {
+	ID         string
+	Plan       *plan.Plan
+	Policy     *policy.Policy
+	Ignored    []policy.Change // widenings of an untrusted project file
+	Env        environ.Environment
+	Profile    *agent.Profile
+	Workspaces []Workspace
+	Repo       *gitdir.Repo
+	User       plan.User
+	Facts      host.Facts
+	Limits     cgroup.Limits
+	Required   []plan.Wall
+	Waived     []plan.Wall
+	Warnings   []string // what the user should know in any case
+	Notices    []string // what the user should know before the agent starts
+	Dropped    []string // PATH entries that stay outside, with the reason
+
+	project *session.Project
+	witness func(int, []rung.Observation) error
+}
+
+// draft is a session while it is being prepared.
+type draft struct {
+	*Session
+	opt    Options
+	dirs   session.Dirs
+	mounts []plan.Mount
+	masks  []plan.Mask
+	files  []plan.File
+	links  []plan.Link
+	state  []kept
+	path   string // PATH inside
+	base   []policy.Setting
+	argv   []string
+	dir    string
+}
+
+// Prepare decides everything about a session. It starts nothing and writes
+// nothing but the project's own state directory.
+func Prepare(opt Options) (*Session, error) {
+	d := &draft{Session: &Session{ID: session.NewID()}, opt: opt}
+	for _, step := range []func() error{
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.program, d.toolchains, d.git, d.grants, d.keepState, d.note, d.environment,
+		d.placeState, d.makePlan,
+	} {
+		if err := step(); err != nil {
+			d.Close()
+			return nil, err
+		}
+	}
+	return d.Session, nil
+}
+
+// Environment prepares only as far as the environment, for an audit. It may
+// return both an environment and the error that would stop a launch.
+func Environment(opt Options) (environ.Environment, error) {
+	d := &draft{Session: &Session{ID: session.NewID()}, opt: opt}
+	for _, step := range []func() error{d.who, d.where, d.rules, d.profile, d.toolchains, d.git, d.environment} {
+		if err := step(); err != nil {
+			return d.Env, err
+		}
+	}
+	return d.Env, nil
+}
+
+// Look prepares only as far as policy.
+func Look(opt Options) (*Session, error) {
+	d := &draft{Session: &Session{}, opt: opt}
+	for _, step := range []func() error{d.who, d.where, d.rules} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return d.Session, nil
+}
+
+func (d *draft) getenv(name string) string {
+	for _, e := range d.opt.Environ {
+		if len(e) > len(name) && e[:len(name)] == name && e[len(name)] == '=' {
+			return e[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+func (d *draft) notice(s string) { d.Notices = append(d.Notices, s) }
+
+func (d *draft) who() error {
+	var err error
+	if d.User, err = currentUser(d.getenv); err != nil {
+		return err
+	}
+	d.dirs, err = session.XDG(d.getenv, d.User.Home)
+	return err
+}
+
+// facts asks what this host can enforce, and refuses if a required wall is not
+// among it. Namespaces are not asked about: making them is the launch.
+func (d *draft) facts() error {
+	d.Facts = host.Quick()
+	required := d.Policy.Require.Walls
+	for _, w := range plan.AllWalls() {
+		if required == nil || slices.ContainsFunc(required, func(r policy.Rule) bool { return r.Value == string(w) }) {
+			d.Required = append(d.Required, w)
+		} else {
+			d.Waived = append(d.Waived, w)
+		}
+	}
+	if d.Facts.Landlock < 1 && slices.Contains(d.Required, plan.WallLandlock) {
+		reason, fix := host.Diagnose(string(plan.WallLandlock), nil, d.Facts)
+		return fault.New(fault.Refused, fix, "wall landlock cannot be raised: %s", reason)
+	}
+	d.witness = witness(d.Required)
+	return nil
+}
+
+// walls are those that will be raised: also a waived one, where it can be.
+func (d *draft) walls() []plan.Wall {
+	return slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool {
+		return w == plan.WallLandlock && d.Facts.Landlock < 1
+	})
+}
+
+func (d *draft) makePlan() error {
+	filter, err := seccomp.Filter(runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	lim := d.Policy.Limits
+	d.Limits = cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
+	d.Plan, err = plan.Make(plan.Input{
+		Session: d.ID, Hostname: Hostname, User: d.User, Walls: d.walls(), ABI: d.Facts.Landlock, Seccomp: filter,
+		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
+		Sizes:  plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
+		Limits: plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
+		Process: plan.Process{Argv: raws(d.argv), Env: raws(d.Env.Environ()), Dir: plan.Raw(d.dir),
+			Umask: uint32(umask())},
+	})
+	if err != nil {
+		return err
+	}
+	mutate(d.Session)
+	return nil
+}
+
+const runSize = 64 << 20
+
+func value(l *policy.Limit) int64 {
+	if l == nil {
+		return 0
+	}
+	return l.Value
+}
+
+func raws(in []string) []plan.Raw {
+	out := make([]plan.Raw, len(in))
+	for i, s := range in {
+		out[i] = plan.Raw(s)
+	}
+	return out
+}

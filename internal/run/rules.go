@@ -1,0 +1,159 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// Ceiling is the administrator's policy: nobody goes above it.
+const Ceiling = "/etc/ringfence/policy.toml"
+
+// where finds the workspaces. Without --workspace it is the repository around
+// the current directory, so that git and the agent see all of it; a directory
+// that was named is taken as it is.
+func (d *draft) where() error {
+	given, why := d.opt.Workspaces, "flag --workspace"
+	if len(given) == 0 {
+		given, why = []string{d.opt.Dir}, "current directory"
+	}
+	for _, g := range given {
+		ws, err := openWorkspace(g, d.User.Home, why)
+		if err != nil {
+			return err
+		}
+		d.Workspaces = append(d.Workspaces, ws)
+	}
+	d.dir = d.Workspaces[0].Path
+	var err error
+	if d.Repo, err = gitdir.Find(d.dir, d.User.Home); err != nil {
+		return err
+	}
+	if d.Repo == nil || len(d.opt.Workspaces) > 0 {
+		return nil
+	}
+	root := d.Repo.Root()
+	if root != d.dir && within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
+		d.Workspaces[0], err = openWorkspace(root, d.User.Home, "repository of the current directory")
+	}
+	return err
+}
+
+// rules joins the layers of policy.
+func (d *draft) rules() error {
+	var l policy.Layers
+	var err error
+	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+		return err
+	}
+	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
+		return err
+	}
+	root := d.Workspaces[0].Path
+	var digest string
+	if l.Project, digest, err = policy.LoadProject(root); err != nil {
+		return err
+	}
+	if l.Project != nil {
+		if l.ProjectTrusted, err = d.trusted(policy.ProjectFile, digest); err != nil {
+			return err
+		}
+	}
+	l.Flags, l.Home = d.opt.Flags, d.User.Home
+	for _, ws := range d.Workspaces {
+		if ws.Write {
+			l.Workspaces = append(l.Workspaces, ws.Path)
+		}
+	}
+	d.Policy, d.Ignored = policy.Resolve(l)
+	return d.moreWorkspaces()
+}
+
+// Problems lists the rules that cannot be enforced here.
+func (s *Session) Problems() []policy.Problem {
+	env := policy.CheckEnv{Home: s.User.Home}
+	for _, ws := range s.Workspaces {
+		env.Workspaces = append(env.Workspaces, ws.Path)
+	}
+	return policy.Check(s.Policy, env)
+}
+
+// enforceable refuses to start with a rule that would be shown and not hold.
+func (d *draft) enforceable() error {
+	problems := d.Problems()
+	if len(problems) == 0 {
+		return nil
+	}
+	var list strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&list, "\n  %s: %s", where(p.Source), p.Text)
+	}
+	return fault.New(fault.Refused, "`ringfence policy check` lists them again", "policy cannot be enforced:%s", list.String())
+}
+
+// moreWorkspaces opens those that policy names.
+func (d *draft) moreWorkspaces() error {
+	for _, r := range d.Policy.Workspace.Paths {
+		ws, err := openWorkspace(policy.Expand(r.Value, d.User.Home), d.User.Home, where(r.Source))
+		if err != nil {
+			return fmt.Errorf("%s: %w", where(r.Source), err)
+		}
+		d.Workspaces = append(d.Workspaces, ws)
+	}
+	return nil
+}
+
+func (d *draft) trusted(file, digest string) (bool, error) {
+	return TrustStore(d.dirs.State).Trusted(d.Workspaces[0].Path, file, digest)
+}
+
+// TrustStore opens the record of what the user accepted.
+func TrustStore(state string) *policy.TrustStore {
+	return policy.OpenTrust(filepath.Join(state, "trust.json"))
+}
+
+// requireLimits refuses a launch whose required limits nothing enforces.
+func (s *Session) requireLimits(r cgroup.Report) error {
+	for _, want := range s.Policy.Require.Limits {
+		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.Value]
+		if !l.Enforced() {
+			why := l.Why
+			if l.Want == 0 {
+				why = "policy sets no number for it"
+			}
+			return fault.New(fault.Refused, "run in a delegated cgroup, or remove it from [require] limits",
+				"limit %q is required (%s) and not enforced: %s", want.Value, where(want.Source), why)
+		}
+	}
+	return nil
+}
+
+func where(s policy.Source) string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
+
+// readIfPresent reads a small file of the user's; absence is not an error.
+func readIfPresent(path string, max int64) ([]byte, error) {
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > max {
+		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, max)
+	}
+	return os.ReadFile(path)
+}

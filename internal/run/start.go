@@ -1,0 +1,151 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/rung/native"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// Result is how a session went.
+type Result struct {
+	Exit    rung.Exit
+	Time    time.Duration
+	OOM     int64 // processes killed at the memory limit
+	Started time.Time
+}
+
+// Start launches the session and returns when it has ended and nothing of it is
+// left. before is called when the limits are known and nothing runs yet; an error
+// from it cancels the launch.
+func (s *Session) Start(ctx context.Context, std [3]*os.File, before func(cgroup.Report) error) (Result, error) {
+	runtime.LockOSThread() // see native.Rung.Start
+	group, report, err := cgroup.Open(s.ID, s.Limits)
+	if err != nil {
+		return Result{}, err
+	}
+	defer group.Close()
+	if err := s.requireLimits(report); err != nil {
+		return Result{}, err
+	}
+	if err := before(report); err != nil {
+		return Result{}, err
+	}
+	live := &live{session: s, ended: make(chan struct{})}
+	live.streams, err = openStreams(std)
+	if err != nil {
+		return Result{}, err
+	}
+	defer live.streams.closeInside()
+	return live.run(ctx, group)
+}
+
+// live is a running session.
+type live struct {
+	session *Session
+	streams *streams
+	box     rung.Sandbox
+	relay   *terminal.Relay
+	relayed chan error
+	ended   chan struct{}
+}
+
+func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
+	p := *l.session.Plan
+	p.Process.TTY = l.streams.tty
+	began := time.Now()
+	r := native.Rung{Join: group.Join, Witness: l.session.witness}
+	var err error
+	l.box, err = r.Start(ctx, &p, rung.Stdio{
+		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
+		Terminal: l.takeTerminal, Stopped: l.stopped})
+	if err != nil {
+		return Result{}, explainFailure(err, l.session.Facts)
+	}
+	defer l.box.Close()
+	l.streams.closeInside()
+	stop := l.forwardSignals()
+	defer stop()
+	if l.relay != nil {
+		l.relayed = make(chan error, 1)
+		go func() { l.relayed <- l.relay.Run(ctx) }()
+		go l.watchTerminal()
+	}
+	exit, err := l.box.Wait()
+	close(l.ended)
+	if l.relay != nil {
+		<-l.relayed
+	}
+	l.streams.drain()
+	return Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}, err
+}
+
+func (l *live) takeTerminal(master *os.File) error {
+	var err error
+	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, OnSignal: func(s os.Signal) {
+		if sig, ok := s.(syscall.Signal); ok {
+			l.box.Signal(sig)
+		}
+	}})
+	return err
+}
+
+// stopped hands the terminal back to the user's shell until the job is continued.
+func (l *live) stopped() {
+	if l.relay != nil {
+		l.relay.Suspend()
+		return
+	}
+	unix.Kill(0, unix.SIGTSTP)
+	l.box.Signal(syscall.SIGCONT)
+}
+
+// hangupGrace is what an agent gets to save its work when the terminal is gone.
+const hangupGrace = 2 * time.Second
+
+// watchTerminal ends the tree when the user's terminal was closed.
+func (l *live) watchTerminal() {
+	err := <-l.relayed
+	l.relayed <- err
+	if errors.Is(err, terminal.ErrHangup) {
+		l.hangUp()
+	}
+}
+
+func (l *live) hangUp() {
+	l.box.Signal(syscall.SIGHUP)
+	select {
+	case <-l.ended:
+	case <-time.After(hangupGrace):
+		l.box.Close()
+	}
+}
+
+// forwardSignals passes what is sent to the supervisor on to the agent's job.
+func (l *live) forwardSignals() (stop func()) {
+	c := make(chan os.Signal, 8)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	go func() {
+		for s := range c {
+			if s == syscall.SIGHUP {
+				go l.hangUp()
+				continue
+			}
+			l.box.Signal(s.(syscall.Signal))
+		}
+	}()
+	return func() {
+		signal.Stop(c)
+		close(c)
+	}
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// kept is a path under HOME that lives in the project's state. One without a
+// reason is only a mount point below another.
+type kept struct {
+	session.Item
+	why string
+}
+
+// placeState makes the project's state ready and binds it. A look makes nothing:
+// it shows where things would be.
+func (d *draft) placeState() error {
+	root := d.Workspaces[0].Path
+	if d.Repo != nil {
+		root = d.Repo.Main
+	}
+	if d.opt.Look {
+		home := filepath.Join(d.dirs.State, "projects", session.Key(root), "home")
+		for _, k := range d.state {
+			d.bindState(k, session.Placed{Path: filepath.Join(home, k.Path)})
+		}
+		return nil
+	}
+	var err error
+	if d.project, err = d.dirs.Open(root); err != nil {
+		return err
+	}
+	items := make([]session.Item, len(d.state))
+	for i, k := range d.state {
+		items[i] = k.Item
+	}
+	placed, err := d.project.Ensure(items)
+	if err != nil {
+		return err
+	}
+	for i, pl := range placed {
+		if pl.Aside != "" {
+			d.notice("in the project's state, " + plan.Show(d.state[i].Path) + " was not what it should be and was set aside")
+		}
+		d.bindState(d.state[i], pl)
+	}
+	return nil
+}
+
+func (d *draft) bindState(k kept, pl session.Placed) {
+	if k.why == "" {
+		return
+	}
+	m := plan.Mount{Src: pl.Path, Dst: filepath.Join(d.User.Home, k.Path), Write: true, Why: k.why}
+	if pl.Ino != 0 {
+		m.ID = &plan.Identity{Dev: pl.Dev, Ino: pl.Ino}
+	}
+	d.mounts = append(d.mounts, m)
+}
+
+// Close lets go of the project's state.
+func (s *Session) Close() error {
+	if s.project == nil {
+		return nil
+	}
+	return s.project.Close()
+}

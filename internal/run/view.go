@@ -1,0 +1,158 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/catalogue"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// grants adds to the view what the user and policy named: workspaces, further
+// paths, masks. Each is judged by the catalogue of credentials first.
+func (d *draft) grants() error {
+	for _, ws := range d.Workspaces {
+		if err := d.refuseCredentials(ws.Path, ws.Why); err != nil {
+			return err
+		}
+		id := ws.ID
+		d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, Write: ws.Write, ID: &id, Why: "workspace (" + ws.Why + ")"})
+		d.link(ws.Given, ws.Path)
+		d.warnLinked(ws.Path)
+	}
+	for _, g := range policy.Grants(d.Policy, d.User.Home) {
+		if g.Workspace {
+			continue
+		}
+		if err := d.grant(g); err != nil {
+			return err
+		}
+	}
+	for _, r := range d.Policy.Files.Mask {
+		d.mask(r)
+	}
+	d.mounts = append(d.mounts, d.opt.Binds...)
+	return nil
+}
+
+// warnLinked warns of a credential that may have a second name in the workspace.
+// The workspace is not searched for it: that would cost as much as it is large.
+func (d *draft) warnLinked(ws string) {
+	for _, f := range catalogue.Linked(d.User.Home, ws) {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s has a second hard link; if it lies in the workspace, the agent can read it (find %s -samefile %s)",
+			plan.Show(f.Path), plan.Show(ws), plan.Show(f.Path)))
+	}
+}
+
+// grant makes one path of the host visible at its own place.
+func (d *draft) grant(r policy.Grant) error {
+	given, write := r.Path, r.Write
+	real, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return fault.New(fault.Refused, "name a path that exists and that you can read", "%s: %q: %w", where(r.Source), given, cause(err))
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return fmt.Errorf("%s: %q: %w", where(r.Source), given, cause(err))
+	}
+	if err := d.refuseGrant(real, st, write); err != nil {
+		return fault.New(fault.Refused, "", "%s: %q: %w", where(r.Source), given, err)
+	}
+	if err := d.refuseCredentials(given, where(r.Source)); err != nil {
+		return err
+	}
+	id := identity(st)
+	d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)})
+	d.link(given, real)
+	return nil
+}
+
+func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
+	if !st.IsDir() && !st.Mode().IsRegular() {
+		return errors.New("is neither a directory nor a regular file: a socket or device of the host does not come inside")
+	}
+	if real == "/" || real == d.User.Home {
+		return errors.New("would show everything; name what is needed")
+	}
+	for _, p := range underNothing {
+		if within(real, p) {
+			return fmt.Errorf("lies in %s, which is the sandbox's own", p)
+		}
+	}
+	for _, ws := range d.Workspaces {
+		if real != ws.Path && within(ws.Path, real) && write {
+			return nil
+		}
+	}
+	if write && (system(real) || within(real, "/etc")) {
+		return errors.New("is a directory of the system and stays read-only")
+	}
+	return readable(real)
+}
+
+// readable opens the path once: what cannot be read now would only fail later,
+// and less clearly.
+func readable(real string) error {
+	f, err := os.Open(real)
+	if err != nil {
+		return cause(err)
+	}
+	return f.Close()
+}
+
+// refuseCredentials refuses a path in which the catalogue knows credentials,
+// unless --expose names them.
+func (d *draft) refuseCredentials(path, why string) error {
+	var expose []string
+	for _, r := range d.Policy.Files.Expose {
+		expose = append(expose, policy.Expand(r.Value, d.User.Home))
+	}
+	found := catalogue.Under(d.User.Home, path, expose)
+	if len(found) == 0 {
+		return nil
+	}
+	var list strings.Builder
+	for _, f := range found {
+		fmt.Fprintf(&list, "\n  %s  (%s)", plan.Show(f.Path), f.Entry.What)
+	}
+	return fault.New(fault.Refused, fmt.Sprintf("name a narrower path, or add --expose %s if the agent must have it", plan.Show(found[0].Path)),
+		"%s: %q holds credentials:%s", why, path, list.String())
+}
+
+// mask hides a path: one relative to the workspaces in each of them.
+func (d *draft) mask(r policy.Rule) {
+	if !strings.HasPrefix(r.Value, "/") && !strings.HasPrefix(r.Value, "~/") {
+		for _, ws := range d.Workspaces {
+			d.masks = append(d.masks, plan.Mask{Path: filepath.Join(ws.Path, r.Value), Why: "mask (" + where(r.Source) + ")"})
+		}
+		return
+	}
+	d.masks = append(d.masks, plan.Mask{Path: policy.Expand(r.Value, d.User.Home), Why: "mask (" + where(r.Source) + ")"})
+}
+
+// link keeps the path by which the user came working where it is a symlink and
+// lies in what is private to the sandbox.
+func (d *draft) link(given, real string) {
+	if given == real || system(given) || within(given, "/etc") {
+		return
+	}
+	for _, m := range d.mounts {
+		if within(given, m.Dst) {
+			return
+		}
+	}
+	for _, l := range d.links {
+		if within(given, l.At) {
+			return
+		}
+	}
+	if parent, err := filepath.EvalSymlinks(filepath.Dir(given)); err != nil || parent != filepath.Dir(given) {
+		return
+	}
+	d.links = append(d.links, plan.Link{At: given, To: real})
+}

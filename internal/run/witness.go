@@ -1,0 +1,91 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/rung"
+)
+
+// namespaceFiles are the names in /proc/PID/ns by which a namespace is known.
+var namespaceFiles = map[plan.Wall]string{plan.WallUser: "user", plan.WallMount: "mnt", plan.WallPID: "pid",
+	plan.WallIPC: "ipc", plan.WallUTS: "uts", plan.WallNet: "net", plan.WallCgroup: "cgroup"}
+
+// probeWall says which wall a probe at launch speaks for.
+var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan.WallNoNewPriv, "seccomp": plan.WallSeccomp,
+	"tty": plan.WallTTY, "nested": plan.WallNested, "mount-calls": plan.WallSeccomp, "keyring": plan.WallKeyring,
+	"landlock": plan.WallLandlock, "view": plan.WallMount, "net": plan.WallNet, "pid": plan.WallPID}
+
+// witness looks at the first process inside from the host, and at what its own
+// probes saw. Both must agree that every required wall stands.
+func witness(required []plan.Wall) func(int, []rung.Observation) error {
+	return func(pid int, seen []rung.Observation) error {
+		for _, w := range required {
+			if name, ok := namespaceFiles[w]; ok {
+				if err := ownNamespace(pid, name); err != nil {
+					return missing(w, err.Error())
+				}
+			}
+		}
+		if len(seen) < len(probeWall) {
+			return missing("", fmt.Sprintf("only %d of %d probes at launch answered", len(seen), len(probeWall)))
+		}
+		for _, o := range seen {
+			if w := probeWall[o.Probe]; o.Open && slices.Contains(required, w) {
+				return missing(w, "from inside, "+o.Probe+": "+o.Detail)
+			}
+		}
+		return confinedStatus(pid, required)
+	}
+}
+
+func missing(w plan.Wall, detail string) error {
+	return fault.New(fault.Refused, "run `ringfence doctor` to see what this host can enforce", "wall %s is missing: %s", w, detail)
+}
+
+func ownNamespace(pid int, name string) error {
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, name))
+	if err != nil {
+		return err
+	}
+	ours, err := os.Readlink("/proc/self/ns/" + name)
+	if err != nil {
+		return err
+	}
+	if ours == theirs {
+		return fmt.Errorf("from outside, the sandbox shares our %s namespace", name)
+	}
+	return nil
+}
+
+// confinedStatus reads what the kernel says of every thread of PID 1.
+func confinedStatus(pid int, required []plan.Wall) error {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return missing("", err.Error())
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, t.Name()))
+		if os.IsNotExist(err) {
+			continue // the runtime may end a thread meanwhile
+		}
+		if err != nil {
+			return missing("", err.Error())
+		}
+		for _, want := range []struct {
+			wall       plan.Wall
+			key, value string
+		}{
+			{plan.WallCaps, "CapPrm", "0000000000000000"}, {plan.WallNoNewPriv, "NoNewPrivs", "1"}, {plan.WallSeccomp, "Seccomp", "2"},
+		} {
+			if slices.Contains(required, want.wall) && !strings.Contains(string(b), "\n"+want.key+":\t"+want.value+"\n") {
+				return missing(want.wall, fmt.Sprintf("from outside, %s of thread %s is not %s", want.key, t.Name(), want.value))
+			}
+		}
+	}
+	return nil
+}
