@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 )
 
@@ -40,11 +41,26 @@ func (d *draft) where() error {
 	if d.Repo == nil || len(d.opt.Workspaces) > 0 {
 		return nil
 	}
-	root := d.Repo.Root()
+	root := d.lift(d.Repo.Root())
 	if root != d.dir && within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
 		d.Workspaces[0], err = openWorkspace(root, d.User.Home, "repository of the current directory")
 	}
 	return err
+}
+
+// lift returns how far up the workspace may reach: to the repository's root, but
+// not past a directory that was a project of its own before. Its agent may have
+// removed its .git to be given the repository around it at the next launch.
+func (d *draft) lift(root string) string {
+	for dir := d.dir; dir != root && within(dir, root); dir = filepath.Dir(dir) {
+		if d.dirs.Has(dir) {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was a project of its own and has no .git any more; --workspace %s takes in the repository around it",
+				plan.Show(dir), plan.Show(root)))
+			d.Repo = nil
+			return dir
+		}
+	}
+	return root
 }
 
 // rules joins the layers of policy.

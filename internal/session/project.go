@@ -55,6 +55,12 @@ func (d Dirs) Open(root string) (*Project, error) {
 	return nil, fmt.Errorf("state of project %q: made and removed again and again", root)
 }
 
+// Has reports whether root has been a project of its own before.
+func (d Dirs) Has(root string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(filepath.Join(d.State, "projects", Key(root)), &st) == nil
+}
+
 const gcHint = "if its state is damaged, `ringfence gc` shows and removes it"
 
 // Home is the directory below which Ensure places things.

@@ -1,0 +1,65 @@
+package verify
+
+import "ringfence.dev/ringfence/internal/plan"
+
+// Check is a numbered proof that one defence holds. The numbers are for people to
+// cite and do not change; a new check gets a new one.
+type Check struct {
+	N         int
+	Name      string // of its probe
+	Defence   string
+	Mechanism string
+	Wall      plan.Wall // "" where policy cannot waive it
+}
+
+// Checks lists every check.
+func Checks() []Check {
+	list := []Check{
+		{Name: "entered", Defence: "the sandbox is entered", Mechanism: "user namespace", Wall: plan.WallUser},
+		{Name: "no-new-privs", Defence: "no privilege by set-user-ID", Mechanism: "no_new_privs", Wall: plan.WallNoNewPriv},
+		{Name: "home", Defence: "HOME of the host is absent", Mechanism: "private HOME", Wall: plan.WallMount},
+		{Name: "env", Defence: "environment of the host is absent", Mechanism: "built from nothing"},
+		{Name: "env-names", Defence: "secret and loader names not set", Mechanism: "allow-list of names"},
+		{Name: "caps", Defence: "no capability in any set", Mechanism: "dropped, secure bits locked", Wall: plan.WallCaps},
+		{Name: "pid", Defence: "processes of the host out of reach", Mechanism: "PID namespace", Wall: plan.WallPID},
+		{Name: "ipc", Defence: "SysV IPC of the host out of reach", Mechanism: "IPC namespace", Wall: plan.WallIPC},
+		{Name: "uts", Defence: "host name is not told", Mechanism: "UTS namespace", Wall: plan.WallUTS},
+		{Name: "tty", Defence: "nothing types into a terminal", Mechanism: "seccomp: TIOCSTI, TIOCLINUX", Wall: plan.WallTTY},
+		{Name: "vscode", Defence: "VS Code IPC bridges are absent", Mechanism: "private /tmp and /run", Wall: plan.WallMount},
+		{Name: "runtime", Defence: "user runtime directory is absent", Mechanism: "private /run", Wall: plan.WallMount},
+		{Name: "secrets", Defence: "container secrets are absent", Mechanism: "private /run", Wall: plan.WallMount},
+		{Name: "netrc", Defence: "netrc is absent", Mechanism: "private HOME", Wall: plan.WallMount},
+		{Name: "xauthority", Defence: "X authority and sockets are absent", Mechanism: "private HOME and /tmp", Wall: plan.WallMount},
+		{Name: "gitconfig", Defence: "git config is curated", Mechanism: "GIT_CONFIG_GLOBAL, read-only"},
+		{Name: "browser", Defence: "browser and extension RPC absent", Mechanism: "private HOME and /tmp", Wall: plan.WallMount},
+		{Name: "view", Defence: "files of the host are absent", Mechanism: "mount namespace, empty root", Wall: plan.WallMount},
+		{Name: "nosuid", Defence: "set-user-ID bits are inert", Mechanism: "nosuid on every mount", Wall: plan.WallMount},
+		{Name: "etc", Defence: "/etc does not name host or users", Mechanism: "synthetic /etc", Wall: plan.WallMount},
+		{Name: "tmp", Defence: "/tmp, /var/tmp of the host absent", Mechanism: "private tmpfs", Wall: plan.WallMount},
+		{Name: "shm", Defence: "/dev/shm of the host is absent", Mechanism: "private tmpfs", Wall: plan.WallMount},
+		{Name: "devices", Defence: "devices are the minimal few", Mechanism: "own /dev, own devpts", Wall: plan.WallMount},
+		{Name: "tables", Defence: "kernel tables are not told", Mechanism: "no /sys, masks in /proc", Wall: plan.WallMount},
+		{Name: "proc-sys", Defence: "kernel settings cannot be written", Mechanism: "read-only /proc", Wall: plan.WallMount},
+		{Name: "told", Defence: "/proc/1 tells no secret", Mechanism: "clean argv and environ", Wall: plan.WallPID},
+		{Name: "keeper", Defence: "the supervisor is out of reach", Mechanism: "PID 1 not dumpable"},
+		{Name: "fds", Defence: "no inherited descriptor", Mechanism: "close_range"},
+		{Name: "keyring", Defence: "session keyring is out of reach", Mechanism: "fresh keyring, seccomp", Wall: plan.WallKeyring},
+		{Name: "nested", Defence: "no nested user namespace", Mechanism: "count 0, seccomp", Wall: plan.WallNested},
+		{Name: "landlock", Defence: "writing is limited a second time", Mechanism: "Landlock", Wall: plan.WallLandlock},
+		{Name: "seccomp", Defence: "dangerous calls are refused", Mechanism: "seccomp filter", Wall: plan.WallSeccomp},
+		{Name: "mount-calls", Defence: "the view cannot be rebuilt", Mechanism: "seccomp: mount family", Wall: plan.WallSeccomp},
+		{Name: "families", Defence: "no netlink, packet, vsock sockets", Mechanism: "seccomp: socket families", Wall: plan.WallSeccomp},
+		{Name: "net", Defence: "no network interface of the host", Mechanism: "network namespace", Wall: plan.WallNet},
+		{Name: "loopback", Defence: "loopback of the host out of reach", Mechanism: "network namespace", Wall: plan.WallNet},
+		{Name: "abstract", Defence: "abstract sockets out of reach", Mechanism: "network ns, Landlock scope", Wall: plan.WallNet},
+		{Name: "sockets", Defence: "agent and engine sockets absent", Mechanism: "private /tmp and /run", Wall: plan.WallMount},
+		{Name: "dbus", Defence: "D-Bus is absent", Mechanism: "private /run", Wall: plan.WallMount},
+		{Name: "cgroup", Defence: "cgroups of the host are unseen", Mechanism: "cgroup namespace, no /sys", Wall: plan.WallCgroup},
+		{Name: "workspace", Defence: "the workspace alone is shared", Mechanism: "one writable bind", Wall: plan.WallMount},
+		{Name: "work", Defence: "work is possible", Mechanism: "own loopback, files, pty"},
+	}
+	for i := range list {
+		list[i].N = i + 1
+	}
+	return list
+}

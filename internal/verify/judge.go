@@ -1,0 +1,149 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/probe"
+)
+
+// Verdict is the result of a check.
+type Verdict string
+
+// The verdicts. Waived is no pass: the wall is not proved, and policy accepts it.
+const (
+	Held    Verdict = "held"
+	Waived  Verdict = "waived"
+	Missing Verdict = "missing"
+)
+
+// Row is one check and its result.
+type Row struct {
+	N         int       `json:"n"`
+	Name      string    `json:"name"`
+	Defence   string    `json:"defence"`
+	Mechanism string    `json:"mechanism"`
+	Wall      plan.Wall `json:"wall,omitempty"`
+	Result    Verdict   `json:"result"`
+	Detail    string    `json:"detail"`            // what the probe inside saw, or why that is no proof
+	Control   string    `json:"control"`           // what the same probe saw outside
+	Witness   string    `json:"witness,omitempty"` // what was seen of the sandbox from outside
+}
+
+// Report is the result of all checks.
+type Report struct {
+	Rows []Row `json:"rows"`
+}
+
+// Count returns the number of rows with a verdict.
+func (r Report) Count(v Verdict) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Result == v {
+			n++
+		}
+	}
+	return n
+}
+
+// judge has all that was seen.
+type judge struct {
+	plant           *plant
+	control, inside map[string]probe.Result
+	seen            Seen
+	launch          error // why there was no answer from inside
+	connections     map[string]int
+	require         []plan.Wall
+}
+
+func (j judge) report() Report {
+	var r Report
+	for _, c := range Checks() {
+		r.Rows = append(r.Rows, j.row(c))
+	}
+	return r
+}
+
+func (j judge) row(c Check) Row {
+	row := Row{N: c.N, Name: c.Name, Defence: c.Defence, Mechanism: c.Mechanism, Wall: c.Wall, Result: Held}
+	control, controlled := j.control[c.Name]
+	row.Control = "closed: " + control.Detail
+	if control.Open {
+		row.Control = "open: " + control.Detail
+	}
+	if why := j.plant.standIn[c.Name]; why != "" {
+		row.Control += " (" + why + ")"
+	}
+	inside, answered := j.inside[c.Name]
+	row.Detail = inside.Detail
+	witness, agrees := j.witness(c.Name)
+	row.Witness = witness
+	switch {
+	case j.launch != nil:
+		row.Result, row.Detail, row.Witness = Missing, "the sandbox gave no answer: "+probe.Plain(j.launch.Error()), ""
+	case !controlled || !control.Open:
+		row.Result, row.Detail = Missing, "control failed: outside, the probe does not reach its canary ("+control.Detail+")"
+	case !answered:
+		row.Result, row.Detail = Missing, "the probe gave no answer"
+	case inside.Open:
+		row.Result = Missing
+	case !agrees:
+		row.Result, row.Detail = Missing, "seen from outside: "+witness
+	}
+	if row.Result == Missing && j.waived(c.Wall) {
+		row.Result = Waived
+	}
+	return row
+}
+
+func (j judge) waived(w plan.Wall) bool {
+	return w != "" && j.require != nil && !slices.Contains(j.require, w)
+}
+
+// namespaces are the checks that stand on a namespace, by its name in /proc.
+var namespaces = map[string]string{"entered": "user", "view": "mnt", "pid": "pid", "ipc": "ipc", "uts": "uts", "net": "net",
+	"loopback": "net", "cgroup": "cgroup"}
+
+// statuses are the checks that the kernel's own account of a process speaks for.
+var statuses = map[string][]string{"caps": {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"},
+	"no-new-privs": {"NoNewPrivs"}, "seccomp": {"Seccomp"}}
+
+// witness says what was seen from outside and whether that agrees with the wall
+// being there. Where nothing can be seen from outside it says nothing.
+func (j judge) witness(check string) (text string, agrees bool) {
+	var said []string
+	agrees = true
+	add := func(ok bool, format string, args ...any) {
+		said = append(said, fmt.Sprintf(format, args...))
+		agrees = agrees && ok
+	}
+	if kind, ok := namespaces[check]; ok {
+		ours, theirs := j.plant.ns[kind], j.seen.NS[kind]
+		add(theirs != 0 && theirs != ours, "%s namespace %d, ours %d", kind, theirs, ours)
+	}
+	for _, field := range statuses[check] {
+		v := j.seen.Status[field]
+		want := map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}[field]
+		add(v == want || want == "" && v != "" && strings.Trim(v, "0") == "", "%s %s", field, v)
+	}
+	if n, ok := j.connections[check]; ok {
+		add(n == 0, "%d connections arrived", n)
+	}
+	switch check {
+	case "view":
+		add(probe.RootType(j.seen.Mounts) == "tmpfs", "root is %q", probe.RootType(j.seen.Mounts))
+	case "workspace":
+		if err := j.plant.proven(); err != nil {
+			add(false, "what was written did not arrive: %s", probe.Plain(err.Error()))
+		} else {
+			add(true, "what was written arrived")
+		}
+	case "keyring":
+		if j.seen.Keyring != 0 {
+			add(j.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.seen.Keyring, j.plant.keyring)
+		}
+	}
+	return strings.Join(said, "; "), agrees
+}

@@ -1,0 +1,361 @@
+package verify
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/probe"
+)
+
+func config(t *testing.T, launch Launch) Config {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	return Config{Self: exe, Home: home, State: filepath.Join(home, ".local/state/ringfence"), Environ: os.Environ(), Launch: launch}
+}
+
+// bare runs the job without any sandbox.
+func bare(ctx context.Context, job Job) (Seen, error) {
+	seen, err := Look(os.Getpid())
+	if err != nil {
+		return Seen{}, err
+	}
+	cmd := exec.CommandContext(ctx, job.Argv[0], job.Argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = job.Env, job.Workspace, bytes.NewReader(job.Stdin), os.Stderr
+	seen.Stdout, err = cmd.Output()
+	return seen, err
+}
+
+// perfect answers as a sandbox would in which everything holds, with the changes
+// that a test makes.
+func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
+	return func(_ context.Context, job Job) (Seen, error) {
+		target, err := probe.DecodeTarget(bytes.NewReader(job.Stdin))
+		if err != nil {
+			return Seen{}, err
+		}
+		answer := map[string]probe.Result{}
+		for _, n := range probe.Names() {
+			answer[n] = probe.Result{Name: n, Detail: "fine"}
+		}
+		seen := Seen{NS: map[string]uint64{}, Mounts: []probe.Mount{{Point: "/", Type: "tmpfs"}}, Status: map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}}
+		for k, n := range target.NS {
+			seen.NS[k] = n + 1
+		}
+		for _, set := range statuses["caps"] {
+			seen.Status[set] = "0000000000000000"
+		}
+		if err := os.WriteFile(filepath.Join(string(target.Workspace), target.Proof), []byte(target.Canary), 0o600); err != nil {
+			return Seen{}, err
+		}
+		change(answer, &seen)
+		var a probe.Answer
+		for _, r := range answer {
+			a.Results = append(a.Results, r)
+		}
+		seen.Stdout, err = json.Marshal(a)
+		return seen, err
+	}
+}
+
+func missing(r Report) []string {
+	var out []string
+	for _, row := range r.Rows {
+		if row.Result == Missing {
+			out = append(out, row.Name)
+		}
+	}
+	return out
+}
+
+// Every control must reach its canary, and without a sandbox nothing may hold.
+func TestNothingHoldsWithoutSandbox(t *testing.T) {
+	r, err := Run(t.Context(), config(t, bare))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Rows) != len(Checks()) {
+		t.Fatalf("%d rows of %d", len(r.Rows), len(Checks()))
+	}
+	for _, row := range r.Rows {
+		if !strings.HasPrefix(row.Control, "open: ") {
+			t.Errorf("%d %s: control %s", row.N, row.Name, row.Control)
+		}
+		if row.Result != Missing {
+			t.Errorf("%d %s is %s without a sandbox: %s", row.N, row.Name, row.Result, row.Detail)
+		}
+		t.Logf("%2d %-12s %s", row.N, row.Name, row.Detail)
+	}
+}
+
+func TestEachRowStandsAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(answer map[string]probe.Result, seen *Seen)
+		want   []string
+	}{
+		"all held":       {func(map[string]probe.Result, *Seen) {}, nil},
+		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
+		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
+		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.NS["net"]-- }, []string{"net", "loopback"}},
+		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.NS, "user") }, []string{"entered"}},
+		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Status["Seccomp"] = "0" }, []string{"seccomp"}},
+		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Status["CapBnd"] = "0000000000000400" }, []string{"caps"}},
+		"no status":      {func(_ map[string]probe.Result, s *Seen) { s.Status = nil }, []string{"no-new-privs", "caps", "seccomp"}},
+		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Mounts[0].Type = "ext4" }, []string{"view"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Run(t.Context(), config(t, perfect(test.change)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := missing(r); !slices.Equal(got, test.want) {
+				t.Errorf("missing %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A witness contradicts an answer that says all is well.
+func TestWitnessContradicts(t *testing.T) {
+	launch := func(ctx context.Context, job Job) (Seen, error) {
+		seen, err := perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
+		if err != nil {
+			return seen, err
+		}
+		if out, err := bare(ctx, job); err != nil { // reaches all sockets
+			return out, err
+		}
+		return seen, os.Remove(filepath.Join(job.Workspace, mustProof(job)))
+	}
+	r, err := Run(t.Context(), config(t, launch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace"}; !slices.Equal(got, want) {
+		t.Errorf("missing %q, want %q", got, want)
+	}
+}
+
+func mustProof(job Job) string {
+	target, err := probe.DecodeTarget(bytes.NewReader(job.Stdin))
+	if err != nil {
+		panic(err)
+	}
+	return target.Proof
+}
+
+func TestLaunchFailureHoldsNothing(t *testing.T) {
+	cause := errors.New("no \x1b[31mwalls")
+	r, err := Run(t.Context(), config(t, func(context.Context, Job) (Seen, error) { return Seen{}, cause }))
+	if !errors.Is(err, cause) {
+		t.Errorf("error %v", err)
+	}
+	if got := r.Count(Missing); got != len(Checks()) {
+		t.Errorf("%d rows are missing", got)
+	}
+	var b bytes.Buffer
+	if err := r.Table(&b); err != nil || strings.Contains(b.String(), "\x1b") {
+		t.Errorf("table %q, %v", b.String(), err)
+	}
+}
+
+func TestWaived(t *testing.T) {
+	c := config(t, perfect(func(a map[string]probe.Result, _ *Seen) {
+		for _, n := range []string{"landlock", "tty", "env"} {
+			a[n] = probe.Result{Name: n, Open: true}
+		}
+	}))
+	c.Require = slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return w == plan.WallLandlock || w == plan.WallUTS })
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		want := Held // a wall that policy does not require may stand all the same
+		switch row.Name {
+		case "landlock":
+			want = Waived
+		case "tty", "env":
+			want = Missing
+		}
+		if row.Result != want {
+			t.Errorf("%s is %s, want %s", row.Name, row.Result, want)
+		}
+	}
+}
+
+func TestControlThatCannotFail(t *testing.T) {
+	closed := map[string]probe.Result{}
+	for _, n := range probe.Names() {
+		closed[n] = probe.Result{Name: n, Detail: "nothing there"}
+	}
+	j := judge{plant: &plant{}, control: closed, inside: closed}
+	for _, row := range j.report().Rows {
+		if row.Result != Missing || !strings.HasPrefix(row.Detail, "control failed: ") {
+			t.Errorf("%s is %s: %s", row.Name, row.Result, row.Detail)
+		}
+	}
+}
+
+func TestJobIsWhatACarelessLauncherGives(t *testing.T) {
+	var job Job
+	_, err := Run(t.Context(), config(t, func(_ context.Context, j Job) (Seen, error) {
+		job = j
+		for _, f := range j.ExtraFDs {
+			if _, err := f.Stat(); err != nil {
+				return Seen{}, err
+			}
+		}
+		canary := probe.Mark + "[0-9a-f]"
+		if strings.Contains(string(j.Stdin), probe.Mark) {
+			return Seen{}, fmt.Errorf("the target holds a %s", canary)
+		}
+		return Seen{}, errors.ErrUnsupported
+	}))
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	if len(job.ExtraFDs) != 2 || !strings.Contains(strings.Join(job.Env, "\n"), probe.Mark) {
+		t.Errorf("job %+v", job)
+	}
+}
+
+// traces lists what a run could have left behind.
+func traces(t *testing.T, c Config) []string {
+	t.Helper()
+	var out []string
+	for _, base := range []string{c.State, "/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", os.Getenv("XDG_RUNTIME_DIR")} {
+		found, err := filepath.Glob(filepath.Join(base, prefix+"*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+func TestLeavesNothing(t *testing.T) {
+	c := config(t, bare)
+	before := traces(t, c)
+	if _, err := Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Launch = func(ctx context.Context, _ Job) (Seen, error) {
+		if len(traces(t, c)) <= len(before) {
+			t.Error("nothing was planted")
+		}
+		cancel()
+		<-ctx.Done()
+		return Seen{}, ctx.Err()
+	}
+	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if after := traces(t, c); !slices.Equal(before, after) {
+		t.Errorf("left behind: %q", after)
+	}
+	if left, err := os.ReadDir(c.Home); err != nil || len(left) > 0 {
+		t.Errorf("left in HOME: %v, %v", left, err)
+	}
+}
+
+const interruptedEnv = "RINGFENCE_VERIFY_INTERRUPTED"
+
+// runUntilInterrupted is the child of the test below.
+func runUntilInterrupted() int {
+	home := os.Getenv(interruptedEnv)
+	exe, err := os.Executable()
+	if err != nil {
+		return 3
+	}
+	os.Unsetenv(interruptedEnv)
+	_, err = Run(context.Background(), Config{Self: exe, Home: home, State: filepath.Join(home, "state"), Environ: os.Environ(),
+		Launch: func(ctx context.Context, job Job) (Seen, error) {
+			fmt.Println(job.Workspace)
+			<-ctx.Done()
+			return Seen{}, ctx.Err()
+		}})
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		return 4
+	}
+	return 0
+}
+
+func TestSignalLeavesNothing(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		home := t.TempDir()
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), interruptedEnv+"="+home)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		workspace, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(strings.TrimSpace(workspace)); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", sig, err)
+		}
+		if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+			t.Errorf("%s: left in HOME: %v, %v", sig, left, err)
+		}
+	}
+}
+
+func TestSweepsAfterAKill(t *testing.T) {
+	base := t.TempDir()
+	var p plant
+	held, err := p.private(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.remove()
+	stale, fresh, other := filepath.Join(base, prefix+"stale"), filepath.Join(base, prefix+"fresh"), filepath.Join(base, "other")
+	for _, d := range []string{stale, fresh, other} {
+		if err := os.MkdirAll(filepath.Join(d, "secrets"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{held, stale, other} {
+		old := syscall.Timeval{Sec: 1}
+		if err := syscall.Utimes(d, []syscall.Timeval{old, old}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(base)
+	for dir, want := range map[string]bool{held: true, stale: false, fresh: true, other: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v", filepath.Base(dir), err)
+		}
+	}
+}
