@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"os"
+
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/host"
+	"ringfence.dev/ringfence/internal/probe"
 )
 
 // internalCommand dispatches what ringfence starts of itself and nobody types.
@@ -12,6 +15,8 @@ func internalCommand(name string, args []string) (status int, done bool) {
 		return host.ProbeMain(args), true
 	case cgroup.JanitorArg:
 		return cgroup.JanitorMain(args), true
+	case probe.Arg:
+		return probe.Main(args, os.Stdin, os.Stdout), true
 	}
 	return 0, false
 }

@@ -78,10 +78,11 @@ func session(conn *wire.Conn) (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, &step{"plan", err}
 	}
-	if err := raise(p); err != nil {
+	keyring, err := raise(p)
+	if err != nil {
 		return 0, err
 	}
-	if err := confirm(conn, p); err != nil {
+	if err := confirm(conn, p, keyring); err != nil {
 		return 0, err
 	}
 	return runAgent(conn, p)
@@ -130,8 +131,8 @@ func receivePlan(conn *wire.Conn) (*plan.Plan, error) {
 
 // confirm reports what the walls look like from inside and waits for the
 // supervisor, who looks at the same from outside, to say go.
-func confirm(conn *wire.Conn, p *plan.Plan) error {
-	if err := conn.Send(wire.Message{Kind: wire.Walls, Evidence: observe(p)}, -1); err != nil {
+func confirm(conn *wire.Conn, p *plan.Plan, keyring int) error {
+	if err := conn.Send(wire.Message{Kind: wire.Walls, Evidence: observe(p), Keyring: keyring}, -1); err != nil {
 		return &step{"confirm", err}
 	}
 	m, _, err := conn.Receive()

@@ -14,11 +14,12 @@ import (
 )
 
 // raise does everything that makes this process a prisoner, in the one order that
-// works. The namespaces exist already: clone made them.
-func raise(p *plan.Plan) error {
-	lastCap, err := os.ReadFile("/proc/sys/kernel/cap_last_cap") // while a writable proc is in sight
+// works. The namespaces exist already: clone made them. It returns the serial of
+// the session keyring, which nobody can ask for once the filter is loaded.
+func raise(p *plan.Plan) (keyring int, err error) {
+	lastCap, err := os.ReadFile("/proc/sys/kernel/cap_last_cap") // while the host's proc is in sight
 	if err != nil {
-		return &step{"caps", err}
+		return 0, &step{"caps", err}
 	}
 	for _, s := range []struct {
 		wall plan.Wall
@@ -36,7 +37,7 @@ func raise(p *plan.Plan) error {
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
-		{"limits", func() error { return setLimits(p.Limits) }},
+		{"limits", func() error { keyring = sessionKeyring(); return setLimits(p.Limits) }},
 		// Capabilities after the last mount and before anything that trusts their
 		// absence.
 		{plan.WallCaps, func() error { return dropCaps(lastCap) }},
@@ -53,12 +54,21 @@ func raise(p *plan.Plan) error {
 		if err := s.do(); err != nil {
 			var inner *step
 			if errors.As(err, &inner) {
-				return inner
+				return 0, inner
 			}
-			return &step{string(s.wall), err}
+			return 0, &step{string(s.wall), err}
 		}
 	}
-	return nil
+	return keyring, nil
+}
+
+// sessionKeyring returns the serial of this thread's session keyring; 0 if none.
+func sessionKeyring() int {
+	id, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+	if err != nil {
+		return 0
+	}
+	return id
 }
 
 func hostname(name string) error {

@@ -74,6 +74,9 @@ func told(t *Target) Result {
 // there no PID namespace, it would be the host's init.
 func keeper(t *Target) Result {
 	const name = "keeper"
+	if r := FirstProcess(); t.Keeper == 1 && r.Open {
+		return open(name, "the supervisor's process is not there: %s", r.Detail)
+	}
 	proc := fmt.Sprintf("/proc/%d/", t.Keeper)
 	for _, f := range []string{"environ", "mem", "maps", "auxv"} {
 		fd, err := unix.Open(proc+f, unix.O_RDONLY|unix.O_CLOEXEC, 0)

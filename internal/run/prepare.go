@@ -3,6 +3,7 @@
 package run
 
 import (
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -34,6 +35,8 @@ type Options struct {
 	Environ    []string // the launcher's environment
 	// Binds are further read-only mounts that ringfence itself needs inside.
 	Binds []plan.Mount
+	// Passing keeps no state: what would be kept is private and gone at the end.
+	Passing bool
 	// Look prepares to be looked at only: nothing is made on the host.
 	Look bool
 }
@@ -58,7 +61,7 @@ type Session struct {
 	Dropped    []string // PATH entries that stay outside, with the reason
 
 	project *session.Project
-	witness func(int, []rung.Observation) error
+	witness func(int, rung.Evidence) error
 }
 
 // draft is a session while it is being prepared.
@@ -140,20 +143,46 @@ func (d *draft) who() error {
 // among it. Namespaces are not asked about: making them is the launch.
 func (d *draft) facts() error {
 	d.Facts = host.Quick()
-	required := d.Policy.Require.Walls
-	for _, w := range plan.AllWalls() {
-		if required == nil || slices.ContainsFunc(required, func(r policy.Rule) bool { return r.Value == string(w) }) {
-			d.Required = append(d.Required, w)
-		} else {
-			d.Waived = append(d.Waived, w)
-		}
-	}
+	d.Required, d.Waived = sortWalls(d.Policy.Require.Walls)
 	if d.Facts.Landlock < 1 && slices.Contains(d.Required, plan.WallLandlock) {
 		reason, fix := host.Diagnose(string(plan.WallLandlock), nil, d.Facts)
 		return fault.New(fault.Refused, fix, "wall landlock cannot be raised: %s", reason)
 	}
 	d.witness = witness(d.Required)
 	return nil
+}
+
+// sortWalls tells required walls from waived ones; nothing written means all.
+func sortWalls(written policy.List) (required, waived []plan.Wall) {
+	for _, w := range plan.AllWalls() {
+		if written == nil || slices.ContainsFunc(written, func(r policy.Rule) bool { return r.Value == string(w) }) {
+			required = append(required, w)
+		} else {
+			waived = append(waived, w)
+		}
+	}
+	return required, waived
+}
+
+// RequiredWalls says which walls the user's policy wants; the project around is
+// not asked, because what is proved is the machine.
+func RequiredWalls(opt Options) ([]plan.Wall, error) {
+	d := &draft{Session: &Session{}, opt: opt}
+	if err := d.who(); err != nil {
+		return nil, err
+	}
+	var l policy.Layers
+	var err error
+	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+		return nil, err
+	}
+	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
+		return nil, err
+	}
+	l.Home = d.User.Home
+	p, _ := policy.Resolve(l)
+	required, _ := sortWalls(p.Require.Walls)
+	return required, nil
 }
 
 // walls are those that will be raised: also a waived one, where it can be.

@@ -17,6 +17,9 @@ type kept struct {
 // placeState makes the project's state ready and binds it. A look makes nothing:
 // it shows where things would be.
 func (d *draft) placeState() error {
+	if d.opt.Passing {
+		return nil
+	}
 	root := d.Workspaces[0].Path
 	if d.Repo != nil {
 		root = d.Repo.Main

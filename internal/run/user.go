@@ -68,6 +68,12 @@ func find(file string, n int, value string, fields int) []string {
 	return nil
 }
 
+// Home is the user's home directory, without symlinks.
+func Home(getenv func(string) string) (string, error) {
+	u, err := currentUser(getenv)
+	return u.Home, err
+}
+
 // Shell is the user's shell, or the one that is there.
 func Shell(getenv func(string) string) string {
 	u, err := currentUser(getenv)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
@@ -22,8 +24,8 @@ var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan
 
 // witness looks at the first process inside from the host, and at what its own
 // probes saw. Both must agree that every required wall stands.
-func witness(required []plan.Wall) func(int, []rung.Observation) error {
-	return func(pid int, seen []rung.Observation) error {
+func witness(required []plan.Wall) func(int, rung.Evidence) error {
+	return func(pid int, seen rung.Evidence) error {
 		for _, w := range required {
 			if name, ok := namespaceFiles[w]; ok {
 				if err := ownNamespace(pid, name); err != nil {
@@ -31,10 +33,15 @@ func witness(required []plan.Wall) func(int, []rung.Observation) error {
 				}
 			}
 		}
-		if len(seen) < len(probeWall) {
-			return missing("", fmt.Sprintf("only %d of %d probes at launch answered", len(seen), len(probeWall)))
+		if slices.Contains(required, plan.WallKeyring) {
+			if err := ownKeyring(seen.Keyring); err != nil {
+				return missing(plan.WallKeyring, err.Error())
+			}
 		}
-		for _, o := range seen {
+		if len(seen.Probes) < len(probeWall) {
+			return missing("", fmt.Sprintf("only %d of %d probes at launch answered", len(seen.Probes), len(probeWall)))
+		}
+		for _, o := range seen.Probes {
 			if w := probeWall[o.Probe]; o.Open && slices.Contains(required, w) {
 				return missing(w, "from inside, "+o.Probe+": "+o.Detail)
 			}
@@ -45,6 +52,16 @@ func witness(required []plan.Wall) func(int, []rung.Observation) error {
 
 func missing(w plan.Wall, detail string) error {
 	return fault.New(fault.Refused, "run `ringfence doctor` to see what this host can enforce", "wall %s is missing: %s", w, detail)
+}
+
+// ownKeyring compares the session keyring inside with that of this thread, which
+// forked it.
+func ownKeyring(theirs int) error {
+	ours, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+	if theirs == 0 || err == nil && ours == theirs {
+		return fmt.Errorf("the sandbox has keyring %d, we have %d", theirs, ours)
+	}
+	return nil
 }
 
 func ownNamespace(pid int, name string) error {

@@ -56,12 +56,18 @@ type Observation struct {
 	Detail string
 }
 
+// Evidence is what was seen from inside, after the last wall and before the agent.
+type Evidence struct {
+	Probes  []Observation
+	Keyring int // serial of the session keyring that the agent starts with
+}
+
 // Sandbox is a running one.
 type Sandbox interface {
 	// PID is the host's number of the first process inside.
 	PID() int
-	// Evidence is what the probes at launch saw.
-	Evidence() []Observation
+	// Evidence is what was seen from inside at launch.
+	Evidence() Evidence
 	Wait() (Exit, error)
 	Signal(sig syscall.Signal) error
 	// Close ends everything inside; it may be called more than once.

@@ -67,18 +67,19 @@ func TestSuspend(t *testing.T) {
 	s.expect("status 7\r\n")
 }
 
-// TestSuspendTwice: stopping and going on can be repeated.
-func TestSuspendTwice(t *testing.T) {
+// TestSuspendOften: stopping and going on can be repeated.
+func TestSuspendOften(t *testing.T) {
 	s, supervisor := shell(t)
-	s.line(supervisor + "cat")
+	s.line(supervisor + `bash -c 'trap "echo again" CONT; echo ready; while read x; do echo "read $x"; done'`)
+	s.expect("ready\r\n")
 	for range 3 {
 		s.send("abc\r")
-		s.expect("abc\r\nabc\r\n")
+		s.expect("read abc\r\n")
 		s.send("\x1a")
 		s.expect("Stopped")
 		s.expect("P> ")
 		s.line("fg")
-		s.expect("cat\r\n")
+		s.expect("\r\nagain\r\n") // keys typed before this would still be the shell's
 	}
 	s.send("\x04")
 	s.expect("P> ")
@@ -89,16 +90,17 @@ func TestSuspendTwice(t *testing.T) {
 // TestStopFromOutside: SIGTSTP to the supervisor stops agent and job alike.
 func TestStopFromOutside(t *testing.T) {
 	s, supervisor := shell(t)
-	s.line(supervisor + `sh -c 'echo ready; cat' & sleep 0; fg >/dev/null`)
-	s.expect("ready")
+	s.line(supervisor + `bash -c 'trap "echo again" CONT; echo ready; while read x; do echo "read $x"; done'`)
+	s.expect("ready\r\n")
 	if err := exec.Command("kill", "-TSTP", s.foreground()).Run(); err != nil {
 		t.Fatal(err)
 	}
 	s.expect("Stopped")
 	s.expect("P> ")
 	s.line("fg")
+	s.expect("\r\nagain\r\n")
 	s.send("abc\r")
-	s.expect("abc\r\nabc\r\n")
+	s.expect("read abc\r\n")
 }
 
 // TestBackground: a job in the background prints and leaves the shell's
@@ -106,7 +108,7 @@ func TestStopFromOutside(t *testing.T) {
 func TestBackground(t *testing.T) {
 	s, supervisor := shell(t)
 	s.line(supervisor + `sh -c 'echo ready; read x; echo "read $x"' &`)
-	s.expect("ready")
+	s.expect("ready\r")
 	s.line("stty -a; echo 'done'")
 	cooked(t, s.expect("done\r\n"))
 	s.line("fg")
@@ -118,7 +120,8 @@ func TestBackground(t *testing.T) {
 // TestOrphan: where no shell could continue the job Ctrl-Z does not freeze it.
 func TestOrphan(t *testing.T) {
 	s := newScreen(t)
-	s.run("cat")
+	s.run("sh", "-c", "echo ready; exec cat")
+	s.expect("ready\r\n")
 	s.send("a\r")
 	s.expect("a\r\na\r\n")
 	s.send("\x1a")

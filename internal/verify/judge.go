@@ -106,6 +106,12 @@ func (j judge) waived(w plan.Wall) bool {
 var namespaces = map[string]string{"entered": "user", "view": "mnt", "pid": "pid", "ipc": "ipc", "uts": "uts", "net": "net",
 	"loopback": "net", "cgroup": "cgroup"}
 
+// confined is what the kernel says of a process inside.
+var confined = map[string]string{"NoNewPrivs": "1", "Seccomp": "2", "CapInh": noCaps, "CapPrm": noCaps, "CapEff": noCaps,
+	"CapBnd": noCaps, "CapAmb": noCaps}
+
+const noCaps = "0000000000000000"
+
 // statuses are the checks that the kernel's own account of a process speaks for.
 var statuses = map[string][]string{"caps": {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"},
 	"no-new-privs": {"NoNewPrivs"}, "seccomp": {"Seccomp"}}
@@ -125,8 +131,7 @@ func (j judge) witness(check string) (text string, agrees bool) {
 	}
 	for _, field := range statuses[check] {
 		v := j.seen.Status[field]
-		want := map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}[field]
-		add(v == want || want == "" && v != "" && strings.Trim(v, "0") == "", "%s %s", field, v)
+		add(v == confined[field], "%s %s", field, v)
 	}
 	if n, ok := j.connections[check]; ok {
 		add(n == 0, "%d connections arrived", n)

@@ -83,7 +83,7 @@ func (p *plant) environment(base []string) {
 		"VSCODE_IPC_HOOK_CLI":              filepath.Join(p.tmp, vscodeSocket),
 		"BASH_ENV":                         filepath.Join(p.state, "secret"),
 		"PYTHONSTARTUP":                    filepath.Join(p.state, "secret"),
-		"LD_AUDIT":                         filepath.Join(p.state, "secret"),
+		"LD_BIND_NOW":                      "1",
 		"NODE_OPTIONS":                     "--no-deprecation",
 		"GIT_SSH_COMMAND":                  "false",
 		"BASH_FUNC_canary%%":               "() { :; }",

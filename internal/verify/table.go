@@ -38,19 +38,18 @@ func (r Report) Table(w io.Writer) error {
 func fold(text string) string {
 	const indent = "    "
 	var b strings.Builder
-	line := []rune{}
+	line, fresh := []rune{}, true
 	end := func() {
 		b.WriteString(string(line) + "\n")
-		line = []rune(indent)
+		line, fresh = []rune(indent), true
 	}
-	for i, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(text) {
 		rest := []rune(word)
-		if i > 0 && len(line) > len(indent) {
-			if len(line)+1+len(rest) > width && len(rest) <= width-len(indent) {
-				end()
-			} else {
-				line = append(line, ' ')
-			}
+		if !fresh && len(line)+1+len(rest) > width && len(rest) <= width-len(indent) {
+			end()
+		}
+		if !fresh {
+			line = append(line, ' ')
 		}
 		for len(line)+len(rest) > width {
 			n := width - len(line)
@@ -59,6 +58,7 @@ func fold(text string) string {
 			end()
 		}
 		line = append(line, rest...)
+		fresh = len(rest) == 0
 	}
 	end()
 	return b.String()

@@ -40,6 +40,7 @@ type Message struct {
 	Kind     Kind            `json:"kind"`
 	Plan     json.RawMessage `json:"plan,omitempty"`
 	Evidence []Observation   `json:"evidence,omitempty"`
+	Keyring  int             `json:"keyring,omitempty"` // walls: serial of the session keyring
 	Signal   int             `json:"signal,omitempty"`
 	Status   int             `json:"status,omitempty"` // exit: wait status
 	Failure  *Failure        `json:"failure,omitempty"`

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 
@@ -27,7 +26,7 @@ type Rung struct {
 	// session's cgroup limits. Nil means none.
 	Join func(pid int) error
 	// Witness looks at the walls from outside, before the agent runs.
-	Witness func(pid int, seen []rung.Observation) error
+	Witness func(pid int, seen rung.Evidence) error
 }
 
 // Name implements rung.Rung.
@@ -128,8 +127,9 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
+	s.seen.Keyring = m.Keyring
 	for _, o := range m.Evidence {
-		s.seen = append(s.seen, rung.Observation(o))
+		s.seen.Probes = append(s.seen.Probes, rung.Observation(o))
 	}
 	if r.Witness != nil {
 		if err := r.Witness(s.pid, s.seen); err != nil {
@@ -146,7 +146,7 @@ type sandbox struct {
 	pid   int
 	conn  *wire.Conn
 	stdio rung.Stdio
-	seen  []rung.Observation
+	seen  rung.Evidence
 
 	exit  chan struct{} // closed when result is set
 	res   rung.Exit
@@ -154,8 +154,8 @@ type sandbox struct {
 	reaps sync.Once
 }
 
-func (s *sandbox) PID() int                     { return s.pid }
-func (s *sandbox) Evidence() []rung.Observation { return slices.Clone(s.seen) }
+func (s *sandbox) PID() int                { return s.pid }
+func (s *sandbox) Evidence() rung.Evidence { return s.seen }
 
 // begin takes the terminal over, if there is one, and waits until the agent runs.
 func (s *sandbox) begin(p *plan.Plan) error {
