@@ -57,7 +57,9 @@ func writeAudit(w io.Writer, env environ.Environment, long bool) {
 		group[e.Kind] = append(group[e.Kind], e)
 	}
 	if !long {
-		fmt.Fprintf(w, "  env        %d passed, %d set, %d dropped\n", len(group[environ.Passed]), len(group[environ.Set]), len(group[environ.Dropped]))
+		for _, kind := range []environ.Kind{environ.Passed, environ.Set, environ.Dropped} {
+			writeNames(w, kind, group[kind])
+		}
 		for _, e := range group[environ.Added] {
 			fmt.Fprintf(w, "  [+]        %s  (%s)\n", e.Name, sourceOf(e))
 		}
@@ -82,6 +84,27 @@ func writeAudit(w io.Writer, env environ.Environment, long bool) {
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
 	}
+}
+
+// writeNames lists names in lines that fit a terminal of 80 columns.
+func writeNames(w io.Writer, kind environ.Kind, entries []environ.Entry) {
+	const indent, width = 13, 80
+	line := fmt.Sprintf("  %-*s", indent-2, kind)
+	if len(entries) == 0 {
+		line += "nothing"
+	}
+	for _, e := range entries {
+		name := showName(e.Name)
+		if len(line) > indent && len(line)+1+len(name) > width {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = strings.Repeat(" ", indent)
+		}
+		if len(line) > indent {
+			line += " "
+		}
+		line += name
+	}
+	fmt.Fprintln(w, line)
 }
 
 func showName(name string) string { return plan.Show(name) }

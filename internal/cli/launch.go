@@ -172,6 +172,9 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	fmt.Fprintf(w, "  walls      %d of %d   network  none, own loopback only\n", len(plan.AllWalls())-len(s.Waived), len(plan.AllWalls()))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
 	writeAudit(w, s.Env, false)
+	for _, p := range s.Dropped {
+		fmt.Fprintf(w, "  PATH less  %s\n", p)
+	}
 	for _, n := range s.Notices {
 		fmt.Fprintf(w, "  note       %s\n", n)
 	}
@@ -208,6 +211,6 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 	if res.Exit.Killed {
 		how = "killed"
 	}
-	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s; everything outside the workspace is gone but the agent's own state\n",
-		s.ID, how, res.Time.Round(10*time.Millisecond))
+	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
+	fmt.Fprintln(c.err, "  kept       the workspace, this project's agent state and caches; nothing else")
 }

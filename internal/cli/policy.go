@@ -29,7 +29,8 @@ func policyCommand(c *context, name string, args []string) (int, error) {
 func policyShow(c *context, args []string) (int, error) {
 	l := newLaunchFlags(c, "policy show", "[flags]", "Prints the effective policy with the file and line of every rule.")
 	resolved := l.set.Bool("resolved", false, "also print the view it resolves to on this host")
-	who := l.set.String("agent", agent.Command, "`NAME` of the agent, with --resolved")
+	forAgent := l.set.Bool("for-agent", false, "print what the agent is told instead")
+	who := l.set.String("agent", agent.Command, "`NAME` of the agent, with --resolved and --for-agent")
 	if err := parseAll(l.set, args); err != nil {
 		return 2, err
 	}
@@ -39,7 +40,7 @@ func policyShow(c *context, args []string) (int, error) {
 	}
 	opt.Look = true
 	look := run.Look
-	if *resolved {
+	if *resolved || *forAgent {
 		look = run.Prepare
 	}
 	s, err := look(opt)
@@ -47,6 +48,10 @@ func policyShow(c *context, args []string) (int, error) {
 		return 2, err
 	}
 	w := bufio.NewWriter(c.out)
+	if *forAgent {
+		w.WriteString(s.Note)
+		return 0, w.Flush()
+	}
 	if err := policy.Write(w, s.Policy); err != nil {
 		return 2, err
 	}

@@ -158,15 +158,16 @@ func dropCaps(last []byte) error {
 }
 
 // maxABI is the newest Landlock ABI whose rights we have decided about. A newer
-// kernel still enforces these.
-const maxABI = 8
+// kernel still enforces these. From 9 on, connecting to a socket file of the host
+// that lies in a visible tree is refused too: no rule below grants that right.
+const maxABI = 9
 
 // restrict is a second opinion on the view, independent of mounts: everything
 // under the new root may be read and executed, only the named trees changed. A
 // file that is not under the new root (a descriptor that leaked, the host's root)
 // is under no rule and cannot be opened at all.
 func restrict(l plan.Landlock) error {
-	presets := []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6, landlock.V7, landlock.V8}
+	presets := []landlock.Config{landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6, landlock.V7, landlock.V8, landlock.V9}
 	if l.ABI < 1 {
 		return fmt.Errorf("landlock ABI %d is not usable", l.ABI)
 	}

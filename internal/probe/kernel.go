@@ -18,8 +18,8 @@ func Terminal() Result {
 }
 
 // typing is Terminal for both calls that type, with and without bits above those
-// the kernel reads.
-func typing(*Target) Result {
+// the kernel reads, and wants terminals of our own besides.
+func typing(t *Target) Result {
 	const tiocLinux = 0x541c
 	for _, call := range []uintptr{unix.TIOCSTI, unix.TIOCSTI | 1<<40, tiocLinux, tiocLinux | 1<<40} {
 		_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, ^uintptr(0), call, 0)
@@ -27,7 +27,14 @@ func typing(*Target) Result {
 			return open("tty", "ioctl %#x: %s", call, r.Detail)
 		}
 	}
-	return closed("tty", "TIOCSTI and TIOCLINUX are answered by the filter")
+	var st unix.Stat_t
+	if err := unix.Stat("/dev/pts", &st); err != nil {
+		return open("tty", "terminals: %v", err)
+	}
+	if st.Dev == t.Terminals {
+		return open("tty", "the terminals are the host's")
+	}
+	return closed("tty", "own terminals; TIOCSTI and TIOCLINUX are answered by the filter")
 }
 
 // Nested wants no user namespace below this one, by the filter and by the count.
@@ -36,8 +43,11 @@ func typing(*Target) Result {
 func Nested() Result {
 	const name = "nested"
 	b, err := os.ReadFile("/proc/sys/user/max_user_namespaces")
-	if err != nil || strings.TrimSpace(string(b)) != "0" {
-		return open(name, "max_user_namespaces is %q (%v)", strings.TrimSpace(string(b)), err)
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	if n := strings.TrimSpace(string(b)); n != "0" {
+		return open(name, "max_user_namespaces is %q", n)
 	}
 	return refused(name, unix.Unshare(unix.CLONE_NEWUSER), unix.EPERM, unix.ENOSPC, unix.EINVAL)
 }
@@ -137,9 +147,8 @@ func settings(*Target) Result {
 			return open(name, "%s: %v", f, err)
 		}
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs("/proc", &st); err != nil || st.Flags&unix.ST_RDONLY == 0 {
-		return open(name, "/proc is mounted writable (%v)", err)
+	if err := readOnly("/proc"); err != nil {
+		return open(name, "%v", err)
 	}
 	return closed(name, "/proc is read-only")
 }

@@ -105,11 +105,21 @@ func root(t *Target) Result {
 	if kind := RootType(mounts); kind != "tmpfs" {
 		return open(name, "the root is the host's: %q", kind)
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs("/", &st); err != nil || st.Flags&unix.ST_RDONLY == 0 {
-		return open(name, "the root is writable (%v)", err)
+	if err := readOnly("/"); err != nil {
+		return open(name, "%v", err)
 	}
 	return separate(name, "mnt", t)
+}
+
+func readOnly(dir string) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return fmt.Errorf("statfs %s: %w", dir, err)
+	}
+	if st.Flags&unix.ST_RDONLY == 0 {
+		return fmt.Errorf("%s is mounted writable", dir)
+	}
+	return nil
 }
 
 // inert wants set-user-ID bits without effect on every mount: the second wall

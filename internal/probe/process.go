@@ -116,13 +116,27 @@ func takeDescriptor(pid int) error {
 	return err
 }
 
-// trace seizes pid, without stopping it, from a thread that ends at once: the
-// kernel then lets go of it.
+// trace seizes pid and lets it go again, with the signal that it may just have
+// been about to take.
 func trace(pid int) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with us
-		done <- unix.PtraceSeize(pid)
-	}()
-	return <-done
+	runtime.LockOSThread() // a tracer is a thread
+	defer runtime.UnlockOSThread()
+	if err := unix.PtraceSeize(pid); err != nil {
+		return err
+	}
+	if err := unix.PtraceInterrupt(pid); err != nil {
+		return err
+	}
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(pid, &ws, unix.WALL, nil); err != nil {
+		return err
+	}
+	sig := ws.StopSignal()
+	if sig == unix.SIGTRAP { // our own interruption
+		sig = 0
+	}
+	if _, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(sig), 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
 }

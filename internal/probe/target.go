@@ -44,17 +44,17 @@ type Target struct {
 	Canary     string            `json:"canary"` // its digest
 	NS         map[string]uint64 `json:"ns"`     // the host's namespaces
 	Hostname   Path              `json:"hostname,omitempty"`
-	Places     map[string]Place  `json:"places"`   // by the name of the probe
-	Names      []string          `json:"names"`    // variables of the launcher's environment
-	Contents   map[string]string `json:"contents"` // files of the host in /etc, by path: their digest
-	TCP        []string          `json:"tcp"`      // listeners on the host's loopback
-	Abstract   string            `json:"abstract"` // abstract socket of the host, without the NUL
-	Key        string            `json:"key"`      // description of a key in the launcher's session keyring
-	Segment    int               `json:"segment"`  // SysV shared memory of the host
-	Process    int               `json:"process"`  // a process of the host, of the same user
-	Keeper     int               `json:"keeper"`   // the process that keeps us: PID 1, or outside one like it
-	Terminals  uint64            `json:"terminals"`
-	Own        Path              `json:"own"` // where only Landlock forbids writing
+	Places     map[string]Place  `json:"places"`    // by the name of the probe
+	Names      []string          `json:"names"`     // variables of the launcher's environment
+	Contents   map[string]string `json:"contents"`  // files of the host in /etc, by path: their digest
+	TCP        []string          `json:"tcp"`       // listeners on the host's loopback
+	Abstract   string            `json:"abstract"`  // abstract socket of the host, without the NUL
+	Key        string            `json:"key"`       // description of a key in the launcher's session keyring
+	Segment    int               `json:"segment"`   // SysV shared memory of the host
+	Process    int               `json:"process"`   // a process of the host, of the same user
+	Keeper     int               `json:"keeper"`    // the process that keeps us: PID 1, or outside one like it
+	Terminals  uint64            `json:"terminals"` // device number of the host's /dev/pts
+	Own        Path              `json:"own"`       // where only Landlock forbids writing
 	Workspace  Path              `json:"workspace"`
 	Sibling    Path              `json:"sibling"`    // beside the workspace
 	Proof      string            `json:"proof"`      // file to write in the workspace

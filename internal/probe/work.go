@@ -20,8 +20,11 @@ func workspace(t *Target) Result {
 		return r
 	}
 	beside, err := os.ReadDir(filepath.Dir(string(t.Workspace)))
-	if err != nil || len(beside) != 1 {
-		return open(name, "%d entries where only the workspace should be (%v)", len(beside), err)
+	if err != nil {
+		return open(name, "%v", err)
+	}
+	if len(beside) != 1 {
+		return open(name, "%d entries where only the workspace should be", len(beside))
 	}
 	if err := os.WriteFile(filepath.Join(string(t.Workspace), t.Proof), []byte(t.Canary), 0o600); err != nil {
 		return open(name, "work is not possible: %v", err)

@@ -237,6 +237,7 @@ func (d *draft) point(p string, dir bool) {
 // note writes what the agent should know, to its own channel and to NotePath.
 func (d *draft) note() error {
 	text := agent.Note(d.noteInput())
+	d.Note = text
 	d.files = append(d.files, plan.File{Dst: NotePath, Data: []byte(text), Why: "what the agent is told"})
 	if ch := d.Profile.Note; ch.Path != "" {
 		own, err := d.ownInstructions(ch)

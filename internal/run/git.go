@@ -27,6 +27,7 @@ func (d *draft) git() error {
 			d.mounts = append(d.mounts, plan.Mount{Src: x, Dst: x, Write: true, Why: "git directory of this " + string(d.Repo.Kind)})
 			safe = append(safe, x)
 		}
+		d.hideMonitor()
 		for _, a := range d.Repo.Alternates {
 			d.notice(fmt.Sprintf("this repository borrows objects from %s: add --ro %[1]s if git misses them", plan.Show(a)))
 		}

@@ -58,6 +58,7 @@ type Session struct {
 	Waived     []plan.Wall
 	Warnings   []string // what the user should know in any case
 	Notices    []string // what the user should know before the agent starts
+	Note       string   // what the agent is told
 	Dropped    []string // PATH entries that stay outside, with the reason
 
 	project *session.Project

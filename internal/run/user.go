@@ -68,6 +68,18 @@ func find(file string, n int, value string, fields int) []string {
 	return nil
 }
 
+// homeOf returns whose home directory a path is; "" if no person's.
+func homeOf(path string) string {
+	row := find("/etc/passwd", 5, path, 7)
+	if row == nil {
+		return ""
+	}
+	if uid, err := strconv.Atoi(row[2]); err == nil && (uid == 0 || uid >= 1000 && uid < 65534) {
+		return row[0]
+	}
+	return ""
+}
+
 // Home is the user's home directory, without symlinks.
 func Home(getenv func(string) string) (string, error) {
 	u, err := currentUser(getenv)

@@ -20,6 +20,9 @@ func (d *draft) grants() error {
 		if err := d.refuseCredentials(ws.Path, ws.Why); err != nil {
 			return err
 		}
+		if err := d.refuseOwn(ws.Path, ws.Write); err != nil {
+			return fault.New(fault.Refused, "name another --workspace", "workspace %q %w", ws.Path, err)
+		}
 		id := ws.ID
 		d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, Write: ws.Write, ID: &id, Why: "workspace (" + ws.Why + ")"})
 		d.link(ws.Given, ws.Path)
@@ -37,7 +40,7 @@ func (d *draft) grants() error {
 		d.mask(r)
 	}
 	d.mounts = append(d.mounts, d.opt.Binds...)
-	return nil
+	return d.hideForeign()
 }
 
 // warnLinked warns of a credential that may have a second name in the workspace.
@@ -91,6 +94,9 @@ func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
 	}
 	if write && (system(real) || within(real, "/etc")) {
 		return errors.New("is a directory of the system and stays read-only")
+	}
+	if err := d.refuseOwn(real, write); err != nil {
+		return err
 	}
 	return readable(real)
 }

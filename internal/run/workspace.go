@@ -63,6 +63,9 @@ func refuseWorkspace(real, home string) error {
 	case contains(notWorkspaces, real):
 		return fault.New(fault.Refused, hint, "workspace %q is a directory of the system", real)
 	}
+	if name := homeOf(real); name != "" {
+		return fault.New(fault.Refused, hint, "workspace %q is the home directory of %q", real, name)
+	}
 	for _, d := range underNothing {
 		if within(real, d) {
 			return fault.New(fault.Refused, hint, "workspace %q lies in %s, which holds no files of yours", real, d)

@@ -120,16 +120,25 @@ func TestBackground(t *testing.T) {
 // TestOrphan: where no shell could continue the job Ctrl-Z does not freeze it.
 func TestOrphan(t *testing.T) {
 	s := newScreen(t)
-	s.run("sh", "-c", "echo ready; exec cat")
+	s.run("bash", "-c", `trap "echo again" CONT; echo ready; read x; echo "read $x"`)
 	s.expect("ready\r\n")
-	s.send("a\r")
-	s.expect("a\r\na\r\n")
 	s.send("\x1a")
-	s.expect("^Z")
-	s.send("b\r")
-	s.expect("b\r\nb\r\n")
-	s.send("\x04")
+	s.expect("again\r\n")
+	s.send("abc\r")
+	s.expect("read abc\r\n")
 	if status, _ := s.wait(); status != 0 {
 		t.Errorf("status %d", status)
 	}
+}
+
+// TestTypeAhead: what is typed while the agent stops is for the shell.
+func TestTypeAhead(t *testing.T) {
+	s, supervisor := shell(t)
+	s.line(supervisor + `sh -c 'echo ready; exec cat'`)
+	s.expect("ready\r\n")
+	s.send("\x1a")
+	s.expect("^Z")
+	s.send("echo typed ahe''ad\n")
+	s.expect("Stopped")
+	s.expect("typed ahead\r\n")
 }

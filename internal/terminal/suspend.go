@@ -85,7 +85,8 @@ func (r *Relay) enter() error {
 	return nil
 }
 
-// leave gives the terminal back. Errors are of no use here: a terminal that is
+// leave gives the terminal back. What the user typed ahead is left for the
+// shell, unless it may be mixed with answers of the terminal. Errors are of no use here: a terminal that is
 // gone needs nothing.
 func (r *Relay) leave() {
 	chatty, _ := r.filter.Leave()
@@ -96,8 +97,8 @@ func (r *Relay) leave() {
 	if foreground(r.in) {
 		if err == nil && (chatty || time.Since(r.lastAsk) < askedLately) {
 			r.settle()
+			_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
 		}
-		_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
 		_ = setTermios(r.in, r.saved)
 	}
 	r.saved, r.front = nil, false

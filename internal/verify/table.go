@@ -22,15 +22,34 @@ func (r Report) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "%3d  %-*s  %-*s  %s\n", row.N, defenceWidth, row.Defence, mechanismWidth, row.Mechanism, row.Result)
 	}
 	for _, v := range []Verdict{Missing, Waived} {
-		for _, row := range r.Rows {
-			if row.Result == v {
-				fmt.Fprintf(&b, "\n%s", fold(fmt.Sprintf("%d %s: %s", row.N, v, row.Detail)))
-			}
+		for _, reason := range r.reasons(v) {
+			b.WriteString("\n" + fold(reason))
 		}
 	}
 	fmt.Fprintf(&b, "\n%d checks: %d held, %d waived, %d missing\n", len(r.Rows), r.Count(Held), r.Count(Waived), r.Count(Missing))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// reasons says why rows have a verdict; rows that follow each other for the same
+// reason share a line.
+func (r Report) reasons(v Verdict) []string {
+	var out []string
+	for i := 0; i < len(r.Rows); i++ {
+		first := r.Rows[i]
+		if first.Result != v {
+			continue
+		}
+		for i+1 < len(r.Rows) && r.Rows[i+1].Result == v && r.Rows[i+1].Detail == first.Detail {
+			i++
+		}
+		number := fmt.Sprint(first.N)
+		if last := r.Rows[i].N; last != first.N {
+			number += fmt.Sprintf("-%d", last)
+		}
+		out = append(out, fmt.Sprintf("%s %s: %s", number, v, first.Detail))
+	}
+	return out
 }
 
 // fold breaks a text into lines of the width, at spaces where there are any, and

@@ -42,6 +42,9 @@ func TestTableFits(t *testing.T) {
 	}
 	r.Rows[3].Result, r.Rows[3].Detail = Missing, strings.Repeat("é", 200)+" "+strings.Repeat("word ", 60)
 	r.Rows[5].Result, r.Rows[5].Detail = Waived, "policy"
+	for i := range 3 {
+		r.Rows[7+i].Result, r.Rows[7+i].Detail = Missing, "the same"
+	}
 	var b bytes.Buffer
 	if err := r.Table(&b); err != nil {
 		t.Fatal(err)
@@ -52,7 +55,7 @@ func TestTableFits(t *testing.T) {
 			t.Errorf("line %q", line)
 		}
 	}
-	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "42 checks: 40 held, 1 waived, 1 missing\n"} {
+	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "42 checks: 37 held, 1 waived, 4 missing\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
