@@ -196,7 +196,6 @@ func (d *draft) showConfig(c agent.Config, p string, j agent.Judge) {
 		d.masks = append(d.masks, plan.Mask{Path: p + strings.TrimPrefix(h, real), Why: why})
 	}
 	d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: p, Why: why})
-	d.point(p, st.IsDir())
 }
 
 func (d *draft) showScrubbed(c agent.Config, p, real, why string, j agent.Judge) {
@@ -217,21 +216,6 @@ func (d *draft) showScrubbed(c agent.Config, p, real, why string, j agent.Judge)
 // place puts a generated file at p, read-only.
 func (d *draft) place(p string, data []byte, why string) {
 	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: why})
-	d.point(p, false)
-}
-
-// point makes sure that a mount point below a kept state directory exists there.
-func (d *draft) point(p string, dir bool) {
-	rel, err := filepath.Rel(d.User.Home, p)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return
-	}
-	for _, s := range d.state {
-		if s.Dir && within(rel, s.Path) {
-			d.state = append(d.state, kept{session.Item{Path: rel, Dir: dir}, ""})
-			return
-		}
-	}
 }
 
 // note writes what the agent should know, to its own channel and to NotePath.

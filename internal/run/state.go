@@ -1,6 +1,7 @@
 package run
 
 import (
+	"os"
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/plan"
@@ -31,6 +32,9 @@ func (d *draft) placeState() error {
 		}
 		return nil
 	}
+	if err := d.mountPoints(); err != nil {
+		return err
+	}
 	var err error
 	if d.project, err = d.dirs.Open(root); err != nil {
 		return err
@@ -51,6 +55,35 @@ func (d *draft) placeState() error {
 	}
 	return nil
 }
+
+// mountPoints adds what must exist in the project's state because something is
+// mounted there: nothing is ever created in a tree that came from the host, and
+// this is the one such tree that is ours.
+func (d *draft) mountPoints() error {
+	kept := d.state
+	add := func(dst string, dir bool) {
+		for _, k := range kept {
+			if at := filepath.Join(d.User.Home, k.Path); k.Dir && dst != at && within(dst, at) {
+				rel := dst[len(d.User.Home)+1:]
+				d.state = append(d.state, keptPoint(rel, dir))
+				return
+			}
+		}
+	}
+	for _, m := range d.mounts {
+		st, err := os.Stat(m.Src)
+		if err != nil {
+			return err
+		}
+		add(m.Dst, st.IsDir())
+	}
+	for _, f := range d.files {
+		add(f.Dst, false)
+	}
+	return nil
+}
+
+func keptPoint(rel string, dir bool) kept { return kept{session.Item{Path: rel, Dir: dir}, ""} }
 
 func (d *draft) bindState(k kept, pl session.Placed) {
 	if k.why == "" {

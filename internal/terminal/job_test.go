@@ -130,15 +130,3 @@ func TestOrphan(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
-
-// TestTypeAhead: what is typed while the agent stops is for the shell.
-func TestTypeAhead(t *testing.T) {
-	s, supervisor := shell(t)
-	s.line(supervisor + `sh -c 'echo ready; exec cat'`)
-	s.expect("ready\r\n")
-	s.send("\x1a")
-	s.expect("^Z")
-	s.send("echo typed ahe''ad\n")
-	s.expect("Stopped")
-	s.expect("typed ahead\r\n")
-}

@@ -85,8 +85,8 @@ func (r *Relay) enter() error {
 	return nil
 }
 
-// leave gives the terminal back. What the user typed ahead is left for the
-// shell, unless it may be mixed with answers of the terminal. Errors are of no use here: a terminal that is
+// leave gives the terminal back. What the user has typed and we have not read is
+// left for the shell, unless answers of the terminal may be among it. Errors are of no use here: a terminal that is
 // gone needs nothing.
 func (r *Relay) leave() {
 	chatty, _ := r.filter.Leave()

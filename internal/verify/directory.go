@@ -36,8 +36,9 @@ func (p *plant) directories(state, runtime string) error {
 			return err
 		}
 	}
-	// The workspace stands alone with one sibling in a directory of its own.
-	room := filepath.Join(p.state, "room")
+	// The workspace stands with one sibling in a directory of their own: in /tmp,
+	// because ringfence's state is refused as a workspace.
+	room := filepath.Join(p.tmp, "room")
 	p.workspace, p.sibling, p.own = filepath.Join(room, "workspace"), filepath.Join(room, "sibling"), filepath.Join(p.state, "own")
 	for _, d := range []string{room, p.workspace, p.sibling, p.own} {
 		if err := os.Mkdir(d, 0o700); err != nil {
