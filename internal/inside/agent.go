@@ -51,40 +51,59 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 	if err := conn.Send(wire.Message{Kind: wire.Started}, -1); err != nil {
 		return 0, &step{"confirm", err}
 	}
-	go obey(conn, child)
-	return reap(conn, child)
+	orders := make(chan syscall.Signal)
+	go obey(conn, orders)
+	return attend(conn, child, orders)
 }
 
-// obey passes signals on. When the supervisor is gone, so are we.
-func obey(conn *wire.Conn, child int) {
+// obey takes signals from the supervisor. When the supervisor is gone, so are we.
+func obey(conn *wire.Conn, orders chan<- syscall.Signal) {
 	for {
 		m, _, err := conn.Receive()
 		if err != nil {
 			os.Exit(1)
 		}
 		if m.Kind == wire.Signal && m.Signal > 0 {
-			unix.Kill(-child, syscall.Signal(m.Signal))
+			orders <- syscall.Signal(m.Signal)
 		}
 	}
 }
 
-// reap waits for whatever becomes our child, as an init must, until the agent
-// itself has ended.
-func reap(conn *wire.Conn, child int) (syscall.WaitStatus, error) {
+// attend passes signals on and waits for whatever becomes our child, as an init
+// must, until the agent itself has ended. It stays on the thread that forked the
+// agent: before Landlock ABI 8 every thread has a domain of its own, and a domain
+// may only signal what was forked in it.
+func attend(conn *wire.Conn, child int, orders <-chan syscall.Signal) (syscall.WaitStatus, error) {
 	for {
-		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED, nil)
+		ws, ended, err := reap(conn, child)
+		if ended || err != nil {
+			return ws, err
+		}
+		select {
+		case sig := <-orders:
+			unix.Kill(-child, sig)
+		case <-received:
+		}
+	}
+}
+
+// reap collects every child that has changed.
+func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err error) {
+	for {
+		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED|syscall.WNOHANG, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
-			return 0, &step{"wait", err}
+			return 0, false, &step{"wait", err}
+		case pid == 0:
+			return 0, false, nil
 		case pid != child:
 		case ws.Stopped():
 			if err := conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())}, -1); err != nil {
-				return 0, &step{"wait", err}
+				return 0, false, &step{"wait", err}
 			}
 		default:
-			return ws, nil
+			return ws, true, nil
 		}
 	}
 }

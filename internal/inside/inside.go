@@ -31,6 +31,10 @@ const Name = "ringfence-inside"
 // controlFD is where the supervisor left our end of the control socket.
 const controlFD = 3
 
+// received gets every signal that reaches PID 1. Only that a child has changed is
+// of interest, and one signal may stand for several.
+var received = make(chan os.Signal, 1)
+
 // step is an error with the step it belongs to, so that the supervisor can tell
 // which wall failed.
 type step struct {
@@ -114,7 +118,7 @@ func isolateSelf() error {
 		}
 	}
 	// Handlers, not SIG_IGN: an ignored signal would stay ignored in the agent.
-	signal.Notify(make(chan os.Signal, 1))
+	signal.Notify(received)
 	return nil
 }
 

@@ -47,10 +47,10 @@ func TestFiltered(t *testing.T) {
 
 func TestResize(t *testing.T) {
 	s := newScreen(t)
-	s.run("env", roleVar+"=sizes", self(t))
-	s.expect("size 24 80 640 384\r\n")
+	s.run(talker(t)...)
+	s.expect("ready 24 80 640 384\r\n")
 	s.resize(50, 132)
-	s.expect("size 50 132 1056 800\r\n")
+	s.expect("window changed 50 132 1056 800\r\n")
 }
 
 // TestInterrupt: the first and the second Ctrl-C reach the agent, and its status

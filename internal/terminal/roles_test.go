@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -21,7 +22,8 @@ import (
 
 // The test binary plays three parts beside its own: the supervisor, with a
 // Relay as in the product; the first process inside, which holds the inner pty
-// and tells the supervisor when the agent stops; and an agent that prints sizes.
+// and tells the supervisor when the agent stops; and an agent that prints
+// what happens to it.
 //
 // The first process is the leader of the inner session and the agent a process
 // group below it, as under a shell. An agent that led the session itself would
@@ -37,8 +39,8 @@ func TestMain(m *testing.M) {
 		os.Exit(supervise(os.Args[1:]))
 	case "first":
 		os.Exit(first(os.Args[1:]))
-	case "sizes":
-		printSizes()
+	case "agent":
+		os.Exit(agent())
 	}
 	os.Exit(m.Run())
 }
@@ -127,15 +129,32 @@ func first(argv []string) int {
 	}
 }
 
-// printSizes prints its size now and whenever it is told of a new one.
-func printSizes() {
-	winch := make(chan os.Signal, 1)
-	signal.Notify(winch, unix.SIGWINCH)
-	for {
+// agent prints what it is told: its size now, when it changes and when it goes
+// on after a stop, and the lines it reads. Unlike a shell with traps it forgets
+// no signal, whenever it comes.
+func agent() int {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGWINCH, unix.SIGCONT)
+	lines := make(chan string)
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			lines <- in.Text()
+		}
+		close(lines)
+	}()
+	for word := "ready"; ; {
 		ws, err := Size(os.Stdin)
 		must(err)
-		fmt.Printf("size %d %d %d %d\n", ws.Row, ws.Col, ws.Xpixel, ws.Ypixel)
-		<-winch
+		fmt.Printf("%s %d %d %d %d\n", word, ws.Row, ws.Col, ws.Xpixel, ws.Ypixel)
+		select {
+		case s := <-signals:
+			word = s.String()
+		case line, ok := <-lines:
+			if !ok {
+				return 7
+			}
+			word = "read " + line
+		}
 	}
 }
 
@@ -280,6 +299,9 @@ func (s *screen) run(argv ...string) {
 	s.t.Helper()
 	s.start([]string{roleVar + "=supervisor"}, append([]string{self(s.t)}, argv...)...)
 }
+
+// talker is the command line of an agent that prints what happens to it.
+func talker(t *testing.T) []string { return []string{"env", roleVar + "=agent", self(t)} }
 
 func self(t *testing.T) string {
 	t.Helper()
