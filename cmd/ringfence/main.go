@@ -1,4 +1,10 @@
 // Command ringfence runs an AI coding agent in a sandbox built from nothing.
+
+// The runtime would keep cgroup files of the host open to follow its CPU limit,
+// in PID 1 of the sandbox too; one that only waits has no use for that.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sys"
 	"ringfence.dev/ringfence/internal/terminal"
 )
 
@@ -30,6 +31,9 @@ func launch(c *context, name string, args []string) (int, error) {
 }
 
 func (c *context) launch(name string, args []string) (int, error) {
+	if sys.Cgo {
+		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
+	}
 	about := map[string]string{
 		"run":   "Runs a command in a sandbox that has nothing of the host but what policy put there.",
 		"shell": "Opens a shell in a sandbox that has nothing of the host but what policy put there.",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/verify"
@@ -49,19 +48,7 @@ func (c *context) proof() (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = "/"
-	}
-	dirs, err := c.dirs()
-	if err != nil {
-		return verify.Config{}, err
-	}
-	walls, err := run.RequiredWalls(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
-	if err != nil {
-		return verify.Config{}, err
-	}
-	home, err := run.Home(c.getenv)
-	return verify.Config{Self: self, Home: home, State: dirs.State, Environ: c.environ, Require: walls,
-		Launch: run.Prove(&policy.Policy{})}, err
+	p, err := run.Promised(c.environ)
+	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ, Require: p.Walls,
+		Shown: p.Shown, Passed: p.Passed, Launch: run.Prove(&policy.Policy{})}, err
 }

@@ -55,6 +55,6 @@ func Launch(own string, writable []string) []Result {
 	status := readStatus("/proc/self/status")
 	return []Result{
 		Capabilities(status), NoNewPrivs(status), Filtered(status), Terminal(), Nested(), Mounting(), Keyring(),
-		Landlock(own), View(writable), Network(), FirstProcess(),
+		Landlock(own), View(writable), Network(), FirstProcess(), Threads(),
 	}
 }

@@ -3,4 +3,4 @@
 package run
 
 // mutate does nothing: only a test build can take a wall away.
-func mutate(*Session) {}
+func mutate(*Session, []string) {}

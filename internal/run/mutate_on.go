@@ -12,7 +12,7 @@ import (
 
 // mutate takes one defence away, so that a test can see its check report missing.
 // It exists in test builds only.
-func mutate(s *Session) {
+func mutate(s *Session, environ []string) {
 	m, p := os.Getenv("RINGFENCE_MUTATE"), s.Plan
 	bind := func(dir string) {
 		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
@@ -31,6 +31,10 @@ func mutate(s *Session) {
 	case "":
 	case "user":
 		drop(plan.WallUser, plan.WallNested)
+	case "no-new-privs": // Landlock and seccomp demand it, and the former sets it
+		drop(plan.WallNoNewPriv, plan.WallLandlock, plan.WallSeccomp)
+	case "net,landlock": // either keeps abstract sockets shut
+		drop(plan.WallNet, plan.WallLandlock)
 	case "pid":
 		drop(plan.WallPID)
 		bind("/proc")
@@ -43,7 +47,7 @@ func mutate(s *Session) {
 	case "shm":
 		bind("/dev/shm")
 	case "env":
-		p.Process.Env = append(raws(os.Environ()), p.Process.Env...)
+		p.Process.Env = append(raws(environ), p.Process.Env...)
 	case "gitconfig":
 		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == gitConfigPath })
 		p.Process.Env = slices.DeleteFunc(p.Process.Env, func(e plan.Raw) bool { return strings.HasPrefix(string(e), "GIT_CONFIG_GLOBAL=") })

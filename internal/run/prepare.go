@@ -3,7 +3,6 @@
 package run
 
 import (
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -165,27 +164,6 @@ func sortWalls(written policy.List) (required, waived []plan.Wall) {
 	return required, waived
 }
 
-// RequiredWalls says which walls the user's policy wants; the project around is
-// not asked, because what is proved is the machine.
-func RequiredWalls(opt Options) ([]plan.Wall, error) {
-	d := &draft{Session: &Session{}, opt: opt}
-	if err := d.who(); err != nil {
-		return nil, err
-	}
-	var l policy.Layers
-	var err error
-	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
-		return nil, err
-	}
-	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
-		return nil, err
-	}
-	l.Home = d.User.Home
-	p, _ := policy.Resolve(l)
-	required, _ := sortWalls(p.Require.Walls)
-	return required, nil
-}
-
 // walls are those that will be raised: also a waived one, where it can be.
 func (d *draft) walls() []plan.Wall {
 	return slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool {
@@ -211,7 +189,7 @@ func (d *draft) makePlan() error {
 	if err != nil {
 		return err
 	}
-	mutate(d.Session)
+	mutate(d.Session, d.opt.Environ)
 	return nil
 }
 

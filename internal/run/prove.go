@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/plan"
@@ -13,6 +14,42 @@ import (
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/verify"
 )
+
+// Promise is what the user's own policy asks of a sandbox, and what it lets in.
+// The project around is not asked: what is proved is the machine.
+type Promise struct {
+	Home   string
+	State  string
+	Walls  []plan.Wall
+	Shown  []string // paths
+	Passed []string // names of variables
+}
+
+// Promised reads the user's policy under the ceiling.
+func Promised(environ []string) (Promise, error) {
+	d := &draft{Session: &Session{}, opt: Options{Environ: environ}}
+	if err := d.who(); err != nil {
+		return Promise{}, err
+	}
+	l := policy.Layers{Home: d.User.Home}
+	var err error
+	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+		return Promise{}, err
+	}
+	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
+		return Promise{}, err
+	}
+	pol, _ := policy.Resolve(l)
+	p := Promise{Home: d.User.Home, State: d.dirs.State}
+	p.Walls, _ = sortWalls(pol.Require.Walls)
+	for _, g := range policy.Grants(pol, d.User.Home) {
+		p.Shown = append(p.Shown, g.Path)
+	}
+	for _, r := range append(pol.Env.Pass, pol.Env.Force...) {
+		p.Passed = append(p.Passed, r.Value)
+	}
+	return p, nil
+}
 
 // Prove runs a job of verify in a sandbox made like any other, and collects what
 // can be seen of it. Only the witness at launch is replaced: verify is to see what

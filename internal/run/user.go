@@ -80,12 +80,6 @@ func homeOf(path string) string {
 	return ""
 }
 
-// Home is the user's home directory, without symlinks.
-func Home(getenv func(string) string) (string, error) {
-	u, err := currentUser(getenv)
-	return u.Home, err
-}
-
 // Shell is the user's shell, or the one that is there.
 func Shell(getenv func(string) string) string {
 	u, err := currentUser(getenv)

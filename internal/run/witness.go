@@ -20,7 +20,7 @@ var namespaceFiles = map[plan.Wall]string{plan.WallUser: "user", plan.WallMount:
 // probeWall says which wall a probe at launch speaks for.
 var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan.WallNoNewPriv, "seccomp": plan.WallSeccomp,
 	"tty": plan.WallTTY, "nested": plan.WallNested, "mount-calls": plan.WallSeccomp, "keyring": plan.WallKeyring,
-	"landlock": plan.WallLandlock, "view": plan.WallMount, "net": plan.WallNet, "pid": plan.WallPID}
+	"landlock": plan.WallLandlock, "view": plan.WallMount, "net": plan.WallNet, "pid": plan.WallPID, "threads": plan.WallSeccomp}
 
 // witness looks at the first process inside from the host, and at what its own
 // probes saw. Both must agree that every required wall stands.
@@ -79,29 +79,23 @@ func ownNamespace(pid int, name string) error {
 	return nil
 }
 
-// confinedStatus reads what the kernel says of every thread of PID 1.
+// confinedStatus reads what the kernel says of the thread that will fork the
+// agent. The others are looked at from inside (probe.Threads): once a thread's
+// name is in the host's proc, the kernel takes it out at the thread's end, and our
+// wait for PID 1 would spin against that for up to a time slice.
 func confinedStatus(pid int, required []plan.Wall) error {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return missing("", err.Error())
 	}
-	for _, t := range tasks {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, t.Name()))
-		if os.IsNotExist(err) {
-			continue // the runtime may end a thread meanwhile
-		}
-		if err != nil {
-			return missing("", err.Error())
-		}
-		for _, want := range []struct {
-			wall       plan.Wall
-			key, value string
-		}{
-			{plan.WallCaps, "CapPrm", "0000000000000000"}, {plan.WallNoNewPriv, "NoNewPrivs", "1"}, {plan.WallSeccomp, "Seccomp", "2"},
-		} {
-			if slices.Contains(required, want.wall) && !strings.Contains(string(b), "\n"+want.key+":\t"+want.value+"\n") {
-				return missing(want.wall, fmt.Sprintf("from outside, %s of thread %s is not %s", want.key, t.Name(), want.value))
-			}
+	for _, want := range []struct {
+		wall       plan.Wall
+		key, value string
+	}{
+		{plan.WallCaps, "CapPrm", "0000000000000000"}, {plan.WallNoNewPriv, "NoNewPrivs", "1"}, {plan.WallSeccomp, "Seccomp", "2"},
+	} {
+		if slices.Contains(required, want.wall) && !strings.Contains(string(b), "\n"+want.key+":\t"+want.value+"\n") {
+			return missing(want.wall, fmt.Sprintf("from outside, %s is not %s", want.key, want.value))
 		}
 	}
 	return nil

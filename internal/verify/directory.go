@@ -30,6 +30,9 @@ func (p *plant) directories(state, runtime string) error {
 		dst  *string
 		base string
 	}{{&p.state, state}, {&p.tmp, "/tmp"}, {&p.varTmp, "/var/tmp"}, {&p.shm, "/dev/shm"}, {&p.runtime, base}} {
+		if _, err := os.Stat(d.base); d.base == "/var/tmp" && errors.Is(err, fs.ErrNotExist) {
+			continue // as in small containers: nothing to be found there
+		}
 		sweep(d.base)
 		var err error
 		if *d.dst, err = p.private(d.base); err != nil {

@@ -95,6 +95,9 @@ func (j judge) row(c Check) Row {
 	if row.Result == Missing && j.waived(c.Wall) {
 		row.Result = Waived
 	}
+	if why := j.plant.allowed[c.Name]; row.Result == Held && why != "" {
+		row.Result, row.Detail = Waived, why
+	}
 	return row
 }
 

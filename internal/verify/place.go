@@ -12,13 +12,7 @@ import (
 
 // files plants the secret files and says, check by check, what must not be found:
 // the canary, and what a real machine has at its well-known places.
-func (p *plant) files(home string) error {
-	in := func(dir string, names ...string) (out []string) {
-		for _, n := range names {
-			out = append(out, filepath.Join(dir, n))
-		}
-		return out
-	}
+func (p *plant) files(home string, shown []string) error {
 	person := filepath.Join(p.state, "person") // has what a home directory has
 	for _, f := range []struct {
 		check   string
@@ -44,13 +38,34 @@ func (p *plant) files(home string) error {
 				return err
 			}
 		}
+		known := slices.DeleteFunc(f.known, func(k string) bool {
+			i := slices.IndexFunc(shown, func(s string) bool { return within(s, k) || within(k, s) })
+			if i >= 0 {
+				p.allowed[f.check] = fmt.Sprintf("policy shows %q", shown[i])
+			}
+			return i >= 0
+		})
 		if f.check != "" {
-			p.places[f.check] = probe.Place{Files: paths(slices.Concat(f.planted, f.known))}
+			p.places[f.check] = probe.Place{Files: paths(slices.Concat(f.planted, known))}
 		}
 	}
 	p.standIn["secrets"] = "a directory in " + filepath.Dir(p.runtime) + " stands for /run/secrets"
 	return nil
 }
+
+// in joins names to a directory; without one there is nothing to name.
+func in(dir string, names ...string) (out []string) {
+	if dir == "" {
+		return nil
+	}
+	for _, n := range names {
+		out = append(out, filepath.Join(dir, n))
+	}
+	return out
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 func (p *plant) secret(name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -66,7 +81,7 @@ func (p *plant) secret(name string) error {
 // environment is the launcher's own with secrets in it: one under an innocent
 // name, the rest under names that carry secrets, lead to sockets or make programs
 // load code.
-func (p *plant) environment(base []string) {
+func (p *plant) environment(base, passed []string) {
 	person := filepath.Join(p.state, "person")
 	set := map[string]string{
 		"EDITION_" + strings.ToUpper(p.id): p.canary,
@@ -87,6 +102,12 @@ func (p *plant) environment(base []string) {
 		"NODE_OPTIONS":                     "--no-deprecation",
 		"GIT_SSH_COMMAND":                  "false",
 		"BASH_FUNC_canary%%":               "() { :; }",
+	}
+	for _, name := range passed {
+		if set[name] != "" {
+			delete(set, name)
+			p.allowed["env-names"] = fmt.Sprintf("policy passes %q", name)
+		}
 	}
 	for _, e := range base {
 		if name, _, ok := strings.Cut(e, "="); ok && set[name] == "" && name != "GIT_CONFIG_GLOBAL" {

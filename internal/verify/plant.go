@@ -30,6 +30,7 @@ type plant struct {
 	workspace, sibling, own          string
 	places                           map[string]probe.Place
 	standIn                          map[string]string // checks whose canary is not at its usual place: why
+	allowed                          map[string]string // checks that leave out what policy lets in: what
 
 	tcp       []net.Listener
 	abstract  net.Listener
@@ -51,16 +52,16 @@ func plantCanaries(c Config) (*plant, error) {
 	var id [6]byte
 	rand.Read(id[:])
 	p := &plant{id: hex.EncodeToString(id[:]), canary: probe.Mark + hex.EncodeToString(b[:]),
-		places: map[string]probe.Place{}, standIn: map[string]string{}, ns: map[string]uint64{}}
+		places: map[string]probe.Place{}, standIn: map[string]string{}, allowed: map[string]string{}, ns: map[string]uint64{}}
 	for _, step := range []struct {
 		what string
 		do   func() error
 	}{
 		{"namespaces", p.namespaces},
 		{"directories", func() error { return p.directories(c.State, runtimeDir(c.Environ)) }},
-		{"files", func() error { return p.files(c.Home) }},
+		{"files", func() error { return p.files(c.Home, c.Shown) }},
 		{"sockets", p.sockets},
-		{"environment", func() error { p.environment(c.Environ); return nil }},
+		{"environment", func() error { p.environment(c.Environ, c.Passed); return nil }},
 		{"shared memory", p.sharedMemory},
 		{"descriptors", p.descriptors},
 		{"session key", p.sessionKey},
@@ -191,8 +192,8 @@ func (p *plant) target(keeper int, own string) probe.Target {
 	for _, l := range p.tcp {
 		t.TCP = append(t.TCP, l.Addr().String())
 	}
-	for _, d := range []string{p.tmp, p.varTmp, p.shm} {
-		t.PrivateTmp = append(t.PrivateTmp, probe.Path(filepath.Join(d, "secret")))
+	for _, check := range []string{"tmp", "shm"} {
+		t.PrivateTmp = append(t.PrivateTmp, p.places[check].Files...)
 	}
 	for _, f := range []string{"/etc/passwd", "/etc/machine-id", "/etc/hosts"} {
 		if b, err := os.ReadFile(f); err == nil {

@@ -34,7 +34,11 @@ type Config struct {
 	State   string      // ringfence's state directory, where most canaries are planted
 	Environ []string    // the launcher's environment
 	Require []plan.Wall // walls that must stand; nil means all
-	Launch  Launch
+	// What policy lets in by name is not looked for. Its check is waived then,
+	// because it proves less than it says.
+	Shown  []string // paths in the view
+	Passed []string // names in the environment
+	Launch Launch
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is

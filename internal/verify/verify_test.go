@@ -199,6 +199,37 @@ func TestWaived(t *testing.T) {
 	}
 }
 
+// What policy lets in is not held, and not missing either.
+func TestAllowedByPolicy(t *testing.T) {
+	c := config(t, perfect(func(map[string]probe.Result, *Seen) {}))
+	c.Shown = []string{filepath.Join(c.Home, ".config/gh/hosts.yml"), filepath.Join(c.Home, "notes")}
+	c.Passed = []string{"GITHUB_TOKEN", "EDITOR"}
+	var target *probe.Target
+	launch := c.Launch
+	c.Launch = func(ctx context.Context, job Job) (seen Seen, err error) {
+		if target, err = probe.DecodeTarget(bytes.NewReader(job.Stdin)); err != nil {
+			return Seen{}, err
+		}
+		return launch(ctx, job)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waived []string
+	for _, row := range r.Rows {
+		if row.Result == Waived {
+			waived = append(waived, row.Name)
+		}
+	}
+	if !slices.Equal(waived, []string{"home", "env-names"}) || r.Count(Missing) > 0 {
+		t.Errorf("waived %q, %d missing", waived, r.Count(Missing))
+	}
+	if slices.Contains(target.Names, "GITHUB_TOKEN") || slices.Contains(target.Places["home"].Files, probe.Path(filepath.Join(c.Home, ".config/gh"))) {
+		t.Errorf("looked for what policy lets in: %q, %q", target.Names, target.Places["home"].Files)
+	}
+}
+
 func TestControlThatCannotFail(t *testing.T) {
 	closed := map[string]probe.Result{}
 	for _, n := range probe.Names() {

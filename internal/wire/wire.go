@@ -22,9 +22,9 @@ const MaxFrame = 32 << 20
 // Kind names a message.
 type Kind string
 
-// The messages, in the order in which a session sees them.
+// The messages, in the order in which a session sees them. The plan comes before
+// all of them, as a frame of its own.
 const (
-	Plan    Kind = "plan"    // supervisor: what to do
 	Walls   Kind = "walls"   // inside: all walls are up; Evidence says what was seen
 	Go      Kind = "go"      // supervisor: the witness outside agrees, start the agent
 	PTY     Kind = "pty"     // inside: the master of the inner terminal comes along
@@ -37,13 +37,12 @@ const (
 
 // Message is one message. Only the fields of its kind are set.
 type Message struct {
-	Kind     Kind            `json:"kind"`
-	Plan     json.RawMessage `json:"plan,omitempty"`
-	Evidence []Observation   `json:"evidence,omitempty"`
-	Keyring  int             `json:"keyring,omitempty"` // walls: serial of the session keyring
-	Signal   int             `json:"signal,omitempty"`
-	Status   int             `json:"status,omitempty"` // exit: wait status
-	Failure  *Failure        `json:"failure,omitempty"`
+	Kind     Kind          `json:"kind"`
+	Evidence []Observation `json:"evidence,omitempty"`
+	Keyring  int           `json:"keyring,omitempty"` // walls: serial of the session keyring
+	Signal   int           `json:"signal,omitempty"`
+	Status   int           `json:"status,omitempty"` // exit: wait status
+	Failure  *Failure      `json:"failure,omitempty"`
 }
 
 // Observation is what one probe saw from inside.
@@ -101,8 +100,24 @@ func (c *Conn) Send(m Message, fd int) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", m.Kind, err)
 	}
+	if err := c.writeFrame(body, fd); err != nil {
+		return fmt.Errorf("send %s: %w", m.Kind, err)
+	}
+	return nil
+}
+
+// SendPlan writes an encoded plan. It is not wrapped in a Message: it is by far
+// the largest thing that is sent, and would be scanned twice on either side.
+func (c *Conn) SendPlan(plan []byte) error {
+	if err := c.writeFrame(plan, -1); err != nil {
+		return fmt.Errorf("send plan: %w", err)
+	}
+	return nil
+}
+
+func (c *Conn) writeFrame(body []byte, fd int) error {
 	if len(body) > MaxFrame {
-		return fmt.Errorf("%s message of %d bytes exceeds %d", m.Kind, len(body), MaxFrame)
+		return fmt.Errorf("%d bytes exceed %d", len(body), MaxFrame)
 	}
 	buf := make([]byte, 4, 4+len(body))
 	binary.BigEndian.PutUint32(buf, uint32(len(body)))
@@ -119,7 +134,7 @@ func (c *Conn) Send(m Message, fd int) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("send %s: %w", m.Kind, err)
+			return err
 		}
 		buf, oob = buf[n:], nil
 	}
@@ -128,19 +143,8 @@ func (c *Conn) Send(m Message, fd int) error {
 
 // Receive reads one message and the descriptor that came with it, or -1.
 func (c *Conn) Receive() (Message, int, error) {
-	var head [4]byte
-	if err := c.fill(head[:]); err != nil {
-		return Message{}, -1, err
-	}
-	n := binary.BigEndian.Uint32(head[:])
-	if n == 0 || n > MaxFrame {
-		return Message{}, -1, fmt.Errorf("frame of %d bytes is out of bounds", n)
-	}
-	body := make([]byte, n)
-	if err := c.fill(body); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	body, err := c.readFrame()
+	if err != nil {
 		return Message{}, -1, err
 	}
 	m, err := Decode(body)
@@ -148,6 +152,28 @@ func (c *Conn) Receive() (Message, int, error) {
 		return Message{}, -1, err
 	}
 	return m, c.takeFD(), nil
+}
+
+// ReceivePlan reads what SendPlan wrote.
+func (c *Conn) ReceivePlan() ([]byte, error) { return c.readFrame() }
+
+func (c *Conn) readFrame() ([]byte, error) {
+	var head [4]byte
+	if err := c.fill(head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n == 0 || n > MaxFrame {
+		return nil, fmt.Errorf("frame of %d bytes is out of bounds", n)
+	}
+	body := make([]byte, n)
+	if err := c.fill(body); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return body, nil
 }
 
 // Decode reads one message strictly: unknown fields and trailing bytes are errors.

@@ -1,11 +1,11 @@
 package wire_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -63,15 +63,12 @@ func TestDescriptorComesWithItsMessage(t *testing.T) {
 
 func TestLargePlan(t *testing.T) {
 	near, far := pair(t)
-	body, err := json.Marshal(strings.Repeat("x", 3<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := bytes.Repeat([]byte("x"), 3<<20)
 	sent := make(chan error, 1)
-	go func() { sent <- near.Send(wire.Message{Kind: wire.Plan, Plan: body}, -1) }()
-	m, _, err := far.Receive()
-	if err != nil || len(m.Plan) != len(body) {
-		t.Fatalf("%d bytes, %v", len(m.Plan), err)
+	go func() { sent <- near.SendPlan(body) }()
+	got, err := far.ReceivePlan()
+	if err != nil || !bytes.Equal(got, body) {
+		t.Fatalf("%d bytes, %v", len(got), err)
 	}
 	if err := <-sent; err != nil {
 		t.Fatal(err)
@@ -88,20 +85,20 @@ func TestEndAndGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bytes := range []string{"\xff\xff\xff\xff", "\x00\x00\x00\x00", "\x00\x00\x00\x02[]", "\x00\x00\x00\x09{\"x\":1}{}"} {
+	for _, frame := range []string{"\xff\xff\xff\xff", "\x00\x00\x00\x00", "\x00\x00\x00\x02[]", "\x00\x00\x00\x09{\"x\":1}{}"} {
 		c := wire.Inherited(p[0])
-		if _, err := unix.Write(p[1], []byte(bytes)); err != nil {
+		if _, err := unix.Write(p[1], []byte(frame)); err != nil {
 			t.Fatal(err)
 		}
 		if m, _, err := c.Receive(); err == nil {
-			t.Errorf("%q was read as %v", bytes, m)
+			t.Errorf("%q was read as %v", frame, m)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"kind":"go"}`, `{"kind":"exit","status":256}`, `{"kind":"failed","failure":{"step":"user","text":"x","errno":1}}`,
-		`{"kind":"walls","evidence":[{"probe":"caps","open":false,"detail":""}]}`, `{}`, `{"kind":"go"} x`, `{"kind":"plan","plan":{}}`} {
+		`{"kind":"walls","evidence":[{"probe":"caps","open":false,"detail":""}]}`, `{}`, `{"kind":"go"} x`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

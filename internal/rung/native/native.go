@@ -120,7 +120,7 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err != nil {
 		return fmt.Errorf("encode plan: %w", err)
 	}
-	if err := s.conn.Send(wire.Message{Kind: wire.Plan, Plan: body}, -1); err != nil {
+	if err := s.conn.SendPlan(body); err != nil {
 		return s.lost(err)
 	}
 	m, err := s.expect(wire.Walls)
