@@ -58,6 +58,7 @@ func commands() []command {
 
 // Main runs one command and returns its exit status.
 func Main(args []string, in, out, err *os.File) int {
+	openStandard()
 	closeInherited()
 	c := &context{in: in, out: out, err: err, environ: os.Environ()}
 	status, fail := c.dispatch(args)
