@@ -24,6 +24,12 @@ func explainFailure(err error, facts host.Facts) error {
 	case "plan", "inside", "confirm", "wait":
 		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
 	}
+	switch f.Errno { // not the wall's fault, but the launcher's limits
+	case syscall.EMFILE:
+		return fault.New(fault.Failed, "ulimit -n 1024", "too few open files are allowed: %s", f.Text)
+	case syscall.EAGAIN:
+		return fault.New(fault.Failed, "ulimit -u 4096, or end some processes", "too few processes are allowed: %s", f.Text)
+	}
 	reason, fix := host.Diagnose(f.Step, f.Errno, facts)
 	return fault.New(fault.Refused, fix, "wall %s cannot be raised: %s (%s)", f.Step, reason, f.Text)
 }
