@@ -5,7 +5,9 @@ GO ?= go
 export CGO_ENABLED = 0
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build run test tools bench vet clean
+PREFIX ?= /usr/local
+
+.PHONY: build run test tools bench vet install clean
 
 build:
 	@mkdir -p bin
@@ -32,6 +34,14 @@ vet:
 
 bench: build tools
 	@scripts/bench
+
+# Where AppArmor restricts user namespaces (Ubuntu), the profile lets this binary,
+# at a path that only root can write, make them.
+install: build
+	install -D -m 755 bin/ringfence $(DESTDIR)$(PREFIX)/bin/ringfence
+	if [ -d /etc/apparmor.d ] && [ -e /proc/sys/kernel/apparmor_restrict_unprivileged_userns ]; then \
+	  install -D -m 644 packaging/apparmor/ringfence $(DESTDIR)/etc/apparmor.d/ringfence && \
+	  apparmor_parser -r $(DESTDIR)/etc/apparmor.d/ringfence; fi
 
 clean:
 	@rm -rf bin

@@ -27,6 +27,9 @@ func (p *Profile) check() error {
 			return fmt.Errorf("managed: %q: HOME is the user's; only an absolute path", m.Path)
 		}
 	}
+	if len(p.Search.Names) == 0 && p.Name != Command {
+		return fmt.Errorf("binary: names is empty: say which program it is")
+	}
 	if err := p.Search.check(); err != nil {
 		return fmt.Errorf("binary: %w", err)
 	}

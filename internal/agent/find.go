@@ -151,20 +151,29 @@ func (l Lookup) program(path string) error {
 // finish fills in what is known of a program at path.
 func (p *Profile) finish(q Query, path string, err error) (Binary, error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return Binary{}, fault.New(fault.NotFound, "", "%q: %w", path, err)
+		return Binary{}, fault.New(fault.NotFound, "", "%q: no such file", path)
 	}
 	if err != nil {
-		return Binary{}, fault.New(fault.NotExecutable, "", "%q: %w", path, err)
+		return Binary{}, fault.New(fault.NotExecutable, "", "%q: %w", path, cause(err))
 	}
 	b := Binary{Path: path}
 	if b.Resolved, err = q.Look.Resolve(path); err != nil {
-		return Binary{}, fault.New(fault.NotFound, "", "%q: %w", path, err)
+		return Binary{}, fault.New(fault.NotFound, "", "%q: %w", path, cause(err))
 	}
 	if !q.inWorkspace(path) {
 		b.Tree = p.tree(q.Home, b.Resolved)
 	}
 	b.Interpreter, err = q.interpreter(b.Resolved)
 	return b, err
+}
+
+// cause strips the path, which is shown quoted already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // tree is the smallest directory that holds all a program needs: one that the

@@ -1,6 +1,6 @@
 // Package cli is the command line: one file a command, and the only writer to a
 // terminal. Data goes to stdout and talk to stderr; nothing asks without a
-// terminal; colour only where a person looks at it and NO_COLOR is not set.
+// terminal; nothing is coloured, so NO_COLOR is always honoured.
 package cli
 
 import (
@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/fault"
 )
@@ -19,6 +21,7 @@ import (
 type context struct {
 	in, out, err *os.File
 	environ      []string
+	help         func() // explains the command whose flags were made last
 }
 
 func (c *context) getenv(name string) string {
@@ -112,10 +115,27 @@ func nearest(name string) string {
 
 // explain prints an error and the one command that helps.
 func (c *context) explain(err error) {
-	fmt.Fprintf(c.err, "ringfence: error: %s\n", err)
+	fmt.Fprintf(c.err, "ringfence: error: %s\n", inert(err.Error()))
 	if h := fault.HintOf(err); h != "" {
-		fmt.Fprintf(c.err, "ringfence: hint: %s\n", h)
+		fmt.Fprintf(c.err, "ringfence: hint: %s\n", inert(h))
 	}
+}
+
+// inert is the last look at text that may hold names of the workspace: no control
+// character reaches the terminal, and no second line looks like one of ours.
+func inert(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("\n  ")
+		case r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) || r == utf8.RuneError:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func (c *context) usage(w io.Writer) {
@@ -141,6 +161,9 @@ func help(c *context, _ string, args []string) (int, error) {
 		c.usage(c.out)
 		return 0, nil
 	}
+	if c.userAgent(args[0]) {
+		return launch(c, args[0], []string{"--help"})
+	}
 	i := slices.IndexFunc(commands(), func(cmd command) bool { return cmd.name == args[0] })
 	if i < 0 {
 		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "unknown command %q", args[0])
@@ -152,33 +175,58 @@ func help(c *context, _ string, args []string) (int, error) {
 func (c *context) flags(name, args, about string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.Usage = func() {
-		fmt.Fprintf(c.out, "usage: ringfence %s\n\n%s\n", strings.TrimSpace(name+" "+args), about)
-		first := true
-		f.VisitAll(func(fl *flag.Flag) {
-			if first {
-				fmt.Fprintln(c.out, "\nflags:")
-				first = false
-			}
-			arg, text := flag.UnquoteUsage(fl)
-			fmt.Fprintf(c.out, "  --%-24s %s\n", strings.TrimSpace(fl.Name+" "+arg), text)
-		})
-	}
+	f.Usage = func() {}
+	c.help = func() { c.explainFlags(f, args, about) }
 	return f
 }
 
+// explainFlags prints the help of one command, in 80 columns.
+func (c *context) explainFlags(f *flag.FlagSet, args, about string) {
+	fmt.Fprintf(c.out, "usage: ringfence %s\n\n%s\n\nflags:\n", strings.TrimSpace(f.Name()+" "+args), about)
+	f.VisitAll(func(fl *flag.Flag) {
+		arg, text := flag.UnquoteUsage(fl)
+		head := strings.TrimSpace(fl.Name + " " + arg)
+		fmt.Fprintf(c.out, "  --%-23s %s\n", head, wrapText(text, 28, 80))
+	})
+}
+
+// wrapText breaks text into lines of at most width, continued at indent.
+func wrapText(text string, indent, width int) string {
+	var b strings.Builder
+	col := indent
+	for i, word := range strings.Fields(text) {
+		if i > 0 && col+1+len(word) > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			col = indent
+		} else if i > 0 {
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += len(word)
+	}
+	return b.String()
+}
+
 // parse reads flags; a wrong one is a usage error that names the command's help.
-func parse(f *flag.FlagSet, args []string) error {
+func (c *context) parse(f *flag.FlagSet, args []string) error {
 	err := f.Parse(args)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, flag.ErrHelp) {
+		c.help()
 		return err
 	}
-	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s: %w", f.Name(), err)
+	if err == nil {
+		return nil
+	}
+	// The flag package names flags with one dash; people type two.
+	text := strings.ReplaceAll(err.Error(), ": -", ": --")
+	text = strings.ReplaceAll(text, "flag -", "flag --")
+	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s: %s", f.Name(), text)
 }
 
 // parseAll is parse for commands that take no arguments.
-func parseAll(f *flag.FlagSet, args []string) error {
-	if err := parse(f, args); err != nil {
+func (c *context) parseAll(f *flag.FlagSet, args []string) error {
+	if err := c.parse(f, args); err != nil {
 		return err
 	}
 	if f.NArg() > 0 {

@@ -6,15 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/host"
+	"ringfence.dev/ringfence/internal/run"
 )
 
 // doctor raises every wall once in a throw-away child, in the order of launch.
 func doctor(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[--json]", "Shows what this host can enforce, by trying it. Exit 0: ok, 1: degraded, 2: unusable.")
+	f.Bool("check", false, "the same; for those who look for it")
 	asJSON := f.Bool("json", false, "print JSON; it names no user, host or path and is safe to paste")
-	if err := parseAll(f, args); err != nil {
+	if err := c.parseAll(f, args); err != nil {
 		return 2, err
+	}
+	if run.Nested() {
+		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 	}
 	facts, results := host.Probe(gocontext.Background())
 	verdict := host.Verdict(results)

@@ -18,7 +18,7 @@ func showEnv(c *context, name string, args []string) (int, error) {
 	l := newLaunchFlags(c, name, "[flags]", "Shows what of your environment would come inside, by name; values are never printed.")
 	who := l.set.String("agent", agent.Command, "`NAME` of the agent whose environment it is")
 	asJSON := l.set.Bool("json", false, "print JSON")
-	if err := parseAll(l.set, args); err != nil {
+	if err := c.parseAll(l.set, args); err != nil {
 		return 2, err
 	}
 	opt, err := l.options(c, *who, nil)
@@ -49,8 +49,8 @@ func showEnv(c *context, name string, args []string) (int, error) {
 	return 0, nil
 }
 
-// writeAudit prints names grouped by what became of them. The short form is for
-// the launch card: it counts what was dropped.
+// writeAudit prints names grouped by what became of them. The short form, names
+// alone, is for the launch card.
 func writeAudit(w io.Writer, env environ.Environment, long bool) {
 	group := map[environ.Kind][]environ.Entry{}
 	for _, e := range env.Entries {
@@ -110,8 +110,12 @@ func writeNames(w io.Writer, kind environ.Kind, entries []environ.Entry) {
 func showName(name string) string { return plan.Show(name) }
 
 func sourceOf(e environ.Entry) string {
-	if e.Source.Line > 0 {
-		return fmt.Sprintf("%s:%d", e.Source.File, e.Source.Line)
+	file := e.Source.File
+	if strings.HasPrefix(file, "/") {
+		file = plan.Show(file)
 	}
-	return e.Source.File
+	if e.Source.Line > 0 {
+		return fmt.Sprintf("%s:%d", file, e.Source.Line)
+	}
+	return file
 }

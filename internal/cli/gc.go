@@ -23,7 +23,7 @@ func gc(c *context, name string, args []string) (int, error) {
 	days := f.Int("days", 0, "also what was not used for `N` days")
 	yes := f.Bool("yes", false, "remove without asking")
 	asJSON := f.Bool("json", false, "print JSON; removes only with --yes")
-	if err := parseAll(f, args); err != nil {
+	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
 	if *days < 0 {

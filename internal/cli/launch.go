@@ -4,8 +4,11 @@ import (
 	"bufio"
 	gocontext "context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,13 +45,16 @@ func (c *context) launch(name string, args []string) (int, error) {
 		about = "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."
 	}
 	usage := "[flags] [-- ARGS]"
-	if name == "run" {
+	switch name {
+	case "run":
 		usage = "[flags] -- CMD [ARGS]"
+	case "shell":
+		usage = "[flags]"
 	}
 	l := newLaunchFlags(c, name, usage, about)
 	l.interactive()
-	if err := parse(l.set, args); err != nil {
-		return 125, err
+	if err := c.parse(l.set, args); err != nil {
+		return 125, forAgent(name, args, err)
 	}
 	agentName, command, err := c.command(name, l.set.Args(), args)
 	if err != nil {
@@ -70,6 +76,14 @@ func (c *context) launch(name string, args []string) (int, error) {
 	return c.start(s, l)
 }
 
+// forAgent says where a flag goes that is the agent's and not ours.
+func forAgent(name string, args []string, err error) error {
+	if errors.Is(err, flag.ErrHelp) || name == "run" || name == "shell" || !strings.Contains(err.Error(), "not defined") {
+		return err
+	}
+	return fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(args, " ")), "%s; what is meant for the agent goes behind --", err)
+}
+
 // command splits what to run from what was typed.
 func (c *context) command(name string, rest, typed []string) (agentName string, args []string, err error) {
 	switch name {
@@ -84,20 +98,11 @@ func (c *context) command(name string, rest, typed []string) (agentName string, 
 		}
 		return agent.Command, []string{run.Shell(c.getenv)}, nil
 	}
-	if len(rest) > 0 && !contains(typed, "--") {
+	if len(rest) > 0 && !slices.Contains(typed, "--") {
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
 			"what is meant for the agent goes behind --")
 	}
 	return name, rest, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *context) printPlan(s *run.Session, form dryRun) error {
@@ -111,12 +116,20 @@ func (c *context) printPlan(s *run.Session, form dryRun) error {
 	}
 	w := bufio.NewWriter(c.out)
 	s.Plan.Text(w)
+	fmt.Fprintf(w, "network    none, own loopback only\nmemory     %s\n", memory(s.Limits.Memory))
 	return w.Flush()
+}
+
+func memory(n int64) string {
+	if n == 0 {
+		return "unlimited"
+	}
+	return "at most " + plan.Size(n)
 }
 
 func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 	std := [3]*os.File{c.in, c.out, c.err}
-	talk := terminal.IsTerminal(c.err)
+	talk := terminal.IsTerminal(c.err) || l.verbose
 	res, err := s.Start(gocontext.Background(), std, func(report cgroup.Report) error {
 		c.card(s, report, talk)
 		if talk && !l.yes && !l.noInput && terminal.IsTerminal(c.in) && worthPause(s) {
@@ -134,7 +147,7 @@ func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
 func worthPause(s *run.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0 || len(s.Warnings) > 0
 }
 
 func (c *context) pause() error {
@@ -156,8 +169,16 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	if len(s.Ignored) > 0 {
 		fmt.Fprintln(w, "ringfence: hint: `ringfence trust` accepts the project's file as it is now")
 	}
-	for _, wall := range s.Waived {
-		fmt.Fprintf(w, "ringfence: wall %s is waived by policy\n", wall)
+	if len(s.Waived) > 0 {
+		fmt.Fprintf(w, "ringfence: not required by policy: %s\n", plan.Names(s.Waived))
+	}
+	for _, wall := range plan.AllWalls() {
+		if !slices.Contains(s.Plan.Walls, wall) {
+			fmt.Fprintf(w, "ringfence: warning: wall %s is not raised\n", wall)
+		}
+	}
+	for _, l := range unenforced(report) {
+		fmt.Fprintf(w, "ringfence: warning: %s\n", l)
 	}
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
@@ -173,11 +194,11 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 		}
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))
 	}
-	fmt.Fprintf(w, "  walls      %d of %d   network  none, own loopback only\n", len(plan.AllWalls())-len(s.Waived), len(plan.AllWalls()))
+	fmt.Fprintf(w, "  walls      %d of %d   network  none, own loopback only\n", len(s.Plan.Walls), len(plan.AllWalls()))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
 	writeAudit(w, s.Env, false)
 	for _, p := range s.Dropped {
-		fmt.Fprintf(w, "  PATH less  %s\n", p)
+		fmt.Fprintf(w, "  not in PATH %s\n", p)
 	}
 	for _, n := range s.Notices {
 		fmt.Fprintf(w, "  note       %s\n", n)
@@ -197,23 +218,41 @@ func limits(r cgroup.Report) string {
 		case l.l.Enforced():
 			out = append(out, fmt.Sprintf("%s %s (%s)", l.name, l.show(l.l.Want), l.l.By))
 		default:
-			out = append(out, fmt.Sprintf("%s %s NOT ENFORCED: %s", l.name, l.show(l.l.Want), l.l.Why))
+			out = append(out, fmt.Sprintf("%s %s not enforced", l.name, l.show(l.l.Want)))
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
+// unenforced lists the limits that were asked for and that nothing enforces.
+func unenforced(r cgroup.Report) []string {
+	var out []string
+	if r.Pids.Want > 0 && !r.Pids.Enforced() {
+		out = append(out, fmt.Sprintf("the limit of %d processes is not enforced: %s", r.Pids.Want, r.Pids.Why))
+	}
+	if r.Memory.Want > 0 && !r.Memory.Enforced() {
+		out = append(out, fmt.Sprintf("the memory limit of %s is not enforced: %s", plan.Size(r.Memory.Want), r.Memory.Why))
+	}
+	return out
+}
+
 // summary closes the session for a person.
 func (c *context) summary(s *run.Session, res run.Result, talk bool) {
+	if talk && terminal.IsTerminal(c.err) {
+		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
+	}
 	if res.OOM > 0 {
-		fmt.Fprintf(c.err, "ringfence: %d process(es) killed at the memory limit of %s\n", res.OOM, plan.Size(s.Limits.Memory))
+		fmt.Fprintf(c.err, "ringfence: killed at the memory limit of %s: %d times\n", plan.Size(s.Limits.Memory), res.OOM)
 	}
 	if !talk {
 		return
 	}
 	how := fmt.Sprintf("exit %d", res.Exit.Code())
-	if res.Exit.Killed {
-		how = "killed"
+	switch {
+	case res.Exit.Killed:
+		how = "the sandbox was killed"
+	case res.Exit.Status.Signaled():
+		how = fmt.Sprintf("killed by signal %d", res.Exit.Status.Signal())
 	}
 	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
 	fmt.Fprintln(c.err, "  kept       the workspace, this project's agent state and caches; nothing else")

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/agent"
@@ -16,11 +18,12 @@ import (
 // launchFlags are the flags of everything that prepares a session.
 type launchFlags struct {
 	set                              *flag.FlagSet
+	home                             string
 	workspaces, ro, rw, mask, expose words
 	env, forceEnv                    words
 	pids                             int64
 	memory                           string
-	yes, noInput                     bool
+	yes, noInput, verbose            bool
 	dryRun                           dryRun
 }
 
@@ -48,24 +51,25 @@ func (d *dryRun) Set(s string) error {
 }
 
 func newLaunchFlags(c *context, name, args, about string) *launchFlags {
-	l := &launchFlags{set: c.flags(name, args, about)}
+	l := &launchFlags{set: c.flags(name, args, about), home: c.getenv("HOME")}
 	f := l.set
-	f.Var(&l.workspaces, "workspace", "`PATH[:ro]` to work in, may be repeated (default: the repository or directory you are in)")
-	f.Var(&l.ro, "ro", "`PATH` to show read-only")
-	f.Var(&l.rw, "rw", "`PATH` to show read-write")
-	f.Var(&l.mask, "mask", "`PATH` of the workspace to hide")
-	f.Var(&l.expose, "expose", "`PATH` of a credential that the agent shall see")
-	f.Var(&l.env, "env", "`NAME[=VALUE]` to pass or set")
-	f.Var(&l.forceEnv, "force-env", "`NAME` that is refused by default and shall pass")
-	f.Int64Var(&l.pids, "pids", 0, "at most `N` processes and threads")
-	f.StringVar(&l.memory, "memory", "", "at most `SIZE` of memory, such as 4GiB")
+	f.Var(&l.workspaces, "workspace", "work in `PATH[:ro]`; may be repeated (default: the repository or directory you are in)")
+	f.Var(&l.ro, "ro", "show `PATH` read-only")
+	f.Var(&l.rw, "rw", "show `PATH` read-write")
+	f.Var(&l.mask, "mask", "hide `PATH` of the workspace")
+	f.Var(&l.expose, "expose", "let a granted path show the credentials at `PATH`")
+	f.Var(&l.env, "env", "pass a variable, or set it: `NAME[=VALUE]`")
+	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
+	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
+	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
 }
 
 func (l *launchFlags) interactive() {
+	l.set.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
 	l.set.BoolVar(&l.yes, "yes", false, "do not pause before the start")
 	l.set.BoolVar(&l.noInput, "no-input", false, "never ask anything")
-	l.set.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs, =bwrap as a bubblewrap command")
+	l.set.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
 }
 
 // options turns flags into what the user asked for.
@@ -73,6 +77,11 @@ func (l *launchFlags) options(c *context, agentName string, args []string) (run.
 	p, err := l.policy()
 	if err != nil {
 		return run.Options{}, err
+	}
+	for i, w := range l.workspaces {
+		if l.workspaces[i], err = l.absolute(w); err != nil {
+			return run.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
+		}
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -91,38 +100,45 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		list   *policy.List
 	}{{"ro", l.ro, &p.Files.Read}, {"rw", l.rw, &p.Files.Write}, {"expose", l.expose, &p.Files.Expose}} {
 		for _, v := range f.values {
-			abs, err := absolute(v)
+			abs, err := l.absolute(v)
 			if err != nil {
-				return nil, err
+				return nil, fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
 			}
 			*f.list = append(*f.list, policy.Rule{Value: abs, Source: policy.Source{File: "flag --" + f.flag}})
 		}
 	}
 	for _, v := range l.mask {
+		if v == "" || !strings.HasPrefix(v, "~/") && !filepath.IsAbs(v) && !filepath.IsLocal(v) {
+			return nil, fault.New(fault.Usage, "name a path of the workspace", "--mask: %q is not a path in the workspace", v)
+		}
 		if strings.HasPrefix(v, "~/") {
-			v, _ = absolute(v)
+			v = filepath.Join(l.home, v[2:])
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: policy.Source{File: "flag --mask"}})
 	}
-	if l.pids != 0 {
+	given := map[string]bool{}
+	l.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if given["pids"] {
 		p.Limits.Pids = &policy.Limit{Value: l.pids, Source: policy.Source{File: "flag --pids"}}
 	}
-	if l.memory != "" {
+	if given["memory"] {
 		n, err := policy.ParseSize(l.memory)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "write a size as 512MiB or 4GiB", "--memory: %w", err)
 		}
 		p.Limits.Memory = &policy.Limit{Value: n, Source: policy.Source{File: "flag --memory"}}
 	}
-	if l.pids < 0 || l.pids > 0 && l.pids < 8 {
-		return nil, fault.New(fault.Usage, "give a number of at least 8", "--pids %d leaves no room for an agent", l.pids)
-	}
 	return p, nil
 }
 
-func absolute(p string) (string, error) {
-	if p == "" || strings.ContainsRune(p, 0) {
-		return "", fault.New(fault.Usage, "", "a path is empty or holds a NUL byte")
+// absolute reads a path of a flag. A "~/" that the shell left, as in --ro=~/x, is
+// the user's home as it is in a policy file.
+func (l *launchFlags) absolute(p string) (string, error) {
+	if p == "" {
+		return "", errors.New("the path is empty")
+	}
+	if rel, ok := strings.CutPrefix(p, "~/"); ok && l.home != "" {
+		return filepath.Join(l.home, rel), nil
 	}
 	abs, err := filepath.Abs(p)
 	if err != nil {
@@ -141,10 +157,5 @@ func (c *context) userAgent(name string) bool {
 	if err != nil {
 		return false
 	}
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(names, name)
 }

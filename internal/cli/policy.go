@@ -6,7 +6,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/run"
 )
@@ -18,7 +17,7 @@ func policyCommand(c *context, name string, args []string) (int, error) {
 			return verb(c, args[1:])
 		}
 		if args[0] == "-h" || args[0] == "--help" {
-			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved] | check | schema")
+			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved | --for-agent] | check | schema")
 			return 0, nil
 		}
 	}
@@ -31,7 +30,7 @@ func policyShow(c *context, args []string) (int, error) {
 	resolved := l.set.Bool("resolved", false, "also print the view it resolves to on this host")
 	forAgent := l.set.Bool("for-agent", false, "print what the agent is told instead")
 	who := l.set.String("agent", agent.Command, "`NAME` of the agent, with --resolved and --for-agent")
-	if err := parseAll(l.set, args); err != nil {
+	if err := c.parseAll(l.set, args); err != nil {
 		return 2, err
 	}
 	opt, err := l.options(c, *who, []string{"/bin/sh"})
@@ -67,24 +66,23 @@ func policyShow(c *context, args []string) (int, error) {
 
 // policyCheck reports rules that cannot be enforced: 0 none, 1 some, 2 unreadable.
 func policyCheck(c *context, args []string) (int, error) {
-	l := newLaunchFlags(c, "policy check", "[flags]", "Reports rules that cannot be enforced. Exit 0: none, 1: some, 2: a file cannot be read.")
-	if err := parseAll(l.set, args); err != nil {
+	l := newLaunchFlags(c, "policy check", "[flags]", "Reports what would stop a launch: rules that cannot be enforced, paths that do not exist\nor hold credentials, refused variables. Exit 0: none, 1: some, 2: a file cannot be read.")
+	if err := c.parseAll(l.set, args); err != nil {
 		return 2, err
 	}
 	opt, err := l.options(c, agent.Command, nil)
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.Look(opt)
+	findings, err := run.Findings(opt)
 	if err != nil {
 		c.explain(err)
 		return 2, nil
 	}
-	problems := s.Problems()
-	for _, p := range problems {
-		fmt.Fprintf(c.out, "%s: %s\n", plan.Show(p.Source.String()), p.Text)
+	for _, f := range findings {
+		fmt.Fprintln(c.out, inert(f))
 	}
-	if len(problems) > 0 {
+	if len(findings) > 0 {
 		return 1, nil
 	}
 	fmt.Fprintln(c.err, "ringfence: every rule can be enforced")
@@ -92,7 +90,7 @@ func policyCheck(c *context, args []string) (int, error) {
 }
 
 func policySchema(c *context, args []string) (int, error) {
-	if err := parseAll(c.flags("policy schema", "", "Prints the JSON Schema of a policy file."), args); err != nil {
+	if err := c.parseAll(c.flags("policy schema", "", "Prints the JSON Schema of a policy file."), args); err != nil {
 		return 2, err
 	}
 	_, err := c.out.Write(policy.Schema())

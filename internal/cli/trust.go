@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/environ"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
@@ -18,7 +19,7 @@ import (
 func trust(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add, and accepts\nexactly this content. A changed file has to be trusted again.")
 	yes := f.Bool("yes", false, "accept without asking")
-	if err := parseAll(f, args); err != nil {
+	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
 	dir, err := os.Getwd()
@@ -35,7 +36,7 @@ func trust(c *context, name string, args []string) (int, error) {
 		return 2, err
 	}
 	if len(files) == 0 {
-		return 1, fault.New(fault.Refused, "", "%q has neither %s nor %s", root, policy.ProjectFile, run.ProjectEnv)
+		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s", root, policy.ProjectFile, run.ProjectEnv)
 	}
 	if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 		return 1, nil
@@ -82,7 +83,11 @@ func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
 		return nil, err
 	}
 	for _, e := range set {
-		fmt.Fprintf(c.out, "+ [env] %s   (%s:%d)\n", e.Name, run.ProjectEnv, e.Source.Line)
+		mark := ""
+		if row, refused := catalogue.Env(e.Name); refused {
+			mark = "   refused at launch: " + row.What
+		}
+		fmt.Fprintf(c.out, "+ [env] %s   (%s:%d)%s\n", e.Name, run.ProjectEnv, e.Source.Line, mark)
 	}
 	return append(out, proposal{run.ProjectEnv, digest}), nil
 }

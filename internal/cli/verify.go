@@ -14,7 +14,7 @@ import (
 func verifyCommand(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[--json]", "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.")
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := parseAll(f, args); err != nil {
+	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
 	conf, err := c.proof()

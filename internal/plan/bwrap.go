@@ -25,7 +25,7 @@ func (p *Plan) Bwrap(w io.Writer) error {
 		b.arg("--setenv", name, value)
 	}
 	var out strings.Builder
-	out.WriteString("#!/bin/bash\nexec bwrap")
+	out.WriteString(bwrapHead + strings.Join(b.hides, "") + "exec bwrap")
 	for _, line := range b.lines {
 		out.WriteString(" \\\n  " + line)
 	}
@@ -40,8 +40,20 @@ func (p *Plan) Bwrap(w io.Writer) error {
 	return err
 }
 
+// bwrapHead knows how to mask: what is there becomes empty, and what is not gets
+// no stub, which bubblewrap would leave on the host.
+const bwrapHead = `#!/bin/bash
+masks=()
+hide() {
+  if [ -d "$1" ]; then masks+=(--perms 0555 --tmpfs "$1" --remount-ro "$1")
+  elif [ -e "$1" ]; then masks+=(--ro-bind /dev/null "$1")
+  fi
+}
+`
+
 type bwrapScript struct {
 	lines     []string
+	hides     []string
 	redirects []string
 	fd        int
 }
@@ -117,17 +129,14 @@ func (b *bwrapScript) op(op Op) {
 	case DoProc:
 		b.arg("--proc", dst)
 	case DoMask:
-		b.mask(op)
+		b.hides = append(b.hides, "hide "+shellQuote(dst)+"\n")
 	case DoReadOnly:
+		if dst == "/" {
+			b.lines = append(b.lines, `"${masks[@]}"`)
+			b.arg("--remount-ro", "/proc")
+		}
 		b.arg("--remount-ro", dst)
 	case DoDevice, DoPts: // part of --dev
-	}
-}
-
-// mask leaves out what bubblewrap hides by itself or may not find in its proc.
-func (b *bwrapScript) mask(op Op) {
-	if !strings.HasPrefix(string(op.Dst), "/proc/") {
-		b.lines = append(b.lines, fmt.Sprintf("$([ -d %[1]s ] && echo --tmpfs || echo --ro-bind /dev/null) %[1]s", shellQuote(string(op.Dst))))
 	}
 }
 

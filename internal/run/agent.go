@@ -8,6 +8,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/catalogue"
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
@@ -37,6 +38,9 @@ func (d *draft) program() error {
 	}
 	args := d.opt.Args
 	if len(d.Profile.Search.Names) == 0 {
+		if len(args) == 0 || args[0] == "" {
+			return fault.New(fault.Usage, "for example: ringfence run -- make test", "the command is empty")
+		}
 		q.Command = args[0]
 	}
 	bin, err := d.Profile.Find(q)
@@ -261,15 +265,22 @@ func (d *draft) noteInput() agent.NoteInput {
 	for _, s := range d.Profile.State {
 		in.Kept = append(in.Kept, agent.Expand(s.Path, d.User.Home))
 	}
+	for _, c := range toolchain.Caches() {
+		in.Kept = append(in.Kept, agent.Expand(c.Path, d.User.Home))
+	}
 	for _, m := range d.Policy.Files.Mask {
 		in.Hidden = append(in.Hidden, m.Value)
 	}
 	for _, l := range []struct {
 		name  string
 		limit *policy.Limit
-	}{{"processes and threads", d.Policy.Limits.Pids}, {"bytes of memory", d.Policy.Limits.Memory}, {"bytes in /tmp", d.Policy.Limits.Tmp}} {
+		show  func(int64) string
+	}{
+		{"processes and threads", d.Policy.Limits.Pids, func(n int64) string { return fmt.Sprint(n) }},
+		{"memory", d.Policy.Limits.Memory, plan.Size}, {"/tmp", d.Policy.Limits.Tmp, plan.Size}, {"HOME", d.Policy.Limits.Home, plan.Size},
+	} {
 		if l.limit != nil {
-			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: fmt.Sprint(l.limit.Value)})
+			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: l.show(l.limit.Value)})
 		}
 	}
 	return in

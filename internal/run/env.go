@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -44,7 +45,17 @@ func (d *draft) environment() error {
 	}
 	d.Env, err = environ.Build(environ.Input{Launcher: d.opt.Environ, Base: base, Policy: pol, Files: files,
 		Flags: d.opt.Env, Force: d.opt.ForceEnv})
+	d.warnAbsent()
 	return err
+}
+
+// warnAbsent names what the user asked for and the launcher does not have.
+func (d *draft) warnAbsent() {
+	for _, e := range d.Env.Of(environ.Dropped) {
+		if strings.HasPrefix(e.Source.File, "flag ") {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s %s: %s", e.Source.File, e.Name, e.Reason))
+		}
+	}
 }
 
 func (d *draft) envFiles() ([]environ.File, error) {
@@ -73,8 +84,10 @@ func (d *draft) envFiles() ([]environ.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ok && len(set) > 0 {
-		d.notice(ProjectEnv + " is not trusted and not read; `ringfence trust` accepts it as it is now")
+	for _, s := range set {
+		if !ok {
+			d.Ignored = append(d.Ignored, policy.Change{Section: "env", Key: "set", Value: s.Name, Source: policy.Source{File: ProjectEnv, Line: s.Source.Line}})
+		}
 	}
 	return append(out, environ.File{Settings: set, Trusted: ok}), nil
 }

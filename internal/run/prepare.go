@@ -3,6 +3,7 @@
 package run
 
 import (
+	"os"
 	"runtime"
 	"slices"
 
@@ -128,9 +129,18 @@ func (d *draft) getenv(name string) string {
 	return ""
 }
 
+// Nested reports whether we run inside a sandbox of our own.
+func Nested() bool {
+	_, err := os.Lstat(NotePath)
+	return err == nil
+}
+
 func (d *draft) notice(s string) { d.Notices = append(d.Notices, s) }
 
 func (d *draft) who() error {
+	if Nested() {
+		return fault.New(fault.Refused, "ask the human outside to widen this session's policy", "this is the inside of a ringfence sandbox: no second one can be made here")
+	}
 	var err error
 	if d.User, err = currentUser(d.getenv); err != nil {
 		return err

@@ -22,16 +22,16 @@ const Ceiling = "/etc/ringfence/policy.toml"
 // the current directory, so that git and the agent see all of it; a directory
 // that was named is taken as it is.
 func (d *draft) where() error {
-	given, why := d.opt.Workspaces, "flag --workspace"
-	if len(given) == 0 {
-		given, why = []string{d.opt.Dir}, "current directory"
-	}
-	for _, g := range given {
-		ws, err := openWorkspace(g, d.User.Home, why)
-		if err != nil {
+	for _, g := range d.opt.Workspaces {
+		path, write := splitWorkspace(g)
+		if err := d.addWorkspace(path, write, "flag --workspace"); err != nil {
 			return err
 		}
-		d.Workspaces = append(d.Workspaces, ws)
+	}
+	if len(d.Workspaces) == 0 {
+		if err := d.addWorkspace(d.opt.Dir, true, "current directory"); err != nil {
+			return err
+		}
 	}
 	d.dir = d.Workspaces[0].Path
 	var err error
@@ -43,7 +43,15 @@ func (d *draft) where() error {
 	}
 	root := d.lift(d.Repo.Root())
 	if root != d.dir && within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
-		d.Workspaces[0], err = openWorkspace(root, d.User.Home, "repository of the current directory")
+		d.Workspaces[0], err = openWorkspace(root, true, d.User.Home, "repository of the current directory")
+	}
+	return err
+}
+
+func (d *draft) addWorkspace(path string, write bool, why string) error {
+	ws, err := openWorkspace(path, write, d.User.Home, why)
+	if err == nil {
+		d.Workspaces = append(d.Workspaces, ws)
 	}
 	return err
 }
@@ -112,17 +120,16 @@ func (d *draft) enforceable() error {
 	for _, p := range problems {
 		fmt.Fprintf(&list, "\n  %s: %s", where(p.Source), p.Text)
 	}
-	return fault.New(fault.Refused, "`ringfence policy check` lists them again", "policy cannot be enforced:%s", list.String())
+	return fault.New(fault.Refused, "change or remove what is named", "policy cannot be enforced:%s", list.String())
 }
 
 // moreWorkspaces opens those that policy names.
 func (d *draft) moreWorkspaces() error {
 	for _, r := range d.Policy.Workspace.Paths {
-		ws, err := openWorkspace(policy.Expand(r.Value, d.User.Home), d.User.Home, where(r.Source))
-		if err != nil {
+		path, write := splitWorkspace(r.Value)
+		if err := d.addWorkspace(policy.Expand(path, d.User.Home), write, where(r.Source)); err != nil {
 			return fmt.Errorf("%s: %w", where(r.Source), err)
 		}
-		d.Workspaces = append(d.Workspaces, ws)
 	}
 	return nil
 }
@@ -145,7 +152,7 @@ func (s *Session) requireLimits(r cgroup.Report) error {
 			if l.Want == 0 {
 				why = "policy sets no number for it"
 			}
-			return fault.New(fault.Refused, "run in a delegated cgroup, or remove it from [require] limits",
+			return fault.New(fault.Refused, "under systemd: systemd-run --user --scope -p Delegate=yes ringfence …",
 				"limit %q is required (%s) and not enforced: %s", want.Value, where(want.Source), why)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/catalogue"
@@ -39,6 +40,7 @@ func (d *draft) grants() error {
 	for _, r := range d.Policy.Files.Mask {
 		d.mask(r)
 	}
+	d.warnUnused()
 	d.mounts = append(d.mounts, d.opt.Binds...)
 	return d.hideForeign()
 }
@@ -132,13 +134,33 @@ func (d *draft) refuseCredentials(path, why string) error {
 
 // mask hides a path: one relative to the workspaces in each of them.
 func (d *draft) mask(r policy.Rule) {
+	paths := []string{policy.Expand(r.Value, d.User.Home)}
 	if !strings.HasPrefix(r.Value, "/") && !strings.HasPrefix(r.Value, "~/") {
+		paths = nil
 		for _, ws := range d.Workspaces {
-			d.masks = append(d.masks, plan.Mask{Path: filepath.Join(ws.Path, r.Value), Why: "mask (" + where(r.Source) + ")"})
+			paths = append(paths, filepath.Join(ws.Path, r.Value))
 		}
-		return
 	}
-	d.masks = append(d.masks, plan.Mask{Path: policy.Expand(r.Value, d.User.Home), Why: "mask (" + where(r.Source) + ")"})
+	hidden := false
+	for _, p := range paths {
+		_, err := os.Lstat(p)
+		hidden = hidden || err == nil
+		d.masks = append(d.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
+	}
+	if !hidden && strings.HasPrefix(r.Source.File, "flag ") {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s %s: nothing is there now; what is made later under this name is not hidden", r.Source.File, plan.Show(r.Value)))
+	}
+}
+
+// warnUnused names credentials that were to be exposed and that no grant shows.
+func (d *draft) warnUnused() {
+	for _, r := range d.Policy.Files.Expose {
+		p := policy.Expand(r.Value, d.User.Home)
+		shown := func(m plan.Mount) bool { return within(p, m.Dst) || within(m.Dst, p) }
+		if !slices.ContainsFunc(d.mounts, shown) {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", where(r.Source), plan.Show(p)))
+		}
+	}
 }
 
 // link keeps the path by which the user came working where it is a symlink and

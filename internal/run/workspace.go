@@ -31,12 +31,14 @@ var notWorkspaces = []string{"/", "/bin", "/boot", "/dev", "/etc", "/home", "/li
 // not files, /dev and /run hold sockets and devices.
 var underNothing = []string{"/proc", "/sys", "/dev", "/run", "/boot", plan.Own}
 
-// openWorkspace resolves what the user wrote and refuses what must not be one.
-func openWorkspace(given, home, why string) (Workspace, error) {
-	path, write := given, true
-	if p, ok := strings.CutSuffix(given, ":ro"); ok {
-		path, write = p, false
-	}
+// splitWorkspace reads PATH[:ro], as a flag or a policy writes it.
+func splitWorkspace(given string) (path string, write bool) {
+	path, readOnly := strings.CutSuffix(given, ":ro")
+	return path, !readOnly
+}
+
+// openWorkspace resolves a path and refuses what must not be a workspace.
+func openWorkspace(path string, write bool, home, why string) (Workspace, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return Workspace{}, fmt.Errorf("workspace %q: %w", path, err)

@@ -63,7 +63,7 @@ func TestWorkspaceBySymlink(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	ws, err := openWorkspace(link+":ro", "/home/dev", "test")
+	ws, err := openWorkspace(link, false, "/home/dev", "test")
 	if err != nil || ws.Path != real || ws.Given != link || ws.Write {
 		t.Errorf("%+v, %v", ws, err)
 	}

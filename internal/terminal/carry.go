@@ -75,7 +75,7 @@ func (r *Relay) writeOut() error {
 
 // push writes all that is pending, if the terminal takes it in time.
 func (r *Relay) push() error {
-	for until := time.Now().Add(patience); len(r.pending) > 0; {
+	for until := time.Now().Add(r.patience); len(r.pending) > 0; {
 		if !ready(r.out, unix.POLLOUT, until) {
 			return errors.New("the terminal takes no output")
 		}

@@ -120,12 +120,14 @@ func (c *csi) numbers() []int {
 }
 
 func (f *Filter) judgeCSI(final byte) {
-	c, ok := parseCSI(f.buf, final)
+	parsed, ok := parseCSI(f.buf, final)
 	if !ok {
 		return
 	}
+	f.csi = parsed
+	c := &f.csi
 	rule, ok := csiRules()[c.key()]
-	if !ok || rule.asks && !f.answered || rule.keep != nil && !rule.keep(f, &c) {
+	if !ok || rule.asks && !f.answered || rule.keep != nil && !rule.keep(f, c) {
 		return
 	}
 	if rule.asks {
@@ -187,8 +189,7 @@ func (f *Filter) keepMargins(c *csi) bool {
 }
 
 func (f *Filter) keepSGR(c *csi) bool {
-	p := string(c.params)
-	f.traces.attrs = p != "" && p != "0"
+	f.traces.attrs = len(c.params) > 0 && string(c.params) != "0"
 	return true
 }
 

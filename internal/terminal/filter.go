@@ -53,6 +53,7 @@ type Filter struct {
 	buf   []byte
 	over  bool // buf is full and the rest of the string was cut
 	raw   bool // the string was opened by a byte outside UTF-8
+	csi   csi  // under judgement; here and not on the heap for each
 	pend  [utf8.UTFMax]byte
 	npend int
 

@@ -64,7 +64,7 @@ func TestSuspend(t *testing.T) {
 }
 
 // TestSuspendModes: what the agent has on is off for the shell, and on again
-// after fg.
+// after fg, not after bg.
 func TestSuspendModes(t *testing.T) {
 	s, supervisor := shell(t)
 	s.line(supervisor + `sh -c 'printf "\033[?2004h\033[?25lready\n"; exec cat'`)
@@ -73,8 +73,27 @@ func TestSuspendModes(t *testing.T) {
 	s.expect("\x1b[?25h\x1b[?2004l")
 	s.expect("Stopped")
 	s.expect("P> ")
+	s.line("bg")
+	s.line("jobs; echo 'done'")
+	if text := s.expect("done\r\n"); !strings.Contains(text, "Running") || strings.Contains(text, "\x1b") {
+		t.Errorf("in the background: %q", text)
+	}
 	s.line("fg")
 	s.expect("\x1b[?25l\x1b[?2004h")
+}
+
+// TestSuspendDrains: what an agent printed before it stopped itself is seen
+// before the shell's prompt.
+func TestSuspendDrains(t *testing.T) {
+	s, supervisor := shell(t)
+	s.line(supervisor + `sh -c 'head -c 300000 /dev/zero | tr "\0" x; echo end; kill -STOP $$; echo again'`)
+	before := s.expect("Stopped")
+	if n := strings.Count(before, "x"); n < 300000 || !strings.Contains(before, "end") {
+		t.Errorf("%d of 300000 before the stop", n)
+	}
+	s.expect("P> ")
+	s.line("fg")
+	s.expect("again")
 }
 
 // TestStopFromOutside: SIGTSTP to the supervisor stops agent and job alike.

@@ -10,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHangup means that the user's terminal is gone. The caller ends the tree.
+// ErrHangup means that the user's terminal is gone. The caller ends the tree. The
+// SIGHUP that goes with it may come only after Run has returned: a caller that
+// has something to clean up has to catch it by itself.
 var ErrHangup = errors.New("the terminal was closed")
 
 // Config says between what a Relay stands. The files stay the caller's, and open
@@ -35,9 +37,9 @@ const (
 	inLimit  = 4 << 10  // keys read and not yet taken by the agent
 	outLimit = 16 << 10 // output read at once; nothing is read before it is written
 
-	// patience is how long a terminal may take at the end to accept the rest
-	// of the output, and to answer.
-	patience = 300 * time.Millisecond
+	// defaultPatience is how long a terminal may take at the end to accept
+	// the rest of the output, and to answer.
+	defaultPatience = 300 * time.Millisecond
 	// askedLately is how long after a query its answer may still come.
 	askedLately = 2 * time.Second
 	// recheck is how often a job in the background looks whether it has been
@@ -65,7 +67,10 @@ type Relay struct {
 	keys    []byte // read from in, not yet written to master
 	pending queue  // filtered, not yet written to out
 	ended   bool   // master has no more
-	lastAsk time.Time
+	left    bool   // the terminal is the user's: what the agent had on is off
+
+	lastAsk  time.Time
+	patience time.Duration
 }
 
 // queue collects what the filter writes.
@@ -79,7 +84,7 @@ func (q *queue) Write(p []byte) (int, error) {
 // New checks the files and gives the agent's pty the size of the user's
 // terminal, so that an agent started after New finds it right.
 func New(conf Config) (*Relay, error) {
-	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8)}
+	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8), patience: defaultPatience}
 	r.keys, r.buf = make([]byte, 0, inLimit), make([]byte, outLimit)
 	for _, f := range []*os.File{conf.Out, conf.In} {
 		if f != nil && !IsTerminal(f) {
@@ -98,8 +103,10 @@ func New(conf Config) (*Relay, error) {
 		return nil, err
 	}
 	var err error
-	r.bell, err = newBell()
-	return r, err
+	if r.bell, err = newBell(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Run carries bytes until the agent's pty has no more (nil), the user's terminal
@@ -160,8 +167,12 @@ func (r *Relay) loop(ctx context.Context) error {
 		if _, err := unix.Poll(fds[:], timeout); err != nil && err != unix.EINTR {
 			return fmt.Errorf("poll: %w", err)
 		}
-		if err := r.attend(ctx); err != nil {
+		events := r.bell.answer()
+		if err := r.attend(ctx, events); err != nil {
 			return err
+		}
+		if events != 0 {
+			continue // what the poll said may be long ago
 		}
 		if err := r.carry(&fds); err != nil {
 			return err
@@ -197,8 +208,7 @@ func (r *Relay) wants() [4]unix.PollFd {
 }
 
 // attend handles the events, in the order of their weight.
-func (r *Relay) attend(ctx context.Context) error {
-	e := r.bell.answer()
+func (r *Relay) attend(ctx context.Context, e event) error {
 	if e&cancelled != 0 {
 		return context.Cause(ctx)
 	}

@@ -62,6 +62,7 @@ func supervise(argv []string) int {
 	}
 	relay, err := New(conf)
 	must(err)
+	relay.patience = limit // a busy machine is not what is tested
 
 	inside := exec.Command("/proc/self/exe", argv...)
 	inside.Env = append(os.Environ(), roleVar+"=first")
@@ -81,6 +82,7 @@ func supervise(argv []string) int {
 			relay.Suspend()
 		}
 	}()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // see ErrHangup
 	ran := relay.Run(context.Background())
 	if ran != nil {
 		_ = toInside.Close() // which ends the tree
@@ -199,7 +201,7 @@ type screen struct {
 }
 
 // limit is how long a test waits for what must come; it is not part of what is tested.
-const limit = 10 * time.Second
+const limit = 60 * time.Second
 
 // newScreen opens a terminal of 24 by 80 cells and reads what is written to it.
 func newScreen(t *testing.T) *screen {
@@ -322,13 +324,7 @@ func (s *screen) send(text string) {
 // expect waits for text after what was expected last, and returns what came before it.
 func (s *screen) expect(text string) string {
 	s.t.Helper()
-	timer := time.AfterFunc(limit, func() {
-		s.mu.Lock()
-		s.closed = true
-		s.more.Broadcast()
-		s.mu.Unlock()
-	})
-	defer timer.Stop()
+	defer s.giveUp()()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -342,6 +338,30 @@ func (s *screen) expect(text string) string {
 		}
 		s.more.Wait()
 	}
+}
+
+// arrived waits until so many bytes have been written to the terminal.
+func (s *screen) arrived(bytes int) {
+	s.t.Helper()
+	defer s.giveUp()()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.total < bytes {
+		if s.closed {
+			s.t.Fatalf("%d of %d bytes arrived", s.total, bytes)
+		}
+		s.more.Wait()
+	}
+}
+
+// giveUp ends waiting after the limit, unless stop is called before.
+func (s *screen) giveUp() (stop func() bool) {
+	return time.AfterFunc(limit, func() {
+		s.mu.Lock()
+		s.closed = true
+		s.more.Broadcast()
+		s.mu.Unlock()
+	}).Stop
 }
 
 // wait waits for the session's leader and returns its status and its report.

@@ -15,6 +15,10 @@ import (
 // terminal again and tells OnSignal of SIGCONT. If nobody could bring the job
 // back (no shell with job control waits for it) the kernel does not stop it, and
 // SIGCONT follows at once.
+//
+// For Ctrl-Z to stop the agent in the first place its process group must not be
+// orphaned: the first process inside leads the session of the pty, and the agent
+// is a process group of that session, in its foreground.
 func (r *Relay) Suspend() { r.bell.ring(suspended) }
 
 // drainLimit is how much output may precede the stop; a background process that
@@ -34,9 +38,6 @@ func (r *Relay) suspend() error {
 	r.leave()
 	stopJob()
 	if err := r.enter(); err != nil {
-		return err
-	}
-	if err := r.filter.Return(); err != nil {
 		return err
 	}
 	r.tell(unix.SIGCONT)
@@ -61,17 +62,28 @@ func stopJob() {
 	setAction(unix.SIGTSTP, handled)
 }
 
-// enter takes the terminal: size, and raw mode if the job is in the foreground.
+// enter takes the terminal: its size, and if the job is in the foreground raw
+// mode and the modes that the agent had on.
 func (r *Relay) enter() error {
 	if err := r.resize(); err != nil {
 		return err
 	}
-	if r.in < 0 {
+	if r.in >= 0 {
+		if r.front = foreground(r.in); !r.front {
+			return nil
+		}
+		if err := r.raw(); err != nil {
+			return err
+		}
+	}
+	if !r.left {
 		return nil
 	}
-	if r.front = foreground(r.in); !r.front {
-		return nil
-	}
+	r.left = false
+	return r.filter.Return()
+}
+
+func (r *Relay) raw() error {
 	if r.saved == nil {
 		saved, err := unix.IoctlGetTermios(r.in, unix.TCGETS)
 		if err != nil {
@@ -86,9 +98,10 @@ func (r *Relay) enter() error {
 }
 
 // leave gives the terminal back. What the user has typed and we have not read is
-// left for the shell, unless answers of the terminal may be among it. Errors are of no use here: a terminal that is
-// gone needs nothing.
+// left for the shell, unless answers of the terminal may be among it. Errors are
+// of no use here: a terminal that is gone needs nothing.
 func (r *Relay) leave() {
+	r.left = true
 	chatty, _ := r.filter.Leave()
 	err := r.push()
 	if r.saved == nil {
@@ -116,7 +129,7 @@ func (r *Relay) settle() {
 	var seen []byte
 	var buf [256]byte
 	wanted := 1 + r.filter.status
-	for until := time.Now().Add(patience); wanted > 0 && ready(r.in, unix.POLLIN, until); {
+	for until := time.Now().Add(r.patience); wanted > 0 && ready(r.in, unix.POLLIN, until); {
 		n, err := unix.Read(r.in, buf[:])
 		if err == unix.EAGAIN || err == unix.EINTR {
 			continue
