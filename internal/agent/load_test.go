@@ -140,8 +140,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"omit", "name = \"x\"\n[[config]]\npaths = [\"~/x\"]\nomit = [\"../y\"]\n", "leads out"},
 		{"managed in HOME", "name = \"x\"\n[[managed]]\npath = \"~/x\"\n", "only an absolute path"},
 		{"binary", "name = \"x\"\n[binary]\nnames = [\"a/b\"]\n", "not a file name"},
-		{"variable", "name = \"x\"\n[env]\npass = [\"A=B\"]\n", "not a name"},
-		{"note", "name = \"x\"\n[note]\nbase = [\"~/x\"]\n", "note:"},
+		{"variable", "name = \"x\"\nbinary.names = [\"x\"]\n[env]\npass = [\"A=B\"]\n", "not a name"},
+		{"note", "name = \"x\"\nbinary.names = [\"x\"]\n[note]\nbase = [\"~/x\"]\n", "note:"},
+		{"no program", "name = \"x\"\n", "names is empty"},
 		{"large", "name = \"x\"\n#" + strings.Repeat("x", maxProfile), "larger than"},
 		{"deep", "name = \"x\"\nargs = " + strings.Repeat("[", maxBrackets+1), "brackets"},
 	}

@@ -111,6 +111,9 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		if v == "" || !strings.HasPrefix(v, "~/") && !filepath.IsAbs(v) && !filepath.IsLocal(v) {
 			return nil, fault.New(fault.Usage, "name a path of the workspace", "--mask: %q is not a path in the workspace", v)
 		}
+		if strings.ContainsAny(v, "*?[") {
+			return nil, fault.New(fault.Usage, "name each path; ringfence never walks a tree", "--mask: %q looks like a pattern", v)
+		}
 		if strings.HasPrefix(v, "~/") {
 			v = filepath.Join(l.home, v[2:])
 		}

@@ -151,6 +151,11 @@ func (f finder) look(at *dir) (*Repo, error) {
 	case repo == nil:
 		return nil, nil
 	}
+	// A git directory inside the worktree is the agent's to rearrange: it must
+	// not choose by it whose state the next session gets.
+	if repo.WorkTree != "" && within(repo.Main, repo.WorkTree) {
+		repo.Main = repo.WorkTree
+	}
 	repo.Extra = outside(repo.Root(), append([]string{repo.CommonDir}, store.dirs()...))
 	repo.Alternates = f.alternates(repo)
 	return repo, nil

@@ -45,7 +45,8 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		// agent touched the terminal before, it was stopped: let it go on.
 		unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, child)
 		unix.Kill(-child, unix.SIGCONT)
-		unix.Close(tty)
+		// tty stays open here: else the terminal would end for the supervisor
+		// when an agent closes it to open /dev/tty anew.
 	}
 	releaseStdio()
 	if err := conn.Send(wire.Message{Kind: wire.Started}, -1); err != nil {
@@ -113,6 +114,11 @@ func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err er
 // user's terminal itself never comes inside.
 func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) {
 	files = []uintptr{0, 1, 2}
+	if has(p, plan.WallMount) {
+		if err := ownNull(); err != nil {
+			return nil, -1, err
+		}
+	}
 	if p.Process.TTY == 0 {
 		return files, -1, nil
 	}
@@ -144,6 +150,26 @@ func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) 
 		}
 	}
 	return files, slave, nil
+}
+
+// ownNull puts the null device of the view in the place of the host's: through a
+// descriptor of the host's, root could change its mode.
+func ownNull() error {
+	for fd := range 3 {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3) {
+			continue
+		}
+		null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open /dev/null: %w", err)
+		}
+		if err := unix.Dup3(null, fd, 0); err != nil {
+			return fmt.Errorf("take /dev/null: %w", err)
+		}
+		unix.Close(null)
+	}
+	return nil
 }
 
 // peer opens the other end of a terminal by descriptor, without a name.

@@ -111,7 +111,9 @@ func (v *view) apply(op *plan.Op) error {
 	case plan.DoBind:
 		return v.bind(op, quietAttr)
 	case plan.DoDevice:
-		return v.bind(op, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+		// Read-only, so that root cannot change the mode of the host's own node;
+		// a device is written all the same.
+		return v.bind(op, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case plan.DoFile:
 		return v.file(op)
 	case plan.DoSymlink:

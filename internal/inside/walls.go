@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -33,6 +35,7 @@ func raise(p *plan.Plan) (keyring int, err error) {
 		// The count of user namespaces is set through the host's proc, which is
 		// gone after the view is entered; the number belongs to our namespace.
 		{plan.WallNested, func() error { return noNestedUsers(has(p, plan.WallUser)) }},
+		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() error { return buildView(p) }},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
@@ -102,6 +105,28 @@ func noNestedUsers(own bool) error {
 		return errors.New("without a user namespace of our own the number would be the host's")
 	}
 	return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+}
+
+// shareInotify leaves a quarter of what the host's user has: the counters are
+// shared with the programs outside.
+func shareInotify(own bool) error {
+	if !own {
+		return nil
+	}
+	for _, name := range []string{"instances", "watches"} {
+		b, err := os.ReadFile("/proc/sys/fs/inotify/max_user_" + name)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile("/proc/sys/user/max_inotify_"+name, strconv.AppendInt(nil, int64(n)/4*3, 10), 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // freshKeyring moves this thread, the one that forks the agent, to a new session

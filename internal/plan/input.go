@@ -95,5 +95,5 @@ func procMasks() []string {
 	return []string{"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kmsg", "/proc/timer_list", "/proc/sched_debug",
 		"/proc/sysrq-trigger", "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/driver",
 		"/proc/kallsyms", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/latency_stats",
-		"/proc/dynamic_debug", "/proc/vmallocinfo", "/proc/slabinfo", "/proc/iomem", "/proc/ioports", "/proc/interrupts"}
+		"/proc/dynamic_debug", "/proc/vmallocinfo", "/proc/slabinfo", "/proc/iomem", "/proc/ioports", "/proc/interrupts", "/proc/cmdline", "/proc/config.gz"}
 }

@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // refuseOwn keeps ringfence's own files out of the agent's reach: who could write
 // the trust store or the user's policy would write the next session's walls.
 func (d *draft) refuseOwn(path string, write bool) error {
 	for _, dir := range []string{d.dirs.State, d.dirs.Config, filepath.Dir(Ceiling)} {
-		if within(dir, path) || within(path, dir) {
+		if p := d.unalias(path, dir); within(dir, p) || within(p, dir) {
 			return fmt.Errorf("holds ringfence's own files (%s)", plan.Show(dir))
 		}
 	}
@@ -33,6 +35,99 @@ func (d *draft) refuseOwn(path string, write bool) error {
 	}
 	if self, err := os.Executable(); err == nil && within(self, path) {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("ringfence itself (%s) lies where the agent can write: run a copy from elsewhere", plan.Show(self)))
+	}
+	return nil
+}
+
+// pin binds every directory between a path and the writable workspace around it
+// onto itself, so that renaming one answers EBUSY: a mask or a read-only part that
+// can be moved away is gone at the next launch. The price: a rename across a pinned
+// directory is a copy.
+func (d *draft) pin(path string) {
+	for _, ws := range d.Workspaces {
+		if !ws.Write || path == ws.Path || !within(path, ws.Path) {
+			continue
+		}
+		for dir := filepath.Dir(path); dir != ws.Path; dir = filepath.Dir(dir) {
+			at := func(m plan.Mount) bool { return m.Dst == dir }
+			if !slices.ContainsFunc(d.mounts, at) {
+				d.mounts = append(d.mounts, plan.Mount{Src: dir, Dst: dir, Write: true, Why: "pinned, for what is below"})
+			}
+		}
+	}
+}
+
+// pinSettings keeps the project's own settings as they are: an agent that could
+// remove them would loosen the next session.
+func (d *draft) pinSettings(ws Workspace) {
+	for _, name := range []string{policy.ProjectFile, ProjectEnv} {
+		p := filepath.Join(ws.Path, name)
+		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && ws.Write {
+			id := identity(st)
+			d.mounts = append(d.mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: "settings of the project"})
+		}
+	}
+}
+
+// homes are the home directories whose credentials count: ours, as HOME and as
+// passwd say it, and for root everybody's.
+func (d *draft) homes() []string {
+	homes := []string{d.User.Home}
+	for _, row := range people() {
+		own := row.uid == d.User.UID
+		if (own || d.User.UID == 0) && row.home != d.User.Home && row.home != "/" {
+			homes = append(homes, row.home)
+		}
+	}
+	return homes
+}
+
+// unalias returns path as it is called from home, where a bind mount gives it a
+// second name: by the inode of a directory above it, or of one above home.
+func (d *draft) unalias(path, home string) string {
+	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
+		if dir != home && sameDir(dir, home) {
+			return home + path[len(dir):]
+		}
+	}
+	for dir := home; dir != "/"; dir = filepath.Dir(dir) {
+		if dir != path && sameDir(path, dir) {
+			return dir
+		}
+	}
+	return path
+}
+
+func sameDir(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil || !x.IsDir() {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// refusePlanted refuses a path that passes through a link which lies in a project
+// and leads out of it: an agent may have put it there since the user last looked.
+func (d *draft) refusePlanted(given string) error {
+	at := "/"
+	for _, name := range strings.Split(strings.Trim(filepath.Clean(given), "/"), "/") {
+		next := filepath.Join(at, name)
+		st, err := os.Lstat(next)
+		if err != nil || st.Mode()&os.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := filepath.EvalSymlinks(next)
+		if err != nil {
+			return nil // opening it will say why
+		}
+		for dir := at; dir != "/"; dir = filepath.Dir(dir) {
+			if d.dirs.Has(dir) && !within(target, dir) {
+				return fmt.Errorf("%q is a link in the project %q and leads out of it, to %q", next, dir, target)
+			}
+		}
+		at = target
 	}
 	return nil
 }

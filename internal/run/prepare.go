@@ -186,6 +186,7 @@ func (d *draft) makePlan() error {
 	if err != nil {
 		return err
 	}
+	d.dropCoveredLinks()
 	lim := d.Policy.Limits
 	d.Limits = cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
 	d.Plan, err = plan.Make(plan.Input{
@@ -201,6 +202,13 @@ func (d *draft) makePlan() error {
 	}
 	mutate(d.Session, d.opt.Environ)
 	return nil
+}
+
+// dropCoveredLinks leaves out a link where a mount already shows what is there.
+func (d *draft) dropCoveredLinks() {
+	d.links = slices.DeleteFunc(d.links, func(l plan.Link) bool {
+		return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return within(l.At, m.Dst) })
+	})
 }
 
 const runSize = 64 << 20

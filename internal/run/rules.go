@@ -49,11 +49,24 @@ func (d *draft) where() error {
 }
 
 func (d *draft) addWorkspace(path string, write bool, why string) error {
-	ws, err := openWorkspace(path, write, d.User.Home, why)
-	if err == nil {
-		d.Workspaces = append(d.Workspaces, ws)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := d.refusePlanted(abs); err != nil {
+		return fault.New(fault.Refused, "name the directory itself if you mean it", "workspace: %w", err)
+	}
+	ws, err := openWorkspace(abs, write, d.User.Home, why)
+	if err != nil {
+		return err
+	}
+	if alias := d.unalias(ws.Path, d.User.Home); alias != ws.Path {
+		if err := refuseWorkspace(alias, d.User.Home); err != nil {
+			return err
+		}
+	}
+	d.Workspaces = append(d.Workspaces, ws)
+	return nil
 }
 
 // lift returns how far up the workspace may reach: to the repository's root, but

@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/terminal"
@@ -30,6 +29,10 @@ type Result struct {
 // from it cancels the launch.
 func (s *Session) Start(ctx context.Context, std [3]*os.File, before func(cgroup.Report) error) (Result, error) {
 	runtime.LockOSThread() // see native.Rung.Start
+	// From here to the end: a hang-up must not skip the tidying up.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	group, report, err := cgroup.Open(s.ID, s.Limits)
 	if err != nil {
 		return Result{}, err
@@ -86,8 +89,11 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if l.relay != nil {
 		<-l.relayed
 	}
-	l.streams.drain()
-	return Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}, err
+	res := Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}
+	if lost := l.streams.drain(); lost != nil && err == nil {
+		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
+	}
+	return res, err
 }
 
 func (l *live) takeTerminal(master *os.File) error {
@@ -106,7 +112,8 @@ func (l *live) stopped() {
 		l.relay.Suspend()
 		return
 	}
-	unix.Kill(0, unix.SIGTSTP)
+	// Without a terminal there is nobody to bring it back, and the agent must not
+	// stop a process of the host.
 	l.box.Signal(syscall.SIGCONT)
 }
 

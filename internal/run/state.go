@@ -39,6 +39,11 @@ func (d *draft) placeState() error {
 	if d.project, err = d.dirs.Open(root); err != nil {
 		return err
 	}
+	for _, ws := range d.Workspaces {
+		if err := d.dirs.Mark(ws.Path); err != nil {
+			return err
+		}
+	}
 	items := make([]session.Item, len(d.state))
 	for i, k := range d.state {
 		items[i] = k.Item

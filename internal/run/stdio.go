@@ -1,10 +1,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -12,16 +14,21 @@ import (
 )
 
 // streams decides what the agent gets for its three descriptors. A terminal never
-// comes inside: the agent gets one of its own and the supervisor relays. A pipe
-// and the null device are handed in as they are. Anything else (a file, a socket)
-// is pumped through a pipe of ours, because an open file can be opened again, with
-// other rights, through /proc/self/fd.
+// comes inside: the agent gets one of its own and the supervisor relays. Everything
+// else is pumped through a pipe of ours. What is open can be opened again through
+// /proc/self/fd with other rights: a file written that was given to be read, a pipe
+// read that was given to be written, so that the agent could feed the script around
+// it. The price is that standard input is read ahead, as ssh does.
 type streams struct {
 	tty     uint8       // bit n: descriptor n is a terminal
 	files   [3]*os.File // what goes inside
-	own     []*os.File  // our copies of pipe ends that went inside
-	outputs sync.WaitGroup
-	in, out *os.File // the user's terminal, if any
+	own     []*os.File  // our copies of what went inside
+	in, out *os.File    // the user's terminal, if any
+
+	sources []*os.File // our ends of the pipes the agent writes to
+	pumps   sync.WaitGroup
+	mu      sync.Mutex
+	lost    error // the first output that could not be written
 }
 
 func openStreams(std [3]*os.File) (*streams, error) {
@@ -55,20 +62,17 @@ func (s *streams) add(n int, f, null *os.File) error {
 		s.files[n] = null // closed by the launcher: the agent finds the null device there
 		return nil
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
+	switch {
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return fault.New(fault.Refused, "give a file, a pipe or a terminal", "descriptor %d is a directory: it would let the agent open everything below it", n)
-	case unix.S_IFIFO:
-		s.files[n] = f
+	case st.Mode&unix.S_IFMT != unix.S_IFCHR:
+	case st.Rdev == unix.Mkdev(1, 3):
+		s.files[n] = null
 		return nil
-	case unix.S_IFCHR:
+	default:
 		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
 			s.tty |= 1 << n
 			s.files[n] = null
-			return nil
-		}
-		if st.Rdev == unix.Mkdev(1, 3) {
-			s.files[n] = f
 			return nil
 		}
 	}
@@ -82,21 +86,66 @@ func (s *streams) pump(n int, f *os.File) error {
 		return fmt.Errorf("pipe: %w", err)
 	}
 	if n == 0 {
-		s.files[0] = r
-		s.own = append(s.own, r)
+		// As little ahead as a pipe allows: what the agent does not read, the
+		// script around us may want.
+		unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize())
+		s.files[0], s.own = r, append(s.own, r)
 		go func() { // ends with the agent: writing to a pipe without reader fails
-			io.Copy(w, f)
+			io.CopyBuffer(onlyWriter{w}, onlyReader{f}, make([]byte, 4<<10))
 			w.Close()
 		}()
 		return nil
 	}
-	s.files[n] = w
-	s.own = append(s.own, w)
-	s.outputs.Go(func() {
-		io.Copy(f, r)
-		r.Close()
-	})
+	s.files[n], s.own, s.sources = w, append(s.own, w), append(s.sources, r)
+	s.pumps.Go(func() { s.carry(f, r) })
 	return nil
+}
+
+// Copies are made with a buffer of ours: the shortcuts of package io would move
+// bytes in the kernel, and then no deadline can end them.
+type (
+	onlyReader struct{ io.Reader }
+	onlyWriter struct{ io.Writer }
+)
+
+// carry passes on what the agent writes until nobody can write any more, or the
+// sandbox has ended and the pipe is empty: the agent may have handed its end to a
+// process of another session.
+func (s *streams) carry(to, from *os.File) {
+	defer from.Close()
+	_, err := io.CopyBuffer(onlyWriter{to}, onlyReader{from}, make([]byte, 64<<10))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = drainPipe(to, from)
+	}
+	if err != nil && !errors.Is(err, unix.EPIPE) {
+		s.mu.Lock()
+		s.lost = errors.Join(s.lost, err)
+		s.mu.Unlock()
+	}
+}
+
+func drainPipe(to, from *os.File) error {
+	conn, err := from.SyscallConn()
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	var fail error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			n, err := unix.Read(int(fd), buf)
+			if err == unix.EINTR {
+				continue
+			}
+			if n <= 0 || err != nil {
+				return
+			}
+			if _, fail = to.Write(buf[:n]); fail != nil {
+				return
+			}
+		}
+	})
+	return errors.Join(err, fail)
 }
 
 // closeInside closes our copies of what went inside, so that pipes end when the
@@ -108,6 +157,12 @@ func (s *streams) closeInside() {
 	s.own = nil
 }
 
-// drain waits until everything the agent wrote has been passed on. Nothing of it
-// lives any more, so the pipes have ended.
-func (s *streams) drain() { s.outputs.Wait() }
+// drain is called when the sandbox has ended: it waits until everything that was
+// written has been passed on, and returns what could not be.
+func (s *streams) drain() error {
+	for _, r := range s.sources {
+		r.SetReadDeadline(time.Now())
+	}
+	s.pumps.Wait()
+	return s.lost
+}

@@ -30,11 +30,8 @@ func TestStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.files[0] == in || s.files[1] == out {
-		t.Error("a regular file goes inside, where /proc/self/fd would open it again")
-	}
-	if s.files[2] != pw {
-		t.Error("a pipe does not go inside as it is")
+	if s.files[0] == in || s.files[1] == out || s.files[2] == pw {
+		t.Error("what the launcher has goes inside, where /proc/self/fd would open it again")
 	}
 	got, err := io.ReadAll(s.files[0])
 	if err != nil || string(got) != "from a file" {
@@ -44,7 +41,9 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.closeInside()
-	s.drain()
+	if err := s.drain(); err != nil {
+		t.Error(err)
+	}
 	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "from inside" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
@@ -63,5 +62,54 @@ func TestStreamsRefuseDirectory(t *testing.T) {
 	defer null.Close()
 	if _, err := openStreams([3]*os.File{d, null, null}); err == nil {
 		t.Error("a directory as standard input was taken")
+	}
+}
+
+// TestDrainDoesNotWait: somebody else still holds the agent's end, and what was
+// written before the end arrives all the same.
+func TestDrainDoesNotWait(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openStreams([3]*os.File{null, out, null})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.files[1].WriteString("in time"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.drain(); err != nil { // s.files[1] is still open
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "in time" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+	s.closeInside()
+}
+
+func TestLostOutputIsTold(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openStreams([3]*os.File{null, full, null})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.files[1].WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	s.closeInside()
+	if err := s.drain(); err == nil {
+		t.Error("output was lost and nobody was told")
 	}
 }

@@ -68,14 +68,38 @@ func find(file string, n int, value string, fields int) []string {
 	return nil
 }
 
-// homeOf returns whose home directory a path is; "" if no person's.
-func homeOf(path string) string {
-	row := find("/etc/passwd", 5, path, 7)
-	if row == nil {
-		return ""
+// person is a row of passwd that belongs to somebody.
+type person struct {
+	name, home string
+	uid        int
+}
+
+// people lists those who have a home directory: root and ordinary users.
+func people() []person {
+	var out []person
+	b, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return nil
 	}
-	if uid, err := strconv.Atoi(row[2]); err == nil && (uid == 0 || uid >= 1000 && uid < 65534) {
-		return row[0]
+	for _, line := range strings.Split(string(b), "\n") {
+		row := strings.Split(line, ":")
+		if len(row) < 7 {
+			continue
+		}
+		uid, err := strconv.Atoi(row[2])
+		if err == nil && (uid == 0 || uid >= 1000 && uid < 65534) && filepath.IsAbs(row[5]) {
+			out = append(out, person{row[0], filepath.Clean(row[5]), uid})
+		}
+	}
+	return out
+}
+
+// homeOf returns whose home directory a path is; "" if nobody's.
+func homeOf(path string) string {
+	for _, p := range people() {
+		if p.home == path {
+			return p.name
+		}
 	}
 	return ""
 }

@@ -24,6 +24,7 @@ func (d *draft) grants() error {
 		if err := d.refuseOwn(ws.Path, ws.Write); err != nil {
 			return fault.New(fault.Refused, "name another --workspace", "workspace %q %w", ws.Path, err)
 		}
+		d.pinSettings(ws)
 		id := ws.ID
 		d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, Write: ws.Write, ID: &id, Why: "workspace (" + ws.Why + ")"})
 		d.link(ws.Given, ws.Path)
@@ -57,6 +58,9 @@ func (d *draft) warnLinked(ws string) {
 // grant makes one path of the host visible at its own place.
 func (d *draft) grant(r policy.Grant) error {
 	given, write := r.Path, r.Write
+	if err := d.refusePlanted(given); err != nil {
+		return fault.New(fault.Refused, "name the path itself if you mean it", "%s: %w", where(r.Source), err)
+	}
 	real, err := filepath.EvalSymlinks(given)
 	if err != nil {
 		return fault.New(fault.Refused, "name a path that exists and that you can read", "%s: %q: %w", where(r.Source), given, cause(err))
@@ -68,11 +72,16 @@ func (d *draft) grant(r policy.Grant) error {
 	if err := d.refuseGrant(real, st, write); err != nil {
 		return fault.New(fault.Refused, "", "%s: %q: %w", where(r.Source), given, err)
 	}
-	if err := d.refuseCredentials(given, where(r.Source)); err != nil {
-		return err
+	// What will be mounted is judged, and what was written: a link that changes
+	// between the two looks must not decide.
+	for _, p := range []string{real, given} {
+		if err := d.refuseCredentials(p, where(r.Source)); err != nil {
+			return err
+		}
 	}
 	id := identity(st)
 	d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)})
+	d.pin(real)
 	d.link(given, real)
 	return nil
 }
@@ -120,7 +129,12 @@ func (d *draft) refuseCredentials(path, why string) error {
 	for _, r := range d.Policy.Files.Expose {
 		expose = append(expose, policy.Expand(r.Value, d.User.Home))
 	}
-	found := catalogue.Under(d.User.Home, path, expose)
+	var found []catalogue.Finding
+	for _, home := range d.homes() {
+		if found = catalogue.Under(home, d.unalias(path, home), expose); len(found) > 0 {
+			break
+		}
+	}
 	if len(found) == 0 {
 		return nil
 	}
@@ -143,8 +157,10 @@ func (d *draft) mask(r policy.Rule) {
 	}
 	hidden := false
 	for _, p := range paths {
-		_, err := os.Lstat(p)
-		hidden = hidden || err == nil
+		if _, err := os.Lstat(p); err == nil {
+			hidden = true
+			d.pin(p)
+		}
 		d.masks = append(d.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
 	}
 	if !hidden && strings.HasPrefix(r.Source.File, "flag ") {

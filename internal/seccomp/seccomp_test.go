@@ -20,6 +20,7 @@ var (
 		lsm_set_self_attr uselib ustat sysfs _sysctl lookup_dcookie nfsservctl remap_file_pages`)
 	expectAbsent = strings.Fields(`
 		clone3 statmount listmount listns create_module get_kernel_syms query_module
+		io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents
 		getpmsg putpmsg afs_syscall tuxcall security vserver epoll_ctl_old epoll_wait_old get_thread_area set_thread_area`)
 	expectJudged = strings.Fields(`socket socketpair clone unshare ioctl personality mknod mknodat`)
 )

@@ -54,8 +54,8 @@ var table = [...]family{
 			inotify_init1 inotify_add_watch inotify_rm_watch`,
 	},
 	{
-		why:     "the old AIO: databases under test use it; unlike io_uring it only reads and writes what is open already",
-		verdict: allow,
+		why:     "the old AIO: its slots are counted for the whole machine, and one call could take nearly all; databases do without",
+		verdict: absent,
 		calls:   "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents",
 	},
 	{

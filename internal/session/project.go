@@ -55,10 +55,27 @@ func (d Dirs) Open(root string) (*Project, error) {
 	return nil, fmt.Errorf("state of project %q: made and removed again and again", root)
 }
 
-// Has reports whether root has been a project of its own before.
+// Has reports whether root has been a project, or a workspace of one, before.
 func (d Dirs) Has(root string) bool {
 	var st unix.Stat_t
-	return unix.Lstat(filepath.Join(d.State, "projects", Key(root)), &st) == nil
+	return unix.Lstat(filepath.Join(d.State, "projects", Key(root)), &st) == nil ||
+		unix.Lstat(d.mark(root), &st) == nil
+}
+
+// Mark remembers a workspace whose state is kept under another root, as that of a
+// linked worktree or a submodule is.
+func (d Dirs) Mark(workspace string) error {
+	if d.Has(workspace) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(d.State, "workspaces"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(d.mark(workspace), nil, 0o600)
+}
+
+func (d Dirs) mark(workspace string) string {
+	return filepath.Join(d.State, "workspaces", Key(workspace))
 }
 
 const gcHint = "if its state is damaged, `ringfence gc` shows and removes it"
