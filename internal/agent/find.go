@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // Lookup is how Find looks at the host.
@@ -120,7 +121,7 @@ func (q Query) usable(dir, path string) bool {
 func (q Query) inWorkspace(path string) bool {
 	resolved := q.resolved(path)
 	for _, ws := range q.Workspaces {
-		if within(ws, path) || within(q.resolved(ws), resolved) {
+		if place.Within(path, ws) || place.Within(resolved, q.resolved(ws)) {
 			return true
 		}
 	}
@@ -181,7 +182,7 @@ func cause(err error) error {
 // other by walking up; else the file stands alone.
 func (p *Profile) tree(home, resolved string) string {
 	for _, t := range p.Search.Trees {
-		if dir := Expand(t, home); within(dir, resolved) {
+		if dir := Expand(t, home); place.Within(resolved, dir) {
 			return dir
 		}
 	}
@@ -190,9 +191,4 @@ func (p *Profile) tree(home, resolved string) string {
 		return resolved[:i+len(modules)-1]
 	}
 	return resolved
-}
-
-// within reports whether path is dir or lies below it. Both are clean.
-func within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -71,7 +72,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 		for _, c := range p.Config {
 			for _, shown := range c.Paths {
 				for _, s := range secret {
-					if within(shown, s) {
+					if place.Within(s, shown) {
 						t.Errorf("%s: %s shows %s", name, shown, s)
 					}
 				}
@@ -232,7 +233,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for _, s := range p.State {
-			if !within("/h", Expand(s.Path, "/h")) || Expand(s.Path, "/h") == "/h" {
+			if !place.Within(Expand(s.Path, "/h"), "/h") || Expand(s.Path, "/h") == "/h" {
 				t.Errorf("state %q leaves HOME", s.Path)
 			}
 		}

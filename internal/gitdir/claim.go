@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 const repairHint = "if this is a linked worktree, run `git worktree repair` in its main repository"
@@ -96,7 +98,7 @@ func (f finder) separate(at, gd *dir) (*Repo, error) {
 	}
 	repo := &Repo{Kind: Separate, WorkTree: at.path, GitDir: gd.path, CommonDir: gd.path, Main: mainOf(gd.path)}
 	if claim == "" {
-		if !within(gd.path, at.path) || filepath.Base(gd.path) == ".git" {
+		if !place.Within(gd.path, at.path) || filepath.Base(gd.path) == ".git" {
 			return nil, refuse(fmt.Sprintf("if they belong together: git --git-dir=%q config core.worktree %q", gd.path, at.path),
 				"git directory %q does not name worktree %q", gd.path, at.path)
 		}

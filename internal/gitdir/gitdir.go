@@ -23,11 +23,11 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // Kind says how a worktree and its git directory belong together.
@@ -105,7 +105,7 @@ type finder struct {
 
 // tooHigh holds for directories that may never be granted, nor be a worktree.
 func (f finder) tooHigh(path string) bool {
-	return path == "/" || within(f.home, path)
+	return path == "/" || place.Within(f.home, path)
 }
 
 func (f finder) owns(uid uint32) bool { return uid == f.owners[0] || uid == f.owners[1] }
@@ -153,7 +153,7 @@ func (f finder) look(at *dir) (*Repo, error) {
 	}
 	// A git directory inside the worktree is the agent's to rearrange: it must
 	// not choose by it whose state the next session gets.
-	if repo.WorkTree != "" && within(repo.Main, repo.WorkTree) {
+	if repo.WorkTree != "" && place.Within(repo.Main, repo.WorkTree) {
 		repo.Main = repo.WorkTree
 	}
 	repo.Extra = outside(repo.Root(), append([]string{repo.CommonDir}, store.dirs()...))
@@ -222,16 +222,11 @@ func mainOf(common string) string {
 func outside(root string, dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
-		if d != "" && !within(d, root) && !slices.Contains(out, d) {
+		if d != "" && !place.Within(d, root) && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
 	return out
-}
-
-// within reports whether path is dir or lies below it. Both are clean.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 func refuse(hint, format string, args ...any) error {

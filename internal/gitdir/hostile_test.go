@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // hostileWorld holds the linked worktree wt of main, and what an attacker would
@@ -116,7 +118,7 @@ func TestHostileGitfile(t *testing.T) {
 		if gitErr != nil || r.GitDir != says {
 			t.Errorf("%s: we say %q, git says %q", name, r.GitDir, says)
 		}
-		if !within(r.GitDir, w.path("wt")) && !slices.Equal(r.Extra, []string{w.path("main/.git")}) {
+		if !place.Within(r.GitDir, w.path("wt")) && !slices.Equal(r.Extra, []string{w.path("main/.git")}) {
 			t.Errorf("%s: grants %q", name, r.Extra)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 const jjHint = "share it by hand with --rw, or start in the main workspace"
@@ -103,7 +105,7 @@ func (f finder) jjGit(repo *dir, main string) (string, error) {
 		return "", err
 	}
 	defer git.close()
-	if within(git.path, repo.path) {
+	if place.Within(git.path, repo.path) {
 		return "", nil
 	}
 	if git.path != filepath.Join(main, ".git") || git.has("commondir") {

@@ -6,11 +6,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
-// place is one thing at one path of the view. Places are sorted so that what is
+// spot is one thing at one path of the view. Spots are sorted so that what is
 // above is there before what is below, whatever order the rules came in.
-type place struct {
+type spot struct {
 	at  string
 	ops []Op
 }
@@ -27,12 +29,12 @@ func Make(in Input) (*Plan, error) {
 	if err := refuseGenerated(in, mounts); err != nil {
 		return nil, err
 	}
-	places := slices.Concat(systemPlaces(in.System), privatePlaces(in), mountPlaces(mounts), linkPlaces(in.Links))
-	slices.SortStableFunc(places, func(a, b place) int { return comparePath(a.at, b.at) })
+	spots := slices.Concat(systemSpots(in.System), privateSpots(in), mountSpots(mounts), linkSpots(in.Links))
+	slices.SortStableFunc(spots, func(a, b spot) int { return comparePath(a.at, b.at) })
 
 	p := &Plan{Version: Version, Session: in.Session, Hostname: in.Hostname, UID: in.User.UID, GID: in.User.GID,
 		Walls: in.Walls, Limits: in.Limits, Seccomp: in.Seccomp, Process: in.Process}
-	for _, pl := range places {
+	for _, pl := range spots {
 		p.Ops = append(p.Ops, pl.ops...)
 	}
 	p.Ops = append(p.Ops, fileOps(in)...)
@@ -93,8 +95,8 @@ func comparePath(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
-func systemPlaces(nodes []Node) []place {
-	var out []place
+func systemSpots(nodes []Node) []spot {
+	var out []spot
 	for _, n := range nodes {
 		op := Op{Do: DoBind, Dst: Raw(n.Path), Src: Raw(n.Real), Why: "system"}
 		// A merged /bin, /lib, … is a link into /usr and stays one; links in
@@ -102,13 +104,13 @@ func systemPlaces(nodes []Node) []place {
 		if n.Link != "" && path.Dir(n.Path) == "/" {
 			op = Op{Do: DoSymlink, Dst: Raw(n.Path), Src: Raw(n.Link), Why: "system"}
 		}
-		out = append(out, place{n.Path, []Op{op}})
+		out = append(out, spot{n.Path, []Op{op}})
 	}
 	return out
 }
 
-// privatePlaces are the directories that belong to the session alone.
-func privatePlaces(in Input) []place {
+// privateSpots are the directories that belong to the session alone.
+func privateSpots(in Input) []spot {
 	run := fmt.Sprintf("/run/user/%d", in.User.UID)
 	dev := []Op{
 		{Do: DoTmpfs, Dst: "/dev", Size: 64 << 10, Mode: 0o755, NoExec: true, Why: "minimal /dev"},
@@ -127,7 +129,7 @@ func privatePlaces(in Input) []place {
 	for _, m := range procMasks() {
 		proc = append(proc, Op{Do: DoMask, Dst: Raw(m), Why: "tells of the host"})
 	}
-	return []place{
+	return []spot{
 		{Own, []Op{{Do: DoTmpfs, Dst: Own, Size: 256 << 10, Mode: 0o755, NoExec: true, Why: "what ringfence tells the agent"}}},
 		{"/dev", dev},
 		{"/proc", proc},
@@ -143,19 +145,19 @@ func privatePlaces(in Input) []place {
 	}
 }
 
-func mountPlaces(mounts []Mount) []place {
-	var out []place
+func mountSpots(mounts []Mount) []spot {
+	var out []spot
 	for _, m := range mounts {
-		out = append(out, place{m.Dst, []Op{{Do: DoBind, Dst: Raw(m.Dst), Src: Raw(m.Src), Write: m.Write,
+		out = append(out, spot{m.Dst, []Op{{Do: DoBind, Dst: Raw(m.Dst), Src: Raw(m.Src), Write: m.Write,
 			ID: m.ID, Why: m.Why}}})
 	}
 	return out
 }
 
-func linkPlaces(links []Link) []place {
-	var out []place
+func linkSpots(links []Link) []spot {
+	var out []spot
 	for _, l := range links {
-		out = append(out, place{l.At, []Op{{Do: DoSymlink, Dst: Raw(l.At), Src: Raw(l.To), Why: "the path you came by"}}})
+		out = append(out, spot{l.At, []Op{{Do: DoSymlink, Dst: Raw(l.At), Src: Raw(l.To), Why: "the path you came by"}}})
 	}
 	return out
 }
@@ -168,7 +170,7 @@ func maskOps(masks []Mask) []Op {
 	return out
 }
 
-// landlock names the topmost writable places; what is read-only below them is
+// landlock names the topmost writable spots; what is read-only below them is
 // read-only by its mount.
 func landlock(abi int, ops []Op) Landlock {
 	l := Landlock{ABI: abi, Dev: []Raw{"/dev/pts"}}
@@ -184,14 +186,9 @@ func landlock(abi int, ops []Op) Landlock {
 	}
 	slices.SortFunc(write, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	for _, w := range write {
-		if !slices.ContainsFunc(l.Write, func(have Raw) bool { return beneath(w, string(have)) }) {
+		if !slices.ContainsFunc(l.Write, func(have Raw) bool { return place.Within(w, string(have)) }) {
 			l.Write = append(l.Write, Raw(w))
 		}
 	}
 	return l
-}
-
-// beneath reports whether p is dir or below it, by components.
-func beneath(p, dir string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

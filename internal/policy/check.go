@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"slices"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // Problem is a rule that cannot be enforced as it is written.
@@ -49,11 +51,11 @@ func (c *checker) add(src Source, format string, args ...any) {
 
 func (c *checker) grants() {
 	for _, g := range Grants(c.p, c.env.Home) {
-		in := func(dir string) bool { return beneath(g.Path, dir) }
+		in := func(dir string) bool { return place.Within(g.Path, dir) }
 		switch {
 		case g.Path == "/":
 			c.add(g.Source, "%q is the whole host: name what is needed of it", g.Path)
-		case c.env.Home != "" && beneath(Expand(c.env.Home, ""), g.Path):
+		case c.env.Home != "" && place.Within(Expand(c.env.Home, ""), g.Path):
 			c.add(g.Source, "%q holds the whole home directory and every credential in it: name what is needed of it", g.Path)
 		case slices.ContainsFunc(own, in) || g.Path == "/run":
 			c.add(g.Source, "%q is made by ringfence itself and cannot be the host's", g.Path)

@@ -14,11 +14,5 @@ func Expand(p, home string) string {
 	return path.Clean(p)
 }
 
-// beneath reports whether p is dir or lies in it. Both are clean.
-func beneath(p, dir string) bool {
-	rest, ok := strings.CutPrefix(p, strings.TrimSuffix(dir, "/"))
-	return ok && (rest == "" || rest[0] == '/')
-}
-
 // relative reports whether a mask is taken in every workspace.
 func relative(p string) bool { return !path.IsAbs(p) && !strings.HasPrefix(p, "~/") }

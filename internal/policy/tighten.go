@@ -3,6 +3,8 @@ package policy
 import (
 	"path"
 	"slices"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // Tighten returns base as far as over allows it: never wider than base, and within
@@ -150,7 +152,7 @@ func (g grants) touches(p string) bool {
 		return true
 	}
 	for dir := range g {
-		if beneath(dir, p) {
+		if place.Within(dir, p) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
@@ -76,7 +77,7 @@ func (d *draft) showProgram(bin agent.Binary) {
 
 func (d *draft) inWorkspace(p string) bool {
 	for _, ws := range d.Workspaces {
-		if within(p, ws.Path) {
+		if place.Within(p, ws.Path) {
 			return true
 		}
 	}

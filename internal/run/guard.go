@@ -1,23 +1,23 @@
 package run
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/probe"
 )
 
 // refuseOwn keeps ringfence's own files out of the agent's reach: who could write
 // the trust store or the user's policy would write the next session's walls.
 func (d *draft) refuseOwn(path string, write bool) error {
 	for _, dir := range []string{d.dirs.State, d.dirs.Config, filepath.Dir(Ceiling)} {
-		if p := d.unalias(path, dir); within(dir, p) || within(p, dir) {
+		if p := d.unalias(path, dir); place.Within(dir, p) || place.Within(p, dir) {
 			return fmt.Errorf("holds ringfence's own files (%s)", plan.Show(dir))
 		}
 	}
@@ -29,11 +29,11 @@ func (d *draft) refuseOwn(path string, write bool) error {
 		if !filepath.IsAbs(f) {
 			f = filepath.Join(d.dirs.Config, f)
 		}
-		if real, err := filepath.EvalSymlinks(f); err == nil && real != f && within(real, path) {
+		if real, err := filepath.EvalSymlinks(f); err == nil && real != f && place.Within(real, path) {
 			return fmt.Errorf("holds what %s is a link to: the agent could change its own walls", plan.Show(f))
 		}
 	}
-	if self, err := os.Executable(); err == nil && within(self, path) {
+	if self, err := os.Executable(); err == nil && place.Within(self, path) {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("ringfence itself (%s) lies where the agent can write: run a copy from elsewhere", plan.Show(self)))
 	}
 	return nil
@@ -45,7 +45,7 @@ func (d *draft) refuseOwn(path string, write bool) error {
 // directory is a copy.
 func (d *draft) pin(path string) {
 	for _, ws := range d.Workspaces {
-		if !ws.Write || path == ws.Path || !within(path, ws.Path) {
+		if !ws.Write || path == ws.Path || !place.Within(path, ws.Path) {
 			continue
 		}
 		for dir := filepath.Dir(path); dir != ws.Path; dir = filepath.Dir(dir) {
@@ -123,7 +123,7 @@ func (d *draft) refusePlanted(given string) error {
 			return nil // opening it will say why
 		}
 		for dir := at; dir != "/"; dir = filepath.Dir(dir) {
-			if d.dirs.Has(dir) && !within(target, dir) {
+			if d.dirs.Has(dir) && !place.Within(target, dir) {
 				return fmt.Errorf("%q is a link in the project %q and leads out of it, to %q", next, dir, target)
 			}
 		}
@@ -141,43 +141,30 @@ var pseudo = map[string]bool{"proc": true, "sysfs": true, "devtmpfs": true, "dev
 
 // hideForeign masks such filesystems below what is granted.
 func (d *draft) hideForeign() error {
-	f, err := os.Open("/proc/self/mountinfo")
+	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		point, fstype, ok := parseMount(s.Text())
-		if !ok {
-			return errors.New("mountinfo has a line that is none")
-		}
-		if pseudo[fstype] && d.granted(point) {
-			d.masks = append(d.masks, plan.Mask{Path: point, Why: fstype + " of the host"})
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is a %s of the host and is hidden", plan.Show(point), fstype))
+	mounts, err := probe.ParseMounts(b)
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if pseudo[m.Type] && d.granted(m.Point) {
+			d.masks = append(d.masks, plan.Mask{Path: m.Point, Why: m.Type + " of the host"})
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is a %s of the host and is hidden", plan.Show(m.Point), m.Type))
 		}
 	}
-	return s.Err()
+	return nil
 }
 
 func (d *draft) granted(point string) bool {
 	for _, m := range d.mounts {
-		if m.Src == m.Dst && point != m.Dst && within(point, m.Dst) {
+		if m.Src == m.Dst && point != m.Dst && place.Within(point, m.Dst) {
 			return true
 		}
 	}
 	return false
-}
-
-// parseMount returns mount point and type of a line of mountinfo.
-func parseMount(line string) (point, fstype string, ok bool) {
-	left, right, ok := strings.Cut(line, " - ")
-	l, r := strings.Fields(left), strings.Fields(right)
-	if !ok || len(l) < 6 || len(r) < 1 {
-		return "", "", false
-	}
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(l[4]), r[0], true
 }
 
 // hideMonitor masks the socket of git's file system monitor, a process of the host

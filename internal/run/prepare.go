@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/host"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/rung"
@@ -207,7 +208,7 @@ func (d *draft) makePlan() error {
 // dropCoveredLinks leaves out a link where a mount already shows what is there.
 func (d *draft) dropCoveredLinks() {
 	d.links = slices.DeleteFunc(d.links, func(l plan.Link) bool {
-		return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return within(l.At, m.Dst) })
+		return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return place.Within(l.At, m.Dst) })
 	})
 }
 

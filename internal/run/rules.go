@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 )
@@ -42,7 +43,7 @@ func (d *draft) where() error {
 		return nil
 	}
 	root := d.lift(d.Repo.Root())
-	if root != d.dir && within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
+	if root != d.dir && place.Within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
 		d.Workspaces[0], err = openWorkspace(root, true, d.User.Home, "repository of the current directory")
 	}
 	return err
@@ -73,7 +74,7 @@ func (d *draft) addWorkspace(path string, write bool, why string) error {
 // not past a directory that was a project of its own before. Its agent may have
 // removed its .git to be given the repository around it at the next launch.
 func (d *draft) lift(root string) string {
-	for dir := d.dir; dir != root && within(dir, root); dir = filepath.Dir(dir) {
+	for dir := d.dir; dir != root && place.Within(dir, root); dir = filepath.Dir(dir) {
 		if d.dirs.Has(dir) {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was a project of its own and has no .git any more; --workspace %s takes in the repository around it",
 				plan.Show(dir), plan.Show(root)))

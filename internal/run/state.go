@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/session"
 )
@@ -68,7 +69,7 @@ func (d *draft) mountPoints() error {
 	kept := d.state
 	add := func(dst string, dir bool) {
 		for _, k := range kept {
-			if at := filepath.Join(d.User.Home, k.Path); k.Dir && dst != at && within(dst, at) {
+			if at := filepath.Join(d.User.Home, k.Path); k.Dir && dst != at && place.Within(dst, at) {
 				rel := dst[len(d.User.Home)+1:]
 				d.state = append(d.state, keptPoint(rel, dir))
 				return

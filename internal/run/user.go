@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 )
 
@@ -46,7 +47,7 @@ func currentUser(getenv func(string) string) (plan.User, error) {
 // system reports whether a path lies where the view shows the operating system.
 func system(path string) bool {
 	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib"} {
-		if within(path, d) {
+		if place.Within(path, d) {
 			return true
 		}
 	}

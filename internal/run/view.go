@@ -10,6 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 )
@@ -94,16 +95,16 @@ func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
 		return errors.New("would show everything; name what is needed")
 	}
 	for _, p := range underNothing {
-		if within(real, p) {
+		if place.Within(real, p) {
 			return fmt.Errorf("lies in %s, which is the sandbox's own", p)
 		}
 	}
 	for _, ws := range d.Workspaces {
-		if real != ws.Path && within(ws.Path, real) && write {
+		if real != ws.Path && place.Within(ws.Path, real) && write {
 			return nil
 		}
 	}
-	if write && (system(real) || within(real, "/etc")) {
+	if write && (system(real) || place.Within(real, "/etc")) {
 		return errors.New("is a directory of the system and stays read-only")
 	}
 	if err := d.refuseOwn(real, write); err != nil {
@@ -172,7 +173,7 @@ func (d *draft) mask(r policy.Rule) {
 func (d *draft) warnUnused() {
 	for _, r := range d.Policy.Files.Expose {
 		p := policy.Expand(r.Value, d.User.Home)
-		shown := func(m plan.Mount) bool { return within(p, m.Dst) || within(m.Dst, p) }
+		shown := func(m plan.Mount) bool { return place.Within(p, m.Dst) || place.Within(m.Dst, p) }
 		if !slices.ContainsFunc(d.mounts, shown) {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", where(r.Source), plan.Show(p)))
 		}
@@ -182,16 +183,16 @@ func (d *draft) warnUnused() {
 // link keeps the path by which the user came working where it is a symlink and
 // lies in what is private to the sandbox.
 func (d *draft) link(given, real string) {
-	if given == real || system(given) || within(given, "/etc") {
+	if given == real || system(given) || place.Within(given, "/etc") {
 		return
 	}
 	for _, m := range d.mounts {
-		if within(given, m.Dst) {
+		if place.Within(given, m.Dst) {
 			return
 		}
 	}
 	for _, l := range d.links {
-		if within(given, l.At) {
+		if place.Within(given, l.At) {
 			return
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 )
 
@@ -56,20 +58,20 @@ func openWorkspace(path string, write bool, home, why string) (Workspace, error)
 func refuseWorkspace(real, home string) error {
 	const hint = "start ringfence in a project directory, or name one with --workspace PATH"
 	switch {
-	case within(home, real):
+	case place.Within(home, real):
 		what := "your home directory"
 		if real != home {
 			what = "a directory above your home directory"
 		}
 		return fault.New(fault.Refused, hint, "workspace %q is %s: every credential in it would be visible", real, what)
-	case contains(notWorkspaces, real):
+	case slices.Contains(notWorkspaces, real):
 		return fault.New(fault.Refused, hint, "workspace %q is a directory of the system", real)
 	}
 	if name := homeOf(real); name != "" {
 		return fault.New(fault.Refused, hint, "workspace %q is the home directory of %q", real, name)
 	}
 	for _, d := range underNothing {
-		if within(real, d) {
+		if place.Within(real, d) {
 			return fault.New(fault.Refused, hint, "workspace %q lies in %s, which holds no files of yours", real, d)
 		}
 	}
@@ -110,18 +112,4 @@ func cause(err error) error {
 		return p.Err
 	}
 	return err
-}
-
-// within reports whether path is dir or below it, by components.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }

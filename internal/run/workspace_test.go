@@ -40,17 +40,6 @@ func TestRefuseWorkspace(t *testing.T) {
 	}
 }
 
-func TestWithin(t *testing.T) {
-	for _, c := range []struct {
-		path, dir string
-		want      bool
-	}{{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a-evil/x", "/a", false}, {"/a", "/a/b", false}, {"/x", "/", true}} {
-		if within(c.path, c.dir) != c.want {
-			t.Errorf("within(%q, %q) is %v", c.path, c.dir, !c.want)
-		}
-	}
-}
-
 func TestWorkspaceBySymlink(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

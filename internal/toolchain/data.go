@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 //go:embed toolchains.toml
@@ -85,7 +87,7 @@ func above(pattern, home, path string) (string, bool) {
 	if rel, ok := strings.CutPrefix(pattern, "~/"); ok {
 		base, rest = home, rel
 	}
-	if !within(base, path) {
+	if !place.Within(path, base) {
 		return "", false
 	}
 	names := strings.Split(strings.TrimPrefix(path[len(base):], "/"), "/")
@@ -96,9 +98,4 @@ func above(pattern, home, path string) (string, bool) {
 	head := strings.Join(names[:n], "/")
 	ok, err := filepath.Match(rest, head)
 	return filepath.Join(base, head), ok && err == nil
-}
-
-// within reports whether path is dir or lies below it. Both are clean.
-func within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

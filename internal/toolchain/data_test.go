@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 func TestData(t *testing.T) {
@@ -54,7 +56,7 @@ func TestCachesAndRootsAreApart(t *testing.T) {
 					if show == "*" && slices.ContainsFunc(c.Hide, func(h string) bool { return filepath.Join(root, h) == cache.Path }) {
 						continue
 					}
-					if within(strings.TrimSuffix(path, "/*"), cache.Path) || within(cache.Path, path) {
+					if place.Within(cache.Path, strings.TrimSuffix(path, "/*")) || place.Within(path, cache.Path) {
 						t.Errorf("cache %s and %s of %s overlap", cache.Path, path, c.Name)
 					}
 				}

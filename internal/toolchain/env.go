@@ -3,6 +3,8 @@ package toolchain
 import (
 	"path/filepath"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // settings passes the variables of all toolchains that point to what is visible,
@@ -35,8 +37,8 @@ func (f *finder) points(value string) bool {
 // above HOME.
 func (f *finder) leads(dir string) bool {
 	for _, r := range f.found.Roots {
-		if within(dir, r.Path) {
-			return !within(dir, f.Home)
+		if place.Within(r.Path, dir) {
+			return !place.Within(f.Home, dir)
 		}
 	}
 	return false

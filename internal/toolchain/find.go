@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sort"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // finder gathers what one Find finds.
@@ -115,7 +117,7 @@ func (f *finder) visible(path string) bool {
 		return true
 	}
 	for _, r := range f.found.Roots {
-		if within(r.Path, path) {
+		if place.Within(path, r.Path) {
 			return true
 		}
 	}
@@ -125,7 +127,7 @@ func (f *finder) visible(path string) bool {
 // bySystem reports whether a path is in a directory that every sandbox has.
 func bySystem(path string) bool {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
-		if within(dir, path) {
+		if place.Within(path, dir) {
 			return true
 		}
 	}
@@ -134,7 +136,7 @@ func bySystem(path string) bool {
 
 func (f *finder) inWorkspace(path string) bool {
 	for _, ws := range f.Workspaces {
-		if within(ws, path) {
+		if place.Within(path, ws) {
 			return true
 		}
 	}
@@ -148,7 +150,7 @@ func outermost(roots []Root) []Root {
 next:
 	for _, r := range roots {
 		for _, k := range kept {
-			if within(k.Path, r.Path) && r.Resolved == k.Resolved+r.Path[len(k.Path):] {
+			if place.Within(r.Path, k.Path) && r.Resolved == k.Resolved+r.Path[len(k.Path):] {
 				continue next
 			}
 		}

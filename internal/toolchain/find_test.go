@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // host is a small host in a directory of the test: paths in it look as on a real
@@ -68,7 +70,7 @@ func (h host) input(path ...string) Input {
 		Env: func(name string) string { return h.env[name] },
 		Credential: func(path string) string {
 			for _, secret := range []string{"/home/u/.ssh", "/home/u/.local/share/keyrings", "/opt/app/secrets"} {
-				if within(path, secret) || within(secret, path) {
+				if place.Within(secret, path) || place.Within(path, secret) {
 					return secret
 				}
 			}
@@ -331,7 +333,7 @@ func TestHideIsNeverIncomplete(t *testing.T) {
 		return entries, err
 	}
 	for _, r := range Find(in).Roots {
-		if within(r.Path, "/home/u/.nvm/versions/node/v1/etc/npmrc") {
+		if place.Within("/home/u/.nvm/versions/node/v1/etc/npmrc", r.Path) {
 			t.Errorf("%s is shown", r.Path)
 		}
 	}

@@ -1,6 +1,10 @@
 package toolchain
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/place"
+)
 
 // refused returns why an entry must not stay, whatever it holds.
 func (f *finder) refused(names ...string) string {
@@ -22,19 +26,19 @@ var own = []string{"/tmp", "/var/tmp", "/dev", "/proc", "/sys", "/run", "/etc", 
 // "" if nothing does. Both names count: the one it has and the one it leads to.
 func (f *finder) against(dir, resolved string) string {
 	for _, name := range []string{dir, resolved} {
-		if within(name, f.Home) {
+		if place.Within(f.Home, name) {
 			return "holds HOME"
 		}
 		if parent := filepath.Dir(name); parent == "/" || parent == "/home" {
 			return "holds more than programs"
 		}
 		for _, ws := range f.Workspaces {
-			if within(name, ws) {
+			if place.Within(ws, name) {
 				return "holds the workspace and what lies beside it"
 			}
 		}
 		for _, o := range own {
-			if within(o, name) && !within(f.Home, name) {
+			if place.Within(name, o) && !place.Within(name, f.Home) {
 				return "inside, " + o + " is private"
 			}
 		}

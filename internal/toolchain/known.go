@@ -3,6 +3,8 @@ package toolchain
 import (
 	"path/filepath"
 	"slices"
+
+	"ringfence.dev/ringfence/internal/place"
 )
 
 // known shows the toolchains that a directory belongs to and reports whether the
@@ -31,7 +33,7 @@ func (f *finder) known(dir string) bool {
 // home returns the root of the toolchain in which dir lies, or "", and whether
 // the list names that very place, as against a variable or a "*".
 func (f *finder) home(c chain, dir string) (root string, listed bool) {
-	if moved := f.moved(c); moved != "" && within(moved, dir) {
+	if moved := f.moved(c); moved != "" && place.Within(dir, moved) {
 		return moved, false
 	}
 	for _, r := range c.Roots {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/probe"
 )
 
@@ -39,7 +40,7 @@ func (p *plant) files(home string, shown []string) error {
 			}
 		}
 		known := slices.DeleteFunc(f.known, func(k string) bool {
-			i := slices.IndexFunc(shown, func(s string) bool { return within(s, k) || within(k, s) })
+			i := slices.IndexFunc(shown, func(s string) bool { return place.Within(s, k) || place.Within(k, s) })
 			if i >= 0 {
 				p.allowed[f.check] = fmt.Sprintf("policy shows %q", shown[i])
 			}
@@ -63,9 +64,6 @@ func in(dir string, names ...string) (out []string) {
 	}
 	return out
 }
-
-// within reports whether path is dir or below it.
-func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 func (p *plant) secret(name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
