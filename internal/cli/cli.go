@@ -72,7 +72,10 @@ func Main(args []string, in, out, err *os.File) int {
 		return 0
 	}
 	c.explain(fail)
-	return fault.ExitStatus(fail)
+	if status == 0 {
+		status = fault.ExitStatus(fail)
+	}
+	return status
 }
 
 func (c *context) dispatch(args []string) (int, error) {
