@@ -1,0 +1,128 @@
+package attack
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+)
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == stageName {
+		os.Exit(stage())
+	}
+	os.Exit(m.Run())
+}
+
+// user is who runs a case.
+type user struct {
+	name     string
+	uid, gid int
+}
+
+// users are those that this run can be: root can be both.
+func users() []user {
+	if uid := os.Getuid(); uid != 0 {
+		return []user{{"user", uid, os.Getgid()}}
+	}
+	return []user{{"root", 0, 0}, {"user", ordinaryID, ordinaryID}}
+}
+
+// way is how a sandbox is entered. What is closed by one must be closed by all:
+// an option that widens something it does not name is a class of bug by itself.
+type way struct {
+	name string
+	args []string
+}
+
+// ways are tried in turn; the first is the one that the controls stand beside.
+// The agent that is installed on the made host runs what it is given.
+func ways() []way {
+	return []way{
+		{"run", []string{"run"}},
+		{"flags", []string{"run", "--ro", "$H/given/ro", "--rw", "$H/given/rw", "--env", "GIVEN=1", "--env", "TZ",
+			"--pids", "500", "--yes", "--no-input"}},
+		{"claude", []string{"claude"}},
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := buildBinaries(t.TempDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := newMachine(bin, "rf"+strings.ToLower(rand.Text()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := machine.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var table table
+	t.Run("case", func(t *testing.T) {
+		for _, c := range all {
+			for _, u := range users() {
+				if c.Only == "" || c.Only == u.name {
+					machine.tryAll(t, c, u, &table)
+				}
+			}
+		}
+	})
+	t.Log("\n" + table.String())
+}
+
+// tryAll runs a case by all ways, and its control.
+func (m *machine) tryAll(t *testing.T, c Case, u user, table *table) {
+	for i, w := range ways() {
+		if i > 0 && c.Kind == kindLaunch {
+			return // it chooses its own
+		}
+		t.Run(c.ID+"/"+u.name+"/"+w.name, func(t *testing.T) {
+			t.Parallel()
+			r := m.try(t, c, u, w)
+			if i == 0 {
+				r.control = m.control(t, c, u)
+			}
+			table.add(r)
+		})
+	}
+}
+
+// row is one line of the table at the end.
+type row struct{ id, user, way, kind, verdict, control, title string }
+
+type table struct {
+	mu   sync.Mutex
+	rows []row
+}
+
+func (t *table) add(r row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows = append(t.rows, r)
+}
+
+func (t *table) String() string {
+	slices.SortFunc(t.rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.user, b.user), cmp.Compare(a.way, b.way))
+	})
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "case\tuser\tway\tkind\tinside\toutside\ttitle")
+	for _, r := range t.rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.id, r.user, r.way, r.kind, r.verdict, r.control, r.title)
+	}
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,118 @@
+package attack
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Kinds of cases, by what the exit status means.
+const (
+	kindNeg    = "neg"    // run inside: 0 is open, 1 is closed
+	kindHost   = "host"   // run inside; open if then check says 0 or, without a check, if the host changed
+	kindPos    = "pos"    // run inside: must be 0
+	kindLaunch = "launch" // run on the host, launches by itself: must be 0
+)
+
+// Case is one row of the catalogue. The scripts are bash; what they may use is
+// said in script_test.go.
+type Case struct {
+	ID    string
+	Title string
+	Kind  string
+	Wall  string // what closes it; for a positive control, what it would break
+
+	Setup string // on the host, as the user, before the launch
+	Run   string
+	Check string // on the host, afterwards
+
+	Flags    []string          // for ringfence run
+	Env      map[string]string // at the launch
+	Terminal bool              // launched from a terminal
+	Keys     string            // typed there once the script has printed "ready"
+	Hangup   bool              // the terminal is closed once the script has printed "ready"
+	Stdin    string            // a file or directory to stand on standard input
+
+	Control  string // who runs the control, if not the same user: user, root
+	Only     string // who the case is about, if not both: user, root
+	Moot     string // a test on the host: 0 says that the kernel itself closes this, so there is no control
+	Refused  bool   // to refuse the launch closes it as well
+	Killed   bool   // to be killed closes it as well
+	Residual string // it is open, and this is why that is accepted
+}
+
+type file struct{ Case []Case }
+
+// load reads all cases, strictly: a misspelt key would be a check that never runs.
+func load() ([]Case, error) {
+	names, err := filepath.Glob("testdata/cases/*.toml")
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("no cases: %v", err)
+	}
+	var all []Case
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var f file
+		if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&f); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, f.Case...)
+	}
+	return all, nil
+}
+
+var idForm = regexp.MustCompile(`^[A-Z]{2}-[0-9]{3}[a-z]?$`)
+
+func TestCasesAreWellFormed(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		if !idForm.MatchString(c.ID) || seen[c.ID] {
+			t.Errorf("%q: no number, or one that is taken", c.ID)
+		}
+		seen[c.ID] = true
+		if c.Title == "" || c.Wall == "" || c.Run == "" {
+			t.Errorf("%s: no title, wall or script", c.ID)
+		}
+		if !slices.Contains([]string{kindNeg, kindHost, kindPos, kindLaunch}, c.Kind) {
+			t.Errorf("%s: kind %q", c.ID, c.Kind)
+		}
+		for _, who := range []string{c.Control, c.Only} {
+			if !slices.Contains([]string{"", "user", "root"}, who) {
+				t.Errorf("%s: user %q", c.ID, who)
+			}
+		}
+		if (c.Keys != "" || c.Hangup) && !c.Terminal {
+			t.Errorf("%s: no terminal", c.ID)
+		}
+	}
+}
+
+// Every residual is told to the user, by its number.
+func TestResidualsAreDocumented(t *testing.T) {
+	all, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Residual != "" && !bytes.Contains(page, []byte(c.ID)) {
+			t.Errorf("docs/threat-model.md does not speak of %s: %s", c.ID, c.Residual)
+		}
+	}
+}

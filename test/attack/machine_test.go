@@ -1,0 +1,115 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageName is the name under which this test binary runs a case, as the first
+// process of a host made for it.
+const stageName = "attack-stage"
+
+// patience bounds one run; none takes a tenth of it unless something hangs.
+const patience = 90 * time.Second
+
+// request is what the stage is to do.
+type request struct {
+	Case     Case
+	UID, GID int
+	Canary   string
+	Enter    []string // the command of ringfence and its flags; without, the control
+	Bin      string   // ringfence and probe
+	Root     string   // an empty directory, to build the host on
+}
+
+// machine is the real one, which lends its kernel and its /usr.
+type machine struct {
+	bin, root, canary string
+	outer             *outer
+}
+
+func newMachine(bin, canary string) (*machine, error) {
+	root, err := os.MkdirTemp("", "attack-root-")
+	if err != nil {
+		return nil, err
+	}
+	out, err := newOuter()
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(root))
+	}
+	return &machine{bin: bin, root: root, canary: canary, outer: out}, nil
+}
+
+func (m *machine) close() error { return errors.Join(m.outer.close(), os.Remove(m.root)) }
+
+// run lets a stage run the case once. When it returns, the stage's PID namespace
+// is gone and everything in it.
+func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
+	req, err := json.Marshal(request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
+		Enter: enter, Bin: m.bin, Root: m.root})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args = []string{stageName}
+	cmd.Env = []string{} // the host's environment is made, too
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = stageAttr()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the stage: %w", err)
+	}
+	// The stage waits for its request, and so starts nothing before it is under
+	// the outer limit.
+	group, err := m.outer.add(cmd.Process.Pid)
+	if err == nil {
+		_, err = stdin.Write(req)
+	}
+	err = errors.Join(err, stdin.Close(), cmd.Wait(), group.close())
+	var got outcome
+	if err == nil {
+		err = json.Unmarshal(stdout.Bytes(), &got)
+	}
+	if err == nil && got.Fault != "" {
+		err = errors.New(got.Fault)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stage of %s: %w\n%s", c.ID, err, stderr.Bytes())
+	}
+	return &got, nil
+}
+
+// stageAttr puts the stage into namespaces of its own. An ordinary user gets them
+// with a user namespace in which he is still himself, and capabilities that last
+// until the stage starts something.
+func stageAttr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL,
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+	}
+	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+			attr.AmbientCaps = append(attr.AmbientCaps, c)
+		}
+	}
+	return attr
+}

@@ -1,0 +1,89 @@
+package attack
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// marker is the first line a script prints: without it nothing ran, and silence
+// must not pass for "closed".
+const marker = "inside"
+
+// canaryForm returns a regular expression that matches value and not itself, so
+// that a script which holds it does not find its own text.
+func canaryForm(value string) string {
+	return value[:3] + "[" + value[3:4] + "]" + value[4:]
+}
+
+// variables are what every script knows. None of them gives the canary away.
+func (h *host) variables(inside bool) map[string]string {
+	v := map[string]string{
+		"WS":     h.ws,
+		"H":      h.home,
+		"P":      h.ws + "/.probe",
+		"U":      fmt.Sprint(h.req.UID),
+		"CANRE":  canaryForm(h.req.Canary),
+		"STATE":  h.home + "/.local/state/ringfence",
+		"HOSTRE": canaryForm(hostName),
+		"KEY":    keyName,
+		"SHM":    fmt.Sprint(shmKey),
+		"PORT":   fmt.Sprint(canaryPort),
+		"NAME":   abstractName,
+		"ADDR":   hostAddress,
+		"T0":     fmt.Sprint(h.born), // the canaries are younger
+		"SUP":    "$$",               // what stands above the script; PID 1 in the sandbox
+	}
+	if inside {
+		v["SUP"] = "1"
+	}
+	return v
+}
+
+// hostVariables are for scripts on the host.
+func (h *host) hostVariables() map[string]string {
+	return map[string]string{
+		"CAN":     h.req.Canary,
+		"RF":      binDir + "/ringfence",
+		"TTYLOG":  ttyLog,
+		"SCRATCH": scratch,
+	}
+}
+
+// hostFunctions help the scripts of kind launch.
+const hostFunctions = `
+fail() { echo "FAIL: $*"; exit 1; }
+# refused CMD...: it must say why and start nothing
+refused() {
+	local out status=0
+	out=$("$@" 2>&1 </dev/null) || status=$?
+	[ "$status" = 125 ] || fail "status $status of: $*: $out"
+	grep -q '^ringfence: error: ' <<<"$out" || fail "no reason given by: $*: $out"
+	! grep -q "^inside" <<<"$out" || fail "the command ran: $*"
+}
+`
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,%+@-]+$`)
+
+// quote makes a word of a string, for bash.
+func quote(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// text is a script with everything it knows before it.
+func text(vars map[string]string, first, script string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		value := vars[name]
+		if value != "$$" {
+			value = quote(value)
+		}
+		fmt.Fprintf(&b, "%s=%s\n", name, value)
+	}
+	return b.String() + first + script
+}
