@@ -1,0 +1,80 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ringfence.dev/ringfence/test/stage"
+)
+
+func TestMain(m *testing.M) { stage.Main(m) }
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../../testdata/script",
+		WorkdirRoot:         stage.Work,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setup,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "user":
+				return os.Getuid() != 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// setup gives every script a home directory, $HOME, and starts it in a project
+// in there, ~/project.
+func setup(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.MkdirAll(filepath.Join(home, "project"), 0o755); err != nil {
+		return err
+	}
+	env.Cd = filepath.Join(home, "project")
+	for name, value := range map[string]string{
+		"HOME": home, "STATE": filepath.Join(home, ".local/state/ringfence"), "SMALL": stage.Small,
+		"PATH": filepath.Dir(stage.Ringfence) + ":/usr/local/bin:/usr/bin:/bin",
+		"LANG": "C.UTF-8", "TERM": "xterm", "TMPDIR": "/tmp",
+	} {
+		env.Setenv(name, value)
+	}
+	return nil
+}
+
+// exits runs a command and wants that exit status, as a shell tells it.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND [ARGS]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+		if ws := exit.Sys().(syscall.WaitStatus); ws.Signaled() {
+			got = 128 + int(ws.Signal())
+		}
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
