@@ -130,13 +130,16 @@ func memory(n int64) string {
 func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 	std := [3]*os.File{c.in, c.out, c.err}
 	talk := terminal.IsTerminal(c.err) || l.verbose
-	res, err := s.Start(gocontext.Background(), std, func(report cgroup.Report) error {
+	before := func(report cgroup.Report) error {
 		c.card(s, report, talk)
 		if talk && !l.yes && !l.noInput && terminal.IsTerminal(c.in) && worthPause(s) {
 			return c.pause()
 		}
 		return nil
-	})
+	}
+	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before, Warn: func(text string) {
+		fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text))
+	}})
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
@@ -242,7 +245,7 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
 	}
 	if res.OOM > 0 {
-		fmt.Fprintf(c.err, "ringfence: killed at the memory limit of %s: %d times\n", plan.Size(s.Limits.Memory), res.OOM)
+		fmt.Fprintf(c.err, "ringfence: processes killed at the memory limit of %s: %d\n", plan.Size(s.Limits.Memory), res.OOM)
 	}
 	if !talk {
 		return

@@ -43,6 +43,19 @@ const (
 	Refused  Call = "refused"  // EPERM: a seccomp filter
 )
 
+// Errno is the error that a call which cannot be used answers with.
+func (c Call) Errno() error {
+	switch c {
+	case Absent:
+		return unix.ENOSYS
+	case Disabled:
+		return unix.EOPNOTSUPP
+	case Refused:
+		return unix.EPERM
+	}
+	return nil
+}
+
 // Calls are the system calls that walls are made of.
 type Calls struct {
 	OpenAt2      Call `json:"openat2"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -85,7 +86,10 @@ func judge(name string, err error, f Facts) Result {
 	if err == nil {
 		if name == "landlock" && f.Landlock < 3 {
 			r.Status = Degraded
-			r.Detail += ": truncation (ABI 3) and renames between directories (ABI 2) are not covered"
+			r.Detail += ": truncation (ABI 3) is not covered"
+			if f.Landlock < 2 {
+				r.Detail = strings.Replace(r.Detail, "truncation (ABI 3) is", "renames between directories (ABI 2) and truncation (ABI 3) are", 1)
+			}
 			r.Fix = "boot Linux 6.2 or later: it brings Landlock ABI 3"
 		}
 		return r

@@ -156,7 +156,7 @@ func (d *draft) facts() error {
 	d.Facts = host.Quick()
 	d.Required, d.Waived = sortWalls(d.Policy.Require.Walls)
 	if d.Facts.Landlock < 1 && slices.Contains(d.Required, plan.WallLandlock) {
-		reason, fix := host.Diagnose(string(plan.WallLandlock), nil, d.Facts)
+		reason, fix := host.Diagnose(string(plan.WallLandlock), d.Facts.Calls.Landlock.Errno(), d.Facts)
 		return fault.New(fault.Refused, fix, "wall landlock cannot be raised: %s", reason)
 	}
 	d.witness = witness(d.Required)

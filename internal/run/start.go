@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -24,10 +25,17 @@ type Result struct {
 	Started time.Time
 }
 
+// Talk is how a starting session speaks to the user.
+type Talk struct {
+	// Before is called when the limits are known and nothing runs yet; an error
+	// from it cancels the launch.
+	Before func(cgroup.Report) error
+	Warn   func(string)
+}
+
 // Start launches the session and returns when it has ended and nothing of it is
-// left. before is called when the limits are known and nothing runs yet; an error
-// from it cancels the launch.
-func (s *Session) Start(ctx context.Context, std [3]*os.File, before func(cgroup.Report) error) (Result, error) {
+// left.
+func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result, error) {
 	runtime.LockOSThread() // see native.Rung.Start
 	// From here to the end: a hang-up must not skip the tidying up.
 	hup := make(chan os.Signal, 1)
@@ -41,10 +49,10 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, before func(cgroup
 	if err := s.requireLimits(report); err != nil {
 		return Result{}, err
 	}
-	if err := before(report); err != nil {
+	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, ended: make(chan struct{})}
+	live := &live{session: s, talk: talk, ended: make(chan struct{})}
 	live.streams, err = openStreams(std)
 	if err != nil {
 		return Result{}, err
@@ -56,6 +64,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, before func(cgroup
 // live is a running session.
 type live struct {
 	session *Session
+	talk    Talk
 	streams *streams
 	box     rung.Sandbox
 	relay   *terminal.Relay
@@ -67,7 +76,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	r := native.Rung{Join: group.Join, Witness: l.session.witness}
+	r := native.Rung{Join: func(pid int) error { return l.join(group, pid) }, Witness: l.session.witness}
 	var err error
 	l.box, err = r.Start(ctx, &p, rung.Stdio{
 		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
@@ -94,6 +103,20 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// join puts the sandbox under its limits. One that the host promised and does not
+// keep is told, and stops the launch where policy requires it.
+func (l *live) join(group *cgroup.Group, pid int) error {
+	err := group.Join(pid)
+	if err != nil && len(l.session.Policy.Require.Limits) == 0 {
+		l.talk.Warn(fmt.Sprintf("limits are not enforced by the host after all: %v", err))
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.Refused, "run in a delegated cgroup, or remove it from [require] limits", "required limits do not hold: %w", err)
+	}
+	return nil
 }
 
 func (l *live) takeTerminal(master *os.File) error {

@@ -1,0 +1,58 @@
+// Command bench measures what ringfence costs, as ratios within one run: start-up
+// beside bubblewrap with the same view and srt, independence of the workspace's
+// size, memory while an agent idles, and work inside beside work on the host. It
+// prints one row for each target and fails only where it could not measure.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	switch filepath.Base(os.Args[0]) {
+	case recorderName:
+		exit(record(os.Args[1:]))
+	case timerName:
+		exit(timeWork(os.Args[1:]))
+	}
+	ringfence := flag.String("ringfence", "bin/ringfence", "the binary to measure")
+	srt := flag.String("srt", "", "srt of @anthropic-ai/sandbox-runtime")
+	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
+	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
+	only := flag.String("only", "", "one part alone: start, size, memory or work")
+	flag.Parse()
+	exit(measure(*ringfence, *srt, *source, *rounds, *only))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func measure(ringfence, srt, source string, rounds int, only string) error {
+	b, err := newBench(ringfence, srt, source, rounds)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}} {
+		if only != "" && only != part.name {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "bench:", part.name)
+		if err := part.run(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	b.print(os.Stdout)
+	return nil
+}

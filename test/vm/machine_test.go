@@ -1,0 +1,168 @@
+//go:build amd64
+
+package vm
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"ringfence.dev/ringfence/test/vm/serial"
+)
+
+// patience bounds the life of one machine, boot included. It takes about a minute;
+// the rest is for a machine whose processors others use too.
+const patience = 5 * time.Minute
+
+// machine is an emulated computer that runs commands.
+type machine struct {
+	release string // of its kernel
+	in      io.Writer
+	out     *bufio.Reader
+}
+
+// hardware is what a machine is made of, besides what all have.
+type hardware struct {
+	parameters string           // of the kernel
+	base       string           // an archive that is unpacked first
+	files      map[string]entry // and these last
+}
+
+// boot starts a machine.
+func boot(t *testing.T, h hardware) *machine {
+	t.Helper()
+	qemu, err := exec.LookPath("qemu-system-x86_64")
+	if err != nil {
+		t.Fatalf("%v; as root: apt-get install qemu-system-x86", err)
+	}
+	dir := t.TempDir()
+	image, release := kernel(t)
+	initrd, console := filepath.Join(dir, "initrd"), filepath.Join(dir, "console")
+	if err := os.WriteFile(initrd, h.initrd(t, dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own ends before its clean-up
+	cmd := exec.CommandContext(ctx, qemu, "-accel", "tcg", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-m", "768", "-smp", "2", "-kernel", image, "-initrd", initrd, "-append", "console=ttyS0 panic=-1 quiet "+h.parameters,
+		"-chardev", "stdio,id=line,signal=off", "-serial", "file:"+console, "-serial", "chardev:line")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{release: release, in: stdin, out: serial.NewReader(stdout)}
+	t.Cleanup(func() {
+		defer cancel()
+		if !t.Failed() {
+			m.shutDown(t)
+		} else {
+			cancel()
+		}
+		if ctx.Err() == context.DeadlineExceeded {
+			t.Errorf("the machine took longer than %s", patience)
+		}
+		if err := cmd.Wait(); err != nil && !t.Failed() {
+			t.Errorf("the machine: %v", err)
+		}
+		if log, _ := os.ReadFile(console); t.Failed() {
+			t.Logf("console:\n%s", log)
+		}
+	})
+	if o := m.receive(t); o != (serial.Outcome{Stdout: "ready"}) {
+		t.Fatalf("the guest began with %+v", o)
+	}
+	return m
+}
+
+// shutDown lets the guest end the machine, after which nothing more may come.
+func (m *machine) shutDown(t *testing.T) {
+	if o := m.run(t, serial.Command{}); o != (serial.Outcome{Stdout: "bye"}) {
+		t.Errorf("the guest ended with %+v", o)
+	}
+	if rest, err := io.ReadAll(m.out); err != nil || len(rest) > 0 {
+		t.Errorf("after the end came %q, %v", rest, err)
+	}
+}
+
+// run has the guest run a command.
+func (m *machine) run(t *testing.T, c serial.Command) serial.Outcome {
+	t.Helper()
+	if err := serial.Send(m.in, c); err != nil {
+		t.Fatal(err)
+	}
+	return m.receive(t)
+}
+
+func (m *machine) receive(t *testing.T) serial.Outcome {
+	t.Helper()
+	var o serial.Outcome
+	if err := serial.Receive(m.out, &o); err != nil {
+		t.Fatal(err)
+	}
+	if o.Error != "" {
+		t.Fatalf("the guest: %s", o.Error)
+	}
+	return o
+}
+
+// initrd is everything there is in the guest. The kernel unpacks archives that
+// follow each other into one tree.
+func (h hardware) initrd(t *testing.T, dir string) []byte {
+	t.Helper()
+	guest := build(t, dir, "./guest")
+	all := map[string]entry{
+		"etc/passwd":        {mode: 0o644, data: []byte("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")},
+		"etc/group":         {mode: 0o644, data: []byte("root:x:0:\nuser:x:1000:\n")},
+		"etc/machine-id":    {mode: 0o644, data: []byte("0123456789abcdef0123456789abcdef\n")},
+		"tmp":               {mode: fs.ModeDir | fs.ModeSticky | 0o777},
+		"var/tmp":           {mode: fs.ModeDir | fs.ModeSticky | 0o777},
+		"root/project":      {mode: fs.ModeDir | 0o755},
+		"home/user":         {mode: fs.ModeDir | 0o700, uid: user},
+		"home/user/project": {mode: fs.ModeDir | 0o755, uid: user},
+		"init":              {mode: 0o755, data: guest},
+		"usr/bin/guest":     {mode: 0o755, data: guest},
+		"usr/bin/ringfence": {mode: 0o755, data: build(t, dir, "../../cmd/ringfence")},
+	}
+	maps.Copy(all, h.files)
+	if h.base == "" {
+		all["bin"] = entry{mode: fs.ModeSymlink, data: []byte("usr/bin")}
+		return archive(all)
+	}
+	base, err := os.ReadFile(h.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(base, archive(all)...)
+}
+
+// build returns a static program.
+func build(t *testing.T, dir, pkg string) []byte {
+	t.Helper()
+	bin := filepath.Join(dir, filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	data, err := os.ReadFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
