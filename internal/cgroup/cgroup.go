@@ -33,6 +33,7 @@ type Group struct {
 	scope   *scope
 	janitor *janitor
 	fd      int
+	born    bool // the process was born in the parts that allow it
 	closing sync.Once
 	closed  error
 }
@@ -187,11 +188,14 @@ func (g *Group) openFD() error {
 func (g *Group) FD() int { return g.fd }
 
 // Join puts process pid and all its threads in. It is to be called before the
-// process gets anything to do; after a start with FD it changes nothing. For a
+// process gets anything to do; after a start Within it changes nothing. For a
 // scope this is the moment when the manager is asked and the answer is checked
 // by its effect, so an error here means that a granted limit does not hold.
 func (g *Group) Join(pid int) error {
 	for _, p := range g.parts {
+		if g.born && (p.by == V1 || g.fd >= 0) {
+			continue
+		}
 		if err := write(p.dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("%s: join: %w", p.by, err)
 		}

@@ -285,6 +285,39 @@ func TestV2GroupWithoutLimits(t *testing.T) {
 	assertGone(t, []string{p.dir})
 }
 
+// Who is forked Within is in the group from birth, and the thread that forked is
+// back where it was.
+func TestBornWithin(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	g, r := open(t, Limits{Pids: 50, Memory: 64 << 20})
+	before, err := os.ReadFile("/proc/thread-self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sleep", "60")
+	if err := g.Within(func(fd int) error {
+		c.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: fd >= 0, CgroupFD: fd}
+		return c.Start()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	defer c.Process.Kill()
+	after, err := os.ReadFile("/proc/thread-self/cgroup")
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("this thread was in\n%sand is in\n%s(%v)", before, after, err)
+	}
+	theirs, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", c.Process.Pid))
+	if n := bytes.Count(theirs, []byte("/ringfence-"+session(t)+"\n")); err != nil || n != len(g.parts) {
+		t.Errorf("limits %+v: the child is in %d of %d groups:\n%s(%v)", r, n, len(g.parts), theirs, err)
+	}
+	tries := 0
+	if err := g.Within(func(int) error { tries++; return io.EOF }); !errors.Is(err, io.EOF) || g.born || tries != min(1+len(g.parts), 2) {
+		t.Errorf("a fork that failed %d times: %v", tries, err)
+	}
+}
+
 func TestJanitorTouchesNothingElse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ringfence-innocent")
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -54,7 +54,16 @@ var layouts = []struct {
 	{"worktree of bare", bareWorktree, "p/wt",
 		Repo{Kind: Worktree, WorkTree: "p/wt", GitDir: "p/.bare/worktrees/wt", CommonDir: "p/.bare", Main: "p/.bare", Extra: []string{"p/.bare"}}},
 	{"bare beside a gitfile", bareWorktree, "p",
-		Repo{Kind: Plain, WorkTree: "p", GitDir: "p/.bare", CommonDir: "p/.bare", Main: "p/.bare"}},
+		Repo{Kind: Plain, WorkTree: "p", GitDir: "p/.bare", CommonDir: "p/.bare", Main: "p"}},
+	// An agent in p rearranges .git to be given the state of p/inner.
+	{"gitfile to a repository inside", func(w *world) {
+		w.repo("p")
+		w.repo("p/inner")
+		w.git("p/inner", "config", "core.worktree", w.path("p"))
+		w.rename("p/.git", "p/old")
+		w.write("p/.git", "gitdir: inner/.git\n")
+	}, "p",
+		Repo{Kind: Separate, WorkTree: "p", GitDir: "p/inner/.git", CommonDir: "p/inner/.git", Main: "p"}},
 	{"submodule", (*world).super, "super/libs/sub",
 		Repo{Kind: Submodule, WorkTree: "super/libs/sub", GitDir: "super/.git/modules/libs/sub", CommonDir: "super/.git/modules/libs/sub",
 			Main: "super/.git/modules/libs/sub", Extra: []string{"super/.git/modules/libs/sub"}}},
@@ -84,7 +93,7 @@ var layouts = []struct {
 	}, "s",
 		Repo{Kind: Separate, WorkTree: "s", GitDir: "s.git", CommonDir: "s.git", Main: "s.git", Extra: []string{"s.git"}}},
 	{".git symlink inside", func(w *world) { w.repo("main"); w.rename("main/.git", "main/store"); w.symlink("store", "main/.git") }, "main",
-		Repo{Kind: Plain, WorkTree: "main", GitDir: "main/store", CommonDir: "main/store", Main: "main/store"}},
+		Repo{Kind: Plain, WorkTree: "main", GitDir: "main/store", CommonDir: "main/store", Main: "main"}},
 	{".git symlink to a claimed worktree", func(w *world) { w.worktree(); w.symlink("../main/.git/worktrees/wt", "wt/.git") }, "wt",
 		Repo{Kind: Worktree, WorkTree: "wt", GitDir: "main/.git/worktrees/wt", CommonDir: "main/.git", Main: "main", Extra: []string{"main/.git"}}},
 	{"reached over a symlinked directory", func(w *world) {

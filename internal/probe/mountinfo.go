@@ -75,9 +75,7 @@ func View(writable []string) Result {
 		return open(name, "%v", err)
 	}
 	for _, m := range mounts {
-		planned := m.Point == "/dev/pts" || strings.HasPrefix(m.Point, "/dev/") ||
-			slices.Contains(writable, m.Point) || beneathAny(m.Point, writable)
-		if !m.has("ro") && !planned {
+		if !m.has("ro") && !strings.HasPrefix(m.Point, "/dev/") && !slices.Contains(writable, m.Point) && !beneathAny(m.Point, writable) {
 			return open(name, "%q is writable", m.Point)
 		}
 	}
@@ -90,7 +88,7 @@ func View(writable []string) Result {
 // beneathAny allows mounts that came along below a writable one.
 func beneathAny(p string, dirs []string) bool {
 	for _, d := range dirs {
-		if strings.HasPrefix(p, d+"/") {
+		if rest, ok := strings.CutPrefix(p, d); ok && strings.HasPrefix(rest, "/") {
 			return true
 		}
 	}

@@ -76,7 +76,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	r := native.Rung{Join: func(pid int) error { return l.join(group, pid) }, Witness: l.session.witness}
+	r := native.Rung{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.session.witness}
 	var err error
 	l.box, err = r.Start(ctx, &p, rung.Stdio{
 		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],

@@ -22,9 +22,11 @@ import (
 
 // Rung is the native rung.
 type Rung struct {
-	// Join puts the process, which is not running anything yet, under the
-	// session's cgroup limits. Nil means none.
-	Join func(pid int) error
+	// Within runs the fork such that the process is under the session's cgroup
+	// limits from birth; it hands over the descriptor of a group, or -1. Join does
+	// what has to wait until the process is there. Nil means none.
+	Within func(fork func(group int) error) error
+	Join   func(pid int) error
 	// Witness looks at the walls from outside, before the agent runs.
 	Witness func(pid int, seen rung.Evidence) error
 }
@@ -66,14 +68,26 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 	if err != nil {
 		return nil, err
 	}
-	pid, err := clone(p, stdio, far)
+	var pid int
+	fork := func(group int) (err error) {
+		pid, err = clone(p, stdio, far, group)
+		return err
+	}
+	if r.Within != nil {
+		err = r.Within(fork)
+	} else {
+		err = fork(-1)
+	}
 	far.Close()
-	if err != nil {
+	if pid == 0 {
 		conn.Close()
 		return nil, err
 	}
 	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{})}
-	if err := r.launch(ctx, s, p); err != nil {
+	if err == nil {
+		err = r.launch(ctx, s, p)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -83,12 +97,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 
 // clone starts our own binary in the new namespaces, with an empty environment
 // and a bare argv from birth.
-func clone(p *plan.Plan, stdio rung.Stdio, far *os.File) (int, error) {
+func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error) {
 	var flags uintptr
 	for _, w := range p.Walls {
 		flags |= namespaces[w]
 	}
-	attr := &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: unix.SIGKILL}
+	attr := &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group}
 	if flags&unix.CLONE_NEWUSER != 0 {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: p.UID, HostID: p.UID, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: p.GID, HostID: p.GID, Size: 1}}
