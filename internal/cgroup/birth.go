@@ -9,17 +9,20 @@ import (
 // Within has fork start a process from the calling thread such that it is born in
 // the group and never outside, not for an instant. On v2 fork gets the descriptor
 // for SysProcAttr.CgroupFD, else -1; on v1 the thread itself goes in and comes back,
-// so the caller must be locked to it. Where that fails fork is called once more, and
-// it is left to Join to move the process and to say why it cannot. Join alone would
+// so the caller must be locked to it. Where the group stands in the way fork is called
+// once more, and it is left to Join to move the process and to say why it cannot. Join alone would
 // do, but to move what lives already the kernel waits for all processors: that takes
 // milliseconds, more than all mounts of a launch.
 func (g *Group) Within(fork func(fd int) error) error {
 	if len(g.parts) == 0 {
 		return fork(-1)
 	}
+	g.born = false
 	back, err := g.enter()
 	if err == nil {
-		err = fork(g.fd)
+		if err = fork(g.fd); err != nil && g.fd < 0 {
+			return errors.Join(err, back()) // not the group's fault: once more would not help
+		}
 	}
 	g.born = err == nil
 	if err := back(); err != nil {

@@ -62,8 +62,11 @@ func commands() []command {
 // Main runs one command and returns its exit status.
 func Main(args []string, in, out, err *os.File) int {
 	openStandard()
-	closeInherited()
 	c := &context{in: in, out: out, err: err, environ: os.Environ()}
+	if e := closeInherited(); e != nil {
+		c.explain(fault.New(fault.Failed, "ringfence needs Linux 5.11 or later", "close inherited descriptors: %w", e))
+		return 125
+	}
 	status, fail := c.dispatch(args)
 	if fail == nil {
 		return status

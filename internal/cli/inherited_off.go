@@ -6,4 +6,4 @@ import "golang.org/x/sys/unix"
 
 // closeInherited keeps descriptors that a careless launcher left open from going
 // any further: a directory among them would be a door to the host.
-func closeInherited() { unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
+func closeInherited() error { return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }

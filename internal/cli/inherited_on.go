@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func closeInherited() {
-	if os.Getenv("RINGFENCE_MUTATE") != "fds" {
-		unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+func closeInherited() error {
+	if os.Getenv("RINGFENCE_MUTATE") == "fds" {
+		return nil
 	}
+	return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 }

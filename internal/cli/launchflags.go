@@ -108,7 +108,7 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		}
 	}
 	for _, v := range l.mask {
-		if v == "" || !strings.HasPrefix(v, "~/") && !filepath.IsAbs(v) && !filepath.IsLocal(v) {
+		if v == "" || filepath.Clean(v) == "." || !strings.HasPrefix(v, "~/") && !filepath.IsAbs(v) && !filepath.IsLocal(v) {
 			return nil, fault.New(fault.Usage, "name a path of the workspace", "--mask: %q is not a path in the workspace", v)
 		}
 		if strings.ContainsAny(v, "*?[") {

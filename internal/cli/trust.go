@@ -26,7 +26,7 @@ func trust(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
+	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
 		return 2, err
 	}

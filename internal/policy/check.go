@@ -32,6 +32,7 @@ var floors = map[string]int64{"pids": 32, "memory": 32 << 20, "tmp": 1 << 20, "h
 // Check lists the rules of p that cannot be enforced. It looks at no file.
 func Check(p *Policy, env CheckEnv) []Problem {
 	c := checker{p: p, env: env}
+	c.contradictions()
 	c.grants()
 	c.masks()
 	c.variables()
@@ -47,6 +48,17 @@ type checker struct {
 
 func (c *checker) add(src Source, format string, args ...any) {
 	c.found = append(c.found, Problem{src, fmt.Sprintf(format, args...)})
+}
+
+// contradictions are paths that are to be both written and not.
+func (c *checker) contradictions() {
+	for _, r := range c.p.Files.Read {
+		for _, w := range c.p.Files.Write {
+			if p := Expand(r.Value, c.env.Home); p == Expand(w.Value, c.env.Home) {
+				c.add(r.Source, "%q is to be read-only here and writable in %s: say one", p, w.Source)
+			}
+		}
+	}
 }
 
 func (c *checker) grants() {

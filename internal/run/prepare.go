@@ -36,6 +36,8 @@ type Options struct {
 	Environ    []string // the launcher's environment
 	// Binds are further read-only mounts that ringfence itself needs inside.
 	Binds []plan.Mount
+	// NoProject leaves the project's own policy out.
+	NoProject bool
 	// Passing keeps no state: what would be kept is private and gone at the end.
 	Passing bool
 	// Look prepares to be looked at only: nothing is made on the host.

@@ -100,6 +100,9 @@ func (d *draft) rules() error {
 	if l.Project, digest, err = policy.LoadProject(root); err != nil {
 		return err
 	}
+	if d.opt.NoProject {
+		l.Project = nil
+	}
 	if l.Project != nil {
 		if l.ProjectTrusted, err = d.trusted(policy.ProjectFile, digest); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// all takes half an hour: go test ./test/faults -timeout 2h -args -all
+// all takes the better part of an hour: go test ./test/faults -timeout 2h -args -all
 var all = flag.Bool("all", false, "kill at every single system call, and not only at some of each kind")
 
 // follower runs a launch under a visitor: follow or followOnTerminal.

@@ -134,7 +134,9 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err != nil {
 		return fmt.Errorf("encode plan: %w", err)
 	}
-	if err := s.conn.SendPlan(body); err != nil {
+	// A failure before the plan was read is told in a message that waits for us:
+	// read on, and the error of the sending explains nothing.
+	if err := s.conn.SendPlan(body); err != nil && !errors.Is(err, unix.EPIPE) {
 		return s.lost(err)
 	}
 	m, err := s.expect(wire.Walls)
