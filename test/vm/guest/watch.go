@@ -94,6 +94,9 @@ func groups() ([]serial.Group, error) {
 		g := serial.Group{Parent: filepath.Join("/", strings.TrimPrefix(filepath.Dir(path), cgroups)), Name: d.Name()}
 		for file, into := range map[string]*string{"pids.max": &g.Pids, "memory.max": &g.Memory, "memory.swap.max": &g.Swap} {
 			b, err := os.ReadFile(filepath.Join(path, file))
+			if errors.Is(err, unix.ENODEV) {
+				return nil // being removed in this very moment
+			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
