@@ -42,7 +42,6 @@ func (t times) median() float64 {
 
 func (t times) min() float64 { return slices.Min(t) }
 
-// ratio compares two series taken in turns: by their medians, and by their minima.
-// Start-up is judged by medians. Where a few per cent matter minima decide: whatever
-// else the machine does can only add to a time, and adds least to the shortest.
+// ratio compares two series taken in turns: by their medians, and by their minima,
+// to which whatever else the machine does adds least.
 func ratio(a, b times) (median, least float64) { return a.median() / b.median(), a.min() / b.min() }
