@@ -42,9 +42,10 @@ var levels = map[string]int{
 	"internal/toolchain": 1,
 	"internal/wire":      1,
 
-	"internal/fault": 0, // the error a person sees
-	"internal/place": 0, // paths
-	"internal/sys":   0, // thin system calls
+	"internal/address": 0, // where a connection may go
+	"internal/fault":   0, // the error a person sees
+	"internal/place":   0, // paths
+	"internal/sys":     0, // thin system calls
 }
 
 // product reports whether a directory is part of what is shipped.
