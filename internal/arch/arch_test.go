@@ -34,6 +34,7 @@ var levels = map[string]int{
 	"internal/catalogue": 1,
 	"internal/cgroup":    1,
 	"internal/gitdir":    1,
+	"internal/dns":       1,
 	"internal/policy":    1,
 	"internal/probe":     1,
 	"internal/seccomp":   1,

@@ -1,0 +1,155 @@
+package dns
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// TestTCPInOrder: queries sent in one go are answered one by one, the slow before
+// the quick that came after it, and a malformed one in its turn.
+func TestTCPInOrder(t *testing.T) {
+	g := newGate(t)
+	s := &Server{Handler: func(ctx context.Context, q Question, via string, from netip.AddrPort) Answer {
+		if q.Name == "slow.test" {
+			return g.handle(ctx, q, via, from)
+		}
+		return Answer{Code: dnsmessage.RCodeRefused, EDE: 15, Text: "no"}
+	}}
+	c := dial(t, serveTCP(t, s, "127.0.0.1:0").Addr())
+	slow, quick := plain(1, "slow.test", 1), edns(3, "quick.test", 28, 512)
+	long := make([]byte, 60000)
+	long[1] = 4
+	send(t, c, join(framed(slow), framed(head(2, 0, 9, 9, 9, 9)), framed(quick), framed(long), framed(quick)))
+	<-g.asked
+	g.open()
+	equal(t, receiveFrame(t, c), reply(t, slow, Answer{V4: v4, TTL: 60}))
+	equal(t, receiveFrame(t, c), head(2, 0x8081, 0, 0, 0, 0))
+	equal(t, receiveFrame(t, c), reply(t, quick, Answer{Code: dnsmessage.RCodeRefused, EDE: 15, Text: "no"}))
+	equal(t, receiveFrame(t, c), head(4, 0x8081, 0, 0, 0, 0))
+	equal(t, receiveFrame(t, c), reply(t, quick, Answer{Code: dnsmessage.RCodeRefused, EDE: 15, Text: "no"}))
+}
+
+// TestTCPHalfClose: a client that has sent all it has still gets its answers.
+func TestTCPHalfClose(t *testing.T) {
+	s := &Server{Handler: always(Answer{V4: v4})}
+	c := dial(t, serveTCP(t, s, "127.0.0.1:0").Addr())
+	query := plain(1, "a.test", 1)
+	send(t, c, join(framed(query), framed(query)))
+	c.(*net.TCPConn).CloseWrite()
+	equal(t, receiveFrame(t, c), reply(t, query, Answer{V4: v4}))
+	equal(t, receiveFrame(t, c), reply(t, query, Answer{V4: v4}))
+	closed(t, c)
+}
+
+// TestTCPCloses: what ends a connection.
+func TestTCPCloses(t *testing.T) {
+	s := &Server{Handler: always(Answer{}), limits: limits{idle: 50 * time.Millisecond}}
+	l := serveTCP(t, s, "127.0.0.1:0")
+	query := plain(1, "a.test", 1)
+	for _, tt := range []struct {
+		what string
+		sent []byte
+	}{
+		{"nothing sent", nil},
+		{"half a length", []byte{0}},
+		{"half a query", framed(query)[:10]},
+		{"message of no bytes", []byte{0, 0}},
+		{"half a header", framed(make([]byte, 11))},
+		{"an answer", framed(head(1, bitQR, 0, 0, 0, 0))},
+		{"not DNS", []byte("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			c := dial(t, l.Addr())
+			send(t, c, tt.sent)
+			closed(t, c)
+		})
+	}
+}
+
+// TestTCPSlowQuery: a query that trickles in does not keep its connection by each
+// of its bytes.
+func TestTCPSlowQuery(t *testing.T) {
+	s := &Server{Handler: always(Answer{}), limits: limits{idle: 50 * time.Millisecond}}
+	c := dial(t, serveTCP(t, s, "127.0.0.1:0").Addr())
+	go func() {
+		for _, b := range framed(make([]byte, 20000)) {
+			if _, err := c.Write([]byte{b}); err != nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	closed(t, c)
+}
+
+// TestTCPSlowReader: a client that asks and asks and takes no reply loses its
+// connection, and its place is free again.
+func TestTCPSlowReader(t *testing.T) {
+	s := &Server{Handler: always(Answer{}), limits: limits{idle: 50 * time.Millisecond, conns: 1}}
+	l := serveTCP(t, s, "127.0.0.1:0")
+	c := dial(t, l.Addr())
+	query := framed(plain(1, name253, 1))
+	for {
+		if _, err := c.Write(query); err != nil {
+			break // reset
+		}
+	}
+	eventually(t, l.Addr())
+}
+
+// eventually fails unless a new connection gets an answer sooner or later.
+func eventually(t *testing.T, to net.Addr) {
+	t.Helper()
+	for until := time.Now().Add(stuck); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		c := dial(t, to)
+		c.Write(framed(plain(1, "a.test", 1)))
+		if _, err := io.ReadFull(c, make([]byte, 2)); err == nil {
+			return
+		}
+	}
+	t.Fatal("no place became free")
+}
+
+// TestTCPConnections: of connections beyond the bound each is closed at once, and
+// those within are not disturbed.
+func TestTCPConnections(t *testing.T) {
+	s := &Server{Handler: always(Answer{V4: v4}), limits: limits{conns: 3}}
+	l := serveTCP(t, s, "127.0.0.1:0")
+	query := plain(1, "a.test", 1)
+	var within []net.Conn
+	for range 3 {
+		c := dial(t, l.Addr())
+		send(t, c, framed(query))
+		equal(t, receiveFrame(t, c), reply(t, query, Answer{V4: v4}))
+		within = append(within, c)
+	}
+	for range 20 {
+		closed(t, dial(t, l.Addr()))
+	}
+	for _, c := range within {
+		send(t, c, framed(query))
+		equal(t, receiveFrame(t, c), reply(t, query, Answer{V4: v4}))
+	}
+	within[0].Close()
+	eventually(t, l.Addr())
+}
+
+// TestTCPClosesAll: closing the listener ends connections, those that wait for a
+// handler as well. That ServeTCP then returns is seen to by serveTCP.
+func TestTCPClosesAll(t *testing.T) {
+	g := newGate(t)
+	s := &Server{Handler: g.handle}
+	l := serveTCP(t, s, "127.0.0.1:0")
+	waits, idle := dial(t, l.Addr()), dial(t, l.Addr())
+	send(t, waits, framed(plain(1, "a.test", 1)))
+	<-g.asked
+	l.Close()
+	closed(t, waits)
+	closed(t, idle)
+}
