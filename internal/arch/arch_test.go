@@ -35,6 +35,7 @@ var levels = map[string]int{
 	"internal/cgroup":    1,
 	"internal/gitdir":    1,
 	"internal/dns":       1,
+	"internal/h2c":       1,
 	"internal/policy":    1,
 	"internal/probe":     1,
 	"internal/seccomp":   1,
