@@ -36,6 +36,7 @@ var levels = map[string]int{
 	"internal/gitdir":    1,
 	"internal/dns":       1,
 	"internal/h2c":       1,
+	"internal/journal":   1,
 	"internal/policy":    1,
 	"internal/probe":     1,
 	"internal/seccomp":   1,

@@ -1,0 +1,99 @@
+// Package journal keeps the record of what a session's gate decided: one
+// append-only file of JSON lines a session, written by the supervisor outside of
+// the agent's reach. A record that cannot be written is an error, and the caller
+// then denies what it would have recorded.
+//
+// The strings in a record may come from the agent. In the file they are plain
+// ASCII, so that it can be shown on a terminal as it is; once decoded they are
+// what they were, and whoever prints them has to quote them.
+//
+// What is left at risk: a process of the same user outside of the sandbox can
+// change a journal, and a crash of the host can lose its last second.
+package journal
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+const suffix = ".jsonl"
+
+// isSession holds for the ids that package session makes, and so for nothing
+// that could be a path.
+func isSession(id string) bool {
+	return len(id) == 10 && strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") == ""
+}
+
+func notSession(id string) error {
+	return fault.New(fault.Usage, "", "%q is not the id of a session", id)
+}
+
+// openDir opens the directory of all journals. It must be ours alone: another
+// user who could rename in it would choose what is read and what is removed.
+func openDir(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return -1, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		unix.Close(fd)
+		return -1, fault.New(fault.Refused, fmt.Sprintf("set XDG_STATE_HOME to a directory of your own, or: chmod go-w %q", path),
+			"journal directory %q belongs to or can be changed by others", path)
+	}
+	return fd, nil
+}
+
+// openFile opens the journal of a session for reading. Anything but a file of
+// ours at that name is an error, and nothing is followed.
+func openFile(dir int, session string) (*os.File, error) {
+	name := session + suffix
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
+		unix.Close(fd)
+		return nil, fmt.Errorf("%s is not a file of ours", name)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// The writer of a journal holds LOCK_EX on it for as long as it lives, and so
+// says that the session runs: also kill -9 lets go of it.
+
+// flock waits out interruptions.
+func flock(fd, how int) error {
+	for {
+		if err := unix.Flock(fd, how); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// running reports whether the writer of the journal at f lives.
+func running(f *os.File) bool {
+	fd := int(f.Fd())
+	err := flock(fd, unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		err = flock(fd, unix.LOCK_UN)
+	}
+	return err == unix.EWOULDBLOCK
+}
+
+// named reports whether name in dir still is the file that fd has open.
+func named(dir int, name string, fd int) bool {
+	var a, b unix.Stat_t
+	return unix.Fstat(fd, &a) == nil && unix.Fstatat(dir, name, &b, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		a.Dev == b.Dev && a.Ino == b.Ino
+}
