@@ -22,6 +22,7 @@ const (
 	continued                   // SIGCONT
 	stopAsked                   // SIGTSTP from outside
 	suspended                   // Suspend was called
+	noted                       // Notify was called
 )
 
 // heeded are the signals that the relay handles itself.

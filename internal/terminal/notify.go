@@ -1,0 +1,42 @@
+package terminal
+
+import "strings"
+
+// maxNotes bounds what waits to be told; more is dropped, not waited for.
+const maxNotes = 8
+
+// Notify shows a line as the terminal's own notification (OSC 9). It does not touch
+// the screen, which belongs to the agent, and terminals that know no notifications
+// ignore it. It may be called from any goroutine.
+func (r *Relay) Notify(text string) {
+	select {
+	case r.notes <- text:
+		r.bell.ring(noted)
+	default:
+	}
+}
+
+// takeNote puts one line after what the agent has written. It waits while an image
+// is under way: the filter passes those in pieces, everything else whole.
+func (r *Relay) takeNote() {
+	if len(r.pending) > 0 || r.filter.state == sixel {
+		return
+	}
+	select {
+	case text := <-r.notes:
+		r.pending = append(r.pending, "\x1b]9;"+printableOnly(text)+"\x07"...)
+	default:
+	}
+}
+
+// printableOnly keeps a line from ending its own sequence.
+func printableOnly(s string) string {
+	const most = 200
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == 0xfffd {
+			return -1
+		}
+		return c
+	}, s)
+	return s[:min(len(s), most)]
+}
