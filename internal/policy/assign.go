@@ -2,6 +2,7 @@ package policy
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -22,16 +23,16 @@ func (d *decoder) assign(parts []part, v *unstable.Node) error {
 		return d.inline(parts, v)
 	}
 	k := findKey(parts[0].name, parts[1].name)
-	if k.form == formTable {
+	if k.table != nil {
 		return d.setting(k, parts, v)
 	}
 	if len(parts) > 2 {
 		return d.fail(parts[2].at, "", "%s is %s, not a table", k, k.form)
 	}
-	switch k.form {
-	case formList:
+	switch {
+	case k.list != nil:
 		return d.list(k, last, v)
-	case formWord:
+	case k.word != nil:
 		return d.word(k, last, v)
 	default:
 		return d.limit(k, last, v)
@@ -59,7 +60,13 @@ func (d *decoder) place(v *unstable.Node, p part) span {
 }
 
 // count bounds the rules of a file.
-func (d *decoder) count(at span) error {
+func (d *decoder) count(k *key, at span) error {
+	if k.section == "network" {
+		if d.hosts++; d.hosts > maxHosts {
+			return d.fail(at, "", "a policy has at most %d rules of the network", maxHosts)
+		}
+		return nil
+	}
 	if d.rules++; d.rules > maxRules {
 		return d.fail(at, "", "a policy has at most %d rules", maxRules)
 	}
@@ -67,10 +74,7 @@ func (d *decoder) count(at span) error {
 }
 
 func (d *decoder) setting(k *key, parts []part, v *unstable.Node) error {
-	name := parts[len(parts)-1]
-	if d.policy.Env.Set == nil {
-		d.policy.Env.Set = []Setting{}
-	}
+	name, set := parts[len(parts)-1], d.write(k)
 	if len(parts) == 2 {
 		if v.Kind != unstable.InlineTable {
 			return d.fail(d.place(v, name), "", "%s is %s, not %s", k, k.form, kindName(v.Kind))
@@ -78,20 +82,36 @@ func (d *decoder) setting(k *key, parts []part, v *unstable.Node) error {
 		return d.inline(parts, v)
 	}
 	if len(parts) > 3 {
-		return d.fail(name.at, "", "%s holds strings, not tables", k)
+		hint := ""
+		if k.table.quoted {
+			hint = "a name with dots stands in quotes"
+		}
+		return d.fail(name.at, hint, "%s holds strings, not tables", k)
 	}
-	if err := checkName(name.name); err != nil {
-		return d.fail(name.at, "", "%s: %v", k, err)
+	if err := d.name(k, parts); err != nil {
+		return err
 	}
 	at := d.place(v, name)
 	if v.Kind != unstable.String {
-		return d.fail(at, "", "%s %s must be a string, not %s", k, name.name, kindName(v.Kind))
+		return d.fail(at, "", "%s %s must be a string, not %s", k, printable(name.name), kindName(v.Kind))
 	}
 	if err := k.admit(string(v.Data)); err != nil {
-		return d.fail(at, "", "%s %s: %v", k, name.name, err)
+		return d.fail(at, "", "%s %s: %v", k, printable(name.name), err)
 	}
-	d.policy.Env.Set = append(d.policy.Env.Set, Setting{name.name, string(v.Data), d.source(at)})
-	return d.count(at)
+	*set = append(*set, Setting{name.name, string(v.Data), d.source(at)})
+	return d.count(k, at)
+}
+
+// name checks the name of a setting, and that no other spelling of it was there.
+func (d *decoder) name(k *key, parts []part) error {
+	name := parts[len(parts)-1]
+	if err := k.table.check(name.name); err != nil {
+		return d.fail(name.at, "", "%s: %v", k, err)
+	}
+	if k.same == nil || k.same(name.name) == name.name {
+		return nil
+	}
+	return d.once("key", append(parts[:2:2], part{k.same(name.name), name.at}))
 }
 
 func (d *decoder) list(k *key, p part, v *unstable.Node) error {
@@ -99,28 +119,55 @@ func (d *decoder) list(k *key, p part, v *unstable.Node) error {
 		return d.fail(d.place(v, p), "", "%s must be %s, not %s", k, k.form, kindName(v.Kind))
 	}
 	out := List{}
-	first := map[string]Source{}
+	first := map[string]Rule{}
 	for it := v.Children(); it.Next(); {
 		n := it.Node()
 		at := d.place(n, p)
-		if n.Kind != unstable.String {
-			return d.fail(at, "", "%s must be %s, and holds %s", k, k.form, kindName(n.Kind))
-		}
-		s := string(n.Data)
-		if err := k.admit(s); err != nil {
-			return d.fail(at, suggest(s, k.words), "%s: %v", k, err)
-		}
-		if src, again := first[s]; again {
-			return d.fail(at, "", "%s: duplicate %q, first written on line %d", k, s, src.Line)
-		}
-		if err := d.count(at); err != nil {
+		s, err := d.element(k, n, at)
+		if err != nil {
 			return err
 		}
-		first[s] = d.source(at)
-		out = append(out, Rule{s, first[s]})
+		if err := k.admit(s); err != nil {
+			return d.fail(at, suggest(s, k.known()), "%s: %v", k, err)
+		}
+		what := s
+		if k.same != nil {
+			what = k.same(s)
+		}
+		if have, again := first[what]; again && have.Value != s {
+			return d.fail(at, "", "%s: %q contradicts %q, written on line %d", k, s, have.Value, have.Source.Line)
+		} else if again {
+			return d.fail(at, "", "%s: duplicate %q, first written on line %d", k, s, have.Source.Line)
+		}
+		if err := d.count(k, at); err != nil {
+			return err
+		}
+		first[what] = Rule{s, d.source(at)}
+		out = append(out, first[what])
 	}
 	*k.list(d.policy) = out
 	return nil
+}
+
+// element returns the text of one value of a list.
+func (d *decoder) element(k *key, n *unstable.Node, at span) (string, error) {
+	s := string(n.Data)
+	switch {
+	case n.Kind == unstable.String && k.form == formList:
+		return s, nil
+	case n.Kind == unstable.String && k.form == formPairs:
+		if !strings.Contains(s, ":") {
+			return "", d.fail(at, "a number stands without quotes", "%s: %q is no pair such as \"8080:3000\"", k, s)
+		}
+		return s, nil
+	case n.Kind == unstable.Integer && k.form != formList:
+		port, err := strconv.ParseInt(s, 0, 64)
+		if err != nil || port < 1 || port > 65535 {
+			return "", d.fail(at, "", "%s: %s is no port: they go from 1 to 65535", k, s)
+		}
+		return strconv.FormatInt(port, 10), nil
+	}
+	return "", d.fail(at, "", "%s must be %s, and holds %s", k, k.form, kindName(n.Kind))
 }
 
 func (d *decoder) word(k *key, p part, v *unstable.Node) error {
@@ -130,10 +177,10 @@ func (d *decoder) word(k *key, p part, v *unstable.Node) error {
 	}
 	s := string(v.Data)
 	if err := k.admit(s); err != nil {
-		return d.fail(at, suggest(s, k.words), "%s: %v", k, err)
+		return d.fail(at, suggest(s, k.known()), "%s: %v", k, err)
 	}
-	d.policy.Network.Mode = &Rule{s, d.source(at)}
-	return d.count(at)
+	*k.word(d.policy) = &Rule{s, d.source(at)}
+	return d.count(k, at)
 }
 
 func (d *decoder) limit(k *key, p part, v *unstable.Node) error {
@@ -156,7 +203,7 @@ func (d *decoder) limit(k *key, p part, v *unstable.Node) error {
 		return d.fail(at, "", "%s must be %s, not %s", k, k.form, kindName(v.Kind))
 	}
 	*k.limit(d.policy) = &Limit{n, d.source(at)}
-	return d.count(at)
+	return d.count(k, at)
 }
 
 func kindName(k unstable.Kind) string {

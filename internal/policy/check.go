@@ -37,6 +37,8 @@ func Check(p *Policy, env CheckEnv) []Problem {
 	c.masks()
 	c.variables()
 	c.limits()
+	c.hosts()
+	c.ports()
 	return c.found
 }
 

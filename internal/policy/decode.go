@@ -15,8 +15,9 @@ import (
 
 // Bounds of one file. A project's file is written by strangers.
 const (
-	maxBytes = 256 << 10
-	maxRules = 4096
+	maxBytes = 1 << 20
+	maxRules = 4096  // of all sections but the network
+	maxHosts = 16384 // of the network: lists of hosts are long
 )
 
 // Decode reads one layer strictly: an unknown key, a wrong type, a duplicate or a
@@ -66,6 +67,7 @@ type decoder struct {
 	table  []part          // of the last [header]
 	seen   map[string]span // full names of keys and headers
 	rules  int
+	hosts  int
 }
 
 // part is one part of a dotted key.
@@ -96,7 +98,7 @@ func (d *decoder) parts(it unstable.Iterator) []part {
 	return out
 }
 
-// header handles [section] and [env.set].
+// header handles [section] and [section.table].
 func (d *decoder) header(parts []part) error {
 	if err := d.known(parts); err != nil {
 		return err
@@ -108,15 +110,23 @@ func (d *decoder) header(parts []part) error {
 	case 1:
 		return nil
 	case 2:
-		if k := findKey(parts[0].name, parts[1].name); k.form != formTable {
+		k := findKey(parts[0].name, parts[1].name)
+		if k.table == nil {
 			return d.fail(parts[1].at, "", "%s is %s, not a table", k, k.form)
 		}
-		if d.policy.Env.Set == nil {
-			d.policy.Env.Set = []Setting{}
-		}
+		d.write(k)
 		return nil
 	}
 	return d.fail(parts[2].at, "", "there are no tables beneath [%s.%s]", parts[0].name, parts[1].name)
+}
+
+// write makes the table of k a written one.
+func (d *decoder) write(k *key) *[]Setting {
+	at := k.table.at(d.policy)
+	if *at == nil {
+		*at = []Setting{}
+	}
+	return at
 }
 
 // known checks the first two parts against the table of keys.

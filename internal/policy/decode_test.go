@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,6 +36,14 @@ pass = ["A"]
 B = "two words"
 [network]
 mode = "none"
+groups = ["+rust", "-docs"]
+allow = ["GET,HEAD http://example.test/pub/*"]
+ip = ["[fd00::/64]:443"]
+publish = [3_000, "8080:80"]
+host-ports = [0x1538]
+proxy = "socks5://[fd00::1]:1080"
+[network.budget]
+"*.example.test" = "50MB"
 [limits]
 pids = 1_000
 tmp = "512MiB"
@@ -50,10 +59,16 @@ walls = ["user"]
 			Write: List{},
 			Mask:  List{{".env", at(10)}, {"/w/key", at(10)}},
 		},
-		Env:     Env{Pass: List{{"A", at(12)}}, Set: []Setting{{"B", "two words", at(14)}}},
-		Network: Network{Mode: &Rule{"none", at(16)}},
-		Limits:  Limits{Pids: &Limit{1000, at(18)}, Tmp: &Limit{512 << 20, at(19)}, Home: &Limit{4096, at(20)}},
-		Require: Require{Walls: List{{"user", at(22)}}},
+		Env: Env{Pass: List{{"A", at(12)}}, Set: []Setting{{"B", "two words", at(14)}}},
+		Network: Network{
+			Mode: &Rule{"none", at(16)}, Groups: List{{"+rust", at(17)}, {"-docs", at(17)}},
+			Allow: List{{"GET,HEAD http://example.test/pub/*", at(18)}}, IP: List{{"[fd00::/64]:443", at(19)}},
+			Publish: List{{"3000", at(20)}, {"8080:80", at(20)}}, HostPorts: List{{"5432", at(21)}},
+			Proxy:  &Rule{"socks5://[fd00::1]:1080", at(22)},
+			Budget: []Setting{{"*.example.test", "50MB", at(24)}},
+		},
+		Limits:  Limits{Pids: &Limit{1000, at(26)}, Tmp: &Limit{512 << 20, at(27)}, Home: &Limit{4096, at(28)}},
+		Require: Require{Walls: List{{"user", at(30)}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -150,9 +165,66 @@ var decodeErrors = []struct{ name, text, want, hint string }{
 	{"set deep", "[env.set]\nA.B = ''\n", `p.toml:2: [env] set holds strings, not tables
     2 | A.B = ''
       |   ^`, ""},
-	{"mode", "[network]\nmode = 'host'\n", `p.toml:2: [network] mode: "host" is unknown here; known: none
+	{"mode", "[network]\nmode = 'host'\n", `p.toml:2: [network] mode: "host" is unknown here; known: none, locked, dev, internet
     2 | mode = 'host'
       |        ^~~~~~`, ""},
+	{"near mode", "[network]\nmode = 'dve'\n", `p.toml:2: [network] mode: "dve" is unknown here; known: none, locked, dev, internet
+    2 | mode = 'dve'
+      |        ^~~~~`, `did you mean "dev"?`},
+	{"group", "[network]\ngroups = ['+rsut']\n", `p.toml:2: [network] groups: there is no group "rsut"; ringfence policy groups lists them
+    2 | groups = ['+rsut']
+      |           ^~~~~~~`, `did you mean "+rust"?`},
+	{"no switch", "[network]\ngroups = ['rust']\n", `p.toml:2: [network] groups: "rust" is no switch: write +NAME or -NAME
+    2 | groups = ['rust']
+      |           ^~~~~~`, `did you mean "+rust"?`},
+	{"both ways", "[network]\ngroups = ['+rust',\n'-rust']\n", `p.toml:3: [network] groups: "-rust" contradicts "+rust", written on line 2
+    3 | '-rust']
+      | ^~~~~~~`, ""},
+	{"host", "[network]\nallow = ['*.com']\n", `p.toml:2: [network] allow: "*.com": *.com is everybody's: name what is needed below it
+    2 | allow = ['*.com']
+      |          ^~~~~~~`, ""},
+	{"address as host", "[network]\nallow = ['10.0.0.1']\n", `p.toml:2: [network] allow: "10.0.0.1": this is an address, not a name: an address is allowed with its port, see --allow-ip
+    2 | allow = ['10.0.0.1']
+      |          ^~~~~~~~~~`, ""},
+	{"deny a path", "[network]\ndeny = ['http://x.test/p']\n", `p.toml:2: [network] deny: "http://x.test/p": a deny is a name, or a name and a port, and nothing else
+    2 | deny = ['http://x.test/p']
+      |         ^~~~~~~~~~~~~~~~~`, ""},
+	{"address without port", "[network]\nip = ['192.168.1.20']\n", `p.toml:2: [network] ip: "192.168.1.20": an address is allowed with one port, as in 192.168.1.20:5432
+    2 | ip = ['192.168.1.20']
+      |       ^~~~~~~~~~~~~~`, ""},
+	{"port", "[network]\npublish = [70000]\n", `p.toml:2: [network] publish: 70000 is no port: they go from 1 to 65535
+    2 | publish = [70000]
+      |            ^~~~~`, ""},
+	{"quoted port", "[network]\npublish = ['3000']\n", `p.toml:2: [network] publish: "3000" is no pair such as "8080:3000"
+    2 | publish = ['3000']
+      |            ^~~~~~`, "a number stands without quotes"},
+	{"one port twice", "[network]\npublish = ['80:80']\n", `p.toml:2: [network] publish: "80:80" names one port twice: write 80
+    2 | publish = ['80:80']
+      |            ^~~~~~~`, ""},
+	{"pair of host ports", "[network]\nhost-ports = ['1:2']\n", `p.toml:2: [network] host-ports must be a list of port numbers, and holds a string
+    2 | host-ports = ['1:2']
+      |               ^~~~~`, ""},
+	{"duplicate port", "[network]\nhost-ports = [80, 0x50]\n", `p.toml:2: [network] host-ports: duplicate "80", first written on line 2
+    2 | host-ports = [80, 0x50]
+      |                   ^~~~`, ""},
+	{"proxy", "[network]\nproxy = 'ftp://x.test:1'\n", `p.toml:2: [network] proxy: "ftp://x.test:1" is neither none, env, http://HOST:PORT nor socks5://HOST:PORT
+    2 | proxy = 'ftp://x.test:1'
+      |         ^~~~~~~~~~~~~~~~`, ""},
+	{"password", "[network]\nproxy = 'http://u:p@x.test:1'\n", `p.toml:2: [network] proxy: a policy holds no password: use env and the launcher's variables
+    2 | proxy = 'http://u:p@x.test:1'
+      |         ^~~~~~~~~~~~~~~~~~~~~`, ""},
+	{"budget", "[network.budget]\n'x.test' = '50 MB'\n", `p.toml:2: [network] budget x.test: "50 MB" is no size: write a positive number of bytes, KB, MB, GB, KiB, MiB or GiB
+    2 | 'x.test' = '50 MB'
+      |            ^~~~~~~`, ""},
+	{"budget of a port", "[network.budget]\n'x.test:80' = '50MB'\n", `p.toml:2: [network] budget: "x.test:80": a budget is for a name, whatever the port
+    2 | 'x.test:80' = '50MB'
+      | ^~~~~~~~~~~`, ""},
+	{"budget without quotes", "[network.budget]\nx.test = '50MB'\n", `p.toml:2: [network] budget holds strings, not tables
+    2 | x.test = '50MB'
+      |   ^~~~`, "a name with dots stands in quotes"},
+	{"budget twice", "[network.budget]\n'x.test' = '50MB'\n'X.test' = '60MB'\n", `p.toml:3: duplicate key "x.test", first written on line 2
+    3 | 'X.test' = '60MB'
+      | ^~~~~~~~`, ""},
 	{"wall", "[require]\nwalls = ['secomp']\n", `p.toml:2: [require] walls: "secomp" is unknown here; known: user, mount, pid, ipc, uts, net, cgroup, keyring, nested, caps, no-new-privs, landlock, seccomp, tty
     2 | walls = ['secomp']
       |          ^~~~~~~~`, `did you mean "seccomp"?`},
@@ -212,10 +284,18 @@ func TestDecodeBounds(t *testing.T) {
 		many.WriteString("\"/" + strings.Repeat("a", i%40) + string(rune('0'+i/40%10)) + string(rune('0'+i/400)) + "\",\n")
 	}
 	many.WriteString("]\n")
+	var hosts strings.Builder
+	hosts.WriteString("[network]\nallow = [\n")
+	for i := range maxHosts + 1 {
+		fmt.Fprintf(&hosts, "\"h%d.test\",\n", i)
+	}
+	hosts.WriteString("]\n")
 	for name, c := range map[string]struct{ text, want string }{
-		"size":    {strings.Repeat("#\n", maxBytes/2) + "\n", "larger than 256 KiB"},
+		"size":    {strings.Repeat("#\n", maxBytes/2) + "\n", "larger than 1024 KiB"},
 		"rules":   {many.String(), "at most 4096 rules"},
 		"nesting": {"x = " + strings.Repeat("[", maxBytes-10), "not valid TOML"},
+		"hosts":   {hosts.String(), "at most 16384 rules of the network"},
+		"rule":    {"[network]\nallow = ['x.test/" + strings.Repeat("a", maxHost) + "']", "more than 1024 bytes"},
 		"parts":   {"env.set" + strings.Repeat(".a", maxBytes/2-10) + "=1", "holds strings, not tables"},
 		"key":     {strings.Repeat("k", maxBytes-10) + " = 1", "unknown section"},
 		"line":    {"[files]\nread = [" + strings.Repeat(" ", 1000) + "3" + strings.Repeat(" ", 1000) + "]", "…"},
@@ -235,6 +315,18 @@ func TestParseSize(t *testing.T) {
 		"": 0, "0": 0, "-1": 0, "+1": 0, "1 GiB": 0, "GiB": 0, "1GB": 0, "1G": 0, "1.5GiB": 0, "1_0": 0, "0x1": 0, "9999999TiB": 0,
 	} {
 		got, err := ParseSize(s)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v", s, got, err)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for s, want := range map[string]int64{
+		"1": 1, "2KB": 2e3, "50MB": 50e6, "3GB": 3e9, "1KiB": 1 << 10, "512MiB": 512 << 20, "2GiB": 2 << 30,
+		"": 0, "0": 0, "0MB": 0, "-1": 0, "+1": 0, "1 MB": 0, "MB": 0, "1M": 0, "1mb": 0, "1B": 0, "1.5MB": 0, "1TB": 0, "99999999999GB": 0,
+	} {
+		got, err := ParseBytes(s)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}

@@ -14,6 +14,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	f.Add(builtin)
 	f.Add([]byte(project))
+	f.Add([]byte(network))
 	for _, c := range decodeErrors {
 		f.Add([]byte(c.text))
 	}

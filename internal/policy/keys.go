@@ -5,15 +5,17 @@ type form int
 
 const (
 	formList  form = iota // ["a", "b"]
+	formPorts             // [1, 2]
+	formPairs             // [1, "2:3"]
 	formTable             // NAME = "value"
-	formWord              // one word of a fixed set
+	formWord              // one string
 	formCount             // an integer
 	formSize              // bytes: an integer, or a string with a unit
 )
 
 func (f form) String() string {
-	return [...]string{"a list of strings", "a table of strings", "a string", "an integer",
-		`an integer or a size such as "2GiB"`}[f]
+	return [...]string{"a list of strings", "a list of port numbers", `a list of port numbers or pairs such as "8080:3000"`,
+		"a table of strings", "a string", "an integer", `an integer or a size such as "2GiB"`}[f]
 }
 
 // key is one key of the file. The table below is the only place that knows the
@@ -22,11 +24,30 @@ type key struct {
 	section, name string
 	form          form
 	about         string
-	check         func(string) error // of one value
-	pattern       string             // what a schema can say of check
-	words         []string           // the only values, unless empty
+	check         func(string) error  // of one value
+	pattern       string              // what a schema can say of check
+	words         func() []string     // the only values, unless nil
+	same          func(string) string // what two values or names may not share; the text if nil
 	list          func(*Policy) *List
 	limit         func(*Policy) **Limit
+	word          func(*Policy) **Rule
+	table         *table
+}
+
+// table is what a key that is a table has besides.
+type table struct {
+	at      func(*Policy) *[]Setting
+	check   func(string) error // of a name
+	pattern string
+	quoted  bool // names are printed in quotes
+}
+
+// known lists the only values of k, if there are such.
+func (k *key) known() []string {
+	if k.words == nil {
+		return nil
+	}
+	return k.words()
 }
 
 func (k *key) String() string { return "[" + k.section + "] " + k.name }
@@ -35,6 +56,14 @@ const (
 	patternPath = `^(/|~/)[^*?\[]*$`
 	patternMask = `^[^*?\[]+$`
 	patternName = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+	patternHost   = `^([A-Z]+(,[A-Z]+)* )?((https|http|tcp)://)?(\*\.)?[^*/:\s]+(:[0-9]{1,5})?(/\S*)?$`
+	patternDeny   = `^(\*\.)?[^*/:\s]+(:[0-9]{1,5})?$`
+	patternIP     = `^(\[[0-9A-Fa-f:.]+(/[0-9]+)?\]|[0-9.]+(/[0-9]+)?):[0-9]{1,5}$`
+	patternPair   = `^[0-9]{1,5}:[0-9]{1,5}$`
+	patternProxy  = `^(none|env|(http|socks5)://[^/@\s]+:[0-9]{1,5})$`
+	patternBudget = `^(\*\.)?[^*/:\s]+$`
+	patternBytes  = `^[0-9]+([KMG]i?B)?$`
 )
 
 var keys = []key{
@@ -62,10 +91,36 @@ var keys = []key{
 		about: "Variables that are refused by name (loaders, secrets) and pass all the same.",
 		list:  func(p *Policy) *List { return &p.Env.Force }},
 	{section: "env", name: "set", form: formTable, check: checkText,
-		about: "Variables with a value of their own."},
+		about: "Variables with a value of their own.",
+		table: &table{at: func(p *Policy) *[]Setting { return &p.Env.Set }, check: checkName, pattern: patternName}},
 
-	{section: "network", name: "mode", form: formWord, words: modes,
-		about: "What of the network is there."},
+	{section: "network", name: "mode", form: formWord, words: func() []string { return modes },
+		about: "What of the network is there: nothing, the agent's own API, what development needs, or every public host.",
+		word:  func(p *Policy) **Rule { return &p.Network.Mode }},
+	{section: "network", name: "groups", form: formList, check: checkSwitch, words: switches, same: switched,
+		about: "Named groups of hosts that are switched on (+NAME) or off (-NAME) on top of the mode.",
+		list:  func(p *Policy) *List { return &p.Network.Groups }},
+	{section: "network", name: "allow", form: formList, check: checkHost, pattern: patternHost,
+		about: "Hosts that can be reached: NAME, *.NAME, NAME:PORT, tcp://NAME:PORT, or METHOD http://NAME/PATH/*.",
+		list:  func(p *Policy) *List { return &p.Network.Allow }},
+	{section: "network", name: "deny", form: formList, check: checkDeny, pattern: patternDeny,
+		about: "Hosts that cannot be reached, whatever allows them: NAME or *.NAME for every port, or NAME:PORT.",
+		list:  func(p *Policy) *List { return &p.Network.Deny }},
+	{section: "network", name: "ip", form: formList, check: checkIP, pattern: patternIP,
+		about: "Addresses that can be reached, internal ones too: ADDRESS:PORT or RANGE:PORT, IPv6 in brackets.",
+		list:  func(p *Policy) *List { return &p.Network.IP }},
+	{section: "network", name: "publish", form: formPairs, check: checkPublish, pattern: patternPair,
+		about: "Ports of servers inside that the host's loopback shows: PORT, or \"HOST:INSIDE\" for another number.",
+		list:  func(p *Policy) *List { return &p.Network.Publish }},
+	{section: "network", name: "host-ports", form: formPorts, check: checkPort,
+		about: "Ports of the host's loopback that can be reached inside at the same number.",
+		list:  func(p *Policy) *List { return &p.Network.HostPorts }},
+	{section: "network", name: "proxy", form: formWord, check: checkProxy, pattern: patternProxy,
+		about: "What the host's leg goes through: none, env (the launcher's variables), http://HOST:PORT or socks5://HOST:PORT.",
+		word:  func(p *Policy) **Rule { return &p.Network.Proxy }},
+	{section: "network", name: "budget", form: formTable, check: checkBytes, pattern: patternBytes, same: plainHost,
+		about: "Bytes that may be sent to each host of a name; the lowest of all that cover it holds.",
+		table: &table{at: func(p *Policy) *[]Setting { return &p.Network.Budget }, check: checkBudget, pattern: patternBudget, quoted: true}},
 
 	{section: "limits", name: "pids", form: formCount, about: "Processes and threads.",
 		limit: func(p *Policy) **Limit { return &p.Limits.Pids }},
@@ -80,10 +135,10 @@ var keys = []key{
 	{section: "limits", name: "open", form: formCount, about: "Open files of one process.",
 		limit: func(p *Policy) **Limit { return &p.Limits.Open }},
 
-	{section: "require", name: "walls", form: formList, words: WallNames(),
+	{section: "require", name: "walls", form: formList, words: WallNames,
 		about: "Walls that must stand for a launch to go ahead. What is left out is waived.",
 		list:  func(p *Policy) *List { return &p.Require.Walls }},
-	{section: "require", name: "limits", form: formList, words: limitNames,
+	{section: "require", name: "limits", form: formList, words: func() []string { return limitNames },
 		about: "Limits that must be enforced for a launch to go ahead.",
 		list:  func(p *Policy) *List { return &p.Require.Limits }},
 }

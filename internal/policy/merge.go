@@ -7,11 +7,13 @@ import "slices"
 func (p *Policy) clone() *Policy {
 	out := *p
 	for i := range keys {
-		if k := &keys[i]; k.list != nil {
+		switch k := &keys[i]; {
+		case k.list != nil:
 			*k.list(&out) = slices.Clone(*k.list(p))
+		case k.table != nil:
+			*k.table.at(&out) = slices.Clone(*k.table.at(p))
 		}
 	}
-	out.Env.Set = slices.Clone(p.Env.Set)
 	return &out
 }
 
@@ -41,9 +43,10 @@ func join(base, over List) List {
 }
 
 // Merge lays over upon base and may widen it: lists are joined in order, each rule
-// keeping its first source; numbers, the mode and values of variables are over's
-// where it has them. Two exceptions: required walls are replaced, which is how a
-// wall is waived, and a variable is either passed or set, as over says.
+// keeping its first source; numbers, words, budgets and values of variables are
+// over's where it has them. Three exceptions: required walls are replaced, which is
+// how a wall is waived; a variable is either passed or set, as over says; and a
+// group is switched one way.
 func Merge(base, over *Policy) *Policy {
 	if over == nil {
 		return base.clone()
@@ -56,16 +59,63 @@ func Merge(base, over *Policy) *Policy {
 			*k.list(out) = join(*k.list(out), *k.list(over))
 		case k.limit != nil && *k.limit(over) != nil:
 			*k.limit(out) = *k.limit(over)
+		case k.word != nil && *k.word(over) != nil:
+			*k.word(out) = *k.word(over)
 		}
 	}
 	if over.Require.Walls != nil {
 		out.Require.Walls = slices.Clone(over.Require.Walls)
 	}
-	if over.Network.Mode != nil {
-		out.Network.Mode = over.Network.Mode
-	}
 	mergeSet(out, over)
+	out.Network.Groups = mergeGroups(base.Network.Groups, over.Network.Groups)
+	out.Network.Budget = mergeBudget(out.Network.Budget, over.Network.Budget, func(_, _ int64) bool { return true })
 	return out
+}
+
+func mergeGroups(base, over List) List {
+	if over == nil {
+		return slices.Clone(base)
+	}
+	out := append(List{}, base...)
+	for _, r := range over {
+		out = turn(out, r)
+	}
+	return out
+}
+
+// mergeBudget adds over's budgets to base's. Where both name a host, over's is
+// taken if take says so of the two.
+func mergeBudget(base, over []Setting, take func(base, over int64) bool) []Setting {
+	if over == nil {
+		return base
+	}
+	if base == nil {
+		base = []Setting{}
+	}
+	at := make(map[string]int, len(base))
+	for i, s := range base {
+		at[plainHost(s.Name)] = i
+	}
+	for _, s := range over {
+		i, have := at[plainHost(s.Name)]
+		switch {
+		case !have:
+			at[plainHost(s.Name)] = len(base)
+			base = append(base, s)
+		case take(budget(base[i]), budget(s)):
+			base[i] = s
+		}
+	}
+	return base
+}
+
+// budget is the number of a budget; what cannot be read sends nothing.
+func budget(s Setting) int64 {
+	n, err := ParseBytes(s.Value)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func mergeSet(out, over *Policy) {

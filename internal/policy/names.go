@@ -4,7 +4,7 @@ import "slices"
 
 // modes are the postures of the network from tight to wide. The order is what
 // Tighten and Widens compare by, so a new mode is inserted where it belongs.
-var modes = []string{"none"}
+var modes = []string{"none", "locked", "dev", "internet"}
 
 // WallNames lists the walls that a policy can require, in launch order.
 func WallNames() []string {
@@ -14,6 +14,13 @@ func WallNames() []string {
 
 // limitNames are the limits whose enforcement needs a cgroup and may be missing.
 var limitNames = []string{"pids", "memory"}
+
+// The modes that code asks for by name.
+const (
+	locked   = "locked"
+	dev      = "dev"
+	internet = "internet"
+)
 
 // width ranks a mode. What was not written is as tight as can be, and what is
 // unknown (it cannot come from Decode) as wide as can be.

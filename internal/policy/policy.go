@@ -69,9 +69,18 @@ type Env struct {
 	Force List      // refused names (loader variables, secrets) that pass all the same
 }
 
-// Network is the posture of the network. Modes are ordered from tight to wide.
+// Network is the posture of the network and what is told apart from it. Modes are
+// ordered from tight to wide.
 type Network struct {
-	Mode *Rule // "none"; nil means not written
+	Mode      *Rule     // "none", "locked", "dev" or "internet"; nil means not written
+	Groups    List      // switches of named groups: +NAME and -NAME
+	Allow     List      // hosts that can be reached, as address.ParseRule reads them
+	Deny      List      // hosts that cannot, whatever allows them: NAME or NAME:PORT
+	IP        List      // addresses that can be reached, as address.ParsePrefix reads them
+	Publish   List      // ports of servers inside that the host's loopback shows: PORT or HOST:INSIDE
+	HostPorts List      // ports of the host's loopback that can be reached inside
+	Proxy     *Rule     // what the host's leg goes through: "none", "env" or a URL
+	Budget    []Setting // hosts with the bytes that may be sent to each; nil means not written
 }
 
 // Limits bound what a session may use. A nil field was not written.

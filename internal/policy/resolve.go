@@ -15,6 +15,7 @@ type Layers struct {
 
 // Resolve returns the effective policy, and what an untrusted project asked for
 // in vain. Flags come after the project: the user who types them outranks a file.
+// The proxy of the ceiling, which bounds nothing, is the one that holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
@@ -25,6 +26,9 @@ func Resolve(l Layers) (*Policy, []Change) {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)
 	}
-	p = Merge(p, l.Flags)
-	return s.tighten(p, l.Ceiling), ignored
+	p = s.tighten(Merge(p, l.Flags), l.Ceiling)
+	if l.Ceiling != nil && l.Ceiling.Network.Proxy != nil {
+		p.Network.Proxy = l.Ceiling.Network.Proxy
+	}
+	return p, ignored
 }

@@ -40,17 +40,22 @@ func (k *key) schema() map[string]any {
 	if k.pattern != "" {
 		value["pattern"] = k.pattern
 	}
-	if len(k.words) > 0 {
-		value["enum"] = k.words
+	if known := k.known(); known != nil {
+		value["enum"] = known
 	}
 	number := map[string]any{"type": "integer", "minimum": 1}
+	port := map[string]any{"type": "integer", "minimum": 1, "maximum": 65535}
 	var out map[string]any
 	switch k.form {
 	case formList:
 		out = map[string]any{"type": "array", "items": value, "uniqueItems": true}
+	case formPorts:
+		out = map[string]any{"type": "array", "items": port, "uniqueItems": true}
+	case formPairs:
+		out = map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{port, value}}, "uniqueItems": true}
 	case formTable:
 		out = map[string]any{"type": "object", "additionalProperties": value,
-			"propertyNames": map[string]any{"pattern": patternName}}
+			"propertyNames": map[string]any{"pattern": k.table.pattern}}
 	case formWord:
 		out = value
 	case formCount:

@@ -14,7 +14,7 @@ import (
 //     over covers it, and a rule of over joins if base covers it.
 //   - Variables: those that over names too. A value is always base's.
 //   - Masks and requirements: both.
-//   - Limits: the lower. Network: the tighter.
+//   - Limits: the lower. Network: the tighter, see tightenNetwork.
 //
 // Paths are compared as they are spelt, ~/ included. Resolve knows the home and
 // compares what they mean.
@@ -27,9 +27,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	out := base.clone()
 	s.tightenFiles(out, base, over)
 	tightenEnv(out, over)
-	if over.Network.Mode != nil && width(over.Network.Mode) < width(out.Network.Mode) {
-		out.Network.Mode = over.Network.Mode
-	}
+	tightenNetwork(out, over)
 	for i := range keys {
 		if keys[i].limit == nil {
 			continue

@@ -109,8 +109,8 @@ func wider(s scope, base, p *Policy) string {
 			}
 		}
 	}
-	if width(p.Network.Mode) > width(base.Network.Mode) {
-		return "network"
+	if w := widerNetwork(base, p); w != "" {
+		return w
 	}
 	for _, w := range WallNames() {
 		if needs(base, w) && !needs(p, w) {
@@ -177,9 +177,7 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	for _, r := range drawList(t, label+" set", name) {
 		p.Env.Set = append(p.Env.Set, Setting{Name: r.Value, Value: rapid.SampledFrom([]string{"x", "y"}).Draw(t, label+" value")})
 	}
-	if rapid.Bool().Draw(t, label+" mode written") {
-		p.Network.Mode = &Rule{Value: rapid.SampledFrom(modes).Draw(t, label+" mode")}
-	}
+	p.Network = drawNetwork(t, label)
 	return p
 }
 
@@ -191,15 +189,7 @@ func drawScope(t *rapid.T) scope {
 	return s
 }
 
-// Later issues add modes: the properties are to hold for them too.
-func withModes(t *testing.T) {
-	was := modes
-	modes = []string{"none", "gate", "host"}
-	t.Cleanup(func() { modes = was })
-}
-
 func TestTightenNeverWidens(t *testing.T) {
-	withModes(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScope(t)
 		base, over := drawPolicy(t, "base", true), drawPolicy(t, "over", true)
@@ -253,7 +243,6 @@ func TestTightenByItselfChangesNothing(t *testing.T) {
 }
 
 func TestNoWideningMeansMergeDoesNotWiden(t *testing.T) {
-	withModes(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScope(t)
 		base, over := drawPolicy(t, "base", true), drawPolicy(t, "over", true)
@@ -271,10 +260,14 @@ func TestNoWideningMeansMergeDoesNotWiden(t *testing.T) {
 
 // The negative control: where Merge does widen, wider sees it.
 func TestMergeWidens(t *testing.T) {
-	base := mustDecode(t, "[files]\nread = ['/a']\n[require]\nwalls = ['user', 'mount']\n")
+	base := mustDecode(t, "[files]\nread = ['/a']\n[require]\nwalls = ['user', 'mount']\n"+
+		"[network]\nmode = 'dev'\nallow = ['webhook.site']\n[network.budget]\n'a.test' = '1KB'\n")
 	for _, text := range []string{
 		"[files]\nwrite = ['/a/b']\n", "[files]\nread = ['/b']\n", "[files]\nexpose = ['/a']\n", "[workspace]\npaths = ['/b:ro']\n",
 		"[env]\npass = ['A']\n", "[env]\nforce = ['A']\n", "[env.set]\nA = 'x'\n", "[require]\nwalls = ['user']\n",
+		"[network]\nmode = 'internet'\n", "[network]\ngroups = ['+haskell']\n", "[network]\ngroups = ['-drops']\n",
+		"[network]\nallow = ['b.a.test']\n", "[network]\nip = ['10.0.0.0/16:80']\n", "[network]\npublish = [80]\n",
+		"[network]\nhost-ports = [80]\n", "[network]\nproxy = 'env'\n", "[network.budget]\n'a.test' = '2KB'\n",
 	} {
 		over := mustDecode(t, text)
 		if wider(scope{}, base, Merge(base, over)) == "" || len(Widens(base, over)) != 1 {

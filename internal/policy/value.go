@@ -90,11 +90,11 @@ func checkName(s string) error {
 
 // admit checks one value of the key.
 func (k *key) admit(v string) error {
-	if len(k.words) > 0 && !slices.Contains(k.words, v) {
-		return fmt.Errorf("%q is unknown here; known: %s", v, strings.Join(k.words, ", "))
-	}
 	if k.check != nil {
 		return k.check(v)
+	}
+	if known := k.known(); known != nil && !slices.Contains(known, v) {
+		return fmt.Errorf("%q is unknown here; known: %s", v, strings.Join(known, ", "))
 	}
 	return nil
 }

@@ -46,11 +46,11 @@ func (s scope) widens(base, over *Policy) []Change {
 			if have, want := *k.limit(base), *k.limit(over); want != nil && have != nil && want.Value > have.Value {
 				add(formatLimit(k, want.Value), want.Source)
 			}
-		case k.form == formWord:
-			if m := over.Network.Mode; width(m) > width(base.Network.Mode) {
-				add(m.Value, m.Source)
+		case k.section == "network":
+			for _, w := range widensNetwork(k, base, over) {
+				add(w.Value, w.Source)
 			}
-		case k.form == formTable:
+		case k.table != nil:
 			for _, v := range over.Env.Set {
 				if !slices.ContainsFunc(base.Env.Set, func(b Setting) bool { return b.Name == v.Name && b.Value == v.Value }) {
 					add(v.Name+"="+v.Value, v.Source)

@@ -28,7 +28,7 @@ func Write(w io.Writer, p *Policy) error {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		if pr.lines[0].text != "[env.set]" {
+		if !strings.HasPrefix(pr.lines[0].text, "[") { // not a table of its own
 			fmt.Fprintf(&b, "[%s]\n", s)
 		}
 		pr.flush(&b)
@@ -58,12 +58,12 @@ func (pr *printer) key(k *key, p *Policy) {
 			}
 			pr.add(k.name+" = "+text, l.Source.String())
 		}
-	case k.form == formWord:
-		if m := p.Network.Mode; m != nil {
-			pr.value(k, k.name+" = ", m.Value, "", m.Source)
+	case k.word != nil:
+		if w := *k.word(p); w != nil {
+			pr.value(k, k.name+" = ", w.Value, "", w.Source)
 		}
 	default:
-		pr.settings(k, p.Env.Set)
+		pr.settings(k, *k.table.at(p))
 	}
 }
 
@@ -89,23 +89,31 @@ func (pr *printer) settings(k *key, set []Setting) {
 	if len(pr.lines) > 0 {
 		pr.add("", "")
 	}
-	pr.add("[env.set]", "")
+	pr.add("["+k.section+"."+k.name+"]", "")
 	for _, s := range set {
-		if checkName(s.Name) != nil {
+		if k.table.check(s.Name) != nil {
 			pr.add(fmt.Sprintf("# %q", s.Name+"="+s.Value), s.Source.String())
 			continue
 		}
-		pr.value(k, s.Name+" = ", s.Value, "", s.Source)
+		name := s.Name
+		if k.table.quoted {
+			name = quote(name)
+		}
+		pr.value(k, name+" = ", s.Value, "", s.Source)
 	}
 }
 
-// value adds one quoted value between before and after.
+// value adds one value between before and after, in quotes unless it is a port.
 func (pr *printer) value(k *key, before, v, after string, src Source) {
 	if k.admit(v) != nil {
 		pr.add(fmt.Sprintf("# %s%q", before, v), src.String())
 		return
 	}
-	pr.add(before+quote(v)+after, src.String())
+	text := quote(v)
+	if k.form == formPorts || k.form == formPairs && !strings.Contains(v, ":") {
+		text = v
+	}
+	pr.add(before+text+after, src.String())
 }
 
 func (pr *printer) flush(b *bytes.Buffer) {

@@ -14,9 +14,11 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	p := mustDecode(t, "[files]\nread = ['/opt/a', '~/ü']\nmask = []\n[env.set]\nA = 'x\"y'\n[limits]\ntmp = 2147483648\nhome = 3\npids = 1024\n")
+	p := mustDecode(t, "[files]\nread = ['/opt/a', '~/ü']\nmask = []\n[env.set]\nA = 'x\"y'\n[network]\npublish = [80, '1:2']\nproxy = 'env'\n[network.budget]\n'*.ü.test' = '1MB'\n[limits]\ntmp = 2147483648\nhome = 3\npids = 1024\n")
 	p.Files.Read = append(p.Files.Read,
 		Rule{"/a\nb", Source{File: "flag --ro"}}, Rule{"/\xff", Source{File: "flag --ro"}}, Rule{"/a\u202eb", Source{File: "evil\nname", Line: 3}})
+	p.Network.Publish = append(p.Network.Publish, Rule{"x", Source{File: "flag --publish"}})
+	p.Network.Budget = append(p.Network.Budget, Setting{"x:1", "1MB", Source{}})
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
 		t.Fatal(err)
@@ -34,10 +36,22 @@ mask = []
 [env.set]
 A = "x\"y"  # p.toml:5
 
+[network]
+publish = [
+  80,               # p.toml:7
+  "1:2",            # p.toml:7
+#   "x"             # flag --publish
+]
+proxy = "env"       # p.toml:8
+
+[network.budget]
+"*.ü.test" = "1MB"  # p.toml:10
+# "x:1=1MB"
+
 [limits]
-pids = 1024   # p.toml:9
-tmp = "2GiB"  # p.toml:7
-home = 3      # p.toml:8
+pids = 1024   # p.toml:14
+tmp = "2GiB"  # p.toml:12
+home = 3      # p.toml:13
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

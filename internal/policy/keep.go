@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/address"
+)
+
+// keepHead says whose file it is.
+const keepHead = "# Kept by `ringfence grant`. Lines may be removed by hand.\n\n"
+
+// Keep adds a rule to the hosts that the file at path allows, and makes the file
+// where there is none. The file is replaced as a whole or not at all. One that holds
+// anything else than such rules is left alone: it is somebody's own.
+func Keep(path string, r address.Rule) error {
+	p, err := Load(path)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		p = &Policy{}
+	}
+	only := &Policy{Network: Network{Allow: p.Network.Allow}}
+	var all, kept bytes.Buffer
+	if err := errors.Join(Write(&all, p), Write(&kept, only)); err != nil {
+		return err
+	}
+	if !bytes.Equal(all.Bytes(), kept.Bytes()) {
+		return fmt.Errorf("%s holds more than granted hosts: add %q to [network] allow by hand", printable(path), r)
+	}
+	text := keepHead + "[network]\nallow = [\n"
+	for _, have := range append(only.Network.Allow, Rule{Value: r.String()}) {
+		if have.Value != r.String() || have.Source.File == "" {
+			text += "  " + quote(have.Value) + ",\n"
+		}
+	}
+	return replace(path, []byte(text+"]\n"))
+}
+
+// replace writes a file beside the old one and puts it in its place.
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+		dir = filepath.Dir(path)
+	}
+	f, err := os.CreateTemp(dir, ".grants-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
