@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/address"
 )
 
 // check refuses a profile that says what cannot be meant. It does not judge
@@ -35,6 +37,11 @@ func (p *Profile) check() error {
 	}
 	if err := p.Env.check(); err != nil {
 		return fmt.Errorf("env: %w", err)
+	}
+	for _, h := range p.Network.Hosts {
+		if _, err := address.ParseRule(h); err != nil {
+			return fmt.Errorf("network: hosts: %w", err)
+		}
 	}
 	return p.Note.check()
 }

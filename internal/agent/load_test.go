@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/place"
 )
@@ -81,6 +82,27 @@ func TestNothingSecretIsShown(t *testing.T) {
 	}
 }
 
+// An agent reaches its model and its login, not who counts its users.
+func TestNothingCountsUsers(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", Command} {
+		p := load(t, name)
+		if (len(p.Network.Hosts) == 0) != (name == Command) {
+			t.Errorf("%s: %q", name, p.Network.Hosts)
+		}
+		for _, h := range p.Network.Hosts {
+			r, err := address.ParseRule(h)
+			if err != nil || r.Below || r.Port != 0 || r.String() != h {
+				t.Errorf("%s: %s is not one plain host: %v", name, h, err)
+			}
+			for _, bad := range []string{"statsig", "sentry", "telemetry", "datadog", "play.google", "ab.chatgpt", "segment"} {
+				if strings.Contains(h, bad) {
+					t.Errorf("%s reaches %s", name, h)
+				}
+			}
+		}
+	}
+}
+
 func userProfile(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,6 +165,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"binary", "name = \"x\"\n[binary]\nnames = [\"a/b\"]\n", "not a file name"},
 		{"variable", "name = \"x\"\nbinary.names = [\"x\"]\n[env]\npass = [\"A=B\"]\n", "not a name"},
 		{"note", "name = \"x\"\nbinary.names = [\"x\"]\n[note]\nbase = [\"~/x\"]\n", "note:"},
+		{"host", "name = \"x\"\nbinary.names = [\"x\"]\n[network]\nhosts = [\"*.com\"]\n", "network: hosts: \"*.com\""},
+		{"host key", "name = \"x\"\n[network]\nhost = []\n", "unknown key \"network.host\""},
 		{"no program", "name = \"x\"\n", "names is empty"},
 		{"large", "name = \"x\"\n#" + strings.Repeat("x", maxProfile), "larger than"},
 		{"deep", "name = \"x\"\nargs = " + strings.Repeat("[", maxBrackets+1), "brackets"},
@@ -223,6 +247,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte("name = \"x\"\n[env]\npas = 1"))
+	f.Add([]byte("name = \"x\"\nbinary.names = [\"x\"]\n[network]\nhosts = [\"api.example.test:8443\"]\n"))
 	f.Add([]byte("a=[[[[{b={c=1}}]]]]\r\n\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > maxProfile {
@@ -235,6 +260,11 @@ func FuzzDecode(f *testing.F) {
 		for _, s := range p.State {
 			if !place.Within(Expand(s.Path, "/h"), "/h") || Expand(s.Path, "/h") == "/h" {
 				t.Errorf("state %q leaves HOME", s.Path)
+			}
+		}
+		for _, h := range p.Network.Hosts {
+			if _, err := address.ParseRule(h); err != nil {
+				t.Error(err)
 			}
 		}
 	})

@@ -15,7 +15,7 @@ type NoteInput struct {
 	Write      []string // what else can be written
 	Kept       []string // what of HOME is kept for the project's next session
 	Hidden     []string // masked: it exists on the host and not here
-	Hosts      []string // names that can be reached; none means no network
+	Network    Posture
 	Limits     []Limit
 }
 
@@ -49,7 +49,7 @@ func Note(in NoteInput) string {
 	list(&b, "Hidden on purpose:", in.Hidden)
 	b.WriteString("Nothing else of the host is here. \"No such file\" for SSH keys, cloud credentials, browser data or other\n" +
 		"projects is the answer, not a fault; so is \"read-only file system\".\n\n")
-	network(&b, in.Hosts)
+	in.Network.write(&b, in.Agent)
 	limits(&b, in.Limits)
 	b.WriteString(more(in.Agent))
 	return b.String()
@@ -75,16 +75,6 @@ func readable(in NoteInput) []string {
 	return append(paths, in.Read...)
 }
 
-func network(b *strings.Builder, hosts []string) {
-	b.WriteString("## Network\n\n")
-	if len(hosts) == 0 {
-		b.WriteString("There is none. Only your own loopback works: a server you start here is reachable from here alone.\n" +
-			"Downloads, installs from a registry, fetch and push cannot work; do not retry them.\n\n")
-		return
-	}
-	list(b, "You can reach these and no others:", hosts)
-}
-
 func limits(b *strings.Builder, all []Limit) {
 	if len(all) == 0 {
 		return
@@ -96,12 +86,18 @@ func limits(b *strings.Builder, all []Limit) {
 	b.WriteString("\n")
 }
 
+// again is the command that starts the agent anew, to which flags are added, and
+// what follows them.
+func again(agent string) (start, rest string) {
+	if agent == Command || agent == "" {
+		return "ringfence run", " -- COMMAND"
+	}
+	return "ringfence " + agent, ""
+}
+
 // more says how to ask, with flags that exist.
 func more(agent string) string {
-	again, rest := "ringfence "+agent, ""
-	if agent == Command || agent == "" {
-		again, rest = "ringfence run", " -- COMMAND"
-	}
+	again, rest := again(agent)
 	return "## If you need more\n\n" +
 		"Tell the human what you need and why. They can end this session and start again with one of:\n\n" +
 		"- to read a path: `" + again + " --ro PATH" + rest + "`\n" +

@@ -34,6 +34,7 @@ type Profile struct {
 	State   []State  `toml:"state"`
 	Config  []Config `toml:"config"`
 	Env     Env      `toml:"env"`
+	Network Network  `toml:"network"`
 	Managed []File   `toml:"managed"`
 	Note    Channel  `toml:"note"`
 
@@ -84,6 +85,11 @@ type Env struct {
 	Set  map[string]string `toml:"set"`
 	Root map[string]string `toml:"root"` // set for uid 0 only
 	Pass []string          `toml:"pass"` // taken from the launcher; never a secret
+}
+
+// Network is what the agent itself reaches, in every mode of the network but none.
+type Network struct {
+	Hosts []string `toml:"hosts"` // as address.ParseRule reads them
 }
 
 // File is a generated file that the agent reads and cannot change.
