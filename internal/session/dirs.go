@@ -44,6 +44,15 @@ func XDG(env func(string) string, home string) (Dirs, error) {
 	return d, nil
 }
 
+// GrantFile is where what a person granted for good is kept: of one project, or with
+// root "" everywhere. It is a policy file that ringfence writes and people may read.
+func (d Dirs) GrantFile(root string) string {
+	if root == "" {
+		return filepath.Join(d.Config, "grants.toml")
+	}
+	return filepath.Join(d.Config, "projects", Key(root)+".toml")
+}
+
 // oursAlone holds for a directory that is owned by us with mode 0700.
 func oursAlone(dir string) bool {
 	fi, err := os.Lstat(dir)
