@@ -23,8 +23,9 @@ var levels = map[string]int{
 	"internal/rung/native": 4, // one wall-builder each
 	"internal/verify":      4, // the checks
 
-	"internal/inside": 3, // what runs inside before the agent
-	"internal/rung":   3, // the interface of wall-builders
+	"internal/inside":  3, // what runs inside before the agent
+	"internal/rung":    3, // the interface of wall-builders
+	"internal/capture": 3, // how a network ends at the gate
 
 	"internal/plan":    2, // what will be done, before anything is
 	"internal/environ": 2,

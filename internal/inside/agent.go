@@ -49,7 +49,7 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		// when an agent closes it to open /dev/tty anew.
 	}
 	releaseStdio()
-	if err := conn.Send(wire.Message{Kind: wire.Started}, -1); err != nil {
+	if err := conn.Send(wire.Message{Kind: wire.Started}); err != nil {
 		return 0, &step{"confirm", err}
 	}
 	orders := make(chan syscall.Signal)
@@ -57,17 +57,36 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 	return attend(conn, child, orders)
 }
 
-// obey takes signals from the supervisor. When the supervisor is gone, so are we.
+// obey takes orders from the supervisor. When the supervisor is gone, so are we.
 func obey(conn *wire.Conn, orders chan<- syscall.Signal) {
 	for {
 		m, _, err := conn.Receive()
 		if err != nil {
 			os.Exit(1)
 		}
-		if m.Kind == wire.Signal && m.Signal > 0 {
+		switch {
+		case m.Kind == wire.Signal && m.Signal > 0:
 			orders <- syscall.Signal(m.Signal)
+		case m.Kind == wire.Socket:
+			handOut(conn, m.IPv6)
 		}
 	}
+}
+
+// handOut gives the supervisor a socket of this namespace, by which it reaches a
+// server here that is published.
+func handOut(conn *wire.Conn, six bool) {
+	family := unix.AF_INET
+	if six {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		conn.Send(wire.Message{Kind: wire.Socket})
+		return
+	}
+	conn.Send(wire.Message{Kind: wire.Socket}, fd)
+	unix.Close(fd)
 }
 
 // attend passes signals on and waits for whatever becomes our child, as an init
@@ -100,7 +119,7 @@ func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err er
 			return 0, false, nil
 		case pid != child:
 		case ws.Stopped():
-			if err := conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())}, -1); err != nil {
+			if err := conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())}); err != nil {
 				return 0, false, &step{"wait", err}
 			}
 		default:

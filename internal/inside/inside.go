@@ -63,7 +63,7 @@ func Main() {
 		report(conn, err)
 		os.Exit(1)
 	}
-	conn.Send(wire.Message{Kind: wire.Exit, Status: int(status)}, -1)
+	conn.Send(wire.Message{Kind: wire.Exit, Status: int(status)})
 	os.Exit(0)
 }
 
@@ -77,7 +77,7 @@ func report(conn *wire.Conn, err error) {
 	if errors.As(err, &errno) {
 		f.Errno = int(errno)
 	}
-	conn.Send(wire.Message{Kind: wire.Failed, Failure: f}, -1)
+	conn.Send(wire.Message{Kind: wire.Failed, Failure: f})
 }
 
 func session(conn *wire.Conn) (syscall.WaitStatus, error) {
@@ -88,11 +88,11 @@ func session(conn *wire.Conn) (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, &step{"plan", err}
 	}
-	keyring, err := raise(p)
+	r, err := raise(p)
 	if err != nil {
 		return 0, err
 	}
-	if err := confirm(conn, p, keyring); err != nil {
+	if err := confirm(conn, p, r); err != nil {
 		return 0, err
 	}
 	return runAgent(conn, p)
@@ -138,9 +138,18 @@ func receivePlan(conn *wire.Conn) (*plan.Plan, error) {
 
 // confirm reports what the walls look like from inside and waits for the
 // supervisor, who looks at the same from outside, to say go.
-func confirm(conn *wire.Conn, p *plan.Plan, keyring int) error {
-	if err := conn.Send(wire.Message{Kind: wire.Walls, Evidence: observe(p), Keyring: keyring}, -1); err != nil {
+func confirm(conn *wire.Conn, p *plan.Plan, r raised) error {
+	m := wire.Message{Kind: wire.Walls, Evidence: observe(p), Keyring: r.keyring}
+	var fds []int
+	for _, port := range r.ports {
+		m.Ports, fds = append(m.Ports, port.name), append(fds, port.fd)
+	}
+	if err := conn.Send(m, fds...); err != nil {
 		return &step{"confirm", err}
+	}
+	// From here they are the supervisor's alone: when it is gone, nothing listens.
+	for _, fd := range fds {
+		unix.Close(fd)
 	}
 	m, _, err := conn.Receive()
 	if err != nil {

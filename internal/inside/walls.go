@@ -15,13 +15,18 @@ import (
 	"ringfence.dev/ringfence/internal/sys"
 )
 
+// raised is what the walls leave for the supervisor.
+type raised struct {
+	keyring int    // serial of the session keyring: nobody can ask once the filter is loaded
+	ports   []port // where the network ends
+}
+
 // raise does everything that makes this process a prisoner, in the one order that
-// works. The namespaces exist already: clone made them. It returns the serial of
-// the session keyring, which nobody can ask for once the filter is loaded.
-func raise(p *plan.Plan) (keyring int, err error) {
+// works. The namespaces exist already: clone made them.
+func raise(p *plan.Plan) (r raised, err error) {
 	lastCap, err := os.ReadFile("/proc/sys/kernel/cap_last_cap") // while the host's proc is in sight
 	if err != nil {
-		return 0, &step{"caps", err}
+		return r, &step{"caps", err}
 	}
 	for _, s := range []struct {
 		wall plan.Wall
@@ -31,7 +36,7 @@ func raise(p *plan.Plan) (keyring int, err error) {
 		// group we are in becomes the root of what we see.
 		{plan.WallCgroup, func() error { return unix.Unshare(unix.CLONE_NEWCGROUP) }},
 		{plan.WallUTS, func() error { return hostname(p.Hostname) }},
-		{plan.WallNet, loopbackUp},
+		{plan.WallNet, func() (err error) { r.ports, err = capture(p.Capture); return err }},
 		// The count of user namespaces is set through the host's proc, which is
 		// gone after the view is entered; the number belongs to our namespace.
 		{plan.WallNested, func() error { return noNestedUsers(has(p, plan.WallUser)) }},
@@ -40,7 +45,7 @@ func raise(p *plan.Plan) (keyring int, err error) {
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
-		{"limits", func() error { keyring = sessionKeyring(); return setLimits(p.Limits) }},
+		{"limits", func() error { r.keyring = sessionKeyring(); return setLimits(p.Limits) }},
 		// Capabilities after the last mount and before anything that trusts their
 		// absence.
 		{plan.WallCaps, func() error { return dropCaps(lastCap) }},
@@ -57,12 +62,12 @@ func raise(p *plan.Plan) (keyring int, err error) {
 		if err := s.do(); err != nil {
 			var inner *step
 			if errors.As(err, &inner) {
-				return 0, inner
+				return r, inner
 			}
-			return 0, &step{string(s.wall), err}
+			return r, &step{string(s.wall), err}
 		}
 	}
-	return keyring, nil
+	return r, nil
 }
 
 // sessionKeyring returns the serial of this thread's session keyring; 0 if none.
@@ -81,7 +86,7 @@ func hostname(name string) error {
 	return nil
 }
 
-// loopbackUp gives the closed network its own loopback, so that dev servers and
+// loopbackUp gives the namespace its own loopback, so that dev servers and
 // tests inside can talk to themselves.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

@@ -14,6 +14,8 @@ const (
 	maxOps  = 20000
 	maxArgs = 100000
 	maxData = 4 << 20
+
+	maxListen = 100 // so that all descriptors fit one message
 )
 
 // Decode reads a plan strictly: unknown fields, another version, a relative or
@@ -59,6 +61,21 @@ func (p *Plan) validate() error {
 	for i := range p.Ops {
 		if err := p.Ops[i].validate(); err != nil {
 			return fmt.Errorf("operation %d: %w", i, err)
+		}
+	}
+	return p.Capture.validate()
+}
+
+func (c *Capture) validate() error {
+	if c == nil {
+		return nil
+	}
+	if len(c.Listen) == 0 || len(c.Listen) > maxListen || len(c.Rules) == 0 || len(c.Routes) == 0 {
+		return errors.New("the capture has no rules, no routes, or no or too many ports")
+	}
+	for _, l := range c.Listen {
+		if l.Network != "tcp" && l.Network != "udp" || l.Port < 1 || l.Port > 65535 || l.Name == "" {
+			return fmt.Errorf("cannot listen on %s port %d for %q", l.Network, l.Port, l.Name)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func fileOps(in Input) []Op {
 		{Dst: "/etc/group", Data: group(u), Why: "one group"},
 		{Dst: "/etc/hosts", Data: []byte("127.0.0.1 localhost " + in.Hostname + "\n::1 localhost ip6-localhost " + in.Hostname + "\n"), Why: "no host of the network"},
 		{Dst: "/etc/hostname", Data: []byte(in.Hostname + "\n"), Why: "own name"},
-		{Dst: "/etc/resolv.conf", Data: []byte(resolvConf), Why: "no resolver"},
+		resolver(in.Capture != nil),
 		{Dst: "/etc/nsswitch.conf", Data: []byte("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"), Why: "files only"},
 		{Dst: "/etc/machine-id", Data: []byte(machineID(in.Session) + "\n"), Why: "not the host's"},
 	}
@@ -27,9 +27,15 @@ func fileOps(in Input) []Op {
 	return append(out, Op{Do: DoSymlink, Dst: "/etc/mtab", Src: "/proc/self/mounts", Why: "own mounts"})
 }
 
-// resolvConf names a resolver that is not there, and to give up at once: without
-// one, libraries ask a default of their own and wait for it.
-const resolvConf = "# The network of this sandbox is closed: there is no resolver.\nnameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+// resolver names the gate's resolver. Where the network is closed it is not there,
+// and libraries give up at once: without a name they would ask a default of their
+// own and wait for it.
+func resolver(gate bool) File {
+	if gate {
+		return File{Dst: "/etc/resolv.conf", Data: []byte("# The gate of this sandbox: it answers names that policy allows.\nnameserver 127.0.0.1\noptions edns0\n"), Why: "the gate's resolver"}
+	}
+	return File{Dst: "/etc/resolv.conf", Data: []byte("# The network of this sandbox is closed: there is no resolver.\nnameserver 127.0.0.1\noptions timeout:1 attempts:1\n"), Why: "no resolver"}
+}
 
 // field keeps what would break a line of passwd out of it.
 func field(s string) string {

@@ -17,6 +17,7 @@ type Input struct {
 	Sizes    Sizes
 	Limits   Limits
 	Process  Process
+	Capture  *Capture
 }
 
 // User is the one user that exists inside: the same as outside.

@@ -19,6 +19,7 @@ type Plan struct {
 	Landlock Landlock `json:"landlock"`
 	Seccomp  []byte   `json:"seccomp"` // struct sock_filter[], native endian
 	Process  Process  `json:"process"`
+	Capture  *Capture `json:"capture,omitempty"` // nil: the network is closed
 }
 
 // Do names one kind of operation on the new root.
@@ -106,4 +107,19 @@ type Process struct {
 	TTY  uint8 `json:"tty"` // bit n: descriptor n is a terminal
 
 	Umask uint32 `json:"umask"`
+}
+
+// Capture is how the network of the sandbox ends at the gate: messages for the
+// kernel, and sockets whose descriptors go to the supervisor.
+type Capture struct {
+	Routes [][]byte `json:"routes"` // rtnetlink messages: local default routes for v4 and v6
+	Rules  []byte   `json:"rules"`  // one nftables batch
+	Listen []Listen `json:"listen"`
+}
+
+// Listen is one port of the namespace's loopback, opened on 127.0.0.1 and ::1.
+type Listen struct {
+	Name    string `json:"name"`
+	Network string `json:"network"` // tcp, udp
+	Port    int    `json:"port"`
 }

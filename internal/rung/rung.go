@@ -62,6 +62,12 @@ type Evidence struct {
 	Keyring int // serial of the session keyring that the agent starts with
 }
 
+// Port is a socket of the sandbox's network at which the gate stands.
+type Port struct {
+	Name string // as the plan's capture has it
+	File *os.File
+}
+
 // Sandbox is a running one.
 type Sandbox interface {
 	// PID is the host's number of the first process inside.
@@ -70,6 +76,8 @@ type Sandbox interface {
 	Evidence() Evidence
 	Wait() (Exit, error)
 	Signal(sig syscall.Signal) error
+	// Socket returns a new TCP socket of the sandbox's network, not connected.
+	Socket(ipv6 bool) (*os.File, error)
 	// Close ends everything inside; it may be called more than once.
 	Close() error
 }

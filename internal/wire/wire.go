@@ -1,6 +1,6 @@
 // Package wire carries the few messages between the supervisor and the inside
 // stage over one unix stream socket: length-prefixed JSON, strictly decoded and
-// bounded, with at most one descriptor beside a message.
+// bounded, with descriptors beside a message where it has any.
 package wire
 
 import (
@@ -25,12 +25,13 @@ type Kind string
 // The messages, in the order in which a session sees them. The plan comes before
 // all of them, as a frame of its own.
 const (
-	Walls   Kind = "walls"   // inside: all walls are up; Evidence says what was seen
+	Walls   Kind = "walls"   // inside: all walls are up; Evidence says what was seen, Ports what was opened
 	Go      Kind = "go"      // supervisor: the witness outside agrees, start the agent
 	PTY     Kind = "pty"     // inside: the master of the inner terminal comes along
 	Started Kind = "started" // inside: the agent runs
 	Stopped Kind = "stopped" // inside: the agent was stopped (Ctrl-Z)
 	Signal  Kind = "signal"  // supervisor: pass this signal on
+	Socket  Kind = "socket"  // supervisor: make a TCP socket inside; inside: here it is
 	Exit    Kind = "exit"    // inside: the agent ended
 	Failed  Kind = "failed"  // inside: a step failed; nothing was started
 )
@@ -40,9 +41,11 @@ type Message struct {
 	Kind     Kind          `json:"kind"`
 	Evidence []Observation `json:"evidence,omitempty"`
 	Keyring  int           `json:"keyring,omitempty"` // walls: serial of the session keyring
+	Ports    []string      `json:"ports,omitempty"`   // walls: names of the descriptors that come along
 	Signal   int           `json:"signal,omitempty"`
 	Status   int           `json:"status,omitempty"` // exit: wait status
 	Failure  *Failure      `json:"failure,omitempty"`
+	IPv6     bool          `json:"ipv6,omitempty"` // socket: of which family
 }
 
 // Observation is what one probe saw from inside.
@@ -94,13 +97,16 @@ func (c *Conn) Close() error {
 // Shutdown wakes a Receive that is blocked in this or the other process.
 func (c *Conn) Shutdown() { unix.Shutdown(c.fd, unix.SHUT_RDWR) }
 
-// Send writes m, with a descriptor beside it if fd is not negative.
-func (c *Conn) Send(m Message, fd int) error {
+// MaxFDs bounds the descriptors of one message; the kernel's own bound is 253.
+const MaxFDs = 250
+
+// Send writes m, with descriptors beside it.
+func (c *Conn) Send(m Message, fds ...int) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", m.Kind, err)
 	}
-	if err := c.writeFrame(body, fd); err != nil {
+	if err := c.writeFrame(body, fds); err != nil {
 		return fmt.Errorf("send %s: %w", m.Kind, err)
 	}
 	return nil
@@ -109,13 +115,13 @@ func (c *Conn) Send(m Message, fd int) error {
 // SendPlan writes an encoded plan. It is not wrapped in a Message: it is by far
 // the largest thing that is sent, and would be scanned twice on either side.
 func (c *Conn) SendPlan(plan []byte) error {
-	if err := c.writeFrame(plan, -1); err != nil {
+	if err := c.writeFrame(plan, nil); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
 	return nil
 }
 
-func (c *Conn) writeFrame(body []byte, fd int) error {
+func (c *Conn) writeFrame(body []byte, fds []int) error {
 	if len(body) > MaxFrame {
 		return fmt.Errorf("%d bytes exceed %d", len(body), MaxFrame)
 	}
@@ -123,8 +129,11 @@ func (c *Conn) writeFrame(body []byte, fd int) error {
 	binary.BigEndian.PutUint32(buf, uint32(len(body)))
 	buf = append(buf, body...)
 	var oob []byte
-	if fd >= 0 {
-		oob = unix.UnixRights(fd)
+	if len(fds) > MaxFDs {
+		return fmt.Errorf("%d descriptors exceed %d", len(fds), MaxFDs)
+	}
+	if len(fds) > 0 {
+		oob = unix.UnixRights(fds...)
 	}
 	c.send.Lock()
 	defer c.send.Unlock()
@@ -141,17 +150,20 @@ func (c *Conn) writeFrame(body []byte, fd int) error {
 	return nil
 }
 
-// Receive reads one message and the descriptor that came with it, or -1.
-func (c *Conn) Receive() (Message, int, error) {
+// Receive reads one message and the descriptors that came with it, which are the
+// caller's to close.
+func (c *Conn) Receive() (Message, []int, error) {
 	body, err := c.readFrame()
 	if err != nil {
-		return Message{}, -1, err
+		return Message{}, nil, err
 	}
 	m, err := Decode(body)
 	if err != nil {
-		return Message{}, -1, err
+		return Message{}, nil, err
 	}
-	return m, c.takeFD(), nil
+	fds := c.pend
+	c.pend = nil
+	return m, fds, nil
 }
 
 // ReceivePlan reads what SendPlan wrote.
@@ -194,7 +206,7 @@ func Decode(body []byte) (Message, error) {
 }
 
 func (c *Conn) fill(buf []byte) error {
-	oob := make([]byte, unix.CmsgSpace(4))
+	oob := make([]byte, unix.CmsgSpace(4*MaxFDs))
 	for len(buf) > 0 {
 		n, oobn, _, _, err := unix.Recvmsg(c.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		if errors.Is(err, unix.EINTR) {
@@ -225,16 +237,4 @@ func (c *Conn) keepFDs(oob []byte) {
 			c.pend = append(c.pend, fds...)
 		}
 	}
-}
-
-func (c *Conn) takeFD() int {
-	if len(c.pend) == 0 {
-		return -1
-	}
-	fd := c.pend[0]
-	for _, extra := range c.pend[1:] {
-		unix.Close(extra)
-	}
-	c.pend = nil
-	return fd
 }

@@ -36,20 +36,21 @@ func TestDescriptorComesWithItsMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := far.Send(wire.Message{Kind: wire.Walls}, -1); err != nil {
+	if err := far.Send(wire.Message{Kind: wire.Walls}); err != nil {
 		t.Fatal(err)
 	}
 	if err := far.Send(wire.Message{Kind: wire.PTY}, int(w.Fd())); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	if m, fd, err := near.Receive(); err != nil || m.Kind != wire.Walls || fd != -1 {
-		t.Fatalf("first: %v %d %v", m.Kind, fd, err)
+	if m, fds, err := near.Receive(); err != nil || m.Kind != wire.Walls || len(fds) != 0 {
+		t.Fatalf("first: %v %d %v", m.Kind, fds, err)
 	}
-	m, fd, err := near.Receive()
-	if err != nil || m.Kind != wire.PTY || fd < 0 {
-		t.Fatalf("second: %v %d %v", m.Kind, fd, err)
+	m, fds, err := near.Receive()
+	if err != nil || m.Kind != wire.PTY || len(fds) != 1 {
+		t.Fatalf("second: %v %d %v", m.Kind, fds, err)
 	}
+	fd := fds[0]
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	if err != nil || flags&unix.FD_CLOEXEC == 0 {
 		t.Error("a received descriptor survives exec")

@@ -27,6 +27,10 @@ type Rung struct {
 	// what has to wait until the process is there. Nil means none.
 	Within func(fork func(group int) error) error
 	Join   func(pid int) error
+	// Ports takes the sockets at which the sandbox's network ends, before the
+	// agent runs. They are its own to close. Nil means that the plan captures
+	// nothing.
+	Ports func(pid int, ports []rung.Port) error
 	// Witness looks at the walls from outside, before the agent runs.
 	Witness func(pid int, seen rung.Evidence) error
 }
@@ -58,7 +62,7 @@ var namespaces = map[plan.Wall]uintptr{
 
 // setup is what the inside stage needs while it builds, all of it within its own
 // user namespace, and none of it afterwards.
-var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 
 // Start implements rung.Rung. The calling goroutine must be locked to its thread
 // and that thread must live as long as the sandbox: the kernel ties "die with the
@@ -83,7 +87,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{})}
+	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{}), socks: make(chan *os.File)}
 	if err == nil {
 		err = r.launch(ctx, s, p)
 	}
@@ -139,8 +143,13 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err := s.conn.SendPlan(body); err != nil && !errors.Is(err, unix.EPIPE) {
 		return s.lost(err)
 	}
-	m, err := s.expect(wire.Walls)
-	if err != nil {
+	m, fds, err := s.conn.Receive()
+	ports := name(m.Ports, fds)
+	if err := s.check(m, err, wire.Walls); err != nil {
+		closePorts(ports)
+		return err
+	}
+	if err := r.takePorts(s.pid, p, m, fds, ports); err != nil {
 		return err
 	}
 	s.seen.Keyring = m.Keyring
@@ -152,10 +161,41 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 			return err
 		}
 	}
-	if err := s.conn.Send(wire.Message{Kind: wire.Go}, -1); err != nil {
+	if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
 		return s.lost(err)
 	}
 	return s.begin(p)
+}
+
+// takePorts hands over the sockets of the capture.
+func (r Rung) takePorts(pid int, p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) error {
+	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || r.Ports == nil && len(fds) > 0 {
+		closePorts(ports)
+		return &Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", len(fds), len(m.Ports))}
+	}
+	if r.Ports == nil {
+		return nil
+	}
+	return r.Ports(pid, ports)
+}
+
+// name pairs descriptors with what they are; one too many has no name.
+func name(names []string, fds []int) []rung.Port {
+	var out []rung.Port
+	for i, fd := range fds {
+		n := "unknown"
+		if i < len(names) {
+			n = names[i]
+		}
+		out = append(out, rung.Port{Name: n, File: os.NewFile(uintptr(fd), n)})
+	}
+	return out
+}
+
+func closePorts(ports []rung.Port) {
+	for _, p := range ports {
+		p.File.Close()
+	}
 }
 
 type sandbox struct {
@@ -165,6 +205,8 @@ type sandbox struct {
 	seen  rung.Evidence
 
 	exit  chan struct{} // closed when result is set
+	asks  sync.Mutex    // one socket is asked for at a time
+	socks chan *os.File // nil: inside could make none
 	res   rung.Exit
 	once  sync.Once
 	reaps sync.Once
@@ -176,17 +218,19 @@ func (s *sandbox) Evidence() rung.Evidence { return s.seen }
 // begin takes the terminal over, if there is one, and waits until the agent runs.
 func (s *sandbox) begin(p *plan.Plan) error {
 	if p.Process.TTY != 0 {
-		m, fd, err := s.conn.Receive()
-		if err := s.check(m, err, wire.PTY); err != nil {
+		m, fds, err := s.conn.Receive()
+		came := name([]string{"terminal"}, fds)
+		if err := s.check(m, err, wire.PTY); err != nil || len(came) != 1 {
+			closePorts(came)
+			if err == nil {
+				err = errors.New("tty: no terminal came with the message")
+			}
 			return err
 		}
-		if fd < 0 {
-			return errors.New("tty: no terminal came with the message")
-		}
-		if err := s.stdio.Terminal(os.NewFile(uintptr(fd), "terminal")); err != nil {
+		if err := s.stdio.Terminal(came[0].File); err != nil {
 			return fmt.Errorf("tty: %w", err)
 		}
-		if err := s.conn.Send(wire.Message{Kind: wire.Go}, -1); err != nil {
+		if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
 			return s.lost(err)
 		}
 	}
@@ -195,7 +239,8 @@ func (s *sandbox) begin(p *plan.Plan) error {
 }
 
 func (s *sandbox) expect(kind wire.Kind) (wire.Message, error) {
-	m, _, err := s.conn.Receive()
+	m, fds, err := s.conn.Receive()
+	closePorts(name(nil, fds))
 	return m, s.check(m, err, kind)
 }
 
@@ -240,10 +285,15 @@ func (s *sandbox) listen() {
 	defer close(s.exit)
 	res := rung.Exit{Killed: true}
 	for {
-		m, _, err := s.conn.Receive()
+		m, fds, err := s.conn.Receive()
 		if err != nil {
 			break
 		}
+		came := name(nil, fds)
+		if m.Kind == wire.Socket && s.takeSocket(came) {
+			continue
+		}
+		closePorts(came)
 		switch m.Kind {
 		case wire.Exit:
 			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
@@ -263,7 +313,38 @@ func (s *sandbox) Wait() (rung.Exit, error) {
 
 // Signal passes sig on to the agent's job.
 func (s *sandbox) Signal(sig syscall.Signal) error {
-	return s.conn.Send(wire.Message{Kind: wire.Signal, Signal: int(sig)}, -1)
+	return s.conn.Send(wire.Message{Kind: wire.Signal, Signal: int(sig)})
+}
+
+// takeSocket passes a socket on to who waits for it.
+func (s *sandbox) takeSocket(came []rung.Port) bool {
+	if len(came) > 1 {
+		return false
+	}
+	var f *os.File
+	if len(came) == 1 {
+		f = came[0].File
+	}
+	s.socks <- f
+	return true
+}
+
+// Socket asks inside for a socket of its network.
+func (s *sandbox) Socket(ipv6 bool) (*os.File, error) {
+	s.asks.Lock()
+	defer s.asks.Unlock()
+	if err := s.conn.Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {
+		return nil, err
+	}
+	select {
+	case f := <-s.socks:
+		if f == nil {
+			return nil, errors.New("no socket could be made inside")
+		}
+		return f, nil
+	case <-s.exit:
+		return nil, errors.New("the sandbox has ended")
+	}
 }
 
 // Close kills what is left and waits until it is gone.
