@@ -34,6 +34,7 @@ var levels = map[string]int{
 	"internal/agent":     1,
 	"internal/catalogue": 1,
 	"internal/cgroup":    1,
+	"internal/control":   1,
 	"internal/gitdir":    1,
 	"internal/dns":       1,
 	"internal/h2c":       1,

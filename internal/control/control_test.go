@@ -1,0 +1,106 @@
+package control
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func serveOne(t *testing.T, session string) {
+	t.Helper()
+	l, err := Listen(session, func(q Request) Reply {
+		switch q.Do {
+		case "status":
+			return Reply{Status: &Status{Session: session, Mode: "dev"}}
+		case "grant":
+			return Reply{Grant: &Grant{Rule: q.Rule, Expires: time.Unix(int64(q.For/time.Second), 0)}}
+		}
+		return Reply{Error: "not known"}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+}
+
+func name(t *testing.T) string { return fmt.Sprintf("t%d%s", os.Getpid(), strings.ToLower(t.Name())) }
+
+func TestAsk(t *testing.T) {
+	id := name(t)
+	serveOne(t, id)
+	r, err := Ask(id, Request{Do: "status"})
+	if err != nil || r.Status == nil || r.Status.Session != id {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	r, err = Ask(id, Request{Do: "grant", Rule: "a.test", For: time.Minute})
+	if err != nil || r.Grant.Rule != "a.test" || !r.Grant.Expires.Equal(time.Unix(60, 0)) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := Ask(id, Request{Do: "frob"}); err == nil {
+		t.Error("an unknown request was answered")
+	}
+	ids, err := Sessions()
+	if err != nil || !slices.Contains(ids, id) {
+		t.Errorf("%q is not among %q, %v", id, ids, err)
+	}
+	if _, err := Ask(id+"x", Request{Do: "status"}); err == nil {
+		t.Error("a session that is not there answered")
+	}
+}
+
+// Bytes that are no request get an error and harm nobody.
+func TestGarbage(t *testing.T) {
+	id := name(t)
+	serveOne(t, id)
+	for _, garbage := range []string{"", "\n", "{", "[]", `{"do":"status","x":1}`, strings.Repeat("a", maxMessage+10)} {
+		c, err := net.Dial("unix", prefix()+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte(garbage))
+		c.(*net.UnixConn).CloseWrite()
+		b := make([]byte, 1024)
+		n, _ := c.Read(b)
+		if n > 0 && !strings.Contains(string(b[:n]), `"error"`) {
+			t.Errorf("%.20q: %q", garbage, b[:n])
+		}
+		c.Close()
+	}
+	if _, err := Ask(id, Request{Do: "status"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Somebody in another user namespace is not answered, though he has the same uid.
+func TestOtherNamespace(t *testing.T) {
+	if id := os.Getenv("CONTROL_ASK"); id != "" {
+		_, err := Ask(id, Request{Do: "status"})
+		fmt.Printf("said: %v\n", err)
+		return
+	}
+	id := name(t)
+	serveOne(t, id)
+	for what, flags := range map[string]uintptr{"user": syscall.CLONE_NEWUSER, "same": 0} {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestOtherNamespace$", "-test.v")
+		cmd.Env = append(os.Environ(), "CONTROL_ASK="+id)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
+		if flags != 0 {
+			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		answered := strings.Contains(string(out), "said: <nil>")
+		if answered != (what == "same") {
+			t.Errorf("%s: %s", what, out)
+		}
+	}
+}
