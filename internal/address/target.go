@@ -22,9 +22,9 @@ func (t Target) String() string {
 	return netip.AddrPortFrom(t.Addr, t.Port).String()
 }
 
-// Host is the name or the address alone.
+// Host is the name or the address alone; "" if it is neither.
 func (t Target) Host() string {
-	if t.Name != "" {
+	if t.Name != "" || !t.Addr.IsValid() {
 		return string(t.Name)
 	}
 	return t.Addr.String()

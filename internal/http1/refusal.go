@@ -28,22 +28,26 @@ func Refusal(status int, phrase, accept string, d Denial) []byte {
 	for _, s := range []*string{&phrase, &d.Rule, &d.Reason, &d.Host, &d.Ask, &d.Final} {
 		*s = printable(*s)
 	}
-	form, body := "text/plain; charset=utf-8", d.text()
+	what := "denied"
+	if status == 502 { // it was allowed
+		what = "not reached"
+	}
+	form, body := "text/plain; charset=utf-8", d.text(what)
 	if wantsJSON(accept) {
-		form, body = "application/json", d.json()
+		form, body = "application/json", d.json(what)
 	}
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n"+
 		"Content-Type: %s\r\n"+
 		"Content-Length: %d\r\n"+
 		"Cache-Control: no-store\r\n"+
-		"X-Ringfence: denied\r\n"+
+		"X-Ringfence: %s\r\n"+
 		"Connection: close\r\n"+
-		"\r\n%s", status, phrase, form, len(body), body)
+		"\r\n%s", status, phrase, form, len(body), what, body)
 }
 
-func (d Denial) text() string {
+func (d Denial) text(what string) string {
 	var b strings.Builder
-	b.WriteString("ringfence: denied")
+	b.WriteString("ringfence: " + what)
 	if d.Host != "" {
 		b.WriteString(": " + d.Host)
 		if d.Port != 0 {
@@ -61,11 +65,11 @@ func (d Denial) text() string {
 	return b.String()
 }
 
-func (d Denial) json() string {
+func (d Denial) json(what string) string {
 	out, err := json.Marshal(struct {
 		Error string `json:"error"`
 		Denial
-	}{"denied by ringfence", d})
+	}{what + " by ringfence", d})
 	if err != nil { // strings and a number do not fail
 		panic(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/address"
 )
 
@@ -18,6 +20,11 @@ const keepHead = "# Kept by `ringfence grant`. Lines may be removed by hand.\n\n
 // where there is none. The file is replaced as a whole or not at all. One that holds
 // anything else than such rules is left alone: it is somebody's own.
 func Keep(path string, r address.Rule) error {
+	unlock, err := lockDir(filepath.Dir(path)) // two grants at once: both are kept
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p, err := Load(path)
 	if err != nil {
 		return err
@@ -42,12 +49,25 @@ func Keep(path string, r address.Rule) error {
 	return replace(path, []byte(text+"]\n"))
 }
 
+// lockDir makes a directory and keeps others who do the same out of it.
+func lockDir(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", printable(dir), err)
+	}
+	return func() { f.Close() }, nil
+}
+
 // replace writes a file beside the old one and puts it in its place.
 func replace(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err

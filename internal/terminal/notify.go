@@ -1,6 +1,9 @@
 package terminal
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // maxNotes bounds what waits to be told; more is dropped, not waited for.
 const maxNotes = 8
@@ -38,5 +41,9 @@ func printableOnly(s string) string {
 		}
 		return c
 	}, s)
-	return s[:min(len(s), most)]
+	for len(s) > most {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
 }
