@@ -45,6 +45,7 @@ var levels = map[string]int{
 	"internal/session":   1,
 	"internal/terminal":  1,
 	"internal/toolchain": 1,
+	"internal/relay":     0,
 	"internal/wire":      1,
 
 	"internal/address": 0, // where a connection may go

@@ -1,0 +1,92 @@
+package relay
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The sides of a pair.
+const (
+	client = iota
+	origin
+)
+
+// pair is two sockets and the two flows between them. Once admitted, only its loop
+// touches it.
+type pair struct {
+	flows [2]flow // by the side that is read
+	slot  int32
+	age   int32 // tells its events from those of an earlier pair in the same slot
+	in    bool  // has a slot
+	over  bool
+	door  *door // where it came in, as long as nothing is decided
+	dials bool  // the connection to the origin does not stand yet
+	last  time.Duration
+	idle  time.Duration // the pair ends when so much time has passed since last
+	calm  time.Duration // idle of the time after dialling
+	tell  func(Counts, error)
+}
+
+// flow is one direction of a pair.
+type flow struct {
+	pair     *pair
+	from, to int
+	moved    int64
+	bound    int64 // moved never exceeds it
+	size     int   // bytes on their way: in pipe if there is one, else in held
+	held     []byte
+	buf      []byte // the borrowed buffer that held is part of
+	pipe     *pipe
+	watched  bool // from is in the epoll
+	blocked  bool // to had no room once: room is waited for
+	bulk     bool
+	hup      bool // an end or an error comes behind the bytes
+	queued   bool // is in the loop's list
+	done     bool // the end was carried over
+}
+
+func newPair(fd int) *pair {
+	p := &pair{}
+	p.flows[client] = flow{pair: p, from: fd, to: -1}
+	p.flows[origin] = flow{pair: p, from: -1, to: fd}
+	return p
+}
+
+// join adds the origin.
+func (p *pair) join(fd int, o Options) {
+	p.flows[client].to, p.flows[origin].from = fd, fd
+	p.flows[client].bound, p.flows[origin].bound = o.Upload, math.MaxInt64
+	if o.Upload == 0 {
+		p.flows[client].bound = math.MaxInt64
+	}
+	p.idle, p.calm = o.Idle, o.Idle
+}
+
+func (p *pair) counts() Counts {
+	return Counts{Sent: p.flows[client].moved, Received: p.flows[origin].moved}
+}
+
+// failed says on which side a call failed.
+func (p *pair) failed(fd int, err error) error {
+	if fd == p.flows[client].from {
+		return fmt.Errorf("client: %w", err)
+	}
+	return fmt.Errorf("origin: %w", err)
+}
+
+// close closes both sockets; after an error so that their peers see a reset.
+func (p *pair) close(err error) {
+	for i := range p.flows {
+		fd := p.flows[i].from
+		if fd < 0 {
+			continue
+		}
+		if err != nil {
+			_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+		}
+		_ = unix.Close(fd)
+	}
+}

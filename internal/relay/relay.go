@@ -1,0 +1,132 @@
+// Package relay moves bytes between two TCP sockets, the client's and the origin's,
+// for many pairs of them at once.
+//
+// A few threads wait with epoll for all sockets of all pairs. Small messages go
+// through a buffer, bulk is spliced through a pipe and never enters this process.
+// Both are borrowed while bytes are on their way, so an idle pair costs two
+// descriptors and a few hundred bytes. Carried over besides bytes: the end of one
+// direction, and a reset. Not carried over: urgent data, options of the sockets,
+// the sizes of writes.
+//
+// What costs time on a busy path is not copying but waking threads. So the engine
+// can also accept connections and dial their origins itself, on the thread that
+// relays: see Serve. Pair is for all that needs a goroutine before.
+//
+// Left at risk: a peer that takes no bytes holds one buffer or pipe for each
+// direction until the idle time is over. How many connections there may be is the
+// caller's to bound.
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How a pair ends if not by its two sides. Both sockets are reset then.
+var (
+	ErrBudget  = errors.New("the client sent more than it may")
+	ErrIdle    = errors.New("no byte for too long")
+	ErrDial    = errors.New("the origin does not answer")
+	ErrRefused = errors.New("refused")
+	ErrClosed  = errors.New("the relay is closed")
+)
+
+// Options of one pair.
+type Options struct {
+	First  []byte        // goes to the origin first: what the caller has read from the client
+	Idle   time.Duration // no byte in either direction for this long ends the pair; 0 means no bound
+	Upload int64         // at most so many bytes go to the origin, First included; 0 means no bound
+}
+
+// Counts are bytes that the sockets took.
+type Counts struct {
+	Sent     int64 // to the origin
+	Received int64 // to the client
+}
+
+// Engine relays. It is safe for concurrent use.
+type Engine struct {
+	loops []*loop
+	next  atomic.Uint32
+}
+
+// New starts an engine. On a small machine it has one thread: more would take the
+// processors away from the two ends.
+func New() (*Engine, error) {
+	return start(min(max(runtime.GOMAXPROCS(0)/2, 1), 4))
+}
+
+func start(threads int) (*Engine, error) {
+	e := &Engine{}
+	for range threads {
+		l, err := newLoop()
+		if err != nil {
+			e.Close()
+			return nil, fmt.Errorf("start relay: %w", err)
+		}
+		e.loops = append(e.loops, l)
+		go l.run()
+	}
+	return e, nil
+}
+
+// Close resets all pairs, closes the listeners and waits until that is done.
+func (e *Engine) Close() {
+	for _, l := range e.loops {
+		l.close()
+	}
+	for _, l := range e.loops {
+		<-l.ended
+	}
+}
+
+// Pair relays between two connections until both directions have ended or one side
+// failed. They are the engine's from the call on, and closed when it returns.
+func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
+	c, cerr := detach(client)
+	s, serr := detach(origin)
+	p := newPair(c)
+	ended := make(chan struct{})
+	var counts Counts
+	var failed error
+	p.tell = func(n Counts, err error) {
+		counts, failed = n, err
+		close(ended)
+	}
+	p.join(s, o)
+	err := errors.Join(cerr, serr)
+	if err == nil {
+		err = e.loops[int(e.next.Add(1))%len(e.loops)].admit(p, o.First)
+	}
+	if err != nil {
+		p.close(err)
+		return p.counts(), err
+	}
+	<-ended
+	return counts, failed
+}
+
+// detach takes the socket out of the hands of Go's poller, which would wake one
+// more thread for each event. The connection is closed.
+func detach(c *net.TCPConn) (int, error) {
+	fd := -1
+	raw, err := c.SyscallConn()
+	if err == nil {
+		cerr := raw.Control(func(s uintptr) {
+			fd, err = unix.FcntlInt(s, unix.F_DUPFD_CLOEXEC, 0)
+		})
+		err = errors.Join(err, cerr)
+	}
+	if err != nil {
+		_ = c.SetLinger(0)
+		err = fmt.Errorf("detach %s: %w", c.RemoteAddr(), err)
+	}
+	_ = c.Close()
+	return fd, err
+}
