@@ -21,6 +21,7 @@ var levels = map[string]int{
 	"internal/run": 5, // where the parts meet
 
 	"internal/rung/native": 4, // one wall-builder each
+	"internal/gate":        4, // the only way out to a network
 	"internal/verify":      4, // the checks
 
 	"internal/inside":  3, // what runs inside before the agent

@@ -1,0 +1,249 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// Pending is a target that waits for a person, or was refused for want of one.
+type Pending struct {
+	Name    address.Name `json:"name"`
+	Port    uint16       `json:"port"` // 0: only the name was asked for
+	PID     int          `json:"pid,omitempty"`
+	Command string       `json:"command,omitempty"`
+	Since   time.Time    `json:"since"`
+	Waiting int          `json:"waiting"` // connections that wait now
+	Refused int          `json:"refused"` // that gave up waiting
+}
+
+// asking is what nobody has decided yet.
+type asking struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed and made anew at every grant
+	open    map[address.Target]*Pending
+	waiting int
+	told    map[address.Target]time.Time
+	last    time.Time
+}
+
+const (
+	maxPending     = 512
+	maxWaitingEach = 8 // connections to one target
+	tellAgain      = 20 * time.Second
+	tellOther      = 300 * time.Millisecond
+)
+
+func (a *asking) init() {
+	a.changed, a.open, a.told = make(chan struct{}), map[address.Target]*Pending{}, map[address.Target]time.Time{}
+}
+
+// waitable: a person is there, and the name could be one of the public network.
+func (g *Gate) waitable(n address.Name) bool {
+	if g.conf.Wait == 0 || n == "" || n.Single() {
+		return false
+	}
+	if _, special := n.Special(); special {
+		return false
+	}
+	return !g.asks.tired(n)
+}
+
+// tired holds for a name that nobody cared about before.
+func (a *asking) tired(n address.Name) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for t, p := range a.open {
+		if t.Name == n && p.Refused > 0 && p.Waiting == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wait holds a call until a person has decided. A target that nobody cared about
+// once is not waited for again: an agent that tries it a hundred times would hang a
+// hundred times.
+func (g *Gate) wait(k *call) (granted bool) {
+	p, changed, ok := g.asks.enter(k.target)
+	if !ok {
+		return false
+	}
+	k.owner = g.owner.ask(k.client, k.to, true)
+	k.owner.wait()
+	told := g.asks.describe(p, k.owner)
+	if err := k.record(journal.Request, journal.Wait, ""); err != nil {
+		g.asks.leave(p, false)
+		return false
+	}
+	if g.conf.Ask != nil && told.Waiting == 1 && g.asks.tell(k.target) {
+		g.conf.Ask(told)
+	}
+	timer := time.NewTimer(g.conf.Wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-changed:
+			if g.rules.Decide(Request{Target: k.target}).Verdict == Allow {
+				g.asks.leave(p, true)
+				return true
+			}
+			changed = g.asks.next()
+		case <-timer.C:
+			g.asks.leave(p, false)
+			return false
+		case <-g.ctx.Done():
+			g.asks.leave(p, false)
+			return false
+		}
+	}
+}
+
+func (a *asking) enter(t address.Target) (*Pending, chan struct{}, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.open[t]
+	if a.waiting >= maxWaiting || p == nil && len(a.open) >= maxPending || p != nil && p.Waiting >= maxWaitingEach {
+		return nil, nil, false
+	}
+	if p == nil {
+		p = &Pending{Name: t.Name, Port: t.Port, Since: time.Now()}
+		a.open[t] = p
+	}
+	p.Waiting++
+	a.waiting++
+	return p, a.changed, true
+}
+
+// note remembers what was refused without waiting, for who looks later.
+func (a *asking) note(t address.Target) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.open[t]
+	if p == nil && len(a.open) < maxPending {
+		p = &Pending{Name: t.Name, Port: t.Port, Since: time.Now()}
+		a.open[t] = p
+	}
+	if p != nil {
+		p.Refused++
+	}
+}
+
+func (a *asking) describe(p *Pending, o *owner) Pending {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if pid, command := o.known(); pid != 0 {
+		p.PID, p.Command = pid, command
+	}
+	return *p
+}
+
+// tell reports whether a person is to be told of a target: once in a while is enough,
+// however often an agent knocks.
+func (a *asking) tell(t address.Target) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if now.Sub(a.told[t]) < tellAgain || now.Sub(a.last) < tellOther {
+		return false
+	}
+	if len(a.told) >= maxPending {
+		clear(a.told)
+	}
+	a.told[t], a.last = now, now
+	return true
+}
+
+func (a *asking) leave(p *Pending, granted bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waiting--
+	p.Waiting--
+	if !granted && p.Refused == 0 {
+		p.Refused = 1
+	}
+}
+
+func (a *asking) next() chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.changed
+}
+
+// Pending lists what waits or was refused, the oldest first.
+func (g *Gate) Pending() []Pending {
+	g.asks.mu.Lock()
+	defer g.asks.mu.Unlock()
+	var out []Pending
+	for _, p := range g.asks.open {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(x, y Pending) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Name, y.Name)) })
+	return out
+}
+
+// Granted is a rule that was added, and until when it holds.
+type Granted struct {
+	Rule    string    `json:"rule"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Grant adds a rule for the rest of the session, or until it expires. Rules that
+// deny still beat it.
+func (g *Gate) Grant(e policy.Entry, expires time.Time) error {
+	if d, denied := g.rules.forbids(e.Rule); denied {
+		return fmt.Errorf("a rule denies it, which no grant opens: %s (%s)", d.Rule, d.Source)
+	}
+	if g.conf.Bound != nil {
+		if err := g.conf.Bound(e); err != nil {
+			return err
+		}
+	}
+	if err := g.record(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: until(expires)}); err != nil {
+		return err
+	}
+	g.rules.mu.Lock()
+	now := g.rules.now()
+	g.rules.grants = slices.DeleteFunc(g.rules.grants, func(have grant) bool {
+		return have.entry.Text == e.Text || !have.expires.IsZero() && now.After(have.expires)
+	})
+	g.rules.grants = append(g.rules.grants, grant{e, expires})
+	g.rules.mu.Unlock()
+	g.tell.forget()
+	g.asks.mu.Lock()
+	close(g.asks.changed)
+	g.asks.changed = make(chan struct{})
+	for t := range g.asks.open {
+		if _, on := e.Rule.On(t.Port); (on || t.Port == 0) && e.Rule.Covers(t.Name) {
+			delete(g.asks.open, t)
+		}
+	}
+	g.asks.mu.Unlock()
+	return nil
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return "for this session"
+	}
+	return "until " + t.UTC().Format(time.RFC3339)
+}
+
+// Grants lists what was added and still holds.
+func (g *Gate) Grants() []Granted {
+	g.rules.mu.RLock()
+	defer g.rules.mu.RUnlock()
+	var out []Granted
+	for _, have := range g.rules.grants {
+		if have.expires.IsZero() || g.rules.now().Before(have.expires) {
+			out = append(out, Granted{have.entry.Text, have.expires})
+		}
+	}
+	return out
+}

@@ -1,0 +1,45 @@
+package gate
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+)
+
+// The kernel's word on whose an address is: everything that the interfaces have is
+// the host's own. No packet is sent.
+func TestOwnAddresses(t *testing.T) {
+	k := &kernel{}
+	defer k.close()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := []string{"127.0.0.1", "127.9.9.9", "::1"}
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err == nil && !p.Addr().IsLinkLocalUnicast() {
+			own = append(own, p.Addr().String())
+		}
+	}
+	for _, s := range own {
+		if local, err := k.local(netip.MustParseAddr(s)); err != nil || !local {
+			t.Errorf("%s: %v, %v", s, local, err)
+		}
+	}
+	for _, s := range []string{"203.0.113.9", "2001:db8::9"} {
+		if local, err := k.local(netip.MustParseAddr(s)); err != nil || local {
+			t.Errorf("%s counts as the host's own: %v", s, err)
+		}
+	}
+}
+
+func TestGuard(t *testing.T) {
+	g := &Gate{rules: newRules(reach(t, "internet", nil, nil, []string{"10.1.2.3:5432", "169.254.0.0/16:80"})), own: &kernel{}}
+	for s, ok := range map[string]bool{"203.0.113.9:443": true, "10.1.2.3:5432": true, "10.1.2.3:80": false, "10.1.2.4:5432": false, "127.0.0.1:443": false, "[::1]:443": false, "169.254.169.254:80": false, "100.64.1.1:443": false, "[2002:7f00:1::]:443": false, "[64:ff9b::7f00:1]:443": false} {
+		ap := netip.MustParseAddrPort(s)
+		if err := g.guard(ap.Addr(), ap.Port()); (err == nil) != ok {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package gate
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/h2c"
+	"ringfence.dev/ringfence/internal/http1"
+	"ringfence.dev/ringfence/internal/journal"
+)
+
+// keepAlive is how long a client may be silent between two requests.
+const keepAlive = 5 * time.Minute
+
+// http judges every request of a connection in the clear, and writes each anew for
+// the origin: what the origin reads is what was judged.
+func (k *call) http() {
+	k.proto = string(address.HTTP)
+	origin := k.dialAhead()
+	r := k.buffered()
+	k.client.SetReadDeadline(time.Now().Add(handshake))
+	head, err := http1.ReadHead(r)
+	k.heard = true
+	if err == nil {
+		k.accept = head.Accept
+		err = k.judge(head)
+	}
+	if err != nil && !errors.Is(err, http1.ErrPreface) {
+		origin.cancel()
+		k.badRequest(err)
+		return
+	}
+	c, dialErr := origin.take()
+	if dialErr != nil {
+		k.failed(dialErr)
+		return
+	}
+	if !k.g.hold(c) {
+		return
+	}
+	defer k.g.release(c)
+	if err != nil {
+		k.cleartext2(c, r)
+		return
+	}
+	if k.recordRequest(head.Method) != nil {
+		k.drop()
+		return
+	}
+	k.requests(c, r, head)
+}
+
+// judge holds a request to the name that the connection was allowed for, and to the
+// rules about methods and paths.
+func (k *call) judge(h *http1.Head) error {
+	host := h.Host
+	if h.Form == http1.Absolute {
+		host = h.Authority
+	}
+	if h.Form == http1.Authority {
+		return &http1.Error{Status: 405, Reason: "CONNECT is for the proxy endpoint"}
+	}
+	return k.judgeRequest(h.Method, host, h.Target)
+}
+
+func (k *call) judgeRequest(method, authority, path string) error {
+	if err := k.sameHost(authority); err != nil {
+		return err
+	}
+	d := k.g.rules.Decide(Request{Target: k.target, Method: method, Path: path})
+	if k.target.Name == "" {
+		d = k.rule // a rule about an address speaks of no requests
+	}
+	if d.Verdict != Allow {
+		return &deniedError{d}
+	}
+	k.rule = d
+	return nil
+}
+
+// recordRequest writes down that a request passes.
+func (k *call) recordRequest(method string) error {
+	r := k.line(journal.Decision)
+	r.Verdict, r.Method = journal.Allow, method
+	return k.g.record(r)
+}
+
+// deniedError is a request that the rules deny.
+type deniedError struct{ d Decision }
+
+func (e *deniedError) Error() string { return e.d.Reason }
+
+// sameHost compares what a request says with what the connection was allowed for.
+func (k *call) sameHost(authority string) error {
+	other := &deniedError{Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source,
+		Reason: "the request is for another host than the one that was looked up"}}
+	host, port := authority, k.target.Port
+	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
+		n, err := address.ParsePort(authority[i+1:])
+		if err != nil {
+			return other
+		}
+		host, port = authority[:i], n
+	} else if port != 80 {
+		return other // without a port the request is for port 80
+	}
+	t, err := address.ParseHost(host)
+	if err != nil || port != k.target.Port || t.Name != k.target.Name && !mutated("host") || t.Addr != k.target.Addr {
+		return other
+	}
+	return nil
+}
+
+// badRequest answers what cannot be passed on.
+func (k *call) badRequest(err error) {
+	var denied *deniedError
+	var bad *http1.Error
+	switch {
+	case errors.As(err, &denied):
+		k.rule = denied.d
+		k.refuse()
+	case errors.As(err, &bad):
+		k.rule = Decision{Verdict: Deny, Rule: "strict HTTP", Reason: bad.Reason}
+		k.record(journal.Decision, journal.Deny, "")
+		k.answer(bad.Status, "Refused", k.denial(bad.Reason))
+	case errors.Is(err, io.EOF):
+		k.client.Close()
+	default: // too slow, gone, or not recorded
+		k.drop()
+	}
+}
+
+// requests passes on one request after the other; answers come back untouched.
+func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) {
+	defer k.leash(origin)()
+	var received int64
+	var ours atomic.Bool // the last word is
+	back := make(chan struct{})
+	k.g.spawn(func() {
+		defer close(back)
+		var err error
+		received, err = io.Copy(k.client, origin)
+		switch {
+		case ours.Load():
+		case err != nil:
+			reset(k.client)
+		default:
+			k.client.CloseWrite()
+			k.client.CloseRead() // who would answer another request?
+		}
+	})
+	sent, err := k.forward(origin, r, head)
+	wait := idle
+	if err != nil && !errors.Is(err, io.EOF) {
+		// Let the answers to what was passed on arrive before ours.
+		ours.Store(true)
+		wait = 2 * time.Second
+	}
+	origin.CloseWrite()
+	origin.SetReadDeadline(time.Now().Add(wait))
+	<-back
+	k.ended(sent, received, err)
+	if err != nil {
+		k.badRequest(err)
+	}
+}
+
+// longest bounds the sending of one request.
+const longest = 6 * time.Hour
+
+// forward returns how much was sent and why it ended: nil when the client said that
+// no request follows.
+func (k *call) forward(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) (sent int64, err error) {
+	var up io.Writer = origin
+	direct := io.Reader(k.client)
+	if b := k.g.spent.of(k.target); b != nil {
+		up, direct = b.writer(origin), nil
+	}
+	for {
+		k.client.SetReadDeadline(time.Now().Add(longest))
+		n, err := head.Write(up, k.hostField())
+		sent += n
+		if err != nil {
+			return sent, err
+		}
+		n, err = http1.CopyBody(up, r, direct, head)
+		sent += n
+		if err != nil || head.Close {
+			return sent, err
+		}
+		if head, err = k.nextHead(r); err != nil {
+			return sent, err
+		}
+		k.accept = head.Accept
+		if err = k.judge(head); err == nil {
+			err = k.recordRequest(head.Method)
+		}
+		if err != nil {
+			return sent, err
+		}
+	}
+}
+
+// nextHead waits for the next request as long as answers are still on their way, and
+// then for a while.
+func (k *call) nextHead(r *bufio.Reader) (*http1.Head, error) {
+	for {
+		k.client.SetReadDeadline(time.Now().Add(keepAlive))
+		_, err := r.Peek(1)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || silent(k.client) >= keepAlive {
+			return nil, err
+		}
+	}
+	k.client.SetReadDeadline(time.Now().Add(handshake))
+	head, err := http1.ReadHead(r)
+	if errors.Is(err, http1.ErrPreface) {
+		err = &http1.Error{Status: http1.BadRequest, Reason: "HTTP/2 begins with a connection of its own"}
+	}
+	return head, err
+}
+
+// silent is how long ago something was last sent to a client.
+func silent(c *net.TCPConn) (ago time.Duration) {
+	ago = keepAlive
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return ago
+	}
+	raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			ago = time.Duration(info.Last_data_sent) * time.Millisecond
+		}
+	})
+	return ago
+}
+
+// hostField is the Host that the origin gets.
+func (k *call) hostField() string {
+	host := k.target.Host()
+	if k.target.Addr.Is6() {
+		host = "[" + host + "]"
+	}
+	if k.target.Port != 80 {
+		host += ":" + portText(k.target.Port)
+	}
+	return host
+}
+
+// cleartext2 is HTTP/2 with prior knowledge.
+func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
+	k.proto = "h2c"
+	defer k.leash(origin)()
+	var received int64
+	back := make(chan struct{})
+	k.g.spawn(func() {
+		defer close(back)
+		received, _ = io.Copy(k.client, origin)
+		k.client.CloseWrite()
+		k.client.CloseRead()
+	})
+	var up io.Writer = origin
+	if b := k.g.spent.of(k.target); b != nil {
+		up = b.writer(origin)
+	}
+	n, err := h2c.Copy(up, patient{r, k.client}, func(method, scheme, authority, path string) error {
+		if err := k.judgeRequest(method, authority, path); err != nil {
+			return err
+		}
+		return k.recordRequest(method)
+	})
+	if err != nil {
+		// No answer of ours fits into the stream of frames.
+		reset(origin)
+		reset(k.client)
+	} else {
+		origin.CloseWrite()
+		origin.SetReadDeadline(time.Now().Add(idle))
+	}
+	<-back
+	k.ended(n, received, err)
+	var denied *deniedError
+	if errors.As(err, &denied) {
+		k.rule = denied.d
+		k.record(journal.Decision, journal.Deny, "")
+	} else if errors.Is(err, h2c.ErrMalformed) {
+		k.record(journal.Decision, journal.Deny, fmt.Sprintf("strict HTTP/2: %v", err))
+	}
+}
+
+// patient reads with a bound on each silence.
+type patient struct {
+	io.Reader
+	conn *net.TCPConn
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	p.conn.SetReadDeadline(time.Now().Add(idle))
+	return p.Reader.Read(b)
+}

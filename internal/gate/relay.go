@@ -1,0 +1,78 @@
+package gate
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"ringfence.dev/ringfence/internal/relay"
+)
+
+// pair relays at full speed.
+func (g *Gate) pair(client, origin *net.TCPConn, first []byte) (relay.Counts, error) {
+	if err := g.startEngine(); err != nil {
+		reset(client)
+		reset(origin)
+		return relay.Counts{}, err
+	}
+	return g.engine.Pair(client, origin, relay.Options{First: first, Idle: idle})
+}
+
+// slow relays what must be looked at on the way: an upload that has a budget, or a
+// connection that ends when its grant does.
+func (k *call) slow(origin *net.TCPConn, b *budget) (n relay.Counts, err error) {
+	defer k.leash(origin)()
+	defer context.AfterFunc(k.g.ctx, func() { reset(k.client); reset(origin) })()
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		n.Received, _ = io.Copy(k.client, patient{origin, origin})
+		k.client.CloseWrite()
+	}()
+	var up io.Writer = origin
+	if b != nil {
+		up = b.writer(origin)
+	}
+	n.Sent, err = io.Copy(up, patient{k, k.client})
+	if err != nil {
+		reset(k.client)
+		reset(origin)
+	} else {
+		origin.CloseWrite()
+	}
+	<-back
+	k.client.Close()
+	origin.Close()
+	return n, err
+}
+
+// leash ends a call when the grant that allowed it does, unless by then another rule
+// allows it. The caller calls stop when the call has ended.
+func (k *call) leash(origin *net.TCPConn) (stop func()) {
+	until := k.rule.Until
+	if until.IsZero() {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	k.g.spawn(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Until(until)):
+			}
+			d := k.g.rules.Decide(Request{Target: k.target})
+			if d.Verdict != Allow {
+				reset(k.client)
+				reset(origin)
+				return
+			}
+			if d.Until.IsZero() {
+				return
+			}
+			until = d.Until
+		}
+	})
+	return func() { close(ended) }
+}
