@@ -49,7 +49,10 @@ func commands() []command {
 		{name: "gemini", args: "[flags] [-- ARGS]", short: "run Gemini CLI in a sandbox", run: launch},
 		{name: "opencode", args: "[flags] [-- ARGS]", short: "run opencode in a sandbox", run: launch},
 		{name: "env", args: "[flags]", short: "show what of the environment comes inside, by name", run: showEnv},
-		{name: "policy", args: "show|check|schema [flags]", short: "show or check the effective policy", run: policyCommand},
+		{name: "policy", args: "show|check|groups|schema [flags]", short: "show or check the effective policy", run: policyCommand},
+		{name: "requests", args: "[SESSION] [--json]", short: "show which hosts running sessions want and may not reach", run: requests},
+		{name: "grant", args: "SESSION --host HOST[:PORT] [flags]", short: "allow a host in a running session", run: grant},
+		{name: "log", args: "[SESSION] [flags]", short: "show what a session's gate decided", run: log},
 		{name: "trust", args: "[flags]", short: "accept the project's .ringfence.toml and .ringfence.env as they are now", run: trust},
 		{name: "doctor", args: "[--json]", short: "show what this host can enforce", run: doctor},
 		{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox", run: verifyCommand},
@@ -228,6 +231,28 @@ func (c *context) parse(f *flag.FlagSet, args []string) error {
 	text := strings.ReplaceAll(err.Error(), ": -", ": --")
 	text = strings.ReplaceAll(text, "flag -", "flag --")
 	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s: %s", f.Name(), text)
+}
+
+// sessionThenFlags is parse for commands whose flags may follow the session.
+func (c *context) sessionThenFlags(f *flag.FlagSet, args []string) (id string, err error) {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		id, args = args[0], args[1:]
+	}
+	if err := c.parse(f, args); err != nil {
+		return "", err
+	}
+	if id == "" && f.NArg() == 1 {
+		return f.Arg(0), nil
+	}
+	if f.NArg() > 0 {
+		return "", fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s takes no argument %q", f.Name(), f.Arg(0))
+	}
+	return id, nil
+}
+
+func isSet(f *flag.FlagSet, name string) (set bool) {
+	f.Visit(func(fl *flag.Flag) { set = set || fl.Name == name })
+	return set
 }
 
 // parseAll is parse for commands that take no arguments.

@@ -8,9 +8,17 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// Records of sessions are kept for a month, and the newest in any case.
+const (
+	keepJournals   = 30 * 24 * time.Hour
+	newestJournals = 50
 )
 
 func (c *context) dirs() (session.Dirs, error) {
@@ -37,10 +45,17 @@ func gc(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	old, err := journal.Sweep(run.JournalDir(dirs), time.Now(), max(time.Duration(*days)*24*time.Hour, keepJournals), newestJournals)
+	if err != nil {
+		return 2, err
+	}
 	if err := c.showStale(stale, *asJSON); err != nil {
 		return 2, err
 	}
-	if len(stale) == 0 || !*yes && !c.confirm(fmt.Sprintf("Remove the state of %d project(s)?", len(stale)), *asJSON) {
+	if len(old) > 0 {
+		fmt.Fprintf(c.err, "ringfence: %d records of sessions are older than %d days\n", len(old), max(*days, int(keepJournals.Hours()/24)))
+	}
+	if len(stale)+len(old) == 0 || !*yes && !c.confirm(fmt.Sprintf("Remove the state of %d project(s) and %d record(s)?", len(stale), len(old)), *asJSON) {
 		return 0, nil
 	}
 	for _, s := range stale {
@@ -48,7 +63,12 @@ func gc(c *context, name string, args []string) (int, error) {
 			return 1, err
 		}
 	}
-	fmt.Fprintf(c.err, "ringfence: removed %d\n", len(stale))
+	for _, id := range old {
+		if err := journal.Remove(run.JournalDir(dirs), id); err != nil {
+			return 1, err
+		}
+	}
+	fmt.Fprintf(c.err, "ringfence: removed %d\n", len(stale)+len(old))
 	return 0, nil
 }
 

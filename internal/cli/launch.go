@@ -116,8 +116,29 @@ func (c *context) printPlan(s *run.Session, form dryRun) error {
 	}
 	w := bufio.NewWriter(c.out)
 	s.Plan.Text(w)
-	fmt.Fprintf(w, "network    none, own loopback only\nmemory     %s\n", memory(s.Limits.Memory))
+	fmt.Fprintf(w, "network    %s\nmemory     %s\n", network(s), memory(s.Limits.Memory))
 	return w.Flush()
+}
+
+// network says the posture in a few words.
+func network(s *run.Session) string {
+	if s.Plan.Capture == nil {
+		return "none, own loopback only"
+	}
+	text := s.Reach.Mode
+	var extra []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{len(s.Policy.Network.Allow), "hosts"}, {len(s.Reach.IP), "addresses"}, {len(s.Reach.Publish), "published"}, {len(s.Reach.HostPorts), "host ports"}} {
+		if n.n > 0 {
+			extra = append(extra, fmt.Sprintf("+%d %s", n.n, n.what))
+		}
+	}
+	if len(extra) > 0 {
+		text += " (" + strings.Join(extra, ", ") + ")"
+	}
+	return text
 }
 
 func memory(n int64) string {
@@ -137,14 +158,24 @@ func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 		}
 		return nil
 	}
-	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before, Warn: func(text string) {
-		fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text))
-	}})
+	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before,
+		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
+		Say:    c.sayer(talk),
+		Person: !l.noInput && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err)})
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
 	c.summary(s, res, talk)
 	return res.Exit.Code(), nil
+}
+
+// sayer tells what happens while the agent runs, where that is wanted and the screen
+// is not the agent's.
+func (c *context) sayer(talk bool) func(string) {
+	if !talk {
+		return nil
+	}
+	return func(text string) { fmt.Fprintf(c.err, "ringfence: %s\n", inert(text)) }
 }
 
 // worthPause: the user is stopped only where something beyond the built-in came
@@ -197,7 +228,7 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 		}
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))
 	}
-	fmt.Fprintf(w, "  walls      %d of %d   network  none, own loopback only\n", len(s.Plan.Walls), len(plan.AllWalls()))
+	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
 	writeAudit(w, s.Env, false)
 	for _, p := range s.Dropped {
@@ -258,5 +289,6 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 		how = fmt.Sprintf("killed by signal %d", res.Exit.Status.Signal())
 	}
 	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
+	c.netSummary(s, res.Net)
 	fmt.Fprintln(c.err, "  kept       the workspace, this project's agent state and caches; nothing else")
 }

@@ -21,6 +21,9 @@ type launchFlags struct {
 	home                             string
 	workspaces, ro, rw, mask, expose words
 	env, forceEnv                    words
+	net, proxy                       string
+	allowHost, denyHost, allowIP     words
+	publish, hostPort                words
 	pids                             int64
 	memory                           string
 	yes, noInput, verbose            bool
@@ -60,6 +63,13 @@ func newLaunchFlags(c *context, name, args, about string) *launchFlags {
 	f.Var(&l.expose, "expose", "let a granted path show the credentials at `PATH`")
 	f.Var(&l.env, "env", "pass a variable, or set it: `NAME[=VALUE]`")
 	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
+	f.StringVar(&l.net, "net", "", "the network: none, locked, dev or internet, and groups to switch, as in `dev,+rust,-docs`")
+	f.Var(&l.allowHost, "allow-host", "let `HOST[:PORT]` be reached, such as api.example.org or *.example.org:8443")
+	f.Var(&l.denyHost, "deny-host", "never let `HOST[:PORT]` be reached")
+	f.Var(&l.allowIP, "allow-ip", "let the address or range `CIDR:PORT` be reached, an internal one too")
+	f.Var(&l.publish, "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
+	f.Var(&l.hostPort, "host-port", "let port `N` of the host's loopback be reached at the same number")
+	f.StringVar(&l.proxy, "proxy", "", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
@@ -119,6 +129,9 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: policy.Source{File: "flag --mask"}})
 	}
+	if err := l.network(p); err != nil {
+		return nil, err
+	}
 	given := map[string]bool{}
 	l.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if given["pids"] {
@@ -132,6 +145,48 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		p.Limits.Memory = &policy.Limit{Value: n, Source: policy.Source{File: "flag --memory"}}
 	}
 	return p, nil
+}
+
+// network is what the flags say of the network, held to the same grammar as a file.
+func (l *launchFlags) network(p *policy.Policy) error {
+	src := func(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }
+	if isSet(l.set, "net") {
+		mode, groups, err := policy.ParseNet(l.net)
+		if err != nil {
+			return fault.New(fault.Usage, "ringfence policy groups lists them", "%w", err)
+		}
+		if mode != "" {
+			p.Network.Mode = &policy.Rule{Value: mode, Source: src("net")}
+		}
+		for _, g := range groups {
+			p.Network.Groups = append(p.Network.Groups, policy.Rule{Value: g, Source: src("net")})
+		}
+	}
+	for _, f := range []struct {
+		flag, key string
+		values    words
+		list      *policy.List
+	}{
+		{"allow-host", "allow", l.allowHost, &p.Network.Allow}, {"deny-host", "deny", l.denyHost, &p.Network.Deny}, {"allow-ip", "ip", l.allowIP, &p.Network.IP},
+		{"publish", "publish", l.publish, &p.Network.Publish}, {"host-port", "host-ports", l.hostPort, &p.Network.HostPorts},
+	} {
+		for _, v := range f.values {
+			if err := policy.Admit("network", f.key, v); err != nil {
+				return fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
+			}
+			*f.list = append(*f.list, policy.Rule{Value: v, Source: src(f.flag)})
+		}
+	}
+	if isSet(l.set, "proxy") {
+		if err := policy.Admit("network", "proxy", l.proxy); err != nil {
+			return fault.New(fault.Usage, "", "--proxy: %w", err)
+		}
+		p.Network.Proxy = &policy.Rule{Value: l.proxy, Source: src("proxy")}
+	}
+	if m := p.Network.Mode; m != nil && m.Value == "none" && len(p.Network.Allow)+len(p.Network.IP)+len(p.Network.Publish)+len(p.Network.HostPorts) > 0 {
+		return fault.New(fault.Usage, "leave --net none out, or the other flag", "--net none closes the network, and another flag opens some of it")
+	}
+	return nil
 }
 
 // absolute reads a path of a flag. A "~/" that the shell left, as in --ro=~/x, is

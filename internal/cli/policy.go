@@ -11,17 +11,17 @@ import (
 )
 
 func policyCommand(c *context, name string, args []string) (int, error) {
-	verbs := map[string]func(*context, []string) (int, error){"show": policyShow, "check": policyCheck, "schema": policySchema}
+	verbs := map[string]func(*context, []string) (int, error){"show": policyShow, "check": policyCheck, "groups": policyGroups, "schema": policySchema}
 	if len(args) > 0 {
 		if verb, ok := verbs[args[0]]; ok {
 			return verb(c, args[1:])
 		}
 		if args[0] == "-h" || args[0] == "--help" {
-			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved | --for-agent] | check | schema")
+			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved | --for-agent] | check | groups | schema")
 			return 0, nil
 		}
 	}
-	return 2, fault.New(fault.Usage, "ringfence policy show | check | schema", "policy needs one of show, check, schema")
+	return 2, fault.New(fault.Usage, "ringfence policy show | check | groups | schema", "policy needs one of show, check, groups, schema")
 }
 
 // policyShow prints the effective policy with the source of every rule.
@@ -87,6 +87,41 @@ func policyCheck(c *context, args []string) (int, error) {
 	}
 	fmt.Fprintln(c.err, "ringfence: every rule can be enforced")
 	return 0, nil
+}
+
+// policyGroups lists the groups of hosts and which of them are on.
+func policyGroups(c *context, args []string) (int, error) {
+	l := newLaunchFlags(c, "policy groups", "[flags]", "Lists the groups of hosts: which are on, and since where. Switch one with --net +NAME\nor --net -NAME, or in a policy file.")
+	hosts := l.set.Bool("hosts", false, "also list their hosts")
+	if err := c.parseAll(l.set, args); err != nil {
+		return 2, err
+	}
+	opt, err := l.options(c, agent.Command, nil)
+	if err != nil {
+		return 2, err
+	}
+	s, err := run.Look(opt)
+	if err != nil {
+		return 2, err
+	}
+	w := bufio.NewWriter(c.out)
+	for _, g := range s.Policy.GroupsOn() {
+		state := "off"
+		if g.On {
+			state = "on"
+		}
+		kind := "allow"
+		if g.Deny {
+			kind = "deny"
+		}
+		fmt.Fprintf(w, "%-3s %-5s %-11s %s\n", state, kind, g.Name, wrapText(g.About, 22, 80))
+		for _, h := range g.Hosts {
+			if *hosts {
+				fmt.Fprintf(w, "%22s%s\n", "", h)
+			}
+		}
+	}
+	return 0, w.Flush()
 }
 
 func policySchema(c *context, args []string) (int, error) {

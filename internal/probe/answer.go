@@ -16,8 +16,9 @@ type Answer struct {
 const maxDetail = 400
 
 // DecodeAnswer reads an answer that may come out of a sandbox: no result twice,
-// none of an unknown probe, and nothing in it that a terminal would obey.
-func DecodeAnswer(r io.Reader) (map[string]Result, error) {
+// none of a probe that is not among names, and nothing in it that a terminal would
+// obey.
+func DecodeAnswer(r io.Reader, names []string) (map[string]Result, error) {
 	var a Answer
 	if err := decode(r, &a); err != nil {
 		return nil, fmt.Errorf("decode answer: %w", err)
@@ -26,7 +27,7 @@ func DecodeAnswer(r io.Reader) (map[string]Result, error) {
 		return nil, errors.New(Plain(a.Error))
 	}
 	out := map[string]Result{}
-	for _, name := range Names() {
+	for _, name := range names {
 		out[name] = Result{}
 	}
 	for _, res := range a.Results {

@@ -21,15 +21,17 @@ func Digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// carries reports whether the canary is somewhere in b.
-func (t *Target) carries(b []byte) bool {
+func (t *Target) carries(b []byte) bool { return carries(b, t.Canary) }
+
+// carries reports whether the canary with that digest is somewhere in b.
+func carries(b []byte, digest string) bool {
 	const size = len(Mark) + CanaryDigits
 	for {
 		i := bytes.Index(b, []byte(Mark))
 		if i < 0 || len(b)-i < size {
 			return false
 		}
-		if Digest(b[i:i+size]) == t.Canary {
+		if Digest(b[i:i+size]) == digest {
 			return true
 		}
 		b = b[i+len(Mark):]

@@ -3,7 +3,9 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,7 +49,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		results, err := DecodeAnswer(bytes.NewReader(b))
+		results, err := DecodeAnswer(bytes.NewReader(b), Names())
 		if err != nil && results != nil {
 			t.Errorf("both %v and %v", results, err)
 		}
@@ -87,4 +89,56 @@ func TestPathKeepsItsBytes(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// What is accepted means the same after another trip.
+func FuzzDecodeNetTarget(f *testing.F) {
+	good, err := json.Marshal(netSample(f, netip.MustParseAddrPort("127.0.0.1:1")))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{string(good), string(good) + "{}", "", "{}", `{"unknown":1}`, strings.Replace(string(good), `"port":1`, `"port":65536`, 1)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		target, err := DecodeNetTarget(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := DecodeNetTarget(bytes.NewReader(again))
+		if err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		third, err := json.Marshal(second)
+		if err != nil || !bytes.Equal(again, third) {
+			t.Errorf("%s became %s (%v)", again, third, err)
+		}
+	})
+}
+
+// Any bytes may stand where a question or an answer is due: each is taken for what it
+// is or for nothing, and what we answer can be read.
+func FuzzDNS(f *testing.F) {
+	q, err := question("acb007101.x.test", typeA)
+	if err != nil {
+		f.Fatal(err)
+	}
+	a, _ := answerTo(q)
+	for _, seed := range [][]byte{q, a, a[:len(a)-1], append(slices.Clone(a), 0), {}, make([]byte, header), bytes.Repeat([]byte{0xc0}, 40)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, addrs, err := readAnswer(b, q); err != nil && addrs != nil {
+			t.Errorf("both %v and %v", addrs, err)
+		}
+		if a, ok := answerTo(b); ok {
+			if _, _, err := readAnswer(a, b); err != nil {
+				t.Errorf("%x answered by %x: %v", b, a, err)
+			}
+		}
+	})
 }

@@ -80,12 +80,15 @@ func Names() []string {
 	return out
 }
 
-// Main is the hidden command: a Target on in, an Answer on out.
+// Main is the hidden command: a Target on in, or with NetArg a NetTarget, and an
+// Answer on out.
 func Main(args []string, in io.Reader, out io.Writer) int {
 	left := inherited() // before we open anything ourselves
 	switch {
 	case len(args) > 0 && args[0] == StandArg:
 		return stand(in, out)
+	case len(args) > 0 && args[0] == NetArg:
+		return write(out, netMain(args[1:], in))
 	case len(args) > 0:
 		return 0
 	}
@@ -99,6 +102,10 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 			a.Results = append(a.Results, p.run(t))
 		}
 	}
+	return write(out, a)
+}
+
+func write(out io.Writer, a Answer) int {
 	if err := json.NewEncoder(out).Encode(a); err != nil || a.Error != "" {
 		return 2
 	}

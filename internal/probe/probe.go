@@ -7,6 +7,10 @@
 // whole battery (Main) runs as a command of its own, inside and, as the negative
 // control, outside: there it must change nothing either, so whatever could stops
 // at the first thing that is open.
+//
+// The network has a battery of its own. It tries addresses of everybody's, so it runs
+// nowhere but in a namespace that leads nowhere: inside, and as the control in one
+// whose walls it has taken down itself.
 package probe
 
 import (

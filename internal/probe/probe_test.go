@@ -51,7 +51,7 @@ func TestMainAnswersForEveryProbe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := DecodeAnswer(bytes.NewReader(out))
+	got, err := DecodeAnswer(bytes.NewReader(out), Names())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestMainRefusesABadTarget(t *testing.T) {
 	if status := Main(nil, strings.NewReader(`{"canary":"00"}`), &out); status != 2 {
 		t.Errorf("status %d", status)
 	}
-	if r, err := DecodeAnswer(&out); err == nil {
+	if r, err := DecodeAnswer(&out, Names()); err == nil {
 		t.Errorf("answer %v", r)
 	}
 }

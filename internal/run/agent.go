@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/place"
@@ -284,5 +285,41 @@ func (d *draft) noteInput() agent.NoteInput {
 			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: l.show(l.limit.Value)})
 		}
 	}
+	in.Network = d.posture()
 	return in
+}
+
+// posture tells the agent what of the network is there.
+func (d *draft) posture() agent.Posture {
+	if d.Reach.Mode == modeNone {
+		return agent.Posture{Mode: modeNone}
+	}
+	out := agent.Posture{Mode: d.Reach.Mode, Session: d.ID, Proxy: fmt.Sprintf("127.0.0.1:%d", capture.Proxy)}
+	collect := func(to *[]agent.Hosts, e policy.Entry) {
+		if n := len(*to); n > 0 && (*to)[n-1].Name == e.Group {
+			(*to)[n-1].Rules = append((*to)[n-1].Rules, e.Text)
+			return
+		}
+		*to = append(*to, agent.Hosts{Name: e.Group, Rules: []string{e.Text}})
+	}
+	for _, e := range d.Reach.Allow {
+		if e.Group == "" {
+			out.Allowed = append(out.Allowed, e.Text)
+		} else {
+			collect(&out.Groups, e)
+		}
+	}
+	for _, e := range d.Reach.Deny {
+		collect(&out.Denied, e)
+	}
+	for _, p := range d.Reach.IP {
+		out.Devices = append(out.Devices, p.Text)
+	}
+	for _, p := range d.Reach.Publish {
+		out.Publish = append(out.Publish, fmt.Sprint(p.Inside))
+	}
+	for _, p := range d.Reach.HostPorts {
+		out.Host = append(out.Host, fmt.Sprint(p))
+	}
+	return out
 }

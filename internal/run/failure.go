@@ -21,6 +21,8 @@ func explainFailure(err error, facts host.Facts) error {
 		return execFailure(f)
 	case "view":
 		return fault.New(fault.Refused, "`--dry-run` shows the whole view", "the view cannot be built: %s", f.Text)
+	case "gate":
+		return gateFailure(f)
 	case "plan", "inside", "confirm", "wait":
 		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
 	}
@@ -42,4 +44,15 @@ func execFailure(f *native.Failure) error {
 		return fault.New(fault.NotExecutable, "", "%s", f.Text)
 	}
 	return fault.New(fault.Failed, "", "%s", f.Text)
+}
+
+// gateFailure: the network cannot be made to end at the gate, so there is none. It is
+// never left open.
+func gateFailure(f *native.Failure) error {
+	hint := "sudo modprobe -a nf_tables nft_chain_nat nft_redir nft_ct nft_reject_inet; or start without a network: --net none"
+	switch f.Errno {
+	case syscall.EPERM, syscall.EACCES:
+		hint = "something on this host forbids nftables in a user namespace; --net none starts without a network"
+	}
+	return fault.New(fault.Refused, hint, "the gate cannot be opened: %s", f.Text)
 }

@@ -3,6 +3,8 @@
 package run
 
 import (
+	"bytes"
+	"encoding/binary"
 	"os"
 	"slices"
 	"strings"
@@ -33,8 +35,16 @@ func mutate(s *Session, environ []string) {
 		drop(plan.WallUser, plan.WallNested)
 	case "no-new-privs": // Landlock and seccomp demand it, and the former sets it
 		drop(plan.WallNoNewPriv, plan.WallLandlock, plan.WallSeccomp)
-	case "net,landlock": // either keeps abstract sockets shut
-		drop(plan.WallNet, plan.WallLandlock)
+	case "net", "net,landlock": // either keeps abstract sockets shut
+		p.Capture = nil // PID 1 must not change a network that is the host's
+		drop(plan.WallNet)
+		if m != "net" {
+			drop(plan.WallLandlock)
+		}
+	case "caps,seccomp": // either keeps the packet rules
+		drop(plan.WallCaps, plan.WallSeccomp)
+	case "capture", "refuse", "nftables":
+		mutateCapture(p, m)
 	case "pid":
 		drop(plan.WallPID)
 		bind("/proc")
@@ -60,4 +70,30 @@ func mutate(s *Session, environ []string) {
 	default:
 		drop(plan.Wall(m))
 	}
+}
+
+// mutateCapture takes away how the network ends at the gate, the chain that refuses
+// what is not TCP, or nftables itself: no kernel has a subsystem of that number.
+func mutateCapture(p *plan.Plan, m string) {
+	switch {
+	case p.Capture == nil:
+	case m == "capture":
+		p.Capture = nil
+	case m == "refuse":
+		p.Capture.Rules = withoutChain(p.Capture.Rules, m)
+	case m == "nftables":
+		p.Capture.Rules[19] = 0x7f
+	}
+}
+
+// withoutChain leaves the messages about a chain out of an nftables batch.
+func withoutChain(batch []byte, chain string) (out []byte) {
+	for len(batch) > 0 {
+		size := (int(binary.NativeEndian.Uint32(batch)) + 3) &^ 3
+		if !bytes.Contains(batch[:size], []byte(chain+"\x00")) {
+			out = append(out, batch[:size]...)
+		}
+		batch = batch[size:]
+	}
+	return out
 }

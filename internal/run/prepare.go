@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/environ"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/host"
 	"ringfence.dev/ringfence/internal/place"
@@ -64,24 +65,31 @@ type Session struct {
 	Note       string   // what the agent is told
 	Dropped    []string // PATH entries that stay outside, with the reason
 
-	project *session.Project
-	witness func(int, rung.Evidence) error
+	Reach policy.Reach // what of the network is there
+
+	dirs     session.Dirs
+	ceiling  *policy.Policy
+	upstream *gate.Upstream
+	resolver gate.Resolver // nil: the host's
+	dial     gate.Dial     // nil: on the host's network
+	project  *session.Project
+	witness  func(int, rung.Evidence) error
 }
 
 // draft is a session while it is being prepared.
 type draft struct {
 	*Session
-	opt    Options
-	dirs   session.Dirs
-	mounts []plan.Mount
-	masks  []plan.Mask
-	files  []plan.File
-	links  []plan.Link
-	state  []kept
-	path   string // PATH inside
-	base   []policy.Setting
-	argv   []string
-	dir    string
+	opt     Options
+	mounts  []plan.Mount
+	masks   []plan.Mask
+	files   []plan.File
+	links   []plan.Link
+	capture *plan.Capture
+	state   []kept
+	path    string // PATH inside
+	base    []policy.Setting
+	argv    []string
+	dir     string
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -89,7 +97,7 @@ type draft struct {
 func Prepare(opt Options) (*Session, error) {
 	d := &draft{Session: &Session{ID: session.NewID()}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.program, d.toolchains, d.git, d.grants, d.keepState, d.note, d.environment,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.program, d.network, d.toolchains, d.git, d.grants, d.keepState, d.note, d.environment,
 		d.placeState, d.makePlan,
 	} {
 		if err := step(); err != nil {
@@ -195,8 +203,9 @@ func (d *draft) makePlan() error {
 	d.Plan, err = plan.Make(plan.Input{
 		Session: d.ID, Hostname: Hostname, User: d.User, Walls: d.walls(), ABI: d.Facts.Landlock, Seccomp: filter,
 		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
-		Sizes:  plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
-		Limits: plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
+		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
+		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
+		Capture: d.capture,
 		Process: plan.Process{Argv: raws(d.argv), Env: raws(d.Env.Environ()), Dir: plan.Raw(d.dir),
 			Umask: uint32(umask())},
 	})

@@ -3,11 +3,13 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/host"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/rung"
@@ -56,21 +58,79 @@ func Promised(environ []string) (Promise, error) {
 // is missing, not to be stopped by it.
 func Prove(flags *policy.Policy) verify.Launch {
 	return func(ctx context.Context, job verify.Job) (verify.Seen, error) {
-		opt := Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
-			Flags: flags, Environ: job.Env, Passing: true}
-		if !system(job.Self) {
-			opt.Binds = []plan.Mount{{Src: job.Self, Dst: job.Self, Why: "verify"}}
+		seen, err := proveOnce(ctx, flags, job)
+		if job.Gate == nil && gateFailed(err) {
+			// Without a network the other walls can still be proved; those of
+			// the network say what is missing for it.
+			closed := *flags
+			closed.Network.Mode = &policy.Rule{Value: modeNone, Source: policy.Source{File: "verify"}}
+			seen, err = proveOnce(ctx, &closed, job)
 		}
-		s, err := Prepare(opt)
-		if err != nil {
-			return verify.Seen{}, err
+		var f *notLaunched
+		if errors.As(err, &f) {
+			err = explainFailure(f.err, f.facts)
 		}
-		defer s.Close()
-		return s.prove(ctx, job.Stdin)
+		return seen, err
 	}
 }
 
-func (s *Session) prove(ctx context.Context, stdin []byte) (seen verify.Seen, err error) {
+// notLaunched is a sandbox that could not be made.
+type notLaunched struct {
+	err   error
+	facts host.Facts
+}
+
+func (e *notLaunched) Error() string { return e.err.Error() }
+func (e *notLaunched) Unwrap() error { return e.err }
+
+// gateFailed: the network of the sandbox cannot be made to end at a gate.
+func gateFailed(err error) bool {
+	var f *native.Failure
+	return errors.As(err, &f) && f.Step == "gate"
+}
+
+func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verify.Seen, error) {
+	opt := Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
+		Flags: flags, Environ: job.Env, Passing: true}
+	if !system(job.Self) {
+		opt.Binds = []plan.Mount{{Src: job.Self, Dst: job.Self, Why: "verify"}}
+	}
+	s, err := Prepare(opt)
+	if err != nil {
+		return verify.Seen{}, err
+	}
+	defer s.Close()
+	s.dirs.State = job.Scratch // the journal goes with the canaries
+	none := s.noNetwork()
+	if err := s.lead(job.Gate); err != nil {
+		return verify.Seen{}, err
+	}
+	seen, err := s.prove(ctx, job)
+	if err == nil && job.Gate != nil {
+		err = none
+	}
+	return seen, err
+}
+
+func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, err error) {
+	door, err := s.openDoor(false, func(string) {})
+	if err != nil {
+		return seen, err
+	}
+	defer door.Close()
+	if job.Gate != nil {
+		if job.Stdin, err = job.Gate.Ready(door.ends()); err != nil {
+			return seen, err
+		}
+	}
+	r := native.Rung{Witness: func(pid int, e rung.Evidence) error {
+		seen, err = verify.Look(pid)
+		seen.Keyring = e.Keyring
+		return err
+	}}
+	if door != nil {
+		r.Ports = door.gate.Take
+	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return seen, err
@@ -81,19 +141,14 @@ func (s *Session) prove(ctx context.Context, stdin []byte) (seen verify.Seen, er
 	}
 	defer outR.Close()
 	go func() {
-		io.Copy(inW, bytes.NewReader(stdin))
+		io.Copy(inW, bytes.NewReader(job.Stdin))
 		inW.Close()
 	}()
-	r := native.Rung{Witness: func(pid int, e rung.Evidence) error {
-		seen, err = verify.Look(pid)
-		seen.Keyring = e.Keyring
-		return err
-	}}
 	box, err := r.Start(ctx, s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
 	inR.Close()
 	outW.Close()
 	if err != nil {
-		return seen, explainFailure(err, s.Facts)
+		return seen, &notLaunched{err, s.Facts}
 	}
 	defer box.Close()
 	stop := context.AfterFunc(ctx, func() { box.Close() })

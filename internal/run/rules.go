@@ -92,7 +92,8 @@ func (d *draft) rules() error {
 	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
 		return err
 	}
-	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
+	d.ceiling = l.Ceiling
+	if l.User, err = d.userPolicy(); err != nil {
 		return err
 	}
 	root := d.Workspaces[0].Path
@@ -116,6 +117,37 @@ func (d *draft) rules() error {
 	}
 	d.Policy, d.Ignored = policy.Resolve(l)
 	return d.moreWorkspaces()
+}
+
+// userPolicy is what the user wrote, and what the user granted for good: everywhere,
+// and in this project.
+func (d *draft) userPolicy() (*policy.Policy, error) {
+	p, err := policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range []string{d.dirs.GrantFile(""), d.dirs.GrantFile(d.projectRoot())} {
+		more, err := policy.Load(file)
+		if err != nil {
+			return nil, err
+		}
+		if more == nil {
+			continue
+		}
+		if p == nil {
+			p = &policy.Policy{}
+		}
+		p = policy.Merge(p, more)
+	}
+	return p, nil
+}
+
+// projectRoot names the project: its main repository, or else its workspace.
+func (s *Session) projectRoot() string {
+	if s.Repo != nil {
+		return s.Repo.Main
+	}
+	return s.Workspaces[0].Path
 }
 
 // Problems lists the rules that cannot be enforced here.

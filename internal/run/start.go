@@ -12,6 +12,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/terminal"
@@ -23,6 +24,7 @@ type Result struct {
 	Time    time.Duration
 	OOM     int64 // processes killed at the memory limit
 	Started time.Time
+	Net     []journal.Line // what went through the gate, and what did not
 }
 
 // Talk is how a starting session speaks to the user.
@@ -31,6 +33,8 @@ type Talk struct {
 	// from it cancels the launch.
 	Before func(cgroup.Report) error
 	Warn   func(string)
+	Say    func(string) // while the agent runs without a terminal
+	Person bool         // somebody is there to be asked
 }
 
 // Start launches the session and returns when it has ended and nothing of it is
@@ -53,6 +57,10 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 		return Result{}, err
 	}
 	live := &live{session: s, talk: talk, ended: make(chan struct{})}
+	if live.door, err = s.openDoor(talk.Person, live.say); err != nil {
+		return Result{}, err
+	}
+	defer live.door.Close()
 	live.streams, err = openStreams(std)
 	if err != nil {
 		return Result{}, err
@@ -66,6 +74,7 @@ type live struct {
 	session *Session
 	talk    Talk
 	streams *streams
+	door    *door // nil: the network is closed
 	box     rung.Sandbox
 	relay   *terminal.Relay
 	relayed chan error
@@ -77,6 +86,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
 	r := native.Rung{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.session.witness}
+	if l.door != nil {
+		r.Ports = l.door.gate.Take
+	}
 	var err error
 	l.box, err = r.Start(ctx, &p, rung.Stdio{
 		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
@@ -86,6 +98,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	defer l.box.Close()
 	l.streams.closeInside()
+	if l.door != nil {
+		l.door.running(l.box)
+	}
 	stop := l.forwardSignals()
 	defer stop()
 	if l.relay != nil {
@@ -99,10 +114,31 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		<-l.relayed
 	}
 	res := Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}
+	if l.door != nil {
+		if lost := l.door.Close(); lost != nil {
+			l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
+		}
+		res.Net = l.door.gate.Tally(maxLines)
+		l.door = nil
+	}
 	if lost := l.streams.drain(); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// maxLines bounds what a result tells of the network.
+const maxLines = 200
+
+// say tells the person at the terminal something without touching the screen.
+func (l *live) say(text string) {
+	if l.relay != nil {
+		l.relay.Notify("ringfence: " + text)
+		return
+	}
+	if l.talk.Say != nil {
+		l.talk.Say(text)
+	}
 }
 
 // join puts the sandbox under its limits. One that the host promised and does not

@@ -22,10 +22,7 @@ func (d *draft) placeState() error {
 	if d.opt.Passing {
 		return nil
 	}
-	root := d.Workspaces[0].Path
-	if d.Repo != nil {
-		root = d.Repo.Main
-	}
+	root := d.projectRoot()
 	if d.opt.Look {
 		home := filepath.Join(d.dirs.State, "projects", session.Key(root), "home")
 		for _, k := range d.state {

@@ -75,7 +75,7 @@ func TestLift(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d := &draft{Session: &Session{}, dirs: session.Dirs{State: state}, dir: c.dir}
+		d := &draft{Session: &Session{dirs: session.Dirs{State: state}}, dir: c.dir}
 		if got := d.lift(root); got != c.want || (got != root) != (len(d.Warnings) == 1) {
 			t.Errorf("from %s with %q known: %s, warnings %q", c.dir, c.known, got, d.Warnings)
 		}
@@ -101,7 +101,7 @@ func TestRefuseOwn(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dots, "policy.toml"), filepath.Join(config, "policy.toml")); err != nil {
 		t.Fatal(err)
 	}
-	d := &draft{Session: &Session{}, dirs: session.Dirs{Config: config, State: filepath.Join(dir, "home/.local/state/ringfence")}}
+	d := &draft{Session: &Session{dirs: session.Dirs{Config: config, State: filepath.Join(dir, "home/.local/state/ringfence")}}}
 	for _, c := range []struct {
 		path    string
 		write   bool

@@ -1,6 +1,10 @@
 package verify
 
-import "ringfence.dev/ringfence/internal/plan"
+import (
+	"slices"
+
+	"ringfence.dev/ringfence/internal/plan"
+)
 
 // Check is a numbered proof that one defence holds. The numbers are for people to
 // cite and do not change; a new check gets a new one.
@@ -10,11 +14,21 @@ type Check struct {
 	Defence   string
 	Mechanism string
 	Wall      plan.Wall // "" where policy cannot waive it
+	Net       bool      // proved in a sandbox whose gate leads to canaries
+	Gate      bool      // and not without a gate
 }
 
 // Checks lists every check.
 func Checks() []Check {
-	list := []Check{
+	list := append(walls(), network()...)
+	for i := range list {
+		list[i].N = i + 1
+	}
+	return list
+}
+
+func walls() []Check {
+	return []Check{
 		{Name: "entered", Defence: "the sandbox is entered", Mechanism: "user namespace", Wall: plan.WallUser},
 		{Name: "no-new-privs", Defence: "no privilege by set-user-ID", Mechanism: "no_new_privs", Wall: plan.WallNoNewPriv},
 		{Name: "home", Defence: "HOME of the host is absent", Mechanism: "private HOME", Wall: plan.WallMount},
@@ -58,8 +72,37 @@ func Checks() []Check {
 		{Name: "workspace", Defence: "the workspace alone is shared", Mechanism: "one writable bind", Wall: plan.WallMount},
 		{Name: "work", Defence: "work is possible", Mechanism: "own loopback, files, pty"},
 	}
+}
+
+// network is what the gate and the namespace around it hold. Without the network
+// wall there is nothing for them to stand on.
+func network() []Check {
+	list := []Check{
+		{Name: "gate-loopback", Defence: "no name leads to host loopback", Mechanism: "gate: ranges, own addresses"},
+		{Name: "gate-own", Defence: "no name leads to the host itself", Mechanism: "gate: the kernel's routes"},
+		{Name: "gate-embedded", Defence: "IPv4 within IPv6 is out of reach", Mechanism: "gate: table of ranges"},
+		{Name: "gate-metadata", Defence: "cloud metadata is out of reach", Mechanism: "gate: table of ranges"},
+		{Name: "gate-private4", Defence: "private IPv4 is out of reach", Mechanism: "gate: table of ranges"},
+		{Name: "gate-private6", Defence: "private IPv6 is out of reach", Mechanism: "gate: table of ranges"},
+		{Name: "gate-literal", Defence: "addresses without a name are refused", Mechanism: "gate: judged by name"},
+		{Name: "gate-name", Defence: "a denied name is never looked up", Mechanism: "gate: decide, then resolve"},
+		{Name: "gate-tls", Defence: "TLS for another server is refused", Mechanism: "gate: ClientHello"},
+		{Name: "gate-http", Defence: "HTTP for another host is refused", Mechanism: "gate: Host of every request"},
+		{Name: "gate-proxy", Defence: "the proxy endpoint decides the same", Mechanism: "gate: one decision for all"},
+		{Name: "udp", Defence: "UDP is refused at once", Mechanism: "nftables"},
+		{Name: "raw", Defence: "no raw and no packet sockets", Mechanism: "seccomp, no capability", Wall: plan.WallSeccomp},
+		{Name: "routes", Defence: "addresses and routes stay the same", Mechanism: "no capability", Wall: plan.WallCaps},
+		{Name: "rules", Defence: "packet rules stay the same", Mechanism: "seccomp, no capability", Wall: plan.WallSeccomp},
+		{Name: "control", Defence: "the control socket is out of reach", Mechanism: "network ns, Landlock scope"},
+		{Name: "reach", Defence: "an allowed name is reached", Mechanism: "capture and gate"},
+		{Name: "death", Defence: "the network ends with its gate", Mechanism: "the gate alone listens"},
+	}
 	for i := range list {
-		list[i].N = i + 1
+		c := &list[i]
+		if c.Net = true; c.Wall == "" {
+			c.Wall = plan.WallNet
+		}
+		c.Gate = !slices.Contains([]string{"udp", "raw", "routes", "rules"}, c.Name)
 	}
 	return list
 }

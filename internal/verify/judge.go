@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/probe"
@@ -50,12 +51,20 @@ func (r Report) Count(v Verdict) int {
 
 // judge has all that was seen.
 type judge struct {
-	plant           *plant
+	plant       *plant
+	host, net   battery
+	connections map[string]int
+	tries       map[string]attempts
+	closed      *NoNetwork // policy gives no network
+	require     []plan.Wall
+}
+
+// battery is what one battery of probes saw.
+type battery struct {
 	control, inside map[string]probe.Result
 	seen            Seen
+	controlled      error // why there was no control
 	launch          error // why there was no answer from inside
-	connections     map[string]int
-	require         []plan.Wall
 }
 
 func (j judge) report() Report {
@@ -68,7 +77,11 @@ func (j judge) report() Report {
 
 func (j judge) row(c Check) Row {
 	row := Row{N: c.N, Name: c.Name, Defence: c.Defence, Mechanism: c.Mechanism, Wall: c.Wall, Result: Held}
-	control, controlled := j.control[c.Name]
+	b := j.host
+	if c.Net {
+		b = j.net
+	}
+	control, controlled := b.control[c.Name]
 	row.Control = "closed: " + control.Detail
 	if control.Open {
 		row.Control = "open: " + control.Detail
@@ -76,13 +89,17 @@ func (j judge) row(c Check) Row {
 	if why := j.plant.standIn[c.Name]; why != "" {
 		row.Control += " (" + why + ")"
 	}
-	inside, answered := j.inside[c.Name]
+	inside, answered := b.inside[c.Name]
 	row.Detail = inside.Detail
-	witness, agrees := j.witness(c.Name)
+	witness, agrees := j.witness(c)
 	row.Witness = witness
 	switch {
-	case j.launch != nil:
-		row.Result, row.Detail, row.Witness = Missing, "the sandbox gave no answer: "+probe.Plain(j.launch.Error()), ""
+	case c.Gate && j.closed != nil:
+		row.Result, row.Detail, row.Witness = Waived, probe.Plain(j.closed.Error()), ""
+	case b.launch != nil:
+		row.Result, row.Detail, row.Witness = Missing, "the sandbox gave no answer: "+probe.Plain(b.launch.Error()), ""
+	case b.controlled != nil:
+		row.Result, row.Detail = Missing, "control failed: "+probe.Plain(b.controlled.Error())
 	case !controlled || !control.Open:
 		row.Result, row.Detail = Missing, "control failed: outside, the probe does not reach its canary ("+control.Detail+")"
 	case !answered:
@@ -121,7 +138,11 @@ var statuses = map[string][]string{"caps": {"CapInh", "CapPrm", "CapEff", "CapBn
 
 // witness says what was seen from outside and whether that agrees with the wall
 // being there. Where nothing can be seen from outside it says nothing.
-func (j judge) witness(check string) (text string, agrees bool) {
+func (j judge) witness(c Check) (text string, agrees bool) {
+	if c.Net {
+		return j.netWitness(c.Name)
+	}
+	check := c.Name
 	var said []string
 	agrees = true
 	add := func(ok bool, format string, args ...any) {
@@ -129,11 +150,11 @@ func (j judge) witness(check string) (text string, agrees bool) {
 		agrees = agrees && ok
 	}
 	if kind, ok := namespaces[check]; ok {
-		ours, theirs := j.plant.ns[kind], j.seen.NS[kind]
+		ours, theirs := j.plant.ns[kind], j.host.seen.NS[kind]
 		add(theirs != 0 && theirs != ours, "%s namespace %d, ours %d", kind, theirs, ours)
 	}
 	for _, field := range statuses[check] {
-		v := j.seen.Status[field]
+		v := j.host.seen.Status[field]
 		add(v == confined[field], "%s %s", field, v)
 	}
 	if n, ok := j.connections[check]; ok {
@@ -141,7 +162,7 @@ func (j judge) witness(check string) (text string, agrees bool) {
 	}
 	switch check {
 	case "view":
-		add(probe.RootType(j.seen.Mounts) == "tmpfs", "root is %q", probe.RootType(j.seen.Mounts))
+		add(probe.RootType(j.host.seen.Mounts) == "tmpfs", "root is %q", probe.RootType(j.host.seen.Mounts))
 	case "workspace":
 		if err := j.plant.proven(); err != nil {
 			add(false, "what was written did not arrive: %s", probe.Plain(err.Error()))
@@ -149,9 +170,29 @@ func (j judge) witness(check string) (text string, agrees bool) {
 			add(true, "what was written arrived")
 		}
 	case "keyring":
-		if j.seen.Keyring != 0 {
-			add(j.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.seen.Keyring, j.plant.keyring)
+		if j.host.seen.Keyring != 0 {
+			add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)
 		}
 	}
 	return strings.Join(said, "; "), agrees
+}
+
+// netWitness is witness for the network: what the gate asked for, or what the kernel
+// says of the sandbox.
+func (j judge) netWitness(check string) (text string, agrees bool) {
+	seen := j.net.seen
+	noCap, filtered := seen.Status["CapEff"] == noCaps, seen.Status["Seccomp"] == confined["Seccomp"]
+	text = fmt.Sprintf("CapEff %s; Seccomp %s", seen.Status["CapEff"], seen.Status["Seccomp"])
+	switch check {
+	case "raw":
+		return text, filtered
+	case "routes":
+		return text, noCap
+	case "rules":
+		return text, noCap || filtered
+	case "udp":
+		n, ours, theirs := j.plant.world.datagrams(time.Millisecond), j.plant.ns["net"], seen.NS["net"]
+		return fmt.Sprintf("%d datagrams arrived; net namespace %d, ours %d", n, theirs, ours), n == 0 && theirs != 0 && theirs != ours
+	}
+	return j.plant.world.witness(check, j.tries[check])
 }

@@ -32,6 +32,7 @@ type plant struct {
 	standIn                          map[string]string // checks whose canary is not at its usual place: why
 	allowed                          map[string]string // checks that leave out what policy lets in: what
 
+	world     *world // behind the gate
 	tcp       []net.Listener
 	abstract  net.Listener
 	pathnames []net.Listener
@@ -61,6 +62,7 @@ func plantCanaries(c Config) (*plant, error) {
 		{"directories", func() error { return p.directories(c.State, runtimeDir(c.Environ)) }},
 		{"files", func() error { return p.files(c.Home, c.Shown) }},
 		{"sockets", p.sockets},
+		{"network", func() (err error) { p.world, err = newWorld(p); return err }},
 		{"environment", func() error { p.environment(c.Environ, c.Passed); return nil }},
 		{"shared memory", p.sharedMemory},
 		{"descriptors", p.descriptors},

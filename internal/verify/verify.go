@@ -4,6 +4,9 @@
 // then inside a throw-away sandbox, where none may; what can be seen of the sandbox
 // from outside must agree. How a sandbox is made is the caller's to say.
 //
+// The network is proved in a second sandbox, whose gate leads to a world of canaries
+// instead of to the host's network. Its control is a network namespace without walls.
+//
 // Left at risk: a wall can fall after the proof, and a probe tries the ways it
 // knows. The attack suite of this repository tries more of them.
 package verify
@@ -14,6 +17,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -54,7 +59,26 @@ type Job struct {
 	Env       []string   // the launcher's environment, canaries included
 	ExtraFDs  []*os.File // open in this process and inheritable, as a careless launcher leaves them
 	Workspace string
+	Scratch   string // a directory for what a session records; it is gone at the end
+	Gate      *Gate  // nil: the network leads nowhere
 }
+
+// Gate is what the gate of a job's sandbox leads to, instead of to the world.
+type Gate struct {
+	Allow  []string // rules about hosts: these, and no others
+	Lookup func(name string) ([]netip.Addr, error)
+	Dial   func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
+	// Ready is called before the command runs, with the name of the session's
+	// control socket, without the NUL, and with what ends the gate. It returns what
+	// goes to the command in the place of Stdin.
+	Ready func(control string, shut func()) ([]byte, error)
+}
+
+// NoNetwork is the error of a launch with a gate where policy gives no network. The
+// job ran all the same, in a sandbox without one.
+type NoNetwork struct{ Why string }
+
+func (e *NoNetwork) Error() string { return "there is no network to prove: " + e.Why }
 
 // Seen is what came out of a sandbox and what was seen of it from outside, while
 // it ran. Look collects the latter.
@@ -94,7 +118,7 @@ func Look(pid int) (Seen, error) {
 	return s, nil
 }
 
-// patience bounds each of the two runs; a probe that hangs has not answered.
+// patience bounds each of the runs; a probe that hangs has not answered.
 const patience = time.Minute
 
 // Run makes the proof. Where the sandbox could not be made at all, it returns both
@@ -124,13 +148,24 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	control, err := c.control(ctx, p)
-	if err != nil {
+	j := judge{plant: p, require: c.Require, tries: p.attempts()}
+	// The control of the network runs meanwhile, in a namespace of its own.
+	netControl := c.netControl(ctx, p, j.tries)
+	if j.host.control, err = c.control(ctx, p); err != nil {
+		netControl()
 		return Report{}, interrupted(ctx, fmt.Errorf("control outside: %w", err))
 	}
 	p.connections() // what the control made
-	inside, seen, err := c.inside(ctx, p)
-	j := judge{plant: p, control: control, inside: inside, seen: seen, launch: err, connections: p.connections(), require: c.Require}
+	j.host.inside, j.host.seen, j.host.launch = c.inside(ctx, p)
+	j.connections = p.connections()
+	j.net.inside, j.net.seen, j.net.launch = c.netInside(ctx, p, j.tries)
+	if errors.As(j.net.launch, &j.closed) {
+		j.net.launch = nil
+	}
+	j.net.control, j.net.controlled = netControl()
+	if err = j.host.launch; err == nil {
+		err = j.net.launch
+	}
 	return j.report(), interrupted(ctx, err)
 }
 
@@ -157,7 +192,7 @@ func (c Config) control(ctx context.Context, p *plant) (map[string]probe.Result,
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", c.Self, err)
 	}
-	return probe.DecodeAnswer(bytes.NewReader(out))
+	return probe.DecodeAnswer(bytes.NewReader(out), probe.Names())
 }
 
 // inside runs the battery in a sandbox.
@@ -169,10 +204,10 @@ func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, 
 		return nil, Seen{}, fmt.Errorf("encode target: %w", err)
 	}
 	seen, err := c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg}, Self: c.Self, Stdin: target,
-		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace})
+		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state})
 	if err != nil {
 		return nil, Seen{}, err
 	}
-	results, err := probe.DecodeAnswer(bytes.NewReader(seen.Stdout))
+	results, err := probe.DecodeAnswer(bytes.NewReader(seen.Stdout), probe.Names())
 	return results, seen, err
 }

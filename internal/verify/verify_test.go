@@ -35,6 +35,11 @@ func bare(ctx context.Context, job Job) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
+	if job.Gate != nil {
+		if job.Stdin, err = job.Gate.Ready("nobody", func() {}); err != nil {
+			return Seen{}, err
+		}
+	}
 	cmd := exec.CommandContext(ctx, job.Argv[0], job.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = job.Env, job.Workspace, bytes.NewReader(job.Stdin), os.Stderr
 	seen.Stdout, err = cmd.Output()
@@ -44,33 +49,48 @@ func bare(ctx context.Context, job Job) (Seen, error) {
 // perfect answers as a sandbox would in which everything holds, with the changes
 // that a test makes.
 func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
-	return func(_ context.Context, job Job) (Seen, error) {
-		target, err := probe.DecodeTarget(bytes.NewReader(job.Stdin))
-		if err != nil {
+	return func(ctx context.Context, job Job) (Seen, error) {
+		names, work := probe.Names(), writeProof
+		if job.Gate != nil {
+			names, work = probe.NetNames(), passGate
+		}
+		if err := work(ctx, job); err != nil {
 			return Seen{}, err
 		}
 		answer := map[string]probe.Result{}
-		for _, n := range probe.Names() {
+		for _, n := range names {
 			answer[n] = probe.Result{Name: n, Detail: "fine"}
 		}
 		seen := Seen{NS: map[string]uint64{}, Mounts: []probe.Mount{{Point: "/", Type: "tmpfs"}}, Status: map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}}
-		for k, n := range target.NS {
+		for _, k := range probe.Kinds() {
+			n, err := probe.Namespace("self", k)
+			if err != nil {
+				return Seen{}, err
+			}
 			seen.NS[k] = n + 1
 		}
 		for _, set := range statuses["caps"] {
 			seen.Status[set] = noCaps
 		}
-		if err := os.WriteFile(filepath.Join(string(target.Workspace), target.Proof), []byte(target.Canary), 0o600); err != nil {
-			return Seen{}, err
-		}
 		change(answer, &seen)
 		var a probe.Answer
 		for _, r := range answer {
-			a.Results = append(a.Results, r)
+			if slices.Contains(names, r.Name) {
+				a.Results = append(a.Results, r)
+			}
 		}
+		var err error
 		seen.Stdout, err = json.Marshal(a)
 		return seen, err
 	}
+}
+
+func writeProof(_ context.Context, job Job) error {
+	target, err := probe.DecodeTarget(bytes.NewReader(job.Stdin))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(string(target.Workspace), target.Proof), []byte(target.Canary), 0o600)
 }
 
 func missing(r Report) []string {
@@ -111,11 +131,11 @@ func TestEachRowStandsAlone(t *testing.T) {
 		"all held":       {func(map[string]probe.Result, *Seen) {}, nil},
 		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
 		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
-		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.NS["net"]-- }, []string{"net", "loopback"}},
+		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.NS["net"]-- }, []string{"net", "loopback", "udp"}},
 		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.NS, "user") }, []string{"entered"}},
-		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Status["Seccomp"] = "0" }, []string{"seccomp"}},
+		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Status["Seccomp"] = "0" }, []string{"seccomp", "raw"}},
 		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Status["CapBnd"] = "0000000000000400" }, []string{"caps"}},
-		"no status":      {func(_ map[string]probe.Result, s *Seen) { s.Status = nil }, []string{"no-new-privs", "caps", "seccomp"}},
+		"no status":      {func(_ map[string]probe.Result, s *Seen) { s.Status = nil }, []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
 		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Mounts[0].Type = "ext4" }, []string{"view"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +154,7 @@ func TestEachRowStandsAlone(t *testing.T) {
 func TestWitnessContradicts(t *testing.T) {
 	launch := func(ctx context.Context, job Job) (Seen, error) {
 		seen, err := perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
-		if err != nil {
+		if err != nil || job.Gate != nil {
 			return seen, err
 		}
 		if out, err := bare(ctx, job); err != nil { // reaches all sockets
@@ -207,6 +227,9 @@ func TestAllowedByPolicy(t *testing.T) {
 	var target *probe.Target
 	launch := c.Launch
 	c.Launch = func(ctx context.Context, job Job) (seen Seen, err error) {
+		if job.Gate != nil {
+			return launch(ctx, job)
+		}
 		if target, err = probe.DecodeTarget(bytes.NewReader(job.Stdin)); err != nil {
 			return Seen{}, err
 		}
@@ -232,10 +255,17 @@ func TestAllowedByPolicy(t *testing.T) {
 
 func TestControlThatCannotFail(t *testing.T) {
 	closed := map[string]probe.Result{}
-	for _, n := range probe.Names() {
+	for _, n := range slices.Concat(probe.Names(), probe.NetNames()) {
 		closed[n] = probe.Result{Name: n, Detail: "nothing there"}
 	}
-	j := judge{plant: &plant{}, control: closed, inside: closed}
+	same := battery{control: closed, inside: closed}
+	p := &plant{}
+	var err error
+	if p.world, err = newWorld(p); err != nil {
+		t.Fatal(err)
+	}
+	defer p.remove()
+	j := judge{plant: p, host: same, net: same}
 	for _, row := range j.report().Rows {
 		if row.Result != Missing || !strings.HasPrefix(row.Detail, "control failed: ") {
 			t.Errorf("%s is %s: %s", row.Name, row.Result, row.Detail)
@@ -246,6 +276,9 @@ func TestControlThatCannotFail(t *testing.T) {
 func TestJobIsWhatACarelessLauncherGives(t *testing.T) {
 	var job Job
 	_, err := Run(t.Context(), config(t, func(_ context.Context, j Job) (Seen, error) {
+		if j.Gate != nil {
+			return Seen{}, errors.ErrUnsupported
+		}
 		job = j
 		for _, f := range j.ExtraFDs {
 			if _, err := f.Stat(); err != nil {
@@ -287,6 +320,9 @@ func planted(t *testing.T, job Job) []string {
 func TestLeavesNothing(t *testing.T) {
 	var left []string
 	look := func(job Job) {
+		if job.Gate != nil {
+			return
+		}
 		left = append(left, planted(t, job)...)
 		for _, p := range left[len(left)-len(planted(t, job)):] {
 			if _, err := os.Lstat(p); err != nil {
@@ -330,7 +366,9 @@ func runUntilInterrupted() int {
 	os.Unsetenv(interruptedEnv)
 	_, err = Run(context.Background(), Config{Self: exe, Home: home, State: filepath.Join(home, "state"), Environ: os.Environ(),
 		Launch: func(ctx context.Context, job Job) (Seen, error) {
-			fmt.Println(job.Workspace)
+			if job.Gate == nil {
+				fmt.Println(job.Workspace)
+			}
 			<-ctx.Done()
 			return Seen{}, ctx.Err()
 		}})

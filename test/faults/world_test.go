@@ -153,8 +153,15 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		}
 		return names
 	}
-	if top := list(state); len(top) > 0 && !slices.Equal(top, []string{"projects"}) {
-		wrong("state holds %q", top)
+	for _, top := range list(state) {
+		if top != "projects" && top != "journal" {
+			wrong("state holds %q", top)
+		}
+	}
+	for _, name := range list(state + "/journal") {
+		if id, ok := strings.CutSuffix(name, ".jsonl"); !ok || len(id) != 10 {
+			wrong("journal holds %q", name)
+		}
 	}
 	for _, key := range list(state + "/projects") {
 		if raw, err := hex.DecodeString(key); err != nil || len(raw) != 8 {

@@ -2,9 +2,12 @@ package mutate
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/verify"
 )
@@ -23,7 +27,7 @@ func TestTableIsComplete(t *testing.T) {
 	var turned []string
 	for _, m := range mutations {
 		turned = append(turned, m.missing...)
-		for _, name := range slices.Concat(m.missing, m.asRoot, m.may) {
+		for _, name := range slices.Concat(m.missing, m.asRoot, m.public, m.may) {
 			if !slices.ContainsFunc(verify.Checks(), func(c verify.Check) bool { return c.Name == name }) {
 				t.Errorf("%s: no check %q", m.name, name)
 			}
@@ -71,6 +75,9 @@ func (m mutation) test(t *testing.T, u user, bin string) {
 	if u.uid == 0 {
 		want = slices.Concat(want, m.asRoot)
 	}
+	if hasPublicAddress(t) {
+		want = slices.Concat(want, m.public)
+	}
 	for _, row := range r.Rows {
 		must, may := slices.Contains(want, row.Name), slices.Contains(m.may, row.Name)
 		switch {
@@ -113,7 +120,26 @@ func hostState(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s, at most %s namespaces", name, bytes.TrimSpace(count))
+	routes, err := os.ReadFile("/proc/net/fib_trie")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s, at most %s namespaces, routes %x", name, bytes.TrimSpace(count), sha256.Sum256(routes))
+}
+
+// hasPublicAddress holds where the table of ranges does not know all addresses of
+// this host.
+func hasPublicAddress(t *testing.T) bool {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		_, closed := address.Closed(p.Addr())
+		return err == nil && !closed
+	})
 }
 
 // build makes the binary in a directory that any user can read. MUTATE_BIN names a

@@ -8,14 +8,20 @@ type mutation struct {
 	name    string
 	missing []string
 	asRoot  []string // besides, for uid 0
+	public  []string // besides, where the host has a public address of its own
 	may     []string // where another wall, or this host, decides
 	refused bool     // an ordinary user cannot start such a sandbox at all
 }
 
 var (
-	filtered = []string{"tty", "seccomp", "mount-calls", "families"}
+	filtered = []string{"tty", "seccomp", "mount-calls", "families", "raw"}
 	files    = []string{"home", "vscode", "runtime", "secrets", "netrc", "xauthority", "gitconfig", "browser", "view", "nosuid", "etc",
 		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace"}
+	// What the gate must be asked about before it can be seen to refuse.
+	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name", "control",
+		"reach", "death"}
+	// In the network of the host nothing is tried.
+	network = slices.Concat(gated, []string{"gate-literal", "gate-tls", "gate-http", "gate-proxy", "udp", "raw", "routes", "rules"})
 )
 
 var mutations = []mutation{
@@ -30,14 +36,16 @@ var mutations = []mutation{
 	{name: "ipc", missing: []string{"ipc"}},
 	{name: "uts", missing: []string{"uts"}},
 	// Landlock keeps abstract sockets shut where the kernel has its scopes.
-	{name: "net", missing: []string{"net", "loopback", "work"}, may: []string{"abstract"}},
-	{name: "net,landlock", missing: []string{"net", "loopback", "work", "abstract", "landlock"}},
+	{name: "net", missing: slices.Concat(network, []string{"net", "loopback", "work"}), may: []string{"abstract"}},
+	{name: "net,landlock", missing: slices.Concat(network, []string{"net", "loopback", "work", "abstract", "landlock"})},
 	{name: "cgroup", missing: []string{"cgroup"}},
 	{name: "keyring", missing: []string{"keyring"}},
 	{name: "nested", missing: []string{"nested"}},
 	// With all capabilities of the namespace root reads a process that is not
 	// dumpable; an ordinary user keeps only those of the set-up.
-	{name: "caps", missing: []string{"caps"}, asRoot: []string{"keeper"}},
+	{name: "caps", missing: []string{"caps", "routes"}, asRoot: []string{"keeper"}},
+	// The filter alone keeps the packet rules, and so does the lack of capabilities.
+	{name: "caps,seccomp", missing: slices.Concat(filtered, []string{"caps", "routes", "rules"}), asRoot: []string{"keeper"}},
 	// Landlock and seccomp demand it, so they go along.
 	{name: "no-new-privs", missing: slices.Concat(filtered, []string{"no-new-privs", "landlock"})},
 	{name: "landlock", missing: []string{"landlock"}},
@@ -52,4 +60,21 @@ var mutations = []mutation{
 	{name: "run", missing: []string{"runtime", "secrets", "sockets", "dbus"}, may: []string{"vscode"}},
 	{name: "dumpable", missing: []string{"keeper"}},
 	{name: "gitconfig", missing: []string{"gitconfig"}},
+	// A network that is not captured goes nowhere: what the gate holds is not proved.
+	{name: "capture", missing: gated},
+	// A kernel without nftables: the walls hold, the network is refused.
+	{name: "nftables", missing: network},
+	{name: "refuse", missing: []string{"udp"}},
+	// Loopback and the host's own addresses are refused for being the host's, too.
+	{name: "range", missing: []string{"gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
+	// What the host has may be private addresses alone, which the table knows.
+	{name: "own", public: []string{"gate-own"}},
+	{name: "range,own", missing: []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
+	{name: "literal", missing: []string{"gate-literal", "gate-proxy"}},
+	{name: "lookup", missing: []string{"gate-name"}},
+	{name: "sni", missing: []string{"gate-tls"}},
+	{name: "host", missing: []string{"gate-http"}},
+	{name: "proxy", missing: []string{"gate-proxy"}},
+	// Somebody else holds the sockets when the gate is gone.
+	{name: "ports", missing: []string{"death"}},
 }

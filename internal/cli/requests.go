@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+)
+
+// requests shows what running sessions wanted and no rule allows.
+func requests(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[SESSION] [flags]", "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := c.parse(f, args); err != nil {
+		return 2, err
+	}
+	if f.NArg() > 1 {
+		return 2, fault.New(fault.Usage, "", "requests takes one session")
+	}
+	ids := f.Args()
+	if len(ids) == 0 {
+		var err error
+		if ids, err = control.Sessions(); err != nil {
+			return 2, err
+		}
+	}
+	all := []control.Status{}
+	for _, id := range ids {
+		r, err := control.Ask(id, control.Request{Do: "status"})
+		if err != nil && f.NArg() == 1 {
+			return 1, err
+		}
+		if err == nil && r.Status != nil {
+			all = append(all, *r.Status)
+		}
+	}
+	if *asJSON {
+		enc := json.NewEncoder(c.out)
+		enc.SetIndent("", "  ")
+		return 0, enc.Encode(all)
+	}
+	return 0, c.showRequests(all)
+}
+
+func (c *context) showRequests(all []control.Status) error {
+	if len(all) == 0 {
+		fmt.Fprintln(c.err, "ringfence: no session with a network is running")
+		return nil
+	}
+	w := bufio.NewWriter(c.out)
+	for _, s := range all {
+		fmt.Fprintf(w, "%s  %s  %s  %s\n", s.Session, s.Mode, inert(s.Agent), plan.Show(s.Dir))
+		for _, p := range s.Pending {
+			state := fmt.Sprintf("refused %d×", p.Refused)
+			if p.Waiting > 0 {
+				state = fmt.Sprintf("waits since %s", p.Since.Local().Format(time.TimeOnly))
+			}
+			who := ""
+			if p.Command != "" {
+				who = fmt.Sprintf(" by %s (%d)", plan.Show(p.Command), p.PID)
+			}
+			where := plan.Show(p.Host)
+			if p.Port != 0 {
+				where = fmt.Sprintf("%s:%d", where, p.Port)
+			}
+			fmt.Fprintf(w, "  %s %s%s\n    ringfence grant %s --host %s\n", where, state, who, s.Session, plan.Show(hostArg(p)))
+		}
+		for _, g := range s.Grants {
+			fmt.Fprintf(w, "  granted %s %s\n", plan.Show(g.Rule), until(g.Expires))
+		}
+		for _, srv := range s.Servers {
+			if srv.Published != 0 {
+				fmt.Fprintf(w, "  http://localhost:%d → inside:%d\n", srv.Published, srv.Port)
+			} else {
+				fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
+			}
+		}
+		if len(s.Pending)+len(s.Grants)+len(s.Servers) == 0 {
+			fmt.Fprintln(w, "  nothing waits")
+		}
+	}
+	return w.Flush()
+}
+
+func hostArg(p control.Pending) string {
+	if p.Port == 443 || p.Port == 80 || p.Port == 0 {
+		return p.Host
+	}
+	return fmt.Sprintf("%s:%d", p.Host, p.Port)
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return "for this session"
+	}
+	return "until " + t.Local().Format(time.TimeOnly)
+}

@@ -1,0 +1,258 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/capture"
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// patience is how long a host that nobody knows waits for a person.
+const patience = 30 * time.Second
+
+// modeNone is the posture without a network.
+const modeNone = "none"
+
+// network decides what of the network is there, and how it ends at the gate.
+func (d *draft) network() error {
+	var err error
+	if d.Reach, err = d.Policy.Reach(d.Profile.Network.Hosts); err != nil || d.Reach.Mode == modeNone {
+		return err
+	}
+	if d.upstream, err = d.proxy(); err != nil {
+		return err
+	}
+	for _, p := range policy.Cautions(d.Policy) {
+		d.notice(where(p.Source) + ": " + p.Text)
+	}
+	d.capture, err = capture.Make(d.Reach.HostPorts)
+	return err
+}
+
+// proxy finds the upstream proxy that policy names. One that only stands in the
+// environment is not used: where traffic goes is for policy to say.
+func (d *draft) proxy() (*gate.Upstream, error) {
+	env := func(name string) string {
+		if v := d.getenv(name); v != "" {
+			return v
+		}
+		return d.getenv(strings.ToLower(name))
+	}
+	ambient := env("HTTPS_PROXY")
+	if ambient == "" {
+		ambient = env("ALL_PROXY")
+	}
+	switch d.Reach.Proxy {
+	case policy.ProxyNone:
+		if ambient != "" {
+			d.notice("HTTPS_PROXY is set and not used; --proxy env goes through it")
+		}
+		return nil, nil
+	case policy.ProxyEnv:
+		if ambient == "" {
+			return nil, fault.New(fault.Refused, "set HTTPS_PROXY, or leave the proxy out", "policy wants the proxy of the environment, and HTTPS_PROXY is not set")
+		}
+		up, err := gate.ParseUpstream(ambient, env("NO_PROXY"))
+		if err != nil {
+			return nil, fault.New(fault.Refused, "", "HTTPS_PROXY: %w", err)
+		}
+		return up, nil
+	}
+	return gate.ParseUpstream(d.Reach.Proxy, env("NO_PROXY"))
+}
+
+// ProjectGrants is where rules for the project around dir are kept.
+func ProjectGrants(dir string, environ []string) (string, error) {
+	s, err := Look(Options{Dir: dir, Environ: environ, Flags: &policy.Policy{}, NoProject: true})
+	if err != nil {
+		return "", err
+	}
+	return s.dirs.GrantFile(s.projectRoot()), nil
+}
+
+// JournalDir is where the records of sessions lie.
+func JournalDir(dirs session.Dirs) string { return filepath.Join(dirs.State, "journal") }
+
+// door is the gate of a running session and what belongs to it on the host.
+type door struct {
+	session *Session
+	gate    *gate.Gate
+	control net.Listener
+	ports   []*net.TCPListener // published, in the order of Reach.Publish
+	started time.Time
+	say     func(string)
+}
+
+// openDoor makes the gate of a session, still shut. It returns nil where the network
+// is closed.
+func (s *Session) openDoor(person bool, say func(string)) (*door, error) {
+	if s.Plan.Capture == nil {
+		return nil, nil
+	}
+	d := &door{session: s, started: time.Now(), say: say}
+	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: journal.Create(JournalDir(s.dirs), s.ID), Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
+	if person {
+		conf.Wait, conf.Ask = patience, d.tell
+	}
+	var err error
+	if d.gate, err = gate.New(conf); err != nil {
+		return nil, err
+	}
+	for _, p := range s.Reach.Publish {
+		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(p.Host)})
+		if err != nil {
+			d.Close()
+			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, where(p.Source), err)
+		}
+		d.ports = append(d.ports, l)
+	}
+	if d.control, err = control.Listen(s.ID, d.handle); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// freePort is a suggestion for who has to choose another port.
+func freePort() int {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 18080
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// running connects the published ports once the sandbox is there.
+func (d *door) running(box rung.Sandbox) {
+	for i, p := range d.session.Reach.Publish {
+		d.gate.Publish(d.ports[i], p.Inside, box.Socket)
+	}
+	d.ports = nil // the gate's from here on
+	d.gate.Watch(box.PID(), d.announce)
+}
+
+// announce tells of a server inside.
+func (d *door) announce(port uint16) {
+	for _, p := range d.session.Reach.Publish {
+		if p.Inside == port {
+			d.say(fmt.Sprintf("http://localhost:%d → inside:%d", p.Host, port))
+			return
+		}
+	}
+	d.say(fmt.Sprintf("a server inside listens on port %d; --publish %d would show it on the host's loopback", port, port))
+}
+
+// tell asks a person about a host that waits. The command comes whole or not at all:
+// one that is cut would allow something else.
+func (d *door) tell(p gate.Pending) {
+	text := fmt.Sprintf("waits: ringfence grant %s --host %s", d.session.ID, hostRule(p.Name, p.Port))
+	if len(text) > maxNote {
+		text = "a host with a long name waits: see ringfence requests"
+	}
+	if p.Command != "" && len(text)+len(p.Command)+20 < maxNote {
+		text += fmt.Sprintf(" (%q, process %d)", p.Command, p.PID)
+	}
+	d.say(text)
+}
+
+// maxNote is what fits a notification.
+const maxNote = 160
+
+func hostRule(n address.Name, port uint16) string {
+	if port == 443 || port == 80 {
+		return string(n)
+	}
+	return fmt.Sprintf("%s:%d", n, port)
+}
+
+// handle answers the control socket.
+func (d *door) handle(q control.Request) control.Reply {
+	switch q.Do {
+	case "status":
+		return control.Reply{Status: d.status()}
+	case "grant":
+		e, err := d.grant(q)
+		if err != nil {
+			return control.Reply{Error: err.Error()}
+		}
+		return control.Reply{Grant: &e}
+	}
+	return control.Reply{Error: fmt.Sprintf("%q is not known here", q.Do)}
+}
+
+func (d *door) grant(q control.Request) (control.Grant, error) {
+	r, err := address.ParseRule(q.Rule)
+	if err != nil {
+		return control.Grant{}, err
+	}
+	if q.For < 0 {
+		return control.Grant{}, errors.New("a grant cannot end before it begins")
+	}
+	out := control.Grant{Rule: r.String()}
+	if q.For > 0 {
+		out.Expires = time.Now().Add(q.For)
+	}
+	return out, d.gate.Grant(policy.Entry{Rule: r, Text: r.String(), Source: policy.Source{File: "ringfence grant"}}, out.Expires)
+}
+
+// bound holds a grant under the ceiling.
+func (s *Session) bound(e policy.Entry) error {
+	if s.ceiling == nil {
+		return nil
+	}
+	asked := &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: s.Reach.Mode}, Allow: policy.List{{Value: e.Text, Source: e.Source}}}}
+	for _, r := range policy.Tighten(asked, s.ceiling).Network.Allow {
+		if r.Value == e.Text {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not allow %s", Ceiling, e.Text)
+}
+
+func (d *door) status() *control.Status {
+	s := d.session
+	out := &control.Status{Session: s.ID, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Reach.Mode, Started: d.started}
+	for _, p := range d.gate.Pending() {
+		out.Pending = append(out.Pending, control.Pending{Host: string(p.Name), Port: p.Port, PID: p.PID, Command: p.Command, Since: p.Since, Waiting: p.Waiting, Refused: p.Refused})
+	}
+	for _, g := range d.gate.Grants() {
+		out.Grants = append(out.Grants, control.Grant{Rule: g.Rule, Expires: g.Expires})
+	}
+	for _, port := range d.gate.Servers() {
+		srv := control.Server{Port: port}
+		for _, p := range s.Reach.Publish {
+			if p.Inside == port {
+				srv.Published = p.Host
+			}
+		}
+		out.Servers = append(out.Servers, srv)
+	}
+	return out
+}
+
+// Close shuts the gate and everything that belongs to it.
+func (d *door) Close() error {
+	if d == nil {
+		return nil
+	}
+	if d.control != nil {
+		d.control.Close()
+	}
+	for _, l := range d.ports {
+		l.Close()
+	}
+	return d.gate.Close()
+}

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/verify"
+)
+
+// errNowhere answers for a world that is not there.
+var errNowhere = errors.New("this gate leads nowhere")
+
+// noNetwork is the error for a proof of the network where policy gives none.
+func (s *Session) noNetwork() error {
+	if s.Reach.Mode != modeNone {
+		return nil
+	}
+	why := "policy names no mode"
+	if m := s.Policy.Network.Mode; m != nil {
+		why = fmt.Sprintf("policy says mode %s (%s)", m.Value, where(m.Source))
+	}
+	return &verify.NoNetwork{Why: why}
+}
+
+// lead makes the gate of a session lead to canaries, or nowhere: whatever a proof
+// tries, nothing of it leaves this host. Rules, ports and proxy of the user's own
+// policy play no part.
+func (s *Session) lead(to *verify.Gate) error {
+	world := &canaries{to}
+	s.upstream, s.resolver, s.dial = nil, world, world.dial
+	rules := &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: "locked"}}}
+	if to != nil {
+		for _, r := range to.Allow {
+			rules.Network.Allow = append(rules.Network.Allow, policy.Rule{Value: r, Source: policy.Source{File: "verify"}})
+		}
+	}
+	var err error
+	s.Reach, err = rules.Reach(nil)
+	return err
+}
+
+// canaries are a gate's way out during a proof.
+type canaries struct{ to *verify.Gate }
+
+var _ gate.Resolver = (*canaries)(nil)
+
+// Lookup implements gate.Resolver.
+func (c *canaries) Lookup(_ context.Context, n address.Name) ([]netip.Addr, error) {
+	if c.to == nil {
+		return nil, errNowhere
+	}
+	return c.to.Lookup(string(n))
+}
+
+func (c *canaries) dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
+	if c.to == nil {
+		return nil, errNowhere
+	}
+	return c.to.Dial(ctx, to)
+}
+
+// ends are the name of a door's control socket, without the NUL, and what shuts it.
+func (d *door) ends() (control string, shut func()) {
+	if d == nil {
+		return "ringfence/none", func() {}
+	}
+	return strings.TrimPrefix(d.control.Addr().String(), "@"), func() { d.gate.Close() }
+}
