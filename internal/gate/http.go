@@ -133,6 +133,9 @@ func (k *call) badRequest(err error) {
 		k.rule = Decision{Verdict: Deny, Rule: "strict HTTP", Reason: bad.Reason}
 		k.record(journal.Decision, journal.Deny, "")
 		k.answer(bad.Status, "Refused", k.denial(bad.Reason))
+	case errors.Is(err, errBudget):
+		k.rule = Decision{Verdict: Deny, Rule: "budget", Reason: errBudget.Error()}
+		k.answer(413, "Content Too Large", k.denial(k.rule.Reason))
 	case errors.Is(err, io.EOF):
 		k.client.Close()
 	default: // too slow, gone, or not recorded
@@ -165,6 +168,9 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 		// Let the answers to what was passed on arrive before ours.
 		ours.Store(true)
 		wait = 2 * time.Second
+	}
+	if errors.Is(err, errBudget) {
+		reset(origin) // a request that was cut must not look like a whole one
 	}
 	origin.CloseWrite()
 	origin.SetReadDeadline(time.Now().Add(wait))

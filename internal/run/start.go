@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -79,6 +80,9 @@ type live struct {
 	relay   *terminal.Relay
 	relayed chan error
 	ended   chan struct{}
+
+	said  sync.Mutex
+	quiet time.Time // until when what was said is enough
 }
 
 func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
@@ -130,8 +134,24 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 // maxLines bounds what a result tells of the network.
 const maxLines = 200
 
-// say tells the person at the terminal something without touching the screen.
+// say tells the person at the terminal something without touching the screen. What an
+// agent can cause is bounded: a few at once, then one every other second. The rest is
+// in `ringfence requests` and in the journal.
 func (l *live) say(text string) {
+	const burst, every = 4, 2 * time.Second
+	l.said.Lock()
+	now := time.Now()
+	if l.quiet.Before(now) {
+		l.quiet = now
+	}
+	tooMuch := l.quiet.Sub(now) > (burst-1)*every
+	if !tooMuch {
+		l.quiet = l.quiet.Add(every)
+	}
+	l.said.Unlock()
+	if tooMuch {
+		return
+	}
 	if l.relay != nil {
 		l.relay.Notify("ringfence: " + text)
 		return

@@ -1,6 +1,7 @@
 // Command bench measures what ringfence costs, as ratios within one run: start-up
 // beside bubblewrap with the same view and srt, independence of the workspace's
-// size, memory while an agent idles, and work inside beside work on the host. It
+// size, memory while an agent idles, work inside beside work on the host, and the
+// network through the gate beside a straight connection and srt's proxy. It
 // prints one row for each target and fails only where it could not measure.
 package main
 
@@ -17,12 +18,14 @@ func main() {
 		exit(record(os.Args[1:]))
 	case timerName:
 		exit(timeWork(os.Args[1:]))
+	case loadName:
+		exit(runLoad(os.Args[1:]))
 	}
 	ringfence := flag.String("ringfence", "bin/ringfence", "the binary to measure")
 	srt := flag.String("srt", "", "srt of @anthropic-ai/sandbox-runtime")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
-	only := flag.String("only", "", "one part alone: start, size, memory or work")
+	only := flag.String("only", "", "one part alone: start, size, memory, work or net")
 	flag.Parse()
 	exit(measure(*ringfence, *srt, *source, *rounds, *only))
 }
@@ -44,7 +47,7 @@ func measure(ringfence, srt, source string, rounds int, only string) error {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}} {
+	}{{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network}} {
 		if only != "" && only != part.name {
 			continue
 		}
