@@ -153,16 +153,17 @@ func (c *context) usage(w io.Writer) {
 	for _, cmd := range commands() {
 		width = max(width, len(cmd.name)+1+len(cmd.args))
 	}
-	width = min(width, 34)
+	width = min(width, 30)
 	for _, cmd := range commands() {
 		head := strings.TrimSpace(cmd.name + " " + cmd.args)
+		short := wrapText(cmd.short, width+14, 80)
 		if len(head) > width {
-			fmt.Fprintf(w, "  ringfence %s\n  %*s%s\n", head, width+12, "", cmd.short)
+			fmt.Fprintf(w, "  ringfence %s\n  %*s%s\n", head, width+12, "", short)
 			continue
 		}
-		fmt.Fprintf(w, "  ringfence %-*s  %s\n", width, head, cmd.short)
+		fmt.Fprintf(w, "  ringfence %-*s  %s\n", width, head, short)
 	}
-	fmt.Fprint(w, "\nThere is no flag that switches the sandbox off: who wants none runs the bare agent.\n")
+	fmt.Fprint(w, "\nThere is no flag that switches the sandbox off: who wants none runs the bare\nagent.\n")
 }
 
 func help(c *context, _ string, args []string) (int, error) {

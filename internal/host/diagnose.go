@@ -21,6 +21,10 @@ func Diagnose(wall string, err error, f Facts) (reason, fix string) {
 	}
 	var errno syscall.Errno
 	errors.As(err, &errno)
+	if wall == "gate" && errno != 0 && errno != unix.ENOSPC && errno != unix.EUSERS {
+		return "nftables is not to be had in a namespace of its own, so only --net none can start",
+			"sudo modprobe -a nf_tables nft_chain_nat nft_redir nft_ct nft_reject_inet"
+	}
 	switch errno {
 	case unix.ENOSYS, unix.EOPNOTSUPP, unix.EINVAL, unix.ENODEV:
 		return missing(wall, errno, f)
@@ -55,6 +59,7 @@ var needs = map[string]need{
 	"ipc":          {"IPC namespaces", "3.8", "CONFIG_IPC_NS"},
 	"uts":          {"UTS namespaces", "3.8", "CONFIG_UTS_NS"},
 	"net":          {"network namespaces", "3.8", "CONFIG_NET_NS"},
+	"gate":         {"nftables", "5.2", "CONFIG_NF_TABLES"},
 	"cgroup":       {"cgroup namespaces", "4.6", "CONFIG_CGROUPS"},
 	"keyring":      {"kernel keyrings", "2.6.10", "CONFIG_KEYS"},
 	"nested":       {"limits on the number of user namespaces", "4.9", "CONFIG_USER_NS"},

@@ -43,7 +43,7 @@ func (p probed) result(t *testing.T, name string) Result {
 // themselves would prove nothing.
 func TestProbeHere(t *testing.T) {
 	f, results := Probe(context.Background())
-	want := []string{"kernel", "user", "mount", "mount-api", "pid", "proc", "devpts", "ipc", "uts", "net", "cgroup",
+	want := []string{"kernel", "user", "mount", "mount-api", "pid", "proc", "devpts", "ipc", "uts", "net", "gate", "cgroup",
 		"keyring", "nested", "caps", "no-new-privs", "landlock", "seccomp", "tty", "overlay", "limits"}
 	if len(results) != len(want) {
 		t.Fatalf("%d results, want %d", len(results), len(want))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -31,6 +32,7 @@ var trials = []trial{
 	{name: "ipc", flags: unix.CLONE_NEWIPC, try: tryIPC},
 	{name: "uts", flags: unix.CLONE_NEWUTS, try: tryUTS},
 	{name: "net", flags: unix.CLONE_NEWNET, try: tryNet},
+	{name: "gate", flags: unix.CLONE_NEWNET, try: tryGate},
 	{name: "cgroup", flags: unix.CLONE_NEWCGROUP, try: tryCgroup},
 	{name: "keyring", try: tryKeyring},
 	{name: "nested", flags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, try: tryNested},
@@ -202,6 +204,33 @@ func tryUTS(outer string) error {
 	}
 	if got, err := os.Hostname(); err != nil || got != name {
 		return ineffective("the host name")
+	}
+	return nil
+}
+
+// tryGate asks nftables of the new namespace for its generation: without nftables the
+// network cannot be made to end at the gate. The kernel loads it for who asks.
+func tryGate(string) error {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
+	if err != nil {
+		return step("netfilter socket", err)
+	}
+	defer unix.Close(fd)
+	const getGeneration = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN
+	ask := make([]byte, unix.NLMSG_HDRLEN+4) // and a struct nfgenmsg of zeros
+	binary.NativeEndian.PutUint32(ask, uint32(len(ask)))
+	binary.NativeEndian.PutUint16(ask[4:], getGeneration)
+	binary.NativeEndian.PutUint16(ask[6:], unix.NLM_F_REQUEST)
+	if err := unix.Sendto(fd, ask, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return step("ask nftables", err)
+	}
+	answer := make([]byte, 4096)
+	n, _, err := unix.Recvfrom(fd, answer, 0)
+	if err != nil {
+		return step("ask nftables", err)
+	}
+	if n >= unix.NLMSG_HDRLEN+4 && binary.NativeEndian.Uint16(answer[4:]) == unix.NLMSG_ERROR {
+		return step("ask nftables", unix.Errno(-int32(binary.NativeEndian.Uint32(answer[unix.NLMSG_HDRLEN:]))))
 	}
 	return nil
 }
