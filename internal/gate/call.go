@@ -70,10 +70,21 @@ func (k *call) handle() {
 	k.proceed()
 }
 
-// proceed goes on with what was allowed, by the protocol that it must be.
+// proceed goes on with what was allowed, by the protocol that it must be. The verdict
+// is written down first: what cannot be recorded is not even looked up.
 func (k *call) proceed() {
 	if k.owner == nil {
 		k.owner = k.g.owner.ask(k.client, k.to, false)
+	}
+	switch k.rule.Proto {
+	case address.TLS, address.HTTP:
+		k.proto = string(k.rule.Proto)
+	default:
+		k.proto = string(address.TCP)
+	}
+	if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
+		k.unrecorded(err)
+		return
 	}
 	switch k.rule.Proto {
 	case address.TLS:
@@ -83,6 +94,12 @@ func (k *call) proceed() {
 	default:
 		k.raw()
 	}
+}
+
+// unrecorded ends a call that could not be written down.
+func (k *call) unrecorded(err error) {
+	k.rule = Decision{Verdict: Deny, Rule: "everything is recorded", Reason: "the journal cannot be written"}
+	k.answer(503, "Service Unavailable", k.denial(k.rule.Reason))
 }
 
 // decide asks, and where nobody knows yet, waits for a person.
@@ -96,21 +113,9 @@ func (k *call) decide() bool {
 
 // raw relays whatever comes: it was judged by name and port alone.
 func (k *call) raw() {
-	k.proto = string(address.TCP)
 	origin, err := k.dial(k.g.ctx)
 	if err != nil {
 		k.failed(err)
-		return
-	}
-	k.relay(origin)
-}
-
-// relay records the verdict and moves bytes until the end. What cannot be recorded
-// does not happen.
-func (k *call) relay(origin *net.TCPConn) {
-	if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
-		reset(origin)
-		k.drop()
 		return
 	}
 	k.client.SetDeadline(time.Time{})
@@ -151,7 +156,9 @@ func (k *call) failed(err error) {
 		k.refuse()
 		return
 	}
-	k.record(journal.Decision, journal.Allow, "not reached: "+dialReason(err))
+	r := k.line(journal.End)
+	r.Reason = "not reached: " + dialReason(err)
+	k.g.record(r)
 	k.answer(502, "Bad Gateway", k.denial("not reached: "+dialReason(err)))
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/relay"
 )
 
 // closedError is an address that must not be dialled.
@@ -142,6 +143,7 @@ func dialHost(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
 // dialReason says why nothing was reached, without an address of the host's network.
 func dialReason(err error) string {
 	var dns *net.DNSError
+	var slow net.Error
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the name does not exist"
@@ -153,7 +155,7 @@ func dialReason(err error) string {
 		return "connection refused"
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		return "no route to the host"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, relay.ErrDial), errors.As(err, &slow) && slow.Timeout():
 		return "no answer in time"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "out of descriptors"

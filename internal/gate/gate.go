@@ -40,6 +40,7 @@ type Config struct {
 	Journal *journal.Writer
 	Wait    time.Duration // how long an unknown host waits for a person; 0: denied at once
 	Ask     func(Pending) // tells a person that something waits; may be nil
+	Alarm   func(error)   // tells a person that the journal cannot be written; may be nil
 	Resolve Resolver      // nil: the host's
 	Dial    Dial          // nil: on the host's network; asked after the guard
 	Proxy   *Upstream     // nil: dial directly
@@ -73,6 +74,9 @@ type Gate struct {
 	slots chan struct{}
 	conns atomic.Uint64
 	tally journal.Tally
+
+	unwritten atomic.Int64 // records
+	flood     flood
 
 	starting  sync.Once
 	fast      atomic.Int64 // connections that the engine alone carries
@@ -281,6 +285,9 @@ func (g *Gate) shut() error {
 	if g.opened {
 		err = g.record(journal.Record{Event: journal.Gate, State: journal.Closed})
 	}
+	if n := g.unwritten.Load(); n > 0 && err == nil {
+		err = fmt.Errorf("%d records could not be written; what they were about was refused, or had ended", n)
+	}
 	return errors.Join(err, g.conf.Journal.Close())
 }
 
@@ -299,7 +306,11 @@ func (g *Gate) Tally(n int) []journal.Line { return g.tally.Top(n) }
 func (g *Gate) record(r journal.Record) error {
 	r.Kind = journal.Net
 	if err := g.conf.Journal.Write(r); err != nil {
-		return fmt.Errorf("the journal cannot be written: %w", err)
+		err = fmt.Errorf("the journal cannot be written: %w", err)
+		if g.unwritten.Add(1) == 1 && g.conf.Alarm != nil {
+			g.conf.Alarm(err)
+		}
+		return err
 	}
 	g.tally.Add(r)
 	return nil

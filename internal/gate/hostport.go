@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/relay"
 )
 
@@ -74,7 +75,12 @@ func (g *Gate) hostPort(port uint16) (decide func(fd int) relay.Verdict, take fu
 			k.failed(err)
 			return
 		}
-		k.relay(origin)
+		if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
+			reset(origin)
+			k.drop()
+			return
+		}
+		k.carry(origin, relay.Counts{})
 	}
 	return decide, take
 }

@@ -25,7 +25,6 @@ const keepAlive = 5 * time.Minute
 // http judges every request of a connection in the clear, and writes each anew for
 // the origin: what the origin reads is what was judged.
 func (k *call) http() {
-	k.proto = string(address.HTTP)
 	origin := k.dialAhead()
 	r := k.buffered()
 	k.client.SetReadDeadline(time.Now().Add(handshake))
@@ -53,8 +52,8 @@ func (k *call) http() {
 		k.cleartext2(c, r)
 		return
 	}
-	if k.recordRequest(head.Method) != nil {
-		k.drop()
+	if err := k.recordRequest(head.Method); err != nil {
+		k.unrecorded(err)
 		return
 	}
 	k.requests(c, r, head)
@@ -131,7 +130,7 @@ func (k *call) badRequest(err error) {
 		k.refuse()
 	case errors.As(err, &bad):
 		k.rule = Decision{Verdict: Deny, Rule: "strict HTTP", Reason: bad.Reason}
-		k.record(journal.Decision, journal.Deny, "")
+		k.denied()
 		k.answer(bad.Status, "Refused", k.denial(bad.Reason))
 	case errors.Is(err, errBudget):
 		k.rule = Decision{Verdict: Deny, Rule: "budget", Reason: errBudget.Error()}
@@ -300,7 +299,7 @@ func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
 	var denied *deniedError
 	if errors.As(err, &denied) {
 		k.rule = denied.d
-		k.record(journal.Decision, journal.Deny, "")
+		k.denied()
 	} else if errors.Is(err, h2c.ErrMalformed) {
 		k.record(journal.Decision, journal.Deny, fmt.Sprintf("strict HTTP/2: %v", err))
 	}

@@ -27,11 +27,17 @@ type owners struct {
 	last int // who it was last time, on the host: most likely the same again
 	full time.Time
 
+	seekers  chan struct{}
 	second   atomic.Int64 // which one it is
 	searches atomic.Int64 // in it
 }
 
-const searchesASecond = 50
+// Bounds of the searches, whatever is inside.
+const (
+	searchesASecond = 50
+	maxSeekers      = 16
+	searchFor       = 25 * time.Millisecond
+)
 
 // searchEvery bounds the searches through all processes of the sandbox.
 const searchEvery = 20 * time.Millisecond
@@ -42,7 +48,7 @@ func newOwners(f *os.File, pid int) (*owners, error) {
 		return nil, err
 	}
 	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
-	return &owners{fd: fd, pid: pid}, nil
+	return &owners{fd: fd, pid: pid, seekers: make(chan struct{}, maxSeekers)}, nil
 }
 
 func (o *owners) close() {
@@ -72,8 +78,14 @@ func (o *owners) askFor(from, to netip.AddrPort, refused bool) *owner {
 		close(w.done)
 		return w
 	}
+	select {
+	case o.seekers <- struct{}{}:
+	default: // too many are at it: an agent could make thousands of them
+		close(w.done)
+		return w
+	}
 	go func() {
-		defer close(w.done)
+		defer func() { <-o.seekers; close(w.done) }()
 		w.pid, w.command = o.find(from, to)
 	}()
 	return w
@@ -120,8 +132,12 @@ func (o *owners) find(from, to netip.AddrPort) (int, string) {
 	if time.Since(o.full) < searchEvery {
 		return 0, ""
 	}
-	o.full = time.Now()
-	for _, pid := range tree(o.pid) {
+	defer func() { o.full = time.Now() }()
+	deadline := time.Now().Add(searchFor)
+	for _, pid := range tree(o.pid, deadline) {
+		if time.Now().After(deadline) {
+			break
+		}
 		if holds(pid, link) {
 			o.last = pid
 			return describe(pid)
@@ -175,10 +191,10 @@ func (o *owners) inode(from, to netip.AddrPort) (uint32, error) {
 const maxTree = 4096
 
 // tree lists the processes below one, the youngest generation last.
-func tree(root int) []int {
+func tree(root int, deadline time.Time) []int {
 	out := []int{}
 	queue := []int{root}
-	for len(queue) > 0 && len(out) < maxTree && root != 0 {
+	for len(queue) > 0 && len(out) < maxTree && root != 0 && time.Now().Before(deadline) {
 		pid := queue[0]
 		queue = queue[1:]
 		out = append(out, pid)

@@ -10,7 +10,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/http1"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/socks"
 )
 
@@ -85,7 +84,7 @@ func (k *call) socks(r *bufio.Reader) {
 	}{r, k.client})
 	if err != nil || r.Buffered() > 0 {
 		k.rule = Decision{Verdict: Deny, Rule: "strict SOCKS5", Reason: "the request is not one that the gate takes"}
-		k.record(journal.Decision, journal.Deny, "")
+		k.denied()
 		k.drop()
 		return
 	}
@@ -97,7 +96,7 @@ func (k *call) socks(r *bufio.Reader) {
 	}
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: "names of hosts", Reason: "this is not the name of a host"}
-		k.record(journal.Decision, journal.Deny, "")
+		k.denied()
 		socks.Refuse(k.client, socks.NotAllowed)
 		return
 	}
@@ -156,6 +155,10 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		return
 	}
 	k.owner = k.g.owner.ask(k.client, k.to, false)
+	if err := k.recordRequest(head.Method); err != nil {
+		k.unrecorded(err)
+		return
+	}
 	origin, err := k.dial(k.g.ctx)
 	if err != nil {
 		k.failed(err)
@@ -165,10 +168,6 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		return
 	}
 	defer k.g.release(origin)
-	if k.recordRequest(head.Method) != nil {
-		k.drop()
-		return
-	}
 	head.Close = true
 	k.requests(origin, r, head)
 }

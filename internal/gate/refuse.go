@@ -17,11 +17,18 @@ func (k *call) refuse() {
 		k.owner = k.g.owner.ask(k.client, k.to, true)
 	}
 	k.owner.wait()
-	k.record(journal.Decision, journal.Deny, "")
+	k.denied()
 	if k.rule.Verdict == Unknown {
 		k.g.asks.note(k.target)
 	}
 	k.answer(403, "Forbidden", k.denial(k.rule.Reason))
+}
+
+// denied writes a denial down.
+func (k *call) denied() {
+	r := k.line(journal.Decision)
+	r.Verdict = journal.Deny
+	k.g.refused(r)
 }
 
 // denial is what the client is told: the rule, never where it stands on the host.

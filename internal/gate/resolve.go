@@ -55,7 +55,7 @@ func (g *Gate) resolve(ctx context.Context, q dns.Question, via string, from net
 // denyName answers that there is no such name, and says why. The definite answer is
 // chosen over REFUSED, after which programs would ask again and again.
 func (g *Gate) denyName(name, via string, d Decision) dns.Answer {
-	g.record(journal.Record{Event: journal.Decision, Via: "dns", Protocol: via, Name: name, Verdict: journal.Deny, Rule: d.Rule, Source: d.Source, Reason: d.Reason})
+	g.refused(journal.Record{Event: journal.Decision, Via: "dns", Protocol: via, Name: name, Verdict: journal.Deny, Rule: d.Rule, Source: d.Source, Reason: d.Reason})
 	text := fmt.Sprintf("ringfence: %s (%s)", d.Reason, d.Rule)
 	if d.Verdict == Unknown {
 		g.asks.note(address.Target{Name: address.Name(name)})

@@ -18,7 +18,6 @@ import (
 // tls relays a client that asks for the very name it was allowed for. The origin is
 // dialled meanwhile; it gets no byte before the verdict.
 func (k *call) tls() {
-	k.proto = string(address.TLS)
 	origin := k.dialAhead()
 	k.client.SetReadDeadline(time.Now().Add(handshake))
 	h, raw, err := hello.Read(k)
@@ -36,11 +35,6 @@ func (k *call) tls() {
 	c, err := origin.take()
 	if err != nil {
 		k.failed(err)
-		return
-	}
-	if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
-		reset(c)
-		k.drop()
 		return
 	}
 	n, err := k.greet(c, raw)

@@ -49,11 +49,12 @@ type relay struct {
 	start, at, end int
 	buf            []byte
 
-	hpack   *hpack.Decoder
-	fields  list
-	block   block
-	streams streams
-	settled bool // the client's SETTINGS were seen
+	hpack    *hpack.Decoder
+	fields   list
+	block    block
+	streams  streams
+	settled  bool // the client's SETTINGS were seen
+	unjudged int  // bytes of control frames
 }
 
 func (r *relay) run() error {

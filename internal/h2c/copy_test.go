@@ -135,6 +135,8 @@ func badFrames() map[string]refusal {
 		"no SETTINGS first":         {preface, frame(headers, whole, 1, ok)},
 		"ACK first":                 {preface, frame(settings, ack, 0, "")},
 		"frame too long":            {done, frame(settings, 0, 0, strings.Repeat("x", 65538))},
+		"GOAWAY with a letter":      {done, frame(goAway, 0, 0, strings.Repeat("x", 8+129))},
+		"control frames":            {done + strings.Repeat(frame(ping, 0, 0, "12345678"), 8000), frame(settings, 0, 0, strings.Repeat("\x00\x03\x00\x00\x00\x01", 300))},
 		"reserved bit":              {done, frame(headers, whole, 3|1<<31, ok)},
 		"unknown type":              {done, frame(0x10, 0, 0, "")},
 		"PUSH_PROMISE":              {open, frame(push, endHeaders, 1, "\x00\x00\x00\x02"+ok)},

@@ -103,6 +103,7 @@ func (s *Session) openDoor(person bool, say func(string)) (*door, error) {
 	}
 	d := &door{session: s, started: time.Now(), say: say}
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: journal.Create(JournalDir(s.dirs), s.ID), Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
+	conf.Alarm = func(err error) { say(err.Error() + ": connections are refused until it can") }
 	if person {
 		conf.Wait, conf.Ask = patience, d.tell
 	}
