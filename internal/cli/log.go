@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	gocontext "context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,7 +70,8 @@ func (c *context) printLog(r *journal.Reader, follow, denied, asJSON bool) (int,
 			return nil
 		}
 		if asJSON {
-			return json.NewEncoder(w).Encode(rec)
+			_, err := w.Write(append(rec.AppendJSON(nil), '\n')) // ASCII, as it is in the file
+			return err
 		}
 		_, err = fmt.Fprintln(w, inert(logLine(rec)))
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf16"
 
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
@@ -39,9 +40,12 @@ func requests(c *context, name string, args []string) (int, error) {
 		}
 	}
 	if *asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		return 0, enc.Encode(all)
+		b, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return 2, err
+		}
+		_, err = c.out.Write(append(ascii(b), '\n'))
+		return 0, err
 	}
 	return 0, c.showRequests(all)
 }
@@ -98,4 +102,21 @@ func until(t time.Time) string {
 		return "for this session"
 	}
 	return "until " + t.Local().Format(time.TimeOnly)
+}
+
+// ascii escapes what a terminal could obey: JSON itself leaves much of it as it is.
+func ascii(b []byte) []byte {
+	var out []byte
+	for _, r := range string(b) {
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		}
+	}
+	return out
 }

@@ -49,6 +49,10 @@ func (g *Gate) taken(c *net.TCPConn, handle func()) {
 		return
 	}
 	defer g.done.Done()
+	if g.crowded() {
+		reset(c)
+		return
+	}
 	select {
 	case g.slots <- struct{}{}:
 	default:
@@ -60,6 +64,15 @@ func (g *Gate) taken(c *net.TCPConn, handle func()) {
 		defer g.release(c)
 		handle()
 	}
+}
+
+// crowded reports that no more connections are taken, and records it.
+func (g *Gate) crowded() bool {
+	if int(g.fast.Load())+len(g.slots) < cap(g.slots) {
+		return false
+	}
+	g.refused(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
+	return true
 }
 
 // enterCall counts one more that Close waits for; false once it closes.
@@ -97,10 +110,10 @@ func (g *Gate) judge(fd int) relay.Verdict {
 
 // relayAt records the verdict and lets the engine go on.
 func (k *call) relayAt(fd int, to netip.AddrPort) relay.Verdict {
-	if k.g.fast.Add(1) > maxConns {
-		k.g.fast.Add(-1)
+	if k.g.crowded() {
 		return relay.Verdict{Do: relay.Refuse}
 	}
+	k.g.fast.Add(1)
 	if from, err := peer(fd); err == nil {
 		k.owner = k.g.owner.askFor(from, k.to, false)
 	}

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/dns"
@@ -53,7 +55,9 @@ const (
 	dialling   = 15 * time.Second // for an origin to accept
 	idle       = 30 * time.Minute // without a byte either way
 	lookup     = 10 * time.Second
-	maxWaiting = 64 // connections that wait for a person
+	maxWaiting = 64  // connections that wait for a person
+	maxHellos  = 512 // ClientHellos that are being read
+	maxH2C     = 256 // connections of cleartext HTTP/2
 )
 
 // Gate is the gate of one session.
@@ -69,11 +73,13 @@ type Gate struct {
 	spent budgets
 	told  told
 
-	ctx   context.Context
-	stop  context.CancelFunc
-	slots chan struct{}
-	conns atomic.Uint64
-	tally journal.Tally
+	ctx    context.Context
+	stop   context.CancelFunc
+	slots  chan struct{}
+	hellos chan struct{}
+	h2cs   chan struct{}
+	conns  atomic.Uint64
+	tally  journal.Tally
 
 	unwritten atomic.Int64 // records
 	flood     flood
@@ -97,7 +103,7 @@ type Gate struct {
 
 // New makes a gate that is still shut: it opens with Take.
 func New(conf Config) (*Gate, error) {
-	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, maxConns), open: map[net.Conn]struct{}{}}
+	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), h2cs: make(chan struct{}, maxH2C), open: map[net.Conn]struct{}{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.rules, g.spent.rules = newRules(conf.Reach), conf.Reach.Budget
 	if conf.Resolve == nil {
@@ -110,6 +116,15 @@ func New(conf Config) (*Gate, error) {
 	g.own = &kernel{}
 	g.asks.init()
 	return g, nil
+}
+
+// connections is how many may be open at once: each takes up to four descriptors.
+func connections() int {
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+		return 64
+	}
+	return int(min(maxConns, max(64, (lim.Cur-min(lim.Cur, 256))/6)))
 }
 
 // Take opens the gate at the sockets of the sandbox whose first process is pid.

@@ -267,6 +267,15 @@ func (k *call) hostField() string {
 // cleartext2 is HTTP/2 with prior knowledge.
 func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
 	k.proto = "h2c"
+	select {
+	case k.g.h2cs <- struct{}{}:
+		defer func() { <-k.g.h2cs }()
+	default:
+		k.rule = Decision{Verdict: Deny, Rule: "bounds", Reason: "too many cleartext HTTP/2 connections are open"}
+		k.denied()
+		k.drop()
+		return
+	}
 	defer k.leash(origin)()
 	var received int64
 	back := make(chan struct{})

@@ -20,7 +20,7 @@ import (
 func (k *call) tls() {
 	origin := k.dialAhead()
 	k.client.SetReadDeadline(time.Now().Add(handshake))
-	h, raw, err := hello.Read(k)
+	h, raw, err := k.readHello()
 	if err == nil {
 		err = k.sameName(h.ServerName)
 	} else {
@@ -37,6 +37,10 @@ func (k *call) tls() {
 		k.failed(err)
 		return
 	}
+	if !k.g.hold(c) {
+		return
+	}
+	defer k.g.release(c)
 	n, err := k.greet(c, raw)
 	if err != nil {
 		reset(c)
@@ -47,6 +51,19 @@ func (k *call) tls() {
 	k.client.SetDeadline(time.Time{})
 	c.SetDeadline(time.Time{})
 	k.carry(c, n)
+}
+
+// readHello bounds how many hellos are read at a time: each may take 64 KiB.
+func (k *call) readHello() (hello.Hello, []byte, error) {
+	select {
+	case k.g.hellos <- struct{}{}:
+	case <-time.After(handshake):
+		return hello.Hello{}, nil, errors.New("too many clients say hello at once")
+	case <-k.g.ctx.Done():
+		return hello.Hello{}, nil, k.g.ctx.Err()
+	}
+	defer func() { <-k.g.hellos }()
+	return hello.Read(k)
 }
 
 // helloReason leaves out what only the machine would care about.

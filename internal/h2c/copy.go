@@ -36,8 +36,9 @@ func Copy(dst io.Writer, src io.Reader, judge Judge) (int64, error) {
 	return r.n, err
 }
 
-// bufSize is room for any frame that has to be whole to be judged, and for some more.
-const bufSize = 2 * maxFrame
+// bufSize is room for most frames that have to be whole to be judged. It grows for one
+// that is longer.
+const bufSize = 16 << 10
 
 // relay is one connection. Its buffer holds, in this order: bytes that have passed,
 // bytes that may pass (start to at), bytes not yet judged (at to end).
@@ -82,6 +83,9 @@ func (r *relay) need(n int) error {
 		if r.at == r.end || len(r.buf)-r.at < n {
 			r.end = copy(r.buf, r.buf[r.at:r.end])
 			r.start, r.at = 0, 0
+		}
+		if len(r.buf) < n {
+			r.buf = append(r.buf, make([]byte, n-len(r.buf))...)
 		}
 		m, err := r.src.Read(r.buf[r.end:])
 		r.end += m

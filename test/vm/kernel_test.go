@@ -3,10 +3,8 @@
 package vm
 
 import (
-	"archive/tar"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,16 +12,23 @@ import (
 	"testing"
 )
 
-// metaPackage always depends on the newest kernel of the release. In the cloud
-// flavour everything that ringfence touches is built in, so no module is needed.
+// metaPackage always depends on the newest kernel of the release.
 const metaPackage = "linux-image-cloud-amd64"
 
 var kernelDepends = regexp.MustCompile(`(?m)^Depends: (linux-image-[\w.+~-]+) \(= ([\w.+:~-]+)\)`)
 
-// kernel returns a kernel to boot and what uname says under it.
-func kernel(t *testing.T) (path, release string) {
+// linux is a kernel to boot.
+type linux struct {
+	release string // as uname says it
+	image   string
+	modules string // an archive for the guest
+}
+
+// kernel returns the newest of Debian's. Image and modules are kept together: they
+// must be of the very same package.
+func kernel(t *testing.T) linux {
 	t.Helper()
-	var name, version string
+	var name, version, release string
 	identify := func() (string, error) {
 		out, err := output("", "apt-cache", "--no-all-versions", "show", metaPackage)
 		if err != nil {
@@ -34,9 +39,9 @@ func kernel(t *testing.T) (path, release string) {
 			return "", fmt.Errorf("package %s names no kernel:\n%s", metaPackage, out)
 		}
 		name, version, release = m[1], m[2], strings.TrimPrefix(m[1], "linux-image-")
-		return "kernel-" + release + "_" + version, nil
+		return fmt.Sprintf("linux-%s_%s_%.4x", release, version, sha256.Sum256([]byte(strings.Join(wanted, " ")))), nil
 	}
-	return product{identify, func(dir, into string) error {
+	dir := product{identify, func(dir, into string) error {
 		// apt-get checks what it downloads against the signed lists.
 		if _, err := output(dir, "apt-get", "-qq", "download", name+"="+version); err != nil {
 			return err
@@ -45,27 +50,26 @@ func kernel(t *testing.T) (path, release string) {
 		if err != nil || len(debs) != 1 {
 			return fmt.Errorf("apt-get download left %q: %w", debs, err)
 		}
-		return extract(debs[0], "./boot/vmlinuz-"+release, into)
-	}}.get(t), release
+		return takeKernel(debs[0], into)
+	}}.get(t)
+	return linux{release, filepath.Join(dir, "image"), filepath.Join(dir, "modules")}
 }
 
-// extract takes one file out of a package.
-func extract(deb, name, into string) error {
-	found := false
-	err := eachFile(deb, func(h *tar.Header, r io.Reader) error {
-		if h.Name != name || h.Typeflag != tar.TypeReg {
-			return nil
-		}
-		found = true
-		f, err := os.OpenFile(into, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(f, r)
-		return errors.Join(err, f.Close())
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("%s has no %s", filepath.Base(deb), name)
+// takeKernel makes a directory of what matters in a package.
+func takeKernel(deb, into string) error {
+	image, all, err := readKernel(deb)
+	if err != nil {
+		return err
 	}
-	return err
+	modules, err := choose(all, wanted)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(deb), err)
+	}
+	if err := os.Mkdir(into, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(into, "image"), image, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(into, "modules"), archive(modules), 0o644)
 }

@@ -44,14 +44,14 @@ func boot(t *testing.T, h hardware) *machine {
 		t.Fatalf("%v; as root: apt-get install qemu-system-x86", err)
 	}
 	dir := t.TempDir()
-	image, release := kernel(t)
+	k := kernel(t)
 	initrd, console := filepath.Join(dir, "initrd"), filepath.Join(dir, "console")
-	if err := os.WriteFile(initrd, h.initrd(t, dir), 0o600); err != nil {
+	if err := os.WriteFile(initrd, h.initrd(t, k, dir), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own ends before its clean-up
 	cmd := exec.CommandContext(ctx, qemu, "-accel", "tcg", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-m", "768", "-smp", "2", "-kernel", image, "-initrd", initrd, "-append", "console=ttyS0 panic=-1 quiet "+h.parameters,
+		"-m", "768", "-smp", "2", "-kernel", k.image, "-initrd", initrd, "-append", "console=ttyS0 panic=-1 quiet "+h.parameters,
 		"-chardev", "stdio,id=line,signal=off", "-serial", "file:"+console, "-serial", "chardev:line")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
@@ -66,7 +66,7 @@ func boot(t *testing.T, h hardware) *machine {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{release: release, in: stdin, out: serial.NewReader(stdout)}
+	m := &machine{release: k.release, in: stdin, out: serial.NewReader(stdout)}
 	t.Cleanup(func() {
 		defer cancel()
 		if !t.Failed() {
@@ -123,7 +123,7 @@ func (m *machine) receive(t *testing.T) serial.Outcome {
 
 // initrd is everything there is in the guest. The kernel unpacks archives that
 // follow each other into one tree.
-func (h hardware) initrd(t *testing.T, dir string) []byte {
+func (h hardware) initrd(t *testing.T, k linux, dir string) []byte {
 	t.Helper()
 	guest := build(t, dir, "./guest")
 	all := map[string]entry{
@@ -138,17 +138,26 @@ func (h hardware) initrd(t *testing.T, dir string) []byte {
 		"init":              {mode: 0o755, data: guest},
 		"usr/bin/guest":     {mode: 0o755, data: guest},
 		"usr/bin/ringfence": {mode: 0o755, data: build(t, dir, "../../cmd/ringfence")},
+		"usr/sbin/modprobe": {mode: fs.ModeSymlink | 0o777, data: []byte("../bin/guest")},
 	}
 	maps.Copy(all, h.files)
+	archives := []string{k.modules}
 	if h.base == "" {
-		all["bin"] = entry{mode: fs.ModeSymlink, data: []byte("usr/bin")}
-		return archive(all)
+		for _, dir := range []string{"bin", "sbin"} {
+			all[dir] = entry{mode: fs.ModeSymlink | 0o777, data: []byte("usr/" + dir)}
+		}
+	} else {
+		archives = append(archives, h.base)
 	}
-	base, err := os.ReadFile(h.base)
-	if err != nil {
-		t.Fatal(err)
+	var whole []byte
+	for _, file := range archives {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, b...)
 	}
-	return append(base, archive(all)...)
+	return append(whole, archive(all)...)
 }
 
 // build returns a static program.

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// product is a file made of packages of Debian's archive.
+// product is a file or a directory, made of packages of Debian's archive.
 type product struct {
 	identify func() (name string, err error) // by the newest versions that the package lists name
 	make     func(dir, into string) error    // as identified last
@@ -55,7 +55,7 @@ func (p product) get(t *testing.T) string {
 func find(dirs []string, name string) string {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 	}
@@ -76,7 +76,11 @@ func (p product) keep(cache, name string) (string, error) {
 	if err := p.make(dir, made); err != nil {
 		return "", err
 	}
-	return path, os.Rename(made, path)
+	err = os.Rename(made, path)
+	if err != nil && find([]string{cache}, name) != "" {
+		err = nil // somebody else was faster
+	}
+	return path, err
 }
 
 // eachFile shows the files of a package, one after the other.

@@ -18,17 +18,18 @@ walls = ["user", "mount", "pid", "ipc", "uts", "net", "cgroup", "keyring", "nest
 `)},
 }
 
-// A kernel from which two things are really missing: Landlock is built in and was
-// not started, and memory is not accounted.
+// A kernel from which things are really missing: Landlock is built in and was not
+// started, memory is not accounted, and nftables is not loaded at first.
 func TestReducedKernel(t *testing.T) {
 	m := boot(t, hardware{parameters: "lsm=yama cgroup_disable=memory", files: waivingPolicy})
 	root := account{name: "root", parent: "/", pids: v2}
 	t.Run("refused", func(t *testing.T) { refuses(t, m, root, "landlock", "lsm=") })
 	root.env = []string{"XDG_CONFIG_HOME=" + withoutLandlock}
+	ordinary := account{name: "user", uid: user, env: root.env}
+	t.Run("nftables", func(t *testing.T) { needsNftables(t, m, root, ordinary) })
 	t.Run("verify", func(t *testing.T) { holds(t, m, root, "landlock") })
 	t.Run("pids", func(t *testing.T) { limitsPids(t, m, root) })
 
-	ordinary := account{name: "user", uid: user, env: root.env}
 	for _, knob := range []struct{ name, closed, open string }{
 		{"kernel.unprivileged_userns_clone", "0", "1"},
 		{"user.max_user_namespaces", "0", "1000"},
