@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Handler answers a Question that came from an address by "udp" or "tcp". It is
@@ -54,8 +56,8 @@ func sender(from netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 }
 
-// patience counts failures in a row of a socket that is not closed, such as want
-// of memory or descriptors. They pass, or else the socket is given up.
+// patience counts failures in a row of a socket that is not closed. Want of memory or
+// descriptors passes, however long it takes; after many others the socket is given up.
 type patience int
 
 const (
@@ -65,6 +67,11 @@ const (
 
 // spent waits a moment and reports whether to give up.
 func (p *patience) spent(err error) bool {
+	for _, want := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM} {
+		if errors.Is(err, want) {
+			*p = 0
+		}
+	}
 	*p++
 	if *p == patienceEnd || errors.Is(err, net.ErrClosed) {
 		return true

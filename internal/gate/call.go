@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/http1"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/relay"
 )
@@ -82,8 +83,8 @@ func (k *call) proceed() {
 	default:
 		k.proto = string(address.TCP)
 	}
-	if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
-		k.unrecorded(err)
+	if k.record(journal.Decision, journal.Allow, "") != nil {
+		k.unrecorded()
 		return
 	}
 	switch k.rule.Proto {
@@ -97,9 +98,8 @@ func (k *call) proceed() {
 }
 
 // unrecorded ends a call that could not be written down.
-func (k *call) unrecorded(err error) {
-	k.rule = Decision{Verdict: Deny, Rule: "everything is recorded", Reason: "the journal cannot be written"}
-	k.answer(503, "Service Unavailable", k.denial(k.rule.Reason))
+func (k *call) unrecorded() {
+	k.answer(503, "Service Unavailable", http1.Denial{Rule: "everything is recorded", Reason: "the journal cannot be written", Host: k.target.Host(), Port: k.target.Port})
 }
 
 // decide asks, and where nobody knows yet, waits for a person.

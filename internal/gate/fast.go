@@ -71,7 +71,7 @@ func (g *Gate) crowded() bool {
 	if int(g.fast.Load())+len(g.slots) < cap(g.slots) {
 		return false
 	}
-	g.refused(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
+	g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
 	return true
 }
 

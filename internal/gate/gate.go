@@ -296,6 +296,9 @@ func (g *Gate) shut() error {
 		g.owner.close()
 	}
 	g.own.close()
+	for _, r := range g.flood.rest() {
+		g.record(r)
+	}
 	var err error
 	if g.opened {
 		err = g.record(journal.Record{Event: journal.Gate, State: journal.Closed})

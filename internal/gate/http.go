@@ -52,8 +52,8 @@ func (k *call) http() {
 		k.cleartext2(c, r)
 		return
 	}
-	if err := k.recordRequest(head.Method); err != nil {
-		k.unrecorded(err)
+	if k.recordRequest(head.Method) != nil {
+		k.unrecorded()
 		return
 	}
 	k.requests(c, r, head)

@@ -155,8 +155,8 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		return
 	}
 	k.owner = k.g.owner.ask(k.client, k.to, false)
-	if err := k.recordRequest(head.Method); err != nil {
-		k.unrecorded(err)
+	if k.recordRequest(head.Method) != nil {
+		k.unrecorded()
 		return
 	}
 	origin, err := k.dial(k.g.ctx)
