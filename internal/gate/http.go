@@ -151,7 +151,7 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 	k.g.spawn(func() {
 		defer close(back)
 		var err error
-		received, err = io.Copy(k.client, origin)
+		received, err = k.answers(origin)
 		switch {
 		case ours.Load():
 		case err != nil:
@@ -162,7 +162,7 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 		}
 	})
 	sent, err := k.forward(origin, r, head)
-	wait := idle
+	wait := halfOpen
 	if err != nil && !errors.Is(err, io.EOF) {
 		// Let the answers to what was passed on arrive before ours.
 		ours.Store(true)
@@ -177,6 +177,22 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 	k.ended(sent, received, err)
 	if err != nil {
 		k.badRequest(err)
+	}
+}
+
+// halfOpen is how long an origin may be silent once its client sends no more.
+const halfOpen = 2 * time.Minute
+
+// answers passes on what the origin says. A deadline ends it only if nothing came for
+// a while.
+func (k *call) answers(origin *net.TCPConn) (n int64, err error) {
+	for {
+		more, err := io.Copy(k.client, origin)
+		n += more
+		if !errors.Is(err, os.ErrDeadlineExceeded) || more == 0 || silent(k.client) >= halfOpen {
+			return n, err
+		}
+		origin.SetReadDeadline(time.Now().Add(halfOpen))
 	}
 }
 
