@@ -1,0 +1,5 @@
+package grants
+
+import "ringfence.dev/ringfence/internal/control"
+
+type pending = control.Pending

@@ -1,0 +1,217 @@
+package grants
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/grants/hand"
+	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/world"
+)
+
+// Names of the public network: only for those a person is asked.
+const (
+	public  = world.Public
+	public2 = "other.example.com"
+)
+
+// notice is one that a terminal shows by itself.
+var notice = regexp.MustCompile("\x1b]9;([^\x07\x1b]*)(\x07|\x1b\\\\)")
+
+// waits finds what waits for a person.
+func waits(s *hand.Session, host string, port uint16) (pending, bool) {
+	st := s.Status()
+	i := slices.IndexFunc(st.Pending, func(p pending) bool { return p.Host == host && p.Port == port && p.Waiting > 0 })
+	if i < 0 {
+		return pending{}, false
+	}
+	return st.Pending[i], true
+}
+
+// TestWait: on a terminal the connection waits for a person, who is told of it, and
+// goes on as soon as it is allowed.
+func TestWait(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   order.Order
+		host string
+		port uint16
+	}{
+		{"http", order.Order{Do: "get", At: "http://" + public + "/"}, public, 80},
+		{"tls", order.Order{Do: "get", At: "https://" + public + "/"}, public, 443},
+		{"another port", order.Order{Do: "open", At: public + ":7", Text: "hello", Keep: "x"}, public, 7},
+		{"CONNECT", order.Order{Do: "connect", At: public + ":443"}, public, 443},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := world.New(t)
+			s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
+			due := s.Begin(c.do)
+			var p pending
+			hand.Eventually(t, 5*time.Second, "it waits, and it is known who", func() (ok bool) {
+				p, ok = waits(s, c.host, c.port)
+				return ok && p.Command != ""
+			})
+			if p.Command != hand.Puppet || p.PID < 2 {
+				t.Errorf("who waits: %+v", p)
+			}
+			rule := c.host
+			if c.port == 7 {
+				rule += ":7"
+			}
+			command := "ringfence grant " + s.ID + " --host " + rule
+			r := hand.Ringfence(t, w, "requests", s.ID)
+			for _, want := range []string{"waits since ", "by " + hand.Puppet, command + "\n"} {
+				if !strings.Contains(r.Stdout, want) {
+					t.Errorf("requests does not say %q: %+v", want, r)
+				}
+			}
+			hand.Eventually(t, 5*time.Second, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+			if told := notice.FindStringSubmatch(s.Screen())[1]; !strings.HasSuffix(told, command) && !strings.Contains(told, command+" ") {
+				t.Errorf("the terminal is told %q, want %q in it", told, command)
+			}
+			if q, d := w.Queries(), w.Dialled(); len(q)+len(d) > 0 {
+				t.Errorf("before anybody allowed it: asked %v, dialled %v", q, d)
+			}
+			select {
+			case a := <-due:
+				t.Fatalf("it did not wait: %+v", a)
+			default:
+			}
+			if g := s.Grant("--host", rule); g.Status != 0 {
+				t.Fatalf("grant: %+v", g)
+			}
+			said := time.Now()
+			if a := s.Wait(due); a.Error != "" || a.Status != 200 && a.Text != "hello" {
+				t.Errorf("the one that waited: %+v", a)
+			}
+			if took := time.Since(said); took > time.Second {
+				t.Errorf("it went on only %s after the grant", took)
+			}
+			if !slices.ContainsFunc(w.Journal(), func(r journal.Record) bool {
+				return r.Event == journal.Request && r.Verdict == journal.Wait && r.Name == c.host && r.Port == c.port
+			}) {
+				t.Errorf("not in the journal: %+v", w.Journal())
+			}
+		})
+	}
+}
+
+// TestWaitInVain: nobody comes. The connection is refused in the end, and the next one
+// does not wait. A grant for another port is not an answer.
+func TestWaitInVain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	w := world.New(t)
+	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
+	first := s.Begin(order.Order{Do: "connect", At: public + ":443"})
+	second := s.Begin(order.Order{Do: "get", At: "http://" + public2 + "/"})
+	hand.Eventually(t, 5*time.Second, "both wait", func() bool {
+		_, one := waits(s, public, 443)
+		_, two := waits(s, public2, 80)
+		return one && two
+	})
+	s.Grant("--host", public+":8443")
+	a := s.Wait(first)
+	if a.Status != 403 || !strings.Contains(a.Text, "ringfence grant "+s.ID+" --host "+public+"\n") {
+		t.Errorf("after the wait: %+v", a)
+	}
+	if a.Took < 20*time.Second || a.Took > 45*time.Second {
+		t.Errorf("refused after %s", a.Took)
+	}
+	if a := s.Wait(second); a.Status != 403 {
+		t.Errorf("after the wait: %+v", a)
+	}
+	a = s.Do(order.Order{Do: "connect", At: public + ":443"})
+	if a.Status != 403 || a.Took > 5*time.Second {
+		t.Errorf("the second try: %+v", a)
+	}
+	if a := s.Do(order.Order{Do: "look", At: public2}); a.Error != "no such host" {
+		t.Errorf("the second try: %+v", a)
+	}
+	if q, d := w.Queries(), w.Dialled(); len(q)+len(d) > 0 {
+		t.Errorf("asked %v, dialled %v", q, d)
+	}
+	if r := s.Grant("--host", public2); r.Status != 0 {
+		t.Fatalf("grant: %+v", r)
+	}
+	if a := s.Do(order.Order{Do: "get", At: "http://" + public2 + "/"}); a.Status != 200 {
+		t.Errorf("after a grant that came late: %+v", a)
+	}
+}
+
+// TestNoWait: where nobody is to be asked, and for names that no grant is likely to be
+// for, the answer comes at once.
+func TestNoWait(t *testing.T) {
+	for _, c := range []struct {
+		name, host string
+		flags      []string
+	}{
+		{"--no-input", public, []string{"--yes", "--no-input"}},
+		{"a special name", world.Other, []string{"--yes"}},
+		{"a name of one label", "intranet", []string{"--yes"}},
+		{"a denied name", public, []string{"--yes", "--deny-host", public}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := world.New(t)
+			s := hand.Launch{Terminal: true, Flags: c.flags}.Start(t, w)
+			if a := s.Do(order.Order{Do: "look", At: c.host}); a.Error != "no such host" || a.Took > 5*time.Second {
+				t.Errorf("the resolver inside: %+v", a)
+			}
+			if a := s.Do(order.Order{Do: "connect", At: c.host + ":443"}); a.Status != 403 || a.Took > 5*time.Second {
+				t.Errorf("CONNECT: %+v", a)
+			}
+			if strings.Contains(s.Screen(), "\x1b]9;ringfence: "+c.host) {
+				t.Errorf("somebody was asked: %q", s.Screen())
+			}
+		})
+	}
+}
+
+// TestEndWhileWaiting: the session does not wait for who waits.
+func TestEndWhileWaiting(t *testing.T) {
+	w := world.New(t)
+	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
+	s.Begin(order.Order{Do: "connect", At: public + ":443"})
+	hand.Eventually(t, 5*time.Second, "it waits", func() bool { _, ok := waits(s, public, 443); return ok })
+	began := time.Now()
+	if status := s.Stop(); status != 0 || time.Since(began) > 5*time.Second {
+		t.Errorf("status %d after %s", status, time.Since(began))
+	}
+}
+
+// TestLongNames: a command that a person is shown is whole or not there.
+func TestLongNames(t *testing.T) {
+	w := world.New(t)
+	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
+	long := strings.Repeat(strings.Repeat("a", 50)+".", 4) + public
+	s.Begin(order.Order{Do: "connect", At: long + ":443"})
+	hand.Eventually(t, 5*time.Second, "it waits", func() bool { _, ok := waits(s, long, 443); return ok })
+	hand.Eventually(t, 5*time.Second, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+	told := notice.FindStringSubmatch(s.Screen())[1]
+	if _, arg, ok := strings.Cut(told, "--host "); ok && !strings.HasPrefix(arg, long) {
+		t.Errorf("the command is for another host: %q", told)
+	}
+}
+
+// TestWaitingIsBounded: who opens a thousand connections to unknown hosts gets a
+// bounded number of them to wait, and the terminal is not flooded.
+func TestWaitingIsBounded(t *testing.T) {
+	w := world.New(t)
+	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
+	s.Begin(order.Order{Do: "crowd", At: public + ":443", N: 200, Keep: "all", For: 5 * time.Second})
+	hand.Eventually(t, 5*time.Second, "some wait", func() bool { _, ok := waits(s, public, 443); return ok })
+	time.Sleep(time.Second)
+	if p, _ := waits(s, public, 443); p.Waiting > 64 {
+		t.Errorf("%d wait", p.Waiting)
+	}
+	if n := strings.Count(s.Screen(), "\x1b]9;"); n > 8 {
+		t.Errorf("%d notices for one host", n)
+	}
+	s.Begin(order.Order{Do: "connect", At: public2 + ":443"})
+	hand.Eventually(t, 5*time.Second, "another host is asked about, too", func() bool { _, ok := waits(s, public2, 443); return ok })
+}
