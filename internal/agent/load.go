@@ -41,7 +41,7 @@ func Load(name, userDir string) (*Profile, error) {
 	if err != nil {
 		return nil, unknown(name, userDir)
 	}
-	return decode(data, name, "built-in")
+	return decode(data, name, BuiltIn)
 }
 
 // Names lists the agents that Load knows, sorted, without the plain command.

@@ -18,6 +18,9 @@ import (
 // Command is the name of the profile of a plain command.
 const Command = "command"
 
+// BuiltIn is the source of a profile that comes with ringfence.
+const BuiltIn = "built-in"
+
 // NoteName is the variable that says where the sandbox note lies.
 const NoteName = "RINGFENCE_NOTE"
 

@@ -84,6 +84,7 @@ func (k *call) judgeRequest(method, authority, path string) error {
 		return &deniedError{d}
 	}
 	k.rule = d
+	k.hangOn(d, method, path)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (k *call) badRequest(err error) {
 
 // requests passes on one request after the other; answers come back untouched.
 func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) {
-	defer k.leash(origin)()
+	defer k.hang(origin)()
 	var received int64
 	var ours atomic.Bool // the last word is
 	back := make(chan struct{})
@@ -292,7 +293,7 @@ func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
 		k.drop()
 		return
 	}
-	defer k.leash(origin)()
+	defer k.hang(origin)()
 	var received int64
 	back := make(chan struct{})
 	k.g.spawn(func() {

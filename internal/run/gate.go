@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
@@ -28,7 +30,7 @@ const modeNone = "none"
 // network decides what of the network is there, and how it ends at the gate.
 func (d *draft) network() error {
 	var err error
-	if d.Reach, err = d.Policy.Reach(d.Profile.Network.Hosts); err != nil || d.Reach.Mode == modeNone {
+	if d.Reach, err = d.Policy.Reach(d.ownHosts()); err != nil || d.Reach.Mode == modeNone {
 		return err
 	}
 	if d.upstream, err = d.proxy(); err != nil {
@@ -39,6 +41,21 @@ func (d *draft) network() error {
 	}
 	d.capture, err = capture.Make(d.Reach.HostPorts)
 	return err
+}
+
+// ownHosts are those of the agent. A profile that is the user's own is under the
+// ceiling as every other word of the user's.
+func (d *draft) ownHosts() []string {
+	if d.Profile.Source == agent.BuiltIn {
+		return d.Profile.Network.Hosts
+	}
+	return slices.DeleteFunc(slices.Clone(d.Profile.Network.Hosts), func(h string) bool {
+		over := d.bound(policy.Entry{Text: h}) != nil
+		if over {
+			d.notice("a host of the agent's profile is not allowed by " + Ceiling + ": " + h)
+		}
+		return over
+	})
 }
 
 // proxy finds the upstream proxy that policy names. One that only stands in the
@@ -70,7 +87,7 @@ func (d *draft) proxy() (*gate.Upstream, error) {
 		}
 		return up, nil
 	}
-	return gate.ParseUpstream(d.Reach.Proxy, env("NO_PROXY"))
+	return gate.ParseUpstream(d.Reach.Proxy, "") // NO_PROXY belongs to the environment's
 }
 
 // ProjectGrants is where rules for the project around dir are kept.
@@ -214,7 +231,7 @@ func (s *Session) bound(e policy.Entry) error {
 	if s.ceiling == nil {
 		return nil
 	}
-	asked := &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: s.Reach.Mode}, Allow: policy.List{{Value: e.Text, Source: e.Source}}}}
+	asked := &policy.Policy{Network: policy.Network{Mode: s.Policy.Network.Mode, Allow: policy.List{{Value: e.Text, Source: e.Source}}}}
 	for _, r := range policy.Tighten(asked, s.ceiling).Network.Allow {
 		if r.Value == e.Text {
 			return nil
