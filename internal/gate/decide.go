@@ -36,6 +36,7 @@ type Decision struct {
 	Reason  string
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
+	Exact   bool             // the rule names this very host
 }
 
 // Decider is the one place where it is decided who may go where.
@@ -204,7 +205,7 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 			proto = address.HTTP
 		}
 		if !ok || proto == address.TCP {
-			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until}, true
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
 		}
 		return proto == address.TCP
 	}

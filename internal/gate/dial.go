@@ -18,6 +18,9 @@ type closedError struct{ reason string }
 
 func (e *closedError) Error() string { return e.reason }
 
+// maxAddrs is how many addresses of one name are tried.
+const maxAddrs = 6
+
 // stagger is how long one address of several is given before the next is tried too.
 const stagger = 300 * time.Millisecond
 
@@ -33,11 +36,14 @@ func (k *call) dial(ctx context.Context) (*net.TCPConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.addr = addrs[0].String() // for the record, if none answers
 	c, err := k.g.race(ctx, addrs, k.target.Port)
 	if err != nil {
 		return nil, err
 	}
-	k.addr = c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap().String()
+	if to, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		k.addr = to.AddrPort().Addr().Unmap().String()
+	}
 	return c, nil
 }
 
@@ -53,6 +59,9 @@ func (g *Gate) find(ctx context.Context, t address.Target) ([]netip.Addr, error)
 	var open []netip.Addr
 	var why error
 	for _, a := range addrs {
+		if len(open) == maxAddrs { // a name is one host, not a list of them to be tried
+			break
+		}
 		if err := g.guard(a, t.Port); err != nil {
 			why = err
 			continue
@@ -145,6 +154,8 @@ func dialReason(err error) string {
 	var dns *net.DNSError
 	var slow net.Error
 	switch {
+	case errors.Is(err, errTooManyLookups):
+		return errTooManyLookups.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the name does not exist"
 	case errors.As(err, &dns) && dns.IsTimeout:

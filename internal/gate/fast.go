@@ -62,7 +62,17 @@ func (g *Gate) taken(c *net.TCPConn, handle func()) {
 	defer func() { <-g.slots }()
 	if g.hold(c) {
 		defer g.release(c)
+		defer g.survive(c)
 		handle()
+	}
+}
+
+// survive makes a fault of ours cost one connection and not the session: the gate
+// stands in the process that holds the terminal. The journal has it.
+func (g *Gate) survive(c *net.TCPConn) {
+	if fault := recover(); fault != nil {
+		reset(c)
+		g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "fault of the gate", Reason: fmt.Sprint(fault)})
 	}
 }
 

@@ -243,6 +243,7 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 			defer func() { <-g.slots }()
 			if g.hold(c) {
 				defer g.release(c)
+				defer g.survive(c)
 				handle(c)
 			}
 		})

@@ -70,7 +70,7 @@ func (g *Gate) hostPort(port uint16) (decide func(fd int) relay.Verdict, take fu
 			}
 		}
 		k.client, k.first = c, first
-		k.owner = g.owner.ask(c, c.LocalAddr().(*net.TCPAddr).AddrPort(), false)
+		k.owner = g.owner.ask(c, k.to, false)
 		if err != nil {
 			k.failed(err)
 			return

@@ -48,6 +48,7 @@ func (k *call) http() {
 		return
 	}
 	defer k.g.release(c)
+	boundUnread(k.client)
 	if err != nil {
 		k.cleartext2(c, r)
 		return
@@ -252,6 +253,16 @@ func (k *call) nextHead(r *bufio.Reader) (*http1.Head, error) {
 		err = &http1.Error{Status: http1.BadRequest, Reason: "HTTP/2 begins with a connection of its own"}
 	}
 	return head, err
+}
+
+// boundUnread lets the kernel end a connection whose client does not take what it is
+// sent: what is on its way to it is in nobody's hands that could set a deadline.
+func boundUnread(c *net.TCPConn) {
+	if raw, err := c.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) {
+			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(keepAlive.Milliseconds()))
+		})
+	}
 }
 
 // silent is how long ago something was last sent to a client.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -37,6 +38,8 @@ type lookups struct {
 	resolver Resolver
 	mu       sync.Mutex
 	known    map[address.Name]*answer
+	slots    chan struct{}
+	under    int // lookups under way
 }
 
 type answer struct {
@@ -49,10 +52,15 @@ type answer struct {
 const (
 	lookupKept = 10 * time.Second
 	maxKept    = 1024
+
+	maxAtOnce   = 32  // questions to the host's resolver
+	maxUnderWay = 256 // names that wait for one
 )
 
+var errTooManyLookups = errors.New("too many names are looked up at once")
+
 func newLookups(ctx context.Context, r Resolver) *lookups {
-	return &lookups{ctx: ctx, resolver: r, known: map[address.Name]*answer{}}
+	return &lookups{ctx: ctx, resolver: r, known: map[address.Name]*answer{}, slots: make(chan struct{}, maxAtOnce)}
 }
 
 // find asks, or waits for who asked before.
@@ -84,11 +92,17 @@ func (l *lookups) ask(n address.Name) *answer {
 	if a := l.known[n]; a != nil && (a.until.IsZero() || time.Now().Before(a.until)) {
 		return a
 	}
+	a := &answer{done: make(chan struct{})}
+	if l.under >= maxUnderWay {
+		a.err = errTooManyLookups
+		close(a.done)
+		return a
+	}
 	if len(l.known) >= maxKept {
 		clear(l.known)
 	}
-	a := &answer{done: make(chan struct{})}
 	l.known[n] = a
+	l.under++
 	go l.look(n, a)
 	return a
 }
@@ -96,9 +110,18 @@ func (l *lookups) ask(n address.Name) *answer {
 func (l *lookups) look(n address.Name, a *answer) {
 	ctx, cancel := context.WithTimeout(l.ctx, lookup)
 	defer cancel()
-	addrs, err := l.resolver.Lookup(ctx, n)
+	var addrs []netip.Addr
+	err := ctx.Err()
+	select {
+	case l.slots <- struct{}{}:
+		addrs, err = l.resolver.Lookup(ctx, n)
+		<-l.slots
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.under--
 	for _, addr := range addrs {
 		a.addrs = append(a.addrs, addr.Unmap())
 	}

@@ -69,7 +69,13 @@ type owner struct {
 // so many a second are looked into: a build that opens thousands should not wait for
 // its own record. A refusal is always worth the search.
 func (o *owners) ask(c *net.TCPConn, to netip.AddrPort, refused bool) *owner {
-	return o.askFor(c.RemoteAddr().(*net.TCPAddr).AddrPort(), to, refused)
+	from, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok { // it was reset before anybody looked
+		w := &owner{done: make(chan struct{})}
+		close(w.done)
+		return w
+	}
+	return o.askFor(from.AddrPort(), to, refused)
 }
 
 func (o *owners) askFor(from, to netip.AddrPort, refused bool) *owner {

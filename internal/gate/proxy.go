@@ -18,7 +18,10 @@ import (
 // is held to its protocol as if it had come without a proxy.
 func (g *Gate) proxied(c *net.TCPConn) {
 	c.SetReadDeadline(time.Now().Add(handshake))
-	k := &call{g: g, id: g.conns.Add(1), client: c, to: c.LocalAddr().(*net.TCPAddr).AddrPort()}
+	k := &call{g: g, id: g.conns.Add(1), client: c}
+	if local, ok := c.LocalAddr().(*net.TCPAddr); ok {
+		k.to = local.AddrPort()
+	}
 	r := bufio.NewReader(c)
 	first, err := r.Peek(1)
 	if err != nil {
@@ -168,6 +171,7 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		return
 	}
 	defer k.g.release(origin)
+	boundUnread(k.client)
 	head.Close = true
 	k.requests(origin, r, head)
 }

@@ -110,14 +110,24 @@ func (u *Upstream) bypass(t address.Target) bool {
 // dialProxy asks the proxy for the target. What the host itself knows to be internal
 // is not asked for, be it one address of several: the proxy chooses, not we.
 func (k *call) dialProxy(ctx context.Context) (*net.TCPConn, error) {
-	addrs := []netip.Addr{k.target.Addr}
-	if k.target.Name != "" {
-		addrs, _ = k.g.names.find(ctx, k.target.Name) // the host may know no names at all
+	to := k.target
+	addrs := []netip.Addr{to.Addr}
+	if to.Name != "" {
+		var err error
+		if addrs, err = k.g.names.find(ctx, to.Name); err != nil && !k.rule.Exact {
+			// Only a rule that names the very host lets a name go to the proxy that
+			// the host itself does not know.
+			return nil, err
+		}
 	}
 	for _, a := range addrs {
-		if err := k.g.guard(a, k.target.Port); err != nil {
+		if err := k.g.guard(a, to.Port); err != nil {
 			return nil, &closedError{err.Error()}
 		}
+	}
+	if !k.rule.Exact && len(addrs) > 0 {
+		// The proxy would look the name up again, and could get another answer.
+		to = address.Target{Addr: addrs[0], Port: to.Port}
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", k.g.conf.Proxy.addr)
@@ -129,9 +139,9 @@ func (k *call) dialProxy(ctx context.Context) (*net.TCPConn, error) {
 	defer stop()
 	c.SetDeadline(time.Now().Add(dialling))
 	if k.g.conf.Proxy.socks {
-		err = k.g.conf.Proxy.askSOCKS(c, k.target)
+		err = k.g.conf.Proxy.askSOCKS(c, to)
 	} else {
-		err = k.g.conf.Proxy.askHTTP(c, k.target)
+		err = k.g.conf.Proxy.askHTTP(c, to)
 	}
 	if err != nil {
 		c.Close()
