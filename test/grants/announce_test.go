@@ -19,12 +19,12 @@ import (
 
 // said is what a server says, or how it cannot be reached.
 func said(address string) string {
-	c, err := net.DialTimeout("tcp", address, 5*time.Second)
+	c, err := net.DialTimeout("tcp", address, hand.Soon)
 	if err != nil {
 		return err.Error()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(5 * time.Second))
+	c.SetDeadline(time.Now().Add(hand.Soon))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()
@@ -51,7 +51,7 @@ func TestAnnounce(t *testing.T) {
 			if a := s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"}); a.Error != "" {
 				t.Fatal(a.Error)
 			}
-			took := hand.Eventually(t, 3*time.Second, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
+			took := hand.Eventually(t, hand.Soon, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
 			t.Logf("announced after %s", took)
 			for _, at := range []string{"127.0.0.1:3000", "127.0.0.1:3100"} {
 				if got, want := said(at) == "hello from inside\n", at == c.at; got != want {
@@ -80,7 +80,7 @@ func TestAnnounceQuiet(t *testing.T) {
 	w := world.New(t)
 	s := hand.Start(t, w)
 	s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"})
-	hand.Eventually(t, 3*time.Second, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
+	hand.Eventually(t, hand.Soon, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
 	if s.Screen() != "" {
 		t.Errorf("without --verbose: %q", s.Screen())
 	}
@@ -100,7 +100,7 @@ func TestAnnounceFlood(t *testing.T) {
 	for _, c := range due {
 		s.Wait(c)
 	}
-	hand.Eventually(t, 5*time.Second, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
+	hand.Eventually(t, hand.Soon, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
 	time.Sleep(200 * time.Millisecond)
 	n := strings.Count(s.Screen(), "\x1b]9;")
 	t.Logf("%d notices for 300 servers", n)

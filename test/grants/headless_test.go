@@ -81,10 +81,9 @@ func TestGrant(t *testing.T) {
 	if r := s.Grant("--host", world.Other); r.Status != 0 {
 		t.Fatalf("grant: %+v", r)
 	}
-	took := hand.Eventually(t, time.Second, "the grant holds", func() bool {
-		return s.Do(order.Order{Do: "get", At: otherWeb}).Status == 200
-	})
-	t.Logf("reached %s after the grant was said", took)
+	if a := s.Do(order.Order{Do: "get", At: otherWeb}); a.Status != 200 {
+		t.Errorf("the first try after the grant: %+v", a)
+	}
 	if a := s.Do(order.Order{Do: "get", At: "https://" + world.Other + "/"}); a.Status != 200 {
 		t.Errorf("https: %+v", a)
 	}
@@ -149,19 +148,13 @@ var ways = []struct{ name, rule, at, say string }{
 func TestGrantExpires(t *testing.T) {
 	w := world.New(t)
 	s := hand.Start(t, w)
-	granted := time.Now()
 	for _, way := range ways {
 		if r := s.Grant("--host", way.rule, "--for", "5s"); r.Status != 0 || !strings.Contains(r.Stderr, "until ") {
 			t.Fatalf("grant: %+v", r)
 		}
-	}
-	for _, way := range ways {
 		if a := s.Do(order.Order{Do: "open", At: way.at, Text: way.say, Keep: way.name}); a.Error != "" {
 			t.Errorf("%s: %+v", way.name, a)
 		}
-	}
-	if took := time.Since(granted); took > 4500*time.Millisecond {
-		t.Fatalf("this machine is too slow: %s", took)
 	}
 	for _, g := range s.Status().Grants {
 		if g.Expires.IsZero() || g.Expires.After(time.Now().Add(5*time.Second)) {
@@ -170,7 +163,7 @@ func TestGrantExpires(t *testing.T) {
 	}
 	due := map[string]<-chan order.Answer{}
 	for _, way := range ways {
-		due[way.name] = s.Begin(order.Order{Do: "ended", Keep: way.name, For: 9 * time.Second})
+		due[way.name] = s.Begin(order.Order{Do: "ended", Keep: way.name, For: hand.Soon})
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {

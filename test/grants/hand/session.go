@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +25,9 @@ import (
 
 // Patience bounds every wait; nothing takes a tenth of it unless it hangs.
 const Patience = 90 * time.Second
+
+// Soon bounds what happens at once, on a machine that is busy with other things.
+const Soon = 20 * time.Second
 
 // Puppet is the name of the program, as it lies beside the tests that use it.
 const Puppet = "puppet"
@@ -273,17 +275,4 @@ func Eventually(t testing.TB, within time.Duration, what string, ask func() bool
 		time.Sleep(10 * time.Millisecond)
 	}
 	return time.Since(began)
-}
-
-// One finds the only line that holds all words.
-func One(text string, words ...string) (string, bool) {
-	found := ""
-	n := 0
-	for line := range strings.Lines(text) {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
-			found = strings.TrimSpace(line)
-			n++
-		}
-	}
-	return found, n == 1
 }
