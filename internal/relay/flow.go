@@ -81,7 +81,7 @@ func (l *loop) flush(f *flow) error {
 			n, err = send(f.to, f.held)
 		}
 		if err == errAgain {
-			return l.awaitRoom(f)
+			return err
 		}
 		if err != nil {
 			return f.pair.failed(f.to, err)
@@ -97,25 +97,6 @@ func (l *loop) flush(f *flow) error {
 	return nil
 }
 
-// awaitRoom returns errAgain. Once asked for, room stays watched: the kernel tells
-// of it only after there was none.
-func (l *loop) awaitRoom(f *flow) error {
-	if f.blocked {
-		return errAgain
-	}
-	f.blocked = true
-	side := client
-	if f == &f.pair.flows[client] {
-		side = origin
-	}
-	if f.pair.flows[side].watched {
-		if err := l.watch(unix.EPOLL_CTL_MOD, f.pair, side); err != nil {
-			return f.pair.failed(f.to, err)
-		}
-	}
-	return errAgain
-}
-
 // release gives back what the flow has borrowed.
 func (l *loop) release(f *flow) {
 	if f.pipe != nil {
@@ -127,8 +108,12 @@ func (l *loop) release(f *flow) {
 	f.pipe, f.buf, f.held, f.size = nil, nil, nil, 0
 }
 
-// carryEnd tells the other side that no more bytes come.
+// carryEnd tells the other side that no more bytes come. Before the connection to
+// the origin stands, that would end the attempt; the end is read again then.
 func (l *loop) carryEnd(f *flow) {
+	if f.pair.dials {
+		return
+	}
 	f.done = true
 	if f.pair.flows[client].done && f.pair.flows[origin].done {
 		l.end(f.pair, nil)

@@ -2,46 +2,49 @@ package relay
 
 import (
 	"encoding/binary"
-	"math"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
+// tick is how often idle times are looked at, and how exact they are.
+const tick = time.Second
+
+// What an event carries is the slot and the side of a pair, and its age. These are
+// for others: doors count downwards from doorEvent.
 const (
-	grain   = 10 * time.Millisecond // of idle times
-	nap     = time.Minute           // the longest sleep of a loop that has pairs
-	forever = time.Duration(math.MaxInt64)
+	bellEvent = -1
+	doorEvent = -2
 )
 
 // loop is one thread and the pairs that it serves.
 type loop struct {
 	pool
-	epoll   int
-	bell    int // an eventfd
-	started time.Time
-	now     time.Duration // since started, as of the last wait
-	events  [128]unix.EpollEvent
-	pairs   [128]*pair // that the events are for
-	again   []*flow    // that can go on without an event
-	turn    []*flow    // again of the last round
-	idle    []*pair    // that are so, it seems
-	open    []*door    // the doors, as of the last wait
-	starved bool       // no descriptor was left for a new connection
-	ended   chan struct{}
+	epoll  int
+	bell   int // an eventfd
+	start  time.Time
+	now    time.Duration // since start, as of the last wait
+	looked time.Duration // when idle times were looked at
+	events [128]unix.EpollEvent
+	pairs  [128]*pair // that the events are for
+	again  []*flow    // that can go on without an event
+	turn   []*flow    // again of the last round
+	idle   []*pair    // that are so, it seems
+	open   []*door    // doors as of the last wait
+	knocks int        // milliseconds until the doors have to be looked at; -1 if nobody is there
+	ended  chan struct{}
 
 	mu     sync.Mutex
 	slots  []*pair
 	free   []int32
 	age    int32
 	doors  []*door
-	until  time.Duration // when idle times have to be looked at
 	closed bool
 }
 
 func newLoop() (*loop, error) {
-	l := &loop{started: time.Now(), until: forever, ended: make(chan struct{})}
+	l := &loop{start: time.Now(), knocks: -1, ended: make(chan struct{})}
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, err
@@ -57,41 +60,12 @@ func newLoop() (*loop, error) {
 	return l, nil
 }
 
-// What an event carries besides the age of a pair: the slot and the side, or one
-// of these, or for a door less than these.
-const (
-	bellEvent = -1
-	doorEvent = -2
-)
-
-// admit sends the first bytes and leaves the rest to the loop.
-func (l *loop) admit(p *pair, first []byte) error {
-	up := &p.flows[client]
-	if int64(len(first)) > up.bound {
-		return ErrBudget
-	}
-	if len(first) > 0 {
-		n, err := send(up.to, first)
-		if err != nil && err != errAgain {
-			return p.failed(up.to, err)
-		}
-		up.moved, up.held, up.size = int64(n), first[n:], len(first)-n
-		up.blocked = up.size > 0
-	}
+// enter has the loop watch the sockets of a pair, those that it has and that are
+// not watched yet. The loop is woken by that: a socket can be written at first. The
+// lock is held for all of it: the loop must not end the pair in between.
+func (l *loop) enter(p *pair) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p.last = time.Since(l.started)
-	before := l.until
-	err := l.enter(p)
-	if l.until < before {
-		l.ring()
-	}
-	return err
-}
-
-// enter has the loop watch the sockets of a pair. The caller holds the lock: with
-// one socket watched, the loop could end the pair before the other is.
-func (l *loop) enter(p *pair) error {
 	if l.closed {
 		return ErrClosed
 	}
@@ -101,23 +75,26 @@ func (l *loop) enter(p *pair) error {
 			l.slots = append(l.slots, nil)
 		}
 		l.age++
-		p.in, p.slot, p.age = true, l.free[len(l.free)-1], l.age
+		p.in, p.age, p.slot = true, l.age, l.free[len(l.free)-1]
 		l.free = l.free[:len(l.free)-1]
 		l.slots[p.slot] = p
+		p.last = time.Since(l.start)
 	}
-	for i := range p.flows {
-		f := &p.flows[i]
-		if f.watched || f.from < 0 {
+	for side := range p.flows {
+		f := &p.flows[side]
+		if f.from < 0 || f.watched {
 			continue
 		}
-		if err := l.watch(unix.EPOLL_CTL_ADD, p, i); err != nil {
+		e := unix.EpollEvent{
+			Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+			Fd:     p.slot<<1 | int32(side),
+			Pad:    p.age,
+		}
+		if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, f.from, &e); err != nil {
 			l.leave(p)
 			return err
 		}
 		f.watched = true
-	}
-	if p.idle > 0 {
-		l.until = min(l.until, p.last+p.idle)
 	}
 	return nil
 }
@@ -129,15 +106,6 @@ func (l *loop) leave(p *pair) {
 		l.slots[p.slot] = nil
 		l.free = append(l.free, p.slot)
 	}
-}
-
-// watch waits for bytes from one side and, where a flow needs it, for room.
-func (l *loop) watch(op int, p *pair, side int) error {
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: p.slot<<1 | int32(side), Pad: p.age}
-	if p.flows[side^1].blocked {
-		e.Events |= unix.EPOLLOUT
-	}
-	return unix.EpollCtl(l.epoll, op, p.flows[side].from, &e)
 }
 
 // run serves the pairs until the loop is closed.
@@ -153,13 +121,13 @@ func (l *loop) run() {
 	l.shut()
 }
 
-// serve waits once and handles what came.
+// serve waits once and handles what came. It is false when the loop was closed.
 func (l *loop) serve() bool {
 	n, err := unix.EpollWait(l.epoll, l.events[:], l.patience())
 	if err != nil {
 		n = 0 // EINTR; nothing else happens to a valid epoll
 	}
-	l.now = time.Since(l.started)
+	l.now = time.Since(l.start)
 	if !l.resolve(n) {
 		return false
 	}
@@ -189,18 +157,18 @@ func (l *loop) patience() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(l.again) > 0 || l.knocked():
+	case len(l.again) > 0:
 		return 0
-	case l.until == forever && !l.starved:
+	case l.knocks >= 0:
+		return l.knocks
+	case len(l.free) == len(l.slots):
 		return -1
-	case l.starved:
-		return int(grain / time.Millisecond)
 	}
-	return int(max(l.until-l.now, 0)/time.Millisecond) + 1
+	return int(tick / time.Millisecond)
 }
 
 // resolve finds the pairs that n events are for and, when it is time, those that
-// are idle. It is false when the loop was closed.
+// seem idle.
 func (l *loop) resolve(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,37 +179,20 @@ func (l *loop) resolve(n int) bool {
 		case e.Fd <= doorEvent:
 			l.doors[doorEvent-e.Fd].knock = true
 		case e.Fd == bellEvent:
-			var count [8]byte
-			_, _ = unix.Read(l.bell, count[:])
-		default:
-			if p := l.slots[e.Fd>>1]; p != nil && p.age == e.Pad {
-				l.pairs[i] = p
-			}
+		case l.slots[e.Fd>>1] != nil && l.slots[e.Fd>>1].age == e.Pad:
+			l.pairs[i] = l.slots[e.Fd>>1]
 		}
 	}
 	l.open, l.idle = l.doors, l.idle[:0]
-	if l.now >= l.until {
-		l.until = l.lookForIdle()
-	}
-	return !l.closed
-}
-
-// lookForIdle returns when to look again.
-func (l *loop) lookForIdle() time.Duration {
-	next := forever
-	for _, p := range l.slots {
-		if p == nil {
-			continue
-		}
-		next = min(next, l.now+nap)
-		if p.idle > 0 {
-			next = min(next, max(p.last+p.idle, l.now+grain))
-			if p.last+p.idle <= l.now {
+	if l.now-l.looked >= tick {
+		l.looked = l.now
+		for _, p := range l.slots {
+			if p != nil && p.idle > 0 && p.last+p.idle <= l.now {
 				l.idle = append(l.idle, p)
 			}
 		}
 	}
-	return next
+	return !l.closed
 }
 
 // handle does what the events on one side's socket allow.
@@ -249,19 +200,23 @@ func (l *loop) handle(p *pair, side int, events uint32) {
 	in, out := &p.flows[side], &p.flows[side^1]
 	broken := events&unix.EPOLLERR != 0
 	in.hup = in.hup || broken || events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0
-	if p.door != nil {
-		l.greet(p)
+	readable := events&^uint32(unix.EPOLLOUT) != 0
+	if p.guest {
+		if readable {
+			l.greet(p)
+		}
 		return
 	}
+	room := events&unix.EPOLLOUT != 0 && out.size > 0
 	if p.dials && side == origin && !broken {
-		p.connected()
-		p.last = l.now
+		p.connected(l.now)
+		room = true
 	}
-	if events&unix.EPOLLOUT != 0 && out.size > 0 {
+	if room {
 		l.move(out)
 	}
 	switch {
-	case p.over || events&^uint32(unix.EPOLLOUT) == 0:
+	case p.over || !readable:
 	case broken && (in.done || in.size > 0): // no read will tell
 		l.end(p, p.failed(in.from, unix.ECONNRESET))
 	case !in.done && !in.queued && in.size == 0:
@@ -279,14 +234,12 @@ func (l *loop) end(p *pair, err error) {
 	l.mu.Lock()
 	l.leave(p)
 	l.mu.Unlock()
+	if p.door != nil {
+		p.door.inside.Add(-1)
+	}
 	if p.tell != nil {
 		p.tell(p.counts(), err)
 	}
-}
-
-// ring wakes the loop. The caller holds the lock.
-func (l *loop) ring() {
-	_, _ = unix.Write(l.bell, binary.NativeEndian.AppendUint64(nil, 1))
 }
 
 // close has the loop end its pairs and itself.
@@ -295,7 +248,7 @@ func (l *loop) close() {
 	defer l.mu.Unlock()
 	if !l.closed {
 		l.closed = true
-		l.ring()
+		_, _ = unix.Write(l.bell, binary.NativeEndian.AppendUint64(nil, 1))
 	}
 }
 

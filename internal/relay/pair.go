@@ -14,7 +14,7 @@ const (
 	origin
 )
 
-// pair is two sockets and the two flows between them. Once admitted, only its loop
+// pair is two sockets and the two flows between them. Once entered, only its loop
 // touches it.
 type pair struct {
 	flows [2]flow // by the side that is read
@@ -22,11 +22,12 @@ type pair struct {
 	age   int32 // tells its events from those of an earlier pair in the same slot
 	in    bool  // has a slot
 	over  bool
-	door  *door // where it came in, as long as nothing is decided
+	door  *door // where it came in, if by one
+	guest bool  // nothing is decided yet
 	dials bool  // the connection to the origin does not stand yet
 	last  time.Duration
 	idle  time.Duration // the pair ends when so much time has passed since last
-	calm  time.Duration // idle of the time after dialling
+	calm  time.Duration // idle after dialling
 	tell  func(Counts, error)
 }
 
@@ -41,7 +42,6 @@ type flow struct {
 	buf      []byte // the borrowed buffer that held is part of
 	pipe     *pipe
 	watched  bool // from is in the epoll
-	blocked  bool // to had no room once: room is waited for
 	bulk     bool
 	hup      bool // an end or an error comes behind the bytes
 	queued   bool // is in the loop's list
@@ -50,23 +50,56 @@ type flow struct {
 
 func newPair(fd int) *pair {
 	p := &pair{}
-	p.flows[client] = flow{pair: p, from: fd, to: -1}
-	p.flows[origin] = flow{pair: p, from: -1, to: fd}
+	p.flows[client] = flow{pair: p, from: fd, to: -1, bound: math.MaxInt64}
+	p.flows[origin] = flow{pair: p, from: -1, to: fd, bound: math.MaxInt64}
 	return p
 }
 
 // join adds the origin.
 func (p *pair) join(fd int, o Options) {
 	p.flows[client].to, p.flows[origin].from = fd, fd
-	p.flows[client].bound, p.flows[origin].bound = o.Upload, math.MaxInt64
-	if o.Upload == 0 {
-		p.flows[client].bound = math.MaxInt64
+	if o.Upload > 0 {
+		p.flows[client].bound = o.Upload
 	}
 	p.idle, p.calm = o.Idle, o.Idle
 }
 
+// connected ends the time for dialling.
+func (p *pair) connected(now time.Duration) {
+	p.dials, p.idle, p.last = false, p.calm, now
+}
+
+// late is the error of a pair that took too long.
+func (p *pair) late() error {
+	switch {
+	case p.guest:
+		return ErrSlow
+	case p.dials:
+		return ErrDial
+	}
+	return ErrIdle
+}
+
 func (p *pair) counts() Counts {
 	return Counts{Sent: p.flows[client].moved, Received: p.flows[origin].moved}
+}
+
+// send sends the first bytes. What the origin does not take at once is left for the
+// loop to send.
+func (p *pair) send(first []byte) error {
+	f := &p.flows[client]
+	if int64(len(first)) > f.bound {
+		return ErrBudget
+	}
+	if len(first) == 0 {
+		return nil
+	}
+	n, err := send(f.to, first)
+	if err != nil && err != errAgain {
+		return p.failed(f.to, err)
+	}
+	f.moved, f.held, f.size = int64(n), first[n:], len(first)-n
+	return nil
 }
 
 // failed says on which side a call failed.

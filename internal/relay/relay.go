@@ -32,6 +32,7 @@ import (
 var (
 	ErrBudget  = errors.New("the client sent more than it may")
 	ErrIdle    = errors.New("no byte for too long")
+	ErrSlow    = errors.New("the client does not say what it wants")
 	ErrDial    = errors.New("the origin does not answer")
 	ErrRefused = errors.New("refused")
 	ErrClosed  = errors.New("the relay is closed")
@@ -92,24 +93,26 @@ func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
 	c, cerr := detach(client)
 	s, serr := detach(origin)
 	p := newPair(c)
-	ended := make(chan struct{})
-	var counts Counts
+	p.join(s, o)
 	var failed error
-	p.tell = func(n Counts, err error) {
-		counts, failed = n, err
+	ended := make(chan struct{})
+	p.tell = func(_ Counts, err error) {
+		failed = err
 		close(ended)
 	}
-	p.join(s, o)
 	err := errors.Join(cerr, serr)
 	if err == nil {
-		err = e.loops[int(e.next.Add(1))%len(e.loops)].admit(p, o.First)
+		err = p.send(o.First)
+	}
+	if err == nil {
+		err = e.loops[int(e.next.Add(1))%len(e.loops)].enter(p)
 	}
 	if err != nil {
 		p.close(err)
 		return p.counts(), err
 	}
 	<-ended
-	return counts, failed
+	return p.counts(), failed
 }
 
 // detach takes the socket out of the hands of Go's poller, which would wake one

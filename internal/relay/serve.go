@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,7 @@ type Service struct {
 	// own, with the bytes that were read. Without it they are refused.
 	Take func(client *net.TCPConn, first []byte)
 
+	Max      int           // connections at once, without those taken; more wait to be accepted
 	Patience time.Duration // a client for which Decide waits longer is reset
 	Dial     time.Duration // an origin that does not answer by then is given up
 }
@@ -48,8 +50,9 @@ type Verdict struct {
 // door is a listener of a loop.
 type door struct {
 	Service
-	fd    int
-	knock bool // there may be somebody
+	fd     int
+	knock  bool          // there may be somebody
+	inside *atomic.Int64 // connections, over all loops
 }
 
 // Serve accepts connections from a listening socket until the engine is closed. The
@@ -61,8 +64,13 @@ func (e *Engine) Serve(listener int, s Service) error {
 	if err := unix.SetNonblock(listener, true); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
+	inside := new(atomic.Int64)
 	for _, l := range e.loops {
-		if err := l.add(listener, s); err != nil {
+		fd, err := unix.FcntlInt(uintptr(listener), unix.F_DUPFD_CLOEXEC, 0)
+		if err == nil {
+			err = l.add(&door{Service: s, fd: fd, inside: inside})
+		}
+		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
 	}
@@ -70,46 +78,50 @@ func (e *Engine) Serve(listener int, s Service) error {
 }
 
 // add has the loop wait for connections, too. One of the loops is woken for each.
-func (l *loop) add(listener int, s Service) error {
+func (l *loop) add(d *door) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
+		_ = unix.Close(d.fd)
 		return ErrClosed
 	}
-	fd, err := unix.FcntlInt(uintptr(listener), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET | unix.EPOLLEXCLUSIVE, Fd: doorEvent - int32(len(l.doors))}
-	l.doors = append(l.doors, &door{Service: s, fd: fd})
-	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &e)
+	l.doors = append(l.doors, d)
+	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET | unix.EPOLLEXCLUSIVE, Fd: doorEvent - int32(len(l.doors)-1)}
+	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, d.fd, &e)
 }
 
-// knocked reports whether a door can be answered at once.
-func (l *loop) knocked() bool {
-	return !l.starved && slices.ContainsFunc(l.open, func(d *door) bool { return d.knock })
-}
-
-// answer accepts who is at the doors. Without descriptors or memory for them, they
-// stay where they are.
+// answer accepts who is at the doors. If there is no place, no descriptor or no
+// memory for them, it looks again a little later.
 func (l *loop) answer() {
-	l.starved = false
+	l.knocks = -1
 	for _, d := range l.open {
-		for i := 0; d.knock && i < turns; i++ {
+		for i := 0; d.knock && l.knocks < 0; i++ {
+			if d.Max > 0 && d.inside.Load() >= int64(d.Max) {
+				l.knocks = 10
+				break
+			}
 			fd, err := accept(d.fd)
-			switch err {
-			case nil:
-				p := newPair(fd)
-				p.door, p.last, p.idle = d, l.now, d.Patience
-				l.greet(p)
-			case errAgain:
+			switch {
+			case err == errAgain:
 				d.knock = false
-			case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
-				l.starved = true
-				return
+			case err != nil && err != unix.ECONNABORTED:
+				l.knocks = 10
+			case err == nil:
+				l.welcome(d, fd)
+			}
+			if i == turns {
+				l.knocks = 0
 			}
 		}
 	}
+}
+
+// welcome starts the time in which a client has to say what it wants.
+func (l *loop) welcome(d *door, fd int) {
+	d.inside.Add(1)
+	p := newPair(fd)
+	p.door, p.guest, p.last, p.idle = d, true, l.now, d.Patience
+	l.greet(p)
 }
 
 // greet reads what a new client sends and does what Decide says. The bytes wait in
@@ -138,24 +150,16 @@ func (l *loop) greet(p *pair) {
 	case v.Do == Relay:
 		l.dial(p, v)
 	case v.Do == Wait:
-		l.hold(p)
+		if f.size == 0 {
+			l.release(f)
+		}
+		if err := l.enter(p); err != nil {
+			l.end(p, err)
+		}
 	case v.Do == Take && p.door.Take != nil:
 		l.hand(p)
 	default:
 		l.end(p, ErrRefused)
-	}
-}
-
-// hold waits for more bytes.
-func (l *loop) hold(p *pair) {
-	if p.flows[client].size == 0 {
-		l.release(&p.flows[client])
-	}
-	l.mu.Lock()
-	err := l.enter(p)
-	l.mu.Unlock()
-	if err != nil {
-		l.end(p, err)
 	}
 }
 
@@ -181,6 +185,7 @@ func (l *loop) hand(p *pair) {
 // dial starts the relay. On this machine an origin answers within the call.
 func (l *loop) dial(p *pair, v Verdict) {
 	up := &p.flows[client]
+	more := up.hup || up.size == len(up.buf) // of which no event will tell
 	p.tell = v.Ended
 	fd, err := connect(v.To, up.size > 0)
 	if err != nil {
@@ -188,36 +193,18 @@ func (l *loop) dial(p *pair, v Verdict) {
 		return
 	}
 	p.join(fd, v.Options)
-	p.last, p.idle, p.door, p.dials = l.now, p.door.Dial, nil, true
-	switch {
-	case int64(up.size) > up.bound:
+	p.guest, p.dials, p.idle, p.last = false, true, p.door.Dial, l.now
+	if int64(up.size) > up.bound {
 		err = ErrBudget
-	case up.size == 0:
-		up.blocked = true // room comes with the connection
-	default:
-		if err = l.flush(up); err == nil {
-			p.connected()
-		}
+	} else if err = l.flush(up); err == nil && up.moved > 0 {
+		p.connected(l.now)
 	}
 	if err == nil || err == errAgain {
-		l.mu.Lock()
 		err = l.enter(p)
-		l.mu.Unlock()
 	}
 	if err != nil {
 		l.end(p, err)
+	} else if more && up.size == 0 {
+		l.move(up)
 	}
-}
-
-// connected ends the time for dialling.
-func (p *pair) connected() {
-	p.dials, p.idle = false, p.calm
-}
-
-// late is the error of a pair that took too long.
-func (p *pair) late() error {
-	if p.dials {
-		return ErrDial
-	}
-	return ErrIdle
 }

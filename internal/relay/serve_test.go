@@ -143,6 +143,30 @@ func TestServeRelay(t *testing.T) {
 	}
 }
 
+// What comes with the bytes that decide, and is not read with them, is not lost:
+// more bytes than a buffer holds, and the end.
+func TestServeRest(t *testing.T) {
+	for _, pause := range []time.Duration{0, 20 * time.Millisecond} {
+		for _, size := range []int{0, 1, chunk - 7, chunk - 6, chunk - 5, 4 * chunk, 1 << 20} {
+			h := serve(t, Options{}, netip.AddrPort{})
+			c := h.enter(t)
+			time.Sleep(pause) // long enough for a first look that finds nothing, most times
+			go func() {
+				c.Write(append([]byte("relay\n"), make([]byte, size)...))
+				c.CloseWrite()
+			}()
+			o := h.accept(t)
+			if n, err := io.Copy(io.Discard, o); n != int64(size+6) || err != nil {
+				t.Fatalf("origin got %d bytes of %d, %v", n, size+6, err)
+			}
+			o.Close()
+			if r := h.end(t); r.err != nil || r.Sent != int64(size+6) {
+				t.Fatalf("ended with %+v", r)
+			}
+		}
+	}
+}
+
 func TestServeTake(t *testing.T) {
 	long := strings.Repeat("x", chunk+100)
 	for _, tc := range []struct {
@@ -263,29 +287,43 @@ func TestServePatience(t *testing.T) {
 	}
 }
 
-// An origin that never answers is given up. The full queue of a listener on
-// loopback is such an origin.
-func TestServeDialTime(t *testing.T) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+// mute is an origin that does not answer: its queue on loopback is full. accept
+// makes room for the next one.
+func mute(t *testing.T) (to netip.AddrPort, accept func() int) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer syscall.Close(fd)
-	sa := &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
-	if err := errors.Join(syscall.Bind(fd, sa), syscall.Listen(fd, 0)); err != nil {
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
 		t.Fatal(err)
 	}
-	name, _ := syscall.Getsockname(fd)
-	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*syscall.SockaddrInet4).Port))
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*syscall.SockaddrInet4).Port))
 	full, err := net.Dial("tcp", to.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer full.Close()
+	t.Cleanup(func() { full.Close() })
+	return to, func() int {
+		c, _, err := syscall.Accept4(fd, syscall.SOCK_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Close(c) })
+		return c
+	}
+}
 
+func TestServeDialTime(t *testing.T) {
+	to, _ := mute(t)
 	for _, said := range []string{"", "hello"} {
 		h := &house{ended: make(chan report, 1)}
-		h.engine, h.addr = serveAll(t, Service{Dial: 200 * time.Millisecond, Decide: func(_ int, first []byte) Verdict {
+		h.engine, h.addr = serveAll(t, Service{Dial: 100 * time.Millisecond, Decide: func(_ int, first []byte) Verdict {
 			if string(first) != said {
 				return Verdict{Do: Wait}
 			}
@@ -297,6 +335,58 @@ func TestServeDialTime(t *testing.T) {
 		if r := h.end(t); r.err != ErrDial || r.Sent != 0 {
 			t.Errorf("%q ended with %+v", said, r)
 		}
+	}
+}
+
+// A client that ends before the origin has answered still hears it.
+func TestServeEndWhileDialling(t *testing.T) {
+	to, accept := mute(t)
+	h := &house{}
+	dialled := make(chan struct{})
+	h.engine, h.addr = serveAll(t, Service{Dial: patience, Decide: func(int, []byte) Verdict {
+		close(dialled)
+		return Verdict{Do: Relay, To: to}
+	}})
+	c := h.enter(t)
+	<-dialled
+	c.CloseWrite()
+	accept() // the one that filled the queue
+	o := accept()
+	if _, err := syscall.Write(o, []byte("banner")); err != nil {
+		t.Fatal(err)
+	}
+	read(t, c, "banner")
+	if n, err := syscall.Read(o, make([]byte, 1)); n != 0 || err != nil {
+		t.Errorf("origin read %d, %v; want the end", n, err)
+	}
+}
+
+// With a bound on connections, more are served when others have ended.
+func TestServeMax(t *testing.T) {
+	h := &house{origin: listen(t)}
+	to := h.origin.Addr().(*net.TCPAddr).AddrPort()
+	var inside, most atomic.Int32
+	h.engine, h.addr = serveAll(t, Service{Max: 3, Decide: func(int, []byte) Verdict {
+		most.Store(max(most.Load(), inside.Add(1)))
+		return Verdict{Do: Relay, To: to, Ended: func(Counts, error) { inside.Add(-1) }}
+	}})
+	clients := map[string]*net.TCPConn{}
+	for i := range 12 {
+		name := string(rune('a' + i))
+		clients[name] = h.enter(t)
+		write(t, clients[name], name)
+	}
+	for range clients { // whoever comes first
+		o := h.accept(t)
+		name := make([]byte, 1)
+		if _, err := io.ReadFull(o, name); err != nil {
+			t.Fatal(err)
+		}
+		clients[string(name)].Close()
+		o.Close()
+	}
+	if most.Load() > 3 {
+		t.Errorf("%d were served at once", most.Load())
 	}
 }
 

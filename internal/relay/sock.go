@@ -48,7 +48,7 @@ func splice(from, to, size int) (int, error) {
 // connect starts to connect to an origin and does not wait.
 func connect(to netip.AddrPort, eager bool) (int, error) {
 	domain, sa := unix.AF_INET, unix.Sockaddr(nil)
-	if a := to.Addr(); a.Is4() {
+	if a := to.Addr().Unmap(); a.Is4() {
 		sa = &unix.SockaddrInet4{Port: int(to.Port()), Addr: a.As4()}
 	} else {
 		domain, sa = unix.AF_INET6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: a.As16()}
