@@ -109,7 +109,7 @@ func (a *asking) enter(t address.Target) (*Pending, chan struct{}, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]
-	if a.waiting >= maxWaiting || p == nil && len(a.open) >= maxPending || p != nil && p.Waiting >= maxWaitingEach {
+	if a.waiting >= maxWaiting || p == nil && !a.room() || p != nil && p.Waiting >= maxWaitingEach {
 		return nil, nil, false
 	}
 	if p == nil {
@@ -121,12 +121,28 @@ func (a *asking) enter(t address.Target) (*Pending, chan struct{}, bool) {
 	return p, a.changed, true
 }
 
+// room makes place for one more target: the oldest for which nobody waits is forgotten.
+func (a *asking) room() bool {
+	if len(a.open) < maxPending {
+		return true
+	}
+	var oldest address.Target
+	var since time.Time
+	for t, p := range a.open {
+		if p.Waiting == 0 && (since.IsZero() || p.Since.Before(since)) {
+			oldest, since = t, p.Since
+		}
+	}
+	delete(a.open, oldest)
+	return !since.IsZero()
+}
+
 // note remembers what was refused without waiting, for who looks later.
 func (a *asking) note(t address.Target) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]
-	if p == nil && len(a.open) < maxPending {
+	if p == nil && a.room() {
 		p = &Pending{Name: t.Name, Port: t.Port, Since: time.Now()}
 		a.open[t] = p
 	}

@@ -47,6 +47,10 @@ func (k *call) slow(origin *net.TCPConn, b *budget) (n relay.Counts, err error) 
 	return n, err
 }
 
+// lookAgain is how long a timer is trusted: it stands still while a laptop sleeps, and a
+// grant ends by the clock on the wall.
+const lookAgain = 20 * time.Second
+
 // leash ends a call when the grant that allowed it does, unless by then another rule
 // allows it. The caller calls stop when the call has ended.
 func (k *call) leash(origin *net.TCPConn) (stop func()) {
@@ -60,7 +64,10 @@ func (k *call) leash(origin *net.TCPConn) (stop func()) {
 			select {
 			case <-ended:
 				return
-			case <-time.After(time.Until(until)):
+			case <-time.After(min(time.Until(until), lookAgain)):
+			}
+			if time.Now().Before(until) {
+				continue
 			}
 			d := k.g.rules.Decide(Request{Target: k.target})
 			if d.Verdict != Allow {

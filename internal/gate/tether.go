@@ -62,7 +62,10 @@ func (k *call) watch() {
 		select {
 		case <-t.ended:
 			return
-		case <-time.After(time.Until(until)):
+		case <-time.After(min(time.Until(until), lookAgain)):
+		}
+		if time.Now().Before(until) {
+			continue
 		}
 		d := k.g.rules.Decide(q)
 		t.mu.Lock()

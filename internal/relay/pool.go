@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	spares   = 8  // buffers and pipes that are kept for the next flow
-	maxPipes = 64 // at once; a flow that gets none uses a buffer
+	maxPipes = 32 // at once; a flow that gets none uses a buffer
 )
 
 // pipe is what a splice needs between two sockets.
