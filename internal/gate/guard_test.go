@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The kernel's word on whose an address is: everything that the interfaces have is
@@ -23,13 +25,13 @@ func TestOwnAddresses(t *testing.T) {
 		}
 	}
 	for _, s := range own {
-		if local, err := k.local(netip.MustParseAddr(s)); err != nil || !local {
-			t.Errorf("%s: %v, %v", s, local, err)
+		if where, err := k.where(netip.MustParseAddr(s)); err != nil || where != ownAddress {
+			t.Errorf("%s: %v, %v", s, where, err)
 		}
 	}
 	for _, s := range []string{"203.0.113.9", "2001:db8::9"} {
-		if local, err := k.local(netip.MustParseAddr(s)); err != nil || local {
-			t.Errorf("%s counts as the host's own: %v", s, err)
+		if where, err := k.where(netip.MustParseAddr(s)); err != nil || where != elsewhere {
+			t.Errorf("%s counts as the host's own: %v, %v", s, where, err)
 		}
 	}
 }
@@ -40,6 +42,25 @@ func TestGuard(t *testing.T) {
 		ap := netip.MustParseAddrPort(s)
 		if err := g.guard(ap.Addr(), ap.Port()); (err == nil) != ok {
 			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+func TestRouteWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		r    route
+		want int
+	}{
+		"own":             {route{kind: unix.RTN_LOCAL, bits: 32}, ownAddress},
+		"broadcast":       {route{kind: unix.RTN_BROADCAST, bits: 32}, ownAddress},
+		"default":         {route{kind: unix.RTN_UNICAST, router: true, outgoing: 9999}, elsewhere},
+		"default, direct": {route{kind: unix.RTN_UNICAST, outgoing: 9999}, elsewhere},
+		"routed prefix":   {route{kind: unix.RTN_UNICAST, bits: 24, router: true, outgoing: 9999}, elsewhere},
+		"neighbour":       {route{kind: unix.RTN_UNICAST, bits: 64, outgoing: 9999}, ownLink},
+		"no route":        {route{kind: unix.RTN_UNREACHABLE}, elsewhere},
+	} {
+		if got := c.r.where(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }
