@@ -37,6 +37,7 @@ type Decision struct {
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
 	Exact   bool             // the rule names this very host
+	Partial bool             // the rule speaks of methods or paths
 }
 
 // Decider is the one place where it is decided who may go where.
@@ -204,8 +205,8 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 		if !e.Rule.Whole() {
 			proto = address.HTTP
 		}
-		if !ok || proto == address.TCP {
-			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
+		if !ok || proto == address.TCP || best.Partial && e.Rule.Whole() {
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below, Partial: !e.Rule.Whole()}, true
 		}
 		return proto == address.TCP
 	}
