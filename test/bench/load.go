@@ -88,6 +88,7 @@ func runLoad(args []string) error {
 	var l load
 	var err error
 	for _, step := range []func() error{
+		c.ready,
 		func() error { return c.fresh(20, nil) }, // warm up
 		func() (err error) { l.Bulk, err = c.bulk(); return err },
 		func() error { var t times; err := c.fresh(freshCount, &t); l.Fresh = t.median(); return err },
@@ -160,6 +161,17 @@ func (n *conn) get(path, extra string) (int64, error) {
 		return int64(d), err
 	}
 	return io.CopyN(io.Discard, n.r, length)
+}
+
+// ready waits until somebody answers: srt starts its proxy beside the command.
+func (c client) ready() (err error) {
+	for range 50 {
+		if err = c.fresh(1, nil); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
 }
 
 func (c client) bulk() (float64, error) {
