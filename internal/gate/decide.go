@@ -37,7 +37,6 @@ type Decision struct {
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
 	Exact   bool             // the rule names this very host
-	Partial bool             // the rule speaks of methods or paths
 }
 
 // Decider is the one place where it is decided who may go where.
@@ -205,8 +204,8 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 		if !e.Rule.Whole() {
 			proto = address.HTTP
 		}
-		if !ok || proto == address.TCP || best.Partial && e.Rule.Whole() {
-			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below, Partial: !e.Rule.Whole()}, true
+		if !ok || proto == address.TCP {
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
 		}
 		return proto == address.TCP
 	}

@@ -70,15 +70,7 @@ func (k *call) judge(h *http1.Head) error {
 	if h.Form == http1.Authority {
 		return &http1.Error{Status: 405, Reason: "CONNECT is for the proxy endpoint"}
 	}
-	if err := k.judgeRequest(h.Method, host, h.Target); err != nil {
-		return err
-	}
-	reading := h.Method == "GET" || h.Method == "HEAD"
-	if k.rule.Partial && (h.Override || reading && h.Length != 0) {
-		return &deniedError{Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source,
-			Reason: "under a rule about methods and paths a request names no other, and reading sends nothing"}}
-	}
-	return nil
+	return k.judgeRequest(h.Method, host, h.Target)
 }
 
 func (k *call) judgeRequest(method, authority, path string) error {
@@ -303,12 +295,6 @@ func (k *call) hostField() string {
 // cleartext2 is HTTP/2 with prior knowledge.
 func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
 	k.proto = "h2c"
-	if k.rule.Partial {
-		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: "a rule about methods and paths holds for HTTP/1 only"}
-		k.denied()
-		k.drop()
-		return
-	}
 	select {
 	case k.g.h2cs <- struct{}{}:
 		defer func() { <-k.g.h2cs }()

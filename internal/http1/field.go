@@ -20,7 +20,6 @@ const (
 	accept               // passes; the caller is told
 	trailer              // passes beside a chunked body
 	sealed               // passes in a head, never in a trailer
-	override             // the same; the caller is told
 )
 
 // kinds are the fields that are more to us than a line. The sealed ones change how
@@ -40,25 +39,22 @@ var kinds = map[string]kind{
 	"te":             hop,
 	"http2-settings": hop,
 
-	"authorization":     sealed,
-	"cache-control":     sealed,
-	"content-encoding":  sealed,
-	"content-range":     sealed,
-	"content-type":      sealed,
-	"cookie":            sealed,
-	"forwarded":         sealed,
-	"max-forwards":      sealed,
-	"pragma":            sealed,
-	"range":             sealed,
-	"x-forwarded-for":   sealed,
-	"x-forwarded-host":  sealed,
-	"x-forwarded-proto": sealed,
-
-	"x-http-method":          override,
-	"x-http-method-override": override,
-	"x-method-override":      override,
-	"x-original-url":         override,
-	"x-rewrite-url":          override,
+	"authorization":          sealed,
+	"cache-control":          sealed,
+	"content-encoding":       sealed,
+	"content-range":          sealed,
+	"content-type":           sealed,
+	"cookie":                 sealed,
+	"forwarded":              sealed,
+	"max-forwards":           sealed,
+	"pragma":                 sealed,
+	"range":                  sealed,
+	"x-forwarded-for":        sealed,
+	"x-forwarded-host":       sealed,
+	"x-forwarded-proto":      sealed,
+	"x-http-method-override": sealed,
+	"x-original-url":         sealed,
+	"x-rewrite-url":          sealed,
 }
 
 // maxKind is more than the longest name in kinds.

@@ -41,7 +41,6 @@ type Head struct {
 	Accept    string // the first, bounded: the form in which a refusal is best read
 	Expect    bool   // waits for "100 Continue" before it sends the body
 	Upgrade   bool   // asked for another protocol; will not be passed on
-	Override  bool   // a field names another method or path, which some servers heed
 
 	fields []field // what passes, in order
 	listed []string

@@ -38,9 +38,6 @@ func (h *Head) takeOne(k kind, f field) error {
 	case upgrade:
 		h.Upgrade = true
 	case hop:
-	case override:
-		h.Override = true
-		h.fields = append(h.fields, f)
 	case accept:
 		if h.Accept == "" {
 			h.Accept = f.value[:min(len(f.value), maxAccept)]
