@@ -54,6 +54,9 @@ type kernel struct {
 
 // where asks for the route that the kernel would choose.
 func (k *kernel) where(a netip.Addr) (int, error) {
+	if a.IsUnspecified() {
+		return ownAddress, nil // connect takes it for loopback; the table only knows a default route
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.fd == 0 {

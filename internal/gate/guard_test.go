@@ -17,7 +17,7 @@ func TestOwnAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []string{"127.0.0.1", "127.9.9.9", "::1"}
+	own := []string{"127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::"}
 	for _, a := range addrs {
 		p, err := netip.ParsePrefix(a.String())
 		if err == nil && !p.Addr().IsLinkLocalUnicast() {
