@@ -1,0 +1,140 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+const maxJSONDepth = 64
+
+// object is a JSON object; the values are those of encoding/json, with numbers
+// as they were written.
+type object map[string]any
+
+// saysJSON reports whether a request calls its body JSON. A server takes what is
+// called a form, or nothing at all, for a form: another text altogether.
+func saysJSON(h http.Header) bool {
+	lines := h.Values("Content-Type")
+	if len(lines) != 1 {
+		return false
+	}
+	kind, params, err := mime.ParseMediaType(lines[0])
+	if err != nil || (kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))) {
+		return false
+	}
+	charset, has := params["charset"]
+	return len(params) == 0 || (len(params) == 1 && has && strings.EqualFold(charset, "utf-8"))
+}
+
+// bodyOf reads the body of a request that writes.
+func bodyOf(r Request) (object, error) {
+	if r.Length == 0 && len(r.Body) == 0 {
+		return nil, nil
+	}
+	if !saysJSON(r.Header) {
+		return nil, errors.New("the header Content-Type must be application/json")
+	}
+	o, err := readObject(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the body must be JSON: %w", err)
+	}
+	return o, nil
+}
+
+// readObject reads one JSON object. A name that stands twice is refused: two
+// readers could take two different values.
+func readObject(data []byte) (object, error) {
+	switch {
+	case len(data) > MaxBody:
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxBody)
+	case !utf8.Valid(data):
+		return nil, errors.New("it is not UTF-8")
+	case !json.Valid(data):
+		return nil, errors.New("it cannot be read")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	v, err := readValue(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(object)
+	if !ok {
+		return nil, errors.New("it is not an object")
+	}
+	return o, nil
+}
+
+func readValue(d *json.Decoder, depth int) (any, error) {
+	if depth > maxJSONDepth {
+		return nil, fmt.Errorf("it is nested deeper than %d", maxJSONDepth)
+	}
+	t, err := d.Token()
+	if err != nil {
+		return nil, errors.New("it cannot be read")
+	}
+	switch t {
+	case json.Delim('{'):
+		return readMembers(d, depth)
+	case json.Delim('['):
+		var list []any
+		for d.More() {
+			v, err := readValue(d, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return t, nil
+}
+
+func readMembers(d *json.Decoder, depth int) (any, error) {
+	o := object{}
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return nil, errors.New("it cannot be read")
+		}
+		if _, twice := o[name]; twice {
+			return nil, fmt.Errorf("%.40q stands in it twice", name)
+		}
+		if o[name], err = readValue(d, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, errors.New("it cannot be read")
+	}
+	return o, nil
+}
+
+// anyString reports whether is holds for any string in v, names excepted.
+func anyString(v any, is func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return is(v)
+	case []any:
+		for _, e := range v {
+			if anyString(e, is) {
+				return true
+			}
+		}
+	case object:
+		for _, e := range v {
+			if anyString(e, is) {
+				return true
+			}
+		}
+	}
+	return false
+}

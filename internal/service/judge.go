@@ -1,0 +1,206 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// MaxBody is how much of a body Judge looks at. A longer one that it needs to
+// see is denied.
+const MaxBody = 1 << 20
+
+// Request is what somebody inside wants of the service.
+type Request struct {
+	Method string
+	Path   string // escaped, as it will be sent
+	Query  string // raw
+	Header http.Header
+	Length int64  // of the body; -1 where it is not known
+	Body   []byte // where NeedsBody says so, up to MaxBody+1 bytes
+}
+
+// From takes a Request from what net/http read. The path is the one that
+// net/http writes again.
+func From(r *http.Request, body []byte) Request {
+	return Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Header: r.Header, Length: r.ContentLength, Body: body}
+}
+
+// Decision is the answer, with the rule that gave it.
+type Decision struct {
+	Allow  bool
+	Rule   string
+	Reason string
+	Hint   string // what helps, for whoever reads the refusal
+
+	// Learn, where it is not nil, must be given the body of a successful answer,
+	// decoded: the request goes out without Accept-Encoding then.
+	Learn func(body []byte)
+}
+
+// overriding are the fields with which a request asks to be taken for another.
+var overriding = []string{
+	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
+	"X-Original-Url", "X-Rewrite-Url", "X-Original-Uri", "X-Forwarded-Uri", "Sudo",
+}
+
+// overridingQuery are the parameters that do the same.
+var overridingQuery = []string{"_method", "x-http-method-override", "sudo"}
+
+// NeedsBody reports whether Judge must see the body of r.
+func (s *Service) NeedsBody(r Request) bool {
+	method, p, d := s.form(r)
+	if d.Reason != "" || !s.config.Kind.forge() || reading(method) || method == websocket {
+		return false
+	}
+	d, decided := s.byUser(method, p)
+	return !decided && d.Reason == ""
+}
+
+// Judge decides a request. What no rule allows is denied.
+func (s *Service) Judge(r Request) Decision {
+	method, p, d := s.form(r)
+	if d.Reason != "" {
+		return d
+	}
+	if d, decided := s.byUser(method, p); decided {
+		return d
+	}
+	if s.graphql != nil && match(s.graphql, p.segs, false) {
+		return s.judgeGraphQL(method, r)
+	}
+	spellings := p.spellings()
+	for _, rule := range s.deny {
+		if rule.denies(method, spellings) {
+			return s.no(method, r.Path, rule.text, rule.reason)
+		}
+	}
+	for _, rule := range s.allow {
+		if !rule.allows(method, p) {
+			continue
+		}
+		if reason := s.looksInto(method, rule, r); reason != "" {
+			return s.no(method, r.Path, rule.text, reason)
+		}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it"}
+	}
+	return s.no(method, r.Path, "default", s.why(method))
+}
+
+// form checks what holds for every request, whatever a user allowed.
+func (s *Service) form(r Request) (method string, p path, d Decision) {
+	bad := func(format string, args ...any) (string, path, Decision) {
+		return "", path{}, Decision{Rule: "form", Reason: fmt.Sprintf(format, args...)}
+	}
+	if !slices.Contains(methods, r.Method) || r.Method == websocket {
+		return bad("method %.20q is not known", r.Method)
+	}
+	for name := range r.Header {
+		if slices.Contains(overriding, http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))) {
+			return bad("the header %s asks for another request than this one", http.CanonicalHeaderKey(name))
+		}
+	}
+	query, err := url.ParseQuery(r.Query)
+	if err != nil || len(r.Query) > 2*maxPath {
+		return bad("the query cannot be read or is too long")
+	}
+	for name := range query {
+		if slices.Contains(overridingQuery, parameter(name)) {
+			return bad("the parameter %q asks for another request than this one", parameter(name))
+		}
+	}
+	p, err = parsePath(r.Path, s.config.Kind == NPM || s.config.Kind.forge())
+	if err != nil {
+		return bad("%v", err)
+	}
+	if len(r.Header.Values("Upgrade")) > 0 {
+		return websocket, p, Decision{}
+	}
+	return r.Method, p, Decision{}
+}
+
+func (s *Service) byUser(method string, p path) (Decision, bool) {
+	spellings := p.spellings()
+	for _, rule := range s.userDeny {
+		if rule.denies(method, spellings) {
+			return Decision{Rule: rule.text, Reason: "the policy denies it"}, true
+		}
+	}
+	for _, rule := range s.userAllow {
+		if rule.allows(method, p) {
+			return Decision{Allow: true, Rule: rule.text, Reason: "the policy allows it"}, true
+		}
+	}
+	return Decision{}, false
+}
+
+// looksInto judges what a forge would take from elsewhere than the path. It
+// returns the reason for a denial, or "".
+func (s *Service) looksInto(method string, rule rule, r Request) string {
+	if !s.config.Kind.forge() {
+		return ""
+	}
+	if reading(method) {
+		if r.Length != 0 {
+			return "a request that reads has no body"
+		}
+		return ""
+	}
+	if r.Query != "" {
+		return "a request that writes has no query"
+	}
+	body, err := bodyOf(r)
+	if err != nil {
+		return err.Error()
+	}
+	for key := range body {
+		if name := parameter(key); slices.Contains(overridingQuery, name) || credentialParameter(name) {
+			return fmt.Sprintf("the body holds %q", name)
+		}
+	}
+	if rule.body != nil {
+		return rule.body(body)
+	}
+	return ""
+}
+
+func (s *Service) no(method, path, rule, reason string) Decision {
+	d := Decision{Rule: rule, Reason: reason, Hint: "a person can allow it in the policy"}
+	if len(path) <= 200 && !strings.Contains(path, "%") {
+		d.Hint += fmt.Sprintf(": allow = [%q]", method+" "+path)
+	}
+	return d
+}
+
+// why explains a denial that no rule of its own explains.
+func (s *Service) why(method string) string {
+	switch c := s.config; {
+	case method == websocket:
+		return "no rule allows a WebSocket here"
+	case c.Kind.forge() && reading(method):
+		return "this is not on the list of what may be read"
+	case c.Kind.forge() && len(c.Repos) == 0:
+		return "writing is denied: the session has no repository here"
+	case c.Kind.forge():
+		return "writing is denied but for issues, pull requests and comments of " + strings.Join(c.Repos, ", ")
+	case c.Kind.registry() && reading(method):
+		return "this is not on the list of what may be read"
+	case c.Kind.registry() && c.Publish:
+		return "only publishing a version is allowed: no deletion, and nothing about users, owners and tokens"
+	case c.Kind.registry():
+		return "publishing to this registry is denied"
+	default:
+		return "only reading is allowed"
+	}
+}
+
+func reading(method string) bool { return method == "GET" || method == "HEAD" }
+
+// parameter is the name under which frameworks take a parameter: in any case,
+// and without the brackets of a list.
+func parameter(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return strings.ToLower(strings.TrimSpace(name))
+}
