@@ -3,6 +3,7 @@ module ringfence.dev/ringfence
 go 1.26.3
 
 require (
+	filippo.io/age v1.3.2
 	github.com/creack/pty v1.1.24
 	github.com/google/go-cmp v0.7.0
 	github.com/google/nftables v0.3.0
@@ -13,10 +14,13 @@ require (
 	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.49.0
 	pgregory.net/rapid v1.3.0
+	software.sslmate.com/src/go-pkcs12 v0.7.4
 )
 
 require (
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/mdlayher/socket v0.6.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect

@@ -9,6 +9,9 @@ import (
 
 // assign gives the value v to the key that parts spell.
 func (d *decoder) assign(parts []part, v *unstable.Node) error {
+	if parts[0].name == secretSection {
+		return d.assignSecret(parts, v)
+	}
 	if err := d.known(parts); err != nil {
 		return err
 	}
@@ -29,11 +32,18 @@ func (d *decoder) assign(parts []part, v *unstable.Node) error {
 	if len(parts) > 2 {
 		return d.fail(parts[2].at, "", "%s is %s, not a table", k, k.form)
 	}
+	return d.value(k, last, v)
+}
+
+// value reads a value that is no table.
+func (d *decoder) value(k *key, last part, v *unstable.Node) error {
 	switch {
 	case k.list != nil:
 		return d.list(k, last, v)
 	case k.word != nil:
 		return d.word(k, last, v)
+	case k.flag != nil:
+		return d.flag(k, last, v)
 	default:
 		return d.limit(k, last, v)
 	}
@@ -134,33 +144,39 @@ func (d *decoder) list(k *key, p part, v *unstable.Node) error {
 		if k.same != nil {
 			what = k.same(s)
 		}
-		if have, again := first[what]; again && have.Value != s {
-			return d.fail(at, "", "%s: %q contradicts %q, written on line %d", k, s, have.Value, have.Source.Line)
-		} else if again {
-			return d.fail(at, "", "%s: duplicate %q, first written on line %d", k, s, have.Source.Line)
+		if have, again := first[what]; again && k.form != formArgs {
+			return d.again(k, at, s, have)
 		}
 		if err := d.count(k, at); err != nil {
 			return err
 		}
-		first[what] = Rule{s, d.source(at)}
-		out = append(out, first[what])
+		r := Rule{s, d.source(at)}
+		first[what] = r
+		out = append(out, r)
 	}
 	*k.list(d.policy) = out
 	return nil
+}
+
+func (d *decoder) again(k *key, at span, s string, first Rule) error {
+	if first.Value != s {
+		return d.fail(at, "", "%s: %q contradicts %q, written on line %d", k, s, first.Value, first.Source.Line)
+	}
+	return d.fail(at, "", "%s: duplicate %q, first written on line %d", k, s, first.Source.Line)
 }
 
 // element returns the text of one value of a list.
 func (d *decoder) element(k *key, n *unstable.Node, at span) (string, error) {
 	s := string(n.Data)
 	switch {
-	case n.Kind == unstable.String && k.form == formList:
+	case n.Kind == unstable.String && (k.form == formList || k.form == formArgs):
 		return s, nil
 	case n.Kind == unstable.String && k.form == formPairs:
 		if !strings.Contains(s, ":") {
 			return "", d.fail(at, "a number stands without quotes", "%s: %q is no pair such as \"8080:3000\"", k, s)
 		}
 		return s, nil
-	case n.Kind == unstable.Integer && k.form != formList:
+	case n.Kind == unstable.Integer && (k.form == formPorts || k.form == formPairs):
 		port, err := strconv.ParseInt(s, 0, 64)
 		if err != nil || port < 1 || port > 65535 {
 			return "", d.fail(at, "", "%s: %s is no port: they go from 1 to 65535", k, s)
@@ -203,6 +219,15 @@ func (d *decoder) limit(k *key, p part, v *unstable.Node) error {
 		return d.fail(at, "", "%s must be %s, not %s", k, k.form, kindName(v.Kind))
 	}
 	*k.limit(d.policy) = &Limit{n, d.source(at)}
+	return d.count(k, at)
+}
+
+func (d *decoder) flag(k *key, p part, v *unstable.Node) error {
+	at := d.place(v, p)
+	if v.Kind != unstable.Bool {
+		return d.fail(at, "", "%s must be %s, not %s", k, k.form, kindName(v.Kind))
+	}
+	*k.flag(d.policy) = &Flag{string(v.Data) == "true", d.source(at)}
 	return d.count(k, at)
 }
 

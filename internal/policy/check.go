@@ -39,6 +39,7 @@ func Check(p *Policy, env CheckEnv) []Problem {
 	c.limits()
 	c.hosts()
 	c.ports()
+	c.secrets()
 	return c.found
 }
 

@@ -111,6 +111,7 @@ func (c *checker) ports() {
 func Cautions(p *Policy) []Problem {
 	c := checker{p: p}
 	c.switches()
+	c.clear()
 	if len(p.Network.Allow) == 0 {
 		return c.found
 	}

@@ -31,11 +31,13 @@ func Decode(r io.Reader, name string) (*Policy, error) {
 	return decode(data, name)
 }
 
-func decode(data []byte, name string) (*Policy, error) {
+func decode(data []byte, name string) (*Policy, error) { return decodeLayer(data, name, false) }
+
+func decodeLayer(data []byte, name string, project bool) (*Policy, error) {
 	if len(data) > maxBytes {
 		return nil, fault.New(fault.Usage, "", "%s: the file is larger than %d KiB", printable(name), maxBytes>>10)
 	}
-	d := decoder{document: newDocument(name, data), policy: &Policy{}, seen: map[string]span{}}
+	d := decoder{document: newDocument(name, data), policy: &Policy{}, seen: map[string]span{}, project: project}
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && n == 1 {
@@ -68,6 +70,8 @@ type decoder struct {
 	seen   map[string]span // full names of keys and headers
 	rules  int
 	hosts  int
+	// project holds for the file of a project, which strangers write.
+	project bool
 }
 
 // part is one part of a dotted key.
@@ -100,6 +104,9 @@ func (d *decoder) parts(it unstable.Iterator) []part {
 
 // header handles [section] and [section.table].
 func (d *decoder) header(parts []part) error {
+	if parts[0].name == secretSection {
+		return d.secretHeader(parts)
+	}
 	if err := d.known(parts); err != nil {
 		return err
 	}
@@ -152,6 +159,9 @@ func sectionHint(name string) string {
 		if keys[i].name == name {
 			return fmt.Sprintf("%q belongs under [%s]", name, keys[i].section)
 		}
+	}
+	if findSecretKey(name) != nil {
+		return fmt.Sprintf("%q belongs under [%s.NAME]", name, secretSection)
 	}
 	if h := suggest(name, sections()); h != "" {
 		return h

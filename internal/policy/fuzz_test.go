@@ -15,6 +15,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(builtin)
 	f.Add([]byte(project))
 	f.Add([]byte(network))
+	f.Add([]byte(secrets))
+	for _, c := range secretErrors {
+		f.Add([]byte(c.text))
+	}
 	for _, c := range decodeErrors {
 		f.Add([]byte(c.text))
 	}

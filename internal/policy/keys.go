@@ -11,11 +11,14 @@ const (
 	formWord              // one string
 	formCount             // an integer
 	formSize              // bytes: an integer, or a string with a unit
+	formArgs              // a list in which a value may stand twice
+	formFlag              // true or false
 )
 
 func (f form) String() string {
 	return [...]string{"a list of strings", "a list of port numbers", `a list of port numbers or pairs such as "8080:3000"`,
-		"a table of strings", "a string", "an integer", `an integer or a size such as "2GiB"`}[f]
+		"a table of strings", "a string", "an integer", `an integer or a size such as "2GiB"`,
+		"a list of strings", "true or false"}[f]
 }
 
 // key is one key of the file. The table below is the only place that knows the
@@ -31,6 +34,7 @@ type key struct {
 	list          func(*Policy) *List
 	limit         func(*Policy) **Limit
 	word          func(*Policy) **Rule
+	flag          func(*Policy) **Flag
 	table         *table
 }
 
@@ -141,9 +145,32 @@ var keys = []key{
 	{section: "require", name: "limits", form: formList, words: func() []string { return limitNames },
 		about: "Limits that must be enforced for a launch to go ahead.",
 		list:  func(p *Policy) *List { return &p.Require.Limits }},
+
+	{section: "broker", name: "secrets", form: formList, check: checkSecretName, pattern: patternSecret,
+		about: "Secrets that may be used at all. Not written: all of them; empty: none.",
+		list:  func(p *Policy) *List { return &p.Broker.Secrets }},
+	{section: "broker", name: "model-allow", form: formList, words: func() []string { return modelFeatures },
+		about: "What the provider of a model may be asked for besides answers: files to keep, pages to fetch, MCP servers to call.",
+		list:  func(p *Policy) *List { return &p.Broker.ModelAllow }},
+	{section: "broker", name: "git", form: formList, words: func() []string { return gitRefusals },
+		about: "What git is refused by default and may do all the same.",
+		list:  func(p *Policy) *List { return &p.Broker.Git }},
+	{section: "broker", name: "protected", form: formList, check: checkBranch, pattern: patternBranch,
+		about: "Branches that are not pushed to, besides the default one: a name, with * for any text without a slash.",
+		list:  func(p *Policy) *List { return &p.Broker.Protected }},
+	{section: "broker", name: "repos", form: formList, check: checkRepo, pattern: patternRepo,
+		about: "Further repositories of the same forge that git may fetch from and push to: OWNER/NAME.",
+		list:  func(p *Policy) *List { return &p.Broker.Repos }},
+	{section: "broker", name: "decoys", form: formFlag,
+		about: "Whether decoys lie where a thief of credentials looks.",
+		flag:  func(p *Policy) **Flag { return &p.Broker.Decoys }},
+	{section: "broker", name: "sign", form: formFlag,
+		about: "Whether commits and tags can be signed with the user's key, which stays outside.",
+		flag:  func(p *Policy) **Flag { return &p.Broker.Sign }},
 }
 
-// sections lists the sections in the order of the table.
+// sections lists the sections in the order of the table, and that of the secrets,
+// which is a table of tables, last.
 func sections() []string {
 	var out []string
 	for i := range keys {
@@ -151,7 +178,7 @@ func sections() []string {
 			out = append(out, keys[i].section)
 		}
 	}
-	return out
+	return append(out, secretSection)
 }
 
 // keysOf lists the names of one section's keys.

@@ -47,7 +47,7 @@ func LoadProject(dir string) (p *Policy, digest string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if p, err = decode(data, ProjectFile); err != nil {
+	if p, err = decodeLayer(data, ProjectFile, true); err != nil {
 		return nil, "", err
 	}
 	sum := sha256.Sum256(data)

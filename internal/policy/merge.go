@@ -14,6 +14,7 @@ func (p *Policy) clone() *Policy {
 			*k.table.at(&out) = slices.Clone(*k.table.at(p))
 		}
 	}
+	out.Secret = slices.Clone(p.Secret) // its lists are never changed, only replaced
 	return &out
 }
 
@@ -44,9 +45,9 @@ func join(base, over List) List {
 
 // Merge lays over upon base and may widen it: lists are joined in order, each rule
 // keeping its first source; numbers, words, budgets and values of variables are
-// over's where it has them. Three exceptions: required walls are replaced, which is
-// how a wall is waived; a variable is either passed or set, as over says; and a
-// group is switched one way.
+// over's where it has them. Four exceptions: required walls are replaced, which is
+// how a wall is waived; a variable is either passed or set, as over says; a group is
+// switched one way; and a secret is over's as a whole, see mergeSecrets.
 func Merge(base, over *Policy) *Policy {
 	if over == nil {
 		return base.clone()
@@ -61,12 +62,15 @@ func Merge(base, over *Policy) *Policy {
 			*k.limit(out) = *k.limit(over)
 		case k.word != nil && *k.word(over) != nil:
 			*k.word(out) = *k.word(over)
+		case k.flag != nil && *k.flag(over) != nil:
+			*k.flag(out) = *k.flag(over)
 		}
 	}
 	if over.Require.Walls != nil {
 		out.Require.Walls = slices.Clone(over.Require.Walls)
 	}
 	mergeSet(out, over)
+	out.Secret = mergeSecrets(out.Secret, over.Secret)
 	out.Network.Groups = mergeGroups(base.Network.Groups, over.Network.Groups)
 	out.Network.Budget = mergeBudget(out.Network.Budget, over.Network.Budget, func(_, _ int64) bool { return true })
 	return out

@@ -46,6 +46,8 @@ type Policy struct {
 	Network   Network
 	Limits    Limits
 	Require   Require
+	Broker    Broker
+	Secret    []Secret // in the order in which they were written
 }
 
 // Workspace lists further workspaces besides the one the session starts in,
@@ -96,6 +98,12 @@ type Limits struct {
 // Limit is a number with its source.
 type Limit struct {
 	Value  int64  `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Flag is a switch with its source.
+type Flag struct {
+	Value  bool   `json:"value"`
 	Source Source `json:"source"`
 }
 

@@ -14,14 +14,15 @@ type Layers struct {
 }
 
 // Resolve returns the effective policy, and what an untrusted project asked for
-// in vain. Flags come after the project: the user who types them outranks a file.
+// in vain. A project adds or changes no secret, trusted or not. Flags come after the project: the user who types them outranks a file.
 // The proxy of the ceiling, which bounds nothing, is the one that holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
 	var ignored []Change
-	if l.ProjectTrusted {
-		p = Merge(p, l.Project)
+	if l.ProjectTrusted && l.Project != nil {
+		p = Merge(p, l.Project.withoutSecrets())
+		tightenSecrets(p.Secret, l.Project.Secret)
 	} else {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)

@@ -18,6 +18,12 @@ func Schema() []byte {
 		}
 		props[s] = object(of)
 	}
+	of := map[string]any{}
+	for i := range secretKeys {
+		of[secretKeys[i].name] = secretKeys[i].schema()
+	}
+	props[secretSection] = map[string]any{"type": "object", "additionalProperties": object(of),
+		"propertyNames": map[string]any{"pattern": patternSecret}, "description": "Secrets by name. Their values are never in this file."}
 	root := object(props)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "ringfence policy"
@@ -56,6 +62,10 @@ func (k *key) schema() map[string]any {
 	case formTable:
 		out = map[string]any{"type": "object", "additionalProperties": value,
 			"propertyNames": map[string]any{"pattern": k.table.pattern}}
+	case formArgs:
+		out = map[string]any{"type": "array", "items": value}
+	case formFlag:
+		out = map[string]any{"type": "boolean"}
 	case formWord:
 		out = value
 	case formCount:

@@ -15,6 +15,8 @@ import (
 //   - Variables: those that over names too. A value is always base's.
 //   - Masks and requirements: both.
 //   - Limits: the lower. Network: the tighter, see tightenNetwork.
+//   - The broker: the tighter, see tightenBroker. A secret is base's, and off where
+//     either switches it off.
 //
 // Paths are compared as they are spelt, ~/ included. Resolve knows the home and
 // compares what they mean.
@@ -28,6 +30,8 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	s.tightenFiles(out, base, over)
 	tightenEnv(out, over)
 	tightenNetwork(out, over)
+	tightenBroker(&out.Broker, &over.Broker)
+	tightenSecrets(out.Secret, over.Secret)
 	for i := range keys {
 		if keys[i].limit == nil {
 			continue

@@ -109,7 +109,7 @@ func wider(s scope, base, p *Policy) string {
 			}
 		}
 	}
-	if w := widerNetwork(base, p); w != "" {
+	if w := widerNetwork(base, p) + widerBroker(base, p); w != "" {
 		return w
 	}
 	for _, w := range WallNames() {
@@ -178,6 +178,7 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 		p.Env.Set = append(p.Env.Set, Setting{Name: r.Value, Value: rapid.SampledFrom([]string{"x", "y"}).Draw(t, label+" value")})
 	}
 	p.Network = drawNetwork(t, label)
+	p.Broker, p.Secret = drawBroker(t, label), drawSecrets(t, label)
 	return p
 }
 
@@ -261,13 +262,16 @@ func TestNoWideningMeansMergeDoesNotWiden(t *testing.T) {
 // The negative control: where Merge does widen, wider sees it.
 func TestMergeWidens(t *testing.T) {
 	base := mustDecode(t, "[files]\nread = ['/a']\n[require]\nwalls = ['user', 'mount']\n"+
-		"[network]\nmode = 'dev'\nallow = ['webhook.site']\n[network.budget]\n'a.test' = '1KB'\n")
+		"[network]\nmode = 'dev'\nallow = ['webhook.site']\n[network.budget]\n'a.test' = '1KB'\n"+
+		"[broker]\nsecrets = ['a']\nsign = false\n[secret.a]\nuse = 'npm'\ndeny = ['GET /a']\n[secret.b]\nuse = 'npm'\n")
 	for _, text := range []string{
 		"[files]\nwrite = ['/a/b']\n", "[files]\nread = ['/b']\n", "[files]\nexpose = ['/a']\n", "[workspace]\npaths = ['/b:ro']\n",
 		"[env]\npass = ['A']\n", "[env]\nforce = ['A']\n", "[env.set]\nA = 'x'\n", "[require]\nwalls = ['user']\n",
 		"[network]\nmode = 'internet'\n", "[network]\ngroups = ['+haskell']\n", "[network]\ngroups = ['-drops']\n",
 		"[network]\nallow = ['b.a.test']\n", "[network]\nip = ['10.0.0.0/16:80']\n", "[network]\npublish = [80]\n",
 		"[network]\nhost-ports = [80]\n", "[network]\nproxy = 'env'\n", "[network.budget]\n'a.test' = '2KB'\n",
+		"[broker]\nsecrets = ['b']\n", "[broker]\nmodel-allow = ['mcp']\n", "[broker]\ngit = ['force']\n", "[broker]\nrepos = ['a/b']\n",
+		"[broker]\ndecoys = false\n", "[broker]\nsign = true\n", "[secret.a]\nuse = 'npm'\n", "[secret.a]\nuse = 'pypi'\ndeny = ['GET /a']\n",
 	} {
 		over := mustDecode(t, text)
 		if wider(scope{}, base, Merge(base, over)) == "" || len(Widens(base, over)) != 1 {

@@ -50,6 +50,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range widensNetwork(k, base, over) {
 				add(w.Value, w.Source)
 			}
+		case k.section == "broker":
+			for _, w := range widensBroker(k, base, over) {
+				add(w.Value, w.Source)
+			}
 		case k.table != nil:
 			for _, v := range over.Env.Set {
 				if !slices.ContainsFunc(base.Env.Set, func(b Setting) bool { return b.Name == v.Name && b.Value == v.Value }) {
@@ -65,7 +69,8 @@ func (s scope) widens(base, over *Policy) []Change {
 			}
 		}
 	}
-	return append(out, waived(base, over)...)
+	out = append(out, waived(base, over)...)
+	return append(out, widensSecrets(base.Secret, over.Secret)...)
 }
 
 // allows returns the test whether base has what a value of the list k gives.

@@ -22,6 +22,9 @@ func Write(w io.Writer, p *Policy) error {
 				pr.key(&keys[i], p)
 			}
 		}
+		if s == secretSection {
+			pr.secrets(p.Secret)
+		}
 		if len(pr.lines) == 0 {
 			continue
 		}
@@ -62,8 +65,29 @@ func (pr *printer) key(k *key, p *Policy) {
 		if w := *k.word(p); w != nil {
 			pr.value(k, k.name+" = ", w.Value, "", w.Source)
 		}
+	case k.flag != nil:
+		if f := *k.flag(p); f != nil {
+			pr.add(k.name+" = "+strconv.FormatBool(f.Value), f.Source.String())
+		}
 	default:
 		pr.settings(k, *k.table.at(p))
+	}
+}
+
+func (pr *printer) secrets(all []Secret) {
+	for i := range all {
+		s := &all[i]
+		if len(pr.lines) > 0 {
+			pr.add("", "")
+		}
+		if checkSecretName(s.Name) != nil { // cannot come from Decode
+			pr.add(fmt.Sprintf("# %q", s.Name), s.Source.String())
+			continue
+		}
+		pr.add("["+secretSection+"."+s.Name+"]", s.Source.String())
+		for j := range secretKeys {
+			pr.key(secretKeys[j].of(s), nil)
+		}
 	}
 }
 

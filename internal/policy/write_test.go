@@ -96,6 +96,11 @@ func TestSchemaIsFresh(t *testing.T) {
 	if !json.Valid(shipped) {
 		t.Error("not JSON")
 	}
+	for i := range secretKeys {
+		if !strings.Contains(string(shipped), `"`+secretKeys[i].name+`": {`) {
+			t.Errorf("%s is missing", secretKeys[i].name)
+		}
+	}
 	for i := range keys {
 		if !strings.Contains(string(shipped), `"`+keys[i].name+`": {`) {
 			t.Errorf("%s is missing", &keys[i])

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"bufio"
+	gocontext "context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/secret"
+)
+
+// secretCommand keeps secrets on the host. No value is ever an argument, and none is
+// ever printed.
+func secretCommand(c *context, name string, args []string) (int, error) {
+	verbs := map[string]func(*context, []string) (int, error){"set": secretSet, "ls": secretList, "rm": secretRemove, "test": secretTest}
+	if len(args) > 0 {
+		if verb, ok := verbs[args[0]]; ok {
+			if err := secret.NoDump(); err != nil {
+				return 2, err
+			}
+			return verb(c, args[1:])
+		}
+		if args[0] == "-h" || args[0] == "--help" {
+			fmt.Fprintln(c.out, "usage: ringfence secret set NAME [flags] | ls [--json] | rm NAME | test NAME")
+			return 0, nil
+		}
+	}
+	return 2, fault.New(fault.Usage, "ringfence secret set NAME | ls | rm NAME | test NAME", "secret needs one of set, ls, rm, test")
+}
+
+// drawer is where the user's secrets are described and kept.
+type drawer struct {
+	own   *policy.Policy // the user's policy
+	kept  *policy.Policy // what `secret set` wrote
+	all   *policy.Policy // both
+	file  string         // of kept
+	store secret.Store
+	home  string
+}
+
+func (c *context) drawer() (*drawer, error) {
+	dirs, err := c.dirs()
+	if err != nil {
+		return nil, err
+	}
+	d := &drawer{file: filepath.Join(dirs.Config, policy.SecretFile), home: c.getenv("HOME"),
+		store: secret.Store{Path: filepath.Join(dirs.Config, "secrets.age"), Identity: filepath.Join(dirs.State, "secrets.key")}}
+	if d.own, err = policy.Load(filepath.Join(dirs.Config, "policy.toml")); err != nil {
+		return nil, err
+	}
+	if d.kept, err = policy.Load(d.file); err != nil {
+		return nil, err
+	}
+	if d.own == nil {
+		d.own = &policy.Policy{}
+	}
+	if d.kept == nil {
+		d.kept = &policy.Policy{}
+	}
+	d.all = policy.Merge(d.own, d.kept)
+	return d, nil
+}
+
+// ref says how a secret of the policy is read.
+func ref(s *policy.Secret) secret.Ref {
+	kind, arg := s.Origin()
+	r := secret.Ref{Name: s.Name, From: kind, Arg: arg}
+	for _, a := range s.Command {
+		r.Argv = append(r.Argv, a.Value)
+	}
+	return r
+}
+
+// secretName parses the arguments of a verb that takes a name and nothing else.
+func (c *context) secretName(verb, about string, args []string) (string, error) {
+	f := c.flags("secret "+verb, "NAME", about)
+	name, err := c.sessionThenFlags(f, args)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "secret %s needs the name of a secret", verb)
+	}
+	if err := policy.CheckSecretName(name); err != nil {
+		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "%w", err)
+	}
+	return name, nil
+}
+
+// secretRow is what may be known of a secret.
+type secretRow struct {
+	Name   string   `json:"name"`
+	Use    string   `json:"use"`
+	Hosts  []string `json:"hosts"`
+	Env    []string `json:"env"`
+	From   string   `json:"from"`
+	Set    *bool    `json:"set"` // null: only `secret test` can tell
+	Off    bool     `json:"off"`
+	Source string   `json:"source"`
+}
+
+func secretList(c *context, args []string) (int, error) {
+	f := c.flags("secret ls", "[--json]", "Lists the secrets: their use, their source and whether they are set. No value is read from\nanywhere but the list of the store.")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := c.parseAll(f, args); err != nil {
+		return 2, err
+	}
+	d, err := c.drawer()
+	if err != nil {
+		return 2, err
+	}
+	names, err := d.store.Names()
+	if err != nil {
+		return 1, err
+	}
+	rows := c.secretRows(d, names)
+	if *asJSON {
+		b, err := json.MarshalIndent(rows, "", "  ")
+		if err != nil {
+			return 2, err
+		}
+		_, err = c.out.Write(append(ascii(b), '\n'))
+		return 0, err
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(c.err, "ringfence: there are no secrets; `ringfence secret set NAME` keeps one")
+	}
+	w := bufio.NewWriter(c.out)
+	for _, r := range rows {
+		state := "?"
+		if r.Set != nil {
+			state = map[bool]string{true: "set", false: "not set"}[*r.Set]
+		}
+		if r.Off {
+			state += ", off"
+		}
+		use := r.Use
+		if use == "" {
+			use = "no use"
+		}
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%-16s  %-9s  %-12s  %s  %s", r.Name, use, state, inert(r.From), inert(strings.Join(r.Hosts, " "))), " "))
+	}
+	return 0, w.Flush()
+}
+
+// secretRows lists what a policy describes, then what is kept and not described.
+func (c *context) secretRows(d *drawer, stored []string) []secretRow {
+	rows := []secretRow{}
+	for i := range d.all.Secret {
+		s := &d.all.Secret[i]
+		kind, arg := s.Origin()
+		row := secretRow{Name: s.Name, Use: s.Kind(), Hosts: texts(s.Hosts), Env: texts(s.Env), From: ref(s).String(), Off: s.IsOff(), Source: s.Source.String()}
+		set := false
+		switch kind {
+		case "store":
+			set, row.Set = slices.Contains(stored, s.Name), &set
+		case "env":
+			set, row.Set = c.getenv(arg) != "", &set
+		case "file":
+			_, err := os.Stat(policy.Expand(arg, d.home))
+			set, row.Set = err == nil, &set
+		}
+		rows = append(rows, row)
+	}
+	for _, name := range stored {
+		if d.all.FindSecret(name) == nil {
+			set := true
+			rows = append(rows, secretRow{Name: name, Hosts: []string{}, Env: []string{}, From: "store", Set: &set})
+		}
+	}
+	return rows
+}
+
+func texts(l policy.List) []string {
+	out := []string{}
+	for _, r := range l {
+		out = append(out, r.Value)
+	}
+	return out
+}
+
+func secretRemove(c *context, args []string) (int, error) {
+	name, err := c.secretName("rm", "Forgets a secret: its value in the store and its table in secrets.toml. A value that is\nkept elsewhere stays there.", args)
+	if err != nil {
+		return 2, err
+	}
+	d, err := c.drawer()
+	if err != nil {
+		return 2, err
+	}
+	described := d.kept.FindSecret(name) != nil
+	if described {
+		if err := policy.DropSecret(d.file, name); err != nil {
+			return 1, err
+		}
+	}
+	stored, err := d.store.Remove(name)
+	if err != nil {
+		return 1, err
+	}
+	if s := d.own.FindSecret(name); s != nil {
+		fmt.Fprintf(c.err, "ringfence: %s still describes %s: remove it there by hand\n", inert(s.Source.String()), name)
+	}
+	if !described && !stored {
+		return 1, fault.New(fault.Refused, "ringfence secret ls shows what there is", "no secret %s is kept", name)
+	}
+	fmt.Fprintf(c.err, "ringfence: removed %s\n", name)
+	return 0, nil
+}
+
+func secretTest(c *context, args []string) (int, error) {
+	name, err := c.secretName("test", "Reads a secret now, as a session would, and says what shape it has. Exit 0: it can be\nread, 1: it cannot.", args)
+	if err != nil {
+		return 2, err
+	}
+	d, err := c.drawer()
+	if err != nil {
+		return 2, err
+	}
+	s := d.all.FindSecret(name)
+	if s == nil {
+		s = &policy.Secret{Name: name} // one that is stored and not described
+	}
+	r := ref(s)
+	v, err := r.Read(gocontext.Background(), secret.Host{Environ: c.environ, Home: d.home, Workspaces: c.workspaces(), Store: d.store})
+	if err != nil {
+		return 1, err
+	}
+	_, err = fmt.Fprintf(c.out, "%s: %s works: %s\n", name, inert(r.String()), shape(v))
+	if s.IsOff() {
+		fmt.Fprintf(c.err, "ringfence: %s is switched off: no session uses it\n", name)
+	} else if s.Use == nil {
+		fmt.Fprintf(c.err, "ringfence: %s has no use: no session uses it\n", name)
+	}
+	return 0, err
+}
+
+// workspaces lists what an agent could write if it were started here. Where none can
+// be started there is nothing.
+func (c *context) workspaces() (out []string) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	if err != nil {
+		return nil
+	}
+	for _, w := range s.Workspaces {
+		out = append(out, w.Path)
+	}
+	return out
+}
+
+// shape is what is said of a value.
+func shape(v secret.Value) string {
+	prefix, n := v.Shape()
+	if prefix != "" {
+		prefix += "…, "
+	}
+	return fmt.Sprintf("%s%d characters", prefix, n)
+}

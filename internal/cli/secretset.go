@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/secret"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// secretFlags are what describes a secret.
+type secretFlags struct {
+	set                     *flag.FlagSet
+	use, from, header, user string
+	hosts, env              words
+	command                 []string
+}
+
+func newSecretFlags(c *context) *secretFlags {
+	l := &secretFlags{set: c.flags("secret set", "NAME [flags] [-- COMMAND ARGS]",
+		"Keeps a secret. Its value is typed without echo, or read from stdin when that is no\nterminal; it is never an argument. With --from, or a command, the value stays where it is\nand is read from there at use. Without flags a secret that exists gets a new value.")}
+	f := l.set
+	f.StringVar(&l.use, "use", "", "the `KIND` of credential: "+strings.Join(policy.SecretUses(), ", ")+" (default: NAME, if it is one)")
+	f.Var(&l.hosts, "host", "a `HOST[:PORT]` that it is for; may be repeated")
+	f.StringVar(&l.from, "from", "", "where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME or secret-service:ATTR=VALUE: `SOURCE`")
+	f.StringVar(&l.header, "header", "", "the `NAME` of the header, for --use header")
+	f.StringVar(&l.user, "user", "", "the `NAME` of the user, for --use basic")
+	f.Var(&l.env, "env", "a `VARIABLE` that holds, inside, what stands for it; may be repeated")
+	return l
+}
+
+// parse reads NAME, flags and a command. What else is there may be a value: it is not
+// repeated.
+func (l *secretFlags) parse(c *context, args []string) (name string, err error) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, l.command = args[:i], args[i+1:]
+		if len(l.command) == 0 {
+			return "", fault.New(fault.Usage, "ringfence secret set NAME -- PROGRAM ARGS", "there is no command after --")
+		}
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	if err := c.parse(l.set, args); err != nil {
+		return "", err
+	}
+	rest := l.set.Args()
+	if name == "" && len(rest) > 0 {
+		name, rest = rest[0], rest[1:]
+	}
+	if name == "" {
+		return "", fault.New(fault.Usage, "ringfence secret set NAME", "secret set needs a name")
+	}
+	plain, _, assigned := strings.Cut(name, "=")
+	if assigned || len(rest) > 0 {
+		return "", valueGiven(plain)
+	}
+	if err := policy.CheckSecretName(name); err != nil {
+		return "", fault.New(fault.Usage, "ringfence secret set NAME asks for the value", "%w", err)
+	}
+	if v, err := secret.New(name); err == nil {
+		if prefix, _ := v.Shape(); prefix != "" {
+			return "", valueGiven("")
+		}
+	}
+	return name, nil
+}
+
+// valueGiven is the answer to a value on the command line.
+func valueGiven(name string) error {
+	if policy.CheckSecretName(name) != nil {
+		name = "NAME"
+	}
+	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence secret set %s` and type the value, or pipe it in; this one has been seen: replace it", name),
+		"a secret is not given on the command line: every user can see it there, and the shell keeps it")
+}
+
+// describes holds where anything but a new value is asked for.
+func (l *secretFlags) describes() bool { return l.set.NFlag() > 0 || l.command != nil }
+
+// secret is the table that the flags make.
+func (l *secretFlags) secret(name string) (policy.Secret, error) {
+	if l.command != nil && l.from == "" {
+		l.from = "command"
+	}
+	if l.use == "" && slices.Contains(policy.SecretUses(), name) {
+		l.use = name
+	}
+	s := policy.Secret{Name: name, Source: policy.Source{File: "flag"}}
+	for _, w := range []struct {
+		flag, value string
+		to          **policy.Rule
+	}{{"from", l.from, &s.From}, {"use", l.use, &s.Use}, {"header", l.header, &s.Header}, {"user", l.user, &s.User}} {
+		if w.value == "" && !isSet(l.set, w.flag) {
+			continue
+		}
+		if err := policy.Admit("secret", w.flag, w.value); err != nil {
+			return s, fault.New(fault.Usage, "", "--%s: %w", w.flag, err)
+		}
+		*w.to = &policy.Rule{Value: w.value, Source: policy.Source{File: "flag --" + w.flag}}
+	}
+	for _, w := range []struct {
+		flag, key string
+		values    []string
+		to        *policy.List
+	}{{"--host", "hosts", l.hosts, &s.Hosts}, {"--env", "env", l.env, &s.Env}, {"the command", "command", l.command, &s.Command}} {
+		for _, v := range w.values {
+			if err := policy.Admit("secret", w.key, v); err != nil {
+				return s, fault.New(fault.Usage, "", "%s: %w", w.flag, err)
+			}
+			if w.key != "command" && slices.Contains(texts(*w.to), v) {
+				return s, fault.New(fault.Usage, "", "%s: %q is given twice", w.flag, v)
+			}
+			*w.to = append(*w.to, policy.Rule{Value: v, Source: policy.Source{File: "flag " + w.flag}})
+		}
+	}
+	return s, nil
+}
+
+func secretSet(c *context, args []string) (int, error) {
+	l := newSecretFlags(c)
+	name, err := l.parse(c, args)
+	if err != nil {
+		return 2, err
+	}
+	d, err := c.drawer()
+	if err != nil {
+		return 2, err
+	}
+	s, write, err := l.choose(d, name)
+	if err != nil {
+		return 2, err
+	}
+	kind, _ := s.Origin()
+	said := "from " + ref(&s).String()
+	if kind == "store" {
+		v, err := c.secretValue(name)
+		if err != nil {
+			return 1, err
+		}
+		if err := d.store.Set(name, v); err != nil {
+			return 1, err
+		}
+		said = shape(v)
+	}
+	if write {
+		if err := policy.KeepSecret(d.file, s); err != nil {
+			return 1, err
+		}
+	}
+	if kind != "store" {
+		if stale, err := d.store.Remove(name); err != nil {
+			return 1, err
+		} else if stale {
+			fmt.Fprintf(c.err, "ringfence: the value that the store had for %s is removed\n", name)
+		}
+	}
+	use := "it has no use yet: give it one by --use"
+	if s.Use != nil {
+		use = "use " + s.Use.Value
+	}
+	fmt.Fprintf(c.err, "ringfence: secret %s is kept: %s; %s\n", name, inert(said), use)
+	if kind != "store" {
+		fmt.Fprintf(c.err, "ringfence: `ringfence secret test %s` tries it\n", name)
+	}
+	return 0, nil
+}
+
+// choose returns the secret to keep, and whether secrets.toml has to say so. A new
+// value for what is described already changes no description.
+func (l *secretFlags) choose(d *drawer, name string) (s policy.Secret, write bool, err error) {
+	own, kept := d.own.FindSecret(name), d.kept.FindSecret(name)
+	switch {
+	case own != nil && l.describes():
+		return s, false, fault.New(fault.Usage, "change it there", "%s is described in %s", name, own.Source)
+	case !l.describes() && d.all.FindSecret(name) != nil:
+		if s = *d.all.FindSecret(name); ref(&s).From != "store" {
+			return s, false, fault.New(fault.Usage, "give --from store to keep it here", "%s is from %s (%s) and has no value here", name, ref(&s), s.Source)
+		}
+		return s, false, nil
+	}
+	if s, err = l.secret(name); err != nil {
+		return s, false, err
+	}
+	if kept != nil {
+		s.Off = kept.Off
+	}
+	before := policy.Check(d.all, policy.CheckEnv{})
+	for _, p := range policy.Check(policy.Merge(d.all, &policy.Policy{Secret: []policy.Secret{s}}), policy.CheckEnv{}) {
+		if !slices.ContainsFunc(before, func(b policy.Problem) bool { return b.Text == p.Text }) {
+			return s, false, fault.New(fault.Usage, "run `ringfence secret set --help`", "%s", p.Text)
+		}
+	}
+	return s, true, nil
+}
+
+// secretValue reads a value: typed without echo, or piped in.
+func (c *context) secretValue(name string) (secret.Value, error) {
+	var v secret.Value
+	var err error
+	if terminal.IsTerminal(c.in) {
+		v, err = typed(c.in, func() { fmt.Fprintf(c.err, "Value of %s (it is not shown): ", name) })
+		fmt.Fprintln(c.err)
+	} else {
+		v, err = secret.ReadFrom(c.in)
+	}
+	if err != nil {
+		return v, fault.New(fault.Refused, fmt.Sprintf("type it at a terminal, or pipe one line: … | ringfence secret set %s", name), "the value cannot be kept: %w", err)
+	}
+	return v, nil
+}
+
+// maxTyped is one less than what a terminal passes on of one line: beyond it loses.
+const maxTyped = 4094
+
+// typed reads a line with the echo off, and puts it on again whatever happens. It asks
+// only when the echo is off: who is asked may answer at once.
+func typed(in *os.File, ask func()) (secret.Value, error) {
+	fd := int(in.Fd())
+	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return secret.Value{}, err
+	}
+	quiet := *was
+	quiet.Lflag &^= unix.ECHO | unix.ECHONL
+	quiet.Lflag |= unix.ICANON | unix.ISIG
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+	defer signal.Stop(signals)
+	if err := unix.IoctlSetTermios(fd, unix.TCSETSF, &quiet); err != nil {
+		return secret.Value{}, err
+	}
+	defer unix.IoctlSetTermios(fd, unix.TCSETSF, was)
+	ask()
+	line, failed := make(chan string, 1), make(chan error, 1)
+	go func() {
+		text, err := bufio.NewReaderSize(in, 2*maxTyped).ReadString('\n')
+		if err != nil && err != io.EOF {
+			failed <- err
+			return
+		}
+		line <- text
+	}()
+	select {
+	case <-signals:
+		return secret.Value{}, errors.New("interrupted")
+	case err := <-failed:
+		return secret.Value{}, err
+	case text := <-line:
+		if len(text) > maxTyped {
+			return secret.Value{}, errors.New("a terminal cuts lines that long: pipe it in")
+		}
+		return secret.New(text)
+	}
+}

@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Broker is what the broker does for an agent besides its defaults. A nil list or
+// flag was not written.
+type Broker struct {
+	Secrets    List  // names of secrets that may be used; nil means all
+	ModelAllow List  // features of a provider of models: "files", "fetch", "mcp"
+	Git        List  // refusals of git that are switched off
+	Protected  List  // branches besides the default one
+	Repos      List  // further repositories, OWNER/NAME
+	Decoys     *Flag // nil means on
+	Sign       *Flag // nil means on
+}
+
+var (
+	modelFeatures = []string{"files", "fetch", "mcp"}
+	gitRefusals   = []string{"push-default", "force", "delete", "tags", "other-repos", "workflows"}
+)
+
+const (
+	patternBranch = `^[^ ~^:?\[\\/][^ ~^:?\[\\]*$`
+	patternRepo   = `^[A-Za-z0-9_.][A-Za-z0-9_.-]*(/[A-Za-z0-9_.][A-Za-z0-9_.-]*)+$`
+)
+
+const maxBranch = 255
+
+// checkBranch takes what git takes for the name of a branch, and stars.
+func checkBranch(v string) error {
+	if err := checkText(v); err != nil {
+		return err
+	}
+	switch {
+	case v == "" || len(v) > maxBranch:
+		return fmt.Errorf("the name of a branch has 1 to %d bytes", maxBranch)
+	case strings.HasPrefix(v, "refs/"):
+		return fmt.Errorf("%q: a branch is written without refs/heads/", v)
+	case strings.ContainsAny(v, " ~^:?[\\") || strings.Contains(v, "..") || strings.Contains(v, "@{") ||
+		strings.HasPrefix(v, "-") || strings.Contains("/"+v, "/.") || strings.Contains("/"+v+"/", "//") || strings.HasSuffix(v, "."):
+		return fmt.Errorf("%q is no name of a branch", v)
+	}
+	return nil
+}
+
+// checkRepo takes OWNER/NAME; some forges have groups in between.
+func checkRepo(v string) error {
+	parts := strings.Split(v, "/")
+	if len(parts) < 2 || len(v) > maxBranch {
+		return fmt.Errorf("%q is no repository: write OWNER/NAME", v)
+	}
+	for _, p := range parts {
+		if p == "" || p == "." || p == ".." || p[0] == '-' || strings.Trim(p, nameBytes+".") != "" {
+			return fmt.Errorf("%q is no repository: write OWNER/NAME", v)
+		}
+	}
+	if strings.HasSuffix(v, ".git") {
+		return fmt.Errorf("%q: a repository is written without .git", v)
+	}
+	return nil
+}
+
+// on is the value of a flag that is on unless written otherwise.
+func (f *Flag) on() bool { return f == nil || f.Value }
+
+// DecoysOn reports whether decoys are to be laid out.
+func (b *Broker) DecoysOn() bool { return b.Decoys.on() }
+
+// SignOn reports whether commits and tags may be signed.
+func (b *Broker) SignOn() bool { return b.Sign.on() }
+
+// tightenBroker takes from over what can only take away. More protected branches
+// and decoys are the tighter side.
+func tightenBroker(b, o *Broker) {
+	b.ModelAllow = named(b.ModelAllow, o.ModelAllow)
+	b.Git = named(b.Git, o.Git)
+	b.Repos = named(b.Repos, o.Repos)
+	if b.Secrets == nil { // all of them
+		b.Secrets = join(nil, o.Secrets)
+	} else {
+		b.Secrets = named(b.Secrets, o.Secrets)
+	}
+	b.Protected = join(b.Protected, o.Protected)
+	if o.Decoys != nil && o.Decoys.Value && !b.Decoys.on() {
+		b.Decoys = o.Decoys
+	}
+	if !o.Sign.on() && b.Sign.on() {
+		b.Sign = o.Sign
+	}
+}
+
+// widensBroker lists what of one key of over base does not give already.
+func widensBroker(k *key, base, over *Policy) List {
+	var out List
+	switch k.name {
+	case "decoys":
+		if f := over.Broker.Decoys; !f.on() && base.Broker.Decoys.on() {
+			out = List{{"false", f.Source}}
+		}
+	case "sign":
+		if f := over.Broker.Sign; f != nil && f.Value && !base.Broker.Sign.on() {
+			out = List{{"true", f.Source}}
+		}
+	case "protected":
+	default:
+		have := *k.list(base)
+		if k.name == "secrets" && have == nil {
+			return nil
+		}
+		for _, r := range *k.list(over) {
+			if !have.has(r.Value) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Secret says where a secret is kept, and what it is good for. The value itself is
+// in no policy.
+type Secret struct {
+	Name   string
+	Source Source // of its table
+
+	From    *Rule // where it is kept; nil means in the store of ringfence
+	Command List  // argv of what prints it
+	Use     *Rule // the kind of credential that is made of it; nil: none
+	Hosts   List  // where the credential goes; nil means where the kind says
+	Header  *Rule // name of the header, for "header"
+	User    *Rule // name of the user, for "basic" and registries
+	Allow   List  // requests besides those of the kind: METHOD /PATH
+	Deny    List  // requests that are refused, whatever allows them
+	Publish *Flag // whether a registry may be published to
+	Env     List  // variables that hold the phantom inside
+
+	Role          *Rule // for "aws", as the rest
+	TTL           *Rule
+	SessionPolicy *Rule
+	Region        *Rule
+	Static        *Flag // hand out what is kept, although it does not end
+
+	Off *Flag // it is not used
+}
+
+// secretSection is the one section that is a table of tables.
+const secretSection = "secret"
+
+// nameBytes are what a name of ours consists of.
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// secretKey is one key of a secret's table.
+type secretKey struct {
+	key
+	listOf func(*Secret) *List
+	wordOf func(*Secret) **Rule
+	flagOf func(*Secret) **Flag
+}
+
+// of returns the key of one secret. It looks at no policy.
+func (k *secretKey) of(s *Secret) *key {
+	out := k.key
+	out.section = secretSection + "." + s.Name
+	switch {
+	case k.listOf != nil:
+		out.list = func(*Policy) *List { return k.listOf(s) }
+	case k.wordOf != nil:
+		out.word = func(*Policy) **Rule { return k.wordOf(s) }
+	default:
+		out.flag = func(*Policy) **Flag { return k.flagOf(s) }
+	}
+	return &out
+}
+
+func findSecretKey(name string) *secretKey {
+	for i := range secretKeys {
+		if secretKeys[i].name == name {
+			return &secretKeys[i]
+		}
+	}
+	return nil
+}
+
+const (
+	patternSecret = `^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`
+	patternFrom   = `^(store|command|env:[A-Za-z_][A-Za-z0-9_]*|file:(/|~/).*|pass:.+|keyring:.+|secret-service:[^=,]+=[^,]+(,[^=,]+=[^,]+)*)$`
+	patternTo     = `^(https?://)?(\*\.)?[^*/:\s]+(:[0-9]{1,5})?$`
+	patternHead   = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+	patternAsk    = `^(\*|[A-Z]+(,[A-Z]+)*) /[^%?#;\\\s]*$`
+	patternRole   = `^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+$`
+	patternTTL    = `^[0-9]+[ms]$|^1h$`
+	patternRegion = `^[a-z]+(-[a-z0-9]+)+$`
+)
+
+var secretKeys = []secretKey{
+	{key: key{name: "from", form: formWord, check: checkFrom, pattern: patternFrom,
+		about: "Where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME, secret-service:ATTR=VALUE[,ATTR=VALUE] or command."},
+		wordOf: func(s *Secret) **Rule { return &s.From }},
+	{key: key{name: "command", form: formArgs, check: checkText,
+		about: "The program that prints it, and its arguments; no shell reads them."},
+		listOf: func(s *Secret) *List { return &s.Command }},
+	{key: key{name: "use", form: formWord, words: SecretUses,
+		about: "The kind of credential that is made of it."},
+		wordOf: func(s *Secret) **Rule { return &s.Use }},
+	{key: key{name: "hosts", form: formList, check: checkTo, pattern: patternTo, same: plainHost,
+		about: "Hosts that the credential is for: NAME, NAME:PORT or, for bearer, basic and header, *.NAME; by TLS unless it says http://."},
+		listOf: func(s *Secret) *List { return &s.Hosts }},
+	{key: key{name: "header", form: formWord, check: checkHeader, pattern: patternHead,
+		about: "The header that carries it, for use = \"header\"."},
+		wordOf: func(s *Secret) **Rule { return &s.Header }},
+	{key: key{name: "user", form: formWord, check: checkUser, pattern: `^[^:]+$`,
+		about: "The name that stands before it, for use = \"basic\" and registries that want one."},
+		wordOf: func(s *Secret) **Rule { return &s.User }},
+	{key: key{name: "allow", form: formList, check: checkRequest, pattern: patternAsk,
+		about: "Requests that are allowed besides those of the kind: METHOD /PATH, with * for one part and /** for all below."},
+		listOf: func(s *Secret) *List { return &s.Allow }},
+	{key: key{name: "deny", form: formList, check: checkRequest, pattern: patternAsk,
+		about: "Requests that are refused, whatever allows them."},
+		listOf: func(s *Secret) *List { return &s.Deny }},
+	{key: key{name: "publish", form: formFlag, about: "Whether packages may be published with it."},
+		flagOf: func(s *Secret) **Flag { return &s.Publish }},
+	{key: key{name: "env", form: formList, check: checkName, pattern: patternName,
+		about: "Variables that hold, inside, what stands for it."},
+		listOf: func(s *Secret) *List { return &s.Env }},
+	{key: key{name: "role", form: formWord, check: checkRole, pattern: patternRole,
+		about: "The role that is assumed, for use = \"aws\"."},
+		wordOf: func(s *Secret) **Rule { return &s.Role }},
+	{key: key{name: "ttl", form: formWord, check: checkTTL, pattern: patternTTL,
+		about: "How long credentials of the role last: 15m to 1h."},
+		wordOf: func(s *Secret) **Rule { return &s.TTL }},
+	{key: key{name: "session-policy", form: formWord, check: checkSessionPolicy,
+		about: "A policy of AWS, in JSON, that bounds the role further."},
+		wordOf: func(s *Secret) **Rule { return &s.SessionPolicy }},
+	{key: key{name: "region", form: formWord, check: checkRegion, pattern: patternRegion,
+		about: "The region of AWS that is asked."},
+		wordOf: func(s *Secret) **Rule { return &s.Region }},
+	{key: key{name: "static", form: formFlag, about: "Hand out the long-lived credentials themselves. Think twice."},
+		flagOf: func(s *Secret) **Flag { return &s.Static }},
+	{key: key{name: "off", form: formFlag, about: "The secret is not used. The only key that a project's file may write."},
+		flagOf: func(s *Secret) **Flag { return &s.Off }},
+}
+
+// Origin parts what From says: the kind of source, and its argument.
+func (s *Secret) Origin() (kind, arg string) {
+	if s.From == nil {
+		return "store", ""
+	}
+	kind, arg, _ = strings.Cut(s.From.Value, ":")
+	return kind, arg
+}
+
+// Kind is the kind of credential, or "".
+func (s *Secret) Kind() string {
+	if s.Use == nil {
+		return ""
+	}
+	return s.Use.Value
+}
+
+// IsOff reports whether the secret is switched off.
+func (s *Secret) IsOff() bool { return s.Off != nil && s.Off.Value }
+
+// FindSecret returns the secret of that name, or nil.
+func (p *Policy) FindSecret(name string) *Secret {
+	if i := indexSecret(p.Secret, name); i >= 0 {
+		return &p.Secret[i]
+	}
+	return nil
+}
+
+// SecretsOn lists the secrets that may be used: those that are not off, and that
+// [broker] secrets names or leaves unbounded.
+func (p *Policy) SecretsOn() []Secret {
+	return slices.DeleteFunc(slices.Clone(p.Secret), func(s Secret) bool {
+		return s.IsOff() || p.Broker.Secrets != nil && !p.Broker.Secrets.has(s.Name)
+	})
+}
+
+func indexSecret(all []Secret, name string) int {
+	return slices.IndexFunc(all, func(s Secret) bool { return s.Name == name })
+}

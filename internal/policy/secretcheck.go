@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/place"
+)
+
+// secrets finds those that could not be used as they are written, and those that
+// stand in each other's way. What is off stands in nobody's.
+func (c *checker) secrets() {
+	on := c.p.SecretsOn()
+	for i := range on {
+		s := &on[i]
+		c.secretSource(s)
+		c.seen(s)
+		c.secretUse(s)
+		for j := range on[:i] {
+			c.clash(s, &on[j])
+		}
+		for _, v := range s.Env {
+			if c.p.Env.Pass.has(v.Value) || slices.ContainsFunc(c.p.Env.Set, func(have Setting) bool { return have.Name == v.Value }) {
+				c.add(v.Source, "%s is to hold what stands for the secret %s, and [env] passes or sets it too", v.Value, s.Name)
+			}
+		}
+	}
+}
+
+func (c *checker) secretSource(s *Secret) {
+	switch kind, _ := s.Origin(); {
+	case kind == "command" && len(s.Command) == 0:
+		c.add(s.Source, "[secret.%s] has no command = [\"PROGRAM\", …]", s.Name)
+	case kind != "command" && s.Command != nil:
+		c.add(s.Source, "[secret.%s] has a command and is from %s: write from = \"command\"", s.Name, kind)
+	case kind == "command":
+		program := s.Command[0].Value
+		if program == "" || strings.Contains(program, "/") && checkPath(program) != nil {
+			c.add(s.Command[0].Source, "the program of [secret.%s] is a name on PATH, or a path that begins with / or ~/", s.Name)
+		}
+	}
+}
+
+// seen finds secrets whose source is shown inside: what is there needs no broker.
+func (c *checker) seen(s *Secret) {
+	switch kind, arg := s.Origin(); kind {
+	case "env":
+		if c.p.Env.Pass.has(arg) && !slices.ContainsFunc(c.p.Env.Set, func(have Setting) bool { return have.Name == arg }) {
+			c.add(s.From.Source, "%s is the secret %s itself, and [env] passes it inside", arg, s.Name)
+		}
+	case "file":
+		at := Expand(arg, c.env.Home)
+		view := scope{home: c.env.Home, roots: c.env.Workspaces}.view(c.p, true)
+		hidden := func(m Rule) bool { return !relative(m.Value) && place.Within(at, Expand(m.Value, c.env.Home)) }
+		if view.at(at) != absent && !slices.ContainsFunc(c.p.Files.Mask, hidden) {
+			c.add(s.From.Source, "%q is the secret %s itself, and lies where the agent can see it", arg, s.Name)
+		}
+	}
+}
+
+// secretUse holds a secret against its kind.
+func (c *checker) secretUse(s *Secret) {
+	kind := findUse(s.Kind())
+	if kind == nil {
+		kind = &use{}
+	}
+	need := func(missing bool, key string) {
+		if missing {
+			c.add(s.Use.Source, "[secret.%s] is used as %s and has no %s", s.Name, kind.name, key)
+		}
+	}
+	surplus := func(k string, foreign bool) {
+		if key := findSecretKey(k).of(s); foreign && key.written() {
+			_, src := key.text()
+			c.add(src, "[secret.%s] has %s, which means nothing to use = %q", s.Name, k, kind.name)
+		}
+	}
+	need(kind.hosts && len(s.Hosts) == 0, "hosts")
+	need(kind.name == "header" && s.Header == nil, "header")
+	need(kind.name == "basic" && s.User == nil, "user")
+	need(kind.name == "aws" && s.Role == nil && (s.Static == nil || !s.Static.Value), "role")
+	surplus("header", kind.name != "header")
+	surplus("user", !kind.user)
+	surplus("publish", !kind.publish)
+	for _, k := range []string{"role", "ttl", "session-policy", "region", "static"} {
+		surplus(k, kind.name != "aws")
+	}
+	for _, h := range s.Hosts {
+		if r, err := parseHost(h.Value); err != nil {
+			c.add(h.Source, "%v", err)
+		} else if registry, shared := r.Shared(); shared {
+			c.add(h.Source, "%q would hand [secret.%s] to anybody: who likes can have a name below %s", h.Value, s.Name, registry)
+		} else if r.Below && !kind.star {
+			c.add(h.Source, "%q: use = %q wants each host by its name", h.Value, kind.name)
+		}
+	}
+}
+
+// clash finds two secrets for one thing: which of them is used would be chance.
+func (c *checker) clash(s, first *Secret) {
+	for _, v := range s.Env {
+		if first.Env.has(v.Value) {
+			c.add(v.Source, "%s is to hold what stands for the secret %s, and for %s in %s", v.Value, s.Name, first.Name, first.Source)
+		}
+	}
+	if s.Use == nil || s.Kind() != first.Kind() {
+		return
+	}
+	if len(s.Hosts) == 0 && len(first.Hosts) == 0 {
+		c.add(s.Use.Source, "[secret.%s] is used as %s, and so is [secret.%s] in %s: say which hosts each is for", s.Name, s.Kind(), first.Name, first.Source)
+	}
+	for _, h := range s.Hosts {
+		for _, f := range first.Hosts {
+			if overlap(h.Value, f.Value) {
+				c.add(h.Source, "%q: [secret.%s] and, in %s, [secret.%s] are both used as %s there", h.Value, s.Name, f.Source, first.Name, s.Kind())
+			}
+		}
+	}
+}
+
+// overlap reports whether two rules share a host and a port.
+func overlap(a, b string) bool {
+	x, errX := parseHost(a)
+	y, errY := parseHost(b)
+	if errX != nil || errY != nil {
+		return false // said already
+	}
+	if !(x.Name == y.Name && x.Below == y.Below || x.Below && y.Name.Under(x.Name) || y.Below && x.Name.Under(y.Name)) {
+		return false
+	}
+	for _, port := range []uint16{x.Port, y.Port, 443, 80} {
+		_, mine := x.On(port)
+		if _, theirs := y.On(port); mine && theirs && port != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// clear lists secrets that travel for everybody to read.
+func (c *checker) clear() {
+	for _, s := range c.p.SecretsOn() {
+		for _, h := range s.Hosts {
+			if r, err := parseHost(h.Value); err == nil && (r.Proto == address.HTTP || r.Proto == "" && r.Port == 80) {
+				c.add(h.Source, "%q: [secret.%s] travels there without TLS", h.Value, s.Name)
+			}
+		}
+		if s.Static != nil && s.Static.Value {
+			c.add(s.Static.Source, "[secret.%s] hands out credentials that do not end", s.Name)
+		}
+	}
+}
