@@ -40,7 +40,7 @@ func decode(line []byte) (Record, error) {
 	if err := d.Decode(&r); err != nil {
 		return Record{}, fmt.Errorf("decode record: %w", err)
 	}
-	if r.V != Version || r.Kind != Net || !bytes.Equal(r.AppendJSON(nil), line) {
+	if r.V != Version || !known(r.Kind) || !bytes.Equal(r.AppendJSON(nil), line) {
 		return Record{}, errForm
 	}
 	return r, nil

@@ -29,6 +29,7 @@ func (r *Record) AppendJSON(b []byte) []byte {
 	b = appendField(b, `,"addr":`, r.Addr, maxText)
 	b = appendNumber(b, `,"port":`, uint64(r.Port))
 	b = appendField(b, `,"method":`, r.Method, maxWord)
+	b = appendField(b, `,"secret":`, r.Secret, maxText)
 	b = appendField(b, `,"verdict":`, r.Verdict, maxWord)
 	b = appendField(b, `,"rule":`, r.Rule, maxText)
 	b = appendField(b, `,"source":`, r.Source, maxText)

@@ -5,8 +5,15 @@ import "time"
 // Version is the version of the lines that this package writes and reads.
 const Version = 1
 
-// Net is the kind of the records of the gate.
-const Net = "net"
+// The kinds of records.
+const (
+	Net    = "net"    // of the gate
+	Broker = "broker" // of the use of credentials
+	Decoy  = "decoy"  // of credentials that nobody has a reason to touch
+)
+
+// known holds for the kinds that a reader takes.
+func known(kind string) bool { return kind == Net || kind == Broker || kind == Decoy }
 
 // The events of a gate.
 const (
@@ -16,6 +23,14 @@ const (
 	Grant    = "grant"    // a person allowed something
 	Listen   = "listen"   // a server began to listen inside
 	Gate     = "gate"     // State says what became of the gate
+)
+
+// The events of the broker and of decoys.
+const (
+	Use    = "use"    // a credential was used, or its use was denied
+	Read   = "read"   // a decoy was read
+	Sent   = "sent"   // a decoy was about to leave
+	Frozen = "frozen" // the session was stopped for it
 )
 
 // The verdicts.
@@ -48,6 +63,7 @@ type Record struct {
 	Addr     string `json:"addr"` // what was dialled
 	Port     uint16 `json:"port"`
 	Method   string `json:"method"` // where it was seen; never a path, a header or a body
+	Secret   string `json:"secret"` // the name of the credential that was used, or of the decoy
 	Verdict  string `json:"verdict"`
 	Rule     string `json:"rule"`
 	Source   string `json:"source"` // where the rule stands

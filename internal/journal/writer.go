@@ -101,7 +101,10 @@ func (w *Writer) append(r *Record) error {
 	if w.torn {
 		w.buf = append(w.buf, tornMark...)
 	}
-	r.V, r.Seq, r.Time, r.Session, r.Kind = Version, w.seq+1, w.now(), w.session, Net
+	r.V, r.Seq, r.Time, r.Session = Version, w.seq+1, w.now(), w.session
+	if !known(r.Kind) {
+		r.Kind = Net
+	}
 	w.buf = append(r.AppendJSON(w.buf), '\n')
 	if w.size+int64(len(w.buf)) > maxFile-reserve(r.Event) {
 		return ErrFull

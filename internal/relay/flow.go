@@ -43,7 +43,7 @@ func (l *loop) move(f *flow) {
 func (l *loop) fetch(f *flow) (drained bool, err error) {
 	var n int
 	left := f.bound - f.moved
-	if f.bulk && left > 0 {
+	if f.bulk && left > 0 && f.inspect == nil {
 		f.pipe = l.takePipe()
 	}
 	if f.pipe != nil {
@@ -62,6 +62,8 @@ func (l *loop) fetch(f *flow) (drained bool, err error) {
 		err = io.EOF
 	case err != nil && err != errAgain:
 		err = f.pair.failed(f.from, err)
+	case n > 0 && f.pipe == nil:
+		err = f.look(f.held)
 	}
 	if err != nil {
 		l.release(f)

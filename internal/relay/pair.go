@@ -43,6 +43,7 @@ type flow struct {
 	pipe     *pipe
 	watched  bool // from is in the epoll
 	bulk     bool
+	inspect  func([]byte) error
 	hup      bool // an end or an error comes behind the bytes
 	queued   bool // is in the loop's list
 	done     bool // the end was carried over
@@ -61,6 +62,7 @@ func (p *pair) join(fd int, o Options) {
 	if o.Upload > 0 {
 		p.flows[client].bound = o.Upload
 	}
+	p.flows[client].inspect = o.Inspect
 	p.idle, p.calm = o.Idle, o.Idle
 }
 
@@ -94,12 +96,23 @@ func (p *pair) send(first []byte) error {
 	if len(first) == 0 {
 		return nil
 	}
+	if err := f.look(first); err != nil {
+		return err
+	}
 	n, err := send(f.to, first)
 	if err != nil && err != errAgain {
 		return p.failed(f.to, err)
 	}
 	f.moved, f.held, f.size = int64(n), first[n:], len(first)-n
 	return nil
+}
+
+// look shows bytes to whoever inspects them.
+func (f *flow) look(b []byte) error {
+	if f.inspect == nil {
+		return nil
+	}
+	return f.inspect(b)
 }
 
 // failed says on which side a call failed.

@@ -43,6 +43,10 @@ type Options struct {
 	First  []byte        // goes to the origin first: what the caller has read from the client
 	Idle   time.Duration // no byte in either direction for this long ends the pair; 0 means no bound
 	Upload int64         // at most so many bytes go to the origin, First included; 0 means no bound
+	// Inspect sees all that goes to the origin, before it does; an error of its own
+	// ends the pair. Such bytes are not spliced. It is called on a thread of the
+	// engine and must not block. nil: nobody looks.
+	Inspect func([]byte) error
 }
 
 // Counts are bytes that the sockets took.

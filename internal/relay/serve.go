@@ -194,10 +194,13 @@ func (l *loop) dial(p *pair, v Verdict) {
 	}
 	p.join(fd, v.Options)
 	p.guest, p.dials, p.idle, p.last = false, true, p.door.Dial, l.now
-	if int64(up.size) > up.bound {
+	if err = up.look(up.held); err == nil && int64(up.size) > up.bound {
 		err = ErrBudget
-	} else if err = l.flush(up); err == nil && up.moved > 0 {
-		p.connected(l.now)
+	}
+	if err == nil {
+		if err = l.flush(up); err == nil && up.moved > 0 {
+			p.connected(l.now)
+		}
 	}
 	if err == nil || err == errAgain {
 		err = l.enter(p)
