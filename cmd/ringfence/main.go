@@ -10,13 +10,18 @@ package main
 import (
 	"os"
 
+	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/cli"
 	"ringfence.dev/ringfence/internal/inside"
+	"ringfence.dev/ringfence/internal/signclient"
 )
 
 func main() {
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
+	}
+	if len(os.Args) > 0 && signclient.Is(os.Args[0]) {
+		os.Exit(signclient.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))
 	}
 	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -43,6 +43,11 @@ func (p *Profile) check() error {
 			return fmt.Errorf("network: hosts: %w", err)
 		}
 	}
+	for i, m := range p.Models {
+		if err := m.check(); err != nil {
+			return fmt.Errorf("model %d: %w", i+1, err)
+		}
+	}
 	return p.Note.check()
 }
 

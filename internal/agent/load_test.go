@@ -82,14 +82,18 @@ func TestNothingSecretIsShown(t *testing.T) {
 	}
 }
 
-// An agent reaches its model and its login, not who counts its users.
+// An agent reaches its model, through the broker, and not who counts its users.
 func TestNothingCountsUsers(t *testing.T) {
 	for _, name := range []string{"claude", "codex", "gemini", "opencode", Command} {
 		p := load(t, name)
-		if (len(p.Network.Hosts) == 0) != (name == Command) {
-			t.Errorf("%s: %q", name, p.Network.Hosts)
+		if (len(p.Models) == 0) != (name == Command) {
+			t.Errorf("%s: %v", name, p.Models)
 		}
-		for _, h := range p.Network.Hosts {
+		hosts := p.Network.Hosts
+		for _, m := range p.Models {
+			hosts = append(hosts, string(m.Host()))
+		}
+		for _, h := range hosts {
 			r, err := address.ParseRule(h)
 			if err != nil || r.Below || r.Port != 0 || r.String() != h {
 				t.Errorf("%s: %s is not one plain host: %v", name, h, err)

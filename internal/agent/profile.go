@@ -24,6 +24,18 @@ const BuiltIn = "built-in"
 // NoteName is the variable that says where the sandbox note lies.
 const NoteName = "RINGFENCE_NOTE"
 
+// The marks that may stand in the content of a managed file: the address of the broker,
+// and the directory where the agent starts.
+const (
+	BrokerMark = "@BROKER@"
+	DirMark    = "@DIR@"
+)
+
+// Fill puts the values of the marks in.
+func (f File) Fill(broker, dir string) []byte {
+	return []byte(strings.NewReplacer(BrokerMark, broker, DirMark, jsonSafe(dir)).Replace(f.Content))
+}
+
 // noteMark stands in a value for the path of the sandbox note.
 const noteMark = "@NOTE@"
 
@@ -38,6 +50,7 @@ type Profile struct {
 	Config  []Config `toml:"config"`
 	Env     Env      `toml:"env"`
 	Network Network  `toml:"network"`
+	Models  []Model  `toml:"model"`
 	Managed []File   `toml:"managed"`
 	Note    Channel  `toml:"note"`
 

@@ -52,7 +52,7 @@ func TestFill(t *testing.T) {
 
 func TestFillWithoutHost(t *testing.T) {
 	for _, host := range []string{"", "{", "[]", "null", strings.Repeat("x", maxSettings+1)} {
-		if got := string(claudeJSON(t).Fill([]byte(host), judge)); got != "{}\n" {
+		if got := string(claudeJSON(t).Fill([]byte(host), judge)); got != "{\"hasCompletedOnboarding\": true}\n" {
 			t.Errorf("%.20q: %q", host, got)
 		}
 	}

@@ -23,34 +23,50 @@ var levels = map[string]int{
 	"internal/rung/native": 4, // one wall-builder each
 	"internal/gate":        4, // the only way out to a network
 	"internal/verify":      4, // the checks
+	"internal/broker":      4, // the credentials, and who may use them
 
 	"internal/inside":  3, // what runs inside before the agent
 	"internal/rung":    3, // the interface of wall-builders
 	"internal/capture": 3, // how a network ends at the gate
 
+	"internal/sign":  2, // signatures of git objects
+	"internal/forge": 2, // git's own protocol
+
 	"internal/plan":    2, // what will be done, before anything is
 	"internal/environ": 2,
 	"internal/host":    2, // what this host can enforce
 
-	"internal/agent":     1,
-	"internal/catalogue": 1,
-	"internal/cgroup":    1,
-	"internal/control":   1,
-	"internal/dns":       1,
-	"internal/gitdir":    1,
-	"internal/h2c":       1,
-	"internal/hello":     0,
-	"internal/http1":     0,
-	"internal/journal":   1,
-	"internal/policy":    1,
-	"internal/probe":     1,
-	"internal/seccomp":   1,
-	"internal/relay":     0,
-	"internal/session":   1,
-	"internal/socks":     0,
-	"internal/terminal":  1,
-	"internal/toolchain": 1,
-	"internal/wire":      1,
+	"internal/agent":      1,
+	"internal/decoy":      1, // credentials that nobody has a reason to touch
+	"internal/login":      1, // the host's own logins
+	"internal/model":      1, // what a model may be asked
+	"internal/secret":     1, // where secrets are kept
+	"internal/service":    1, // what other hosts may be asked
+	"internal/sts":        1,
+	"internal/catalogue":  1,
+	"internal/cgroup":     1,
+	"internal/control":    1,
+	"internal/dns":        1,
+	"internal/gitdir":     1,
+	"internal/h2c":        1,
+	"internal/gitobject":  0,
+	"internal/hello":      0,
+	"internal/jsonscan":   0,
+	"internal/needle":     0, // secrets in streams of bytes
+	"internal/pack":       0,
+	"internal/pktline":    0,
+	"internal/signclient": 1, // asks for signatures, inside
+	"internal/http1":      0,
+	"internal/journal":    1,
+	"internal/policy":     1,
+	"internal/probe":      1,
+	"internal/seccomp":    1,
+	"internal/relay":      0,
+	"internal/session":    1,
+	"internal/socks":      0,
+	"internal/terminal":   1,
+	"internal/toolchain":  1,
+	"internal/wire":       1,
 
 	"internal/address": 0, // where a connection may go
 	"internal/fault":   0, // the error a person sees

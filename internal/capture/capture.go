@@ -28,6 +28,7 @@ import (
 const (
 	Port     = 801 // redirected TCP arrives here
 	Proxy    = 808 // for programs that insist on a proxy
+	Broker   = 809 // plain HTTP to the broker
 	Resolver = 53
 )
 
@@ -40,9 +41,9 @@ var (
 
 // The names by which the supervisor knows the sockets.
 const (
-	TCP, UDPResolver, TCPResolver, ProxyPort = "tcp", "dns/udp", "dns/tcp", "proxy"
-	HostPort                                 = "host-port/" // and the number
-	Diag                                     = "diag"       // netlink socket that tells who owns a connection
+	TCP, UDPResolver, TCPResolver, ProxyPort, BrokerPort = "tcp", "dns/udp", "dns/tcp", "proxy", "broker"
+	HostPort                                             = "host-port/" // and the number
+	Diag                                                 = "diag"       // netlink socket that tells who owns a connection
 )
 
 // Make builds the capture of a session that may reach hostPorts of the host.
@@ -66,6 +67,7 @@ func Make(hostPorts []uint16) (*plan.Capture, error) {
 	add(UDPResolver, "udp", Resolver)
 	add(TCPResolver, "tcp", Resolver)
 	add(ProxyPort, "tcp", Proxy)
+	add(BrokerPort, "tcp", Broker)
 	for _, p := range hostPorts {
 		add(HostPort+strconv.Itoa(int(p)), "tcp", int(p))
 	}

@@ -18,7 +18,7 @@ func TestMakeIsPure(t *testing.T) {
 	if !bytes.Equal(a.Rules, b.Rules) || len(a.Rules) == 0 {
 		t.Errorf("two batches differ: %d and %d bytes", len(a.Rules), len(b.Rules))
 	}
-	if len(a.Listen) != 5 || a.Listen[4].Port != 5432 {
+	if len(a.Listen) != 6 || a.Listen[5].Port != 5432 {
 		t.Errorf("ports %v", a.Listen)
 	}
 }

@@ -18,12 +18,16 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/secret"
 	"ringfence.dev/ringfence/internal/sys"
 	"ringfence.dev/ringfence/internal/terminal"
 )
 
 // launch is run, shell and every agent: one road into the sandbox.
 func launch(c *context, name string, args []string) (int, error) {
+	if err := secret.NoCore(); err != nil {
+		return 125, err
+	}
 	status, err := c.launch(name, args)
 	if err != nil && fault.KindOf(err) == fault.Usage {
 		// Any status below 125 could be the agent's own.
@@ -290,5 +294,8 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 	}
 	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
 	c.netSummary(s, res.Net)
+	for _, name := range res.Decoys {
+		fmt.Fprintf(c.err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, s.ID)
+	}
 	fmt.Fprintln(c.err, "  kept       the workspace, this project's agent state and caches; nothing else")
 }

@@ -119,6 +119,10 @@ func logLine(r journal.Record) string {
 	case journal.Grant:
 		fmt.Fprintf(&b, "grant %s %s", r.Rule, r.Reason)
 		return b.String()
+	case journal.Use:
+		fmt.Fprintf(&b, "%-5s %s uses %s", r.Verdict, host, plan.Show(r.Secret))
+	case journal.Read, journal.Sent, journal.Frozen:
+		fmt.Fprintf(&b, "decoy %s %s", plan.Show(r.Secret), r.Event)
 	case journal.End:
 		fmt.Fprintf(&b, "end   %s %s sent, %s received", host, plan.Size(r.Sent), plan.Size(r.Received))
 	default:

@@ -27,7 +27,7 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, grant
+	Do   string        `json:"do"`             // status, grant, thaw, stop
 	Rule string        `json:"rule,omitempty"` // grant: a host rule
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session
 }

@@ -78,6 +78,10 @@ func (k *call) proceed() {
 	if k.owner == nil {
 		k.owner = k.g.owner.ask(k.client, k.to, false)
 	}
+	if k.g.owned(k.target) {
+		k.brokered()
+		return
+	}
 	switch k.rule.Proto {
 	case address.TLS, address.HTTP:
 		k.proto = string(k.rule.Proto)
@@ -127,11 +131,11 @@ func (k *call) raw() {
 func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
 	var n relay.Counts
 	var err error
-	switch b := k.g.spent.of(k.target); {
-	case b != nil || !k.rule.Until.IsZero():
-		n, err = k.slow(origin, b)
+	switch {
+	case k.g.spent.of(k.target) != nil || !k.rule.Until.IsZero():
+		n, err = k.slow(origin)
 	default:
-		n, err = k.g.pair(k.client, origin, k.first)
+		n, err = k.g.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
 	}
 	k.ended(before.Sent+n.Sent, before.Received+n.Received, err)
 }
@@ -143,7 +147,7 @@ func (k *call) ended(sent, received int64, err error) {
 	}
 	r := k.line(journal.End)
 	r.Sent, r.Received = sent, received
-	if errors.Is(err, errBudget) {
+	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
 		r.Verdict, r.Reason = journal.Deny, err.Error()
 	}
 	k.g.record(r)

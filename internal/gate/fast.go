@@ -104,7 +104,7 @@ func (g *Gate) judge(fd int) relay.Verdict {
 	}
 	t := g.targetOf(to)
 	d := g.rules.Decide(Request{Target: t})
-	if d.Verdict != Allow || d.Proto != address.TCP || !d.Until.IsZero() || g.conf.Proxy != nil || g.spent.of(t) != nil || !g.plainDial {
+	if d.Verdict != Allow || d.Proto != address.TCP || !d.Until.IsZero() || g.conf.Proxy != nil || g.owned(t) || g.spent.of(t) != nil || !g.plainDial {
 		return relay.Verdict{Do: relay.Take}
 	}
 	addrs := []netip.Addr{t.Addr}
@@ -131,7 +131,7 @@ func (k *call) relayAt(fd int, to netip.AddrPort) relay.Verdict {
 		k.g.fast.Add(-1)
 		return relay.Verdict{Do: relay.Refuse}
 	}
-	return relay.Verdict{Do: relay.Relay, To: to, Options: relay.Options{Idle: idle}, Ended: k.relayed}
+	return relay.Verdict{Do: relay.Relay, To: to, Options: relay.Options{Idle: idle, Inspect: k.inspector()}, Ended: k.relayed}
 }
 
 // relayed closes the record, off the engine's thread.

@@ -29,6 +29,7 @@ import (
 	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/dns"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/needle"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/relay"
 	"ringfence.dev/ringfence/internal/rung"
@@ -46,6 +47,9 @@ type Config struct {
 	Resolve Resolver      // nil: the host's
 	Dial    Dial          // nil: on the host's network; asked after the guard
 	Proxy   *Upstream     // nil: dial directly
+	Broker  Broker        // nil: nobody keeps credentials
+	Decoys  *needle.Set   // what must not leave; nil: nothing is searched
+	Caught  func(Caught)  // tells that one was about to; may be nil
 }
 
 // Bounds of one session.
@@ -196,6 +200,11 @@ func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
 		g.spawn(func() { server.ServeTCP(l) })
 	case capture.ProxyPort:
 		g.spawn(func() { g.accept(l, g.proxied) })
+	case capture.BrokerPort:
+		if g.conf.Broker == nil {
+			return l.Close()
+		}
+		g.spawn(func() { g.accept(l, g.local) })
 	default:
 		return errors.New("nobody asked for it")
 	}
@@ -323,7 +332,9 @@ func (g *Gate) Tally(n int) []journal.Line { return g.tally.Top(n) }
 
 // record writes to the journal and counts.
 func (g *Gate) record(r journal.Record) error {
-	r.Kind = journal.Net
+	if r.Kind == "" {
+		r.Kind = journal.Net
+	}
 	if err := g.conf.Journal.Write(r); err != nil {
 		err = fmt.Errorf("the journal cannot be written: %w", err)
 		if g.unwritten.Add(1) == 1 && g.conf.Alarm != nil {

@@ -170,7 +170,7 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 		ours.Store(true)
 		wait = 2 * time.Second
 	}
-	if errors.Is(err, errBudget) {
+	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
 		reset(origin) // a request that was cut must not look like a whole one
 	}
 	origin.CloseWrite()
@@ -204,10 +204,9 @@ const longest = 6 * time.Hour
 // forward returns how much was sent and why it ended: nil when the client said that
 // no request follows.
 func (k *call) forward(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) (sent int64, err error) {
-	var up io.Writer = origin
-	direct := io.Reader(k.client)
-	if b := k.g.spent.of(k.target); b != nil {
-		up, direct = b.writer(origin), nil
+	up, direct := k.upward(origin, true), io.Reader(k.client)
+	if up != io.Writer(origin) {
+		direct = nil
 	}
 	for {
 		k.client.SetReadDeadline(time.Now().Add(longest))
@@ -313,11 +312,7 @@ func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
 		k.client.CloseWrite()
 		k.client.CloseRead()
 	})
-	var up io.Writer = origin
-	if b := k.g.spent.of(k.target); b != nil {
-		up = b.writer(origin)
-	}
-	n, err := h2c.Copy(up, patient{r, k.client}, func(method, scheme, authority, path string) error {
+	n, err := h2c.Copy(k.upward(origin, true), patient{r, k.client}, func(method, scheme, authority, path string) error {
 		if err := k.judgeRequest(method, authority, path); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ const watchEvery = time.Second
 // the gate closes. The kernel tells nobody of that, so it is asked.
 func (g *Gate) Watch(pid int, found func(port uint16)) {
 	g.spawn(func() {
-		known := []uint16{capture.Port, capture.Proxy, capture.Resolver}
+		known := []uint16{capture.Port, capture.Proxy, capture.Broker, capture.Resolver}
 		known = append(known, g.conf.Reach.HostPorts...)
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()

@@ -146,7 +146,7 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		k.refuse()
 		return
 	}
-	if k.rule.Proto == address.TLS {
+	if k.rule.Proto == address.TLS || k.g.owned(k.target) {
 		k.badRequest(&deniedError{Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: "this port is for TLS"}})
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/relay"
 )
 
 // Publish carries what connects to l, on the host's loopback, to a port inside. The
@@ -36,7 +37,7 @@ func (g *Gate) published(c *net.TCPConn, port uint16, socket func(ipv6 bool) (*o
 		reset(c)
 		return
 	}
-	n, _ := g.pair(c, to, nil)
+	n, _ := g.pair(c, to, relay.Options{Idle: idle})
 	// Seen from inside: what comes in was sent by the host.
 	r.Event, r.Sent, r.Received = journal.End, n.Received, n.Sent
 	g.record(r)

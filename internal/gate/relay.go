@@ -6,22 +6,23 @@ import (
 	"net"
 	"time"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/relay"
 )
 
 // pair relays at full speed.
-func (g *Gate) pair(client, origin *net.TCPConn, first []byte) (relay.Counts, error) {
+func (g *Gate) pair(client, origin *net.TCPConn, o relay.Options) (relay.Counts, error) {
 	if err := g.startEngine(); err != nil {
 		reset(client)
 		reset(origin)
 		return relay.Counts{}, err
 	}
-	return g.engine.Pair(client, origin, relay.Options{First: first, Idle: idle})
+	return g.engine.Pair(client, origin, o)
 }
 
 // slow relays what must be looked at on the way: an upload that has a budget, or a
 // connection that ends when its grant does.
-func (k *call) slow(origin *net.TCPConn, b *budget) (n relay.Counts, err error) {
+func (k *call) slow(origin *net.TCPConn) (n relay.Counts, err error) {
 	defer k.leash(origin)()
 	defer context.AfterFunc(k.g.ctx, func() { reset(k.client); reset(origin) })()
 	back := make(chan struct{})
@@ -30,11 +31,7 @@ func (k *call) slow(origin *net.TCPConn, b *budget) (n relay.Counts, err error) 
 		n.Received, _ = io.Copy(k.client, patient{origin, origin})
 		k.client.CloseWrite()
 	}()
-	var up io.Writer = origin
-	if b != nil {
-		up = b.writer(origin)
-	}
-	n.Sent, err = io.Copy(up, patient{k, k.client})
+	n.Sent, err = io.Copy(k.upward(origin, k.proto != string(address.TLS)), patient{k, k.client})
 	if err != nil {
 		reset(k.client)
 		reset(origin)

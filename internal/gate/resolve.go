@@ -29,6 +29,9 @@ func (g *Gate) resolve(ctx context.Context, q dns.Question, via string, from net
 		d := Decision{Verdict: Deny, Rule: "names of hosts", Reason: "this is not the name of a host"}
 		return g.denyName(q.Name, via, d)
 	}
+	if g.decoyName(string(n)) {
+		return dns.Answer{Code: dnsmessage.RCodeNameError, EDE: blocked, Text: "ringfence: " + errDecoy.Error()}
+	}
 	if n == "localhost" || n.Under("localhost") {
 		return dns.Answer{V4: netip.AddrFrom4([4]byte{127, 0, 0, 1}), V6: netip.IPv6Loopback(), TTL: answerTTL}
 	}
@@ -72,6 +75,20 @@ func (g *Gate) denyName(name, via string, d Decision) dns.Answer {
 type told struct {
 	mu sync.Mutex
 	at map[address.Name]time.Time
+}
+
+// once holds the first time that it is asked about something.
+func (t *told) once(what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.at[address.Name(what)]; ok {
+		return false
+	}
+	if t.at == nil {
+		t.at = map[address.Name]time.Time{}
+	}
+	t.at[address.Name(what)] = time.Now()
+	return true
 }
 
 func (g *Gate) recordName(n address.Name, via string, d Decision) error {

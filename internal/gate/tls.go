@@ -136,10 +136,7 @@ func (k *call) greet(origin *net.TCPConn, raw []byte) (n relay.Counts, err error
 	deadline := time.Now().Add(2 * handshake)
 	k.client.SetDeadline(deadline)
 	origin.SetDeadline(deadline)
-	var up io.Writer = origin
-	if b := k.g.spent.of(k.target); b != nil {
-		up = b.writer(origin)
-	}
+	up := k.upward(origin, false)
 	sent, err := up.Write(raw)
 	n.Sent = int64(sent)
 	if err != nil {

@@ -245,7 +245,7 @@ func TestReadHost(t *testing.T) {
 		"wildcard":            {base + "[includeIf \"gitdir:~/w*/\"]\npath = work.inc\n", "home/work/r", 1, false},
 		"branch":              {base + "[includeIf \"onbranch:master\"]\npath = work.inc\n", "home/work/r", 1, false},
 		"in git's own prefix": {base + "[include]\npath = %(prefix)/gone\n", "home/work/r", 1, true},
-		"signing":             {base + "signingkey = K\n[commit]\ngpgsign\n", "home/work/r", 1, true},
+		"signing":             {base + "signingkey = K\n[commit]\ngpgsign\n", "home/work/r", 0, true},
 		"unusable value":      {base + "[pull]\nrebase = \"x y\"\n", "home/work/r", 1, true},
 	}
 	for name, tt := range tests {

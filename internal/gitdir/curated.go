@@ -9,6 +9,10 @@ type Curated struct {
 	// names. "*" is git's word for all, for the case that files of the
 	// workspace belong to an id that does not exist inside.
 	Safe []string
+	// Rewrites are lines of ours that lead remotes to the broker.
+	Rewrites []string
+	// Sign leads signatures to the broker: settings of ours, not of the host's.
+	Sign []Entry
 }
 
 // always goes into every generated config.
@@ -40,14 +44,24 @@ func CuratedConfig(in Curated) string {
 			writeEntry(&b, Entry{Key: "safe.directory", Value: dir})
 		}
 	}
+	for _, line := range in.Rewrites {
+		b.WriteString(line + "\n")
+	}
+	for _, e := range in.Sign {
+		writeEntry(&b, e)
+	}
 	return b.String()
 }
 
 var valueEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
 
-// writeEntry writes a setting without a subsection. The value is always quoted,
-// so that no comment sign, space or line end in it can be read as syntax.
+// writeEntry writes a setting. The value is always quoted, so that no comment sign,
+// space or line end in it can be read as syntax.
 func writeEntry(b *strings.Builder, e Entry) {
 	section, name, _ := strings.Cut(e.Key, ".")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		section += " \"" + valueEscapes.Replace(name[:i]) + "\""
+		name = name[i+1:]
+	}
 	b.WriteString("[" + section + "]\n\t" + name + " = \"" + valueEscapes.Replace(e.Value) + "\"\n")
 }

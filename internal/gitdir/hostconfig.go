@@ -22,7 +22,7 @@ const (
 
 // allowed lists the settings that may enter the sandbox, with the test for their
 // values. None names a program, a path, a URL or another file. Signing
-// (user.signingKey, commit.gpgSign) stays out: the key is the broker's to use.
+// (user.signingKey, commit.gpgSign) is another matter: the key is the broker's to use.
 var allowed = map[string]func(string) bool{
 	"user.name":            isText,
 	"user.email":           isText,
@@ -42,9 +42,16 @@ var allowed = map[string]func(string) bool{
 	"color.ui":             isWord,
 }
 
+// signing lists what the host's side needs to know to sign: none of it enters.
+var signing = map[string]bool{
+	"commit.gpgsign": true, "tag.gpgsign": true, "tag.forcesignannotated": true, "user.signingkey": true, "gpg.format": true,
+	"gpg.program": true, "gpg.openpgp.program": true, "gpg.ssh.program": true, "gpg.x509.program": true, "gpg.ssh.defaultkeycommand": true,
+}
+
 // Host is what the user's own git config contributes to the sandbox.
 type Host struct {
 	Settings []Entry  // allowed settings, the effective value of each, by key
+	Signing  []Entry  // what is said of signatures, in order: for the host's side alone
 	LeftOut  []string // for people: what was not followed and would have mattered
 }
 
@@ -65,10 +72,7 @@ func ReadHost(files []string, gitDir, home string) (Host, error) {
 		h.Settings = append(h.Settings, Entry{Key: key, Value: value})
 	}
 	slices.SortFunc(h.Settings, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	if r.signing {
-		r.leftOut = append(r.leftOut, "commit.gpgSign: commits are not signed inside, the key stays on the host")
-	}
-	h.LeftOut = r.leftOut
+	h.LeftOut, h.Signing = r.leftOut, r.signing
 	return h, nil
 }
 
@@ -76,7 +80,7 @@ type hostReader struct {
 	gitDir, home string
 	values       map[string]string
 	leftOut      []string
-	signing      bool
+	signing      []Entry
 	budget       int
 }
 
@@ -121,8 +125,11 @@ func (r *hostReader) entry(file string, e Entry, depth int) error {
 		if match {
 			return r.include(file, e.Value, depth)
 		}
-	case e.Key == "commit.gpgsign":
-		r.signing = e.isTrue()
+	case signing[e.Key]:
+		if e.bare {
+			e.Value = "true"
+		}
+		r.signing = append(r.signing, Entry{Key: e.Key, Value: e.Value})
 	case allowed[e.Key] != nil:
 		value := e.Value
 		if e.bare {

@@ -141,7 +141,7 @@ func privateSpots(in Input) []spot {
 		proc = append(proc, Op{Do: DoMask, Dst: Raw(m), Why: "tells of the host"})
 	}
 	return []spot{
-		{Own, []Op{{Do: DoTmpfs, Dst: Own, Size: 256 << 10, Mode: 0o755, NoExec: true, Why: "what ringfence tells the agent"}}},
+		{Own, []Op{{Do: DoTmpfs, Dst: Own, Size: 4 << 20, Mode: 0o755, NoExec: true, Why: "what ringfence tells the agent"}}},
 		{"/dev", dev},
 		{"/proc", proc},
 		{"/run", []Op{{Do: DoTmpfs, Dst: "/run", Size: in.Sizes.Run, Mode: 0o755, Why: "private runtime directory"},

@@ -33,6 +33,8 @@ var netBattery = []struct {
 	{"gate-tls", true, (*NetTarget).shut},
 	{"gate-http", true, (*NetTarget).shut},
 	{"gate-proxy", true, (*NetTarget).shut},
+	{"gate-broker", true, (*NetTarget).shut},
+	{"gate-decoy", true, (*NetTarget).shut},
 	{"udp", false, (*NetTarget).datagrams},
 	{"raw", false, (*NetTarget).raw},
 	{"routes", false, (*NetTarget).routes},

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/fault"
@@ -31,9 +33,6 @@ func (d *draft) profile() (err error) {
 
 // program finds what is to be run.
 func (d *draft) program() error {
-	if err := d.profile(); err != nil {
-		return err
-	}
 	q := agent.Query{Dir: d.dir, Path: d.getenv("PATH"), Home: d.User.Home, Look: agent.Host()}
 	for _, ws := range d.Workspaces {
 		q.Workspaces = append(q.Workspaces, ws.Path)
@@ -50,7 +49,7 @@ func (d *draft) program() error {
 		return err
 	}
 	if q.Command == "" {
-		args = append(append([]string{bin.Path}, d.Profile.Args...), args...)
+		args = slices.Concat([]string{bin.Path}, d.Profile.Args, d.modelArgs, args)
 	}
 	d.argv = args
 	d.showProgram(bin)
@@ -141,8 +140,15 @@ func (d *draft) keepState() error {
 			d.showConfig(c, agent.Expand(p, d.User.Home), judge)
 		}
 	}
+	for path, set := range d.overlays { // of files that the host does not have
+		data, err := agent.Overlaid(nil, set)
+		if err != nil {
+			return err
+		}
+		d.place(path, data, "leads the agent to the broker")
+	}
 	for _, f := range d.Profile.Managed {
-		d.place(f.Path, []byte(f.Content), "tells the agent that it is sandboxed")
+		d.place(f.Path, f.Fill(broker.Endpoint, d.dir), "tells the agent that it is sandboxed")
 	}
 	return nil
 }
@@ -209,6 +215,13 @@ func (d *draft) showScrubbed(c agent.Config, p, real, why string, j agent.Judge)
 	if err == nil {
 		var gone []string
 		if data, gone, err = c.Scrub(data, j); err == nil {
+			if set := d.overlays[p]; set != nil && c.Format == "json" {
+				delete(d.overlays, p)
+				if data, err = agent.Overlaid(data, set); err != nil {
+					d.notice(fmt.Sprintf("%s is not shown: %v", plan.Show(p), err))
+					return
+				}
+			}
 			if len(gone) > 0 {
 				d.notice(fmt.Sprintf("%s is shown without %s", plan.Show(p), strings.Join(gone, ", ")))
 			}

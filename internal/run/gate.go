@@ -36,6 +36,9 @@ func (d *draft) network() error {
 	if d.upstream, err = d.proxy(); err != nil {
 		return err
 	}
+	if err := d.brokerReach(); err != nil {
+		return err
+	}
 	for _, p := range policy.Cautions(d.Policy) {
 		d.notice(where(p.Source) + ": " + p.Text)
 	}
@@ -105,6 +108,7 @@ func JournalDir(dirs session.Dirs) string { return filepath.Join(dirs.State, "jo
 // door is the gate of a running session and what belongs to it on the host.
 type door struct {
 	session *Session
+	live    *live
 	gate    *gate.Gate
 	control net.Listener
 	ports   []*net.TCPListener // published, in the order of Reach.Publish
@@ -114,19 +118,31 @@ type door struct {
 
 // openDoor makes the gate of a session, still shut. It returns nil where the network
 // is closed.
-func (s *Session) openDoor(person bool, say func(string)) (*door, error) {
+func (s *Session) openDoor(l *live) (*door, error) {
 	if s.Plan.Capture == nil {
 		return nil, nil
 	}
-	d := &door{session: s, started: time.Now(), say: say}
+	d := &door{session: s, live: l, started: time.Now(), say: l.say}
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: journal.Create(JournalDir(s.dirs), s.ID), Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
-	conf.Alarm = func(err error) { say(err.Error() + ": connections are refused until it can") }
-	if person {
+	conf.Alarm = func(err error) { l.say(err.Error() + ": connections are refused until it can") }
+	if l.talk.Person {
 		conf.Wait, conf.Ask = patience, d.tell
 	}
 	var err error
+	if s.broker != nil {
+		conf.Broker = s.broker
+	}
+	if s.lure != nil {
+		conf.Decoys, conf.Caught = s.lure.needles, l.caught
+	}
 	if d.gate, err = gate.New(conf); err != nil {
 		return nil, err
+	}
+	if s.broker != nil {
+		if err := s.openBroker(d.gate); err != nil {
+			d.Close()
+			return nil, err
+		}
 	}
 	for _, p := range s.Reach.Publish {
 		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(p.Host)})
@@ -207,8 +223,19 @@ func (d *door) handle(q control.Request) control.Reply {
 			return control.Reply{Error: err.Error()}
 		}
 		return control.Reply{Grant: &e}
+	case "thaw":
+		return reply(d.live.thaw())
+	case "stop":
+		return reply(d.live.stop())
 	}
 	return control.Reply{Error: fmt.Sprintf("%q is not known here", q.Do)}
+}
+
+func reply(err error) control.Reply {
+	if err != nil {
+		return control.Reply{Error: err.Error()}
+	}
+	return control.Reply{}
 }
 
 func (d *door) grant(q control.Request) (control.Grant, error) {
@@ -271,6 +298,9 @@ func (d *door) Close() error {
 	}
 	for _, l := range d.ports {
 		l.Close()
+	}
+	if d.session.broker != nil {
+		d.session.broker.Close()
 	}
 	return d.gate.Close()
 }

@@ -43,7 +43,11 @@ func (d *draft) git() error {
 	d.Notices = append(d.Notices, own.LeftOut...)
 	// All directories: what belongs to another id looks like nobody's inside,
 	// and git would refuse to touch what it was started for.
-	text := gitdir.CuratedConfig(gitdir.Curated{Settings: own.Settings, Safe: append(safe, "*")})
+	signing, err := d.signing(own)
+	if err != nil {
+		return err
+	}
+	text := gitdir.CuratedConfig(gitdir.Curated{Settings: own.Settings, Safe: append(safe, "*"), Rewrites: d.rewrites, Sign: signing})
 	d.files = append(d.files, plan.File{Dst: gitConfigPath, Data: []byte(text), Why: "curated git config"})
 	d.base = append(d.base, policy.Setting{Name: "GIT_CONFIG_GLOBAL", Value: gitConfigPath, Source: policy.Source{File: "git"}})
 	return nil

@@ -25,7 +25,7 @@ func (d *draft) refuseOwn(path string, write bool) error {
 		return nil
 	}
 	// A dotfiles repository may be where they really are.
-	for _, f := range []string{d.dirs.State, d.dirs.Config, "policy.toml", "env", "agents"} {
+	for _, f := range []string{d.dirs.State, d.dirs.Config, "policy.toml", policy.SecretFile, "secrets.age", "env", "agents"} {
 		if !filepath.IsAbs(f) {
 			f = filepath.Join(d.dirs.Config, f)
 		}

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"slices"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/environ"
 	"ringfence.dev/ringfence/internal/fault"
@@ -67,6 +69,10 @@ type Session struct {
 
 	Reach policy.Reach // what of the network is there
 
+	broker   *broker.Broker // nil: the network is closed
+	brokered brokered
+	lure     *lure // nil: there are no decoys
+
 	dirs     session.Dirs
 	ceiling  *policy.Policy
 	upstream *gate.Upstream
@@ -90,6 +96,12 @@ type draft struct {
 	base    []policy.Setting
 	argv    []string
 	dir     string
+
+	rewrites      []string // lead remotes to the broker
+	forgePhantoms map[address.Name]broker.Phantom
+
+	modelArgs []string                     // lead the agent to the broker
+	overlays  map[string]map[string]string // so do these keys of its settings files
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -97,8 +109,8 @@ type draft struct {
 func Prepare(opt Options) (*Session, error) {
 	d := &draft{Session: &Session{ID: session.NewID()}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.program, d.network, d.toolchains, d.git, d.grants, d.keepState, d.note, d.environment,
-		d.placeState, d.makePlan,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.keepState,
+		d.note, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan,
 	} {
 		if err := step(); err != nil {
 			d.Close()

@@ -113,7 +113,7 @@ func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verif
 }
 
 func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, err error) {
-	door, err := s.openDoor(false, func(string) {})
+	door, err := s.openDoor(&live{session: s})
 	if err != nil {
 		return seen, err
 	}

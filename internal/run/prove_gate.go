@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/needle"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/verify"
 )
@@ -34,7 +36,12 @@ func (s *Session) noNetwork() error {
 // policy play no part.
 func (s *Session) lead(to *verify.Gate) error {
 	world := &canaries{to}
-	s.upstream, s.resolver, s.dial = nil, world, world.dial
+	s.upstream, s.resolver, s.dial, s.broker, s.lure = nil, world, world.dial, nil, nil
+	if to != nil {
+		if err := s.leadBroker(to); err != nil {
+			return err
+		}
+	}
 	rules := &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: "locked"}}}
 	if to != nil {
 		for _, r := range to.Allow {
@@ -43,6 +50,19 @@ func (s *Session) lead(to *verify.Gate) error {
 	}
 	var err error
 	s.Reach, err = rules.Reach(nil)
+	return err
+}
+
+// leadBroker gives the session a broker without a credential, and a decoy.
+func (s *Session) leadBroker(to *verify.Gate) error {
+	var err error
+	if s.broker, err = broker.New(s.ID, nil); err != nil {
+		return err
+	}
+	s.brokered = brokered{}
+	s.broker.Shut(address.Name(to.Brokered), "it is the broker's")
+	set, err := needle.New(needle.Named{Name: "verify", Secret: to.Decoy})
+	s.lure = &lure{needles: set}
 	return err
 }
 

@@ -119,14 +119,14 @@ func (d *draft) rules() error {
 	return d.moreWorkspaces()
 }
 
-// userPolicy is what the user wrote, and what the user granted for good: everywhere,
-// and in this project.
+// userPolicy is what the user wrote, the secrets that were set, and what the user
+// granted for good: everywhere, and in this project.
 func (d *draft) userPolicy() (*policy.Policy, error) {
 	p, err := policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []string{d.dirs.GrantFile(""), d.dirs.GrantFile(d.projectRoot())} {
+	for _, file := range []string{filepath.Join(d.dirs.Config, policy.SecretFile), d.dirs.GrantFile(""), d.dirs.GrantFile(d.projectRoot())} {
 		more, err := policy.Load(file)
 		if err != nil {
 			return nil, err

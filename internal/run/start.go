@@ -8,11 +8,13 @@ import (
 	"os/signal"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
@@ -26,6 +28,7 @@ type Result struct {
 	OOM     int64 // processes killed at the memory limit
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
+	Decoys  []string       // that were read
 }
 
 // Talk is how a starting session speaks to the user.
@@ -57,11 +60,14 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, ended: make(chan struct{})}
-	if live.door, err = s.openDoor(talk.Person, live.say); err != nil {
+	live := &live{session: s, talk: talk, began: make(chan struct{}), ended: make(chan struct{})}
+	if live.door, err = s.openDoor(live); err != nil {
 		return Result{}, err
 	}
 	defer live.door.Close()
+	if live.door != nil {
+		live.gate = live.door.gate
+	}
 	live.streams, err = openStreams(std)
 	if err != nil {
 		return Result{}, err
@@ -79,7 +85,12 @@ type live struct {
 	box     rung.Sandbox
 	relay   *terminal.Relay
 	relayed chan error
+	began   chan struct{} // closed when box is there
 	ended   chan struct{}
+	gate    *gate.Gate // of the door, also after it was closed
+
+	frozen  atomic.Bool
+	alarmed atomic.Pointer[string] // why ringfence ended the session
 
 	said  sync.Mutex
 	quiet time.Time // until when what was said is enough
@@ -93,14 +104,24 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if l.door != nil {
 		r.Ports = l.door.gate.Take
 	}
-	var err error
+	watch, err := l.plant()
+	if err != nil {
+		return Result{}, err
+	}
+	defer watch.Close()
 	l.box, err = r.Start(ctx, &p, rung.Stdio{
 		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
 		Terminal: l.takeTerminal, Stopped: l.stopped})
+	if lure := l.session.lure; lure != nil {
+		if err := lure.bare(); err != nil {
+			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
+		}
+	}
 	if err != nil {
 		return Result{}, explainFailure(err, l.session.Facts)
 	}
 	defer l.box.Close()
+	close(l.began)
 	l.streams.closeInside()
 	if l.door != nil {
 		l.door.running(l.box)
@@ -123,7 +144,11 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 			l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
 		}
 		res.Net = l.door.gate.Tally(maxLines)
+		res.Decoys = l.session.decoysRead()
 		l.door = nil
+	}
+	if why := l.endedFor(); why != nil {
+		return res, fault.New(fault.Refused, "see what it did: ringfence log "+l.session.ID, "%w", why)
 	}
 	if lost := l.streams.drain(); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
@@ -187,6 +212,9 @@ func (l *live) takeTerminal(master *os.File) error {
 
 // stopped hands the terminal back to the user's shell until the job is continued.
 func (l *live) stopped() {
+	if l.frozen.Load() {
+		return
+	}
 	if l.relay != nil {
 		l.relay.Suspend()
 		return
@@ -226,6 +254,9 @@ func (l *live) forwardSignals() (stop func()) {
 			if s == syscall.SIGHUP {
 				go l.hangUp()
 				continue
+			}
+			if l.frozen.Load() { // nobody inside would hear it
+				l.box.Close()
 			}
 			l.box.Signal(s.(syscall.Signal))
 		}

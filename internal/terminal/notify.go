@@ -19,6 +19,16 @@ func (r *Relay) Notify(text string) {
 	}
 }
 
+// Print shows a line as text, after what the agent has written: for what must be seen
+// even if the agent's screen suffers for it.
+func (r *Relay) Print(text string) {
+	select {
+	case r.lines <- text:
+		r.bell.ring(noted)
+	default:
+	}
+}
+
 // takeNote puts one line after what the agent has written. It waits while an image
 // is under way: the filter passes those in pieces, everything else whole.
 func (r *Relay) takeNote() {
@@ -27,14 +37,15 @@ func (r *Relay) takeNote() {
 	}
 	select {
 	case text := <-r.notes:
-		r.pending = append(r.pending, "\x1b]9;"+printableOnly(text)+"\x07"...)
+		r.pending = append(r.pending, "\x1b]9;"+printableOnly(text, 200)+"\x07"...)
+	case text := <-r.lines:
+		r.pending = append(r.pending, "\r\n\x1b[0;7m"+printableOnly(text, 1000)+"\x1b[0m\r\n"...)
 	default:
 	}
 }
 
 // printableOnly keeps a line from ending its own sequence.
-func printableOnly(s string) string {
-	const most = 200
+func printableOnly(s string, most int) string {
 	s = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == 0xfffd {
 			return -1

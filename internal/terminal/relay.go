@@ -67,6 +67,7 @@ type Relay struct {
 	keys    []byte // read from in, not yet written to master
 	pending queue  // filtered, not yet written to out
 	notes   chan string
+	lines   chan string
 	ended   bool // master has no more
 	left    bool // the terminal is the user's: what the agent had on is off
 
@@ -85,7 +86,7 @@ func (q *queue) Write(p []byte) (int, error) {
 // New checks the files and gives the agent's pty the size of the user's
 // terminal, so that an agent started after New finds it right.
 func New(conf Config) (*Relay, error) {
-	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8), notes: make(chan string, maxNotes), patience: defaultPatience}
+	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8), notes: make(chan string, maxNotes), lines: make(chan string, maxNotes), patience: defaultPatience}
 	r.keys, r.buf = make([]byte, 0, inLimit), make([]byte, outLimit)
 	for _, f := range []*os.File{conf.Out, conf.In} {
 		if f != nil && !IsTerminal(f) {

@@ -96,6 +96,8 @@ func network() []Check {
 		{Name: "control", Defence: "the control socket is out of reach", Mechanism: "network ns, Landlock scope"},
 		{Name: "reach", Defence: "an allowed name is reached", Mechanism: "capture and gate"},
 		{Name: "death", Defence: "the network ends with its gate", Mechanism: "the gate alone listens"},
+		{Name: "gate-broker", Defence: "a brokered host is the broker's", Mechanism: "gate: hands over"},
+		{Name: "gate-decoy", Defence: "a decoy does not leave", Mechanism: "gate: searches plain bytes"},
 	}
 	for i := range list {
 		c := &list[i]

@@ -22,9 +22,9 @@ import (
 // from which it must not be reachable. All files are in private directories with
 // random names, and all of it is gone with remove.
 type plant struct {
-	id, canary string
-	environ    []string // the launcher's, with canaries
-	names      []string // the variables among them that must not be set inside
+	id, canary, decoy string
+	environ           []string // the launcher's, with canaries
+	names             []string // the variables among them that must not be set inside
 
 	state, tmp, varTmp, shm, runtime string // private directories
 	workspace, sibling, own          string
@@ -52,7 +52,7 @@ func plantCanaries(c Config) (*plant, error) {
 	rand.Read(b[:])
 	var id [6]byte
 	rand.Read(id[:])
-	p := &plant{id: hex.EncodeToString(id[:]), canary: probe.Mark + hex.EncodeToString(b[:]),
+	p := &plant{id: hex.EncodeToString(id[:]), decoy: rand.Text(), canary: probe.Mark + hex.EncodeToString(b[:]),
 		places: map[string]probe.Place{}, standIn: map[string]string{}, allowed: map[string]string{}, ns: map[string]uint64{}}
 	for _, step := range []struct {
 		what string

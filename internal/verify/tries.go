@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -73,7 +74,7 @@ func (p *plant) attempts() map[string]attempts {
 	}
 	out["gate-own"] = own
 	for check, tries := range map[string][]probe.Try{"gate-literal": p.literals(), "gate-name": p.strangers(), "gate-tls": p.otherServers(),
-		"gate-http": p.otherHosts(), "reach": p.welcome(), "death": {{Host: probe.HostName(last, "death."+p.zone()), Port: anyPort}}} {
+		"gate-http": p.otherHosts(), "gate-broker": p.brokered(), "gate-decoy": p.decoys(), "reach": p.welcome(), "death": {{Host: probe.HostName(last, "death."+p.zone()), Port: anyPort}}} {
 		a := attempts{tries: tries}
 		for _, t := range tries {
 			if t.Host != loopback { // which only leads to the proxy endpoint
@@ -154,6 +155,30 @@ func (p *plant) otherHosts() []probe.Try {
 		{Host: name, Port: 80, Say: request("/", other)},
 		{Host: name, Port: 80, Say: request("/", denied)},
 		{Host: name, Port: 80, Say: request("http://"+denied+"/", name)},
+	}
+}
+
+// brokeredName is allowed, and the broker's: its credential is kept there.
+func (p *plant) brokeredName() string { return p.allowed4("gate-broker", 41) }
+
+// brokered asks for a brokered host without the broker, as somebody would who brought
+// a key of another account along.
+func (p *plant) brokered() []probe.Try {
+	name := p.brokeredName()
+	return []probe.Try{
+		{Host: name, Port: 443, Say: clientHello(name)},
+		{Host: name, Port: 80, Say: request("/", name)},
+		{Host: name, Port: anyPort},
+		{Host: loopback, Port: capture.Proxy, Say: connect(name)},
+	}
+}
+
+// decoys sends a decoy to a host that is allowed.
+func (p *plant) decoys() []probe.Try {
+	name := p.allowed4("gate-decoy", 42)
+	return []probe.Try{
+		{Host: name, Port: 80, Say: request("/?q="+p.decoy, name)},
+		{Host: name, Port: 80, Say: request("/"+hex.EncodeToString([]byte(p.decoy)), name)},
 	}
 }
 

@@ -65,9 +65,12 @@ type Job struct {
 
 // Gate is what the gate of a job's sandbox leads to, instead of to the world.
 type Gate struct {
-	Allow  []string // rules about hosts: these, and no others
-	Lookup func(name string) ([]netip.Addr, error)
-	Dial   func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
+	Allow []string // rules about hosts: these, and no others
+	// Brokered is an allowed host that the session's broker keeps for itself, Decoy
+	// a decoy that must not leave.
+	Brokered, Decoy string
+	Lookup          func(name string) ([]netip.Addr, error)
+	Dial            func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
 	// Ready is called before the command runs, with the name of the session's
 	// control socket, without the NUL, and with what ends the gate. It returns what
 	// goes to the command in the place of Stdin.

@@ -152,9 +152,9 @@ func (w *world) witness(check string, a attempts) (text string, agrees bool) {
 		heard += w.heard[addr.Unmap()]
 	}
 	switch check {
-	case "gate-tls", "gate-http":
+	case "gate-tls", "gate-http", "gate-decoy":
 		return fmt.Sprintf("%d bytes arrived at the origin", heard), heard == 0
-	case "gate-literal", "gate-name", "gate-proxy":
+	case "gate-literal", "gate-name", "gate-proxy", "gate-broker":
 		return fmt.Sprintf("%d names looked up, %d addresses dialled", looked, dialled), looked == 0 && dialled == 0
 	case "control":
 		return fmt.Sprintf("the control socket answers outside: %v", w.control), w.control

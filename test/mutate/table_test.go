@@ -21,7 +21,7 @@ var (
 	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name", "control",
 		"reach", "death"}
 	// In the network of the host nothing is tried.
-	network = slices.Concat(gated, []string{"gate-literal", "gate-tls", "gate-http", "gate-proxy", "udp", "raw", "routes", "rules"})
+	network = slices.Concat(gated, []string{"gate-literal", "gate-tls", "gate-http", "gate-proxy", "gate-broker", "gate-decoy", "udp", "raw", "routes", "rules"})
 )
 
 var mutations = []mutation{
@@ -71,10 +71,13 @@ var mutations = []mutation{
 	{name: "own", public: []string{"gate-own"}},
 	{name: "range,own", missing: []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
 	{name: "literal", missing: []string{"gate-literal", "gate-proxy"}},
-	{name: "lookup", missing: []string{"gate-name"}},
+	// A brokered host is not looked up either before the broker asks.
+	{name: "lookup", missing: []string{"gate-name", "gate-broker"}},
 	{name: "sni", missing: []string{"gate-tls"}},
 	{name: "host", missing: []string{"gate-http"}},
 	{name: "proxy", missing: []string{"gate-proxy"}},
+	{name: "broker", missing: []string{"gate-broker"}},
+	{name: "decoy", missing: []string{"gate-decoy"}},
 	// Somebody else holds the sockets when the gate is gone.
 	{name: "ports", missing: []string{"death"}},
 }

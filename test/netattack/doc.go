@@ -20,6 +20,6 @@
 //
 // What must go on working stands in the same tables.
 //
-// The rows keep the numbers of the catalogue. Those of a later part (the broker) and
+// The rows keep the numbers of the catalogue. Those that another suite has (the broker) and
 // those that are open by decision are listed with the reason: see ids.
 package netattack

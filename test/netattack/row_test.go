@@ -17,7 +17,7 @@ const (
 	closed   = "closed"
 	works    = "works"
 	residual = "residual" // open by decision; docs/threat-model.md says so
-	later    = "later"    // another part of the work
+	later    = "later"    // another suite
 )
 
 // row is one attack, or one thing that must work.

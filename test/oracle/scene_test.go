@@ -45,6 +45,9 @@ func newScene(t *testing.T, bin string, uid int) *scene {
 	for _, f := range []string{s.work + "/hidden dir/secret", s.work + "/hidden", root + "/shared/file"} {
 		s.must(os.WriteFile(f, []byte(s.canary), 0o644))
 	}
+	// Decoys are not walls, and bubblewrap has none to compare.
+	s.must(os.MkdirAll(s.home+"/.config/ringfence", 0o755))
+	s.must(os.WriteFile(s.home+"/.config/ringfence/policy.toml", []byte("[broker]\ndecoys = false\n"), 0o644))
 	self, err := os.ReadFile("/proc/self/exe")
 	s.must(err)
 	s.must(os.WriteFile(s.probe(), self, 0o755))

@@ -1,0 +1,261 @@
+// Package broker keeps the real credentials of a session and uses them on the agent's
+// behalf. Inside there are phantoms, made for this session, which mean something to
+// this broker alone. A request is judged first, by method, path and where it matters
+// by its body; then whatever credential it carries is taken off, the real one is put
+// on, and it goes to the one host it is for. What comes back is searched for the real
+// credential before it enters.
+//
+// Two doors lead here, both held by the gate: an endpoint in plain HTTP on the
+// loopback inside, for clients that can be told a base URL; and TLS for the broker's
+// hosts, terminated with the session's own authority, for those that cannot.
+//
+// Left at risk: what an allowed request says to an allowed host. The agent can use
+// what the rules let it use, and only as long as the session lives.
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/capture"
+	"ringfence.dev/ringfence/internal/journal"
+)
+
+// Endpoint is where the broker is found inside.
+var Endpoint = fmt.Sprintf("http://127.0.0.1:%d", capture.Broker)
+
+// maxHosts bounds how many hosts one session's broker speaks for.
+const maxHosts = 256
+
+// Site is one thing that the broker serves.
+type Site struct {
+	Prefix  string         // of the endpoint, as "/anthropic"; "" for none
+	Whole   bool           // the handler sees paths with the prefix
+	Hosts   []address.Name // for which TLS ends here
+	Handler http.Handler
+	// Model is set for the API of a model. A decoy on its way there is told and not
+	// stopped: an agent that printed its environment has it in its conversation.
+	Model bool
+}
+
+// Broker serves the sites of one session.
+type Broker struct {
+	sites []Site
+	owned map[address.Name]http.Handler
+	shut  map[address.Name]string // owned, and not served by TLS: why
+	ca    *authority
+
+	mu      sync.Mutex
+	plain   *feed
+	secure  *feed
+	servers []*http.Server
+	closed  bool
+}
+
+// New makes a broker that serves nothing yet. hosts are those for which TLS ends here:
+// they are written into the certificate of its authority.
+func New(session string, hosts []address.Name) (*Broker, error) {
+	if len(hosts) > maxHosts {
+		return nil, fmt.Errorf("more than %d brokered hosts", maxHosts)
+	}
+	b := &Broker{owned: map[address.Name]http.Handler{}, shut: map[address.Name]string{}, plain: newFeed(), secure: newFeed()}
+	var names []string
+	for _, h := range hosts {
+		b.owned[h] = nil
+		names = append(names, string(h))
+	}
+	if len(hosts) > 0 {
+		var err error
+		if b.ca, err = newAuthority(session, names); err != nil {
+			return nil, fmt.Errorf("certificate authority of the session: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// Certificate is the authority's, in PEM; nil if the broker owns no host.
+func (b *Broker) Certificate() []byte {
+	if b.ca == nil {
+		return nil
+	}
+	return b.ca.pem()
+}
+
+// Start begins to serve. It is called once, before the gate opens.
+func (b *Broker) Start(sites []Site) error {
+	for _, s := range sites {
+		for _, h := range s.Hosts {
+			if was, ok := b.owned[h]; !ok || was != nil {
+				return fmt.Errorf("host %s is not the broker's, or served twice", h)
+			}
+			b.owned[h] = s.Handler
+		}
+		if s.Prefix != "" {
+			b.sites = append(b.sites, s)
+		}
+	}
+	b.serve(b.plain, http.HandlerFunc(b.local))
+	if b.ca == nil {
+		return nil
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: b.certificate}
+	b.serve(tls.NewListener(b.secure, conf), http.HandlerFunc(b.remote))
+	return nil
+}
+
+// Bounds of what a client may do to us.
+const (
+	headTime  = 20 * time.Second
+	idleTime  = 5 * time.Minute
+	headBytes = 64 << 10
+)
+
+func (b *Broker) serve(l net.Listener, h http.Handler) {
+	s := &http.Server{
+		Handler: survive(h), ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: headBytes,
+		ErrorLog: log.New(io.Discard, "", 0), // what a client can cause does not reach the terminal
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100},
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.servers = append(b.servers, s)
+	go s.Serve(l)
+}
+
+// survive makes a fault of ours cost one request.
+func survive(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if fault := recover(); fault != nil {
+				panic(http.ErrAbortHandler) // says nothing, to nobody: a fault may hold a credential
+			}
+		}()
+		h.ServeHTTP(w, r)
+	})
+}
+
+// certificate answers for owned hosts alone.
+func (b *Broker) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	n, err := address.ParseName(hello.ServerName)
+	if _, ok := b.owned[n]; err != nil || !ok {
+		return nil, errors.New("not a host of the broker's")
+	}
+	return b.ca.leaf(n)
+}
+
+// Shut closes a host: it is the broker's, and reached through the endpoint alone.
+func (b *Broker) Shut(n address.Name, why string) { b.shut[n] = why }
+
+// Owns implements gate.Broker.
+func (b *Broker) Owns(n address.Name) bool {
+	_, served := b.owned[n]
+	_, shut := b.shut[n]
+	return served || shut
+}
+
+// Closed implements gate.Broker.
+func (b *Broker) Closed(n address.Name) string { return b.shut[n] }
+
+// Serve implements gate.Broker.
+func (b *Broker) Serve(c net.Conn, host address.Name) { b.secure.hand(c) }
+
+// Local implements gate.Broker.
+func (b *Broker) Local(c net.Conn) { b.plain.hand(c) }
+
+// local finds the site of a request to the endpoint. The Host must be the endpoint's
+// own: a page in a browser inside that was led here by a name of its own is refused.
+func (b *Broker) local(w http.ResponseWriter, r *http.Request) {
+	if !slices.Contains(localHosts, r.Host) || r.URL.IsAbs() {
+		refuse(w, http.StatusMisdirectedRequest, "this is the broker of the sandbox: it answers at "+Endpoint)
+		return
+	}
+	for _, s := range b.sites {
+		if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.Prefix); ok && (rest == "" || rest[0] == '/') {
+			if s.Whole {
+				s.Handler.ServeHTTP(w, r)
+				return
+			}
+			serveAt(s.Handler, w, r, s.Prefix)
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "the broker of this session has nothing here")
+}
+
+var localHosts = []string{
+	fmt.Sprintf("127.0.0.1:%d", capture.Broker), fmt.Sprintf("localhost:%d", capture.Broker), fmt.Sprintf("[::1]:%d", capture.Broker),
+}
+
+// serveAt hands a request on without its prefix.
+func serveAt(h http.Handler, w http.ResponseWriter, r *http.Request, prefix string) {
+	path, raw := strings.TrimPrefix(r.URL.Path, prefix), strings.TrimPrefix(r.URL.RawPath, prefix)
+	if path == "" {
+		path = "/"
+	}
+	q := r.WithContext(r.Context())
+	u := *r.URL
+	u.Path, u.RawPath = path, raw
+	q.URL = &u
+	h.ServeHTTP(w, q)
+}
+
+// remote finds the site of a request to an owned host. Its Host must be the one for
+// which TLS was begun.
+func (b *Broker) remote(w http.ResponseWriter, r *http.Request) {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	n, err := address.ParseName(host)
+	if err != nil || r.TLS == nil || string(n) != strings.ToLower(r.TLS.ServerName) || r.URL.IsAbs() {
+		refuse(w, http.StatusMisdirectedRequest, "the request is for another host than the connection")
+		return
+	}
+	h := b.owned[n]
+	if h == nil {
+		refuse(w, http.StatusForbidden, "ringfence keeps the credential of this host, and this session has no use of it")
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// refuse is the answer where no site has words of its own.
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Ringfence", "denied")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, "ringfence: "+why)
+}
+
+// Close ends every connection.
+func (b *Broker) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.plain.Close()
+	b.secure.Close()
+	for _, s := range b.servers {
+		s.Close()
+	}
+	return nil
+}
+
+// Recorder writes down what is done. What cannot be recorded is not done.
+type Recorder func(journal.Record) error
+
+// Reach connects to a host under the session's rules.
+type Reach func(ctx context.Context, t address.Target) (net.Conn, error)

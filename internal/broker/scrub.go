@@ -1,0 +1,100 @@
+package broker
+
+import (
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/needle"
+)
+
+// errCoding is an answer that cannot be searched.
+var errCoding = errors.New("the upstream compressed its answer in a way that cannot be searched for the credential")
+
+// scrub takes the real credential out of an answer before it enters: a server that
+// echoes what it was sent would hand it to the agent. What is put in its place has
+// the same length, so that nothing else changes.
+func scrub(resp *http.Response, cred Credential) (*http.Response, error) {
+	set, err := needles(cred)
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	for name, values := range resp.Header {
+		if dropped[name] {
+			delete(resp.Header, name)
+			continue
+		}
+		for i, v := range values {
+			values[i] = set.Redact(v)
+		}
+	}
+	if err := plainBody(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		if both, ok := resp.Body.(io.ReadWriteCloser); ok {
+			resp.Body = &twoWay{Reader: set.Reader(both), ReadWriteCloser: both}
+		}
+		return resp, nil
+	}
+	resp.Body = &body{set.Reader(resp.Body), resp.Body}
+	return resp, nil
+}
+
+// dropped are fields of answers that would give the agent a credential of another
+// kind, or lead it around the broker.
+var dropped = map[string]bool{"Set-Cookie": true, "Set-Cookie2": true, "Alt-Svc": true, "Authorization": true}
+
+// needles are the forms in which a credential may come back.
+func needles(cred Credential) (*needle.Set, error) {
+	list := []needle.Named{{Name: cred.Secret, Secret: cred.Value}}
+	if user, word, ok := strings.Cut(cred.Value, ":"); ok && len(word) >= needle.Shortest && user != "" {
+		list = append(list, needle.Named{Name: cred.Secret, Secret: word})
+	}
+	return needle.New(list...)
+}
+
+// plainBody undoes a coding that the upstream was not asked for.
+func plainBody(resp *http.Response) error {
+	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	case "", "identity":
+		return nil
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			return errCoding
+		}
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength = -1
+		resp.Body = &body{z, resp.Body}
+		return nil
+	}
+	return errCoding
+}
+
+// body reads from one and closes the other.
+type body struct {
+	io.Reader
+	under io.Closer
+}
+
+func (b *body) Close() error { return b.under.Close() }
+
+// twoWay is a connection that changed its protocol: what comes is searched, what goes
+// passes.
+type twoWay struct {
+	io.Reader
+	io.ReadWriteCloser
+}
+
+func (t *twoWay) Read(b []byte) (int, error) { return t.Reader.Read(b) }
+
+func basic(user, word string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+word))
+}

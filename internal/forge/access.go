@@ -1,0 +1,35 @@
+package forge
+
+import (
+	"net/http"
+	"strings"
+)
+
+// access is a request that may go upstream, and how.
+type access struct {
+	route
+	transport http.RoundTripper
+	anonymous bool
+}
+
+// access decides which credential goes with a repository: ours for those of the
+// session, none for others.
+func (f *Forge) access(rt route) (access, *denial) {
+	for _, own := range f.Repos {
+		if strings.EqualFold(own, rt.repo) {
+			rt.repo = own
+			return access{rt, f.Transport, false}, nil
+		}
+	}
+	if f.allow[OtherRepos] {
+		return access{rt, f.Transport, false}, nil
+	}
+	reads := rt.service == fetchService || rt.call == lfsBatch // LFS says in its body which way it goes
+	switch {
+	case rt.service == pushService:
+		return access{}, deny(http.StatusForbidden, "pushes to other repositories than %s are denied; %s", strings.Join(f.Repos, ", "), allows(OtherRepos))
+	case reads && f.Anonymous != nil:
+		return access{rt, f.Anonymous, true}, nil
+	}
+	return access{}, deny(http.StatusForbidden, "other repositories than %s are denied; %s", strings.Join(f.Repos, ", "), allows(OtherRepos))
+}

@@ -1,0 +1,102 @@
+package forge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	headsPrefix = "refs/heads/"
+	tagsPrefix  = "refs/tags/"
+)
+
+// judgeName holds a command to the rules that need no history.
+func (f *Forge) judgeName(c command, s state) string {
+	branch, isBranch := strings.CutPrefix(c.ref, headsPrefix)
+	isTag := strings.HasPrefix(c.ref, tagsPrefix)
+	switch now := s.refs[c.ref]; {
+	case !isBranch && !isTag:
+		return "pushes to refs that are no branches are denied"
+	case isTag && !f.allow[Tags]:
+		return "pushes of tags are denied; " + allows(Tags)
+	case isBranch && isDefault(c.ref, s) && !f.allow[PushDefault]:
+		return "pushes to the default branch are denied; " + allows(PushDefault)
+	case isBranch && f.protects(branch) != "":
+		return fmt.Sprintf("pushes to protected branches are denied (%q)", f.protects(branch))
+	case c.new.IsZero() && !f.allow[Delete]:
+		return "deletions are denied; " + allows(Delete)
+	case isTag && !c.old.IsZero() && !c.new.IsZero() && !f.allow[Force]:
+		return "pushes that move a tag are denied; " + allows(Force)
+	case now != c.old:
+		return "it is elsewhere on the server by now, fetch first"
+	}
+	return ""
+}
+
+// isDefault reports whether ref is the default branch. Case does not count: a
+// server may keep refs where it does not.
+func isDefault(ref string, s state) bool {
+	if s.head != "" {
+		return strings.EqualFold(ref, s.head)
+	}
+	return strings.EqualFold(ref, headsPrefix+"main") || strings.EqualFold(ref, headsPrefix+"master")
+}
+
+// protects returns the pattern that covers a branch, or "".
+func (f *Forge) protects(branch string) string {
+	i := slices.IndexFunc(f.Protected, func(pattern string) bool {
+		return match(strings.ToLower(strings.TrimPrefix(pattern, headsPrefix)), strings.ToLower(branch))
+	})
+	if i < 0 {
+		return ""
+	}
+	return f.Protected[i]
+}
+
+// match reports whether a pattern covers the whole of s. It follows all ways at
+// once, so no pattern takes more than len(pattern)·len(s)² steps.
+func match(pattern, s string) bool {
+	reached := map[int]bool{0: true} // places in s that the pattern so far leads to
+	for pattern != "" && len(reached) > 0 {
+		next, rest := map[int]bool{}, pattern[1:]
+		deep := strings.HasPrefix(pattern, "**")
+		if deep {
+			rest = pattern[2:]
+		}
+		for at := range reached {
+			step(pattern[0], deep, s, at, next)
+		}
+		reached, pattern = next, rest
+	}
+	return reached[len(s)]
+}
+
+// step puts into next the places that one element of a pattern leads to from at.
+func step(c byte, deep bool, s string, at int, next map[int]bool) {
+	switch {
+	case c == '*':
+		next[at] = true
+		for ; at < len(s) && (deep || s[at] != '/'); at++ {
+			next[at+1] = true
+		}
+	case at < len(s) && (c == s[at] || c == '?' && s[at] != '/'):
+		next[at+1] = true
+	}
+}
+
+// harmless are the options of a push that only say how the branch is to be shown
+// to people. Others merge it, or set what the forge runs.
+var harmless = []string{"ci.skip", "merge_request.create", "merge_request.target", "merge_request.title", "merge_request.description",
+	"merge_request.draft", "merge_request.label", "merge_request.unlabel", "merge_request.assign", "merge_request.unassign",
+	"merge_request.remove_source_branch", "topic", "title", "description"}
+
+func (f *Forge) judgeOptions(options []string) string {
+	for _, o := range options {
+		key, _, _ := strings.Cut(o, "=")
+		if !slices.Contains(harmless, key) {
+			return fmt.Sprintf("the push option %q is denied", key)
+		}
+	}
+	return ""
+}

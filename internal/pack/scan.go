@@ -1,0 +1,243 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/zlib"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"sort"
+)
+
+// scan reads the pack from front to end, once. Objects that stand on their own
+// are named and visited, deltas are noted.
+func (p *Pack) scan(count int) error {
+	src := newSource(p.r, headSize, p.size-hashSize)
+	p.objects = make([]object, 0, count)
+	for range count {
+		o, err := p.header(src)
+		if err != nil {
+			return err
+		}
+		if err := p.body(src, &o); err != nil {
+			return err
+		}
+		p.objects = append(p.objects, o)
+	}
+	if src.at != p.size-hashSize {
+		return bad("pack with %d bytes after its last object", p.size-hashSize-src.at)
+	}
+	return nil
+}
+
+// header reads what stands before an object's compressed bytes.
+func (p *Pack) header(src *source) (object, error) {
+	o := object{start: src.at, base: -1}
+	c, err := src.ReadByte()
+	if err != nil {
+		return o, cut(err)
+	}
+	o.kind, o.size = Kind(c>>4&7), int64(c&15)
+	for shift := 4; c >= 0x80; shift += 7 {
+		if c, err = src.ReadByte(); err != nil {
+			return o, cut(err)
+		}
+		if shift > 46 {
+			return o, bad("pack with an object whose size has too many digits")
+		}
+		o.size |= int64(c&0x7f) << shift
+	}
+	switch o.kind {
+	case Commit, Tree, Tag:
+		if o.size > p.lim.Object {
+			return o, bad("%v of %d bytes, %d are the most", o.kind, o.size, p.lim.Object)
+		}
+	case Blob:
+	case ofsDelta:
+		o.base, err = p.baseAt(src, o.start)
+	case refDelta:
+		_, err = io.ReadFull(src, o.id[:])
+	default:
+		return o, bad("pack with an object of type %d", o.kind)
+	}
+	o.data = src.at
+	return o, cut(err)
+}
+
+// baseAt reads how far before start the base begins, and finds it there.
+func (p *Pack) baseAt(src *source, start int64) (int32, error) {
+	var back int64
+	for i := 0; ; i++ {
+		c, err := src.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if i == 8 {
+			return 0, bad("pack with an offset that has too many digits")
+		}
+		if back = back<<7 | int64(c&0x7f); c < 0x80 {
+			break
+		}
+		back++ // each length of an offset begins where the shorter ones end
+	}
+	i := sort.Search(len(p.objects), func(i int) bool { return p.objects[i].start >= start-back })
+	if i == len(p.objects) || p.objects[i].start != start-back {
+		return 0, bad("pack with a delta that stands on no object")
+	}
+	return int32(i), nil
+}
+
+// body inflates an object to its end: that is the only way to find the next one.
+func (p *Pack) body(src *source, o *object) error {
+	switch o.kind {
+	case Commit, Tree, Tag:
+		data, err := p.zip.bytes(src, o.size)
+		if err != nil {
+			return err
+		}
+		if err := p.spend(o.size); err != nil {
+			return err
+		}
+		o.id = Sum(o.kind, data)
+		return p.visit(o.id, o.kind, data)
+	case Blob:
+		h := sha1.New()
+		fmt.Fprintf(h, "%s %d\x00", Blob, o.size)
+		if err := p.pass(src, o.size, h); err != nil {
+			return err
+		}
+		o.id = ID(h.Sum(nil))
+		return nil
+	default:
+		return p.pass(src, o.size, nil)
+	}
+}
+
+// pass reads over size bytes, in pieces, and sums them if there is a sum to make.
+func (p *Pack) pass(src *source, size int64, sum hash.Hash) error {
+	return p.zip.each(src, size, func(piece []byte) error {
+		if sum != nil {
+			sum.Write(piece)
+		}
+		return p.spend(int64(len(piece)))
+	})
+}
+
+// inflate returns the bytes of object i, a second time.
+func (p *Pack) inflate(i int32) ([]byte, error) {
+	o := p.objects[i]
+	if o.size > p.lim.Object {
+		return nil, bad("delta of %d bytes, %d are the most", o.size, p.lim.Object)
+	}
+	if err := p.spend(o.size); err != nil {
+		return nil, err
+	}
+	return p.zip.bytes(newSource(p.r, o.data, p.size-hashSize), o.size)
+}
+
+// source reads a range of the pack and knows where it is. It has ReadByte, so
+// that inflating takes no byte that is not its own.
+type source struct {
+	b  *bufio.Reader
+	at int64
+}
+
+func newSource(r io.ReaderAt, from, to int64) *source {
+	return &source{bufio.NewReader(io.NewSectionReader(r, from, to-from)), from}
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.b.Read(p)
+	s.at += int64(n)
+	return n, err
+}
+
+func (s *source) ReadByte() (byte, error) {
+	c, err := s.b.ReadByte()
+	if err == nil {
+		s.at++
+	}
+	return c, err
+}
+
+// inflater holds what inflating one object after the other can share.
+type inflater struct {
+	z   io.ReadCloser
+	buf []byte
+}
+
+// each hands size bytes to do, in pieces. More or fewer are an error.
+func (f *inflater) each(src *source, size int64, do func([]byte) error) error {
+	if err := f.reset(src); err != nil {
+		return cut(err)
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, 32<<10)
+	}
+	var n int64
+	for {
+		m, err := f.z.Read(f.buf)
+		if n += int64(m); n > size {
+			return bad("pack with an object that is longer than the %d bytes it names", size)
+		}
+		if m > 0 {
+			if err := do(f.buf[:m]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return cut(err)
+		}
+	}
+	if n != size {
+		return bad("pack with an object of %d bytes that names %d", n, size)
+	}
+	return nil
+}
+
+// bytes returns size bytes. They are asked for as they come: the number alone
+// takes no memory.
+func (f *inflater) bytes(src *source, size int64) ([]byte, error) {
+	var out bytes.Buffer
+	out.Grow(int(min(size, 64<<10)))
+	err := f.each(src, size, func(piece []byte) error {
+		out.Write(piece)
+		return nil
+	})
+	return out.Bytes(), err
+}
+
+func (f *inflater) reset(src *source) error {
+	if f.z == nil {
+		z, err := zlib.NewReader(src)
+		f.z = z
+		if err != nil {
+			f.z = nil
+		}
+		return err
+	}
+	return f.z.(zlib.Resetter).Reset(src, nil)
+}
+
+// cut turns errors of the bytes into ours. Those of the disk stay what they are.
+func cut(err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrFormat):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return bad("pack that is cut short")
+	case errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrChecksum), errors.Is(err, zlib.ErrDictionary):
+		return bad("pack with an object that does not inflate: %v", err)
+	}
+	if corrupt := flate.CorruptInputError(0); errors.As(err, &corrupt) {
+		return bad("pack with an object that does not inflate: %v", err)
+	}
+	return fmt.Errorf("read pack: %w", err)
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"strings"
+
+	"software.sslmate.com/src/go-pkcs12"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// Where the certificates lie inside.
+const (
+	bundlePath = plan.Own + "/ca.pem"         // the host's and the session's
+	ownPath    = plan.Own + "/ca-session.pem" // the session's alone
+	javaPath   = plan.Own + "/ca.p12"
+)
+
+// bundles are where systems keep the authorities they trust.
+var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}
+
+const maxBundle = 4 << 20
+
+// trustBroker lets clients inside trust the session's authority besides those of the
+// host. There is no one place that all of them look at.
+func (d *draft) trustBroker(own []byte) error {
+	host, err := d.hostBundle()
+	if err != nil {
+		return err
+	}
+	both := append(append(bytes.TrimRight(host, "\n"), '\n'), own...)
+	d.place(ownPath, own, "certificate of the broker")
+	d.place(bundlePath, both, "certificates of the host and of the broker")
+	set := func(value string, names ...string) {
+		for _, n := range names {
+			d.base = append(d.base, policy.Setting{Name: n, Value: value, Source: policy.Source{File: "broker"}})
+		}
+	}
+	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE")
+	set(ownPath, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
+	if d.hasJava() {
+		store, err := javaStore(both)
+		if err != nil {
+			return fmt.Errorf("truststore for Java: %w", err)
+		}
+		d.place(javaPath, store, "certificates of the host and of the broker, for Java")
+		set("-Djavax.net.ssl.trustStore="+javaPath+" -Djavax.net.ssl.trustStoreType=PKCS12", "JAVA_TOOL_OPTIONS")
+	}
+	return nil
+}
+
+// hostBundle reads the authorities that the host trusts.
+func (d *draft) hostBundle() ([]byte, error) {
+	for _, p := range append([]string{d.getenv("SSL_CERT_FILE")}, bundles...) {
+		if p == "" {
+			continue
+		}
+		if b, err := readIfPresent(p, maxBundle); err != nil || b != nil {
+			return b, err
+		}
+	}
+	return nil, nil // a host without any trusts nobody; neither does the sandbox
+}
+
+// hasJava tells whether the extra second that a truststore costs a JVM, and the line
+// that it prints about it, are worth it.
+func (d *draft) hasJava() bool {
+	for _, dir := range strings.Split(d.path, ":") {
+		if st, err := os.Stat(dir + "/java"); err == nil && st.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+func javaStore(bundle []byte) ([]byte, error) {
+	var certs []*x509.Certificate
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return pkcs12.Passwordless.EncodeTrustStore(certs, "")
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
+			certs = append(certs, c)
+		}
+	}
+}

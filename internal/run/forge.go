@@ -1,0 +1,357 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/forge"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/service"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// forgeHost is a forge that this repository has remotes on.
+type forgeHost struct {
+	name   address.Name
+	url    *url.URL // https://HOST[:PORT]
+	repos  []string
+	kind   service.Kind // "": its API is not known
+	source broker.Source
+	secret string // its name, for the journal
+	user   string // that git sends beside the token
+}
+
+// forges makes the hosts of this repository's remotes the broker's: git goes through
+// it, by whatever address, and so does the API of the forge. Other repositories of the
+// host can be read there without the credential.
+func (d *draft) forges() error {
+	if mode := d.Policy.Network.Mode; d.Repo == nil || mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
+		return nil
+	}
+	remotes, err := d.Repo.Remotes()
+	if err != nil {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
+		return nil
+	}
+	if remotes, err = d.knownRemotes(remotes); err != nil {
+		return err
+	}
+	hosts := map[string]*forgeHost{}
+	var order []string
+	for _, r := range remotes {
+		at := r.Host
+		if r.Port != "" && !r.SSH {
+			at += ":" + r.Port
+		}
+		if hosts[at] == nil {
+			n, err := address.ParseName(r.Host)
+			if err != nil {
+				continue // not the name of a host: git would not find it either
+			}
+			hosts[at] = &forgeHost{name: n, url: &url.URL{Scheme: "https", Host: at}}
+			order = append(order, at)
+		}
+		if h := hosts[at]; !slices.Contains(h.repos, r.Path) {
+			h.repos = append(h.repos, r.Path)
+		}
+	}
+	for _, at := range order {
+		if err := d.forge(hosts[at]); err != nil {
+			return fmt.Errorf("forge %s: %w", at, err)
+		}
+	}
+	return nil
+}
+
+// knownRemotes keeps to the remotes that the repository had when ringfence first saw
+// it: its config lies where an agent can write, and a remote that one session adds
+// must not be the next one's own repository.
+func (d *draft) knownRemotes(now []gitdir.Remote) ([]gitdir.Remote, error) {
+	file := filepath.Join(d.dirs.State, "remotes", session.Key(d.projectRoot()))
+	var lines []string
+	for _, r := range now {
+		lines = append(lines, r.Host+"/"+r.Path)
+	}
+	b, err := readIfPresent(file, 64<<10)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		if d.opt.Look || len(now) == 0 {
+			return now, nil
+		}
+		return now, writeWhole(file, []byte(strings.Join(lines, "\n")+"\n"))
+	}
+	known := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return slices.DeleteFunc(now, func(r gitdir.Remote) bool {
+		line := r.Host + "/" + r.Path
+		fresh := !slices.Contains(known, line) && !slices.ContainsFunc(d.Policy.Broker.Repos, func(p policy.Rule) bool { return p.Value == r.Path })
+		if fresh {
+			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; remove %s if it is yours", line, file))
+		}
+		return fresh
+	}), nil
+}
+
+// writeWhole writes a file that is there whole or not at all.
+func writeWhole(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (d *draft) forge(h *forgeHost) error {
+	d.forgeCredential(h)
+	for _, r := range d.Policy.Broker.Repos {
+		if !slices.Contains(h.repos, r.Value) {
+			h.repos = append(h.repos, r.Value)
+		}
+	}
+	if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
+		return err
+	}
+	self := broker.Endpoint + "/git/" + h.url.Host
+	d.rewrites = append(d.rewrites, forge.InsteadOf(self, h.url.Host)...)
+	d.forgeAPI(h)
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		f, err := d.forgeHandler(h, self, g)
+		return broker.Site{Prefix: "/git/" + h.url.Host, Whole: true, Handler: f}, err
+	}, func(g *gate.Gate) (broker.Site, error) {
+		f, err := d.forgeHandler(h, h.url.String(), g)
+		if err != nil {
+			return broker.Site{}, err
+		}
+		web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach), Record: g.Record}
+		if h.kind != "" && !apiApart(h) {
+			api, err := d.apiHandler(h, h.url, g)
+			if err != nil {
+				return broker.Site{}, err
+			}
+			web.API = api
+		}
+		return broker.Site{Hosts: []address.Name{h.name}, Handler: web.Handler()}, nil
+	})
+	return nil
+}
+
+// forgeHandler speaks git with a forge.
+func (d *draft) forgeHandler(h *forgeHost, self string, g *gate.Gate) (http.Handler, error) {
+	plain := broker.Transport(g.Reach)
+	return forge.New(forge.Config{
+		Upstream: h.url.String(), Self: self, Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
+		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
+		Record: func(e forge.Event) { g.Record(pushed(h, e)) },
+	})
+}
+
+// pushed is the record of what git wanted.
+func pushed(h *forgeHost, e forge.Event) journal.Record {
+	r := journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Protocol: e.Service, Name: string(h.name), Secret: h.secret,
+		Verdict: journal.Allow, Rule: e.Repo, Reason: e.Reason}
+	if e.Anonymous {
+		r.Secret = ""
+	}
+	if e.Denied {
+		r.Verdict = journal.Deny
+	}
+	for _, ref := range e.Refs {
+		r.Reason = strings.TrimSpace(r.Reason + " " + ref.Name)
+		if ref.Reason != "" {
+			r.Reason += ": " + ref.Reason
+		}
+	}
+	return r
+}
+
+// apiApart holds for the one forge whose API has a host of its own.
+func apiApart(h *forgeHost) bool { return h.name == "github.com" }
+
+// forgeAPI serves the API of a forge, where its kind is known.
+func (d *draft) forgeAPI(h *forgeHost) error {
+	if h.kind == "" {
+		return nil
+	}
+	if !apiApart(h) {
+		return nil
+	}
+	api := &url.URL{Scheme: "https", Host: "api.github.com"}
+	n := address.Name(api.Host)
+	for _, shut := range []address.Name{"gist.github.com", "uploads.github.com"} {
+		d.brokered.own(shut, "what is published there is not this repository")
+	}
+	if err := d.brokered.ownAt(n, ""); err != nil {
+		return err
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		handler, err := d.apiHandler(h, api, g)
+		return broker.Site{Hosts: []address.Name{n}, Handler: handler}, err
+	})
+	return nil
+}
+
+func (d *draft) apiHandler(h *forgeHost, at *url.URL, g *gate.Gate) (http.Handler, error) {
+	svc, err := service.New(service.Config{Kind: h.kind, Host: at.Host, Repos: h.repos})
+	if err != nil {
+		return nil, err
+	}
+	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom(d), Source: h.source,
+		Transport: broker.Transport(g.Reach), Record: g.Record}.Handler(), nil
+}
+
+// phantom is the one of a forge, made when the session is prepared.
+func (h *forgeHost) phantom(d *draft) broker.Phantom { return d.forgePhantoms[h.name] }
+
+// forgeCredential finds the token for a forge: the user's own secret first, then what
+// the forge's own client keeps on the host.
+func (d *draft) forgeCredential(h *forgeHost) {
+	h.kind, h.user = kindOf(h.name), "x-access-token"
+	secrets := d.Policy.SecretsOn()
+	for i := range secrets {
+		s := &secrets[i]
+		kind := service.Kind(s.Kind())
+		if kind != service.GitHub && kind != service.GitLab && kind != service.Gitea || !covers(s, h, kind) {
+			continue
+		}
+		h.kind, h.source, h.secret = kind, &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}, s.Name
+		if u := valueOf(s.User); u != "" {
+			h.user = u
+		}
+	}
+	if h.source == nil {
+		d.clientToken(h)
+	}
+	if h.kind == service.GitLab {
+		h.user = "oauth2"
+	}
+	if h.source == nil {
+		h.secret = string(h.name)
+		h.source = absent{fmt.Sprintf("the host has no credential for %s; there: gh auth login, or: ringfence secret set NAME --use github --host %[1]s", h.name)}
+		return
+	}
+	if h.kind == "" {
+		return
+	}
+	prefix, length, _ := service.Shape(h.kind)
+	p := broker.NewPhantom(prefix, len(prefix)+length)
+	if d.forgePhantoms == nil {
+		d.forgePhantoms = map[address.Name]broker.Phantom{}
+	}
+	d.forgePhantoms[h.name] = p
+	at := h.url.Host
+	if apiApart(h) {
+		at = "api.github.com"
+	}
+	if svc, err := service.New(service.Config{Kind: h.kind, Host: at, Repos: h.repos}); err == nil {
+		d.setPhantoms(svc.ClientEnv(string(p)), nil, p)
+	}
+}
+
+// covers holds for a secret that is for a host; one that names none is for the kind's
+// own.
+func covers(s *policy.Secret, h *forgeHost, kind service.Kind) bool {
+	if len(s.Hosts) == 0 {
+		return kindOf(h.name) == kind
+	}
+	return slices.ContainsFunc(s.Hosts, func(r policy.Rule) bool { return strings.TrimPrefix(r.Value, "https://") == h.url.Host })
+}
+
+// kindOf knows forges by their names.
+func kindOf(n address.Name) service.Kind {
+	switch s := string(n); {
+	case s == "github.com":
+		return service.GitHub
+	case s == "gitlab.com", strings.HasPrefix(s, "gitlab."):
+		return service.GitLab
+	case s == "codeberg.org", strings.HasPrefix(s, "gitea."), strings.HasPrefix(s, "forgejo."):
+		return service.Gitea
+	}
+	return ""
+}
+
+// clientToken finds the login of gh or glab on the host.
+func (d *draft) clientToken(h *forgeHost) {
+	config := d.getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(config) {
+		config = filepath.Join(d.User.Home, ".config")
+	}
+	for _, c := range []struct {
+		kind service.Kind
+		file string
+		argv []string
+	}{
+		{service.GitHub, "gh/hosts.yml", []string{"gh", "auth", "token", "--hostname", h.url.Host}},
+		{service.GitLab, "glab-cli/config.yml", []string{"glab", "config", "get", "token", "--host", h.url.Host}},
+	} {
+		b, err := readIfPresent(filepath.Join(config, c.file), 1<<20)
+		if err != nil || !bytes.Contains(b, []byte(h.url.Host+":")) || h.kind != "" && h.kind != c.kind {
+			continue
+		}
+		h.kind, h.secret = c.kind, c.argv[0]+" login"
+		h.source = &clientLogin{name: h.secret, argv: c.argv, environ: d.opt.Environ}
+		return
+	}
+}
+
+// clientLogin is what a forge's own client prints.
+type clientLogin struct {
+	name    string
+	argv    []string
+	environ []string
+
+	mu    sync.Mutex
+	value string
+	until time.Time
+}
+
+// Get implements broker.Source.
+func (c *clientLogin) Get(ctx context.Context) (broker.Credential, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.value == "" || time.Now().After(c.until) {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+		cmd.Env, cmd.Dir, cmd.Stderr = c.environ, "/", io.Discard
+		out, err := cmd.Output()
+		token := strings.TrimSpace(string(out))
+		if err != nil || token == "" || strings.ContainsAny(token, " \n\r\t") {
+			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host has no token: `%s` does not print one", strings.Join(c.argv, " "))}
+		}
+		c.value, c.until = token, time.Now().Add(remember)
+	}
+	return broker.Credential{Secret: c.name, Value: c.value}, nil
+}
+
+// Stale implements broker.Source.
+func (c *clientLogin) Stale(broker.Credential) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.value = ""
+}

@@ -1,0 +1,223 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/model"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// models leads the agent to the models it lives on. Where the host has no credential
+// the agent is led all the same, and told what the user has to do.
+func (d *draft) models() error {
+	if d.modeNone() {
+		return nil
+	}
+	var missing []string
+	for _, m := range d.Profile.Models {
+		why, err := d.model(m)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			missing = append(missing, why)
+		}
+	}
+	if n := len(missing); n > 0 && n == len(d.Profile.Models) {
+		d.Warnings = append(d.Warnings, missing[0])
+	}
+	return nil
+}
+
+func (d *draft) modeNone() bool {
+	return d.Policy.Network.Mode != nil && d.Policy.Network.Mode.Value == modeNone
+}
+
+// model leads the agent to one of them. missing says what the user has to do.
+func (d *draft) model(m agent.Model) (missing string, err error) {
+	c, err := d.credentialOf(m)
+	if err != nil {
+		return "", err
+	}
+	prefix, length := shapeOf(m.API, c.facts != nil)
+	phantom := broker.NewPhantom(prefix, length)
+	at := broker.Endpoint + "/" + m.API
+	for _, s := range m.Settings(at, string(phantom), c.facts) {
+		d.base = append(d.base, policy.Setting{Name: s.Name, Value: s.Value, Source: policy.Source{File: "broker"}})
+	}
+	d.modelArgs = append(d.modelArgs, m.Arguments(at, string(phantom))...)
+	if c.missing == "" && m.SettingsFile != "" {
+		d.overlay(agent.Expand(m.SettingsFile, d.User.Home), m.Overlay(at, string(phantom), c.facts))
+	}
+	extra, err := extraHeaders(d.getenv(m.Headers))
+	if err != nil {
+		return "", fault.New(fault.Usage, "", "%s: %w", m.Headers, err)
+	}
+	d.brokered.own(m.Host(), "ringfence speaks to it for the agent, at "+at)
+	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && !c.trusted && n != m.Host() {
+		d.brokered.own(n, "ringfence speaks to it for the agent, at "+at)
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		reach := g.Reach
+		if c.trusted {
+			reach = broker.Direct
+		}
+		site := broker.Model{API: model.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
+			Source: c.source, Allow: d.modelAllow(), Transport: broker.Transport(reach), Record: g.Record}
+		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
+	})
+	return c.missing, nil
+}
+
+// overlay remembers what a settings file of the agent's says inside.
+func (d *draft) overlay(path string, set map[string]string) {
+	if len(set) == 0 {
+		return
+	}
+	if d.overlays == nil {
+		d.overlays = map[string]map[string]string{}
+	}
+	if d.overlays[path] == nil {
+		d.overlays[path] = map[string]string{}
+	}
+	maps.Copy(d.overlays[path], set)
+}
+
+// found is the credential for a model, and where it goes.
+type found struct {
+	source   broker.Source
+	name     string            // for the journal
+	facts    map[string]string // what a login says; nil: it is a key
+	upstream *url.URL
+	trusted  bool   // the user named the upstream
+	missing  string // there is none: what the user has to do
+}
+
+// upstreamOf is where the requests go: what the user named, or the vendor.
+func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) {
+	for _, name := range m.Base {
+		if v := d.getenv(name); v != "" {
+			u, err := parseUpstream(v)
+			if err != nil {
+				return nil, false, fault.New(fault.Usage, "", "%s: %w", name, err)
+			}
+			d.notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
+			return u, true, nil
+		}
+	}
+	if s := d.secretFor(m.API); s != nil && len(s.Hosts) > 0 {
+		v := s.Hosts[0].Value
+		if !strings.Contains(v, "://") {
+			v = "https://" + v
+		}
+		u, err := parseUpstream(v)
+		return u, true, err
+	}
+	u, err = url.Parse(m.Upstream)
+	return u, false, err
+}
+
+func parseUpstream(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errNoUpstream // never with the value: it may hold a password
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	return u, nil
+}
+
+// secretFor finds the user's own secret for a kind of credential.
+func (d *draft) secretFor(use string) *policy.Secret {
+	secrets := d.Policy.SecretsOn()
+	for i := range secrets {
+		if s := &secrets[i]; s.Kind() == use {
+			return s
+		}
+	}
+	return nil
+}
+
+// credentialOf finds the credential for a model: the user's own word first, then the
+// launcher's environment, then the login of the host.
+func (d *draft) credentialOf(m agent.Model) (found, error) {
+	up, trusted, err := d.upstreamOf(m)
+	if err != nil {
+		return found{}, err
+	}
+	f := found{name: m.API, upstream: up, trusted: trusted}
+	if s := d.secretFor(m.API); s != nil {
+		f.source, f.name = &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ), kind: string(model.Key)}, s.Name
+		return f, nil
+	}
+	for _, k := range m.Keys {
+		if v := d.getenv(k.Env); v != "" {
+			if k.As == string(model.OAuth) {
+				f.facts = map[string]string{}
+			}
+			f.source, f.name = variable{k.Env, v, k.As}, k.Env
+			return f, nil
+		}
+	}
+	if ok, err := d.loginOf(m, &f); ok || err != nil {
+		return f, err
+	}
+	f.missing = fmt.Sprintf("%s has no credential for %s on this host: %s", d.Profile.Title, m.API, m.Hint)
+	f.source = absent{f.missing}
+	return f, nil
+}
+
+// shapeOf is what the vendor's credentials look like.
+func shapeOf(api string, login bool) (prefix string, length int) {
+	switch {
+	case api == "anthropic" && login:
+		return "sk-ant-oat01-", 108
+	case api == "anthropic":
+		return "sk-ant-api03-", 108
+	case api == "gemini":
+		return "AIzaSy", 39
+	}
+	return "sk-proj-", 164
+}
+
+// extraHeaders reads fields in the form "Name: value", one a line.
+func extraHeaders(text string) (http.Header, error) {
+	h := http.Header{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || strings.ContainsAny(name, " \t\"(),/:;<=>?@[\\]{}") {
+			return nil, fmt.Errorf("a line is not NAME: VALUE")
+		}
+		h.Add(name, strings.TrimSpace(value))
+	}
+	return h, nil
+}
+
+// modelAllow is what policy allows of a provider beyond answering.
+func (d *draft) modelAllow() model.Allow {
+	a := model.Default
+	for _, r := range d.Policy.Broker.ModelAllow {
+		switch r.Value {
+		case "files":
+			a.Files = true
+		case "fetch":
+			a.Fetch = true
+		case "mcp":
+			a.MCP = true
+		}
+	}
+	return a
+}

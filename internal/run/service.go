@@ -1,0 +1,182 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/service"
+	"ringfence.dev/ringfence/internal/sts"
+)
+
+// services are the hosts that the user's secrets are for. In mode locked there are
+// none: it is for the agent's own API.
+func (d *draft) services() error {
+	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
+		return nil
+	}
+	secrets := d.Policy.SecretsOn()
+	for i := range secrets {
+		s := &secrets[i]
+		var err error
+		switch s.Kind() {
+		case "", "anthropic", "openai", "gemini", "github", "gitlab", "gitea":
+			// Models and forges have their own place.
+		case "aws":
+			err = d.cloud(s)
+		default:
+			err = d.service(s)
+		}
+		if err != nil {
+			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
+		}
+	}
+	return nil
+}
+
+// service makes the hosts of a secret the broker's.
+func (d *draft) service(s *policy.Secret) error {
+	if len(s.Hosts) == 0 {
+		return errors.New("it has no hosts: say which it is for")
+	}
+	kind := service.Kind(s.Kind())
+	prefix, length, _ := service.Shape(kind)
+	phantom := broker.NewPhantom(prefix, len(prefix)+length)
+	for _, h := range s.Hosts {
+		if strings.Contains(h.Value, "*") || strings.HasPrefix(h.Value, "http://") {
+			return fmt.Errorf("%s: only a host by its name, by TLS, can be brokered", h.Value)
+		}
+		u, err := url.Parse("https://" + strings.TrimPrefix(h.Value, "https://"))
+		if err != nil {
+			return err
+		}
+		svc, err := service.New(service.Config{Kind: kind, Host: u.Host, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
+			Allow: values(s.Allow), Deny: values(s.Deny)})
+		if err != nil {
+			return err
+		}
+		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
+		if err := d.serveAt(u, broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: u, Phantom: phantom,
+			Source: &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveAt ends TLS for a host and serves it.
+func (d *draft) serveAt(u *url.URL, s broker.Service) error {
+	n, err := address.ParseName(u.Hostname())
+	if err != nil {
+		return err
+	}
+	if err := d.brokered.ownAt(n, u.Port()); err != nil {
+		return err
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		s.Transport, s.Record = broker.Transport(g.Reach), g.Record
+		return broker.Site{Hosts: []address.Name{n}, Handler: s.Handler()}, nil
+	})
+	return nil
+}
+
+// setPhantoms sets the variables in which clients look for the credential.
+func (d *draft) setPhantoms(env map[string]string, s *policy.Secret, p broker.Phantom) {
+	if s != nil {
+		for _, e := range s.Env {
+			env[e.Value] = string(p)
+		}
+	}
+	for name, value := range env {
+		d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "broker"}})
+	}
+}
+
+func valueOf(r *policy.Rule) string {
+	if r == nil {
+		return ""
+	}
+	return r.Value
+}
+
+func values(l policy.List) []string {
+	var out []string
+	for _, r := range l {
+		out = append(out, r.Value)
+	}
+	return out
+}
+
+// cloud serves short-lived credentials of a role at the endpoint inside.
+func (d *draft) cloud(s *policy.Secret) error {
+	phantom := broker.NewPhantom("", 64)
+	source := &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}
+	conf := sts.Config{Phantom: string(phantom), Session: d.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
+		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
+	if ttl := valueOf(s.TTL); ttl != "" {
+		var err error
+		if conf.TTL, err = time.ParseDuration(ttl); err != nil {
+			return err
+		}
+	}
+	if conf.Region == "" {
+		conf.Region = "us-east-1"
+	}
+	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
+	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
+		reach = func(*gate.Gate) broker.Reach { return broker.Direct }
+	} else if n, err := address.ParseName("sts." + conf.Region + ".amazonaws.com"); err == nil {
+		d.brokered.own(n, "ringfence asks it for the agent")
+	}
+	conf.Transport = http.DefaultTransport // to be checked; the real one comes with the gate
+	if _, err := sts.New(conf); err != nil {
+		return err
+	}
+	d.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
+		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		conf.Transport = broker.Transport(reach(g))
+		conf.Record = func(e sts.Event) {
+			verdict := journal.Allow
+			if e.Reason != "" {
+				verdict = journal.Deny
+			}
+			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: "aws", Secret: s.Name, Verdict: verdict, Reason: e.Reason})
+		}
+		h, err := sts.New(conf)
+		return broker.Site{Prefix: "/aws/" + s.Name, Handler: h}, err
+	})
+	return nil
+}
+
+// awsKeys reads long-lived keys: ID:SECRET[:TOKEN], or the JSON that the AWS tools
+// print.
+func awsKeys(ctx context.Context, source broker.Source) (id, key, token string, err error) {
+	c, err := source.Get(ctx)
+	if err != nil {
+		return "", "", "", err
+	}
+	if strings.HasPrefix(c.Value, "{") {
+		var v struct{ AccessKeyId, SecretAccessKey, SessionToken string }
+		if json.Unmarshal([]byte(c.Value), &v) != nil {
+			return "", "", "", fmt.Errorf("secret %s is not the JSON of AWS credentials", c.Secret)
+		}
+		return v.AccessKeyId, v.SecretAccessKey, v.SessionToken, nil
+	}
+	parts := strings.SplitN(c.Value, ":", 3)
+	if len(parts) < 2 {
+		return "", "", "", fmt.Errorf("secret %s is not ID:SECRET", c.Secret)
+	}
+	return parts[0], parts[1], strings.Join(parts[2:], ""), nil
+}

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sign"
+	"ringfence.dev/ringfence/internal/signclient"
+)
+
+// clientDir is where the programs lie that git calls to sign.
+const clientDir = plan.Own + "/bin"
+
+// signing lets git inside ask the host for signatures, if the user signs. It returns
+// what git has to know.
+func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
+	if d.Repo == nil || d.Repo.CommonDir == "" || d.modeNone() || !d.Policy.Broker.SignOn() {
+		return nil, nil
+	}
+	key, err := sign.KeyFrom(own.Signing)
+	if err != nil || !key.Configured() {
+		return nil, err
+	}
+	conf := sign.Config{Stores: []string{filepath.Join(d.Repo.CommonDir, "objects")}, Key: key, Environ: d.opt.Environ}
+	for _, e := range own.Settings {
+		switch e.Key {
+		case "user.name":
+			conf.Identity.Name = e.Value
+		case "user.email":
+			conf.Identity.Email = e.Value
+		}
+	}
+	for _, ws := range d.Workspaces {
+		if ws.Write {
+			conf.Workspaces = append(conf.Workspaces, ws.Path)
+		}
+	}
+	if conf.Runtime = d.dirs.Runtime; conf.Runtime == "" {
+		conf.Runtime = filepath.Join(d.dirs.State, "sign")
+	}
+	if !d.opt.Look {
+		if err := os.MkdirAll(conf.Runtime, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if err := conf.Check(); err != nil {
+		d.notice("commits are not signed inside: " + err.Error())
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{signclient.GPG, signclient.GPGSM, signclient.SSHKeygen} {
+		d.mounts = append(d.mounts, plan.Mount{Src: self, Dst: filepath.Join(clientDir, name), Why: "asks the host for signatures"})
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		conf.Record = func(e sign.Event) { g.Record(signed(e)) }
+		return broker.Site{Prefix: "/sign", Whole: true, Handler: sign.New(conf)}, nil
+	})
+	return key.Inside(clientDir), nil
+}
+
+// signed is the record of a signature.
+func signed(e sign.Event) journal.Record {
+	r := journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "sign", Protocol: e.Format, Secret: "signing key " + e.Key,
+		Verdict: journal.Allow, Reason: e.Type + " " + e.Subject}
+	if !e.Allowed {
+		r.Verdict, r.Reason = journal.Deny, e.Reason
+		if e.Detail != "" {
+			r.Reason += " (" + e.Detail + ")"
+		}
+	}
+	return r
+}

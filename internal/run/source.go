@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/secret"
+)
+
+// vault is what secrets of this session are read from, on the host.
+func (s *Session) vault(environ []string) secret.Host {
+	h := secret.Host{Environ: environ, Home: s.User.Home, Store: SecretStore(s.dirs.Config, s.dirs.State)}
+	for _, ws := range s.Workspaces {
+		if ws.Write {
+			h.Workspaces = append(h.Workspaces, ws.Path)
+		}
+	}
+	return h
+}
+
+// SecretStore is ringfence's own store of secrets.
+func SecretStore(config, state string) secret.Store {
+	return secret.Store{Path: filepath.Join(config, "secrets.age"), Identity: filepath.Join(state, "secrets.key")}
+}
+
+// refOf says where a secret of policy is kept.
+func refOf(s *policy.Secret) secret.Ref {
+	from, arg := s.Origin()
+	r := secret.Ref{Name: s.Name, From: from, Arg: arg}
+	for _, a := range s.Command {
+		r.Argv = append(r.Argv, a.Value)
+	}
+	return r
+}
+
+// kept is a secret that is read when it is used. What costs a program to read is
+// remembered for a while.
+type keptSecret struct {
+	ref  secret.Ref
+	host secret.Host
+	kind string
+
+	mu    sync.Mutex
+	value string
+	until time.Time
+}
+
+const remember = 5 * time.Minute
+
+// Get implements broker.Source.
+func (k *keptSecret) Get(ctx context.Context) (broker.Credential, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.value == "" || time.Now().After(k.until) {
+		v, err := k.ref.Read(ctx, k.host)
+		if err != nil {
+			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host cannot read the secret %s; there: ringfence secret test %[1]s", k.ref.Name)}
+		}
+		k.value = v.Reveal()
+		k.until = time.Time{}
+		if k.ref.From == "command" || k.ref.From == "pass" || k.ref.From == "secret-service" {
+			k.until = time.Now().Add(remember)
+		}
+	}
+	return broker.Credential{Secret: k.ref.Name, Value: k.value, Kind: k.kind}, nil
+}
+
+// Stale implements broker.Source.
+func (k *keptSecret) Stale(broker.Credential) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.value = ""
+}
+
+// variable is a key of the launcher's environment.
+type variable struct{ name, value, kind string }
+
+// Get implements broker.Source.
+func (v variable) Get(context.Context) (broker.Credential, error) {
+	return broker.Credential{Secret: v.name, Value: v.value, Kind: v.kind}, nil
+}
+
+// Stale implements broker.Source: there is no other.
+func (variable) Stale(broker.Credential) {}
+
+// absent is a credential that the host does not have.
+type absent struct{ reason string }
+
+// Get implements broker.Source.
+func (a absent) Get(context.Context) (broker.Credential, error) {
+	return broker.Credential{}, &broker.Missing{Reason: a.reason}
+}
+
+// Stale implements broker.Source.
+func (absent) Stale(broker.Credential) {}
+
+var errNoUpstream = errors.New("not an http:// or https:// URL without a user, a query or a fragment")
