@@ -95,18 +95,18 @@ var errForeign = errors.New("the credential of this request is not the one of th
 // presented holds a request to the phantom, and takes it off. A key of the agent's own,
 // smuggled in to reach somebody else's account, ends here.
 func (m Model) presented(r *http.Request) error {
-	q := r.URL.Query()
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return errors.New("the query cannot be read in one way only")
+	}
 	value, _, many := m.API.Credential(r.Header, q)
 	if many || !m.Phantom.is(value) {
 		return errForeign
 	}
-	before := len(q)
 	m.API.Strip(r.Header, q)
-	if len(q) != before {
-		u := *r.URL
-		u.RawQuery = q.Encode()
-		r.URL = &u
-	}
+	u := *r.URL
+	u.RawQuery = q.Encode() // what is judged is what is sent
+	r.URL = &u
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (g *Gate) decoyName(name string) bool {
 	}
 	decoy, form, found := g.conf.Decoys.FindName(name)
 	if found {
-		g.caught(journal.Record{Event: journal.Sent, Via: "dns", Name: name, Rule: "decoys"}, decoy, form)
+		g.caught(journal.Record{Event: journal.Sent, Via: "dns", Name: "a name that holds it", Rule: "decoys"}, decoy, form)
 	}
 	return found
 }

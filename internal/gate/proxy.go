@@ -28,6 +28,13 @@ func (g *Gate) proxied(c *net.TCPConn) {
 		k.drop()
 		return
 	}
+	// What the request is for is read before it is judged, and may be no name at all.
+	if look := k.inspector(); look != nil {
+		if all, err := r.Peek(r.Buffered()); err == nil && look(all) != nil {
+			k.drop()
+			return
+		}
+	}
 	if first[0] == 5 || first[0] == 4 {
 		k.socks(r)
 		return

@@ -24,13 +24,15 @@ const (
 // name gets an address that stands for it, and any other is refused, so that no name
 // ever leaves before a connection to it was allowed.
 func (g *Gate) resolve(ctx context.Context, q dns.Question, via string, from netip.AddrPort) dns.Answer {
+	// Before it is read as a name: what no host can be called was no less about to
+	// leave.
+	if g.decoyName(q.Name) {
+		return dns.Answer{Code: dnsmessage.RCodeNameError, EDE: blocked, Text: "ringfence: " + errDecoy.Error()}
+	}
 	n, err := address.ParseName(q.Name)
 	if err != nil {
 		d := Decision{Verdict: Deny, Rule: "names of hosts", Reason: "this is not the name of a host"}
 		return g.denyName(q.Name, via, d)
-	}
-	if g.decoyName(string(n)) {
-		return dns.Answer{Code: dnsmessage.RCodeNameError, EDE: blocked, Text: "ringfence: " + errDecoy.Error()}
 	}
 	if n == "localhost" || n.Under("localhost") {
 		return dns.Answer{V4: netip.AddrFrom4([4]byte{127, 0, 0, 1}), V6: netip.IPv6Loopback(), TTL: answerTTL}

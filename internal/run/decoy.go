@@ -49,6 +49,9 @@ func (d *draft) decoys() error {
 	return nil
 }
 
+// decoyWhy is the reason of their mounts.
+const decoyWhy = "decoy"
+
 // layDecoys mounts them, once it is known what else is mounted.
 func (d *draft) layDecoys() error {
 	if d.lure == nil || d.opt.Look { // a look makes nothing, and there would be nothing to mount
@@ -56,7 +59,7 @@ func (d *draft) layDecoys() error {
 	}
 	d.lure.files = slices.DeleteFunc(d.lure.files, func(f decoy.File) bool { return d.shown(f.Path) })
 	for _, f := range d.lure.files {
-		d.mounts = append(d.mounts, plan.Mount{Src: f.Host(d.lure.dir), Dst: f.Path, Why: "decoy"})
+		d.mounts = append(d.mounts, plan.Mount{Src: f.Host(d.lure.dir), Dst: f.Path, Why: decoyWhy})
 	}
 	return nil
 }
@@ -111,10 +114,15 @@ func sweepDecoys(dir string) {
 
 // plant lays the decoys of the session, if it has any.
 func (l *live) plant() (interface{ Close() error }, error) {
+	none := io.NopCloser(nil)
 	if l.session.lure == nil {
-		return io.NopCloser(nil), nil
+		return none, nil
 	}
-	return l.session.lure.plant(l.wasRead)
+	w, err := l.session.lure.plant(l.wasRead)
+	if err != nil {
+		return none, err
+	}
+	return w, nil
 }
 
 // wasRead tells of a decoy that somebody opened.

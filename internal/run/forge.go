@@ -163,11 +163,14 @@ func (d *draft) forge(h *forgeHost) error {
 
 // forgeHandler speaks git with a forge.
 func (d *draft) forgeHandler(h *forgeHost, self string, g *gate.Gate) (http.Handler, error) {
-	plain := broker.Transport(g.Reach)
+	plain, spool := broker.Transport(g.Reach), filepath.Join(d.dirs.State, "spool")
+	if err := os.MkdirAll(spool, 0o700); err != nil {
+		return nil, err
+	}
 	return forge.New(forge.Config{
 		Upstream: h.url.String(), Self: self, Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
-		Record: func(e forge.Event) { g.Record(pushed(h, e)) },
+		Record: func(e forge.Event) { g.Record(pushed(h, e)) }, Spool: spool,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/terminal"
@@ -106,7 +108,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	watch, err := l.plant()
 	if err != nil {
-		return Result{}, err
+		l.talk.Warn(err.Error() + ": this session has no decoys in HOME")
+		p.Ops = slices.DeleteFunc(slices.Clone(p.Ops), func(o plan.Op) bool { return o.Why == decoyWhy })
 	}
 	defer watch.Close()
 	l.box, err = r.Start(ctx, &p, rung.Stdio{
