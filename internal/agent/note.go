@@ -16,6 +16,7 @@ type NoteInput struct {
 	Kept       []string // what of HOME is kept for the project's next session
 	Hidden     []string // masked: it exists on the host and not here
 	Network    Posture
+	Keys       []string // what a broker outside uses on the agent's behalf
 	Limits     []Limit
 }
 
@@ -50,9 +51,24 @@ func Note(in NoteInput) string {
 	b.WriteString("Nothing else of the host is here. \"No such file\" for SSH keys, cloud credentials, browser data or other\n" +
 		"projects is the answer, not a fault; so is \"read-only file system\".\n\n")
 	in.Network.write(&b, in.Agent)
+	keys(&b, in.Keys)
 	limits(&b, in.Limits)
 	b.WriteString(more(in.Agent))
 	return b.String()
+}
+
+// keys tells what works without a key being here.
+func keys(b *strings.Builder, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	b.WriteString("## Credentials\n\n" +
+		"No real key is here. What looks like one in your environment stands for it, in this session alone; a broker outside\n" +
+		"puts the real one on what it lets pass, and nothing else is accepted in its place.\n\n")
+	list(b, "It speaks for you to:", names)
+	b.WriteString("With git you can fetch, and push branches of this repository. Pushes to the default or a protected branch, of tags,\n" +
+		"forced ones, deletions, and changes to CI workflows are refused; so is publishing packages. Do not look for a way\n" +
+		"around: tell the human.\n\n")
 }
 
 func writable(in NoteInput) []string {

@@ -13,6 +13,7 @@ func TestNote(t *testing.T) {
 		Read:       []string{"/usr", "/home/u/.nvm"}, Write: []string{"/data/out"},
 		Kept: []string{"/home/u/.claude", "/home/u/.cache"}, Hidden: []string{"/home/u/src/app/.env"},
 		Limits: []Limit{{"processes", "1024"}, {"memory", "8 GiB"}},
+		Keys:   []string{"anthropic by claude login", "github.com by gh login"},
 	}
 	golden(t, "note-claude.md", []byte(Note(full)))
 	golden(t, "note-command.md", []byte(Note(NoteInput{

@@ -122,7 +122,8 @@ func plainError(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return errors.New("no answer in time")
 	}
-	for _, known := range []string{"the name does not exist", "no route to the host", "no answer in time", "connection refused", "no rule allows this host"} {
+	for _, known := range []string{"the name does not exist", "no route to the host", "no answer in time", "connection refused", "no rule allows this host",
+		"the host's resolver failed", "the host's resolver does not answer", "out of descriptors"} {
 		if strings.HasSuffix(err.Error(), known) {
 			return errors.New(known)
 		}

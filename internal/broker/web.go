@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -91,13 +92,36 @@ func (b bare) RoundTrip(r *http.Request) (*http.Response, error) {
 var errNoWord = errors.New("the credential is not one word")
 
 // Carry puts the credential of a source on requests, as git does: with a user and a
-// password.
+// password. Where the host has none they go without, for what is public; what then
+// wants one is told what the host lacks.
 func Carry(next http.RoundTripper, source Source, user string) http.RoundTripper {
-	return &carrier{next: next, source: source, put: func(r *http.Request, c Credential) error {
+	with := &carrier{next: next, source: source, put: func(r *http.Request, c Credential) error {
 		if strings.ContainsAny(c.Value, "\r\n\x00") {
 			return errNoWord
 		}
 		r.Header.Set("Authorization", basic(user, c.Value))
 		return nil
 	}}
+	return either{with, bare{next}}
+}
+
+// either tries with a credential, or without where there is none.
+type either struct{ with, without http.RoundTripper }
+
+func (e either) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := e.with.RoundTrip(r)
+	var missing *Missing
+	if !errors.As(err, &missing) {
+		return resp, err
+	}
+	resp, err = e.without.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusNotFound {
+		return resp, err
+	}
+	resp.Body.Close()
+	text := "ringfence: " + missing.Reason + "\n"
+	resp.StatusCode, resp.Status = http.StatusForbidden, "403 Forbidden"
+	resp.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return resp, nil
 }

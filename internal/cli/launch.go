@@ -234,6 +234,9 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	}
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
+	for i, k := range s.Keys {
+		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], inert(k))
+	}
 	writeAudit(w, s.Env, false)
 	for _, p := range s.Dropped {
 		fmt.Fprintf(w, "  not in PATH %s\n", p)

@@ -267,7 +267,7 @@ func (d *draft) ownInstructions(ch agent.Channel) ([]byte, error) {
 }
 
 func (d *draft) noteInput() agent.NoteInput {
-	in := agent.NoteInput{Agent: d.Profile.Name, Home: d.User.Home}
+	in := agent.NoteInput{Agent: d.Profile.Name, Home: d.User.Home, Keys: d.Keys}
 	for _, ws := range d.Workspaces {
 		in.Workspaces = append(in.Workspaces, agent.Place{Path: ws.Path, Write: ws.Write})
 	}

@@ -253,6 +253,9 @@ func (d *draft) forgeCredential(h *forgeHost) {
 	if h.kind == service.GitLab {
 		h.user = "oauth2"
 	}
+	if h.source != nil {
+		d.Keys = append(d.Keys, string(h.name)+" by "+h.secret)
+	}
 	if h.source == nil {
 		h.secret = string(h.name)
 		h.source = absent{fmt.Sprintf("the host has no credential for %s; there: gh auth login, or: ringfence secret set NAME --use github --host %[1]s", h.name)}

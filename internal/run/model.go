@@ -62,6 +62,9 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 	if err != nil {
 		return "", fault.New(fault.Usage, "", "%s: %w", m.Headers, err)
 	}
+	if c.missing == "" {
+		d.Keys = append(d.Keys, m.API+" by "+c.name)
+	}
 	d.brokered.own(m.Host(), "ringfence speaks to it for the agent, at "+at)
 	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && !c.trusted && n != m.Host() {
 		d.brokered.own(n, "ringfence speaks to it for the agent, at "+at)

@@ -68,6 +68,7 @@ type Session struct {
 	Dropped    []string // PATH entries that stay outside, with the reason
 
 	Reach policy.Reach // what of the network is there
+	Keys  []string     // what the broker uses, and by whose word: for people
 
 	broker   *broker.Broker // nil: the network is closed
 	brokered brokered

@@ -66,6 +66,7 @@ func (d *draft) service(s *policy.Secret) error {
 		if err != nil {
 			return err
 		}
+		d.Keys = append(d.Keys, u.Host+" by "+s.Name)
 		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
 		if err := d.serveAt(u, broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: u, Phantom: phantom,
 			Source: &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}}); err != nil {

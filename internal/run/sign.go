@@ -59,6 +59,7 @@ func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
 	for _, name := range []string{signclient.GPG, signclient.GPGSM, signclient.SSHKeygen} {
 		d.mounts = append(d.mounts, plan.Mount{Src: self, Dst: filepath.Join(clientDir, name), Why: "asks the host for signatures"})
 	}
+	d.Keys = append(d.Keys, "signatures by "+key.Format)
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		conf.Record = func(e sign.Event) { g.Record(signed(e)) }
 		return broker.Site{Prefix: "/sign", Whole: true, Handler: sign.New(conf)}, nil
