@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
-	"time"
 
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/decoy"
@@ -18,6 +18,10 @@ import (
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 )
+
+// scratchDecoys begins the name of where decoys lie until they are mounted: the next
+// launch takes away what one left that was killed before.
+const scratchDecoys = ".new-decoys-"
 
 // lure is the decoys of a session.
 type lure struct {
@@ -39,7 +43,7 @@ func (d *draft) decoys() error {
 	if err != nil {
 		return err
 	}
-	l := &lure{dir: filepath.Join(d.dirs.State, "decoys", d.ID), files: set.Files(d.User.Home)}
+	l := &lure{dir: filepath.Join(d.dirs.State, scratchDecoys+d.ID), files: set.Files(d.User.Home)}
 	name, value := set.Env()
 	d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "decoy"}})
 	if l.needles, err = needle.New(set.Needles()...); err != nil {
@@ -105,8 +109,8 @@ func sweepDecoys(dir string) {
 		return
 	}
 	for _, e := range entries {
-		st, err := e.Info()
-		if err == nil && !slices.Contains(live, e.Name()) && time.Since(st.ModTime()) > time.Minute {
+		// A session listens before it plants: one that does not is gone.
+		if id, ok := strings.CutPrefix(e.Name(), scratchDecoys); ok && !slices.Contains(live, id) {
 			os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -137,14 +137,14 @@ func (d *draft) forge(h *forgeHost) error {
 	if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
 		return err
 	}
-	self := broker.Endpoint + "/git/" + h.url.Host
-	d.rewrites = append(d.rewrites, forge.InsteadOf(self, h.url.Host)...)
-	d.forgeAPI(h)
+	// To the host's own address, where TLS ends at the broker: gh and its like know a
+	// repository by its remote.
+	d.rewrites = append(d.rewrites, forge.InsteadOf(h.url.String(), h.url.Host)...)
+	if err := d.forgeAPI(h); err != nil {
+		return err
+	}
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		f, err := d.forgeHandler(h, self, g)
-		return broker.Site{Prefix: "/git/" + h.url.Host, Whole: true, Handler: f}, err
-	}, func(g *gate.Gate) (broker.Site, error) {
-		f, err := d.forgeHandler(h, h.url.String(), g)
+		f, err := d.forgeHandler(h, g)
 		if err != nil {
 			return broker.Site{}, err
 		}
@@ -162,13 +162,13 @@ func (d *draft) forge(h *forgeHost) error {
 }
 
 // forgeHandler speaks git with a forge.
-func (d *draft) forgeHandler(h *forgeHost, self string, g *gate.Gate) (http.Handler, error) {
+func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 	plain, spool := broker.Transport(g.Reach), filepath.Join(d.dirs.State, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
 	return forge.New(forge.Config{
-		Upstream: h.url.String(), Self: self, Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
+		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
 		Record: func(e forge.Event) { g.Record(pushed(h, e)) }, Spool: spool,
 	})

@@ -98,6 +98,7 @@ type draft struct {
 	argv    []string
 	dir     string
 
+	npmrc         []string
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom
 

@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/service"
 	"ringfence.dev/ringfence/internal/sts"
@@ -42,8 +43,15 @@ func (d *draft) services() error {
 			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
 		}
 	}
+	if len(d.npmrc) > 0 {
+		d.place(npmrcPath, []byte(strings.Join(d.npmrc, "\n")+"\n"), "leads npm to the broker")
+		d.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
+	}
 	return nil
 }
+
+// npmrcPath is the file that npm reads in the place of the system's.
+const npmrcPath = plan.Own + "/npmrc"
 
 // service makes the hosts of a secret the broker's.
 func (d *draft) service(s *policy.Secret) error {
@@ -68,6 +76,7 @@ func (d *draft) service(s *policy.Secret) error {
 		}
 		d.Keys = append(d.Keys, u.Host+" by "+s.Name)
 		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
+		d.npmrc = append(d.npmrc, svc.ClientLines(string(phantom))...)
 		if err := d.serveAt(u, broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: u, Phantom: phantom,
 			Source: &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}}); err != nil {
 			return err

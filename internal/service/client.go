@@ -10,9 +10,8 @@ func (s *Service) ClientEnv(phantom string) map[string]string {
 	env := map[string]string{}
 	switch c.Kind {
 	case NPM:
-		// npm publishes only with a token for that very registry; .npmrc files of
-		// projects often name the variable, and npm complains where it is unset.
-		env["npm_config_//"+c.Host+c.Base+"/:_authToken"] = phantom
+		// .npmrc files of projects often name the variable, and npm complains where it
+		// is unset.
 		env["NPM_TOKEN"] = phantom
 	case PyPI:
 		env["TWINE_USERNAME"], env["TWINE_PASSWORD"] = "__token__", phantom
@@ -38,4 +37,14 @@ func (s *Service) ClientEnv(phantom string) map[string]string {
 		env["GITEA_SERVER_URL"], env["GITEA_SERVER_TOKEN"] = "https://"+c.Host+c.Base, phantom
 	}
 	return env
+}
+
+// ClientLines are lines of a settings file, in the form of the kind's client, that say
+// the same where no variable can: npm publishes only with a token for that very
+// registry.
+func (s *Service) ClientLines(phantom string) []string {
+	if s.config.Kind != NPM {
+		return nil
+	}
+	return []string{"//" + s.config.Host + s.config.Base + "/:_authToken=" + phantom}
 }

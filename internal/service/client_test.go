@@ -289,6 +289,11 @@ func TestRealNPM(t *testing.T) {
 		if out, err := run(t, dir, env, npm, "view", "@s/x", "version"); err != nil || !strings.Contains(out, "1.0.0") {
 			t.Errorf("view without a token: %v %s", err, out)
 		}
+		rc := filepath.Join(t.TempDir(), "npmrc")
+		if err := os.WriteFile(rc, []byte(strings.Join(h.service.ClientLines(phantom), "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "NPM_CONFIG_GLOBALCONFIG="+rc)
 		for k, v := range h.service.ClientEnv(phantom) {
 			env = append(env, k+"="+v)
 		}

@@ -158,7 +158,7 @@ func TestClientEnv(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{Config{Kind: NPM, Host: "npm.test", Base: "/private"}, "npm_config_//npm.test/private/:_authToken"},
+		{Config{Kind: NPM, Host: "npm.test", Base: "/private"}, "NPM_TOKEN"},
 		{Config{Kind: NPM}, "NPM_TOKEN"},
 		{Config{Kind: PyPI}, "TWINE_PASSWORD"},
 		{Config{Kind: Cargo}, "CARGO_REGISTRY_TOKEN"},
