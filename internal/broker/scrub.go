@@ -23,8 +23,10 @@ func scrub(resp *http.Response, cred Credential) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, err
 	}
+	low := strings.ToLower(cred.Value)
 	for name, values := range resp.Header {
-		if dropped[name] {
+		// Names lose their case on the way.
+		if dropped[name] || strings.Contains(strings.ToLower(name), low) {
 			delete(resp.Header, name)
 			continue
 		}
@@ -48,7 +50,7 @@ func scrub(resp *http.Response, cred Credential) (*http.Response, error) {
 
 // dropped are fields of answers that would give the agent a credential of another
 // kind, or lead it around the broker.
-var dropped = map[string]bool{"Set-Cookie": true, "Set-Cookie2": true, "Alt-Svc": true, "Authorization": true}
+var dropped = map[string]bool{"Set-Cookie": true, "Set-Cookie2": true, "Alt-Svc": true, "Authorization": true, "Trailer": true}
 
 // needles are the forms in which a credential may come back.
 func needles(cred Credential) (*needle.Set, error) {
@@ -61,7 +63,7 @@ func needles(cred Credential) (*needle.Set, error) {
 
 // plainBody undoes a coding that the upstream was not asked for.
 func plainBody(resp *http.Response) error {
-	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	switch strings.ToLower(strings.Join(resp.Header.Values("Content-Encoding"), ",")) {
 	case "", "identity":
 		return nil
 	case "gzip", "x-gzip":

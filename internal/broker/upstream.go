@@ -93,7 +93,7 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (c *carrier) try(r *http.Request, cred Credential) (*http.Response, error) {
-	out := r.Clone(r.Context())
+	out := r.Clone(deaf{r.Context()})
 	if err := c.put(out, cred); err != nil {
 		return nil, err
 	}
@@ -101,8 +101,17 @@ func (c *carrier) try(r *http.Request, cred Credential) (*http.Response, error) 
 	if err != nil {
 		return nil, plainError(err)
 	}
-	return scrub(resp, cred)
+	answer := *resp // what comes after the body would be added to the one that the transport knows
+	answer.Trailer, answer.Request = nil, r
+	return scrub(&answer, cred)
 }
+
+// deaf is a context under which nobody hears of answers before the answer: they would
+// not have been searched.
+type deaf struct{ context.Context }
+
+// Value implements context.Context.
+func (deaf) Value(any) any { return nil }
 
 // plainError says what became of a request in a few words of our own: what a library
 // says may name an address of the host's network, or quote what was sent.

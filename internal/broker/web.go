@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 // Web is the host of a forge as browsers see it. What speaks git is judged as git, the
@@ -24,18 +25,23 @@ type Web struct {
 }
 
 // Handler serves the host.
-func (s Web) Handler() http.Handler {
-	site := &webSite{Web: s}
+func (s Web) Handler() (http.Handler, error) {
+	places, err := service.New(service.Config{Kind: service.Bearer, Host: s.Upstream.Host})
+	if err != nil {
+		return nil, err
+	}
+	site := &webSite{Web: s, places: places}
 	site.relay = relay(s.Upstream, bare{s.Transport}, func(w http.ResponseWriter, r *http.Request, err error) {
 		status, why := unreachable(err)
 		refuse(w, status, why)
 	})
-	return site
+	return site, nil
 }
 
 type webSite struct {
 	Web
-	relay *httputil.ReverseProxy
+	places *service.Service // knows where a credential may be
+	relay  *httputil.ReverseProxy
 }
 
 func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,10 +55,34 @@ func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Verdict: journal.Deny, Reason: "only git and the API of this host are written to"})
 		refuse(w, http.StatusForbidden, "this host is brokered: git and its API are judged, everything else is for reading")
 	default:
-		r.Header = only(r.Header, func(name string) bool { return passes(name) && !carries(name) })
+		if err := s.anonymous(r); err != nil {
+			refuse(w, http.StatusForbidden, err.Error())
+			return
+		}
 		s.relay.ServeHTTP(w, r)
 	}
 }
+
+// anonymous leaves of a request what reading needs: no credential, in whatever place,
+// no body, no other protocol.
+func (s *webSite) anonymous(r *http.Request) error {
+	value, _, err := s.places.Presented(r)
+	if err == nil && value != "" {
+		err = errForeign
+	}
+	if err != nil {
+		s.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: s.Upstream.Hostname(), Method: r.Method, Secret: s.Name,
+			Verdict: journal.Deny, Reason: err.Error()})
+		return err
+	}
+	r.Header = only(r.Header, func(name string) bool { return reading[name] })
+	r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
+	return nil
+}
+
+// reading are the fields that go on with a request that only reads.
+var reading = map[string]bool{"Accept": true, "Accept-Language": true, "User-Agent": true, "Range": true, "If-Range": true,
+	"If-None-Match": true, "If-Modified-Since": true, "Cache-Control": true}
 
 // isGit holds for the paths of git's protocol, in whatever spelling: the handler of git
 // is the stricter one.
@@ -62,15 +92,6 @@ func isGit(path string) bool {
 		p = u
 	}
 	return strings.HasSuffix(p, "/info/refs") || strings.HasSuffix(p, "/git-upload-pack") || strings.HasSuffix(p, "/git-receive-pack") || strings.Contains(p, "/info/lfs/")
-}
-
-// carries holds for fields that speak for somebody.
-func carries(name string) bool {
-	switch name {
-	case "Authorization", "Proxy-Authorization", "Cookie", "Private-Token", "Job-Token", "Deploy-Token", "X-Api-Key", "X-Auth-Token":
-		return true
-	}
-	return false
 }
 
 // bare sends requests without a credential. Their answers are not searched: there is

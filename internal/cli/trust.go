@@ -19,6 +19,7 @@ import (
 func trust(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add, and accepts\nexactly this content. A changed file has to be trusted again.")
 	yes := f.Bool("yes", false, "accept without asking")
+	remotes := f.Bool("remotes", false, "accept the remotes that this repository has now, for the credentials of their hosts")
 	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
@@ -31,6 +32,9 @@ func trust(c *context, name string, args []string) (int, error) {
 		return 2, err
 	}
 	root := s.Workspaces[0].Path
+	if *remotes {
+		return c.trustRemotes(s, *yes)
+	}
 	files, err := c.proposals(root, s)
 	if err != nil {
 		return 2, err
@@ -53,6 +57,24 @@ func trust(c *context, name string, args []string) (int, error) {
 		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(filepath.Join(root, p.file)), p.digest[:16])
 	}
 	return 0, nil
+}
+
+// trustRemotes accepts remotes that the repository did not have when it was first seen.
+func (c *context) trustRemotes(s *run.Session, yes bool) (int, error) {
+	lines, accept, err := s.Remotes()
+	if err != nil {
+		return 2, err
+	}
+	if len(lines) == 0 {
+		return 1, fault.New(fault.Refused, "", "there is no repository with remotes here")
+	}
+	for _, l := range lines {
+		fmt.Fprintf(c.out, "remote %s\n", inert(l))
+	}
+	if !yes && !c.confirm("Use your credentials for these?", false) {
+		return 1, nil
+	}
+	return 0, accept()
 }
 
 type proposal struct{ file, digest string }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"software.sslmate.com/src/go-pkcs12"
@@ -33,6 +34,8 @@ func (d *draft) trustBroker(own []byte) error {
 	if err != nil {
 		return err
 	}
+	more := d.companyCertificates()
+	own = append(slices.Clone(own), more...)
 	both := append(append(bytes.TrimRight(host, "\n"), '\n'), own...)
 	d.place(ownPath, own, "certificate of the broker")
 	d.place(bundlePath, both, "certificates of the host and of the broker")
@@ -65,6 +68,29 @@ func (d *draft) hostBundle() ([]byte, error) {
 		}
 	}
 	return nil, nil // a host without any trusts nobody; neither does the sandbox
+}
+
+// companyCertificates are those that the launcher's environment names besides: behind a
+// company's own TLS its clients need them inside as well.
+func (d *draft) companyCertificates() (out []byte) {
+	seen := map[string]bool{d.getenv("SSL_CERT_FILE"): true, "": true}
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"} {
+		file := d.getenv(name)
+		if seen[file] || slices.Contains(bundles, file) {
+			continue
+		}
+		seen[file] = true
+		b, err := readIfPresent(file, maxBundle)
+		if err != nil {
+			d.notice(fmt.Sprintf("%s: the certificates cannot be read: %v", name, err))
+		}
+		for block, rest := pem.Decode(b); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type == "CERTIFICATE" { // and nothing else that a file may hold
+				out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+			}
+		}
+	}
+	return out
 }
 
 // hasJava tells whether the extra second that a truststore costs a JVM, and the line

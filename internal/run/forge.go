@@ -2,19 +2,14 @@ package run
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/broker"
@@ -23,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/secret"
 	"ringfence.dev/ringfence/internal/service"
 	"ringfence.dev/ringfence/internal/session"
 )
@@ -84,27 +80,25 @@ func (d *draft) forges() error {
 // it: its config lies where an agent can write, and a remote that one session adds
 // must not be the next one's own repository.
 func (d *draft) knownRemotes(now []gitdir.Remote) ([]gitdir.Remote, error) {
-	file := filepath.Join(d.dirs.State, "remotes", session.Key(d.projectRoot()))
-	var lines []string
-	for _, r := range now {
-		lines = append(lines, r.Host+"/"+r.Path)
-	}
+	file := d.remotesFile()
 	b, err := readIfPresent(file, 64<<10)
 	if err != nil {
 		return nil, err
 	}
 	if b == nil {
-		if d.opt.Look || len(now) == 0 {
+		if d.opt.Look {
 			return now, nil
 		}
-		return now, writeWhole(file, []byte(strings.Join(lines, "\n")+"\n"))
+		// None is also a state: what an agent adds to a repository without remotes is
+		// no less its own.
+		return now, writeWhole(file, []byte(strings.Join(remoteLines(now), "\n")+"\n"))
 	}
 	known := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return slices.DeleteFunc(now, func(r gitdir.Remote) bool {
 		line := r.Host + "/" + r.Path
 		fresh := !slices.Contains(known, line) && !slices.ContainsFunc(d.Policy.Broker.Repos, func(p policy.Rule) bool { return p.Value == r.Path })
 		if fresh {
-			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; remove %s if it is yours", line, file))
+			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; if it is yours: ringfence trust --remotes", line))
 		}
 		return fresh
 	}), nil
@@ -156,7 +150,8 @@ func (d *draft) forge(h *forgeHost) error {
 			}
 			web.API = api
 		}
-		return broker.Site{Hosts: []address.Name{h.name}, Handler: web.Handler()}, nil
+		handler, err := web.Handler()
+		return broker.Site{Hosts: []address.Name{h.name}, Handler: handler}, err
 	})
 	return nil
 }
@@ -316,48 +311,46 @@ func (d *draft) clientToken(h *forgeHost) {
 		{service.GitLab, "glab-cli/config.yml", []string{"glab", "config", "get", "token", "--host", h.url.Host}},
 	} {
 		b, err := readIfPresent(filepath.Join(config, c.file), 1<<20)
-		if err != nil || !bytes.Contains(b, []byte(h.url.Host+":")) || h.kind != "" && h.kind != c.kind {
+		if err != nil || !hasHost(b, h.url.Host) || h.kind != "" && h.kind != c.kind {
 			continue
 		}
 		h.kind, h.secret = c.kind, c.argv[0]+" login"
-		h.source = &clientLogin{name: h.secret, argv: c.argv, environ: d.opt.Environ}
+		h.source = &keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: c.argv}, host: d.vault(d.opt.Environ),
+			hint: "run it there: " + strings.Join(c.argv, " ")}
 		return
 	}
 }
 
-// clientLogin is what a forge's own client prints.
-type clientLogin struct {
-	name    string
-	argv    []string
-	environ []string
-
-	mu    sync.Mutex
-	value string
-	until time.Time
-}
-
-// Get implements broker.Source.
-func (c *clientLogin) Get(ctx context.Context) (broker.Credential, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.value == "" || time.Now().After(c.until) {
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
-		cmd.Env, cmd.Dir, cmd.Stderr = c.environ, "/", io.Discard
-		out, err := cmd.Output()
-		token := strings.TrimSpace(string(out))
-		if err != nil || token == "" || strings.ContainsAny(token, " \n\r\t") {
-			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host has no token: `%s` does not print one", strings.Join(c.argv, " "))}
+// hasHost holds if a client's settings have a login for the very host: a line of its
+// own, whose indentation differs between clients.
+func hasHost(settings []byte, host string) bool {
+	for line := range bytes.Lines(settings) {
+		if strings.TrimSpace(string(line)) == host+":" {
+			return true
 		}
-		c.value, c.until = token, time.Now().Add(remember)
 	}
-	return broker.Credential{Secret: c.name, Value: c.value}, nil
+	return false
 }
 
-// Stale implements broker.Source.
-func (c *clientLogin) Stale(broker.Credential) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.value = ""
+// Remotes lists the remotes that the repository of a session has now, and accept makes
+// them its own.
+func (s *Session) Remotes() (lines []string, accept func() error, err error) {
+	if s.Repo == nil {
+		return nil, nil, nil
+	}
+	now, err := s.Repo.Remotes()
+	lines = remoteLines(now)
+	return lines, func() error { return writeWhole(s.remotesFile(), []byte(strings.Join(lines, "\n")+"\n")) }, err
+}
+
+func (s *Session) remotesFile() string {
+	return filepath.Join(s.dirs.State, "remotes", session.Key(s.projectRoot()))
+}
+
+func remoteLines(remotes []gitdir.Remote) []string {
+	var lines []string
+	for _, r := range remotes {
+		lines = append(lines, r.Host+"/"+r.Path)
+	}
+	return lines
 }

@@ -45,6 +45,7 @@ type keptSecret struct {
 	ref  secret.Ref
 	host secret.Host
 	kind string
+	hint string // what to do when it cannot be read; "": try it
 
 	mu    sync.Mutex
 	value string
@@ -60,7 +61,11 @@ func (k *keptSecret) Get(ctx context.Context) (broker.Credential, error) {
 	if k.value == "" || time.Now().After(k.until) {
 		v, err := k.ref.Read(ctx, k.host)
 		if err != nil {
-			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host cannot read the secret %s; there: ringfence secret test %[1]s", k.ref.Name)}
+			hint := k.hint
+			if hint == "" {
+				hint = "there: ringfence secret test " + k.ref.Name
+			}
+			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host cannot read %s; %s", k.ref.Name, hint)}
 		}
 		k.value = v.Reveal()
 		k.until = time.Time{}

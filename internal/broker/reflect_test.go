@@ -1,0 +1,151 @@
+package broker
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/model"
+)
+
+const genuine = "sk-ant-api03-REALREALREALREALREALREALREAL"
+
+// fixed is a source that has one credential.
+type fixed struct{ value string }
+
+func (f fixed) Get(context.Context) (Credential, error) {
+	return Credential{Secret: "test", Value: f.value, Kind: "key"}, nil
+}
+func (fixed) Stale(Credential) {}
+
+// modelStand is the API of a model in front of an upstream.
+func modelStand(t *testing.T, upstream http.Handler) (at string, phantom Phantom) {
+	t.Helper()
+	server := httptest.NewServer(upstream)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phantom = NewPhantom("sk-ant-api03-", 108)
+	m := Model{API: model.Anthropic, Name: "test", Upstream: u, Phantom: phantom, Source: fixed{genuine}, Allow: model.Default,
+		Transport: Transport(Direct), Record: func(journal.Record) error { return nil }}
+	_, plain, _ := stand(t, nil, []Site{{Prefix: "/anthropic", Handler: m.Handler()}})
+	return plain, phantom
+}
+
+// say sends one request and returns every byte of the answer.
+func say(t *testing.T, at, key string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	body := `{"model":"m","messages":[]}`
+	fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:809\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nTE: trailers\r\n"+
+		"Accept-Encoding: gzip\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body)
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// However an upstream sends the credential back, it does not come in.
+func TestReflection(t *testing.T) {
+	ways := map[string]http.HandlerFunc{
+		"body": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("X-Api-Key")) },
+		"base64": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, base64.StdEncoding.EncodeToString([]byte("k="+r.Header.Get("X-Api-Key"))))
+		},
+		"header": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Echo", "key "+r.Header.Get("X-Api-Key"))
+		},
+		"header name": func(w http.ResponseWriter, r *http.Request) { w.Header().Set(r.Header.Get("X-Api-Key"), "1") },
+		"cookie": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Set-Cookie", "k="+r.Header.Get("X-Api-Key"))
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.test/"+r.Header.Get("X-Api-Key"), 307)
+		},
+		"error": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "bad key "+r.Header.Get("X-Api-Key"), 500) },
+		"early answer": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Link", r.Header.Get("X-Api-Key"))
+			w.WriteHeader(103)
+			w.Header().Del("Link")
+		},
+		"trailer": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Trailer", "X-Echo")
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+			w.Header().Set("X-Echo", r.Header.Get("X-Api-Key"))
+			w.Header().Set(http.TrailerPrefix+"X-More", r.Header.Get("X-Api-Key"))
+		},
+		"in pieces": func(w http.ResponseWriter, r *http.Request) {
+			for _, c := range r.Header.Get("X-Api-Key") {
+				fmt.Fprint(w, string(c))
+				w.(http.Flusher).Flush()
+			}
+		},
+		"gzip": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			fmt.Fprint(z, r.Header.Get("X-Api-Key"))
+			z.Close()
+		},
+		"gzip twice": func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Content-Encoding"] = []string{"identity", "gzip"}
+			z := gzip.NewWriter(w)
+			fmt.Fprint(z, r.Header.Get("X-Api-Key"))
+			z.Close()
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			sent := false
+			at, phantom := modelStand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				sent = r.Header.Get("X-Api-Key") == genuine
+				way(w, r)
+			}))
+			got := say(t, at, string(phantom))
+			if !sent {
+				t.Fatalf("the upstream did not get the real credential: %s", got)
+			}
+			for _, secret := range []string{genuine, base64.StdEncoding.EncodeToString([]byte("k=" + genuine))[4:40]} {
+				if strings.Contains(strings.ToLower(got), strings.ToLower(secret)) {
+					t.Errorf("it came in:\n%s", got)
+				}
+			}
+			if strings.Contains(got, "\x1f\x8b") {
+				t.Error("a compressed answer came in unread")
+			}
+		})
+	}
+}
+
+// A key that the client brought along reaches nobody, and nobody's is used for it.
+func TestForeignKey(t *testing.T) {
+	reached := 0
+	at, phantom := modelStand(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reached++ }))
+	for _, key := range []string{"sk-ant-api03-ATTACKER", "", string(phantom) + "x", string(phantom) + "\r\nAuthorization: Bearer sk-ant-ATTACKER"} {
+		if got := say(t, at, key); !strings.HasPrefix(got, "HTTP/1.1 401 ") || !strings.Contains(got, "not the one of this session") {
+			t.Errorf("%q: %s", key, got)
+		}
+	}
+	if reached != 0 {
+		t.Errorf("the upstream was reached %d times", reached)
+	}
+	if got := say(t, at, string(phantom)); !strings.HasPrefix(got, "HTTP/1.1 200 ") || reached != 1 {
+		t.Errorf("the phantom: %s", got)
+	}
+}
