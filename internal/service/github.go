@@ -160,12 +160,14 @@ func (s *Service) github(base string) {
 
 // noApproval holds a review to what cannot open a protected branch.
 func noApproval(body object) string {
-	event, has := body["event"]
-	if !has || event == nil {
-		return ""
-	}
-	if name, ok := event.(string); !ok || !harmlessReview(name) {
-		return "a review may comment or ask for changes, not approve"
+	for key, event := range body {
+		// Gitea reads names of members without regard to their case.
+		if !strings.EqualFold(key, "event") || event == nil {
+			continue
+		}
+		if name, ok := event.(string); !ok || key != "event" || !harmlessReview(name) {
+			return "a review may comment or ask for changes, not approve"
+		}
 	}
 	return ""
 }

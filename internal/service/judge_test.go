@@ -315,6 +315,7 @@ const githubNever = `
 	POST %/repos/o/r/statuses/abc {}
 	POST %/repos/o/r/check-runs {}
 	POST %/repos/o/r/pulls/1/reviews {"event":"APPROVE"}
+	POST %/repos/o/r/pulls/1/reviews {"Event":"APPROVE"}
 	POST %/repos/o/r/pulls/1/reviews {"event":"approve"}
 	POST %/repos/o/r/pulls/1/reviews {"event":["APPROVE"]}
 	POST %/repos/o/r/pulls/1/reviews {"event":"COMMENT","event":"APPROVE"}
