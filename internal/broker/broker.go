@@ -117,6 +117,7 @@ func (b *Broker) Start(sites []Site) error {
 // Bounds of what a client may do to us.
 const (
 	headTime  = 20 * time.Second
+	bodyTime  = 5 * time.Minute // for a body that is held to be judged
 	idleTime  = 5 * time.Minute
 	headBytes = 64 << 10
 )
@@ -125,7 +126,7 @@ func (b *Broker) serve(l net.Listener, h http.Handler) {
 	s := &http.Server{
 		Handler: survive(h), ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: headBytes,
 		ErrorLog: log.New(io.Discard, "", 0), // what a client can cause does not reach the terminal
-		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100},
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 64},
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,6 +257,21 @@ func (b *Broker) Close() error {
 
 // Recorder writes down what is done. What cannot be recorded is not done.
 type Recorder func(journal.Record) error
+
+// Recorded lets a request on that could be written down. It is for handlers that record
+// what came of it, too late to refuse it for that.
+func Recorded(record Recorder, r journal.Record, next http.Handler) http.Handler {
+	r.Kind, r.Event, r.Verdict, r.Reason = journal.Broker, journal.Use, journal.Wait, "a request to be judged"
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r := r
+		r.Method = q.Method
+		if err := record(r); err != nil {
+			refuse(w, http.StatusServiceUnavailable, "the journal cannot be written, and what cannot be recorded is not done")
+			return
+		}
+		next.ServeHTTP(w, q)
+	})
+}
 
 // Reach connects to a host under the session's rules.
 type Reach func(ctx context.Context, t address.Target) (net.Conn, error)

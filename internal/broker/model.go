@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/model"
@@ -27,13 +28,15 @@ type Model struct {
 // Handler serves the API.
 func (m Model) Handler() http.Handler {
 	carry := &carrier{next: m.Transport, source: m.Source, put: m.put}
+	for _, values := range m.Extra {
+		carry.more = append(carry.more, values...)
+	}
 	return &modelSite{Model: m,
 		relay: relay(m.Upstream, carry, func(w http.ResponseWriter, r *http.Request, err error) { m.fail(w, r, err) })}
 }
 
 type modelSite struct {
 	Model
-	held  held
 	relay http.Handler
 }
 
@@ -58,12 +61,13 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, err)
 		return
 	}
-	room, ok := s.room(r)
+	room, ok := roomFor(r, model.MaxBody)
 	if !ok {
 		s.deny(w, r, http.StatusTooManyRequests, errors.New("too many long requests at once"))
 		return
 	}
-	defer s.held.give(room)
+	defer memory.give(room)
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := whole(r, model.MaxBody)
 	if err == nil {
 		err = s.API.JudgeBody(rule, body, s.Allow)
@@ -76,18 +80,10 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.say(w, http.StatusServiceUnavailable, model.Denied{Rule: "everything is recorded", Reason: "the journal cannot be written"})
 		return
 	}
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	r.Header = head
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.Trim), ""
 	s.relay.ServeHTTP(w, r)
-}
-
-// room reserves memory for a body.
-func (s *modelSite) room(r *http.Request) (int64, bool) {
-	room := int64(model.MaxBody)
-	if r.ContentLength >= 0 {
-		room = min(room, r.ContentLength)
-	}
-	return room, s.held.take(room)
 }
 
 var errForeign = errors.New("the credential of this request is not the one of this session: ringfence keeps the real one and sends no other")

@@ -149,3 +149,16 @@ func TestForeignKey(t *testing.T) {
 		t.Errorf("the phantom: %s", got)
 	}
 }
+
+// Tokens of another kind that a forge puts into honest answers do not come in.
+func TestBlot(t *testing.T) {
+	in := `{"id":1,"temp_clone_token":"AB\"C","x":{"runners_token" : "GR1348"},"name":"temp_clone_token"}`
+	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, ContentLength: int64(len(in)), Body: io.NopCloser(strings.NewReader(in))}
+	if err := blot(resp); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(resp.Body)
+	if want := `{"id":1,"temp_clone_token":"*****","x":{"runners_token" : "******"},"name":"temp_clone_token"}`; string(got) != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -69,6 +69,17 @@ func (h *held) take(n int64) bool {
 
 func (h *held) give(n int64) { h.bytes.Add(-n) }
 
+// memory is for all sites together: they stand in one process.
+var memory held
+
+// roomFor reserves memory for a body; the caller gives it back.
+func roomFor(r *http.Request, most int64) (int64, bool) {
+	if r.ContentLength >= 0 {
+		most = min(most, r.ContentLength)
+	}
+	return most, memory.take(most)
+}
+
 var errLong = errors.New("the request is too long")
 
 // whole reads a request's body to be judged, and puts it back so that it can be sent,

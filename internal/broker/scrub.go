@@ -17,8 +17,8 @@ var errCoding = errors.New("the upstream compressed its answer in a way that can
 // scrub takes the real credential out of an answer before it enters: a server that
 // echoes what it was sent would hand it to the agent. What is put in its place has
 // the same length, so that nothing else changes.
-func scrub(resp *http.Response, cred Credential) (*http.Response, error) {
-	set, err := needles(cred)
+func scrub(resp *http.Response, cred Credential, more []string) (*http.Response, error) {
+	set, err := needles(cred, more)
 	if err != nil {
 		resp.Body.Close()
 		return nil, err
@@ -53,8 +53,13 @@ func scrub(resp *http.Response, cred Credential) (*http.Response, error) {
 var dropped = map[string]bool{"Set-Cookie": true, "Set-Cookie2": true, "Alt-Svc": true, "Authorization": true, "Trailer": true}
 
 // needles are the forms in which a credential may come back.
-func needles(cred Credential) (*needle.Set, error) {
+func needles(cred Credential, more []string) (*needle.Set, error) {
 	list := []needle.Named{{Name: cred.Secret, Secret: cred.Value}}
+	for _, m := range more {
+		if len(m) >= needle.Shortest {
+			list = append(list, needle.Named{Name: cred.Secret, Secret: m})
+		}
+	}
 	if user, word, ok := strings.Cut(cred.Value, ":"); ok && len(word) >= needle.Shortest && user != "" {
 		list = append(list, needle.Named{Name: cred.Secret, Secret: word})
 	}

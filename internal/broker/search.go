@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 
 	"ringfence.dev/ringfence/internal/needle"
 )
@@ -25,8 +26,10 @@ func Search(set *needle.Set, seen Seen, next http.Handler) http.Handler {
 			name, form, found := set.Find([]byte(text))
 			return found && seen(r.Host, name, form)
 		}
-		end := look(r.RequestURI) || look(r.URL.Path)
-		for _, values := range r.Header {
+		query, _ := url.QueryUnescape(r.URL.RawQuery)
+		end := look(r.RequestURI) || look(r.URL.Path) || look(query)
+		for name, values := range r.Header {
+			end = end || look(name)
 			for _, v := range values {
 				end = end || look(v)
 			}

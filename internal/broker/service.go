@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
+	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/service"
@@ -35,7 +38,14 @@ func (s Service) Handler() http.Handler {
 	}}
 	site := &serviceSite{Service: s}
 	site.relay = relay(s.Upstream, carry, s.fail)
-	site.relay.ModifyResponse = learn
+	site.relay.ModifyResponse = func(resp *http.Response) error {
+		if s.Kind == service.GitHub || s.Kind == service.GitLab || s.Kind == service.Gitea {
+			if err := blot(resp); err != nil {
+				return err
+			}
+		}
+		return learn(resp)
+	}
 	return site
 }
 
@@ -57,6 +67,13 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var body []byte
 	if s.Service.Service.NeedsBody(service.From(r, nil)) {
+		room, ok := roomFor(r, service.MaxBody)
+		if !ok {
+			s.deny(w, r, http.StatusTooManyRequests, service.Decision{Rule: "bounds", Reason: "too many long requests at once"})
+			return
+		}
+		defer memory.give(room)
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 		if body, err = whole(r, service.MaxBody); err != nil {
 			s.deny(w, r, http.StatusRequestEntityTooLarge, service.Decision{Rule: "readable", Reason: err.Error()})
 			return
@@ -87,6 +104,40 @@ func passes(name string) bool {
 	return true
 }
 
+// tokens are members of honest answers that are credentials of another kind: of a
+// clone, of a runner.
+var tokens = regexp.MustCompile(`("(?:temp_clone_token|tempCloneToken|runners_token|registration_token)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
+
+// blot takes such tokens out of an answer in JSON. One that is too long to be held is
+// not passed on.
+func blot(resp *http.Response) error {
+	const most = 16 << 20
+	if !strings.Contains(resp.Header.Get("Content-Type"), "json") || resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	room := int64(most)
+	if resp.ContentLength >= 0 {
+		room = min(room, resp.ContentLength)
+	}
+	if resp.ContentLength > most || !memory.take(room) {
+		return errLong
+	}
+	defer memory.give(room)
+	b, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return err
+	}
+	if len(b) > most {
+		return errLong
+	}
+	b = tokens.ReplaceAllFunc(b, func(m []byte) []byte {
+		name := tokens.FindSubmatchIndex(m)[3]
+		return append(append(bytes.Clone(m[:name]), bytes.Repeat([]byte("*"), len(m)-name-1)...), '"')
+	})
+	resp.Body = &body{bytes.NewReader(b), resp.Body}
+	return nil
+}
+
 // learner is under what a request carries who wants to see its answer.
 type learner struct{}
 
@@ -97,6 +148,10 @@ func learn(resp *http.Response) error {
 		return nil
 	}
 	const most = 4 << 20
+	if !memory.take(most) {
+		return nil // what it would have told is not known then
+	}
+	defer memory.give(most)
 	b, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
 		return err

@@ -64,6 +64,7 @@ type carrier struct {
 	next   http.RoundTripper
 	source Source
 	put    func(*http.Request, Credential) error
+	more   []string // what else must not come back
 }
 
 // RoundTrip gets the credential anew each time. One that the upstream calls stale is
@@ -103,7 +104,7 @@ func (c *carrier) try(r *http.Request, cred Credential) (*http.Response, error) 
 	}
 	answer := *resp // what comes after the body would be added to the one that the transport knows
 	answer.Trailer, answer.Request = nil, r
-	return scrub(&answer, cred)
+	return scrub(&answer, cred, c.more)
 }
 
 // deaf is a context under which nobody hears of answers before the answer: they would

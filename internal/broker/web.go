@@ -75,6 +75,9 @@ func (s *webSite) anonymous(r *http.Request) error {
 			Verdict: journal.Deny, Reason: err.Error()})
 		return err
 	}
+	if err := s.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: s.Upstream.Hostname(), Method: r.Method, Verdict: journal.Allow, Reason: "read without a credential"}); err != nil {
+		return err
+	}
 	r.Header = only(r.Header, func(name string) bool { return reading[name] })
 	r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
 	return nil

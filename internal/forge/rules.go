@@ -93,9 +93,15 @@ var harmless = []string{"ci.skip", "merge_request.create", "merge_request.target
 
 func (f *Forge) judgeOptions(options []string) string {
 	for _, o := range options {
-		key, _, _ := strings.Cut(o, "=")
+		key, value, _ := strings.Cut(o, "=")
 		if !slices.Contains(harmless, key) {
 			return fmt.Sprintf("the push option %q is denied", key)
+		}
+		// GitLab takes lines of a description for commands, and \n for the end of one.
+		for line := range strings.SplitSeq(strings.ReplaceAll(value, `\n`, "\n"), "\n") {
+			if strings.HasPrefix(strings.TrimSpace(line), "/") {
+				return fmt.Sprintf("the push option %q holds a command", key)
+			}
 		}
 	}
 	return ""

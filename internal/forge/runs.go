@@ -10,7 +10,8 @@ import (
 
 // runs are the paths that tell a forge what to run, two elements deep at most. A
 // directory counts as a whole.
-var runs = [...]string{".github/workflows", ".gitea/workflows", ".forgejo/workflows", ".gitlab-ci.yml"}
+var runs = [...]string{".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows", ".gitlab-ci.yml", ".woodpecker", ".woodpecker.yml",
+	".circleci", ".drone.yml", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile"}
 
 // folder is what of a tree matters: the entries that are on the way to a path
 // that runs.

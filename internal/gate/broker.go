@@ -110,4 +110,16 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 
 // Record writes down what the broker did. It fails where the journal does: then the
 // broker does nothing.
-func (g *Gate) Record(r journal.Record) error { return g.record(r) }
+func (g *Gate) Record(r journal.Record) error {
+	if r.Verdict == journal.Deny {
+		g.refusedHere(r) // which bounds how fast a client can fill the journal
+		return nil
+	}
+	return g.record(r)
+}
+
+// Denies reports whether a rule of the user's denies a target, whoever asks.
+func (g *Gate) Denies(t address.Target) bool {
+	_, denied := g.rules.denied(Request{Target: t})
+	return denied
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -76,6 +77,12 @@ func (k *call) judge(h *http1.Head) error {
 func (k *call) judgeRequest(method, authority, path string) error {
 	if err := k.sameHost(authority); err != nil {
 		return err
+	}
+	if look := k.inspector(); look != nil && (strings.Contains(path, "%") || k.proto == "h2c") {
+		// As a server reads it; what is sent as it stands is searched with all else.
+		if plain, err := url.PathUnescape(path); err == nil && look([]byte(plain)) != nil {
+			return &deniedError{Decision{Verdict: Deny, Rule: "decoys", Reason: errDecoy.Error()}}
+		}
 	}
 	d := k.g.rules.Decide(Request{Target: k.target, Method: method, Path: path})
 	if k.target.Name == "" {

@@ -220,7 +220,7 @@ func TestGCKeepsAbsentWorktrees(t *testing.T) {
 }
 
 // TestReadHost compares the identity with what git itself would use.
-func TestReadHost(t *testing.T) {
+func TestReadHost(t *testing.T, nil) {
 	base := "[user]\nname = Home\nemail = home@example.com\n"
 	work := "[user]\nemail = work@example.com\n"
 	tests := map[string]struct {
@@ -255,7 +255,7 @@ func TestReadHost(t *testing.T) {
 			w.repo("home/work/r")
 			w.write("home/work.inc", work)
 			w.write("home/.gitconfig", tt.config)
-			h, err := ReadHost([]string{w.path("home/.config/git/config"), w.path("home/.gitconfig")}, w.find(tt.start).GitDir, w.home)
+			h, err := ReadHost([]string{w.path("home/.config/git/config"), w.path("home/.gitconfig")}, w.find(tt.start).GitDir, w.home, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +284,7 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("first", "[user]\nname = One\nemail = one@example.com\n[core]\npager = evil\n[color]\nui\n")
 	w.write("second", "[user]\nname = Two\n")
 	w.write("loop", "[include]\npath = loop\n")
-	h, err := ReadHost([]string{first, second, w.path("gone")}, "", w.home)
+	h, err := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,14 +296,14 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("broken", "[user\n")
 	w.fifo("fifo")
 	for _, file := range []string{loop, w.path("big"), w.path("broken"), w.path("fifo"), w.dir} {
-		if h, err := ReadHost([]string{file}, "", w.home); err == nil {
+		if h, err := ReadHost([]string{file}, "", w.home, nil); err == nil {
 			t.Errorf("%s: %+v", filepath.Base(file), h)
 		}
 	}
 	if err := os.Symlink(first, w.path("home/.gitconfig")); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := ReadHost([]string{w.path("home/.gitconfig")}, "", w.home); err != nil || len(h.Settings) != 3 {
+	if h, err := ReadHost([]string{w.path("home/.gitconfig")}, "", w.home, nil); err != nil || len(h.Settings) != 3 {
 		t.Errorf("symlinked dotfile: %+v, %v", h, err)
 	}
 }

@@ -50,18 +50,20 @@ var signing = map[string]bool{
 
 // Host is what the user's own git config contributes to the sandbox.
 type Host struct {
-	Settings []Entry  // allowed settings, the effective value of each, by key
-	Signing  []Entry  // what is said of signatures, in order: for the host's side alone
-	LeftOut  []string // for people: what was not followed and would have mattered
+	Settings    []Entry  // allowed settings, the effective value of each, by key
+	Signing     []Entry  // what is said of signatures, in order: for the host's side alone
+	Name, Email string   // in whose name is signed
+	LeftOut     []string // for people: what was not followed and would have mattered
 }
 
 // ReadHost reads the user's config files in git's order, later over earlier;
 // a file that does not exist is passed over. Includes are followed for what they
 // say of the allowed settings, so that a work repository gets the work identity:
 // include.path, and includeIf on a plain gitdir directory, judged by gitDir.
-// These files are the user's own and outside of every sandbox.
-func ReadHost(files []string, gitDir, home string) (Host, error) {
-	r := hostReader{gitDir: gitDir, home: canonical(home), values: map[string]string{}, budget: maxConfigFiles}
+// These files are the user's own; written tells which of them an agent can write all
+// the same, and those say nothing of signatures: what signs runs on the host.
+func ReadHost(files []string, gitDir, home string, written func(path string) bool) (Host, error) {
+	r := hostReader{written: written, gitDir: gitDir, home: canonical(home), values: map[string]string{}, own: map[string]string{}, budget: maxConfigFiles}
 	for _, file := range files {
 		if err := r.file(file, 0); err != nil {
 			return Host{}, err
@@ -73,12 +75,15 @@ func ReadHost(files []string, gitDir, home string) (Host, error) {
 	}
 	slices.SortFunc(h.Settings, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 	h.LeftOut, h.Signing = r.leftOut, r.signing
+	h.Name, h.Email = r.own["user.name"], r.own["user.email"]
 	return h, nil
 }
 
 type hostReader struct {
 	gitDir, home string
+	written      func(path string) bool
 	values       map[string]string
+	own          map[string]string // of values, what no agent can have written
 	leftOut      []string
 	signing      []Entry
 	budget       int
@@ -125,6 +130,8 @@ func (r *hostReader) entry(file string, e Entry, depth int) error {
 		if match {
 			return r.include(file, e.Value, depth)
 		}
+	case signing[e.Key] && r.agents(file):
+		r.leftOut = append(r.leftOut, fmt.Sprintf("%s in %q: not used, the agent can write that file", e.Key, file))
 	case signing[e.Key]:
 		if e.bare {
 			e.Value = "true"
@@ -140,8 +147,17 @@ func (r *hostReader) entry(file string, e Entry, depth int) error {
 			return nil
 		}
 		r.values[e.Key] = value
+		if !r.agents(file) {
+			r.own[e.Key] = value
+		}
 	}
 	return nil
+}
+
+// agents holds for a file that lies, itself or by a link, where an agent writes.
+func (r *hostReader) agents(file string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	return err != nil || r.written != nil && (r.written(real) || r.written(file))
 }
 
 // include reads the file that value names, as seen from the file it stands in.

@@ -72,3 +72,26 @@ func TestCuratedRewritesAndSigning(t *testing.T) {
 		}
 	}
 }
+
+// What an agent can write says nothing of signatures, and not in whose name: an include
+// of the user's that lies in a workspace, or a config that is a link into one.
+func TestSigningOfAgents(t *testing.T) {
+	w := newWorld(t)
+	w.repo("home/work/r")
+	w.write("home/.gitconfig", "[user]\nname = N\nemail = me@x.test\n[commit]\ngpgsign = true\n[include]\npath = work/inc\n")
+	w.write("home/work/inc", "[user]\nemail = evil@x.test\n[gpg]\nformat = ssh\n[gpg \"ssh\"]\ndefaultKeyCommand = evil\n")
+	read := func(written func(string) bool) Host {
+		h, err := ReadHost([]string{w.path("home/.gitconfig")}, w.find("home/work/r").GitDir, w.home, written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h := read(func(p string) bool { return strings.HasPrefix(p, w.path("home/work")+"/") })
+	if d := cmp.Diff([]Entry{{Key: "commit.gpgsign", Value: "true"}}, h.Signing, cmp.AllowUnexported(Entry{})); d != "" || h.Email != "me@x.test" || len(h.LeftOut) != 2 {
+		t.Errorf("%s%q, left out %q", d, h.Email, h.LeftOut)
+	}
+	if h = read(nil); len(h.Signing) != 3 || h.Email != "evil@x.test" {
+		t.Errorf("elsewhere the include counts: %v, %q", h.Signing, h.Email)
+	}
+}

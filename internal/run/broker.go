@@ -21,6 +21,8 @@ type brokeredHost struct {
 	name address.Name
 	port uint16
 	why  string // not "": TLS to it is refused, for this reason
+	// ruled is set where being the broker's opens nothing: the rules must allow it.
+	ruled bool
 }
 
 // own makes a host the broker's.
@@ -50,6 +52,9 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 // asked for. The administrator's ceiling and the user's denials stand above that.
 func (d *draft) brokerReach() error {
 	for _, h := range d.brokered.hosts {
+		if h.ruled {
+			continue
+		}
 		text := string(h.name)
 		if h.port != 443 {
 			text = fmt.Sprintf("%s:%d/tls", h.name, h.port)

@@ -17,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/secret"
 	"ringfence.dev/ringfence/internal/service"
@@ -70,7 +71,7 @@ func (d *draft) forges() error {
 	}
 	for _, at := range order {
 		if err := d.forge(hosts[at]); err != nil {
-			return fmt.Errorf("forge %s: %w", at, err)
+			d.notice(fmt.Sprintf("%s is not brokered: %v", plan.Show(at), err))
 		}
 	}
 	return nil
@@ -90,13 +91,17 @@ func (d *draft) knownRemotes(now []gitdir.Remote) ([]gitdir.Remote, error) {
 			return now, nil
 		}
 		// None is also a state: what an agent adds to a repository without remotes is
-		// no less its own.
+		// no less its own. So is a repository within what was a project before.
+		if d.withinProject() {
+			d.notice("this repository lies within another project, whose agent may have made it: no credential is used; if it is yours: ringfence trust --remotes")
+			return nil, nil
+		}
 		return now, writeWhole(file, []byte(strings.Join(remoteLines(now), "\n")+"\n"))
 	}
 	known := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return slices.DeleteFunc(now, func(r gitdir.Remote) bool {
-		line := r.Host + "/" + r.Path
-		fresh := !slices.Contains(known, line) && !slices.ContainsFunc(d.Policy.Broker.Repos, func(p policy.Rule) bool { return p.Value == r.Path })
+		line := remoteLines([]gitdir.Remote{r})[0]
+		fresh := !slices.Contains(known, line)
 		if fresh {
 			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; if it is yours: ringfence trust --remotes", line))
 		}
@@ -131,6 +136,10 @@ func (d *draft) forge(h *forgeHost) error {
 	if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
 		return err
 	}
+	if _, none := h.source.(absent); none {
+		// A remote alone opens no host that no rule opens.
+		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = true
+	}
 	// To the host's own address, where TLS ends at the broker: gh and its like know a
 	// repository by its remote.
 	d.rewrites = append(d.rewrites, forge.InsteadOf(h.url.String(), h.url.Host)...)
@@ -162,15 +171,20 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
-	return forge.New(forge.Config{
+	f, err := forge.New(forge.Config{
 		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
-		Record: func(e forge.Event) { g.Record(pushed(h, e)) }, Spool: spool,
+		Record: func(e forge.Event) {
+			for _, r := range pushed(h, e) {
+				g.Record(r)
+			}
+		}, Spool: spool,
 	})
+	return broker.Recorded(g.Record, journal.Record{Via: "git", Name: string(h.name), Secret: h.secret}, f), err
 }
 
-// pushed is the record of what git wanted.
-func pushed(h *forgeHost, e forge.Event) journal.Record {
+// pushed are the records of what git wanted: one for each ref of a push.
+func pushed(h *forgeHost, e forge.Event) []journal.Record {
 	r := journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Protocol: e.Service, Name: string(h.name), Secret: h.secret,
 		Verdict: journal.Allow, Rule: e.Repo, Reason: e.Reason}
 	if e.Anonymous {
@@ -179,13 +193,18 @@ func pushed(h *forgeHost, e forge.Event) journal.Record {
 	if e.Denied {
 		r.Verdict = journal.Deny
 	}
-	for _, ref := range e.Refs {
-		r.Reason = strings.TrimSpace(r.Reason + " " + ref.Name)
-		if ref.Reason != "" {
-			r.Reason += ": " + ref.Reason
-		}
+	if len(e.Refs) == 0 {
+		return []journal.Record{r}
 	}
-	return r
+	var out []journal.Record
+	for _, ref := range e.Refs {
+		r.Reason = ref.Name
+		if ref.Reason != "" {
+			r.Reason = ref.Reason + ": " + ref.Name
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // apiApart holds for the one forge whose API has a host of its own.
@@ -350,7 +369,23 @@ func (s *Session) remotesFile() string {
 func remoteLines(remotes []gitdir.Remote) []string {
 	var lines []string
 	for _, r := range remotes {
-		lines = append(lines, r.Host+"/"+r.Path)
+		at := r.Host
+		if r.Port != "" && !r.SSH {
+			at += ":" + r.Port
+		}
+		lines = append(lines, at+"/"+r.Path)
 	}
 	return lines
+}
+
+// withinProject holds where a directory above was a project of its own.
+func (d *draft) withinProject() bool {
+	for dir := filepath.Dir(d.projectRoot()); ; dir = filepath.Dir(dir) {
+		if d.dirs.Has(dir) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,7 +57,9 @@ func (l *live) alarm(text string) {
 // freeze stops every process of the sandbox but its first, which is ours. Processes
 // may be born while it looks: it looks until all that there are stand still.
 func (l *live) freeze() error {
-	for range 100 {
+	tick := time.NewTicker(5 * time.Millisecond) // what was told to stop does so when it is next scheduled
+	defer tick.Stop()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); <-tick.C {
 		list, err := descendants(l.box.PID())
 		if err != nil {
 			return err

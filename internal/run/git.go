@@ -36,7 +36,7 @@ func (d *draft) git() error {
 	if !filepath.IsAbs(config) {
 		config = filepath.Join(d.User.Home, ".config")
 	}
-	own, err := gitdir.ReadHost([]string{filepath.Join(config, "git/config"), filepath.Join(d.User.Home, ".gitconfig")}, gitDir, d.User.Home)
+	own, err := gitdir.ReadHost([]string{filepath.Join(config, "git/config"), filepath.Join(d.User.Home, ".gitconfig")}, gitDir, d.User.Home, d.agentWrites)
 	if err != nil {
 		return err
 	}

@@ -66,19 +66,38 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 		d.Keys = append(d.Keys, m.API+" by "+c.name)
 	}
 	d.brokered.own(m.Host(), "ringfence speaks to it for the agent, at "+at)
-	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && !c.trusted && n != m.Host() {
+	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && n != m.Host() {
 		d.brokered.own(n, "ringfence speaks to it for the agent, at "+at)
+		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = c.trusted
 	}
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		reach := g.Reach
 		if c.trusted {
-			reach = broker.Direct
+			if reach = broker.Direct; denied(g, c.upstream) {
+				return broker.Site{}, fault.New(fault.Refused, "", "policy denies %s, where %s requests are to go", c.upstream.Host, m.API)
+			}
 		}
 		site := broker.Model{API: model.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
 			Source: c.source, Allow: d.modelAllow(), Transport: broker.Transport(reach), Record: g.Record}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
+}
+
+// denied holds for an upstream that a rule of policy denies.
+func denied(g *gate.Gate, u *url.URL) bool {
+	n, err := address.ParseName(u.Hostname())
+	if err != nil {
+		return false // rules are about names
+	}
+	port := uint16(443)
+	if u.Scheme == "http" {
+		port = 80
+	}
+	if p, err := address.ParsePort(u.Port()); err == nil {
+		port = p
+	}
+	return g.Denies(address.Target{Name: n, Port: port})
 }
 
 // overlay remembers what a settings file of the agent's says inside.

@@ -165,7 +165,7 @@ func (d *draft) cloud(s *policy.Secret) error {
 			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: "aws", Secret: s.Name, Verdict: verdict, Reason: e.Reason})
 		}
 		h, err := sts.New(conf)
-		return broker.Site{Prefix: "/aws/" + s.Name, Handler: h}, err
+		return broker.Site{Prefix: "/aws/" + s.Name, Handler: broker.Recorded(g.Record, journal.Record{Via: "aws", Secret: s.Name}, h)}, err
 	})
 	return nil
 }

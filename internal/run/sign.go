@@ -3,12 +3,15 @@ package run
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sign"
 	"ringfence.dev/ringfence/internal/signclient"
 )
@@ -27,19 +30,8 @@ func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
 		return nil, err
 	}
 	conf := sign.Config{Stores: []string{filepath.Join(d.Repo.CommonDir, "objects")}, Key: key, Environ: d.opt.Environ}
-	for _, e := range own.Settings {
-		switch e.Key {
-		case "user.name":
-			conf.Identity.Name = e.Value
-		case "user.email":
-			conf.Identity.Email = e.Value
-		}
-	}
-	for _, ws := range d.Workspaces {
-		if ws.Write {
-			conf.Workspaces = append(conf.Workspaces, ws.Path)
-		}
-	}
+	conf.Identity = sign.Identity{Name: own.Name, Email: own.Email}
+	conf.Workspaces = d.written()
 	if conf.Runtime = d.dirs.Runtime; conf.Runtime == "" {
 		conf.Runtime = filepath.Join(d.dirs.State, "sign")
 	}
@@ -62,7 +54,7 @@ func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
 	d.Keys = append(d.Keys, "signatures by "+key.Format)
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		conf.Record = func(e sign.Event) { g.Record(signed(e)) }
-		return broker.Site{Prefix: "/sign", Whole: true, Handler: sign.New(conf)}, nil
+		return broker.Site{Prefix: "/sign", Whole: true, Handler: broker.Recorded(g.Record, journal.Record{Via: "sign", Secret: "signing key"}, sign.New(conf))}, nil
 	})
 	return key.Inside(clientDir), nil
 }
@@ -78,4 +70,25 @@ func signed(e sign.Event) journal.Record {
 		}
 	}
 	return r
+}
+
+// written are the places that a session of this project can write.
+func (d *draft) written() (out []string) {
+	for _, ws := range d.Workspaces {
+		if ws.Write {
+			out = append(out, ws.Path)
+		}
+	}
+	for _, r := range d.Policy.Files.Write {
+		out = append(out, policy.Expand(r.Value, d.User.Home))
+	}
+	if d.Repo != nil {
+		out = append(out, d.Repo.Extra...)
+	}
+	return out
+}
+
+// agentWrites holds for a path that a session of this project can write.
+func (d *draft) agentWrites(path string) bool {
+	return slices.ContainsFunc(d.written(), func(dir string) bool { return place.Within(path, dir) })
 }

@@ -14,14 +14,8 @@ import (
 )
 
 // vault is what secrets of this session are read from, on the host.
-func (s *Session) vault(environ []string) secret.Host {
-	h := secret.Host{Environ: environ, Home: s.User.Home, Store: SecretStore(s.dirs.Config, s.dirs.State)}
-	for _, ws := range s.Workspaces {
-		if ws.Write {
-			h.Workspaces = append(h.Workspaces, ws.Path)
-		}
-	}
-	return h
+func (d *draft) vault(environ []string) secret.Host {
+	return secret.Host{Environ: environ, Home: d.User.Home, Store: SecretStore(d.dirs.Config, d.dirs.State), Workspaces: d.written()}
 }
 
 // SecretStore is ringfence's own store of secrets.

@@ -11,7 +11,7 @@ var (
 	closedFields = []string{
 		"gist", "gists", "gistComments", "publicKeys", "deployKeys", "savedReplies", "environments", "environment",
 		"enterprise", "auditLog", "ipAllowListEntries", "samlIdentityProvider", "collaborators", "vulnerabilityAlerts",
-		"vulnerabilityAlert", "enterpriseAdministratorInvitation", "enterpriseMemberInvitation",
+		"vulnerabilityAlert", "tempCloneToken", "enterpriseAdministratorInvitation", "enterpriseMemberInvitation",
 	}
 	closedTypes = []string{"Gist", "GistComment", "DeployKey", "PublicKey", "Environment", "Enterprise", "SavedReply", "RepositoryVulnerabilityAlert"}
 )
