@@ -44,6 +44,20 @@ func (s *searched) Write(b []byte) (int, error) {
 	return s.Writer.Write(b)
 }
 
+// searchedReader ends where a decoy is read.
+type searchedReader struct {
+	io.Reader
+	look func([]byte) error // nil: nobody looks
+}
+
+func (s *searchedReader) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if s.look != nil && s.look(b[:n]) != nil {
+		return 0, errDecoy
+	}
+	return n, err
+}
+
 // inspector searches what a client sends; nil where nobody looks.
 func (k *call) inspector() func([]byte) error {
 	if k.g.conf.Decoys == nil || k.proto == string(address.TLS) || mutated("decoy") {

@@ -91,7 +91,7 @@ func (k *call) socks(r *bufio.Reader) {
 	t, err := socks.ReadTarget(struct {
 		io.Reader
 		io.Writer
-	}{r, k.client})
+	}{&searchedReader{r, k.inspector()}, k.client})
 	if err != nil || r.Buffered() > 0 {
 		k.rule = Decision{Verdict: Deny, Rule: "strict SOCKS5", Reason: "the request is not one that the gate takes"}
 		k.denied()

@@ -220,7 +220,7 @@ func TestGCKeepsAbsentWorktrees(t *testing.T) {
 }
 
 // TestReadHost compares the identity with what git itself would use.
-func TestReadHost(t *testing.T, nil) {
+func TestReadHost(t *testing.T) {
 	base := "[user]\nname = Home\nemail = home@example.com\n"
 	work := "[user]\nemail = work@example.com\n"
 	tests := map[string]struct {
