@@ -68,6 +68,9 @@ func needles(cred Credential, more []string) (*needle.Set, error) {
 
 // plainBody undoes a coding that the upstream was not asked for.
 func plainBody(resp *http.Response) error {
+	if resp.Request != nil && resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified || resp.StatusCode == http.StatusNoContent {
+		return nil // there is none
+	}
 	switch strings.ToLower(strings.Join(resp.Header.Values("Content-Encoding"), ",")) {
 	case "", "identity":
 		return nil

@@ -29,7 +29,9 @@ func Search(set *needle.Set, seen Seen, next http.Handler) http.Handler {
 		query, _ := url.QueryUnescape(r.URL.RawQuery)
 		end := look(r.RequestURI) || look(r.URL.Path) || look(query)
 		for name, values := range r.Header {
-			end = end || look(name)
+			if decoy, form, found := set.FindName(name); found { // names lose their case
+				end = end || seen(r.Host, decoy, form)
+			}
 			for _, v := range values {
 				end = end || look(v)
 			}

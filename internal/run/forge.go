@@ -39,16 +39,20 @@ type forgeHost struct {
 // it, by whatever address, and so does the API of the forge. Other repositories of the
 // host can be read there without the credential.
 func (d *draft) forges() error {
-	if mode := d.Policy.Network.Mode; d.Repo == nil || mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
-		return nil
+	var remotes []gitdir.Remote
+	var err error
+	if d.Repo != nil {
+		if remotes, err = d.Repo.Remotes(); err != nil {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
+		}
 	}
-	remotes, err := d.Repo.Remotes()
-	if err != nil {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
-		return nil
-	}
+	// In every mode, and without a repository: what a session could have written is
+	// not to be taken for the user's by the next one.
 	if remotes, err = d.knownRemotes(remotes); err != nil {
 		return err
+	}
+	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
+		return nil
 	}
 	hosts := map[string]*forgeHost{}
 	var order []string
@@ -85,6 +89,14 @@ func (d *draft) knownRemotes(now []gitdir.Remote) ([]gitdir.Remote, error) {
 	b, err := readIfPresent(file, 64<<10)
 	if err != nil {
 		return nil, err
+	}
+	if d.opt.Passing {
+		return nil, nil
+	}
+	if !d.opt.Look {
+		if err := d.markWritten(); err != nil {
+			return nil, err
+		}
 	}
 	if b == nil {
 		if d.opt.Look {
@@ -362,8 +374,10 @@ func (s *Session) Remotes() (lines []string, accept func() error, err error) {
 	return lines, func() error { return writeWhole(s.remotesFile(), []byte(strings.Join(lines, "\n")+"\n")) }, err
 }
 
-func (s *Session) remotesFile() string {
-	return filepath.Join(s.dirs.State, "remotes", session.Key(s.projectRoot()))
+func (s *Session) remotesFile() string { return s.remotesOf(s.projectRoot()) }
+
+func (s *Session) remotesOf(dir string) string {
+	return filepath.Join(s.dirs.State, "remotes", session.Key(dir))
 }
 
 func remoteLines(remotes []gitdir.Remote) []string {
@@ -378,10 +392,25 @@ func remoteLines(remotes []gitdir.Remote) []string {
 	return lines
 }
 
-// withinProject holds where a directory above was a project of its own.
+// markWritten remembers what else this session can write: a repository that appears
+// there is nobody's word for its remotes.
+func (d *draft) markWritten() error {
+	for _, dir := range d.written() {
+		file := d.remotesOf(dir)
+		if _, err := os.Lstat(file); dir == d.projectRoot() || err == nil {
+			continue
+		}
+		if err := writeWhole(file, []byte("\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withinProject holds where a directory above is one that a session could write.
 func (d *draft) withinProject() bool {
 	for dir := filepath.Dir(d.projectRoot()); ; dir = filepath.Dir(dir) {
-		if d.dirs.Has(dir) {
+		if _, err := os.Lstat(d.remotesOf(dir)); err == nil || d.dirs.Has(dir) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {
