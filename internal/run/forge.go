@@ -93,22 +93,17 @@ func (d *draft) knownRemotes(now []gitdir.Remote) ([]gitdir.Remote, error) {
 	if d.opt.Passing {
 		return nil, nil
 	}
-	if !d.opt.Look {
-		if err := d.markWritten(); err != nil {
-			return nil, err
-		}
-	}
+	d.remember = append(d.remember, d.markWritten)
 	if b == nil {
-		if d.opt.Look {
-			return now, nil
-		}
 		// None is also a state: what an agent adds to a repository without remotes is
 		// no less its own. So is a repository within what was a project before.
-		if d.withinProject() {
+		if len(now) > 0 && d.withinProject() {
 			d.notice("this repository lies within another project, whose agent may have made it: no credential is used; if it is yours: ringfence trust --remotes")
-			return nil, nil
+			now = nil
 		}
-		return now, writeWhole(file, []byte(strings.Join(remoteLines(now), "\n")+"\n"))
+		lines := []byte(strings.Join(remoteLines(now), "\n") + "\n")
+		d.remember = append(d.remember, func() error { return writeWhole(file, lines) })
+		return now, nil
 	}
 	known := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return slices.DeleteFunc(now, func(r gitdir.Remote) bool {

@@ -98,6 +98,7 @@ type draft struct {
 	argv    []string
 	dir     string
 
+	remember      []func() error // written with the project's state
 	npmrc         []string
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom

@@ -42,6 +42,11 @@ func (d *draft) placeState() error {
 			return err
 		}
 	}
+	for _, write := range d.remember {
+		if err := write(); err != nil {
+			return err
+		}
+	}
 	items := make([]session.Item, len(d.state))
 	for i, k := range d.state {
 		items[i] = k.Item

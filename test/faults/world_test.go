@@ -154,7 +154,7 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		return names
 	}
 	for _, top := range list(state) {
-		if top != "projects" && top != "journal" {
+		if top != "projects" && top != "journal" && top != "remotes" {
 			wrong("state holds %q", top)
 		}
 	}
