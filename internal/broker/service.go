@@ -65,6 +65,10 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, service.Decision{Rule: "one credential", Reason: err.Error()})
 		return
 	}
+	if r.Header.Get("Content-Encoding") != "" {
+		s.deny(w, r, http.StatusUnsupportedMediaType, service.Decision{Rule: "readable", Reason: "the request is compressed: it must be readable to be judged"})
+		return
+	}
 	var body []byte
 	if s.Service.Service.NeedsBody(service.From(r, nil)) {
 		room, ok := roomFor(r, service.MaxBody)

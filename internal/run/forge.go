@@ -295,9 +295,13 @@ func (d *draft) forgeCredential(h *forgeHost) {
 	if apiApart(h) {
 		at = "api.github.com"
 	}
-	if svc, err := service.New(service.Config{Kind: h.kind, Host: at, Repos: h.repos}); err == nil {
-		d.setPhantoms(svc.ClientEnv(string(p)), nil, p)
+	svc, err := service.New(service.Config{Kind: h.kind, Host: at, Repos: h.repos})
+	if err != nil {
+		d.notice(fmt.Sprintf("the API of %s is not brokered: %v", h.name, err))
+		h.kind = ""
+		return
 	}
+	d.setPhantoms(svc.ClientEnv(string(p)), nil, p)
 }
 
 // covers holds for a secret that is for a host; one that names none is for the kind's
