@@ -5,19 +5,30 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/world"
 )
+
+func TestMain(m *testing.M) { world.Main(m, "./search") }
 
 // agent is one of those that ringfence knows, and how a test talks to it.
 type agent struct {
 	name, npm string
 
-	screen []string          // what its first screen says
-	env    map[string]string // that points it to the model at {URL}
-	args   []string          // for every conversation with the model
-	begin  []string          // a new conversation; the prompt follows
-	resume []string          // the last one again; the prompt follows
-	shell  func(command string) turn
-	read   func(path string) turn // nil if the shell is how it reads
+	api      string   // its place at the broker
+	vendor   string   // the host that serves the same
+	base     string   // the variable of the launcher that says where its models are: {URL}…
+	tail     string   // … and this
+	key      string   // the variable that holds the key
+	args     []string // for every conversation with the model
+	begin    []string // a new conversation; the prompt follows
+	resume   []string // the last one again; the prompt follows
+	bare     []string // arguments that lead it to the model at {URL} without ringfence …
+	bareEnv  []string // … and variables
+	presents string   // what a shell inside and outside takes for the agent's own credential
+
+	tools map[string]func(what, text string) model.Call // read, write, shell, fetch
 
 	// What the user has of it, by path under HOME. {CANARY} is a secret and must not
 	// come inside, {MARK} must.
@@ -27,44 +38,54 @@ type agent struct {
 	carried map[string]string // must be there without secrets, as a copy of the agent's own
 	told    string            // the user's own instructions: must reach the model
 	state   string            // a directory that it keeps from session to session
+
+	login map[string]string // what a host has that is logged in: {KEY} is real
+	start start             // how it begins at a terminal
 }
 
-// turn is an answer of the model: a call of a tool, or else text.
-type turn struct {
-	Tool  string
-	Input map[string]string
-	Text  string
-}
+// call names the tools of the bench.
+const (
+	toolRead  = "read"
+	toolWrite = "write"
+	toolShell = "shell"
+	toolFetch = "fetch"
+)
+
+// shell is the call of a command.
+func (a agent) shell(command string) model.Call { return a.tools[toolShell](command, "") }
+
+// say is a turn that ends a conversation.
+func say(text string) model.Turn { return model.Turn{Text: text} }
+
+// use is a turn that calls tools.
+func use(calls ...model.Call) model.Turn { return model.Turn{Calls: calls} }
 
 var all = []agent{claude, codex, gemini, opencode}
 
+// eachAgent runs a test for every agent.
+func eachAgent(t *testing.T, test func(*testing.T, agent)) {
+	t.Run("each", func(t *testing.T) {
+		for _, a := range all {
+			t.Run(a.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, a)
+			})
+		}
+	})
+}
+
 func TestVersion(t *testing.T) {
-	kit := newKit(t)
-	eachAgent(t, func(t *testing.T, a agent, u user) {
-		p := kit.newPerson(t, a, u)
+	eachAgent(t, func(t *testing.T, a agent) {
+		p := newPerson(t, a)
 		r := p.ringfence(t, p.project(t, "one"), a.name, "--", "--version")
-		if r.status != 0 || !strings.Contains(r.stdout, kit.version(t, a)) {
+		if r.status != 0 || !strings.Contains(r.stdout, version(t, a)) {
 			t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 		}
 	})
 }
 
-// eachAgent runs a test for every agent and user.
-func eachAgent(t *testing.T, test func(*testing.T, agent, user)) {
-	t.Run("each", func(t *testing.T) {
-		for _, a := range all {
-			for _, u := range users() {
-				t.Run(a.name+"/"+u.name, func(t *testing.T) {
-					t.Parallel()
-					test(t, a, u)
-				})
-			}
-		}
-	})
-}
-
 // version is the one that is installed.
-func (k *kit) version(t *testing.T, a agent) string {
+func version(t *testing.T, a agent) string {
 	data, err := os.ReadFile("npm/package.json")
 	if err != nil {
 		t.Fatal(err)
@@ -78,20 +99,4 @@ func (k *kit) version(t *testing.T, a agent) string {
 		t.Fatalf("npm/package.json does not pin %s", a.npm)
 	}
 	return version
-}
-
-// The scripted model has no secret, and a real one would not help: the network is
-// closed. What the user's files hold must make no difference.
-func TestLoggedOut(t *testing.T) {
-	kit := newKit(t)
-	for _, u := range users() {
-		t.Run(u.name, func(t *testing.T) {
-			t.Parallel()
-			p := kit.newPerson(t, claude, u)
-			r := p.ringfence(t, p.project(t, "one"), "claude", "--", "-p", "hello")
-			if r.status != 1 || !strings.Contains(r.stdout, "Not logged in") {
-				t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
-			}
-		})
-	}
 }

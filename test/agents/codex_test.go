@@ -1,12 +1,20 @@
 package agents
 
+import "ringfence.dev/ringfence/test/agents/model"
+
 var codex = agent{
 	name: "codex", npm: "@openai/codex",
-	screen: []string{"Welcome to Codex", "Sign in with ChatGPT"},
-	args: []string{"exec", "--skip-git-repo-check", "-m", "scripted", "-c", "model_provider=scripted",
-		"-c", `model_providers.scripted={name="scripted",base_url="{URL}/v1",wire_api="responses"}`},
+	api: "openai", vendor: "api.openai.com", base: "OPENAI_BASE_URL", tail: "/v1", key: "OPENAI_API_KEY",
+	args:   []string{"exec", "--skip-git-repo-check", "-m", "scripted"},
 	resume: []string{"resume", "--last"},
-	shell:  func(command string) turn { return turn{Tool: "exec_command", Input: map[string]string{"cmd": command}} },
+	bare: []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "model_provider=scripted",
+		"-c", `model_providers.scripted={name="scripted",base_url="{URL}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`},
+	presents: "${OPENAI_API_KEY:-$RINGFENCE_OPENAI}",
+	tools: map[string]func(string, string) model.Call{
+		toolShell: func(command, _ string) model.Call {
+			return model.Call{Tool: "exec_command", Input: map[string]any{"cmd": command}}
+		},
+	},
 	hidden: map[string]string{
 		".codex/auth.json":                   `{"OPENAI_API_KEY": "{CANARY}"}`,
 		".codex/history.jsonl":               `{"text": "{CANARY}"}` + "\n",
@@ -22,4 +30,10 @@ var codex = agent{
 	masked: map[string]string{".codex/skills/review/.env": "TOKEN={CANARY}\n"},
 	told:   ".codex/AGENTS.md",
 	state:  ".codex/sessions",
+	login:  map[string]string{".codex/auth.json": `{"auth_mode": "apikey", "OPENAI_API_KEY": "{KEY}"}`},
+	start: start{
+		ready:    []string{"OpenAI Codex"},
+		never:    []string{"Welcome to Codex", "Sign in with ChatGPT", "Trust this folder?", "Update available"},
+		stranger: "Sign in with ChatGPT",
+	},
 }

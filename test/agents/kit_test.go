@@ -4,41 +4,19 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
 // systemPath is what every user of the machine has.
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
-// kit is what the tests run: ringfence, the scripted model, the agents.
-type kit struct {
-	bin    string // ringfence and model
-	agents string // node_modules
-}
-
-// newKit builds what is ours and finds what is not. AGENTS_BIN names a directory
-// that holds ringfence and model already, for a user who cannot build.
-func newKit(t *testing.T) *kit {
-	k := &kit{bin: os.Getenv("AGENTS_BIN"), agents: findAgents(t)}
-	if k.bin == "" {
-		k.bin = tempDir(t)
-		for name, pkg := range map[string]string{"ringfence": "../../cmd/ringfence", "model": "./model"} {
-			cmd := exec.Command("go", "build", "-o", filepath.Join(k.bin, name), pkg)
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("build %s: %v\n%s", name, err, out)
-			}
-		}
-	}
-	return k
-}
-
-// tempDir makes a directory that all can enter. It is not in /tmp, where some
-// agents do not want to find their HOME.
+// tempDir makes a directory that is not in /tmp, where some agents do not want to
+// find their HOME.
 func tempDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("/var/tmp", "ringfence-agents-")
+	dir, err := os.MkdirTemp("/var/tmp", "agents-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +25,6 @@ func tempDir(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	return dir
 }
 
@@ -63,8 +38,8 @@ func findAgents(t *testing.T) string {
 	sum := sha256.Sum256(lock)
 	name := fmt.Sprintf("ringfence-test/agents-%x/node_modules", sum[:6])
 	places := []string{"/var/cache"}
-	if own, err := os.UserCacheDir(); err == nil && os.Getuid() != 0 {
-		places = append(places, own)
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && os.Getuid() != 0 { // HOME is the stage's
+		places = append(places, filepath.Join(u.HomeDir, ".cache"))
 	}
 	for _, place := range places {
 		dir := filepath.Join(place, name)

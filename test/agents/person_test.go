@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,48 +13,56 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/stage"
 )
 
 // patience bounds every wait; nothing takes a tenth of it unless it hangs.
 const patience = 2 * time.Minute
 
-// ordinaryID is who root is in the half of the tests for an ordinary user. No
-// account has it: ringfence does without.
-const ordinaryID = 1712
-
-// user is who runs ringfence.
-type user struct {
-	name     string
-	uid, gid int
-}
-
-// users are those that this run can be: root can be both.
-func users() []user {
-	if uid := os.Getuid(); uid != 0 {
-		return []user{{"user", uid, os.Getgid()}}
-	}
-	return []user{{"root", 0, 0}, {"user", ordinaryID, ordinaryID}}
-}
-
 // person is a user with a HOME that has a past: settings, credentials and other
 // conversations of an agent, all of which hold a canary where they are secret.
 type person struct {
-	kit          *kit
-	user         user
 	agent        agent
+	agents       string // node_modules
 	home         string
 	canary, mark string
+	key          string   // the real one, for the model
+	env          []string // beside what everybody has
+	ordinary     bool     // root is to be somebody else
 }
 
-func (k *kit) newPerson(t *testing.T, a agent, u user) *person {
-	p := &person{kit: k, user: u, agent: a, home: filepath.Join(tempDir(t), "home"),
-		canary: "rf-canary-" + rand.Text(), mark: "rf-mark-" + rand.Text()}
+// ordinaryID is who root is then. No account has it.
+const ordinaryID = 1712
+
+// demote makes a person of root's an ordinary one, with all that he has.
+func (p *person) demote(t *testing.T) {
+	if os.Getuid() != 0 {
+		return
+	}
+	p.ordinary = true
+	top := filepath.Dir(p.home)
+	err := filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, ordinaryID, ordinaryID))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newPerson(t *testing.T, a agent) *person {
+	p := &person{agent: a, agents: findAgents(t), home: filepath.Join(tempDir(t), "home"),
+		canary: "rf-canary-" + rand.Text(), mark: "rf-mark-" + rand.Text(), key: "rf-real-" + rand.Text()}
 	for _, files := range []map[string]string{a.hidden, a.masked, a.shown, a.carried, hiddenFromAll} {
 		for path, content := range files {
 			p.put(t, filepath.Join(p.home, path), content)
 		}
 	}
 	p.put(t, filepath.Join(p.home, a.told), "Instructions: {MARK}\n")
+	for _, name := range []string{"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "UNHEARD_OF"} {
+		p.env = append(p.env, name+"="+p.canary)
+	}
 	return p
 }
 
@@ -67,52 +77,50 @@ var hiddenFromAll = map[string]string{
 
 // put writes a file of the person's.
 func (p *person) put(t *testing.T, path, content string) {
-	content = strings.NewReplacer("{CANARY}", p.canary, "{MARK}", p.mark, "{HOME}", p.home).Replace(content)
-	if err := p.mkdir(filepath.Dir(path)); err != nil {
+	t.Helper()
+	content = strings.NewReplacer("{CANARY}", p.canary, "{MARK}", p.mark, "{HOME}", p.home, "{KEY}", p.key).Replace(content)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(path, p.user.uid, p.user.gid); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// mkdir makes a directory and those above it as far as they are the person's.
-func (p *person) mkdir(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if dir != p.home {
-		if err := p.mkdir(filepath.Dir(dir)); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	return os.Chown(dir, p.user.uid, p.user.gid)
 }
 
 // project makes a directory to work in.
 func (p *person) project(t *testing.T, name string) string {
 	dir := filepath.Join(p.home, "src", name)
-	if err := p.mkdir(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
+// hire lets a model listen on the loopback of the host, tells the launcher of it, and
+// returns its URL.
+func (p *person) hire(t *testing.T, m *model.Model) string {
+	s := httptest.NewServer(m)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // an agent may be in the middle of a request
+		s.Close()
+		for _, q := range m.Requests() {
+			if t.Failed() {
+				t.Logf("%s: %s %s, turn %d, %d bytes", q.At.Format("05.000"), q.Method, q.Path, q.Turn, len(q.Body))
+			}
+		}
+	})
+	p.env = append(p.env, p.agent.base+"="+s.URL+p.agent.tail)
+	return s.URL
+}
+
+// pay gives the launcher the key.
+func (p *person) pay() { p.env = append(p.env, p.agent.key+"="+p.key) }
+
 // environ is what the person's shell has. The secrets must stay outside; that
 // opencode fetches no list of models is passed on and only saves time.
 func (p *person) environ() []string {
-	env := []string{"HOME=" + p.home, "USER=" + p.user.name, "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/bash",
-		"PATH=" + filepath.Join(p.home, ".local/bin") + ":" + p.kit.agents + "/.bin:" + systemPath, "OPENCODE_DISABLE_MODELS_FETCH=1"}
-	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "UNHEARD_OF"} {
-		env = append(env, name+"="+p.canary)
-	}
-	return env
+	return append([]string{"HOME=" + p.home, "USER=somebody", "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/bash",
+		"PATH=" + filepath.Join(p.home, ".local/bin") + ":" + p.agents + "/.bin:" + systemPath, "OPENCODE_DISABLE_MODELS_FETCH=1"}, p.env...)
 }
 
 // result is what a command gave.
@@ -123,10 +131,12 @@ type result struct {
 
 // ringfence runs it in a directory and waits for its end.
 func (p *person) ringfence(t *testing.T, dir string, args ...string) result {
-	return p.run(t, dir, filepath.Join(p.kit.bin, "ringfence"), args...)
+	t.Helper()
+	return p.run(t, dir, stage.Ringfence, args...)
 }
 
 func (p *person) run(t *testing.T, dir, name string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := p.command(ctx, dir, name, args...)
@@ -143,9 +153,9 @@ func (p *person) run(t *testing.T, dir, name string, args ...string) result {
 func (p *person) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, p.environ()
-	cmd.WaitDelay = time.Second // for what a killed one left behind with our pipe
-	if os.Getuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(p.user.uid), Gid: uint32(p.user.gid)}}
+	if p.ordinary {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryID, Gid: ordinaryID}}
 	}
+	cmd.WaitDelay = time.Second // for what a killed one left behind with our pipe
 	return cmd
 }

@@ -7,38 +7,67 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/stage"
 )
 
-// TestStart starts each agent as a person does, at a terminal and with a HOME full
-// of credentials, until its first screen stands; then the terminal is closed.
+// start is how an agent begins at a terminal.
+type start struct {
+	args  []string
+	ready []string // its prompt stands
+	never []string // screens that would come before it
+
+	stranger string // is on the first of them
+}
+
+// What is typed at the prompt, and what the model answers.
+const (
+	typed  = "hello there"
+	answer = "that-is-all-from-me"
+)
+
+// TestStart starts each agent as a person does, at a terminal, with a HOME full of
+// credentials on a host that is logged in. Nothing is asked: its prompt is the first
+// thing that stands, and what is typed there is answered. Then the terminal is closed.
 func TestStart(t *testing.T) {
-	kit := newKit(t)
-	eachAgent(t, func(t *testing.T, a agent, u user) {
-		p := kit.newPerson(t, a, u)
+	eachAgent(t, func(t *testing.T, a agent) {
+		p := newPerson(t, a)
+		for path, content := range a.login {
+			p.put(t, filepath.Join(p.home, path), content)
+		}
+		dir := p.project(t, "one")
+		git(t, "init", "--quiet", dir) // where some ask whether to trust it
+		m := model.New(typed, say(answer))
+		p.hire(t, m)
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		cmd := p.command(ctx, p.project(t, "one"), filepath.Join(kit.bin, "ringfence"), a.name)
+		cmd := p.command(ctx, dir, stage.Ringfence, append([]string{a.name, "--"}, a.start.args...)...)
 		master := openTerminal(t, cmd)
 		defer master.Close()
-		s := &screen{}
-		shown := s.watch(master, a.screen)
-		select {
-		case <-shown:
-		case <-ctx.Done():
+		s := watch(master)
+		s.until(ctx, t, a.start.ready...)
+		s.write(t, typed)
+		s.until(ctx, t, typed)
+		s.enter(ctx, t, answer)
+		for _, screen := range a.start.never {
+			if s.shows(screen) {
+				t.Errorf("there was a screen that says %q", screen)
+			}
 		}
-		if missing := s.missing(a.screen); len(missing) > 0 {
-			t.Errorf("the first screen does not show %q:\n%s", missing, s.text())
-		}
-		if bytes.Contains(s.all.Bytes(), []byte(p.canary)) {
+		if s.holds(p.canary) || s.holds(p.key) {
 			t.Error("the screen shows a secret")
 		}
+		p.expectBrokered(t, m)
 		// A closed terminal ends it: Wait returns or the context kills it.
 		master.Close()
 		cmd.Wait()
@@ -72,32 +101,102 @@ func openTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
 
 // screen gathers what a terminal is sent.
 type screen struct {
+	terminal *os.File
+	more     chan struct{} // something came; closed at the end
+
 	mu  sync.Mutex
 	all bytes.Buffer
 }
 
-// watch reads until all of want was shown or the other side ended, then closes
-// the channel; it goes on reading so that nobody has to wait.
-func (s *screen) watch(from *os.File, want []string) <-chan struct{} {
-	shown := make(chan struct{})
+// watch reads what the other side writes, to its end, so that it never has to wait.
+func watch(terminal *os.File) *screen {
+	s := &screen{terminal: terminal, more: make(chan struct{}, 1)}
 	go func() {
-		done := sync.OnceFunc(func() { close(shown) })
-		defer done()
+		defer close(s.more)
 		buf := make([]byte, 1<<16)
 		for {
-			n, err := from.Read(buf)
+			n, err := terminal.Read(buf)
 			s.mu.Lock()
 			s.all.Write(buf[:n])
 			s.mu.Unlock()
-			if len(s.missing(want)) == 0 {
-				done()
+			s.reply(buf[:n])
+			select {
+			case s.more <- struct{}{}:
+			default:
 			}
 			if err != nil {
 				return
 			}
 		}
 	}()
-	return shown
+	return s
+}
+
+// reply says what a terminal says of itself when it is asked: where the cursor is and
+// what it can do. Some agents wait for that.
+func (s *screen) reply(asked []byte) {
+	for question, reply := range map[string]string{"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?62;22c"} {
+		if bytes.Contains(asked, []byte(question)) {
+			s.terminal.WriteString(reply)
+		}
+	}
+}
+
+// write types.
+func (s *screen) write(t *testing.T, text string) {
+	t.Helper()
+	if _, err := s.terminal.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits until all of want was shown.
+func (s *screen) until(ctx context.Context, t *testing.T, want ...string) {
+	t.Helper()
+	for {
+		if !slices.ContainsFunc(want, func(w string) bool { return !s.shows(w) }) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the screen does not show %q:\n%s", want, s.text())
+		case _, ok := <-s.more:
+			if !ok && slices.ContainsFunc(want, func(w string) bool { return !s.shows(w) }) {
+				t.Fatalf("it ended and did not show %q:\n%s", want, s.text())
+			}
+		}
+	}
+}
+
+// enter presses the key until want is shown. An agent that is still busy with its start
+// takes the first time for a new line, or for nothing.
+func (s *screen) enter(ctx context.Context, t *testing.T, want string) {
+	t.Helper()
+	again := time.NewTicker(2 * time.Second)
+	defer again.Stop()
+	for s.write(t, "\r"); !s.shows(want); {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the screen does not show %q:\n%s", want, s.text())
+		case <-again.C:
+			s.write(t, "\r")
+		case _, ok := <-s.more:
+			if !ok && !s.shows(want) {
+				t.Fatalf("it ended and did not show %q:\n%s", want, s.text())
+			}
+		}
+	}
+}
+
+// shows reports whether a text was shown so far, holds whether bytes were sent.
+func (s *screen) shows(text string) bool {
+	return strings.Contains(s.text(), strings.ReplaceAll(text, " ", ""))
+}
+
+func (s *screen) holds(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Contains(s.all.Bytes(), []byte(text))
 }
 
 // control matches what moves the cursor or sets colours.
@@ -111,14 +210,57 @@ func (s *screen) text() string {
 	return strings.Join(strings.Fields(string(control.ReplaceAll(s.all.Bytes(), nil))), "")
 }
 
-// missing lists what was not shown so far.
-func (s *screen) missing(want []string) []string {
-	var missing []string
-	text := s.text()
-	for _, w := range want {
-		if !strings.Contains(text, strings.ReplaceAll(w, " ", "")) {
-			missing = append(missing, w)
+// TestStranger is the control to TestStart: without ringfence and in a HOME of a
+// stranger the first screen is one of those that must never come.
+func TestStranger(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		if a.start.stranger == "" {
+			return // it asks nobody anything
 		}
-	}
-	return missing
+		p := &person{agent: a, agents: findAgents(t), home: filepath.Join(tempDir(t), "home")}
+		dir := p.project(t, "one")
+		git(t, "init", "--quiet", dir)
+		p.demote(t)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		cmd := p.command(ctx, dir, filepath.Join(p.agents, ".bin", a.name), a.start.args...)
+		master := openTerminal(t, cmd)
+		defer master.Close()
+		s := watch(master)
+		s.until(ctx, t, a.start.stranger)
+		if !slices.Contains(a.start.never, a.start.stranger) {
+			t.Errorf("TestStart does not look for %q", a.start.stranger)
+		}
+		master.Close()
+		cancel()
+		cmd.Wait()
+	})
+}
+
+// TestLoggedOut: a host that has no credential says so in one sentence, and what to
+// run; what the model's other customers have makes no difference.
+func TestLoggedOut(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		p := newPerson(t, a)
+		for path := range a.login {
+			if err := os.Remove(filepath.Join(p.home, path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := model.New(typed, say(answer))
+		p.hire(t, m)
+		r := p.ringfence(t, p.project(t, "one"), slices.Concat([]string{a.name, "--"}, p.arguments(a.args, a.begin), []string{typed})...)
+		var said []string
+		for line := range strings.Lines(r.stderr) {
+			if strings.HasPrefix(line, "ringfence: ") && strings.Contains(line, " has no credential for ") {
+				said = append(said, line)
+			}
+		}
+		if len(said) != 1 || !strings.Contains(said[0], " on the host, or: ringfence secret set ") {
+			t.Errorf("stderr does not say in one sentence what to run:\n%s", r.stderr)
+		}
+		if r.status == 0 || len(m.Requests()) > 0 || strings.Contains(r.stdout, answer) {
+			t.Errorf("status %d, %d requests, stdout %q", r.status, len(m.Requests()), r.stdout)
+		}
+	})
 }

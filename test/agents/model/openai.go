@@ -1,35 +1,92 @@
-package main
+package model
 
-// responses answers as OpenAI's Responses API does: Codex.
-func responses(w *stream, call string, t turn) {
+import "encoding/json"
+
+// responses answers as OpenAI's Responses API does: Codex, opencode.
+func responses(w *stream, turn int, t Turn) {
 	send := func(kind string, fields object) {
 		fields["type"] = kind
 		w.event(kind, fields)
 	}
-	item := object{"type": "message", "role": "assistant", "id": "msg_" + call,
-		"content": []any{object{"type": "output_text", "text": t.Text}}}
-	if t.Tool != "" {
-		item = object{"type": "function_call", "id": "fc_" + call, "call_id": call, "name": t.Tool, "arguments": string(t.Input)}
+	id := "resp_" + callName(turn, 0)
+	send("response.created", object{"response": object{"id": id, "created_at": 0, "model": "scripted"}})
+	item := func(i int, begun, done object) {
+		send("response.output_item.added", object{"output_index": i, "item": begun})
+		send("response.output_item.done", object{"output_index": i, "item": done})
 	}
-	send("response.created", object{"response": object{"id": "resp_" + call}})
-	send("response.output_item.done", object{"output_index": 0, "item": item})
-	send("response.completed", object{"response": object{"id": "resp_" + call,
+	for i, c := range t.Calls {
+		name := callName(turn, i)
+		call := func(arguments, status string) object {
+			return object{"type": "function_call", "id": "fc_" + name, "call_id": name, "name": c.Tool, "arguments": arguments, "status": status}
+		}
+		item(i, call("", "in_progress"), call(c.arguments(), "completed"))
+	}
+	if len(t.Calls) == 0 {
+		message := "msg_" + id
+		send("response.output_item.added", object{"output_index": 0, "item": object{"type": "message", "role": "assistant", "id": message, "content": []any{}}})
+		send("response.output_text.delta", object{"output_index": 0, "content_index": 0, "item_id": message, "delta": t.Text})
+		send("response.output_item.done", object{"output_index": 0, "item": object{"type": "message", "role": "assistant", "id": message,
+			"content": []any{object{"type": "output_text", "text": t.Text, "annotations": []any{}}}}})
+	}
+	send("response.completed", object{"response": object{"id": id,
 		"usage": object{"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}})
 }
 
+func responsesResults(body []byte) map[string]string {
+	var ask struct {
+		Input []struct {
+			Type, Role string
+			ID         string `json:"call_id"`
+			Output     json.RawMessage
+		}
+	}
+	found := map[string]string{}
+	if json.Unmarshal(body, &ask) != nil {
+		return found
+	}
+	for _, item := range ask.Input {
+		if item.Type == "function_call_output" {
+			found[item.ID] = string(item.Output)
+		}
+	}
+	return found
+}
+
 // completions answers as OpenAI's Chat Completions API does: opencode.
-func completions(w *stream, call string, t turn) {
+func completions(w *stream, turn int, t Turn) {
 	delta, why := object{"role": "assistant", "content": t.Text}, "stop"
-	if t.Tool != "" {
-		delta = object{"role": "assistant", "tool_calls": []any{object{"index": 0, "id": call, "type": "function",
-			"function": object{"name": t.Tool, "arguments": string(t.Input)}}}}
-		why = "tool_calls"
+	if len(t.Calls) > 0 {
+		var calls []any
+		for i, c := range t.Calls {
+			calls = append(calls, object{"index": i, "id": callName(turn, i), "type": "function",
+				"function": object{"name": c.Tool, "arguments": c.arguments()}})
+		}
+		delta, why = object{"role": "assistant", "tool_calls": calls}, "tool_calls"
 	}
 	send := func(delta object, why any) {
-		w.event("", object{"id": "chat_" + call, "object": "chat.completion.chunk", "model": "scripted",
+		w.event("", object{"id": "chat_" + callName(turn, 0), "object": "chat.completion.chunk", "model": "scripted",
 			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": why}}})
 	}
 	send(delta, nil)
 	send(object{}, why)
 	w.done()
+}
+
+func completionsResults(body []byte) map[string]string {
+	var ask struct {
+		Messages []struct {
+			ID      string `json:"tool_call_id"`
+			Content json.RawMessage
+		}
+	}
+	found := map[string]string{}
+	if json.Unmarshal(body, &ask) != nil {
+		return found
+	}
+	for _, m := range ask.Messages {
+		if m.ID != "" {
+			found[m.ID] = string(m.Content)
+		}
+	}
+	return found
 }
