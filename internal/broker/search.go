@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"compress/gzip"
 	"errors"
 	"io"
 	"net/http"
@@ -41,11 +42,40 @@ func Search(set *needle.Set, seen Seen, next http.Handler) http.Handler {
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
+			if r.Header.Get("Content-Encoding") == "gzip" && !isGit(r.URL.EscapedPath()) {
+				inflate(r)
+			}
 			r.Body = &searchedBody{ReadCloser: r.Body, scan: set.Scanner(), seen: func(name, form string) bool { return seen(r.Host, name, form) }}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// inflate undoes the coding of a request, so that it can be searched and judged; it goes
+// on as it was meant. (Git's own handler reads what git compresses.)
+func inflate(r *http.Request) {
+	r.Body = &inflated{under: r.Body}
+	r.Header.Del("Content-Encoding")
+	r.Header.Del("Content-Length")
+	r.ContentLength = -1
+}
+
+// inflated begins to read when somebody does: the client may wait to be asked.
+type inflated struct {
+	under io.ReadCloser
+	z     *gzip.Reader
+}
+
+func (f *inflated) Read(b []byte) (n int, err error) {
+	if f.z == nil {
+		if f.z, err = gzip.NewReader(f.under); err != nil {
+			return 0, errors.New("the body is not what its coding says")
+		}
+	}
+	return f.z.Read(b)
+}
+
+func (f *inflated) Close() error { return f.under.Close() }
 
 // searchedBody ends where a decoy does. One that does not end it is told once.
 type searchedBody struct {

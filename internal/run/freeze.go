@@ -37,7 +37,7 @@ func (l *live) caught(c gate.Caught) {
 	}
 	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Frozen, Secret: c.Decoy, Name: c.Host})
 	if l.talk.Person && err == nil {
-		l.alarm(fmt.Sprintf("%s; look: ringfence log %s; end it: ringfence stop %[2]s; go on: ringfence thaw %[2]s", text, l.session.ID))
+		l.alarm(fmt.Sprintf("a decoy was about to leave: session %s is frozen", l.session.ID), fmt.Sprintf("%s; look: ringfence log %s; end it: ringfence stop %[2]s; go on: ringfence thaw %[2]s", text, l.session.ID))
 		return
 	}
 	l.alarmed.Store(&text)
@@ -45,9 +45,9 @@ func (l *live) caught(c gate.Caught) {
 }
 
 // alarm is a message that no earlier one may hold back.
-func (l *live) alarm(text string) {
+func (l *live) alarm(short, text string) {
 	if l.relay != nil {
-		l.relay.Notify("ringfence: " + text)
+		l.relay.Notify("ringfence: " + short)
 		l.relay.Print("ringfence: " + text)
 		return
 	}
@@ -100,11 +100,12 @@ func (l *live) thaw() error {
 	return nil
 }
 
-// stop ends the session.
+// stop ends the session, a moment later: who asked for it is to hear the answer.
 func (l *live) stop() error {
 	select {
 	case <-l.began:
-		return l.box.Close()
+		time.AfterFunc(100*time.Millisecond, func() { l.box.Close() })
+		return nil
 	default:
 		return errors.New("the session has not begun yet")
 	}

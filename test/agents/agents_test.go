@@ -43,7 +43,7 @@ type agent struct {
 	start start             // how it begins at a terminal
 }
 
-// call names the tools of the bench.
+// The tools of the bench.
 const (
 	toolRead  = "read"
 	toolWrite = "write"
