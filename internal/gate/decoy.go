@@ -98,9 +98,17 @@ func (g *Gate) caught(r journal.Record, decoy, form string) {
 		if host == "" {
 			host = r.Addr
 		}
-		go g.conf.Caught(Caught{Decoy: decoy, Form: form, Host: host})
+		g.alarms.Add(1)
+		go func() {
+			defer g.alarms.Done()
+			g.conf.Caught(Caught{Decoy: decoy, Form: form, Host: host})
+		}()
 	}
 }
+
+// Alarmed waits until everybody was told of what was caught: a session may end by itself
+// at the very moment.
+func (g *Gate) Alarmed() { g.alarms.Wait() }
 
 // Caught raises the alarm for what others saw leave.
 func (g *Gate) Caught(host, decoy, form string) {

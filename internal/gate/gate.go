@@ -100,6 +100,7 @@ type Gate struct {
 	ports   []interface{ Close() error }
 	servers []uint16
 	done    sync.WaitGroup
+	alarms  sync.WaitGroup
 	closing sync.Once
 	lost    error // of closing
 	opened  bool

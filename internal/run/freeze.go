@@ -22,21 +22,26 @@ func (l *live) caught(c gate.Caught) {
 	if l.began == nil {
 		return // a proof: there is nobody to stop
 	}
-	select {
-	case <-l.began:
-	case <-l.ended:
-		return
-	}
+	<-l.began
 	if !l.frozen.CompareAndSwap(false, true) {
 		return
 	}
+	over := false // it ended by itself meanwhile
+	select {
+	case <-l.ended:
+		over = true
+	default:
+	}
 	text := fmt.Sprintf("decoy credential %q was about to leave to %s (%s): the session is frozen", c.Decoy, plan.Show(c.Host), c.Form)
-	err := l.freeze()
+	var err error
+	if !over {
+		err = l.freeze()
+	}
 	if err != nil {
 		text += ", as far as it could be: " + err.Error()
 	}
 	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Frozen, Secret: c.Decoy, Name: c.Host})
-	if l.talk.Person && err == nil {
+	if l.talk.Person && err == nil && !over {
 		l.alarm(fmt.Sprintf("a decoy was about to leave: session %s is frozen", l.session.ID), fmt.Sprintf("%s; look: ringfence log %s; end it: ringfence stop %[2]s; go on: ringfence thaw %[2]s", text, l.session.ID))
 		return
 	}

@@ -138,6 +138,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	exit, err := l.box.Wait()
 	close(l.ended)
+	if l.gate != nil {
+		l.gate.Alarmed()
+	}
 	if l.relay != nil {
 		<-l.relayed
 	}

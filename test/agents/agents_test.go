@@ -2,7 +2,6 @@ package agents
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -86,7 +85,7 @@ func TestVersion(t *testing.T) {
 
 // version is the one that is installed.
 func version(t *testing.T, a agent) string {
-	data, err := os.ReadFile("npm/package.json")
+	data, err := sources.ReadFile("npm/package.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type script struct {
 }
 
 func readScript(t *testing.T) script {
-	f, err := os.Open("attacks.toml")
+	f, err := sources.Open("attacks.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

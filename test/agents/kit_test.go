@@ -2,6 +2,7 @@ package agents
 
 import (
 	"crypto/sha256"
+	"embed"
 	"fmt"
 	"os"
 	"os/user"
@@ -28,10 +29,15 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
+// The stage of an ordinary user may not see where the sources are.
+//
+//go:embed attacks.toml npm/package.json npm/package-lock.json
+var sources embed.FS
+
 // findAgents returns the node_modules that scripts/tools installed from the lock
 // file as it is now: by root for all, or by the user for himself.
 func findAgents(t *testing.T) string {
-	lock, err := os.ReadFile("npm/package-lock.json")
+	lock, err := sources.ReadFile("npm/package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
