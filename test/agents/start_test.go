@@ -56,9 +56,8 @@ func TestStart(t *testing.T) {
 		defer master.Close()
 		s := watch(master)
 		s.until(ctx, t, a.start.ready...)
-		s.write(t, typed)
-		s.until(ctx, t, typed)
-		s.enter(ctx, t, answer)
+		s.press(ctx, t, typed, 10*time.Second, typed)
+		s.press(ctx, t, "\r", 2*time.Second, answer)
 		for _, screen := range a.start.never {
 			if s.shows(screen) {
 				t.Errorf("there was a screen that says %q", screen)
@@ -168,18 +167,18 @@ func (s *screen) until(ctx context.Context, t *testing.T, want ...string) {
 	}
 }
 
-// enter presses the key until want is shown. An agent that is still busy with its start
-// takes the first time for a new line, or for nothing.
-func (s *screen) enter(ctx context.Context, t *testing.T, want string) {
+// press types keys until want is shown, again each time that every has passed. An agent
+// that is still busy with its start takes the first time for nothing, or for another key.
+func (s *screen) press(ctx context.Context, t *testing.T, keys string, every time.Duration, want string) {
 	t.Helper()
-	again := time.NewTicker(2 * time.Second)
+	again := time.NewTicker(every)
 	defer again.Stop()
-	for s.write(t, "\r"); !s.shows(want); {
+	for s.write(t, keys); !s.shows(want); {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("the screen does not show %q:\n%s", want, s.text())
 		case <-again.C:
-			s.write(t, "\r")
+			s.write(t, keys)
 		case _, ok := <-s.more:
 			if !ok && !s.shows(want) {
 				t.Fatalf("it ended and did not show %q:\n%s", want, s.text())
