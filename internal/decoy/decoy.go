@@ -115,14 +115,3 @@ func (s Set) Needles() []needle.Named { return slices.Clone(s.needles) }
 // Format keeps the decoys out of whatever prints a Set: a journal that shows one
 // would be found by a search for it.
 func (Set) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "decoys") }
-
-// Is tells whether a decoy belongs at this path. It looks at the words only: what lies
-// there is a decoy if it is also a mount of ours.
-func Is(home, path string) bool {
-	for _, place := range places {
-		if filepath.Clean(path) == filepath.Join(home, place) {
-			return true
-		}
-	}
-	return false
-}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,9 +53,6 @@ func TestShapes(t *testing.T) {
 	for _, f := range files {
 		if re := shapes[f.Path]; re == nil || !re.Match(f.Data) {
 			t.Errorf("%s: %q", f.Path, f.Data)
-		}
-		if !decoy.Is(home, f.Path) || !decoy.Is(home+"/", f.Path) || decoy.Is("/home/other", f.Path) || decoy.Is(home, filepath.Dir(f.Path)) {
-			t.Errorf("%s: not known, or too well", f.Path)
 		}
 		if bytes.Contains(bytes.ToLower(f.Data), []byte("ringfence")) || bytes.Contains(f.Data, []byte("decoy")) {
 			t.Errorf("%s says what it is", f.Path)

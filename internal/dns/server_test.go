@@ -25,7 +25,7 @@ func serveUDP(t *testing.T, s *Server, addr string) *net.UDPConn {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(addr)))
 	if err != nil {
-		t.Skipf("no socket at %s: %v", addr, err)
+		t.Fatalf("no socket at %s: %v", addr, err)
 	}
 	run(t, conn, func() error { return s.ServeUDP(conn) })
 	return conn
@@ -35,7 +35,7 @@ func serveTCP(t *testing.T, s *Server, addr string) *net.TCPListener {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr)))
 	if err != nil {
-		t.Skipf("no socket at %s: %v", addr, err)
+		t.Fatalf("no socket at %s: %v", addr, err)
 	}
 	run(t, l, func() error { return s.ServeTCP(l) })
 	return l

@@ -204,10 +204,10 @@ func (h *house) curl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("curl is not installed")
+		t.Fatal("curl is not installed: make tools")
 	}
 	if v, _ := exec.Command(path, "--version").Output(); !strings.Contains(string(v), "HTTP2") {
-		t.Skip("this curl does not speak HTTP/2")
+		t.Fatal("this curl does not speak HTTP/2")
 	}
 	all := append([]string{"-sS", "--max-time", "20", "--noproxy", "*", "--http2-prior-knowledge", "--connect-to", "::" + h.gate}, args...)
 	out, err := exec.Command(path, all...).CombinedOutput()

@@ -127,7 +127,7 @@ require("tls").connect({host,port,servername}).on("error",()=>{})`
 		t.Run(program, func(t *testing.T) {
 			path, err := exec.LookPath(program)
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			h, _ := meet(t, func(ctx context.Context, at string) {
 				addr, port, _ := net.SplitHostPort(at)
