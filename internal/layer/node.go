@@ -1,0 +1,113 @@
+package layer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/change"
+)
+
+// typeOf says what a name stands for.
+func typeOf(st *unix.Stat_t) change.Type {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return change.File
+	case unix.S_IFDIR:
+		return change.Directory
+	case unix.S_IFLNK:
+		return change.Symlink
+	}
+	return change.Special
+}
+
+func isDir(st *unix.Stat_t) bool { return st != nil && typeOf(st) == change.Directory }
+
+// node reads one side of a change. A file is hashed as a stream.
+func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
+	n := &change.Node{Type: typeOf(st), Mode: st.Mode & 0o7777}
+	switch n.Type {
+	case change.Symlink:
+		link, err := t.readlink(rel)
+		n.Link = link
+		return n, err
+	case change.File:
+		f, err := t.openRegular(rel)
+		if err != nil {
+			return n, err
+		}
+		defer f.Close()
+		n.Hash, n.Size, err = hash(f)
+		return n, err
+	}
+	return n, nil
+}
+
+func (t *tree) readlink(rel string) (string, error) {
+	fd, err := t.open(rel, unix.O_PATH)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", buf)
+	return string(buf[:max(n, 0)]), err
+}
+
+// hash returns the SHA-256 of what a file holds, and how many bytes that was.
+func hash(r io.Reader) (string, int64, error) {
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{r}, make([]byte, 128<<10))
+	if err != nil {
+		return "", n, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, nil
+}
+
+// compare reads both sides of an entry.
+func (s *sides) compare(e entry) (c change.Change, differs bool, err error) {
+	c.Path = e.path
+	if e.deep {
+		n := &change.Node{Type: change.Special}
+		if c.New = n; e.up == nil {
+			c.Old, c.New = n, nil
+		}
+		return c, true, nil
+	}
+	if e.low != nil {
+		c.Old, err = s.host.node(e.path, e.low)
+		switch {
+		case errors.Is(err, unix.ENOENT):
+			c.Old = nil
+		case errors.Is(err, unix.EACCES), errors.Is(err, unix.EXDEV), errors.Is(err, unix.EPERM):
+			// Not ours to read. It is listed without a hash, and never taken for equal.
+		case err != nil:
+			return c, false, fmt.Errorf("read %q on the host: %w", e.path, err)
+		}
+	}
+	if e.up != nil {
+		c.New, err = s.upper.node(e.path, e.up)
+		if errors.Is(err, unix.ENOENT) || s.reversed && errors.Is(err, unix.EACCES) {
+			return c, false, nil // a running session took it back, or the host keeps it to itself
+		}
+		if err == nil && c.New.Type == change.File {
+			err = s.refuseForeign(e.path)
+		}
+		if err != nil {
+			return c, false, fmt.Errorf("read %q in the layer: %w", e.path, err)
+		}
+	}
+	return c, !equal(c.Old, c.New), nil
+}
+
+// equal compares two sides. A file that could not be read equals nothing.
+func equal(a, b *change.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b && (a.Type != change.File || a.Hash != "")
+}
