@@ -1,0 +1,319 @@
+package hostexec
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Judge says what the host makes of a path, going by the path alone. A symbolic
+// link is better asked about with JudgeLink.
+func (r *Rules) Judge(rel string, dir bool) Verdict {
+	return r.scan(rel, dir, false).verdict(rel)
+}
+
+// JudgeLink is Judge for a symbolic link. More of them are held than of files: a
+// link in a git directory, or in the place of a directory in which names are held.
+func (r *Rules) JudgeLink(rel string) Verdict {
+	return r.scan(rel, false, true).verdict(rel)
+}
+
+// HoldRoot returns the topmost path at or above rel that is held as a whole. It
+// takes rel for no directory: ask Judge first if it may be one. Verdict.Root is
+// the same.
+func (r *Rules) HoldRoot(rel string) (root string, ok bool) {
+	s := r.scan(rel, false, false)
+	return leading(rel, s.root), s.root > 0
+}
+
+// HoldRootNew is HoldRoot for a path that does not exist yet. A git directory
+// below the root of the tree is then a new repository, and held as a whole.
+func (r *Rules) HoldRootNew(rel string) (root string, ok bool) {
+	s := r.scan(rel, false, false)
+	n := s.root
+	if s.nested > 0 && (n == 0 || s.nested < n) {
+		n = s.nested
+	}
+	return leading(rel, n), n > 0
+}
+
+// Below reports whether a directory at rel gives names below it a meaning that
+// they do not have elsewhere, so that some of them are held. Whoever moves a
+// directory there has to judge what is in it by its new path.
+func (r *Rules) Below(rel string) bool {
+	s := r.scan(rel, false, true)
+	return s.root > 0 || s.git
+}
+
+// found is what a scan found.
+type found struct {
+	best   *rule
+	root   int  // the number of names of the topmost path that is held; 0 for none
+	nested int  // the same for a git directory below the root of the tree
+	git    bool // the path lies in a git directory, or is one
+}
+
+func (s *found) take(hit *rule, names int) {
+	if hit == nil {
+		return
+	}
+	v := hit.verdict
+	if v.Hold && s.root == 0 {
+		s.root = names
+	}
+	if s.best == nil || v.Rank < s.best.verdict.Rank || v.Hold && !s.best.verdict.Hold {
+		s.best = hit
+	}
+}
+
+func (s found) verdict(rel string) Verdict {
+	if s.best == nil {
+		return Verdict{Rank: Source}
+	}
+	v := *s.best.verdict
+	v.Rule = s.best.text
+	if v.Hold {
+		v.Root = leading(rel, s.root)
+	}
+	return v
+}
+
+// leading returns the first n names of rel.
+func leading(rel string, n int) string {
+	end := 0
+	for ; n > 0; n-- {
+		next := strings.IndexByte(rel[end:], '/')
+		if next < 0 {
+			return rel
+		}
+		end += next + 1
+	}
+	return rel[:max(end-1, 0)]
+}
+
+// scanner goes over the names of a path, outermost first.
+type scanner struct {
+	rules      *Rules
+	path       []byte // folded
+	start, end int    // the name at hand
+	begun      bool   // there is a name at hand
+	last       bool   // it is the last one
+	parent     []byte // the name before it
+	dir, link  bool   // what the path stands for
+
+	git     int  // where the names in a git directory begin; -1 outside
+	history int  // where its history began; -1 elsewhere
+	named   bool // the name at hand is that of a git directory
+}
+
+func (r *Rules) scan(rel string, dir, link bool) found {
+	var buf [512]byte
+	s := scanner{rules: r, path: appendFold(buf[:0], rel), dir: dir, link: link, git: r.start, history: -1}
+	var out found
+	for n := 1; s.next(); n++ {
+		out.take(s.match(), n)
+		if s.step() && n > 1 && out.nested == 0 {
+			out.nested = n
+		}
+	}
+	out.git = s.git >= 0 && s.history < 0
+	if len(r.extra) > 0 {
+		s.extra(&out)
+	}
+	return out
+}
+
+// next goes on to the next name, and reports whether there is one.
+func (s *scanner) next() bool {
+	if s.last {
+		return false
+	}
+	if s.begun {
+		s.parent, s.start = s.path[s.start:s.end], s.end+1
+	}
+	s.begun = true
+	if n := bytes.IndexByte(s.path[s.start:], '/'); n >= 0 {
+		s.end = s.start + n
+	} else {
+		s.end, s.last = len(s.path), true
+	}
+	return true
+}
+
+// step takes in what the name at hand means for those that follow, and reports
+// whether it is a git directory.
+func (s *scanner) step() bool {
+	name := s.path[s.start:s.end]
+	switch {
+	case string(name) == ".git":
+		s.git, s.history, s.named = s.end+1, -1, false
+		return true
+	case s.git < 0:
+	case s.history >= 0:
+		// No branch and no object begins with a dot: this is something else.
+		if len(name) > 0 && name[0] == '.' {
+			s.git, s.history = s.start, -1
+		}
+	case s.named:
+		s.named = false
+		s.git = s.end + 1
+	case among(s.rules.history, name):
+		s.history = s.start
+	case among(s.rules.nested, name):
+		s.named = true
+	}
+	return false
+}
+
+func among(names []string, name []byte) bool {
+	for _, n := range names {
+		if n == string(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// match returns the rule for the name at hand: one that spells the name out, unless
+// one with a star says more of its parents and holds it.
+func (s *scanner) match() *rule {
+	name := s.path[s.start:s.end]
+	inHistory := s.history >= 0 && !(len(name) > 0 && name[0] == '.')
+	exact := s.spelled(name, inHistory)
+	if exact != nil && exact.verdict.Hold {
+		return exact
+	}
+	star := s.star(name, inHistory)
+	if exact != nil && (star == nil || !star.verdict.Hold || len(star.names) <= len(exact.names)) {
+		return exact
+	}
+	return star
+}
+
+func (s *scanner) spelled(name []byte, inHistory bool) *rule {
+	r := s.rules
+	var hit *rule
+	if s.git >= 0 {
+		hit = s.exact(r.git, name)
+	}
+	if hit == nil && !inHistory {
+		hit = s.exact(r.whole, name)
+	}
+	if hit == nil && !inHistory && s.last {
+		hit = s.exact(r.names, name)
+	}
+	return hit
+}
+
+func (s *scanner) exact(x *index, name []byte) *rule {
+	for rule := x.exact.find(name); rule != nil; rule = rule.next {
+		if s.fits(&rule.pattern) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// star returns the first rule with a star that fits.
+func (s *scanner) star(name []byte, inHistory bool) *rule {
+	var best *rule
+	if !inHistory {
+		best = s.first(s.rules.whole, name, nil)
+		if s.last {
+			best = s.first(s.rules.names, name, best)
+		}
+	}
+	if s.git >= 0 {
+		best = s.first(s.rules.git, name, best)
+	}
+	return best
+}
+
+func (s *scanner) first(x *index, name []byte, best *rule) *rule {
+	if len(name) == 0 {
+		return best
+	}
+	if dot := bytes.LastIndexByte(name, '.'); dot >= 0 {
+		best = s.earlier(x.ending.find(name[dot+1:]), name, best)
+	}
+	best = s.earlier(x.starting[name[0]], name, best)
+	best = s.earlier(x.below.find(s.parent), name, best)
+	return s.earlier(x.rest, name, best)
+}
+
+func (s *scanner) earlier(rule *rule, name []byte, best *rule) *rule {
+	for ; rule != nil; rule = rule.next {
+		if (best == nil || rule.order < best.order) && glob(rule.last(), name) && s.fits(&rule.pattern) {
+			best = rule
+		}
+	}
+	return best
+}
+
+// fits compares all of a pattern but its last name.
+func (s *scanner) fits(r *pattern) bool {
+	if !r.whole && (!s.last || s.dir) || r.links && !s.link {
+		return false
+	}
+	from := 0
+	switch r.place {
+	case outsideGit:
+		if s.git >= 0 {
+			return false
+		}
+	case inGit:
+		from = s.git
+		if s.named && !r.links {
+			return false
+		}
+		// Below history only what begins there is meant.
+		if s.history >= 0 {
+			return !r.links && s.depth() == len(r.names) && r.above(s.path, s.start, s.history)
+		}
+	}
+	return r.above(s.path, s.start, from)
+}
+
+// depth counts the names from the beginning of history to the one at hand.
+func (s *scanner) depth() int {
+	return bytes.Count(s.path[s.history:s.start], []byte{'/'}) + 1
+}
+
+// extra looks for paths that only this tree has. A link above one leads elsewhere,
+// and is held too.
+func (s *scanner) extra(out *found) {
+	for _, rule := range s.rules.extra {
+		n, ended := s.common(rule.names)
+		if n > 0 && (n == len(rule.names) || ended && s.link) && (out.root == 0 || n < out.root) {
+			out.root, out.best = n, rule
+		}
+	}
+}
+
+// common counts the leading names that the path has in common with names, and
+// reports whether it has no others.
+func (s *scanner) common(names []string) (n int, ended bool) {
+	rest := s.path
+	for _, name := range names {
+		next := bytes.IndexByte(rest, '/')
+		if next < 0 {
+			if string(rest) == name {
+				return n + 1, true
+			}
+			return 0, false
+		}
+		if string(rest[:next]) != name {
+			return 0, false
+		}
+		n, rest = n+1, rest[next+1:]
+	}
+	return n, false
+}
+
+// judged is the verdict of the built-in rules for what is no directory.
+func judged(rel string) (Verdict, bool) {
+	r, err := Builtin()
+	if err != nil {
+		return Verdict{Rank: Unasked, Who: "unknown", When: "unknown", Why: err.Error()}, false
+	}
+	return r.Judge(rel, false), true
+}

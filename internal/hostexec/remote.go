@@ -1,0 +1,84 @@
+package hostexec
+
+import (
+	"path"
+	"strings"
+)
+
+// plainURL reports whether git reaches an address by itself, with a transport that
+// takes no command: https, http, ssh, host:path or a path.
+func plainURL(url string) bool {
+	if url == "" || !printable(url) || strings.ContainsAny(url, " \"'`$\\;|&<>") || strings.Contains(url, "::") {
+		return false
+	}
+	for _, scheme := range []string{"https://", "http://", "ssh://"} {
+		if rest, ok := strings.CutPrefix(url, scheme); ok {
+			authority, tail, _ := strings.Cut(rest, "/")
+			return plainHost(authority) && !strings.HasPrefix(tail, "-") && !strings.Contains(tail, "/-")
+		}
+	}
+	if strings.Contains(url, "://") {
+		return false
+	}
+	if strings.HasPrefix(url, "/") || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../") {
+		return !strings.Contains(url, ":") && !strings.Contains(url, "/-")
+	}
+	host, tail, ok := strings.Cut(url, ":")
+	return ok && !strings.Contains(host, "/") && plainHost(host) && tail != "" && !strings.HasPrefix(tail, "-") && !strings.HasPrefix(tail, "/-")
+}
+
+// plainHost judges user@host:port.
+func plainHost(authority string) bool {
+	user, host, ok := strings.Cut(authority, "@")
+	if !ok {
+		user, host = "x", authority
+	}
+	host, port, _ := strings.Cut(host, ":")
+	return word(user, ".-_~%+:") && word(host, ".-_") && only(port, "0123456789")
+}
+
+// word reports whether s begins with a letter or digit and has only such
+// characters and those of more.
+func word(s, more string) bool {
+	for i := range len(s) {
+		if c := s[i]; !letter(c) && (c < '0' || c > '9') && (i == 0 || strings.IndexByte(more, c) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func only(s, chars string) bool { return strings.Trim(s, chars) == "" }
+
+// remoteName is a name that cannot be mistaken for an address: one of those would
+// take the place of the real address wherever that is used.
+func remoteName(s string) bool { return word(s, ".-_") && len(s) < 256 }
+
+// plainRefspec fetches branches or tags to where fetched ones belong.
+func plainRefspec(spec string) bool {
+	from, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	if !ok || !printable(spec) || strings.Contains(to, ":") || strings.Contains(to, "..") {
+		return false
+	}
+	remote := strings.HasPrefix(from, "refs/heads/") && strings.HasPrefix(to, "refs/remotes/")
+	tags := strings.HasPrefix(from, "refs/tags/") && strings.HasPrefix(to, "refs/tags/")
+	return remote || tags
+}
+
+// staysInTree reports whether a path, as seen from dir, leads to a directory of
+// the tree that is neither its root nor in a git directory.
+func staysInTree(dir, rel string) bool {
+	if rel == "" || path.IsAbs(rel) || !printable(rel) {
+		return false
+	}
+	to := path.Join(dir, rel)
+	if to == "." || to == ".." || strings.HasPrefix(to, "../") {
+		return false
+	}
+	for name := range strings.SplitSeq(fold(to), "/") {
+		if name == ".git" {
+			return false
+		}
+	}
+	return true
+}
