@@ -1,0 +1,135 @@
+package undo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"testing"
+)
+
+// framed makes a log of bytes that do not know of lengths and checksums: each
+// record has one byte before it that says how long it is.
+func framed(data []byte) (log []byte) {
+	for len(data) > 1 {
+		n := min(int(data[0]), len(data)-1)
+		body := data[1 : 1+n]
+		data = data[1+n:]
+		log = binary.LittleEndian.AppendUint32(log, uint32(n))
+		log = binary.LittleEndian.AppendUint32(log, ^uint32(n))
+		log = append(binary.LittleEndian.AppendUint32(log, crc32.Checksum(body, castagnoli)), body...)
+	}
+	return log
+}
+
+// unframed is the way back.
+func unframed(log []byte) (data []byte) {
+	for len(log) > frame {
+		n := int(log[0])
+		data = append(append(data, byte(n)), log[frame:frame+n]...)
+		log = log[frame+n:]
+	}
+	return data
+}
+
+// FuzzTape: any bytes are either an error or come out as the same bytes.
+func FuzzTape(f *testing.F) {
+	f.Add(seed())
+	f.Add(seed()[:40])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var out []byte
+		size, err := readTape(bytes.NewReader(data), 0, func(r record) error {
+			out = pack(out, &r)
+			return nil
+		})
+		if int64(len(out)) != size || size > int64(len(data)) || !bytes.Equal(out, data[:size]) {
+			t.Fatalf("%x came out as %x, %v", data, out, err)
+		}
+	})
+}
+
+// FuzzLog: a log of any bytes is read without harm. What is read comes out as the
+// same bytes, and says nothing about places that are outside of its trees.
+func FuzzLog(f *testing.F) {
+	f.Add(unframed(seed()))
+	f.Add(unframed(pack(nil, &record{op: opHead, trees: []string{"/a"}}, &record{op: opLinked, from: spot{0, "a"}, to: spot{0, "b"}},
+		&record{op: opExchanged, from: spot{0, "b"}, to: spot{0, "c"}}, &record{op: opTouch, from: spot{0, ""}})))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		data = framed(data)
+		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}}
+		var out []byte
+		size, err := readTape(bytes.NewReader(data), 0, func(r record) error {
+			out = pack(out, &r)
+			return l.replay(r)
+		})
+		if err == nil && !bytes.Equal(out, data[:size]) {
+			t.Fatalf("%x came out as %x", data[:size], out)
+		}
+		if err != nil || l.names == nil {
+			return
+		}
+		for i, root := range l.names.roots {
+			l.index(spot{i, ""}, root)
+		}
+		for _, thing := range l.all {
+			checkSpot(t, l, thing.home)
+			if uint64(thing.blob) >= uint64(len(l.all)) {
+				t.Fatalf("content %d of %d", thing.blob, len(l.all))
+			}
+		}
+		for _, at := range l.at {
+			checkSpot(t, l, at)
+		}
+		for _, g := range l.regions(nil) {
+			checkSpot(t, l, g.at)
+		}
+	})
+}
+
+func checkSpot(t *testing.T, l *Log, s spot) {
+	if s.tree < 0 || s.tree >= len(l.trees) {
+		t.Fatalf("tree %d of %d", s.tree, len(l.trees))
+	}
+	for name := range strings.SplitSeq(s.rel, "/") {
+		if s.rel != "" && (name == "" || name == "." || name == "..") {
+			t.Fatalf("path %q", s.rel)
+		}
+	}
+}
+
+// seed is a log in which every kind of record is.
+func seed() []byte {
+	a, b := spot{0, "a/b"}, spot{1, "c"}
+	img := image{kind: "file", mode: 0o644, size: 3, blob: 2}
+	return pack(nil, &record{op: opHead, trees: []string{"/a", "/b"}}, &record{op: opTouch, from: a},
+		&record{op: opImage, id: 2, image: img}, &record{op: opCreated, from: b},
+		&record{op: opRenamed, from: a, to: b}, &record{op: opNotRenamed, from: a, to: b},
+		&record{op: opLinked, from: a, to: b}, &record{op: opExchanged, from: a, to: b}, &record{op: opEnd, end: moment{1, 2}})
+}
+
+// FuzzRestoreLog does the same with the log that a restore leaves.
+func FuzzRestoreLog(f *testing.F) {
+	a, b := spot{0, "a/b"}, spot{1, "c"}
+	head := &record{op: opHead, trees: []string{"/a", "/b"}}
+	f.Add(unframed(pack(nil, head, &record{op: opTemp, from: a}, &record{op: opDone}, &record{op: opBack, id: 2},
+		&record{op: opBegin, ident: ident{1, 2}}, &record{op: opMove, from: a, to: b}, &record{op: opSkip})))
+	f.Add(unframed(pack(nil, head, &record{op: opMove, from: b, to: a}, &record{op: opDone}, &record{op: opMove, from: a, to: spot{0, "a"}})))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}}
+		if _, err := readTape(bytes.NewReader(seed()), 0, l.replay); err != nil {
+			t.Fatal(err)
+		}
+		for i, root := range l.names.roots {
+			l.index(spot{i, ""}, root)
+		}
+		if _, err := readTape(bytes.NewReader(framed(data)), 2, l.replayRestore); err != nil {
+			return
+		}
+		for _, at := range l.at {
+			checkSpot(t, l, at)
+		}
+		for _, g := range l.regions(nil) {
+			checkSpot(t, l, g.at)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package undo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/change"
+)
+
+func tempName() string { return tempPrefix + strconv.FormatUint(rand.Uint64(), 10) }
+
+// make makes a thing under its name. A file or a link is finished under another
+// name first and then takes the place of what is there; a directory is simply
+// made, and open for us until the end.
+func (r *restorer) make(t *thing) error {
+	dir, name, err := r.parent(t.home)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if t.node.kind == change.Directory {
+		r.failpoint("mkdir")
+		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
+			return err
+		}
+		r.modes[t.home] = t.node.mode
+		return r.chown(dir, name, t.node)
+	}
+	temp := tempName()
+	parent, _ := split(t.home.rel)
+	if err := r.note(&record{op: opTemp, from: spot{t.home.tree, join(parent, temp)}}); err != nil {
+		return err
+	}
+	if t.node.kind == change.Symlink {
+		err = r.makeLink(t, dir, temp)
+	} else {
+		err = r.makeFile(t, dir, temp)
+	}
+	if err == nil {
+		r.failpoint("rename")
+		err = unix.Renameat(dir, temp, dir, name)
+	}
+	if err != nil {
+		r.failpoint("unlink")
+		unix.Unlinkat(dir, temp, 0)
+	}
+	return errors.Join(err, r.note(&record{op: opDone}))
+}
+
+func (r *restorer) makeLink(t *thing, dir int, temp string) error {
+	r.failpoint("symlink")
+	if err := unix.Symlinkat(t.node.link, dir, temp); err != nil {
+		return err
+	}
+	if err := r.chown(dir, temp, t.node); err != nil {
+		return err
+	}
+	return r.setTime(dir, temp, t.node)
+}
+
+func (r *restorer) makeFile(t *thing, dir int, temp string) error {
+	src, err := r.openBlob(t.blob)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	r.failpoint("create")
+	dst, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	if err := r.fill(dst, src, t.node.size); err != nil {
+		return err
+	}
+	if err := r.chown(dir, temp, t.node); err != nil {
+		return err
+	}
+	r.failpoint("chmod")
+	if err := unix.Fchmod(dst, r.safeMode(dst, t.node)); err != nil {
+		return err
+	}
+	if err := r.setTime(dir, temp, t.node); err != nil {
+		return err
+	}
+	r.failpoint("fsync")
+	return unix.Fsync(dst)
+}
+
+func (r *restorer) fill(dst int, src *os.File, size int64) error {
+	r.failpoint("write")
+	return clone(dst, int(src.Fd()), size)
+}
+
+// chown gives an entry its owner back, where we may.
+func (r *restorer) chown(dir int, name string, was *image) error {
+	e, err := look(dir, name)
+	if err != nil || e.uid == was.uid && e.gid == was.gid {
+		return err
+	}
+	r.failpoint("chown")
+	err = unix.Fchownat(dir, name, int(was.uid), int(was.gid), unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// safeMode is the mode of before; without the bits that lend the owner's rights
+// when the owner is another one.
+func (r *restorer) safeMode(fd int, was *image) uint32 {
+	e, err := look(fd, "")
+	if err != nil || e.uid != was.uid || e.gid != was.gid {
+		return was.mode &^ 0o6000
+	}
+	return was.mode
+}
+
+// overwrite writes the content of before into a file that has other names, which
+// are to have it too. It is the one thing that is not done at a stroke: a run
+// that is killed here must be run again.
+func (r *restorer) overwrite(t *thing) error {
+	dir, name, err := r.parent(t.home)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	if err := r.begin(t.node.ident); err != nil {
+		return err
+	}
+	src, err := r.openBlob(t.blob)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := r.setMode(t.home, t.node.mode|0o200); err != nil {
+		return err
+	}
+	dst, err := openAt(dir, name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	if e, err := look(dst, ""); err != nil || e.ident != t.node.ident {
+		return errors.Join(err, fmt.Errorf("%q is another file now", t.home.rel))
+	}
+	r.failpoint("truncate")
+	if err := unix.Ftruncate(dst, 0); err != nil {
+		return err
+	}
+	if err := r.fill(dst, src, t.node.size); err != nil {
+		return err
+	}
+	r.failpoint("chmod")
+	if err := unix.Fchmod(dst, t.node.mode); err != nil {
+		return err
+	}
+	if err := r.setTime(dir, name, t.node); err != nil {
+		return err
+	}
+	r.failpoint("fsync")
+	return unix.Fsync(dst)
+}

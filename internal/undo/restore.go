@@ -1,0 +1,348 @@
+package undo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/change"
+)
+
+// Outcome says what became of a path.
+type Outcome string
+
+// The outcomes.
+const (
+	Restored Outcome = "restored" // it is as it was before the session
+	Removed  Outcome = "removed"  // the session had made it
+	Same     Outcome = "same"     // there was nothing to do
+	Conflict Outcome = "conflict" // it was left as it is
+	NotKept  Outcome = "not kept" // the store does not have it
+)
+
+// Result is what became of one path. What the session made is one path, whatever
+// is below it.
+type Result struct {
+	Path    string
+	Outcome Outcome
+	Why     string
+}
+
+// restorer is one run.
+type restorer struct {
+	*Log
+	tree    int
+	paths   map[string]bool // nil: everything
+	force   bool
+	tape    tape
+	stuck   map[uint32]string // things that stay as they are, with why
+	left    map[*node]bool    // names that things left, to be cleared
+	modes   map[spot]uint32   // modes that directories get at the end
+	opened  map[uint32]uint32 // modes that directories had before we opened them
+	found   []string          // names of now that things had which were asked for
+	results []Result
+}
+
+// Restore makes a tree as it was before the session, or the parts of it that are
+// under one of the paths, by the names of before or of now. What changed after
+// the end of the session is left alone unless force is set; so is everything when
+// the end is not known. It can be killed at any time and be run again. Its error
+// says what could not be done at all; the results up to there are returned too.
+func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
+	if err := l.checkTree(tree); err != nil {
+		return nil, err
+	}
+	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
+		left: map[*node]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+	if err := r.only(paths); err != nil {
+		return nil, err
+	}
+	defer func() { unix.Close(r.tape.fd) }()
+	err := r.openTape()
+	if err == nil {
+		err = r.run()
+	}
+	slices.SortStableFunc(r.results, func(a, b Result) int { return strings.Compare(a.Path, b.Path) })
+	r.results = slices.CompactFunc(r.results, func(a, b Result) bool { return a.Path == b.Path })
+	if err != nil {
+		err = fmt.Errorf("undo: %w", err)
+	}
+	return r.results, err
+}
+
+func (r *restorer) only(paths []string) error {
+	if paths == nil {
+		return nil
+	}
+	r.paths = map[string]bool{}
+	for _, p := range paths {
+		if p == "." || p == "" {
+			r.paths = nil
+			return nil
+		}
+		if err := checkPath(p); err != nil {
+			return fmt.Errorf("undo: %w", err)
+		}
+		r.paths[p] = true
+	}
+	return nil
+}
+
+// wants reports whether a place is under one of the paths.
+func (r *restorer) wants(s spot) bool {
+	if s.tree != r.tree {
+		return false
+	}
+	if r.paths == nil {
+		return true
+	}
+	for rel := s.rel; rel != ""; rel, _ = split(rel) {
+		if r.paths[rel] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *restorer) run() error {
+	if err := r.clean(); err != nil {
+		return err
+	}
+	for len(r.unmoved) > 0 {
+		if err := r.note(&record{op: opBack, id: r.unmoved[0]}); err != nil {
+			return err
+		}
+		r.unmoved = r.unmoved[1:]
+	}
+	things := r.selected()
+	if err := r.unlock(things); err != nil {
+		return err
+	}
+	if err := r.judge(things); err != nil {
+		return err
+	}
+	for _, t := range things {
+		err := r.bringBack(t)
+		if err != nil && !local(err) {
+			return fmt.Errorf("%q: %w", t.home.rel, err)
+		}
+		if err != nil {
+			r.sayThing(t, Conflict, err.Error())
+		}
+	}
+	if err := r.removeOurs(); err != nil {
+		return err
+	}
+	if err := r.setModes(); err != nil {
+		return err
+	}
+	r.untouched()
+	return r.sync()
+}
+
+// local reports whether an error is about one entry and no reason to stop.
+func local(err error) bool {
+	for _, e := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EEXIST, unix.ENOTEMPTY, unix.EACCES, unix.EPERM,
+		unix.EBUSY, unix.ETXTBSY, unix.EXDEV, unix.EINVAL, unix.EISDIR, unix.ENAMETOOLONG} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// untouched names the paths that were asked for and had nothing to do.
+func (r *restorer) untouched() {
+	for p := range r.paths {
+		said := slices.ContainsFunc(r.results, func(x Result) bool { return inside(p, x.Path) })
+		if !said && !slices.ContainsFunc(r.found, func(x string) bool { return inside(p, x) }) {
+			r.say(p, Same, "")
+		}
+	}
+}
+
+func (r *restorer) say(path string, o Outcome, why string) {
+	if path == "" {
+		path = "."
+	}
+	r.results = append(r.results, Result{path, o, why})
+}
+
+// sayThing names a thing by the path that it has in the tree of this run.
+func (r *restorer) sayThing(t *thing, o Outcome, why string) {
+	if t.home.tree == r.tree {
+		r.say(t.home.rel, o, why)
+	} else if at, ok := r.at[t.id]; ok && at.tree == r.tree {
+		r.say(at.rel, o, why)
+	}
+}
+
+func (r *restorer) sync() error {
+	for _, fd := range r.roots {
+		if fd < 0 {
+			continue
+		}
+		dir, err := openAt(fd, "", unix.O_RDONLY|unix.O_DIRECTORY)
+		if err == nil {
+			err = unix.Syncfs(dir)
+			unix.Close(dir)
+		}
+		if err != nil && err != unix.EACCES {
+			return err
+		}
+	}
+	return unix.Fsync(r.tape.fd)
+}
+
+// openTape opens the log of the restores, which only one may write.
+func (r *restorer) openTape() error {
+	path := filepath.Join(r.dir, restoreName)
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", path, err)
+	}
+	r.tape = tape{fd: fd}
+	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		err = fmt.Errorf("lock %q: %w", path, err)
+	} else if r.tape.size, err = r.read(restoreName, len(r.trees), func(record) error { return nil }); err == nil {
+		err = unix.Ftruncate(fd, r.tape.size)
+	}
+	if err == nil && r.tape.size == 0 {
+		err = r.note(&record{op: opHead, trees: r.trees})
+	}
+	return err
+}
+
+// note writes down what is about to be done.
+func (r *restorer) note(rec *record) error {
+	r.failpoint("note")
+	return r.tape.write(pack(nil, rec))
+}
+
+func (l *Log) failpoint(what string) {
+	if l.fail != nil {
+		l.fail(what)
+	}
+}
+
+// begin notes that the time of the last change of an inode is ours from here on.
+func (r *restorer) begin(i ident) error {
+	if r.begun[i] {
+		return nil
+	}
+	r.begun[i] = true
+	return r.note(&record{op: opBegin, ident: i})
+}
+
+// clean finishes the last step of a run that was killed.
+func (r *restorer) clean() error {
+	if r.close != nil {
+		err := r.note(r.close)
+		r.close = nil
+		return err
+	}
+	if r.step == nil {
+		return nil
+	}
+	dir, name, err := r.parent(r.step.from)
+	if err == nil {
+		r.failpoint("unlink")
+		err = unix.Unlinkat(dir, name, 0)
+		unix.Close(dir)
+	}
+	if err != nil && !missing(err) {
+		return fmt.Errorf("remove %q: %w", r.step.from.rel, err)
+	}
+	r.step = nil
+	return r.note(&record{op: opDone})
+}
+
+// late reports whether something changed after the session was over.
+func (r *restorer) late(e entry) bool {
+	return !r.force && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
+}
+
+// unlock lets us into directories of which the session took the permissions.
+func (r *restorer) unlock(things []*thing) error {
+	seen := map[spot]bool{}
+	for _, t := range things {
+		at, ok := r.at[t.id]
+		for i := 0; ok && i <= len(at.rel); i++ {
+			if i < len(at.rel) && at.rel[i] != '/' {
+				continue
+			}
+			s := spot{at.tree, at.rel[:i]}
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			if err := r.openUp(s); err != nil && !errors.Is(err, fs.ErrPermission) {
+				return fmt.Errorf("open %q: %w", s.rel, err)
+			}
+		}
+	}
+	return nil
+}
+
+// openUp lets us into one directory that the session made or changed. One that is
+// older gets its mode at the end.
+func (r *restorer) openUp(s spot) error {
+	n, cover, _ := r.names.find(s)
+	var was *thing
+	if n != nil && n.state == orig {
+		was = r.all[n.obj.id]
+	}
+	if cover.state == orig && (was == nil || was.node == nil) {
+		return nil
+	}
+	e, err := r.look(s)
+	if missing(err) || err == nil && (e.kind != change.Directory || e.mode&0o700 == 0o700) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		r.modes[was.home], r.opened[was.id] = was.node.mode, e.mode
+	}
+	return r.setMode(s, e.mode|0o700)
+}
+
+// setMode sets the mode of a file or directory.
+func (r *restorer) setMode(s spot, mode uint32) error {
+	root, err := r.root(s.tree)
+	if err != nil {
+		return err
+	}
+	fd, err := openAt(root, s.rel, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
+		return err
+	}
+	r.failpoint("chmod")
+	return chmod(fd, mode)
+}
+
+// setModes gives the directories their modes, the deepest first.
+func (r *restorer) setModes() error {
+	var all []spot
+	for s := range r.modes {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b spot) int { return b.compare(a) })
+	for _, s := range all {
+		err := r.setMode(s, r.modes[s])
+		if err != nil && !missing(err) && !errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("set the mode of %q: %w", s.rel, err)
+		}
+	}
+	return nil
+}
