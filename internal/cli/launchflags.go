@@ -20,10 +20,15 @@ type launchFlags struct {
 	set                              *flag.FlagSet
 	home                             string
 	workspaces, ro, rw, mask, expose words
+	review, live, clone              bool
+	reveal                           words
 	env, forceEnv                    words
 	net, proxy                       string
 	allowHost, denyHost, allowIP     words
 	publish, hostPort                words
+	minAge                           string
+	installScripts                   bool
+	allowPackage                     words
 	pids                             int64
 	memory                           string
 	yes, noInput, verbose            bool
@@ -61,6 +66,10 @@ func newLaunchFlags(c *context, name, args, about string) *launchFlags {
 	f.Var(&l.rw, "rw", "show `PATH` read-write")
 	f.Var(&l.mask, "mask", "hide `PATH` of the workspace")
 	f.Var(&l.expose, "expose", "let a granted path show the credentials at `PATH`")
+	f.BoolVar(&l.review, "review", false, "keep changes from the host until they are applied after the session")
+	f.BoolVar(&l.live, "live", false, "let changes reach the host at once, where the user's own policy says review")
+	f.BoolVar(&l.clone, "clone", false, "work in a clone of the repository, of which the host fetches")
+	f.Var(&l.reveal, "reveal", "show `PATH` of the workspace as it is, although it holds secrets; may be a glob")
 	f.Var(&l.env, "env", "pass a variable, or set it: `NAME[=VALUE]`")
 	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
 	f.StringVar(&l.net, "net", "", "the network: none, locked, dev or internet, and groups to switch, as in `dev,+rust,-docs`")
@@ -70,6 +79,9 @@ func newLaunchFlags(c *context, name, args, about string) *launchFlags {
 	f.Var(&l.publish, "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
 	f.Var(&l.hostPort, "host-port", "let port `N` of the host's loopback be reached at the same number")
 	f.StringVar(&l.proxy, "proxy", "", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
+	f.StringVar(&l.minAge, "min-release-age", "", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
+	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
+	f.Var(&l.allowPackage, "allow-package", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
@@ -97,7 +109,7 @@ func (l *launchFlags) options(c *context, agentName string, args []string) (run.
 	if err != nil {
 		return run.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
 	}
-	return run.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Flags: p,
+	return run.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
 		Env: l.env, ForceEnv: l.forceEnv, Environ: c.environ}, nil
 }
 
@@ -114,7 +126,7 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 			if err != nil {
 				return nil, fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
 			}
-			*f.list = append(*f.list, policy.Rule{Value: abs, Source: policy.Source{File: "flag --" + f.flag}})
+			*f.list = append(*f.list, policy.Rule{Value: abs, Source: flagSource(f.flag)})
 		}
 	}
 	for _, v := range l.mask {
@@ -127,39 +139,86 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		if strings.HasPrefix(v, "~/") {
 			v = filepath.Join(l.home, v[2:])
 		}
-		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: policy.Source{File: "flag --mask"}})
+		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	if err := l.network(p); err != nil {
-		return nil, err
+	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.supply} {
+		if err := part(p); err != nil {
+			return nil, err
+		}
 	}
 	given := map[string]bool{}
 	l.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if given["pids"] {
-		p.Limits.Pids = &policy.Limit{Value: l.pids, Source: policy.Source{File: "flag --pids"}}
+		p.Limits.Pids = &policy.Limit{Value: l.pids, Source: flagSource("pids")}
 	}
 	if given["memory"] {
 		n, err := policy.ParseSize(l.memory)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "write a size as 512MiB or 4GiB", "--memory: %w", err)
 		}
-		p.Limits.Memory = &policy.Limit{Value: n, Source: policy.Source{File: "flag --memory"}}
+		p.Limits.Memory = &policy.Limit{Value: n, Source: flagSource("memory")}
 	}
 	return p, nil
 }
 
+// workspace is what the flags say of how the workspace is shown.
+func (l *launchFlags) workspace(p *policy.Policy) error {
+	view := func(v string) { p.Workspace.View = &policy.Rule{Value: v, Source: flagSource(v)} }
+	switch {
+	case l.review && l.live:
+		return fault.New(fault.Usage, "leave one of them out", "--review and --live contradict each other")
+	case l.review:
+		view(policy.Review)
+	case l.live:
+		view(policy.Live)
+	}
+	for _, v := range l.reveal {
+		abs, err := l.absolute(v)
+		if err == nil {
+			err = policy.Admit("workspace", "reveal", abs)
+		}
+		if err != nil {
+			return fault.New(fault.Usage, "", "--reveal: %w", err)
+		}
+		p.Workspace.Reveal = append(p.Workspace.Reveal, policy.Rule{Value: abs, Source: flagSource("reveal")})
+	}
+	return nil
+}
+
+// supply is what the flags say of packages.
+func (l *launchFlags) supply(p *policy.Policy) error {
+	if isSet(l.set, "min-release-age") {
+		if err := policy.Admit("supply", "age", l.minAge); err != nil {
+			return fault.New(fault.Usage, "", "--min-release-age: %w", err)
+		}
+		p.Supply.Age = &policy.Rule{Value: l.minAge, Source: flagSource("min-release-age")}
+	}
+	if isSet(l.set, "install-scripts") {
+		p.Supply.Scripts = &policy.Flag{Value: l.installScripts, Source: flagSource("install-scripts")}
+	}
+	for _, v := range l.allowPackage {
+		if err := policy.Admit("supply", "allow", v); err != nil {
+			return fault.New(fault.Usage, "", "--allow-package: %w", err)
+		}
+		p.Supply.Allow = append(p.Supply.Allow, policy.Rule{Value: v, Source: flagSource("allow-package")})
+	}
+	return nil
+}
+
+func flagSource(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }
+
 // network is what the flags say of the network, held to the same grammar as a file.
 func (l *launchFlags) network(p *policy.Policy) error {
-	src := func(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }
 	if isSet(l.set, "net") {
 		mode, groups, err := policy.ParseNet(l.net)
 		if err != nil {
 			return fault.New(fault.Usage, "ringfence policy groups lists them", "%w", err)
 		}
 		if mode != "" {
-			p.Network.Mode = &policy.Rule{Value: mode, Source: src("net")}
+			p.Network.Mode = &policy.Rule{Value: mode, Source: flagSource("net")}
 		}
 		for _, g := range groups {
-			p.Network.Groups = append(p.Network.Groups, policy.Rule{Value: g, Source: src("net")})
+			p.Network.Groups = append(p.Network.Groups, policy.Rule{Value: g, Source: flagSource("net")})
 		}
 	}
 	for _, f := range []struct {
@@ -174,14 +233,14 @@ func (l *launchFlags) network(p *policy.Policy) error {
 			if err := policy.Admit("network", f.key, v); err != nil {
 				return fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
 			}
-			*f.list = append(*f.list, policy.Rule{Value: v, Source: src(f.flag)})
+			*f.list = append(*f.list, policy.Rule{Value: v, Source: flagSource(f.flag)})
 		}
 	}
 	if isSet(l.set, "proxy") {
 		if err := policy.Admit("network", "proxy", l.proxy); err != nil {
 			return fault.New(fault.Usage, "", "--proxy: %w", err)
 		}
-		p.Network.Proxy = &policy.Rule{Value: l.proxy, Source: src("proxy")}
+		p.Network.Proxy = &policy.Rule{Value: l.proxy, Source: flagSource("proxy")}
 	}
 	if m := p.Network.Mode; m != nil && m.Value == "none" && len(p.Network.Allow)+len(p.Network.IP)+len(p.Network.Publish)+len(p.Network.HostPorts) > 0 {
 		return fault.New(fault.Usage, "leave --net none out, or the other flag", "--net none closes the network, and another flag opens some of it")

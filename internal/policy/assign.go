@@ -150,6 +150,9 @@ func (d *decoder) list(k *key, p part, v *unstable.Node) error {
 		if err := d.count(k, at); err != nil {
 			return err
 		}
+		if k.most > 0 && len(out) == k.most {
+			return d.fail(at, "", "%s holds at most %d values", k, k.most)
+		}
 		r := Rule{s, d.source(at)}
 		first[what] = r
 		out = append(out, r)
@@ -201,6 +204,10 @@ func (d *decoder) word(k *key, p part, v *unstable.Node) error {
 
 func (d *decoder) limit(k *key, p part, v *unstable.Node) error {
 	at := d.place(v, p)
+	least := int64(1)
+	if k.zero {
+		least = 0
+	}
 	var n int64
 	var err error
 	switch {
@@ -208,9 +215,10 @@ func (d *decoder) limit(k *key, p part, v *unstable.Node) error {
 		if n, err = strconv.ParseInt(string(v.Data), 0, 64); err != nil {
 			return d.fail(at, "", "%s: the number is too large", k)
 		}
-		if n < 1 {
-			return d.fail(at, "", "%s: a limit is at least 1", k)
+		if n < least {
+			return d.fail(at, "", "%s: a limit is at least %d", k, least)
 		}
+	case v.Kind == unstable.String && k.zero && string(v.Data) == "0":
 	case v.Kind == unstable.String && k.form == formSize:
 		if n, err = ParseSize(string(v.Data)); err != nil {
 			return d.fail(at, "", "%s: %v", k, err)

@@ -39,8 +39,9 @@ func Check(p *Policy, env CheckEnv) []Problem {
 	c.limits()
 	c.hosts()
 	c.ports()
+	c.reveals()
 	c.secrets()
-	return c.found
+	return append(c.found, p.Refused...)
 }
 
 type checker struct {

@@ -155,10 +155,14 @@ func (d *decoder) known(parts []part) error {
 
 // sectionHint helps who forgot the header, or misspelt it.
 func sectionHint(name string) string {
+	var under []string
 	for i := range keys {
 		if keys[i].name == name {
-			return fmt.Sprintf("%q belongs under [%s]", name, keys[i].section)
+			under = append(under, "["+keys[i].section+"]")
 		}
+	}
+	if under != nil {
+		return fmt.Sprintf("%q belongs under %s", name, strings.Join(under, " or "))
 	}
 	if findSecretKey(name) != nil {
 		return fmt.Sprintf("%q belongs under [%s.NAME]", name, secretSection)

@@ -228,6 +228,33 @@ var decodeErrors = []struct{ name, text, want, hint string }{
 	{"wall", "[require]\nwalls = ['secomp']\n", `p.toml:2: [require] walls: "secomp" is unknown here; known: user, mount, pid, ipc, uts, net, cgroup, keyring, nested, caps, no-new-privs, landlock, seccomp, tty
     2 | walls = ['secomp']
       |          ^~~~~~~~`, `did you mean "seccomp"?`},
+	{"view", "[workspace]\nview = 'reviwe'\n", `p.toml:2: [workspace] view: "reviwe" is unknown here; known: review, live
+    2 | view = 'reviwe'
+      |        ^~~~~~~~`, `did you mean "review"?`},
+	{"absolute mask", "[workspace]\nmask = ['/w/x']\n", `p.toml:2: [workspace] mask: "/w/x" is not relative: masks hold in every workspace
+    2 | mask = ['/w/x']
+      |         ^~~~~~`, ""},
+	{"dots of a glob", "[workspace]\nreveal = ['~/../x']\n", `p.toml:2: [workspace] reveal: "~/../x": "..": write the path it leads to
+    2 | reveal = ['~/../x']
+      |           ^~~~~~~~`, ""},
+	{"stars", "[workspace]\nmask = ['a**']\n", `p.toml:2: [workspace] mask: "a**": ** stands alone between slashes
+    2 | mask = ['a**']
+      |         ^~~~~`, ""},
+	{"negative undo", "[workspace]\nundo = -1\n", `p.toml:2: [workspace] undo: a limit is at least 0
+    2 | undo = -1
+      |        ^~`, ""},
+	{"mask outside", "mask = []\n", `p.toml:1: unknown section "mask"
+    1 | mask = []
+      | ^~~~`, `"mask" belongs under [workspace] or [files]`},
+	{"age", "[supply]\nage = '3 days'\n", `p.toml:2: [supply] age: "3 days" is no age: write days or hours as 3d or 72h, or 0 for no wait
+    2 | age = '3 days'
+      |       ^~~~~~~~`, ""},
+	{"package", "[supply]\nallow = ['gem:rails']\n", `p.toml:2: [supply] allow: "gem:rails": there are packages of npm and pypi
+    2 | allow = ['gem:rails']
+      |          ^~~~~~~~~~~`, ""},
+	{"every package", "[supply]\nallow = ['npm:*']\n", `p.toml:2: [supply] allow: "npm:*" is every package: age and scripts are what switches the brakes off
+    2 | allow = ['npm:*']
+      |          ^~~~~~~`, ""},
 	{"size", "[limits]\ntmp = '2GB'\n", `p.toml:2: [limits] tmp: "2GB" is no size: write a positive number of bytes, KiB, MiB, GiB or TiB
     2 | tmp = '2GB'
       |       ^~~~~`, ""},
@@ -290,7 +317,14 @@ func TestDecodeBounds(t *testing.T) {
 		fmt.Fprintf(&hosts, "\"h%d.test\",\n", i)
 	}
 	hosts.WriteString("]\n")
+	var masks strings.Builder
+	masks.WriteString("[workspace]\nmask = [\n")
+	for i := range maxGlobs + 1 {
+		fmt.Fprintf(&masks, "\"m%d\",\n", i)
+	}
+	masks.WriteString("]\n")
 	for name, c := range map[string]struct{ text, want string }{
+		"masks":   {masks.String(), "[workspace] mask holds at most 256 values"},
 		"size":    {strings.Repeat("#\n", maxBytes/2) + "\n", "larger than 1024 KiB"},
 		"rules":   {many.String(), "at most 4096 rules"},
 		"nesting": {"x = " + strings.Repeat("[", maxBytes-10), "not valid TOML"},

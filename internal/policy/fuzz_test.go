@@ -16,6 +16,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(project))
 	f.Add([]byte(network))
 	f.Add([]byte(secrets))
+	f.Add([]byte(workspace))
 	for _, c := range secretErrors {
 		f.Add([]byte(c.text))
 	}

@@ -31,6 +31,8 @@ type key struct {
 	pattern       string              // what a schema can say of check
 	words         func() []string     // the only values, unless nil
 	same          func(string) string // what two values or names may not share; the text if nil
+	most          int                 // values of a list; 0: as many as a file may hold
+	zero          bool                // of a limit: it may be 0
 	list          func(*Policy) *List
 	limit         func(*Policy) **Limit
 	word          func(*Policy) **Rule
@@ -74,6 +76,21 @@ var keys = []key{
 	{section: "workspace", name: "paths", form: formList, check: checkWorkspace, pattern: patternPath,
 		about: "Further workspaces besides the one the session starts in: PATH, or PATH:ro for read-only.",
 		list:  func(p *Policy) *List { return &p.Workspace.Paths }},
+	{section: "workspace", name: "view", form: formWord, words: func() []string { return views },
+		about: "How changes reach the host: at once (live), or only when they are applied after the session (review).",
+		word:  func(p *Policy) **Rule { return &p.Workspace.View }},
+	{section: "workspace", name: "mask", form: formList, check: checkGlob, pattern: patternGlob, most: maxGlobs,
+		about: "Further files of secrets that show phantom values: a name in every directory, or a path from the top of a workspace; * and ** are wildcards.",
+		list:  func(p *Policy) *List { return &p.Workspace.Mask }},
+	{section: "workspace", name: "reveal", form: formList, check: checkReveal, pattern: patternReveal, most: maxGlobs,
+		about: "Files that are shown as they are, whatever masks them: a path from the top of a workspace, or /PATH or ~/PATH; * and ** are wildcards.",
+		list:  func(p *Policy) *List { return &p.Workspace.Reveal }},
+	{section: "workspace", name: "undo", form: formSize, zero: true,
+		about: "Size of what is kept for undo in one session; 0 keeps nothing.",
+		limit: func(p *Policy) **Limit { return &p.Workspace.Undo }},
+	{section: "workspace", name: "undo-file", form: formSize, zero: true,
+		about: "Size up to which one file is kept for undo; 0 keeps none.",
+		limit: func(p *Policy) **Limit { return &p.Workspace.UndoFile }},
 
 	{section: "files", name: "read", form: formList, check: checkPath, pattern: patternPath,
 		about: "Paths that join the view read-only. Beneath a writable path this takes writing away.",
@@ -167,6 +184,16 @@ var keys = []key{
 	{section: "broker", name: "sign", form: formFlag,
 		about: "Whether commits and tags can be signed with the user's key, which stays outside.",
 		flag:  func(p *Policy) **Flag { return &p.Broker.Sign }},
+
+	{section: "supply", name: "age", form: formWord, check: checkAge, pattern: patternAge,
+		about: "How long a release of a package must have been out before it is installed, in days or hours: 3d, 72h; 0 for no wait.",
+		word:  func(p *Policy) **Rule { return &p.Supply.Age }},
+	{section: "supply", name: "scripts", form: formFlag,
+		about: "Whether packages may run scripts when they are installed.",
+		flag:  func(p *Policy) **Flag { return &p.Supply.Scripts }},
+	{section: "supply", name: "allow", form: formList, check: checkPackage, pattern: patternPackage, most: maxPackages,
+		about: "Packages that are exempt: NAME, npm:NAME or pypi:NAME; * at the end is any rest of the name.",
+		list:  func(p *Policy) *List { return &p.Supply.Allow }},
 }
 
 // sections lists the sections in the order of the table, and that of the secrets,

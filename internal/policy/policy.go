@@ -47,13 +47,23 @@ type Policy struct {
 	Limits    Limits
 	Require   Require
 	Broker    Broker
+	Supply    Supply
 	Secret    []Secret // in the order in which they were written
+
+	// Refused is what somebody asked for outright and the ceiling forbids. Only
+	// Resolve fills it, and Check reports it.
+	Refused []Problem
 }
 
-// Workspace lists further workspaces besides the one the session starts in,
-// as PATH or PATH:ro.
+// Workspace is how the workspaces are shown, and what is kept of them. A nil field
+// was not written.
 type Workspace struct {
-	Paths List
+	Paths    List   // further workspaces besides the one the session starts in: PATH or PATH:ro
+	View     *Rule  // "live" or "review"; nil means live
+	Mask     List   // globs: further names of files that show phantom values
+	Reveal   List   // paths or globs: files that are shown as they are, whatever masks them
+	Undo     *Limit // bytes that are kept for undo in one session; 0 means nothing
+	UndoFile *Limit // bytes of one file up to which it is kept
 }
 
 // Files lists paths (absolute or ~/…, never globs) that join the view.

@@ -15,7 +15,7 @@ type Layers struct {
 
 // Resolve returns the effective policy, and what an untrusted project asked for
 // in vain. A project adds or changes no secret, trusted or not. Flags come after the project: the user who types them outranks a file.
-// The proxy of the ceiling, which bounds nothing, is the one that holds.
+// What of the ceiling bounds nothing (the proxy, the sizes of undo) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
@@ -28,8 +28,22 @@ func Resolve(l Layers) (*Policy, []Change) {
 		p = s.tighten(p, l.Project)
 	}
 	p = s.tighten(Merge(p, l.Flags), l.Ceiling)
-	if l.Ceiling != nil && l.Ceiling.Network.Proxy != nil {
-		p.Network.Proxy = l.Ceiling.Network.Proxy
+	if l.Ceiling != nil {
+		p.take(l.Ceiling)
 	}
+	p.Refused = l.outright()
 	return p, ignored
+}
+
+// take lets hold what a ceiling says of things that are not a matter of more or less.
+func (p *Policy) take(ceiling *Policy) {
+	if ceiling.Network.Proxy != nil {
+		p.Network.Proxy = ceiling.Network.Proxy
+	}
+	if ceiling.Workspace.Undo != nil {
+		p.Workspace.Undo = ceiling.Workspace.Undo
+	}
+	if ceiling.Workspace.UndoFile != nil {
+		p.Workspace.UndoFile = ceiling.Workspace.UndoFile
+	}
 }

@@ -50,6 +50,9 @@ func (k *key) schema() map[string]any {
 		value["enum"] = known
 	}
 	number := map[string]any{"type": "integer", "minimum": 1}
+	if k.zero {
+		number["minimum"] = 0
+	}
 	port := map[string]any{"type": "integer", "minimum": 1, "maximum": 65535}
 	var out map[string]any
 	switch k.form {

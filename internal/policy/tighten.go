@@ -15,6 +15,7 @@ import (
 //   - Variables: those that over names too. A value is always base's.
 //   - Masks and requirements: both.
 //   - Limits: the lower. Network: the tighter, see tightenNetwork.
+//   - Workspaces: the tighter, see tightenWorkspace, and so the brakes on packages.
 //   - The broker: the tighter, see tightenBroker. A secret is base's, and off where
 //     either switches it off.
 //
@@ -30,10 +31,12 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	s.tightenFiles(out, base, over)
 	tightenEnv(out, over)
 	tightenNetwork(out, over)
+	s.tightenWorkspace(out, base, over)
 	tightenBroker(&out.Broker, &over.Broker)
+	tightenSupply(&out.Supply, &over.Supply)
 	tightenSecrets(out.Secret, over.Secret)
 	for i := range keys {
-		if keys[i].limit == nil {
+		if keys[i].limit == nil || keys[i].section != "limits" {
 			continue
 		}
 		have, want := keys[i].limit(out), *keys[i].limit(over)

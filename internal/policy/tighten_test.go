@@ -103,13 +103,13 @@ func wider(s scope, base, p *Policy) string {
 		}
 	}
 	for i := range keys {
-		if k := &keys[i]; k.limit != nil {
+		if k := &keys[i]; k.limit != nil && k.section == "limits" {
 			if l, b := *k.limit(p), *k.limit(base); b != nil && (l == nil || l.Value > b.Value) {
 				return "limit " + k.name
 			}
 		}
 	}
-	if w := widerNetwork(base, p) + widerBroker(base, p); w != "" {
+	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p); w != "" {
 		return w
 	}
 	for _, w := range WallNames() {
@@ -162,10 +162,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	}
 	file := rapid.StringMatching(prefixes + "[abc](/[abc]){0,2}")
 	mask := rapid.StringMatching("(" + prefixes + ")?[abc](/[abc])?")
-	dir := rapid.StringMatching(prefixes + "[abc](/[abc])?(:ro)?")
 	name := rapid.SampledFrom([]string{"A", "B", "C"})
 	p := &Policy{
-		Workspace: Workspace{Paths: drawList(t, label+" paths", dir)},
+		Workspace: drawWorkspace(t, label, tilde),
 		Files: Files{Read: drawList(t, label+" read", file), Write: drawList(t, label+" write", file),
 			Mask: drawList(t, label+" mask", mask), Expose: drawList(t, label+" expose", file)},
 		Env: Env{Pass: drawList(t, label+" pass", name), Force: drawList(t, label+" force", name)},
@@ -178,7 +177,7 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 		p.Env.Set = append(p.Env.Set, Setting{Name: r.Value, Value: rapid.SampledFrom([]string{"x", "y"}).Draw(t, label+" value")})
 	}
 	p.Network = drawNetwork(t, label)
-	p.Broker, p.Secret = drawBroker(t, label), drawSecrets(t, label)
+	p.Broker, p.Secret, p.Supply = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label)
 	return p
 }
 
@@ -263,6 +262,7 @@ func TestNoWideningMeansMergeDoesNotWiden(t *testing.T) {
 func TestMergeWidens(t *testing.T) {
 	base := mustDecode(t, "[files]\nread = ['/a']\n[require]\nwalls = ['user', 'mount']\n"+
 		"[network]\nmode = 'dev'\nallow = ['webhook.site']\n[network.budget]\n'a.test' = '1KB'\n"+
+		"[workspace]\npaths = ['/c']\nview = 'review'\nreveal = ['a', '/c/b/*']\nmask = ['c']\nundo = '1GiB'\nundo-file = '1MiB'\n[supply]\nage = '3d'\nallow = ['npm:a*']\n"+
 		"[broker]\nsecrets = ['a']\nsign = false\n[secret.a]\nuse = 'npm'\ndeny = ['GET /a']\n[secret.b]\nuse = 'npm'\n")
 	for _, text := range []string{
 		"[files]\nwrite = ['/a/b']\n", "[files]\nread = ['/b']\n", "[files]\nexpose = ['/a']\n", "[workspace]\npaths = ['/b:ro']\n",
@@ -271,6 +271,9 @@ func TestMergeWidens(t *testing.T) {
 		"[network]\nallow = ['b.a.test']\n", "[network]\nip = ['10.0.0.0/16:80']\n", "[network]\npublish = [80]\n",
 		"[network]\nhost-ports = [80]\n", "[network]\nproxy = 'env'\n", "[network.budget]\n'a.test' = '2KB'\n",
 		"[broker]\nsecrets = ['b']\n", "[broker]\nmodel-allow = ['mcp']\n", "[broker]\ngit = ['force']\n", "[broker]\nrepos = ['a/b']\n",
+		"[workspace]\nview = 'live'\n", "[workspace]\nreveal = ['c']\n", "[workspace]\nreveal = ['/c/c']\n", "[workspace]\npaths = ['/c/c']\n",
+		"[workspace]\nundo = 0\n", "[workspace]\nundo = '2GiB'\n", "[workspace]\nundo-file = '0'\n",
+		"[supply]\nage = '71h'\n", "[supply]\nage = '0'\n", "[supply]\nscripts = true\n", "[supply]\nallow = ['a']\n", "[supply]\nallow = ['pypi:a']\n",
 		"[broker]\ndecoys = false\n", "[broker]\nsign = true\n", "[secret.a]\nuse = 'npm'\n", "[secret.a]\nuse = 'pypi'\ndeny = ['GET /a']\n",
 	} {
 		over := mustDecode(t, text)

@@ -42,6 +42,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			out = append(out, Change{Section: k.section, Key: k.name, Value: value, Source: src})
 		}
 		switch {
+		case k.section == "workspace" && k.name != "paths":
+			for _, w := range s.widensWorkspace(k, base, over) {
+				add(w.Value, w.Source)
+			}
 		case k.limit != nil:
 			if have, want := *k.limit(base), *k.limit(over); want != nil && have != nil && want.Value > have.Value {
 				add(formatLimit(k, want.Value), want.Source)
@@ -52,6 +56,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			}
 		case k.section == "broker":
 			for _, w := range widensBroker(k, base, over) {
+				add(w.Value, w.Source)
+			}
+		case k.section == "supply":
+			for _, w := range widensSupply(k, base, over) {
 				add(w.Value, w.Source)
 			}
 		case k.table != nil:
@@ -78,15 +86,17 @@ func (s scope) allows(k *key, base *Policy) func(string) bool {
 	view := s.view(base, true)
 	switch k.name {
 	case "paths":
-		dirs := s.workspaces(base, true)
+		dirs, elsewhere := s.workspaces(base, true), s.elsewhere(base)
 		return func(v string) bool {
 			p, a := s.workspace(v)
-			return min(dirs.at(p), view.at(p)) >= a
+			return min(dirs.at(p), view.at(p)) >= a && !elsewhere(p)
 		}
-	case "read":
-		return func(v string) bool { return view.at(Expand(v, s.home)) != absent }
-	case "write":
-		return func(v string) bool { return view.at(Expand(v, s.home)) == writable }
+	case "read", "write":
+		least, elsewhere := map[string]access{"read": readable, "write": writable}[k.name], s.elsewhere(base)
+		return func(v string) bool {
+			p := Expand(v, s.home)
+			return view.at(p) >= least && !elsewhere(p)
+		}
 	case "expose":
 		return s.exposed(base)
 	case "pass":
