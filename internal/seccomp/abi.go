@@ -11,6 +11,8 @@ const (
 	allow verdict = 0x7fff0000 // SECCOMP_RET_ALLOW
 	errno verdict = 0x00050000 // SECCOMP_RET_ERRNO; without a number it means success
 
+	notify verdict = 0x7fc00000 // SECCOMP_RET_USER_NOTIF
+
 	refuse     = errno | 1  // EPERM
 	absent     = errno | 38 // ENOSYS
 	noProtocol = errno | 93 // EPROTONOSUPPORT
@@ -64,6 +66,13 @@ const (
 	modeFormat = 0170000 // S_IFMT
 	modeChar   = 0020000
 	modeBlock  = 0060000
+)
+
+// Flags of open by which a file may change, and the question "may I write?".
+const (
+	openChanges = 0x1 | 0x2 | 0x40 | 0x200 | 0x400000 // O_WRONLY O_RDWR O_CREAT O_TRUNC __O_TMPFILE
+	accessWrite = 0x2                                 // W_OK
+	modeSetUID  = 04000
 )
 
 const (

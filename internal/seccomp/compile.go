@@ -38,11 +38,13 @@ type span struct {
 	family *family
 }
 
-// unjudged stands for every number that the table does not name.
-var unjudged = family{verdict: absent}
+// unjudged stands for every number that the table does not name, unwatched for
+// every one that the keeper has no interest in.
+var unjudged, unwatched = family{verdict: absent}, family{verdict: allow}
 
-// spansOf lays the table out by number, from 0 to the end of the number space.
-func spansOf(goarch string) ([]span, error) {
+// spansOf lays a table out by number, from 0 to the end of the number space; what
+// it does not name is other.
+func spansOf(goarch string, table []family, other *family) ([]span, error) {
 	var byNumber [maxNumber + 1]*family
 	for i := range table {
 		for name := range strings.FieldsSeq(table[i].calls) {
@@ -57,20 +59,19 @@ func spansOf(goarch string) ([]span, error) {
 			}
 		}
 	}
+	outcome := func(f *family) *family {
+		if f == nil {
+			return other
+		}
+		return f
+	}
 	spans := []span{{0, outcome(byNumber[0])}}
 	for nr, f := range byNumber[1:] {
 		if f := outcome(f); !sameOutcome(f, spans[len(spans)-1].family) {
 			spans = append(spans, span{uint32(nr + 1), f})
 		}
 	}
-	return append(spans, span{maxNumber + 1, &unjudged}), nil
-}
-
-func outcome(f *family) *family {
-	if f == nil {
-		return &unjudged
-	}
-	return f
+	return append(spans, span{maxNumber + 1, other}), nil
 }
 
 func sameOutcome(a, b *family) bool {

@@ -49,7 +49,22 @@ func Filter(goarch string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
 	}
-	spans, err := spansOf(goarch)
+	spans, err := spansOf(goarch, table[:], &unjudged)
+	if err != nil {
+		return nil, err
+	}
+	return encode(compile(audit, spans)), nil
+}
+
+// Watch returns the program that hands the calls of the watched table to the
+// keeper. It is loaded beside Filter's, which has the stricter word: a call that
+// is refused there is never seen here.
+func Watch(goarch string) ([]byte, error) {
+	audit, ok := auditArch(goarch)
+	if !ok {
+		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
+	}
+	spans, err := spansOf(goarch, watched[:], &unwatched)
 	if err != nil {
 		return nil, err
 	}
