@@ -92,6 +92,9 @@ func session(conn *wire.Conn) (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := handWatch(conn, r); err != nil {
+		return 0, err
+	}
 	if err := confirm(conn, p, r); err != nil {
 		return 0, err
 	}
@@ -134,6 +137,22 @@ func receivePlan(conn *wire.Conn) (*plan.Plan, error) {
 		return nil, err
 	}
 	return plan.Decode(b)
+}
+
+// handWatch gives the keeper what it works with.
+func handWatch(conn *wire.Conn, r raised) error {
+	if r.watch == nil {
+		return nil
+	}
+	fds := append([]int{int(r.watch.Fd())}, r.layers...)
+	if err := conn.Send(wire.Message{Kind: wire.Watch}, fds...); err != nil {
+		return &step{watchStep, err}
+	}
+	r.watch.Close()
+	for _, fd := range r.layers {
+		unix.Close(fd)
+	}
+	return nil
 }
 
 // confirm reports what the walls look like from inside and waits for the

@@ -20,6 +20,8 @@ type view struct {
 	dev   uint64          // st_dev of the new root
 	own   map[uint64]bool // st_dev of every tmpfs we made: the only places where we create names
 	count int             // generated files placed by mount
+
+	layers map[plan.Raw]int // mounts of layers, which the keeper reaches by descriptor
 }
 
 const (
@@ -28,22 +30,27 @@ const (
 )
 
 // buildView makes the new root, applies every operation in order and enters it.
-func buildView(p *plan.Plan) error {
+func buildView(p *plan.Plan) (layers []int, err error) {
 	// In a fresh user namespace the copy of the host's mounts is already a slave;
 	// private as well, so that nothing mounted later on the host appears here.
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Propagation: unix.MS_PRIVATE}); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
 	v, err := newRoot()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range p.Ops {
 		if err := v.apply(&p.Ops[i]); err != nil {
-			return &step{stepOf(p.Ops[i].Do), fmt.Errorf("%s %q: %w", p.Ops[i].Do, string(p.Ops[i].Dst), err)}
+			return nil, &step{stepOf(p.Ops[i].Do), fmt.Errorf("%s %q: %w", p.Ops[i].Do, string(p.Ops[i].Dst), err)}
 		}
 	}
-	return v.enter()
+	for _, t := range p.Trees {
+		if t.Layer != "" {
+			layers = append(layers, v.layers[t.Layer])
+		}
+	}
+	return layers, v.enter()
 }
 
 // stepOf tells what the host would not do from what is wrong with one source.
@@ -53,6 +60,8 @@ func stepOf(do plan.Do) string {
 		return "proc"
 	case plan.DoPts:
 		return "devpts"
+	case plan.DoLayer:
+		return "layer"
 	case plan.DoTmpfs, plan.DoReadOnly:
 		return string(plan.WallMount)
 	}
@@ -110,6 +119,8 @@ func (v *view) apply(op *plan.Op) error {
 		return v.tmpfs(op)
 	case plan.DoBind:
 		return v.bind(op, quietAttr)
+	case plan.DoLayer:
+		return v.layer(op)
 	case plan.DoDevice:
 		// Read-only, so that root cannot change the mode of the host's own node;
 		// a device is written all the same.
@@ -161,6 +172,55 @@ func (v *view) mount(op *plan.Op, fstype string, attr int, options ...sys.Option
 		v.own[d] = true
 	}
 	return sys.Attach(m, dst)
+}
+
+// layer attaches a source of the host under an overlay: what is changed goes to a
+// directory of the session's state. The three are named by descriptor, so that no
+// path is looked up again and the mount table inside tells none.
+func (v *view) layer(op *plan.Op) error {
+	var fds []int
+	defer func() {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+	}()
+	options := []sys.Option{{Key: "userxattr"}}
+	for _, o := range []struct {
+		key  string
+		path plan.Raw
+	}{{"lowerdir", op.Src}, {"upperdir", op.Upper}, {"workdir", op.Work}} {
+		fd, err := sys.OpenSource(string(o.path))
+		if err != nil {
+			return err
+		}
+		fds = append(fds, fd)
+		options = append(options, sys.Option{Key: o.key, Value: "/proc/self/fd/" + strconv.Itoa(fd)})
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fds[0], &st); err != nil {
+		return err
+	}
+	if op.ID != nil && (st.Dev != op.ID.Dev || st.Ino != op.ID.Ino) {
+		return fmt.Errorf("%q is not the directory that policy judged: it was replaced meanwhile", string(op.Src))
+	}
+	dst, err := v.mkdir(string(op.Dst), 0o755)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	m, err := sys.NewMount("overlay", quietAttr, options...)
+	if err != nil {
+		return err
+	}
+	if err := sys.Attach(m, dst); err != nil {
+		unix.Close(m)
+		return err
+	}
+	if v.layers == nil {
+		v.layers = map[plan.Raw]int{}
+	}
+	v.layers[op.Dst] = m
+	return nil
 }
 
 // bind attaches a source of the host. The source is opened once; what is judged,

@@ -19,6 +19,9 @@ import (
 type raised struct {
 	keyring int    // serial of the session keyring: nobody can ask once the filter is loaded
 	ports   []port // where the network ends
+
+	layers []int    // mounts of the private layers of live trees
+	watch  *os.File // where the keeper hears of changes to them
 }
 
 // raise does everything that makes this process a prisoner, in the one order that
@@ -41,7 +44,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// gone after the view is entered; the number belongs to our namespace.
 		{plan.WallNested, func() error { return noNestedUsers(has(p, plan.WallUser)) }},
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
-		{plan.WallMount, func() error { return buildView(p) }},
+		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
@@ -55,8 +58,11 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallLandlock, func() error { return restrict(p.Landlock) }},
 		// seccomp last: the calls above are among those it refuses.
 		{plan.WallSeccomp, func() error { return sys.LoadFilter(p.Seccomp) }},
+		// From here on this process too waits for the keeper when it opens a file
+		// to write.
+		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if s.wall != "limits" && !has(p, s.wall) {
+		if s.wall != "limits" && s.wall != watchStep && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {
@@ -68,6 +74,16 @@ func raise(p *plan.Plan) (r raised, err error) {
 		}
 	}
 	return r, nil
+}
+
+// watchStep is no wall: without a keeper the trees are read-only.
+const watchStep = "watch"
+
+func loadWatch(program []byte) (*os.File, error) {
+	if len(program) == 0 {
+		return nil, nil
+	}
+	return sys.LoadWatch(program)
 }
 
 // sessionKeyring returns the serial of this thread's session keyring; 0 if none.

@@ -119,6 +119,10 @@ func (b *bwrapScript) op(op Op) {
 		} else {
 			b.arg("--ro-bind", string(op.Src), dst)
 		}
+	case DoLayer:
+		if !strings.HasPrefix(dst, Own) { // bubblewrap 0.8 has no overlay
+			b.arg("--ro-bind", string(op.Src), dst)
+		}
 	case DoFile:
 		b.arg("--perms", octal(op.Mode))
 		b.arg("--ro-bind-data", b.data(op.Data), dst)

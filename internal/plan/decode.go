@@ -15,6 +15,7 @@ const (
 	maxArgs = 100000
 	maxData = 4 << 20
 
+	maxTrees  = 100
 	maxListen = 100 // so that all descriptors fit one message
 )
 
@@ -63,7 +64,21 @@ func (p *Plan) validate() error {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
-	return p.Capture.validate()
+	return errors.Join(p.Capture.validate(), p.validateTrees())
+}
+
+func (p *Plan) validateTrees() error {
+	if len(p.Trees) > maxTrees || (len(p.Trees) > 0) != (len(p.Watch) > 0) {
+		return fmt.Errorf("the plan has %d trees, and a filter for them of %d bytes", len(p.Trees), len(p.Watch))
+	}
+	for _, t := range p.Trees {
+		for _, s := range []string{string(t.Path), string(t.Layer)} {
+			if s != "" && !path.IsAbs(s) {
+				return fmt.Errorf("tree at %q, layer %q: not an absolute path", string(t.Path), string(t.Layer))
+			}
+		}
+	}
+	return nil
 }
 
 func (c *Capture) validate() error {
@@ -103,6 +118,12 @@ func (o *Op) validate() error {
 		src := string(o.Src)
 		if !path.IsAbs(src) || strings.ContainsRune(src, 0) {
 			return fmt.Errorf("source %q is not an absolute path", src)
+		}
+	case DoLayer:
+		for _, s := range []string{string(o.Src), string(o.Upper), string(o.Work)} {
+			if !path.IsAbs(s) || strings.ContainsRune(s, 0) {
+				return fmt.Errorf("layer %q: %q is not an absolute path", dst, s)
+			}
 		}
 	case DoTmpfs:
 		if o.Size <= 0 {

@@ -18,6 +18,7 @@ type Input struct {
 	Limits   Limits
 	Process  Process
 	Capture  *Capture
+	Watch    []byte // compiled filter of the keeper; needed where a mount is live
 }
 
 // User is the one user that exists inside: the same as outside.
@@ -41,7 +42,22 @@ type Mount struct {
 	Write    bool
 	ID       *Identity
 	Why      string
+	View     View   // how a directory that may be written is shown
+	Layer    *Layer // its private layer
 }
+
+// View is how the agent's changes to a directory reach the host.
+type View string
+
+// The views. Direct is for what is the sandbox's own.
+const (
+	Direct View = ""
+	Live   View = "live"   // at once, by the keeper
+	Review View = "review" // when a person applies them
+)
+
+// Layer is a pair of directories of the session's state.
+type Layer struct{ Upper, Work string }
 
 // Mask is a path inside that is hidden.
 type Mask struct{ Path, Why string }

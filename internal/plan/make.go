@@ -36,11 +36,16 @@ func Make(in Input) (*Plan, error) {
 	for _, pl := range spots {
 		p.Ops = append(p.Ops, pl.ops...)
 	}
+	p.Trees = trees(mounts)
+	p.Ops = append(p.Ops, layerOps(mounts, p.Trees)...)
+	if len(p.Trees) > 0 {
+		p.Watch = in.Watch
+	}
 	p.Ops = append(p.Ops, fileOps(in)...)
 	p.Ops = append(p.Ops, maskOps(in.Masks)...)
 	// Last: nothing can be added to our own root and /dev any more.
 	p.Ops = append(p.Ops, Op{Do: DoReadOnly, Dst: "/dev", Why: "minimal /dev"}, Op{Do: DoReadOnly, Dst: "/", Why: "empty root"})
-	p.Landlock = landlock(in.ABI, p.Ops)
+	p.Landlock = landlock(in.ABI, p.Ops, p.Trees)
 	return p, p.validate()
 }
 
@@ -70,7 +75,7 @@ func joinMounts(in []Mount) ([]Mount, error) {
 		if out[i].Src != m.Src {
 			return nil, fmt.Errorf("two sources for %q: %q (%s) and %q (%s)", m.Dst, out[i].Src, out[i].Why, m.Src, m.Why)
 		}
-		if out[i].Write && !m.Write {
+		if out[i].Write && !m.Write || out[i].View == Direct && m.View != Direct && out[i].Write {
 			out[i] = m
 		}
 	}
@@ -159,8 +164,53 @@ func privateSpots(in Input) []spot {
 func mountSpots(mounts []Mount) []spot {
 	var out []spot
 	for _, m := range mounts {
-		out = append(out, spot{m.Dst, []Op{{Do: DoBind, Dst: Raw(m.Dst), Src: Raw(m.Src), Write: m.Write,
-			ID: m.ID, Why: m.Why}}})
+		op := Op{Do: DoBind, Dst: Raw(m.Dst), Src: Raw(m.Src), Write: m.Write, ID: m.ID, Why: m.Why}
+		switch {
+		case m.live():
+			op.Write = false
+		case m.Write && m.View == Review:
+			op.Do, op.Write, op.Upper, op.Work = DoLayer, false, Raw(m.Layer.Upper), Raw(m.Layer.Work)
+		}
+		out = append(out, spot{m.Dst, []Op{op}})
+	}
+	return out
+}
+
+func (m Mount) live() bool { return m.Write && m.View == Live }
+
+// layersAt is where the layers of live trees are mounted: not to be looked at, but
+// to be brought over single paths later. A mask covers them.
+const layersAt = Own + "/layer"
+
+func trees(mounts []Mount) []Tree {
+	var out []Tree
+	for _, m := range mounts {
+		if !m.live() {
+			continue
+		}
+		t := Tree{Path: Raw(m.Dst)}
+		if m.Layer != nil {
+			t.Layer = Raw(fmt.Sprintf("%s/%d", layersAt, len(out)))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func layerOps(mounts []Mount, trees []Tree) []Op {
+	var out []Op
+	n := 0
+	for _, m := range mounts {
+		if !m.live() {
+			continue
+		}
+		if m.Layer != nil {
+			out = append(out, Op{Do: DoLayer, Dst: trees[n].Layer, Src: Raw(m.Src), Upper: Raw(m.Layer.Upper), Work: Raw(m.Layer.Work), ID: m.ID, Why: "what is held back"})
+		}
+		n++
+	}
+	if len(out) > 0 {
+		out = append(out, Op{Do: DoMask, Dst: layersAt, Why: "what is held back"})
 	}
 	return out
 }
@@ -183,15 +233,18 @@ func maskOps(masks []Mask) []Op {
 
 // landlock names the topmost writable spots; what is read-only below them is
 // read-only by its mount.
-func landlock(abi int, ops []Op) Landlock {
+func landlock(abi int, ops []Op, trees []Tree) Landlock {
 	l := Landlock{ABI: abi, Dev: []Raw{"/dev/pts"}}
 	for _, d := range devices() {
 		l.Dev = append(l.Dev, Raw(d))
 	}
 	var write []string
+	for _, t := range trees { // what is held in them is written like any file
+		write = append(write, string(t.Path))
+	}
 	for _, op := range ops {
-		writable := op.Do == DoTmpfs || (op.Do == DoBind && op.Write)
-		if writable && op.Dst != "/dev" && op.Dst != Own {
+		writable := op.Do == DoTmpfs || (op.Do == DoBind && op.Write) || op.Do == DoLayer
+		if writable && op.Dst != "/dev" && !place.Within(string(op.Dst), Own) {
 			write = append(write, string(op.Dst))
 		}
 	}

@@ -20,6 +20,8 @@ type Plan struct {
 	Seccomp  []byte   `json:"seccomp"` // struct sock_filter[], native endian
 	Process  Process  `json:"process"`
 	Capture  *Capture `json:"capture,omitempty"` // nil: the network is closed
+	Trees    []Tree   `json:"trees,omitempty"`   // what the keeper looks after; empty: there is none
+	Watch    []byte   `json:"watch,omitempty"`   // the filter that calls the keeper
 }
 
 // Do names one kind of operation on the new root.
@@ -30,6 +32,7 @@ const (
 	DoDir      Do = "dir"      // make a directory in our own tmpfs
 	DoTmpfs    Do = "tmpfs"    // mount a sized tmpfs
 	DoBind     Do = "bind"     // attach a source of the host
+	DoLayer    Do = "layer"    // attach a source of the host under a private layer, to which every change goes
 	DoFile     Do = "file"     // a generated file, read-only unless Write
 	DoSymlink  Do = "symlink"  // a symlink in our own tmpfs
 	DoDevice   Do = "device"   // attach one device node of the host
@@ -43,7 +46,9 @@ const (
 type Op struct {
 	Do     Do        `json:"do"`
 	Dst    Raw       `json:"dst"`
-	Src    Raw       `json:"src,omitempty"`   // bind: host path; symlink: target
+	Src    Raw       `json:"src,omitempty"`   // bind, layer: host path; symlink: target
+	Upper  Raw       `json:"upper,omitempty"` // layer: where changes go
+	Work   Raw       `json:"work,omitempty"`  // layer: overlayfs' own, beside it
 	Data   []byte    `json:"data,omitempty"`  // file
 	Mode   uint32    `json:"mode,omitempty"`  // dir, tmpfs, file
 	Size   int64     `json:"size,omitempty"`  // tmpfs
@@ -115,6 +120,13 @@ type Capture struct {
 	Routes [][]byte `json:"routes"` // rtnetlink messages: local default routes for v4 and v6
 	Rules  []byte   `json:"rules"`  // one nftables batch
 	Listen []Listen `json:"listen"`
+}
+
+// Tree is a directory of the host in the live view: mounted read-only, and changed
+// by the keeper on the agent's behalf.
+type Tree struct {
+	Path  Raw `json:"path"`            // the same inside and outside
+	Layer Raw `json:"layer,omitempty"` // where its private layer is mounted, out of reach; empty: it has none
 }
 
 // Listen is one port of the namespace's loopback, opened on 127.0.0.1 and ::1.

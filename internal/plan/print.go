@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,11 @@ func (p *Plan) Text(w io.Writer) {
 	fmt.Fprintf(w, "walls    %s\n", wrap(wallNames(p.Walls), 9, 80))
 	fmt.Fprintf(w, "limits   processes %s, open files %s\n\nview, from an empty root:\n", number(p.Limits.Pids), number(p.Limits.Open))
 	for _, op := range p.Ops {
-		fmt.Fprintf(w, "  %-5s %-42s %s\n", op.mode(), op.what(), op.Why)
+		mode := op.mode()
+		if slices.ContainsFunc(p.Trees, func(t Tree) bool { return t.Path == op.Dst }) && op.Do == DoBind {
+			mode = string(Live)
+		}
+		fmt.Fprintf(w, "  %-5s %-42s %s\n", mode, op.what(), op.Why)
 	}
 	fmt.Fprintf(w, "\nenvironment (names): %s\n", wrap(envNames(p.Process.Env), 21, 80))
 	fmt.Fprintf(w, "directory  %s\ncommand   ", Show(string(p.Process.Dir)))
@@ -30,6 +35,8 @@ func (o Op) mode() string {
 			return "rw"
 		}
 		return "ro"
+	case DoLayer:
+		return "cow"
 	case DoTmpfs:
 		return "tmpfs"
 	case DoSymlink:

@@ -25,6 +25,7 @@ type Kind string
 // The messages, in the order in which a session sees them. The plan comes before
 // all of them, as a frame of its own.
 const (
+	Watch   Kind = "watch"   // inside: the keeper's descriptors come along; it must serve from here on
 	Walls   Kind = "walls"   // inside: all walls are up; Evidence says what was seen, Ports what was opened
 	Go      Kind = "go"      // supervisor: the witness outside agrees, start the agent
 	PTY     Kind = "pty"     // inside: the master of the inner terminal comes along

@@ -31,6 +31,10 @@ type Rung struct {
 	// agent runs. They are its own to close. Nil means that the plan captures
 	// nothing.
 	Ports func(pid int, ports []rung.Port) error
+	// Keep takes the descriptors by which changes to the trees of the host are
+	// heard of and done; from then on it serves. Nil means that the plan has no
+	// trees.
+	Keep func(pid int, watch *os.File, layers []*os.File) error
 	// Witness looks at the walls from outside, before the agent runs.
 	Witness func(pid int, seen rung.Evidence) error
 }
@@ -143,6 +147,9 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err := s.conn.SendPlan(body); err != nil && !errors.Is(err, unix.EPIPE) {
 		return s.lost(err)
 	}
+	if err := r.takeWatch(s, p); err != nil {
+		return err
+	}
 	m, fds, err := s.conn.Receive()
 	ports := name(m.Ports, fds)
 	if err := s.check(m, err, wire.Walls); err != nil {
@@ -165,6 +172,33 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 		return s.lost(err)
 	}
 	return s.begin(p)
+}
+
+// takeWatch hands over what the keeper needs.
+func (r Rung) takeWatch(s *sandbox, p *plan.Plan) error {
+	if len(p.Watch) == 0 {
+		return nil
+	}
+	m, fds, err := s.conn.Receive()
+	came := name(nil, fds)
+	want := 1
+	for _, t := range p.Trees {
+		if t.Layer != "" {
+			want++
+		}
+	}
+	if err = s.check(m, err, wire.Watch); err == nil && (len(came) != want || r.Keep == nil) {
+		err = &Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came where %d were due", len(came), want)}
+	}
+	if err != nil {
+		closePorts(came)
+		return err
+	}
+	var layers []*os.File
+	for _, c := range came[1:] {
+		layers = append(layers, c.File)
+	}
+	return r.Keep(s.pid, came[0].File, layers)
 }
 
 // takePorts hands over the sockets of the capture.

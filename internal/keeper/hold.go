@@ -1,0 +1,327 @@
+package keeper
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sys"
+)
+
+// held is a path that is private to the session: the sandbox sees what the layer
+// has, mounted over it; the host sees what it had.
+type held struct {
+	root  string
+	dir   bool
+	new   bool        // on the host something stands for it
+	shell atomic.Bool // a file that was deleted inside: its mount point cannot go
+	fresh atomic.Bool // a directory that nobody has made yet
+}
+
+// gone says whether rel is a held file that was deleted.
+func (h *held) gone(rel string) bool { return !h.dir && h.shell.Load() }
+
+// holds are the held paths of one tree. They are few: looked up only if any.
+type holds struct {
+	mu   sync.RWMutex
+	root map[string]*held
+}
+
+// at returns what holds rel.
+func (h *holds) at(rel string) *held {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if len(h.root) == 0 {
+		return nil
+	}
+	for p := rel; p != ""; p = parentOf(p) {
+		if x := h.root[p]; x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// below returns what is held at or under rel.
+func (h *holds) below(rel string) (out []*held) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for p, x := range h.root {
+		if p == rel || rel == "" || strings.HasPrefix(p, rel+"/") {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (h *holds) add(x *held) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.root == nil {
+		h.root = map[string]*held{}
+	}
+	h.root[x.root] = x
+}
+
+func (h *holds) remove(root string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.root, root)
+}
+
+// hold makes a path private. The caller has no lock on names.
+func (w *worker) hold(n *needHold) error {
+	w.names.Lock()
+	defer w.names.Unlock()
+	tree := &w.conf.Trees[n.tree]
+	if w.held[n.tree].at(n.root) != nil {
+		return nil
+	}
+	if tree.Layer == nil {
+		return unix.EROFS
+	}
+	at, name, err := w.parentIn(int(tree.Host.Fd()), n.root)
+	if err != nil {
+		return err
+	}
+	x := &held{root: n.root, dir: n.dir}
+	var st unix.Stat_t
+	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+	case errors.Is(err, unix.ENOENT):
+		x.new = true
+		err = w.begin(n, at, name)
+		if err != nil {
+			return err
+		}
+		x.shell.Store(!n.dir) // until who asked for it makes it
+		x.fresh.Store(n.dir)
+	case err != nil:
+		return err
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return unix.EACCES
+	default:
+		x.dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
+	}
+	if err := w.cover(tree, n.root); err != nil {
+		return err
+	}
+	w.held[n.tree].add(x)
+	if w.conf.Held != nil {
+		w.conf.Held(n.tree, n.root, n.verdict)
+	}
+	return nil
+}
+
+// begin makes a new held name: first in the layer, then what stands for it on the
+// host, without which there would be no place to mount it. An empty directory and
+// a socket are nothing that a tool reads, and git does not list either.
+func (w *worker) begin(n *needHold, at int, name string) error {
+	layer, _, err := w.parentIn(int(w.conf.Trees[n.tree].Layer.Fd()), n.root)
+	if err != nil {
+		return err
+	}
+	if n.dir {
+		err = unix.Mkdirat(layer, name, 0o755)
+	} else {
+		err = unix.Mknodat(layer, name, unix.S_IFREG|0o644, 0)
+	}
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	if err := w.stand.note(standIn{Tree: []byte(w.conf.Trees[n.tree].Path), Rel: []byte(n.root)}); err != nil {
+		return err
+	}
+	if n.dir {
+		return unix.Mkdirat(at, name, 0o755)
+	}
+	return unix.Mknodat(at, name, unix.S_IFSOCK|0o600, 0)
+}
+
+// cover mounts what the layer has at rel over what the sandbox sees there.
+func (w *worker) cover(tree *Tree, rel string) error {
+	src, err := sys.OpenBeneath(int(tree.Layer.Fd()), rel)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	dst, err := sys.OpenBeneath(w.root, strings.TrimPrefix(tree.Path+"/"+rel, "/"))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	return w.spaces.AttachIn(src, dst, false)
+}
+
+func (w *worker) parentIn(at int, rel string) (dir int, name string, err error) {
+	dir, err = openDir(at, parentOf(rel))
+	if err != nil {
+		return -1, "", err
+	}
+	return w.own(dir), rel[strings.LastIndexByte(rel, '/')+1:], nil
+}
+
+// release ends the holding of a path that is no more. The caller has names alone.
+func (w *worker) release(tree int, x *held) error {
+	t := &w.conf.Trees[tree]
+	if err := w.spaces.DetachIn(t.Path + "/" + x.root); err != nil {
+		return err
+	}
+	w.held[tree].remove(x.root)
+	if !x.new {
+		return nil
+	}
+	return removeStandIn(int(t.Host.Fd()), x.root)
+}
+
+// settle deletes in the layer what was deleted inside and left a shell.
+func (k *Keeper) settle() error {
+	var all error
+	for i := range k.held {
+		for _, x := range k.held[i].below("") {
+			if !x.gone(x.root) {
+				continue
+			}
+			dir, err := openDir(int(k.conf.Trees[i].Layer.Fd()), parentOf(x.root))
+			if err != nil {
+				all = errors.Join(all, fmt.Errorf("held %s: %w", x.root, err))
+				continue
+			}
+			err = unix.Unlinkat(dir, x.root[strings.LastIndexByte(x.root, '/')+1:], 0)
+			unix.Close(dir)
+			if err != nil && !errors.Is(err, unix.ENOENT) {
+				all = errors.Join(all, fmt.Errorf("held %s: %w", x.root, err))
+			}
+		}
+	}
+	return all
+}
+
+// standIn is a name on the host that stands for a held one.
+type standIn struct {
+	Tree []byte `json:"tree"` // names are bytes, and JSON has none but in this form
+	Rel  []byte `json:"rel"`
+}
+
+// standIns is the list of them on disk, written before each is made, so that a
+// session that was killed leaves nothing for good.
+type standIns struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+func openStandIns(name string) (*standIns, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	return &standIns{file: f}, nil
+}
+
+func (s *standIns) note(x standIn) error {
+	b, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.file.Write(append(b, '\n'))
+	return err
+}
+
+// clear takes them away.
+func (s *standIns) clear() error {
+	if err := ClearStandIns(s.file.Name()); err != nil {
+		return err
+	}
+	return os.Remove(s.file.Name())
+}
+
+// ClearStandIns takes away what a session left on the host in place of held names.
+// A name that is something else by now is left alone.
+func ClearStandIns(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var all []standIn
+	for d := json.NewDecoder(io.LimitReader(f, 64<<20)); ; {
+		var x standIn
+		if err := d.Decode(&x); err != nil {
+			break // the last line of a killed session may be torn
+		}
+		all = append(all, x)
+	}
+	var failed error
+	for i := len(all) - 1; i >= 0; i-- { // what is below was made later
+		root, err := sys.OpenSource(string(all[i].Tree))
+		if err != nil {
+			continue // the tree is gone
+		}
+		failed = errors.Join(failed, removeStandIn(root, string(all[i].Rel)))
+		unix.Close(root)
+	}
+	return failed
+}
+
+// removeStandIn removes a socket or an empty directory, and nothing else.
+func removeStandIn(root int, rel string) error {
+	dir, err := openDir(root, parentOf(rel))
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(dir)
+	name := rel[strings.LastIndexByte(rel, '/')+1:]
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return nil
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFSOCK:
+		err = unix.Unlinkat(dir, name, 0)
+	case unix.S_IFDIR:
+		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	}
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// Mask makes a file of the host private and gives it other content inside, as long
+// as nothing holds it yet.
+func (k *Keeper) Mask(tree int, rel string, data []byte) error {
+	w := &worker{Keeper: k}
+	defer w.closeAll()
+	if k.held[tree].at(rel) != nil {
+		return nil
+	}
+	if k.conf.Trees[tree].Layer == nil {
+		return errors.New("there is no layer")
+	}
+	// In the layer first: once it is mounted, it is seen.
+	dir, name, err := w.parentIn(int(k.conf.Trees[tree].Layer.Fd()), rel)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return w.hold(&needHold{tree: tree, root: rel})
+}

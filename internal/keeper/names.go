@@ -1,0 +1,263 @@
+package keeper
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// newName finds where a new name is to be made, and judges it.
+func (w *worker) newName(dirfd int, at uint64, like uint32) (target, error) {
+	t, err := w.find(dirfd, at, false)
+	if err != nil {
+		return t, err
+	}
+	if t.is {
+		return t, unix.EEXIST
+	}
+	if err := w.judge(&t, like); err != nil {
+		return t, err
+	}
+	if t.held == nil {
+		err = w.created(&t, like == unix.S_IFDIR)
+	}
+	return t, err
+}
+
+// created notes that a name is about to be made on the host.
+func (w *worker) created(t *target, dir bool) error {
+	if w.conf.Made != nil && !dir {
+		w.conf.Made(t.tree, t.rel)
+	}
+	return w.conf.Store.Created(t.tree, t.rel, dir)
+}
+
+func (w *worker) mkdir(dirfd int, at uint64, mode uint32) {
+	w.answer(w.change(func() error {
+		t, err := w.newName(dirfd, at, unix.S_IFDIR)
+		// A directory that had to be held was made with that.
+		if errors.Is(err, unix.EEXIST) && t.held != nil && t.held.fresh.CompareAndSwap(true, false) && t.rel == t.held.root {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return unix.Mkdirat(t.dir, t.name, w.mode(mode))
+	}))
+}
+
+// mknod makes pipes and sockets; the filter has refused devices. At a held name
+// neither is of use but to feed a reader on the host.
+func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
+	w.answer(w.change(func() error {
+		t, err := w.newName(dirfd, at, unix.S_IFREG)
+		if _, ok := err.(*needHold); ok && mode&unix.S_IFMT != unix.S_IFREG && mode&unix.S_IFMT != 0 {
+			return unix.EACCES
+		}
+		if err != nil {
+			return err
+		}
+		return unix.Mknodat(t.dir, t.name, mode&unix.S_IFMT|w.mode(mode), 0)
+	}))
+}
+
+// symlink makes a link. One at a held name is refused: what it leads to would be
+// run, and it could be changed at any time.
+func (w *worker) symlink(text uint64, dirfd int, at uint64) {
+	w.answer(w.change(func() error {
+		target, err := w.path(text)
+		if err != nil {
+			return err
+		}
+		t, err := w.newName(dirfd, at, unix.S_IFLNK)
+		if n, ok := err.(*needHold); ok && n.root == t.rel {
+			return unix.EACCES
+		}
+		if err == nil && t.held == nil && w.conf.Trees[t.tree].Rules.Below(t.rel) {
+			return unix.EACCES // what it leads to would be held by these names
+		}
+		if err != nil {
+			return err
+		}
+		return unix.Symlinkat(target, t.dir, t.name)
+	}))
+}
+
+// unlink removes a name.
+func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
+	if flags&^uint32(unix.AT_REMOVEDIR) != 0 {
+		w.calls.Continue(&w.call)
+		return
+	}
+	if flags&unix.AT_REMOVEDIR != 0 {
+		w.answer(w.alone(func() error { return w.rmdir(dirfd, at) }))
+		return
+	}
+	w.answer(w.change(func() error {
+		t, err := w.find(dirfd, at, false)
+		if err != nil {
+			return err
+		}
+		// On a read-only mount the kernel would not even look.
+		if !t.is {
+			return unix.ENOENT
+		}
+		if t.isDir() {
+			return unix.EISDIR
+		}
+		if err := w.judge(&t, unix.S_IFREG); err != nil {
+			return err
+		}
+		if t.held != nil {
+			return w.unlinkHeld(&t)
+		}
+		if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
+			return err
+		}
+		return unix.Unlinkat(t.dir, t.name, 0)
+	}))
+}
+
+// unlinkHeld leaves a shell where the held thing is the file itself: a name with a
+// mount over it cannot go.
+func (w *worker) unlinkHeld(t *target) error {
+	if t.rel != t.held.root {
+		return unix.Unlinkat(t.dir, t.name, 0)
+	}
+	fd, err := unix.Openat(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	unix.Close(fd)
+	t.held.shell.Store(true)
+	return nil
+}
+
+// rmdir removes a directory. To delete what is held with all it has is no danger
+// to the host: then the deletion passes.
+func (w *worker) rmdir(dirfd int, at uint64) error {
+	t, err := w.find(dirfd, at, false)
+	if err != nil {
+		return err
+	}
+	if !t.is {
+		return unix.ENOENT
+	}
+	if !t.isDir() {
+		return unix.ENOTDIR
+	}
+	if t.held != nil {
+		if t.rel != t.held.root {
+			return unix.Unlinkat(t.dir, t.name, unix.AT_REMOVEDIR)
+		}
+		return w.rmdirHeld(&t)
+	}
+	for _, x := range w.held[t.tree].below(t.rel) {
+		if !x.gone(x.root) {
+			return unix.ENOTEMPTY
+		}
+		if err := w.dropShell(t.tree, x); err != nil {
+			return err
+		}
+	}
+	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
+		return err
+	}
+	return unix.Unlinkat(t.dir, t.name, unix.AT_REMOVEDIR)
+}
+
+// dropShell deletes on the host what was deleted inside.
+func (w *worker) dropShell(tree int, x *held) error {
+	if err := w.release(tree, x); err != nil {
+		return err
+	}
+	layer, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.root)
+	if err != nil {
+		return err
+	}
+	if x.new {
+		return unix.Unlinkat(layer, name, 0)
+	}
+	dir, name, err := w.parentIn(int(w.conf.Trees[tree].Host.Fd()), x.root)
+	if err != nil {
+		return err
+	}
+	if err := w.conf.Store.Save(tree, x.root, dir, name, undo.Remove); err != nil {
+		return err
+	}
+	if err := unix.Unlinkat(dir, name, 0); err != nil {
+		return err
+	}
+	return ignore(unix.Unlinkat(layer, name, 0), unix.ENOENT)
+}
+
+// rmdirHeld removes a held directory that is empty in the layer.
+func (w *worker) rmdirHeld(t *target) error {
+	if err := unix.Unlinkat(t.dir, t.name, unix.AT_REMOVEDIR); err != nil {
+		return err // ENOTEMPTY, mostly
+	}
+	if err := w.release(t.tree, t.held); err != nil || t.held.new {
+		return err
+	}
+	dir, name, err := w.parentIn(int(w.conf.Trees[t.tree].Host.Fd()), t.rel)
+	if err != nil {
+		return err
+	}
+	return w.removeAll(t.tree, t.rel, dir, name)
+}
+
+// removeAll removes a tree of the host as the agent did inside, and keeps it for
+// undo.
+func (w *worker) removeAll(tree int, rel string, dir int, name string) error {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	entries, err := readNames(fd)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var st unix.Stat_t
+		if err := unix.Fstatat(fd, e, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			err = w.removeAll(tree, join(rel, e), fd, e)
+		} else if err = w.conf.Store.Save(tree, join(rel, e), fd, e, undo.Remove); err == nil {
+			err = unix.Unlinkat(fd, e, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.conf.Store.Save(tree, rel, dir, name, undo.Remove); err != nil {
+		return err
+	}
+	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+}
+
+func readNames(fd int) ([]string, error) {
+	var names []string
+	b := make([]byte, 32<<10)
+	for {
+		n, err := unix.ReadDirent(fd, b)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent(b[:n], -1, names)
+	}
+}
+
+func ignore(err error, but unix.Errno) error {
+	if errors.Is(err, but) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+package keeper
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// rename moves a name. What is protected does not move, and nothing moves to where
+// it would be: a file is copied into the layer instead, and for a directory the
+// answer is the one between two file systems, upon which tools copy by themselves.
+func (w *worker) rename(oldfd int, old uint64, newfd int, new uint64, flags uint32) {
+	if flags&^uint32(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+		w.calls.Fail(&w.call, unix.EINVAL)
+		return
+	}
+	w.answer(w.alone(func() error {
+		from, err := w.find(oldfd, old, false)
+		if err != nil {
+			return err
+		}
+		to, err := w.find(newfd, new, false)
+		if err != nil {
+			return err
+		}
+		if !from.is {
+			return unix.ENOENT
+		}
+		return w.move(&from, &to, flags)
+	}))
+}
+
+func (w *worker) move(from, to *target, flags uint32) error {
+	if flags&unix.RENAME_NOREPLACE != 0 && to.is {
+		return unix.EEXIST
+	}
+	if from.held != nil && from.held == to.held && from.rel != from.held.root && to.rel != to.held.root {
+		return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+	}
+	if err := w.mayLeave(from); err != nil {
+		return err
+	}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		if err := w.mayLeave(to); err != nil {
+			return err
+		}
+		if w.judge(from, from.kind()) != nil || w.judge(to, to.kind()) != nil {
+			return unix.EXDEV
+		}
+	}
+	if err := w.judge(to, from.kind()); err != nil || to.held != nil {
+		if from.kind() != unix.S_IFREG || flags&unix.RENAME_EXCHANGE != 0 || to.isDir() {
+			return unix.EXDEV
+		}
+		if err != nil {
+			return err
+		}
+		return w.copyIn(from, to)
+	}
+	if from.isDir() && (w.entersGit(from.rel, to.rel) || w.carriesHeld(from, to)) {
+		return unix.EXDEV
+	}
+	return w.moveOnHost(from, to, flags)
+}
+
+// mayLeave refuses to move what is protected, or holds something that is.
+func (w *worker) mayLeave(t *target) error {
+	if t.held != nil || len(w.held[t.tree].below(t.rel)) > 0 || t.isDir() && strings.EqualFold(t.name, ".git") {
+		return unix.EBUSY
+	}
+	tree := &w.conf.Trees[t.tree]
+	if tree.Rules.Judge(t.rel, t.isDir()).Hold {
+		return unix.EBUSY
+	}
+	if _, ok := w.bareGit(t); ok {
+		return unix.EBUSY
+	}
+	for _, p := range tree.Pinned {
+		if p == t.rel || strings.HasPrefix(p, t.rel+"/") {
+			return unix.EBUSY
+		}
+	}
+	return nil
+}
+
+func (w *worker) moveOnHost(from, to *target, flags uint32) error {
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		// Two moves by way of a third name, for the store.
+		return unix.EINVAL
+	}
+	if to.is {
+		if err := w.conf.Store.Save(to.tree, to.rel, to.dir, to.name, undo.Remove); err != nil {
+			return err
+		}
+	}
+	if w.conf.Made != nil {
+		w.conf.Made(to.tree, to.rel)
+	}
+	if err := w.conf.Store.Renamed(from.tree, from.rel, to.tree, to.rel, from.isDir()); err != nil {
+		return err
+	}
+	return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+}
+
+// entersGit says whether a directory would come into a git directory from outside
+// of it, with names in it that nobody has judged as part of one.
+func (w *worker) entersGit(from, to string) bool {
+	return gitDepth(to) > 0 && gitDepth(from) != gitDepth(to)
+}
+
+func gitDepth(rel string) (n int) {
+	for part := range strings.SplitSeq(rel, "/") {
+		if strings.EqualFold(part, ".git") {
+			n++
+		}
+	}
+	return n
+}
+
+// maxCarried bounds the look into a directory that is to be moved.
+const maxCarried = 4096
+
+// carriesHeld says whether something in a directory would be protected at its new
+// place.
+func (w *worker) carriesHeld(from, to *target) bool {
+	if !w.conf.Trees[to.tree].Rules.Below(to.rel) {
+		return false
+	}
+	left := maxCarried
+	return w.carries(to, from.dir, from.name, to.rel, &left)
+}
+
+func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd)
+	entries, err := readNames(fd)
+	if err != nil {
+		return true
+	}
+	for _, e := range entries {
+		if *left--; *left < 0 {
+			return true
+		}
+		var st unix.Stat_t
+		if unix.Fstatat(fd, e, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			continue
+		}
+		rules, dir := w.conf.Trees[to.tree].Rules, st.Mode&unix.S_IFMT == unix.S_IFDIR
+		if rules.Judge(join(rel, e), dir).Hold || st.Mode&unix.S_IFMT == unix.S_IFLNK && rules.JudgeLink(join(rel, e)).Hold {
+			return true
+		}
+		if dir && w.carries(to, fd, e, join(rel, e), left) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyIn is a rename of a file of the host onto a held name, as git does it with
+// its config: the content goes into the layer, the file goes away.
+func (w *worker) copyIn(from, to *target) error {
+	in, err := unix.Openat(from.dir, from.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	src := os.NewFile(uintptr(in), from.name)
+	defer src.Close()
+	out, err := unix.Openat(to.dir, to.name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	dst := os.NewFile(uintptr(out), to.name)
+	defer dst.Close()
+	if _, err := io.Copy(dst, src); err != nil {
+		return unix.EIO
+	}
+	if err := unix.Fchmod(out, from.st.Mode&0o777); err != nil {
+		return err
+	}
+	if to.rel == to.held.root {
+		to.held.shell.Store(false)
+	}
+	if err := w.conf.Store.Save(from.tree, from.rel, from.dir, from.name, undo.Remove); err != nil {
+		return err
+	}
+	return unix.Unlinkat(from.dir, from.name, 0)
+}
+
+// link gives a file a second name. Neither name may be protected: by the other it
+// could be written.
+func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32) {
+	w.answer(w.change(func() error {
+		to, err := w.find(newfd, new, false)
+		if err != nil {
+			return err
+		}
+		from, err := w.linkSource(oldfd, old, flags)
+		if err != nil {
+			return err
+		}
+		if to.is {
+			return unix.EEXIST
+		}
+		if from.held != nil && from.held == to.held && from.rel != from.held.root && to.rel != to.held.root {
+			return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
+		}
+		if w.mayLeave(&from) != nil || w.judge(&to, unix.S_IFREG) != nil || to.held != nil {
+			return unix.EXDEV
+		}
+		if err := w.conf.Store.Save(from.tree, from.rel, from.dir, from.name, undo.Write); err != nil {
+			return err
+		}
+		if err := w.created(&to, false); err != nil {
+			return err
+		}
+		if from.st.Nlink == 1 {
+			w.links.add(&from.st)
+		}
+		return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
+	}))
+}
+
+// linkSource finds the file that gets another name. A file without any, opened
+// with O_TMPFILE, is left to the kernel, and tools then use a name.
+func (w *worker) linkSource(oldfd int, old uint64, flags uint32) (target, error) {
+	if flags&unix.AT_EMPTY_PATH != 0 {
+		return target{}, unix.EXDEV
+	}
+	t, err := w.find(oldfd, old, flags&unix.AT_SYMLINK_FOLLOW != 0)
+	if err != nil {
+		return t, err
+	}
+	if !t.is {
+		return t, unix.ENOENT
+	}
+	if t.isDir() {
+		return t, unix.EPERM
+	}
+	return t, nil
+}

@@ -1,0 +1,208 @@
+package keeper
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// spot is where a path of the caller leads: a name in a directory. Descriptors are
+// of the sandbox's own mounts.
+type spot struct {
+	parent int    // O_PATH
+	name   string // "" for the root of a tree: it has no parent there
+	tree   int    // -1: not in a tree
+	dir    string // the directory's path relative to the tree
+	slash  bool   // the path ended in a slash
+}
+
+func (s spot) rel() string { return join(s.dir, s.name) }
+
+const maxLinks = 40
+
+// start opens where a path begins for the caller.
+func (w *worker) start(dirfd int, p string) (int, error) {
+	if strings.HasPrefix(p, "/") {
+		return w.root, nil
+	}
+	name := strconv.Itoa(int(w.call.PID)) + "/cwd"
+	if dirfd != unix.AT_FDCWD {
+		name = strconv.Itoa(int(w.call.PID)) + "/fd/" + strconv.Itoa(dirfd)
+	}
+	fd, err := unix.Openat(w.proc, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, errContinue // EBADF and the like are the kernel's to say
+	}
+	return w.own(fd), nil
+}
+
+// resolve finds where a path leads as the caller would: with its root, its working
+// directory and its mounts. Whatever it cannot tell is left to the kernel.
+func (w *worker) resolve(dirfd int, p string, follow bool) (spot, error) {
+	if p == "" {
+		return spot{}, errContinue
+	}
+	at, err := w.start(dirfd, p)
+	if err != nil {
+		return spot{}, err
+	}
+	for links := 0; links < maxLinks; links++ {
+		if link, ok := w.descriptorLink(p); ok {
+			p, at = link, w.root
+		}
+		s, err := w.lastStep(at, p)
+		if err != nil || s.name == "" || !follow && !s.slash {
+			return s, err
+		}
+		target, err := readlinkat(s.parent, s.name)
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+			return s, nil
+		}
+		if err != nil {
+			return spot{}, errContinue
+		}
+		if at = s.parent; strings.HasPrefix(target, "/") {
+			at = w.root
+		}
+		p = target
+	}
+	return spot{}, errContinue
+}
+
+// lastStep opens the directory of the last component.
+func (w *worker) lastStep(at int, p string) (spot, error) {
+	trimmed := strings.TrimRight(p, "/")
+	dir, name := "", trimmed
+	if i := strings.LastIndexByte(trimmed, '/'); i >= 0 {
+		dir, name = trimmed[:i+1], trimmed[i+1:]
+	}
+	if name == "" || name == "." || name == ".." {
+		return w.directory(at, trimmed)
+	}
+	parent, err := w.enter(at, dir)
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{parent: parent, name: name, slash: trimmed != p}
+	s.tree, s.dir, err = w.where(parent)
+	return s, err
+}
+
+// directory is for a path that ends in a dot or in nothing: the name is the one by
+// which its parent knows it.
+func (w *worker) directory(at int, p string) (spot, error) {
+	fd, err := w.enter(at, p)
+	if err != nil {
+		return spot{}, err
+	}
+	tree, rel, err := w.where(fd)
+	if err != nil || tree < 0 || rel == "" {
+		return spot{parent: fd, tree: tree}, err
+	}
+	up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return spot{}, errContinue
+	}
+	name := rel[strings.LastIndexByte(rel, '/')+1:]
+	return spot{parent: w.own(up), name: name, tree: tree, dir: parentOf(rel)}, nil
+}
+
+// enter opens the directory dir below at. In one step where no link is in the way.
+func (w *worker) enter(at int, dir string) (int, error) {
+	rel := strings.TrimLeft(dir, "/")
+	if rel == "" {
+		rel = "."
+	}
+	fd, err := unix.Openat2(at, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	if err == nil {
+		return w.own(fd), nil
+	}
+	if !errors.Is(err, unix.ELOOP) {
+		return -1, errContinue
+	}
+	return w.stepwise(at, rel)
+}
+
+// stepwise follows links by itself: the kernel would follow absolute ones from our
+// root and not from the caller's.
+func (w *worker) stepwise(at int, rel string) (int, error) {
+	todo := strings.Split(rel, "/")
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return -1, errContinue
+		}
+		w.own(fd)
+		target, err := readlinkat(fd, "")
+		if err != nil {
+			at = fd
+			continue
+		}
+		if links++; links > maxLinks {
+			return -1, errContinue
+		}
+		if strings.HasPrefix(target, "/") {
+			at = w.root
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return at, nil
+}
+
+// where tells the tree of a directory from the path by which the sandbox's mounts
+// know it.
+func (w *worker) where(dir int) (tree int, rel string, err error) {
+	n, err := unix.Readlinkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(dir), w.buf[:])
+	if err != nil || n == len(w.buf) {
+		return -1, "", errContinue
+	}
+	tree, rel = w.treeOf(string(w.buf[:n]))
+	return tree, rel, nil
+}
+
+func readlinkat(dir int, name string) (string, error) {
+	var b [4096]byte
+	n, err := unix.Readlinkat(dir, name, b[:])
+	if err != nil {
+		return "", err
+	}
+	if n == len(b) || n == 0 {
+		return "", unix.ENAMETOOLONG
+	}
+	return string(b[:n]), nil
+}
+
+// descriptorLink resolves the names by which a process reopens a descriptor of its
+// own, as `echo >/dev/stderr` does: they mean the caller's and not ours.
+func (w *worker) descriptorLink(p string) (string, bool) {
+	var number string
+	switch {
+	case p == "/dev/stdin", p == "/dev/stdout", p == "/dev/stderr":
+		number = map[string]string{"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}[p]
+	default:
+		for _, prefix := range []string{"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"} {
+			if n, ok := strings.CutPrefix(p, prefix); ok {
+				number = n
+			}
+		}
+	}
+	if _, err := strconv.ParseUint(number, 10, 31); err != nil {
+		return "", false
+	}
+	link, err := readlinkat(w.proc, strconv.Itoa(int(w.call.PID))+"/fd/"+number)
+	if err != nil || !strings.HasPrefix(link, "/") {
+		return "", false
+	}
+	if tree, _ := w.treeOf(link); tree < 0 {
+		return "", false
+	}
+	return link, true
+}
