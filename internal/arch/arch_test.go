@@ -29,6 +29,9 @@ var levels = map[string]int{
 	"internal/rung":    3, // the interface of wall-builders
 	"internal/capture": 3, // how a network ends at the gate
 
+	"internal/workspace": 3, // what a session did to the trees of the host
+	"internal/keeper":    2, // does what may change the trees of the host
+
 	"internal/sign":  2, // signatures of git objects
 	"internal/forge": 2, // git's own protocol
 
@@ -37,6 +40,14 @@ var levels = map[string]int{
 	"internal/host":    2, // what this host can enforce
 
 	"internal/agent":      1,
+	"internal/brake":      1, // supply-chain settings of package managers
+	"internal/hostexec":   1, // what the host executes
+	"internal/layer":      1, // what waits for review
+	"internal/mask":       1, // secrets in a workspace
+	"internal/undo":       1, // what can be brought back
+	"internal/change":     0,
+	"internal/merge":      0, // texts
+	"internal/notify":     0, // calls that wait for an answer
 	"internal/decoy":      1, // credentials that nobody has a reason to touch
 	"internal/login":      1, // the host's own logins
 	"internal/model":      1, // what a model may be asked

@@ -170,6 +170,11 @@ func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 		return fault.ExitStatus(err), err
 	}
 	c.summary(s, res, talk)
+	if l.noInput {
+		c.workJSON(res)
+	} else {
+		c.workSummary(res, talk)
+	}
 	return res.Exit.Code(), nil
 }
 
@@ -226,14 +231,14 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	}
 	fmt.Fprintf(w, "ringfence %s · %s · native\n", s.ID, s.Profile.Title)
 	for _, ws := range s.Workspaces {
-		mode := "rw"
-		if !ws.Write {
-			mode = "ro"
-		}
+		mode := s.View(ws)
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))
 	}
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
+	for i, p := range s.Masked() {
+		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
+	}
 	for i, k := range s.Keys {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], inert(k))
 	}
@@ -300,5 +305,4 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 	for _, name := range res.Decoys {
 		fmt.Fprintf(c.err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, s.ID)
 	}
-	fmt.Fprintln(c.err, "  kept       the workspace, this project's agent state and caches; nothing else")
 }

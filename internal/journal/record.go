@@ -10,10 +10,11 @@ const (
 	Net    = "net"    // of the gate
 	Broker = "broker" // of the use of credentials
 	Decoy  = "decoy"  // of credentials that nobody has a reason to touch
+	Work   = "work"   // of the trees of the host
 )
 
 // known holds for the kinds that a reader takes.
-func known(kind string) bool { return kind == Net || kind == Broker || kind == Decoy }
+func known(kind string) bool { return kind == Net || kind == Broker || kind == Decoy || kind == Work }
 
 // The events of a gate.
 const (
@@ -31,6 +32,15 @@ const (
 	Read   = "read"   // a decoy was read
 	Sent   = "sent"   // a decoy was about to leave
 	Frozen = "frozen" // the session was stopped for it
+)
+
+// The events of the trees: Name is the path.
+const (
+	Held     = "held"     // a path became private to the session
+	Masked   = "masked"   // a file of secrets shows phantoms
+	Revealed = "revealed" // one is shown as it is, by Rule
+	Applied  = "applied"  // what waited was written to the host
+	Brake    = "brake"    // a package is exempt from the brakes, by Rule
 )
 
 // The verdicts.

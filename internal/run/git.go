@@ -7,6 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/workspace"
 )
 
 const gitConfigPath = plan.Own + "/gitconfig"
@@ -14,6 +15,7 @@ const gitConfigPath = plan.Own + "/gitconfig"
 // git shows what a repository needs outside the workspace and writes the curated
 // global config: the user's identity, no helpers, no includes.
 func (d *draft) git() error {
+	d.work = workspace.New(d.dirs.State, d.ID)
 	safe, gitDir := []string{}, ""
 	for _, ws := range d.Workspaces {
 		safe = append(safe, ws.Path)
@@ -24,7 +26,7 @@ func (d *draft) git() error {
 			if err := d.refuseCredentials(x, "git directory"); err != nil {
 				return err
 			}
-			d.mounts = append(d.mounts, plan.Mount{Src: x, Dst: x, Write: true, Why: "git directory of this " + string(d.Repo.Kind)})
+			d.addTree(plan.Mount{Src: x, Dst: x, Why: "git directory of this " + string(d.Repo.Kind)}, ".git")
 			safe = append(safe, x)
 		}
 		d.hideMonitor()

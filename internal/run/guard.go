@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/place"
@@ -39,24 +38,6 @@ func (d *draft) refuseOwn(path string, write bool) error {
 	return nil
 }
 
-// pin binds every directory between a path and the writable workspace around it
-// onto itself, so that renaming one answers EBUSY: a mask or a read-only part that
-// can be moved away is gone at the next launch. The price: a rename across a pinned
-// directory is a copy.
-func (d *draft) pin(path string) {
-	for _, ws := range d.Workspaces {
-		if !ws.Write || path == ws.Path || !place.Within(path, ws.Path) {
-			continue
-		}
-		for dir := filepath.Dir(path); dir != ws.Path; dir = filepath.Dir(dir) {
-			at := func(m plan.Mount) bool { return m.Dst == dir }
-			if !slices.ContainsFunc(d.mounts, at) {
-				d.mounts = append(d.mounts, plan.Mount{Src: dir, Dst: dir, Write: true, Why: "pinned, for what is below"})
-			}
-		}
-	}
-}
-
 // pinSettings keeps the project's own settings as they are: an agent that could
 // remove them would loosen the next session.
 func (d *draft) pinSettings(ws Workspace) {
@@ -65,6 +46,7 @@ func (d *draft) pinSettings(ws Workspace) {
 		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && ws.Write {
 			id := identity(st)
 			d.mounts = append(d.mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: "settings of the project"})
+			d.pinned = append(d.pinned, p)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/seccomp"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace"
 )
 
 // Hostname is the name of every sandbox.
@@ -43,6 +44,8 @@ type Options struct {
 	NoProject bool
 	// Passing keeps no state: what would be kept is private and gone at the end.
 	Passing bool
+	// Clone works in a clone of the repository.
+	Clone bool
 	// Look prepares to be looked at only: nothing is made on the host.
 	Look bool
 }
@@ -74,6 +77,14 @@ type Session struct {
 	brokered brokered
 	lure     *lure // nil: there are no decoys
 
+	work                *workspace.Work // what it does to the trees of the host
+	trees               []tree
+	undoFile, undoTotal int64
+	passing             bool
+	masking             masking
+	reveals             []reveal
+	clones              string // the repository that the session works in a clone of
+
 	dirs     session.Dirs
 	ceiling  *policy.Policy
 	upstream *gate.Upstream
@@ -86,17 +97,20 @@ type Session struct {
 // draft is a session while it is being prepared.
 type draft struct {
 	*Session
-	opt     Options
-	mounts  []plan.Mount
-	masks   []plan.Mask
-	files   []plan.File
-	links   []plan.Link
-	capture *plan.Capture
-	state   []kept
-	path    string // PATH inside
-	base    []policy.Setting
-	argv    []string
-	dir     string
+	opt       Options
+	mounts    []plan.Mount
+	masks     []plan.Mask
+	files     []plan.File
+	links     []plan.Link
+	capture   *plan.Capture
+	state     []kept
+	pinned    []string // paths that rules of the user name
+	grantDirs []string // directories that grants of the user show
+	watch     []byte
+	path      string // PATH inside
+	base      []policy.Setting
+	argv      []string
+	dir       string
 
 	remember      []func() error // written with the project's state
 	npmrc         []string
@@ -110,10 +124,10 @@ type draft struct {
 // Prepare decides everything about a session. It starts nothing and writes
 // nothing but the project's own state directory.
 func Prepare(opt Options) (*Session, error) {
-	d := &draft{Session: &Session{ID: session.NewID()}, opt: opt}
+	d := &draft{Session: &Session{ID: session.NewID(), passing: opt.Passing}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.keepState,
-		d.note, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.keepTrees, d.keepState,
+		d.note, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan,
 	} {
 		if err := step(); err != nil {
 			d.Close()
@@ -220,7 +234,7 @@ func (d *draft) makePlan() error {
 		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
 		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
-		Capture: d.capture,
+		Capture: d.capture, Watch: d.watch,
 		Process: plan.Process{Argv: raws(d.argv), Env: raws(d.Env.Environ()), Dir: plan.Raw(d.dir),
 			Umask: uint32(umask())},
 	})

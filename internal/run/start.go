@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/workspace"
 )
 
 // Result is how a session went.
@@ -31,6 +32,9 @@ type Result struct {
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
 	Decoys  []string       // that were read
+
+	Review  *workspace.Report   // what changed on the host, and what waits
+	Applied []workspace.Outcome // what was held and needed nobody's eyes
 }
 
 // Talk is how a starting session speaks to the user.
@@ -112,9 +116,12 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		p.Ops = slices.DeleteFunc(slices.Clone(p.Ops), func(o plan.Op) bool { return o.Why == decoyWhy })
 	}
 	defer watch.Close()
-	l.box, err = r.Start(ctx, &p, rung.Stdio{
-		In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
-		Terminal: l.takeTerminal, Stopped: l.stopped})
+	keep, err := l.beginWork()
+	if err != nil {
+		return Result{}, err
+	}
+	defer keep.end()
+	l.box, err = l.launch(ctx, r, p, keep)
 	if lure := l.session.lure; lure != nil {
 		if err := lure.bare(); err != nil {
 			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
@@ -125,6 +132,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	defer l.box.Close()
 	close(l.began)
+	keep.looks.Go(func() { keep.lookOn(l.ended) })
 	l.streams.closeInside()
 	if l.door != nil {
 		l.door.running(l.box)
@@ -145,6 +153,10 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		<-l.relayed
 	}
 	res := Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}
+	var lost error
+	if res.Review, res.Applied, lost = keep.end(); lost != nil {
+		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
+	}
 	if l.door != nil {
 		if lost := l.door.Close(); lost != nil {
 			l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
@@ -160,6 +172,23 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// launch starts the sandbox, without private layers where the host has none.
+func (l *live) launch(ctx context.Context, r native.Rung, p plan.Plan, keep *keeping) (rung.Sandbox, error) {
+	if err := keep.maskClone(&p); err != nil {
+		return nil, err
+	}
+	stdio := rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2], Terminal: l.takeTerminal, Stopped: l.stopped}
+	r.Keep = keep.start(&p)
+	box, err := r.Start(ctx, &p, stdio)
+	if !noLayers(err) {
+		return box, err
+	}
+	if p, err = keep.withoutLayers(p); err != nil {
+		return nil, err
+	}
+	return r.Start(ctx, &p, stdio)
 }
 
 // maxLines bounds what a result tells of the network.

@@ -79,6 +79,10 @@ func (d *draft) mountPoints() error {
 		}
 	}
 	for _, m := range d.mounts {
+		if d.clones != "" && m.Src == d.work.CloneDir() {
+			add(m.Dst, true)
+			continue
+		}
 		st, err := os.Stat(m.Src)
 		if err != nil {
 			return err

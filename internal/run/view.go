@@ -27,7 +27,17 @@ func (d *draft) grants() error {
 		}
 		d.pinSettings(ws)
 		id := ws.ID
-		d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, Write: ws.Write, ID: &id, Why: "workspace (" + ws.Why + ")"})
+		m := plan.Mount{Src: ws.Path, Dst: ws.Path, ID: &id, Why: "workspace (" + ws.Why + ")"}
+		switch {
+		case ws.Write && d.opt.Clone && ws.Path == d.Workspaces[0].Path:
+			if err := d.addClone(m); err != nil {
+				return err
+			}
+		case ws.Write:
+			d.addTree(m, d.gitPrefix(ws.Path))
+		default:
+			d.mounts = append(d.mounts, m)
+		}
 		d.link(ws.Given, ws.Path)
 		d.warnLinked(ws.Path)
 	}
@@ -81,8 +91,16 @@ func (d *draft) grant(r policy.Grant) error {
 		}
 	}
 	id := identity(st)
-	d.mounts = append(d.mounts, plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)})
-	d.pin(real)
+	m := plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)}
+	if write && st.IsDir() {
+		d.addTree(m, "")
+	} else {
+		d.mounts = append(d.mounts, m)
+	}
+	d.pinned = append(d.pinned, real)
+	if st.IsDir() {
+		d.grantDirs = append(d.grantDirs, real)
+	}
 	d.link(given, real)
 	return nil
 }
@@ -160,7 +178,7 @@ func (d *draft) mask(r policy.Rule) {
 	for _, p := range paths {
 		if _, err := os.Lstat(p); err == nil {
 			hidden = true
-			d.pin(p)
+			d.pinned = append(d.pinned, p)
 		}
 		d.masks = append(d.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
 	}

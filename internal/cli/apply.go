@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// apply brings to the host what a session changed and what waits.
+func apply(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths. What the host changed meanwhile is merged where texts allow it, and is never\noverwritten: the exit status is 1 if something stayed behind.")
+	yes := f.Bool("yes", false, "do not ask")
+	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
+	ch, err := c.chooseToChange(f, args, yes, asJSON, (*chosen).waits)
+	if err != nil {
+		return 2, err
+	}
+	r := ch.part()
+	r.Entries = r.Waiting()
+	if len(r.Entries) == 0 {
+		return c.nothing(ch, "waits", *asJSON)
+	}
+	if !*yes {
+		c.printRanked(c.err, r)
+		if !c.confirm("\n"+question(r), false) {
+			return 1, nil
+		}
+	}
+	out, err := ch.work.Apply(ch.sel, ch.report)
+	return c.tell(ch.work, out, *asJSON, err)
+}
+
+func question(r *workspace.Report) string {
+	unasked := 0
+	for _, e := range r.Entries {
+		if e.Rank == hostexec.Unasked {
+			unasked++
+		}
+	}
+	q := fmt.Sprintf("Bring %d change(s) to the host", len(r.Entries))
+	switch unasked {
+	case 0:
+		return q + "?"
+	case 1:
+		return q + ", one of which runs without anyone asking?"
+	}
+	return q + fmt.Sprintf(", %d of which run without anyone asking?", unasked)
+}
+
+// nothing says that there is nothing to do.
+func (c *context) nothing(ch *chosen, what string, asJSON bool) (int, error) {
+	if ch.failed != nil {
+		return 2, ch.failed
+	}
+	if asJSON {
+		return c.tell(ch.work, nil, true, nil)
+	}
+	fmt.Fprintf(c.err, "ringfence: nothing of session %s %s\n", ch.work.ID, what)
+	return 0, nil
+}
+
+// mustAsk refuses a command that nobody could be asked about.
+func (c *context) mustAsk(name string, yes, asJSON bool) error {
+	if yes || !asJSON && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err) {
+		return nil
+	}
+	return fault.New(fault.Usage, "look with `ringfence diff`, then give --yes", "%s asks before it changes anything, and there is nobody to ask", name)
+}
+
+type outcomeJSON struct {
+	Tree      string `json:"tree"`
+	Path      string `json:"path"`
+	PathBytes []byte `json:"path_bytes,omitempty"`
+	Outcome   string `json:"outcome"`
+	Why       string `json:"why,omitempty"`
+}
+
+// tell prints what became of each path, and returns the status of the command.
+func (c *context) tell(w *workspace.Work, out []workspace.Outcome, asJSON bool, failed error) (int, error) {
+	status, conflicts := 0, 0
+	rows := []outcomeJSON{}
+	for _, o := range out {
+		if o.Failed() {
+			status = 1
+			conflicts++
+		}
+		p := workspace.NewName(o.Path)
+		rows = append(rows, outcomeJSON{workspace.NewName(w.Trees[o.Tree].Path).Text, p.Text, p.Bytes, o.Result, o.Why})
+		if !asJSON {
+			line := fmt.Sprintf("%-9s %s", o.Result, showIn(w, o.Tree, o.Path))
+			if o.Why != "" {
+				line += ": " + o.Why
+			}
+			fmt.Fprintln(c.out, inert(line))
+		}
+	}
+	if asJSON {
+		err := json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "session": w.ID, "outcomes": rows})
+		if failed == nil {
+			failed = err
+		}
+	}
+	if conflicts > 0 {
+		fmt.Fprintf(c.err, "ringfence: %s as the host has it\n", counted(conflicts, "was left", "were left"))
+	}
+	if failed != nil {
+		return 1, failed
+	}
+	return status, nil
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+// discard forgets what a session changed and what waits.
+func discard(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[SESSION] [PATH...] [--yes]", "Forgets what waits in a session: all of it, or what lies at or below the paths. The\nhost is not touched.")
+	yes := f.Bool("yes", false, "do not ask")
+	asJSON := false
+	ch, err := c.chooseToChange(f, args, yes, &asJSON, (*chosen).waits)
+	if err != nil {
+		return 2, err
+	}
+	r := ch.part()
+	r.Entries = r.Waiting()
+	if len(r.Entries) == 0 {
+		return c.nothing(ch, "waits", false)
+	}
+	if !*yes {
+		c.printRanked(c.err, r)
+		if !c.confirm(fmt.Sprintf("\nForget %d change(s) for good?", len(r.Entries)), false) {
+			return 1, nil
+		}
+	}
+	if err := ch.work.Discard(ch.sel); err != nil {
+		return 1, err
+	}
+	fmt.Fprintf(c.err, "ringfence: %s\n", counted(len(r.Entries), "discarded", "discarded"))
+	return 0, nil
+}
+
+// chooseToChange is choose for commands that change something. Sessions that run
+// are left alone.
+func (c *context) chooseToChange(f *flag.FlagSet, args []string, yes, asJSON *bool, has func(*chosen) bool) (*chosen, error) {
+	rest, err := c.mixed(f, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mustAsk(f.Name(), *yes, *asJSON); err != nil {
+		return nil, err
+	}
+	ch, err := c.choose(rest, func(ch *chosen) bool { return !ch.work.Running() && has(ch) })
+	if err != nil {
+		return nil, err
+	}
+	if ch.work.Running() {
+		return nil, fault.New(fault.Refused, "ringfence stop "+ch.work.ID, "session %s still runs", ch.work.ID)
+	}
+	if ch.failed != nil {
+		fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(ch.failed.Error()))
+	}
+	return ch, nil
+}

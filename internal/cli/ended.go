@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// maxShown keeps the summary on one screen. What it leaves out is counted, and
+// `ringfence diff` never leaves out anything.
+const maxShown = 12
+
+// workSummary says at the end of a session what waits, what changed, and what
+// comes next.
+func (c *context) workSummary(res run.Result, talk bool) {
+	r := res.Review
+	if r == nil {
+		return
+	}
+	waits, live := r.Waiting(), r.Live()
+	if !talk && !important(r) {
+		return
+	}
+	id := r.Work.ID
+	if len(waits) > 0 {
+		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
+		c.shortList(r, waits)
+		fmt.Fprintf(c.err, "             see: ringfence diff %s; then: ringfence apply or discard\n", id)
+	}
+	if n := len(res.Applied); n > 0 && talk {
+		fmt.Fprintf(c.err, "  applied    %d held file%s that make%s git run nothing\n", n, plural(n, "", "s"), plural(n, "s", ""))
+	}
+	if len(live) > 0 {
+		fmt.Fprintf(c.err, "  changed    %d on the host%s\n", len(live), ranked(live))
+		c.shortList(r, executed(live))
+		fmt.Fprintf(c.err, "             ringfence undo %s brings back what was\n", id)
+	}
+	for _, lost := range r.Lost {
+		fmt.Fprintf(c.err, "  not kept   %s\n", inert(lost))
+	}
+}
+
+// important is what is said to a pipe too: something waits.
+func important(r *workspace.Report) bool { return len(r.Waiting()) > 0 }
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// ranked counts what the host would execute.
+func ranked(entries []workspace.Entry) string {
+	var n [hostexec.Source + 1]int
+	for _, e := range entries {
+		n[e.Rank]++
+	}
+	text := ""
+	for _, r := range []struct {
+		rank hostexec.Rank
+		what string
+	}{{hostexec.Unasked, "would run unasked"}, {hostexec.Asked, "run when asked"}, {hostexec.Secret, "hold secrets"}} {
+		if n[r.rank] > 0 {
+			text += fmt.Sprintf(", %d %s", n[r.rank], r.what)
+		}
+	}
+	return text
+}
+
+func executed(entries []workspace.Entry) (out []workspace.Entry) {
+	for _, e := range entries {
+		if e.Rank < hostexec.Source {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (c *context) shortList(r *workspace.Report, entries []workspace.Entry) {
+	for i := range entries {
+		if i == maxShown {
+			fmt.Fprintf(c.err, "             (%d in all)\n", len(entries))
+			return
+		}
+		e := &entries[i]
+		fmt.Fprintf(c.err, "             %-4s %s\n", mark(e.Kind()), cut(shownPath(r, e)+why(e), 62))
+	}
+}
+
+func why(e *workspace.Entry) string {
+	if e.Text == "" {
+		return ""
+	}
+	return "  " + inert(e.Text)
+}
+
+// cut keeps a line within a terminal.
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-1]) + "…"
+}
+
+// workJSON is the summary for programs: one line.
+func (c *context) workJSON(res run.Result) {
+	if res.Review == nil {
+		return
+	}
+	b, err := res.Review.JSON()
+	if err != nil {
+		return
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, b) == nil {
+		fmt.Fprintln(c.err, line.String())
+	}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// keepUndo is how long what a session overwrote is kept if nobody says otherwise.
+const keepUndo = 14 * 24 * time.Hour
+
+// oldWork is what a session left that ended long ago.
+type oldWork struct {
+	work *workspace.Work
+	last time.Time
+	why  string
+	kept bool // changes wait in it
+}
+
+// oldWorks lists the work of sessions that ended before the given age. Where
+// changes wait it is kept, unless they are to be discarded.
+func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]oldWork, error) {
+	if age == 0 {
+		age = keepUndo
+	}
+	works, err := c.works()
+	var out []oldWork
+	for _, w := range works {
+		o := oldWork{work: w, last: w.Ended, why: "undo only"}
+		if o.last.IsZero() {
+			o.last = w.Started
+		}
+		if now.Sub(o.last) < age || w.Running() {
+			continue
+		}
+		if (&chosen{work: w}).waits() {
+			o.why, o.kept = "changes wait", !discard
+		}
+		out = append(out, o)
+	}
+	return out, err
+}
+
+func (o *oldWork) row() map[string]any {
+	return map[string]any{"session": o.work.ID, "root": plan.Raw(o.work.Project), "why": o.why, "last_used": o.last, "kept": o.kept}
+}
+
+// showWorks lists them, and says what to do about those that stay.
+func (c *context) showWorks(old []oldWork) {
+	for _, o := range old {
+		fmt.Fprintf(c.out, "%-16s  %-12s  %s  %s\n", o.work.ID, o.why, o.last.Format("2006-01-02"), plan.Show(o.work.Project))
+		if o.kept {
+			fmt.Fprintf(c.err, "ringfence: session %s is kept: ringfence apply or discard %s, or --discard here\n", o.work.ID, o.work.ID)
+		}
+	}
+}
+
+// removable leaves out what stays.
+func removable(old []oldWork) (out []oldWork) {
+	for _, o := range old {
+		if !o.kept {
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// remove forgets a session: what waits in it, and what could be undone.
+func remove(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "SESSION [--discard]", "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.")
+	discard := f.Bool("discard", false, "also changes that wait for review")
+	rest, err := c.mixed(f, args)
+	if err != nil {
+		return 2, err
+	}
+	if len(rest) != 1 {
+		return 2, fault.New(fault.Usage, "`ringfence diff` shows the latest session", "rm takes one session")
+	}
+	works, err := c.works()
+	if err != nil {
+		return 2, err
+	}
+	found := matching(works, rest[0])
+	switch len(found) {
+	case 0:
+		return 1, fault.New(fault.Failed, "a session is named by at least four characters", "nothing is kept of a session %q", rest[0])
+	case 1:
+		return c.removeWork(found[0], *discard)
+	}
+	return 2, fault.New(fault.Usage, "give more of its name", "%q is the beginning of %d sessions: %s", rest[0], len(found), ids(found))
+}
+
+func (c *context) removeWork(w *workspace.Work, discard bool) (int, error) {
+	if err := forget(w, discard); err != nil {
+		return 1, err
+	}
+	fmt.Fprintf(c.err, "ringfence: removed what was kept of session %s\n", w.ID)
+	return 0, nil
+}
+
+// forget removes the work of a session that is over. What waits holds it.
+func forget(w *workspace.Work, discard bool) error {
+	if w.Running() {
+		return fault.New(fault.Refused, "ringfence stop "+w.ID, "session %s still runs", w.ID)
+	}
+	release, err := w.Seize()
+	if err != nil {
+		return err
+	}
+	defer release()
+	waits, err := w.Waits()
+	if !discard && err != nil {
+		return fault.New(fault.Failed, "--discard removes it all the same", "whether changes wait in session %s is not known: %w", w.ID, err)
+	}
+	if waits && !discard {
+		return fault.New(fault.Refused, fmt.Sprintf("ringfence apply %s, or ringfence rm %s --discard", w.ID, w.ID), "changes wait in session %s", w.ID)
+	}
+	return w.Remove()
+}

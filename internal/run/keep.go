@@ -1,0 +1,124 @@
+package run
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/seccomp"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// tree is a directory of the host that the agent may change.
+type tree struct {
+	mount  int    // in draft.mounts
+	prefix string // ".git" for a git directory
+	rules  *hostexec.Rules
+	pinned []string
+}
+
+// addTree mounts a directory that may be changed, in the view that policy says.
+func (d *draft) addTree(m plan.Mount, prefix string) {
+	m.Write = true
+	d.trees = append(d.trees, tree{mount: len(d.mounts), prefix: prefix})
+	d.mounts = append(d.mounts, m)
+}
+
+func (d *draft) view() plan.View {
+	if v := d.Policy.Workspace.View; v != nil && v.Value == string(plan.Review) {
+		return plan.Review
+	}
+	return plan.Live
+}
+
+// keepTrees gives every tree its view, its layer and its rules.
+func (d *draft) keepTrees() error {
+	builtin, err := hostexec.Builtin()
+	if err != nil {
+		return err
+	}
+	d.undoFile, d.undoTotal = value(d.Policy.Workspace.UndoFile), value(d.Policy.Workspace.Undo)
+	d.work.Agent, d.work.Project = d.Profile.Name, d.projectRoot()
+	for i := range d.trees {
+		t := &d.trees[i]
+		m := &d.mounts[t.mount]
+		m.View = d.view()
+		wt := workspace.Tree{Path: m.Src, View: workspace.View(m.View), Prefix: t.prefix}
+		if d.Repo != nil && t.prefix == "" && place.Within(m.Src, d.Repo.Root()) {
+			wt.Head = gitdir.Head(d.Repo)
+		}
+		n := d.work.Add(wt)
+		m.Layer = &plan.Layer{Upper: d.work.Upper(n), Work: d.work.Scratch(n)}
+		t.rules = builtin.With(d.executed(m.Src))
+		if t.prefix != "" {
+			t.rules = t.rules.InGit()
+		}
+		for _, p := range d.pinned {
+			if p != m.Src && place.Within(p, m.Src) {
+				t.pinned = append(t.pinned, strings.TrimPrefix(p[len(m.Src):], "/"))
+			}
+		}
+	}
+	d.watch, err = seccomp.Watch(runtime.GOARCH)
+	return err
+}
+
+// addClone shows a clone in the place of the repository. It is the session's own, so
+// nothing in it is held: the host gets commits by fetching them.
+func (d *draft) addClone(m plan.Mount) error {
+	switch {
+	case d.Repo == nil || d.Repo.WorkTree != m.Src:
+		return fault.New(fault.Refused, "start in the root of a git repository, or leave --clone out", "--clone: %s is not the root of a git repository", plan.Show(m.Src))
+	case gitdir.Head(d.Repo) == "":
+		return fault.New(fault.Refused, "commit something first", "--clone: %s has no commit yet", plan.Show(m.Src))
+	}
+	d.clones = m.Src
+	m.Src, m.ID, m.Write, m.Why = d.work.CloneDir(), nil, true, "clone of the workspace"
+	d.mounts = append(d.mounts, m)
+	d.notice(fmt.Sprintf("clone      on branch %s, without what is not committed; fetch it with: git fetch %s", d.work.Branch(), d.ID))
+	return nil
+}
+
+// gitPrefix is for a workspace that is a bare repository.
+func (d *draft) gitPrefix(path string) string {
+	if d.Repo != nil && d.Repo.WorkTree == "" && d.Repo.GitDir == path {
+		return ".git"
+	}
+	return ""
+}
+
+// View says in a word how a workspace is shown.
+func (s *Session) View(ws Workspace) string {
+	switch {
+	case !ws.Write:
+		return "ro"
+	case ws.Path == s.clones:
+		return "clone"
+	}
+	for _, t := range s.work.Trees {
+		if t.Path == ws.Path {
+			return string(t.View)
+		}
+	}
+	return "rw"
+}
+
+// executed names what the repository's own settings make git run from the tree:
+// the targets of links and paths, which no name gives away.
+func (d *draft) executed(root string) []string {
+	if d.Repo == nil {
+		return nil
+	}
+	var out []string
+	for _, p := range gitdir.Executed(d.Repo) {
+		if p != root && place.Within(p, root) {
+			out = append(out, strings.TrimPrefix(p[len(root):], "/"))
+		}
+	}
+	return out
+}

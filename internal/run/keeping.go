@@ -1,0 +1,168 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/rung/native"
+	"ringfence.dev/ringfence/internal/undo"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// keeping is what a running session does to the trees of the host.
+type keeping struct {
+	live   *live
+	store  *undo.Store
+	keeper *keeper.Keeper // nil: nothing is live
+	files  []*os.File
+	looks  sync.WaitGroup
+	ended  bool
+}
+
+// beginWork makes the places for it.
+func (l *live) beginWork() (*keeping, error) {
+	s := l.session
+	s.work.Started = time.Now()
+	if err := s.work.Create(); err != nil {
+		return nil, fmt.Errorf("keep what the session changes: %w", err)
+	}
+	k := &keeping{live: l}
+	if s.clones != "" {
+		if err := s.work.MakeClone(s.clones); err != nil {
+			return nil, errors.Join(fault.New(fault.Refused, "run without --clone", "clone %s: %w", plan.Show(s.clones), err), s.work.Remove())
+		}
+	}
+	var roots []string
+	for _, t := range s.work.Trees {
+		roots = append(roots, t.Path)
+	}
+	if len(roots) == 0 {
+		return k, nil
+	}
+	var err error
+	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: s.undoFile, Total: s.undoTotal})
+	if err != nil {
+		err = errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
+	}
+	return k, err
+}
+
+// start serves the calls of a sandbox; see native.Rung.Keep.
+func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os.File) error {
+	return func(pid int, watch *os.File, layers []*os.File) error {
+		s := k.live.session
+		k.files = append(k.files, layers...)
+		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: s.work.StandIns(),
+			Held: k.held, Made: k.live.session.made, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
+		for i, t := range p.Trees {
+			fd, err := unix.Open(string(t.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return fmt.Errorf("open %q: %w", string(t.Path), err)
+			}
+			host := os.NewFile(uintptr(fd), string(t.Path))
+			k.files = append(k.files, host)
+			own := s.trees[i]
+			kt := keeper.Tree{Path: string(t.Path), Rules: own.rules, Host: host, Pinned: own.pinned}
+			if t.Layer != "" {
+				kt.Layer, layers = layers[0], layers[1:]
+			}
+			conf.Trees = append(conf.Trees, kt)
+		}
+		var err error
+		k.keeper, err = keeper.Start(conf)
+		return err
+	}
+}
+
+// held records what became private.
+func (k *keeping) held(tree int, rel string, v hostexec.Verdict) {
+	k.live.record(journal.Record{Kind: journal.Work, Event: journal.Held, Name: filepath.Join(k.live.session.work.Trees[tree].Path, rel), Reason: v.Who + " " + v.When})
+}
+
+// record writes to the session's journal, which is the gate's.
+func (l *live) record(r journal.Record) {
+	if l.gate != nil {
+		l.gate.Record(r)
+	}
+}
+
+// end closes everything once nothing is left inside, brings to the host what needs
+// nobody's eyes, and reviews the rest.
+func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, err error) {
+	if k.ended {
+		return nil, nil, nil
+	}
+	k.ended = true
+	k.looks.Wait()
+	s := k.live.session
+	if k.keeper != nil {
+		err = k.keeper.Close()
+	}
+	for _, f := range k.files {
+		f.Close()
+	}
+	if s.passing || k.live.box == nil { // nothing ran
+		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
+	}
+	applied, failed := s.work.Settle(k.store)
+	for _, o := range applied {
+		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: journal.Allow, Reason: o.Result})
+	}
+	err = errors.Join(err, failed, k.closeStore())
+	report, failed = s.work.Review()
+	return report, applied, errors.Join(err, failed, s.work.End(time.Now()))
+}
+
+func (k *keeping) closeStore() error {
+	if k.store == nil {
+		return nil
+	}
+	return k.store.Close()
+}
+
+// noLayers says whether a launch failed because there is no overlayfs to be had.
+func noLayers(err error) bool {
+	var f *native.Failure
+	return errors.As(err, &f) && f.Step == "layer"
+}
+
+// withoutLayers is the plan for a host without overlayfs: what would be held in the
+// live view is refused, and the review view shows a complete copy.
+func (k *keeping) withoutLayers(p plan.Plan) (plan.Plan, error) {
+	s := k.live.session
+	p.Trees, p.Ops = slices.Clone(p.Trees), slices.Clone(p.Ops)
+	for i := range p.Trees {
+		p.Trees[i].Layer = ""
+	}
+	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
+		return strings.HasPrefix(string(o.Dst), plan.Own+"/layer")
+	})
+	if len(p.Trees) > 0 {
+		k.live.talk.Warn("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")
+	}
+	for i, o := range p.Ops {
+		if o.Do != plan.DoLayer {
+			continue
+		}
+		n := slices.IndexFunc(s.work.Trees, func(t workspace.Tree) bool { return t.Path == string(o.Src) })
+		k.live.talk.Warn(fmt.Sprintf("this host lets no overlayfs be mounted here: %s is copied, which takes as long as it is large", plan.Show(string(o.Src))))
+		if err := s.work.CopyTree(n); err != nil {
+			return p, err
+		}
+		p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Upper, Write: true, Why: o.Why}
+	}
+	return p, nil
+}

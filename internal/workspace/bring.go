@@ -1,0 +1,217 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/change"
+	"ringfence.dev/ringfence/internal/layer"
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// Selected is a part of a tree: what is at Path or below it. "." is all of it.
+type Selected struct {
+	Tree int
+	Path string
+}
+
+// Masked is the result for a file that is never written back. It goes on waiting.
+const Masked = "masked"
+
+// Outcome is what became of one path. Result is a word of package layer or undo, or
+// Masked.
+type Outcome struct {
+	Tree   int
+	Path   string
+	Result string
+	Why    string
+}
+
+// Failed says whether the path is not as it was asked to be.
+func (o Outcome) Failed() bool {
+	return o.Result == string(layer.Conflict) || o.Result == string(undo.NotKept)
+}
+
+// selects reports whether a change is among what was asked for; nil asks for all.
+func selects(sel []Selected, n int, c change.Change) bool {
+	return sel == nil || slices.ContainsFunc(sel, func(s Selected) bool {
+		return s.Tree == n && (below(c.Path, s.Path) || c.From != "" && below(c.From, s.Path))
+	})
+}
+
+// Apply brings to the host what waits: all of it, or what sel names. said is the
+// report that a person saw: what is not as it was then is refused. Files that were
+// masked stay as the host has them.
+//
+// After an interruption the same call finishes the work.
+func (w *Work) Apply(sel []Selected, said *Report) ([]Outcome, error) {
+	release, err := w.Seize()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var out []Outcome
+	for n := range w.Trees {
+		all, err := w.shown(n, said)
+		if err != nil {
+			return out, err
+		}
+		chosen := map[string]bool{}
+		for _, c := range all {
+			if !selects(sel, n, c) {
+				continue
+			}
+			if w.masked(n, c) {
+				out = append(out, Outcome{n, c.Path, Masked, "never written back"})
+				continue
+			}
+			chosen[c.Path] = true
+		}
+		results, err := w.bring(w.Layer(n), n, all, chosen)
+		out = append(out, results...)
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, w.forget()
+}
+
+// shown returns what of a tree waits by a report, or now if there is none.
+func (w *Work) shown(n int, said *Report) ([]change.Change, error) {
+	if said == nil {
+		return w.waiting(n)
+	}
+	if said.Work.ID != w.ID {
+		return nil, fmt.Errorf("the report is of session %s", said.Work.ID)
+	}
+	var all []change.Change
+	for _, e := range said.Entries {
+		if e.Tree == n && e.State == Waits {
+			all = append(all, e.Change)
+		}
+	}
+	slices.SortFunc(all, change.Compare)
+	return all, nil
+}
+
+func (w *Work) applyLog(n int) string { return filepath.Join(w.dir, fmt.Sprintf("apply-%d.log", n)) }
+
+// bring applies the chosen changes of a tree, and finishes what an interrupted run
+// began. all is what is known to wait: nothing else is touched.
+func (w *Work) bring(l *layer.Layer, n int, all []change.Change, chosen map[string]bool) ([]Outcome, error) {
+	if _, err := os.Lstat(w.applyLog(n)); len(chosen) == 0 && errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	results, err := l.Apply(w.applyLog(n), cover(all, chosen), withDirectories(all, chosen))
+	var out []Outcome
+	for _, r := range results {
+		if r.Outcome != layer.Same || chosen[r.Path] {
+			out = append(out, Outcome{n, r.Path, string(r.Outcome), r.Why})
+		}
+	}
+	return out, err
+}
+
+// withDirectories returns the chosen changes and the new directories above them,
+// which come along.
+func withDirectories(all []change.Change, chosen map[string]bool) []change.Change {
+	need := map[string]bool{}
+	for p := range chosen {
+		for dir := dirOf(p); dir != "." && !need[dir]; dir = dirOf(dir) {
+			need[dir] = true
+		}
+	}
+	out := []change.Change{}
+	for _, c := range all {
+		if chosen[c.Path] || need[c.Path] && c.New != nil && c.New.Type == change.Directory {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// cover names the chosen changes, and no other, by as few paths as can be: each
+// stands for all that is below it. nil is all, empty is nothing.
+func cover(all []change.Change, chosen map[string]bool) []string {
+	others := map[string]bool{} // paths at or above something that was not chosen
+	for _, c := range all {
+		if chosen[c.Path] {
+			continue
+		}
+		others["."] = true
+		for _, p := range []string{c.Path, c.From} {
+			for ; p != "" && p != "." && !others[p]; p = dirOf(p) {
+				others[p] = true
+			}
+		}
+	}
+	if !others["."] && len(chosen) > 0 {
+		return nil
+	}
+	tops := map[string]bool{}
+	for p := range chosen {
+		if others[p] {
+			continue // a directory: it comes along with what needs it
+		}
+		for up := dirOf(p); !others[up] && up != "."; up = dirOf(up) {
+			p = up
+		}
+		tops[p] = true
+	}
+	out := []string{}
+	for p := range tops {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Discard forgets what waits: all of it, or what sel names. The host is not touched.
+func (w *Work) Discard(sel []Selected) error {
+	release, err := w.Seize()
+	if err != nil {
+		return err
+	}
+	defer release()
+	for n := range w.Trees {
+		if _, err := w.bring(w.Layer(n), n, nil, nil); err != nil { // an interrupted apply
+			return err
+		}
+		if err := w.discard(n, sel); err != nil {
+			return err
+		}
+	}
+	return w.forget()
+}
+
+func (w *Work) discard(n int, sel []Selected) error {
+	if sel == nil {
+		return w.Layer(n).Discard(nil)
+	}
+	all, err := w.waiting(n)
+	if err != nil {
+		return err
+	}
+	chosen := map[string]bool{}
+	for _, c := range all {
+		if selects(sel, n, c) {
+			chosen[c.Path] = true
+		}
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	return w.Layer(n).Discard(cover(all, chosen))
+}
+
+// forget removes the work if nothing waits and nothing can be undone any more.
+func (w *Work) forget() error {
+	waits, err := w.Waits()
+	if err != nil || waits || w.Kept() {
+		return err
+	}
+	return w.Remove()
+}

@@ -1,0 +1,68 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+
+	"ringfence.dev/ringfence/internal/change"
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// maxRead bounds what is read of a file to judge or show it. It is past what
+// hostexec looks at, so that hostexec says itself that a file is too large.
+const maxRead = 4 << 20
+
+// contents reads both sides of changes.
+type contents struct {
+	work *Work
+	log  *undo.Log // nil: nothing is live
+}
+
+// old reads a file as it was before the session. nil: there was none, or it is not
+// to be had.
+func (c contents) old(e *Entry) []byte {
+	if e.Old == nil || e.Old.Type != change.File {
+		return nil
+	}
+	rel := e.Path
+	if e.From != "" {
+		rel = e.From
+	}
+	if e.State == Waits {
+		return read(c.work.Layer(e.Tree).OpenOld(rel))
+	}
+	return read(c.log.OpenOld(e.Tree, rel))
+}
+
+// new reads a file as the session left it.
+func (c contents) new(e *Entry) []byte {
+	if e.New == nil || e.New.Type != change.File {
+		return nil
+	}
+	l := c.work.Layer(e.Tree)
+	if e.State == Waits {
+		return read(l.Open(e.Path))
+	}
+	return read(l.OpenOld(e.Path)) // the host has it
+}
+
+// read reads at most one byte more than maxRead. An empty file is not nil.
+func read(f *os.File, err error) []byte {
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err != nil {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
+
+// is reports whether a content is that of a node, all of it.
+func is(b []byte, n *change.Node) bool {
+	sum := sha256.Sum256(b)
+	return b != nil && n != nil && n.Hash == hex.EncodeToString(sum[:])
+}

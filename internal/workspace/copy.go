@@ -1,0 +1,99 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// CopyTree fills the layer of a tree with a complete copy, for hosts without
+// overlayfs. Blocks are shared where the file system can. Sockets, pipes and
+// devices are left out.
+func (w *Work) CopyTree(n int) error {
+	t := &w.Trees[n]
+	t.View = Copy
+	from, err := os.OpenRoot(t.Path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(w.Upper(n))
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	err = fs.WalkDir(from.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+		if err != nil || p == "." {
+			return err
+		}
+		return copyEntry(from, to, p, e)
+	})
+	if err != nil {
+		return fmt.Errorf("copy %q: %w", t.Path, err)
+	}
+	return w.save()
+}
+
+func copyEntry(from, to *os.Root, p string, e fs.DirEntry) error {
+	st, err := e.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case st.IsDir():
+		if err := to.Mkdir(p, 0o700); err != nil {
+			return err
+		}
+		return to.Chmod(p, st.Mode().Perm()|0o700)
+	case st.Mode()&fs.ModeSymlink != 0:
+		target, err := from.Readlink(p)
+		if err != nil {
+			return err
+		}
+		return to.Symlink(target, p)
+	case st.Mode().IsRegular():
+		return copyFile(from, to, p, st)
+	}
+	return nil
+}
+
+func copyFile(from, to *os.Root, p string, st fs.FileInfo) error {
+	in, err := from.Open(p)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := to.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) != nil {
+		if _, err := io.Copy(out, in); err != nil {
+			return err
+		}
+	}
+	if err := out.Chmod(st.Mode().Perm()); err != nil {
+		return err
+	}
+	ts := unix.NsecToTimeval(st.ModTime().UnixNano())
+	if err := unix.Futimes(int(out.Fd()), []unix.Timeval{ts, ts}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Masked notes a file that shows phantoms: what the agent makes of it is never
+// written back.
+func (w *Work) Masked(n int, rel string) error {
+	w.Trees[n].Masked = append(w.Trees[n].Masked, filepath.Clean(rel))
+	return w.save()
+}

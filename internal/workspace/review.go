@@ -1,0 +1,234 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"ringfence.dev/ringfence/internal/change"
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// State says where a change is.
+type State string
+
+// The states.
+const (
+	Waits  State = "waits" // only in the session's layer
+	OnHost State = "live"  // on the host already
+)
+
+// Entry is one change with what the host would make of it.
+type Entry struct {
+	Tree int
+	change.Change
+	State    State
+	Rank     hostexec.Rank
+	Findings []hostexec.Finding
+	Text     string // one line why, for people; "" where there is nothing to say
+	Masked   bool   // never written back
+}
+
+// Report is the review of a session.
+type Report struct {
+	Work    *Work
+	Entries []Entry  // by rank, then tree, then path
+	Lost    []string // what cannot be undone: quoted paths, with why
+	Notes   []string // what else a person should know
+}
+
+// Review lists every difference that the session made, ranked. It only reads, and
+// may run while the session does. What could be read is in the report even if
+// there is an error.
+func (w *Work) Review() (*Report, error) {
+	r := &Report{Work: w}
+	running := w.Running()
+	if err := w.tidy(running); err != nil {
+		r.Notes = append(r.Notes, err.Error())
+	}
+	log, failed := w.openLog()
+	if log != nil {
+		defer log.Close()
+	}
+	j, err := w.newJudge(log)
+	if err != nil {
+		return r, err
+	}
+	defer j.close()
+	for n := range w.Trees {
+		waiting, err := w.waiting(n)
+		failed = errors.Join(failed, err)
+		live, err := lived(log, n)
+		failed = errors.Join(failed, err)
+		waiting, live = withoutStandIns(waiting, live)
+		r.add(n, Waits, waiting)
+		r.add(n, OnHost, live)
+		r.lose(log, n)
+	}
+	j.rankAll(r.Entries)
+	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
+	})
+	r.Notes = append(r.Notes, j.notes...)
+	r.note(running)
+	return r, failed
+}
+
+func (r *Report) add(tree int, state State, changes []change.Change) {
+	for _, c := range changes {
+		r.Entries = append(r.Entries, Entry{Tree: tree, Change: c, State: state, Masked: r.Work.masked(tree, c)})
+	}
+}
+
+func (r *Report) lose(log *undo.Log, tree int) {
+	if log == nil {
+		return
+	}
+	for _, lost := range log.Lost(tree) {
+		if len(r.Work.Trees) > 1 {
+			lost = "in " + strconv.Quote(r.Work.Trees[tree].Path) + ", " + lost
+		}
+		r.Lost = append(r.Lost, lost)
+	}
+}
+
+func (r *Report) note(running bool) {
+	switch {
+	case r.Work.lock != nil: // it is the session itself that asks
+	case running:
+		r.Notes = append(r.Notes, "the session still runs: more may follow")
+	case r.Work.Ended.IsZero():
+		r.Notes = append(r.Notes, "the session was killed: what it changed last may count as changed by somebody else")
+	}
+}
+
+// Waiting returns the entries that are not on the host.
+func (r *Report) Waiting() []Entry { return r.in(Waits) }
+
+// Live returns the entries that are on the host.
+func (r *Report) Live() []Entry { return r.in(OnHost) }
+
+func (r *Report) in(state State) (out []Entry) {
+	for _, e := range r.Entries {
+		if e.State == state {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// tidy takes the stand-ins of a killed session off the host.
+func (w *Work) tidy(running bool) error {
+	if _, err := os.Lstat(w.StandIns()); err != nil || running {
+		return nil
+	}
+	release, err := w.Seize()
+	if err != nil {
+		return err
+	}
+	release()
+	return nil
+}
+
+// openLog opens the store for undo, or returns nil if the session never had one.
+func (w *Work) openLog() (*undo.Log, error) {
+	log, err := undo.Open(w.Undo())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what is live cannot be told: %w", err)
+	}
+	if trees := log.Trees(); len(trees) != len(w.Trees) {
+		log.Close()
+		return nil, fmt.Errorf("what is live cannot be told: the store for undo has %d trees, not %d", len(trees), len(w.Trees))
+	}
+	if log.End().IsZero() && !w.Running() {
+		log.EndedAt(w.lastSeen())
+	}
+	return log, nil
+}
+
+// slack is added to the last sign of life of a killed session: a record is written
+// just before what it is about is done.
+const slack = 2 * time.Second
+
+// lastSeen is when a killed session was last seen at work. That is too early rather
+// than too late: what changed later counts as somebody else's, and is left alone.
+func (w *Work) lastSeen() time.Time {
+	if !w.Ended.IsZero() {
+		return w.Ended
+	}
+	last := w.Started
+	for _, name := range []string{w.Undo() + "/log", w.StandIns()} {
+		if st, err := os.Lstat(name); err == nil && st.ModTime().After(last) {
+			last = st.ModTime()
+		}
+	}
+	return last.Add(slack)
+}
+
+// waiting returns what the layer of a tree has. In the live view the layer holds
+// single paths; the directories above them are the host's, whatever mode they had
+// when the layer first saw them.
+func (w *Work) waiting(n int) ([]change.Change, error) {
+	all, err := w.Layer(n).Changes()
+	if err != nil || w.Trees[n].View != Live {
+		return all, err
+	}
+	return slices.DeleteFunc(all, staleDirectory), nil
+}
+
+// staleDirectory holds for a directory of both sides.
+func staleDirectory(c change.Change) bool {
+	return c.Old != nil && c.New != nil && c.Old.Type == change.Directory && c.New.Type == change.Directory
+}
+
+func lived(log *undo.Log, n int) ([]change.Change, error) {
+	if log == nil {
+		return nil, nil
+	}
+	return log.Changes(n)
+}
+
+// withoutStandIns leaves out what stands on the host for held names while a session
+// runs: sockets, each under the name of something that waits.
+func withoutStandIns(waiting, live []change.Change) (w, l []change.Change) {
+	held := map[string]bool{}
+	for i, c := range waiting {
+		held[c.Path] = true
+		if c.Old != nil && c.Old.Type == change.Special {
+			waiting[i].Old = nil
+		}
+	}
+	live = slices.DeleteFunc(live, func(c change.Change) bool {
+		return held[c.Path] && c.Old == nil && c.New != nil && c.New.Type == change.Special
+	})
+	return waiting, live
+}
+
+// masked says whether a change is about a file that the session saw with other
+// values in it.
+func (w *Work) masked(n int, c change.Change) bool {
+	return slices.ContainsFunc(w.Trees[n].Masked, func(m string) bool {
+		return below(c.Path, m) || c.From != "" && below(c.From, m)
+	})
+}
+
+// Only returns the part of a report that sel names.
+func (r *Report) Only(sel []Selected) *Report {
+	out := *r
+	out.Entries = nil
+	for _, e := range r.Entries {
+		if selects(sel, e.Tree, e.Change) {
+			out.Entries = append(out.Entries, e)
+		}
+	}
+	return &out
+}
