@@ -69,6 +69,8 @@ var battery = []struct {
 	{"cgroup", cgroups},
 	{"workspace", workspace},
 	{"work", work},
+	{"held", held},
+	{"masked", masked},
 }
 
 // Names lists the probes of the battery.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +31,46 @@ func workspace(t *Target) Result {
 		return open(name, "work is not possible: %v", err)
 	}
 	return closed(name, "written, and nothing else is there")
+}
+
+// Unasked is a file that tools of the host run when they see it, and Secrets one that
+// holds what an agent need not know.
+const (
+	Unasked = ".envrc"
+	Secrets = ".env"
+)
+
+// held makes what the host would run unasked. It must work inside, and be on another
+// file system than the workspace: in the private layer. The witness outside looks
+// for the name.
+func held(t *Target) Result {
+	const name = "held"
+	p := filepath.Join(string(t.Workspace), Unasked)
+	if err := os.WriteFile(p, []byte("true\n"), 0o600); err != nil {
+		return open(name, "work is not possible: %v", err)
+	}
+	defer os.Remove(p)
+	var file, dir unix.Stat_t
+	if err := errors.Join(unix.Stat(p, &file), unix.Stat(string(t.Workspace), &dir)); err != nil {
+		return open(name, "%v", err)
+	}
+	if file.Dev == dir.Dev {
+		return open(name, "it is on the file system of the workspace")
+	}
+	return closed(name, "written, in a layer of its own")
+}
+
+// masked reads a file of secrets.
+func masked(t *Target) Result {
+	const name = "masked"
+	b, err := os.ReadFile(filepath.Join(string(t.Workspace), Secrets))
+	if err != nil {
+		return open(name, "programs could not start: %v", err)
+	}
+	if t.carries(b) {
+		return open(name, "the secret is there")
+	}
+	return closed(name, "%d bytes, without the secret", len(b))
 }
 
 // work wants what an agent cannot do without. Walls that make people switch them

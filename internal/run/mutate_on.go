@@ -31,9 +31,17 @@ func mutate(s *Session, environ []string) {
 	}
 	switch m {
 	case "":
+	case "keeper":
+		unkept(p)
+	case "masks":
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return strings.HasPrefix(o.Why, "secrets, masked") })
+	case "mount":
+		unkept(p)
+		drop(plan.WallMount)
 	case "user":
 		drop(plan.WallUser, plan.WallNested)
 	case "no-new-privs": // Landlock and seccomp demand it, and the former sets it
+		unkept(p)
 		drop(plan.WallNoNewPriv, plan.WallLandlock, plan.WallSeccomp)
 	case "net", "net,landlock": // either keeps abstract sockets shut
 		p.Capture = nil // PID 1 must not change a network that is the host's
@@ -70,6 +78,17 @@ func mutate(s *Session, environ []string) {
 	default:
 		drop(plan.Wall(m))
 	}
+}
+
+// unkept mounts the trees writable, as they are.
+func unkept(p *plan.Plan) {
+	for i, o := range p.Ops {
+		if slices.ContainsFunc(p.Trees, func(t plan.Tree) bool { return t.Path == o.Dst }) && o.Do == plan.DoBind {
+			p.Ops[i].Write = true
+		}
+	}
+	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return strings.HasPrefix(string(o.Dst), plan.Own+"/layer") })
+	p.Trees, p.Watch = nil, nil
 }
 
 // mutateCapture takes away how the network ends at the gate, the chain that refuses

@@ -113,11 +113,17 @@ func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verif
 }
 
 func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, err error) {
-	door, err := s.openDoor(&live{session: s})
+	l := &live{session: s, talk: Talk{Warn: func(string) {}}}
+	door, err := s.openDoor(l)
 	if err != nil {
 		return seen, err
 	}
 	defer door.Close()
+	keep, err := l.beginWork()
+	if err != nil {
+		return seen, err
+	}
+	defer keep.end()
 	if job.Gate != nil {
 		if job.Stdin, err = job.Gate.Ready(door.ends()); err != nil {
 			return seen, err
@@ -144,7 +150,7 @@ func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, 
 		io.Copy(inW, bytes.NewReader(job.Stdin))
 		inW.Close()
 	}()
-	box, err := r.Start(ctx, s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
+	box, err := keep.launch(ctx, r, *s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
 	inR.Close()
 	outW.Close()
 	if err != nil {

@@ -20,7 +20,7 @@ type Check struct {
 
 // Checks lists every check.
 func Checks() []Check {
-	list := append(walls(), network()...)
+	list := slices.Concat(walls(), network(), trees())
 	for i := range list {
 		list[i].N = i + 1
 	}
@@ -71,6 +71,14 @@ func walls() []Check {
 		{Name: "cgroup", Defence: "cgroups of the host are unseen", Mechanism: "cgroup namespace, no /sys", Wall: plan.WallCgroup},
 		{Name: "workspace", Defence: "the workspace alone is shared", Mechanism: "one writable bind", Wall: plan.WallMount},
 		{Name: "work", Defence: "work is possible", Mechanism: "own loopback, files, pty"},
+	}
+}
+
+// trees is what the host and the agent both have before them.
+func trees() []Check {
+	return []Check{
+		{Name: "held", Defence: "what runs unasked is held back", Mechanism: "keeper, private layer"},
+		{Name: "masked", Defence: "secrets in the workspace are masked", Mechanism: "phantoms over the files"},
 	}
 }
 

@@ -1,7 +1,11 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -169,6 +173,9 @@ func (j judge) witness(c Check) (text string, agrees bool) {
 		} else {
 			add(true, "what was written arrived")
 		}
+	case "held":
+		_, err := os.Lstat(filepath.Join(j.plant.workspace, probe.Unasked))
+		add(errors.Is(err, fs.ErrNotExist), "on the host: %v", err == nil)
 	case "keyring":
 		if j.host.seen.Keyring != 0 {
 			add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)

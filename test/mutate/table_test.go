@@ -16,7 +16,7 @@ type mutation struct {
 var (
 	filtered = []string{"tty", "seccomp", "mount-calls", "families", "raw"}
 	files    = []string{"home", "vscode", "runtime", "secrets", "netrc", "xauthority", "gitconfig", "browser", "view", "nosuid", "etc",
-		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace"}
+		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace", "held", "masked"}
 	// What the gate must be asked about before it can be seen to refuse.
 	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name", "control",
 		"reach", "death"}
@@ -25,9 +25,11 @@ var (
 )
 
 var mutations = []mutation{
+	{name: "keeper", missing: []string{"held"}},
+	{name: "masks", missing: []string{"masked"}},
 	// Without it root can still make the other namespaces; the count of nested
 	// ones would then be the host's, so that goes along.
-	{name: "user", missing: []string{"entered", "nested"}, refused: true},
+	{name: "user", missing: []string{"entered", "nested"}, may: []string{"held"}, refused: true},
 	// The old /proc and the terminals come with the host's mounts, and there is no
 	// directory of our own for Landlock to protect.
 	{name: "mount", missing: slices.Concat(files, []string{"tty", "pid", "told", "keeper", "landlock", "cgroup", "work"})},
@@ -47,7 +49,7 @@ var mutations = []mutation{
 	// The filter alone keeps the packet rules, and so does the lack of capabilities.
 	{name: "caps,seccomp", missing: slices.Concat(filtered, []string{"caps", "routes", "rules"}), asRoot: []string{"keeper"}},
 	// Landlock and seccomp demand it, so they go along.
-	{name: "no-new-privs", missing: slices.Concat(filtered, []string{"no-new-privs", "landlock"})},
+	{name: "no-new-privs", missing: slices.Concat(filtered, []string{"no-new-privs", "landlock", "held"})},
 	{name: "landlock", missing: []string{"landlock"}},
 	{name: "seccomp", missing: filtered},
 	// The host's devpts may not let us open its multiplexer.
