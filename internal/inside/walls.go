@@ -57,7 +57,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNoNewPriv, sys.NoNewPrivs},
 		{plan.WallLandlock, func() error { return restrict(p.Landlock) }},
 		// seccomp last: the calls above are among those it refuses.
-		{plan.WallSeccomp, func() error { return sys.LoadFilter(p.Seccomp) }},
+		{plan.WallSeccomp, func() error { return loadFilters(p.Seccomp, p.Filter) }},
 		// From here on this process too waits for the keeper when it opens a file
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
@@ -78,6 +78,13 @@ func raise(p *plan.Plan) (r raised, err error) {
 
 // watchStep is no wall: without a keeper the trees are read-only.
 const watchStep = "watch"
+
+func loadFilters(first, further []byte) error {
+	if err := sys.LoadFilter(first); err != nil || len(further) == 0 {
+		return err
+	}
+	return sys.LoadFilter(further)
+}
 
 func loadWatch(program []byte) (*os.File, error) {
 	if len(program) == 0 {

@@ -134,7 +134,20 @@ func (w *worker) access(dirfd int, at uint64, mode, flags uint32) {
 		if !t.is {
 			return unix.ENOENT
 		}
-		return unix.Faccessat(t.dir, t.name, mode, 0)
+		if t.kind() == unix.S_IFLNK {
+			return nil // everybody may do everything with a link itself
+		}
+		// By descriptor: a name that is a link by now would be followed on the host.
+		fd, err := unix.Openat(t.dir, t.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		w.own(fd)
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			return unix.EAGAIN
+		}
+		return unix.Faccessat(fd, "", mode, unix.AT_EMPTY_PATH)
 	}))
 }
 
@@ -185,9 +198,9 @@ func (w *worker) bindAt(t *target) error {
 	if err != nil {
 		return errContinue
 	}
+	// The umask is this thread's own. To set the mode by name would follow a link.
+	unix.Umask(int(^w.mode(0o777) & 0o777))
+	defer unix.Umask(0)
 	at := "/proc/self/fd/" + itoa(t.dir) + "/" + t.name
-	if err := unix.Bind(w.own(sock), &unix.SockaddrUnix{Name: at}); err != nil {
-		return err
-	}
-	return unix.Fchmodat(t.dir, t.name, w.mode(0o777), 0)
+	return unix.Bind(w.own(sock), &unix.SockaddrUnix{Name: at})
 }

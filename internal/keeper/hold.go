@@ -23,6 +23,8 @@ type held struct {
 	new   bool        // on the host something stands for it
 	shell atomic.Bool // a file that was deleted inside: its mount point cannot go
 	fresh atomic.Bool // a directory that nobody has made yet
+
+	masked bool // a file of secrets, of which the host's is never touched
 }
 
 // gone says whether rel is a held file that was deleted.
@@ -91,7 +93,7 @@ func (w *worker) hold(n *needHold) error {
 	if err != nil {
 		return err
 	}
-	x := &held{root: n.root, dir: n.dir}
+	x := &held{root: n.root, dir: n.dir, masked: n.masked}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 	case errors.Is(err, unix.ENOENT):
@@ -110,6 +112,9 @@ func (w *worker) hold(n *needHold) error {
 		x.dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
 	}
 	if err := w.cover(tree, n.root); err != nil {
+		if x.new {
+			err = errors.Join(err, removeStandIn(int(tree.Host.Fd()), n.root))
+		}
 		return err
 	}
 	w.held[n.tree].add(x)
@@ -119,9 +124,14 @@ func (w *worker) hold(n *needHold) error {
 	return nil
 }
 
+// Nowhere is what a link says that stands on the host for a held file. Nothing can
+// ever be made there.
+const Nowhere = "/proc/ringfence/held-back-until-reviewed"
+
 // begin makes a new held name: first in the layer, then what stands for it on the
-// host, without which there would be no place to mount it. An empty directory and
-// a socket are nothing that a tool reads, and git does not list either.
+// host, without which there would be no place to mount it. An empty directory and a
+// link that leads nowhere are nothing that a tool reads. (A socket would be even
+// less, but git inside goes by the type that a directory says, and passes it over.)
 func (w *worker) begin(n *needHold, at int, name string) error {
 	layer, _, err := w.parentIn(int(w.conf.Trees[n.tree].Layer.Fd()), n.root)
 	if err != nil {
@@ -141,7 +151,7 @@ func (w *worker) begin(n *needHold, at int, name string) error {
 	if n.dir {
 		return unix.Mkdirat(at, name, 0o755)
 	}
-	return unix.Mknodat(at, name, unix.S_IFSOCK|0o600, 0)
+	return unix.Symlinkat(Nowhere, at, name)
 }
 
 // cover mounts what the layer has at rel over what the sandbox sees there.
@@ -170,14 +180,15 @@ func (w *worker) parentIn(at int, rel string) (dir int, name string, err error) 
 // release ends the holding of a path that is no more. The caller has names alone.
 func (w *worker) release(tree int, x *held) error {
 	t := &w.conf.Trees[tree]
+	if x.new { // with the name the kernel takes the mount away
+		w.held[tree].remove(x.root)
+		return removeStandIn(int(t.Host.Fd()), x.root)
+	}
 	if err := w.spaces.DetachIn(t.Path + "/" + x.root); err != nil {
 		return err
 	}
 	w.held[tree].remove(x.root)
-	if !x.new {
-		return nil
-	}
-	return removeStandIn(int(t.Host.Fd()), x.root)
+	return nil
 }
 
 // settle deletes in the layer what was deleted inside and left a shell.
@@ -274,7 +285,8 @@ func ClearStandIns(name string) error {
 	return failed
 }
 
-// removeStandIn removes a socket or an empty directory, and nothing else.
+// removeStandIn removes a link that leads nowhere or an empty directory, and nothing
+// else.
 func removeStandIn(root int, rel string) error {
 	dir, err := openDir(root, parentOf(rel))
 	if err != nil {
@@ -287,8 +299,10 @@ func removeStandIn(root int, rel string) error {
 		return nil
 	}
 	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFSOCK:
-		err = unix.Unlinkat(dir, name, 0)
+	case unix.S_IFLNK:
+		if text, rerr := readlinkat(dir, name); rerr == nil && text == Nowhere {
+			err = unix.Unlinkat(dir, name, 0)
+		}
 	case unix.S_IFDIR:
 		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 	}
@@ -323,5 +337,5 @@ func (k *Keeper) Mask(tree int, rel string, data []byte) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return w.hold(&needHold{tree: tree, root: rel})
+	return w.hold(&needHold{tree: tree, root: rel, masked: true})
 }

@@ -17,7 +17,9 @@
 // the agent got, so judgements are by name and never by content; extended
 // attributes cannot be set; a file with a second name becomes a file of its own when
 // it is written, or that other name would change unseen; a name on the host stands for a held one (an empty
-// directory or a socket) until the session ends.
+// directory or a link that leads nowhere) until the session ends, and who removes it
+// on the host takes the held thing from the session's sight; a signal that comes
+// before the keeper has heard of a call interrupts it where the kernel would not.
 package keeper
 
 import (
@@ -28,6 +30,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +43,7 @@ import (
 // Tree is a directory of the host that the agent may change.
 type Tree struct {
 	Path  string // the same inside and outside
+	Git   bool   // it is a git directory
 	Rules *hostexec.Rules
 	Host  *os.File // the directory itself, outside
 	// Pinned are paths in the tree that a rule of the user masks or makes
@@ -81,13 +85,14 @@ type Keeper struct {
 	stand *standIns
 	masks umasks
 	links links
+	young young
 	done  sync.WaitGroup
 }
 
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
-		root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+		young: young{since: time.Now()}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	if err := k.open(); err != nil {
 		k.release()
 		return nil, err

@@ -65,6 +65,7 @@ func (w *worker) part(t *target) error {
 		err = unix.Fchmod(out, t.st.Mode&0o777)
 	}
 	if err == nil {
+		w.young.add(out)
 		err = unix.Renameat(t.dir, temp, t.dir, t.name)
 	}
 	if err != nil {

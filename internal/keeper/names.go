@@ -108,7 +108,9 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 			return unix.EISDIR
 		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			return err
+			if n := err.(*needHold); n.root != t.rel || w.inGit(&t) {
+				return err
+			}
 		}
 		if t.held != nil {
 			return w.unlinkHeld(&t)
@@ -120,11 +122,25 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 	}))
 }
 
-// unlinkHeld leaves a shell where the held thing is the file itself: a name with a
-// mount over it cannot go.
+// inGit says whether a path belongs to git itself.
+func (w *worker) inGit(t *target) bool {
+	if w.conf.Trees[t.tree].Git || gitDepth(t.rel) > 0 {
+		return true
+	}
+	_, ok := w.bareGit(t)
+	return ok
+}
+
+// unlinkHeld deletes a held file. To delete one is no danger to the host, and a
+// branch without it must look like that: the deletion passes, and can be undone. But
+// git's own files and masked ones stay on the host; inside an empty shell is left of
+// them, because a name with a mount over it cannot go.
 func (w *worker) unlinkHeld(t *target) error {
 	if t.rel != t.held.root {
 		return unix.Unlinkat(t.dir, t.name, 0)
+	}
+	if !t.held.masked && (t.held.new || !w.inGit(t)) {
+		return w.dropShell(t.tree, t.held)
 	}
 	fd, err := unix.Openat(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -154,13 +170,8 @@ func (w *worker) rmdir(dirfd int, at uint64) error {
 		}
 		return w.rmdirHeld(&t)
 	}
-	for _, x := range w.held[t.tree].below(t.rel) {
-		if !x.gone(x.root) {
-			return unix.ENOTEMPTY
-		}
-		if err := w.dropShell(t.tree, x); err != nil {
-			return err
-		}
+	if err := w.dropShells(&t); err != nil {
+		return err
 	}
 	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
 		return err
@@ -168,26 +179,56 @@ func (w *worker) rmdir(dirfd int, at uint64) error {
 	return unix.Unlinkat(t.dir, t.name, unix.AT_REMOVEDIR)
 }
 
-// dropShell deletes on the host what was deleted inside.
-func (w *worker) dropShell(tree int, x *held) error {
-	if err := w.release(tree, x); err != nil {
-		return err
+// dropShells deletes on the host the held files of a directory that were deleted
+// inside, if nothing else is in it: only then does the directory go, and they with it.
+func (w *worker) dropShells(t *target) error {
+	shells := map[string]*held{}
+	for _, x := range w.held[t.tree].below(t.rel) {
+		shells[x.root] = x
 	}
-	layer, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.root)
+	if len(shells) == 0 {
+		return nil
+	}
+	fd, err := unix.Openat(t.dir, t.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	if x.new {
-		return unix.Unlinkat(layer, name, 0)
+	entries, err := readNames(w.own(fd))
+	if err != nil {
+		return err
 	}
+	for _, e := range entries {
+		x := shells[join(t.rel, e)]
+		if x == nil || x.masked || !x.gone(x.root) {
+			return unix.ENOTEMPTY
+		}
+	}
+	for _, x := range shells {
+		if err := w.dropShell(t.tree, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropShell deletes one. When the name on the host goes, the kernel takes the mount
+// over it away.
+func (w *worker) dropShell(tree int, x *held) error {
 	dir, name, err := w.parentIn(int(w.conf.Trees[tree].Host.Fd()), x.root)
 	if err != nil {
 		return err
 	}
-	if err := w.conf.Store.Save(tree, x.root, dir, name, undo.Remove); err != nil {
-		return err
+	if !x.new {
+		if err := w.conf.Store.Save(tree, x.root, dir, name, undo.Remove); err != nil {
+			return err
+		}
 	}
 	if err := unix.Unlinkat(dir, name, 0); err != nil {
+		return err
+	}
+	w.held[tree].remove(x.root)
+	layer, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.root)
+	if err != nil {
 		return err
 	}
 	return ignore(unix.Unlinkat(layer, name, 0), unix.ENOENT)

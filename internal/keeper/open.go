@@ -110,6 +110,9 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 		return w.openHeld(t, flags, mode)
 	}
 	if t.is {
+		if w.young.ofHost(t) {
+			return -1, unix.EBUSY
+		}
 		if err = w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err == nil {
 			err = w.part(t)
 		}
@@ -123,6 +126,9 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 	fd, err = unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
 	if errors.Is(err, unix.ELOOP) || !t.is && errors.Is(err, unix.EEXIST) {
 		err = unix.EAGAIN // the host was quicker
+	}
+	if err == nil && !t.is {
+		w.young.add(fd)
 	}
 	return fd, err
 }
@@ -156,7 +162,11 @@ func (w *worker) openUnnamed(dirfd int, at uint64, flags int, mode uint32) (int,
 	if err != nil {
 		return -1, err
 	}
-	return unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
+	fd, err := unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
+	if err == nil {
+		w.young.add(fd)
+	}
+	return fd, err
 }
 
 // truncate changes the size by name.

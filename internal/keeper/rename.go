@@ -89,8 +89,7 @@ func (w *worker) mayLeave(t *target) error {
 
 func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	if flags&unix.RENAME_EXCHANGE != 0 {
-		// Two moves by way of a third name, for the store.
-		return unix.EINVAL
+		return w.exchange(from, to)
 	}
 	if to.is {
 		if err := w.conf.Store.Save(to.tree, to.rel, to.dir, to.name, undo.Remove); err != nil {
@@ -103,7 +102,33 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	if err := w.conf.Store.Renamed(from.tree, from.rel, to.tree, to.rel, from.isDir()); err != nil {
 		return err
 	}
-	return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+	if err != nil {
+		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
+			return lost
+		}
+	}
+	return err
+}
+
+func (w *worker) exchange(from, to *target) error {
+	if !to.is {
+		return unix.ENOENT
+	}
+	if from.isDir() && w.carriesHeld(from, to) || to.isDir() && w.carriesHeld(to, from) {
+		return unix.EXDEV
+	}
+	swapped := func() error { return w.conf.Store.Exchanged(from.tree, from.rel, to.tree, to.rel) }
+	if err := swapped(); err != nil {
+		return err
+	}
+	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, unix.RENAME_EXCHANGE)
+	if err != nil {
+		if lost := swapped(); lost != nil {
+			return lost
+		}
+	}
+	return err
 }
 
 // entersGit says whether a directory would come into a git directory from outside
@@ -214,10 +239,10 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		if w.mayLeave(&from) != nil || w.judge(&to, unix.S_IFREG) != nil || to.held != nil {
 			return unix.EXDEV
 		}
-		if err := w.conf.Store.Save(from.tree, from.rel, from.dir, from.name, undo.Write); err != nil {
-			return err
+		if w.conf.Made != nil {
+			w.conf.Made(to.tree, to.rel)
 		}
-		if err := w.created(&to, false); err != nil {
+		if err := w.conf.Store.Linked(from.tree, from.rel, to.tree, to.rel); err != nil {
 			return err
 		}
 		if from.st.Nlink == 1 {

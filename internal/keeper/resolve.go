@@ -204,5 +204,11 @@ func (w *worker) descriptorLink(p string) (string, bool) {
 	if tree, _ := w.treeOf(link); tree < 0 {
 		return "", false
 	}
+	// A file that was deleted or moved is not what has its name now.
+	var open, named unix.Stat_t
+	if unix.Fstatat(w.proc, strconv.Itoa(int(w.call.PID))+"/fd/"+number, &open, 0) != nil ||
+		unix.Fstatat(w.root, link[1:], &named, unix.AT_SYMLINK_NOFOLLOW) != nil || open.Dev != named.Dev || open.Ino != named.Ino {
+		return "", false
+	}
 	return link, true
 }

@@ -24,6 +24,10 @@ type target struct {
 func (t *target) kind() uint32 { return t.st.Mode & unix.S_IFMT }
 func (t *target) isDir() bool  { return t.is && t.kind() == unix.S_IFDIR }
 
+// reserved begins the names under which ringfence itself writes to a tree before it
+// renames: who could make one could swap it.
+const reserved = ".ringfence-"
+
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
 // target finds the place that s stands for on the host or in the layer. Anything
@@ -36,6 +40,9 @@ func (w *worker) target(s spot) (target, error) {
 	t := target{name: s.name, tree: s.tree, rel: s.rel()}
 	if tree.pins(t.rel) {
 		return t, errContinue
+	}
+	if strings.HasPrefix(t.name, reserved) {
+		return t, unix.EACCES
 	}
 	if t.held = w.held[s.tree].at(t.rel); t.held != nil {
 		return t, w.inLayer(&t, s.dir)
@@ -109,6 +116,7 @@ type needHold struct {
 	root    string
 	dir     bool
 	verdict hostexec.Verdict
+	masked  bool
 }
 
 func (*needHold) Error() string { return "to be held" }

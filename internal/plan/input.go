@@ -19,6 +19,7 @@ type Input struct {
 	Process  Process
 	Capture  *Capture
 	Watch    []byte // compiled filter of the keeper; needed where a mount is live
+	Filter   []byte // a further filter
 }
 
 // User is the one user that exists inside: the same as outside.

@@ -32,7 +32,7 @@ func Make(in Input) (*Plan, error) {
 	slices.SortStableFunc(spots, func(a, b spot) int { return comparePath(a.at, b.at) })
 
 	p := &Plan{Version: Version, Session: in.Session, Hostname: in.Hostname, UID: in.User.UID, GID: in.User.GID,
-		Walls: in.Walls, Limits: in.Limits, Seccomp: in.Seccomp, Process: in.Process, Capture: in.Capture}
+		Walls: in.Walls, Limits: in.Limits, Seccomp: in.Seccomp, Process: in.Process, Capture: in.Capture, Filter: in.Filter}
 	for _, pl := range spots {
 		p.Ops = append(p.Ops, pl.ops...)
 	}

@@ -22,6 +22,7 @@ type Plan struct {
 	Capture  *Capture `json:"capture,omitempty"` // nil: the network is closed
 	Trees    []Tree   `json:"trees,omitempty"`   // what the keeper looks after; empty: there is none
 	Watch    []byte   `json:"watch,omitempty"`   // the filter that calls the keeper
+	Filter   []byte   `json:"filter,omitempty"`  // a further filter, of the review view
 }
 
 // Do names one kind of operation on the new root.

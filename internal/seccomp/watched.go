@@ -59,10 +59,11 @@ var watched = [...]family{
 		calls:   "umask",
 	},
 	{
-		why: "extended attributes of a file that the keeper opened would reach the host unseen; by name they meet the " +
-			"read-only mount",
-		verdict: errno | 95, // EOPNOTSUPP, as on a file system that has none
-		calls:   "fsetxattr fremovexattr",
+		why: "extended attributes of a file that the keeper opened would reach the host unseen, and by name they meet the " +
+			"read-only mount. Tools that copy them take this for a file system that has none",
+		verdict: errno | 95, // EOPNOTSUPP
+		calls: `
+			setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat`,
 	},
 	{
 		why:     "a socket that gets a name in a tree",

@@ -133,8 +133,7 @@ func (r *restorer) replace(t *thing) error {
 	if err != nil && !missing(err) {
 		return err
 	}
-	there := err == nil
-	if there {
+	if err == nil {
 		same, err := r.same(t, t.home, e)
 		if err != nil {
 			return err
@@ -151,14 +150,10 @@ func (r *restorer) replace(t *thing) error {
 			if err := r.vacate(t.home); err != nil {
 				return err
 			}
-			there = false
+			e = entry{}
 		}
 	}
-	if there && e.many && e.ident == t.node.ident {
-		err = r.overwrite(t)
-	} else {
-		err = r.make(t)
-	}
+	err = r.remake(t, e)
 	if err == nil {
 		err = r.note(&record{op: opBack, id: t.id})
 	}

@@ -107,6 +107,7 @@ func openLockedAt(dir int, name string) (int, error) {
 type entry struct {
 	image
 	dev   uint64
+	links uint32
 	ctime moment
 }
 
@@ -119,7 +120,7 @@ func look(dir int, name string) (entry, error) {
 	if err := unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH, statxMask, &st); err != nil {
 		return entry{}, err
 	}
-	e := entry{ctime: moment{st.Ctime.Sec, st.Ctime.Nsec}}
+	e := entry{ctime: moment{st.Ctime.Sec, st.Ctime.Nsec}, links: st.Nlink}
 	e.dev, e.ino = unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino
 	if st.Mask&unix.STATX_BTIME != 0 {
 		e.born = uint64(st.Btime.Sec)*1e9 + uint64(st.Btime.Nsec)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -122,15 +123,82 @@ func (r *restorer) safeMode(fd int, was *image) uint32 {
 	return was.mode
 }
 
-// overwrite writes the content of before into a file that has other names, which
-// are to have it too. It is the one thing that is not done at a stroke: a run
-// that is killed here must be run again.
-func (r *restorer) overwrite(t *thing) error {
+// remake makes a thing, over e if there is something. A file that has other names
+// too gets its content for all of them.
+func (r *restorer) remake(t *thing, e entry) error {
+	mine := e.ident == t.node.ident
+	kept, name, err := r.keptInode(t)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(kept)
+	was, err := look(kept, name)
+	switch {
+	case missing(err) && mine && e.many:
+		return r.overwriteHome(t)
+	case missing(err) || t.blob == 0:
+		return r.make(t)
+	case err != nil:
+		return err
+	case mine && was.links > 2:
+		return r.overwriteHome(t)
+	case mine || was.links < 2 || was.ident != t.node.ident || r.late(was):
+		return r.make(t)
+	}
+	if err := r.overwrite(t, kept, name); err != nil {
+		return err
+	}
+	err = r.linkHome(t, kept, name)
+	if errors.Is(err, unix.EXDEV) || errors.Is(err, unix.EPERM) {
+		return r.make(t)
+	}
+	return err
+}
+
+// keptInode opens the directory in which a file with several names has one more.
+func (r *restorer) keptInode(t *thing) (dir int, name string, err error) {
+	path := filepath.Join(r.dir, keptName)
+	dir, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	return dir, inodeName(t.node.ident), err
+}
+
+// linkHome gives a file its name back.
+func (r *restorer) linkHome(t *thing, kept int, inode string) error {
 	dir, name, err := r.parent(t.home)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
+	temp := tempName()
+	parent, _ := split(t.home.rel)
+	if err := r.note(&record{op: opTemp, from: spot{t.home.tree, join(parent, temp)}}); err != nil {
+		return err
+	}
+	r.failpoint("link")
+	if err = unix.Linkat(kept, inode, dir, temp, 0); err == nil {
+		r.failpoint("rename")
+		err = unix.Renameat(dir, temp, dir, name)
+	}
+	if err != nil {
+		r.failpoint("unlink")
+		unix.Unlinkat(dir, temp, 0)
+	}
+	return errors.Join(err, r.note(&record{op: opDone}))
+}
+
+func (r *restorer) overwriteHome(t *thing) error {
+	dir, name, err := r.parent(t.home)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return r.overwrite(t, dir, name)
+}
+
+// overwrite writes the content of before into a file that has other names, which
+// are to have it too. It is the one thing that is not done at a stroke: a run
+// that is killed here must be run again.
+func (r *restorer) overwrite(t *thing, dir int, name string) error {
 	if err := r.begin(t.node.ident); err != nil {
 		return err
 	}
@@ -139,7 +207,8 @@ func (r *restorer) overwrite(t *thing) error {
 		return err
 	}
 	defer src.Close()
-	if err := r.setMode(t.home, t.node.mode|0o200); err != nil {
+	r.failpoint("chmod")
+	if err := unlock(dir, name, 0o200); err != nil {
 		return err
 	}
 	dst, err := openAt(dir, name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
@@ -158,7 +227,7 @@ func (r *restorer) overwrite(t *thing) error {
 		return err
 	}
 	r.failpoint("chmod")
-	if err := unix.Fchmod(dst, t.node.mode); err != nil {
+	if err := unix.Fchmod(dst, r.safeMode(dst, t.node)); err != nil {
 		return err
 	}
 	if err := r.setTime(dir, name, t.node); err != nil {

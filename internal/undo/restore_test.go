@@ -277,7 +277,13 @@ func TestSecondName(t *testing.T) {
 		"two before, one left": func(k *keeper) error {
 			return errors.Join(k.write(at("h1"), "new"), k.remove(at("h1")), k.write(at("h2"), "newer"), k.remove(at("h2")))
 		},
-		"two before, mode": func(k *keeper) error { return errors.Join(k.chmod(at("h1"), 0o600), k.write(at("h2"), "new")) },
+		"two before, one moved":   func(k *keeper) error { return errors.Join(k.rename(at("h1"), at("b")), k.write(at("b"), "new")) },
+		"two before, one removed": func(k *keeper) error { return errors.Join(k.write(at("h1"), "new"), k.remove(at("h1"))) },
+		"two before, one replaced": func(k *keeper) error {
+			return errors.Join(k.write(at("h1"), "new"), k.write(at("t"), "t"), k.rename(at("t"), at("h1")))
+		},
+		"two before, mode, removed": func(k *keeper) error { return errors.Join(k.chmod(at("h1"), 0o600), k.remove(at("h1"))) },
+		"two before, mode":          func(k *keeper) error { return errors.Join(k.chmod(at("h1"), 0o600), k.write(at("h2"), "new")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper(t, 1, roomy)

@@ -11,6 +11,13 @@ import (
 
 func blobName(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
+// inodeName is the name in the store of a file that had several names and was
+// changed: whatever becomes of the name by which that was done, the others are to
+// have their content back.
+func inodeName(i ident) string {
+	return strconv.FormatUint(i.ino, 10) + "-" + strconv.FormatUint(i.born, 10)
+}
+
 // Save is told of an existing entry, name in the directory parent, that is about
 // to change. rel is where it is in the tree; for the root of the tree it is empty
 // and name is ".". When Save returns, what was there before the session is kept,
@@ -80,6 +87,9 @@ func (s *Store) save(p spot, parent int, name string, how How) error {
 	}
 	if obj == nil {
 		obj = &object{id: s.names.next} // the number that it will get
+	}
+	if e.many && how != Remove {
+		unix.Linkat(parent, name, s.kept, inodeName(e.ident), 0) // where that can be done
 	}
 	img, got := e.image, savedNode
 	switch {

@@ -200,6 +200,28 @@ func TestQuiet(t *testing.T) {
 	k.close()
 }
 
+// TestOtherFilesystem: where no link can be made and nothing be shared, contents
+// are copied.
+func TestOtherFilesystem(t *testing.T) {
+	base, err := os.MkdirTemp("/dev/shm", "undo-test-")
+	if err != nil {
+		t.Fatal("a second file system is needed: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	k := newKeeperAt(t, base, filepath.Join(t.TempDir(), "store"), 1, roomy)
+	k.plant(0, map[string]string{"d/x": strings.Repeat("x", 1<<20), "d/y": "y", "z": "z"})
+	before := k.snapshots()
+	k.check(k.write(spot{0, "z"}, "new"))
+	k.removeAll(spot{0, "d"})
+	k.close()
+	for _, r := range k.restore(0, nil, false) {
+		if r.Outcome != Restored {
+			t.Errorf("%+v", r)
+		}
+	}
+	k.same(before)
+}
+
 // TestSparse: holes stay holes, and are zeros again.
 func TestSparse(t *testing.T) {
 	k := newKeeper(t, 1, roomy)

@@ -12,11 +12,13 @@
 // entry of the tree as it was where that entry is now, also over renames.
 //
 // What is left at risk: a file that is larger than the limits is not kept (it is
-// said); a second hard link of a file that was changed in place becomes a file of
-// its own when that file is deleted and brought back; extended attributes and the
-// times of directories are not kept; what a person makes during the session below
-// a directory that the session made, or under a name that the session deleted,
-// counts as made by the session until it ends.
+// said). A file with several names comes back as one of its own when it was
+// deleted; when it was written to, its other names come back with it, but only the
+// name that was used is in the list of changes. Extended attributes and the times
+// of directories are not kept. What a person makes during the session below a
+// directory that the session made, or under a name that the session deleted,
+// counts as the session's. An ordinary user is not told what is in a directory
+// that the session closed to its owner: only that it is closed.
 package undo
 
 import (

@@ -31,9 +31,14 @@ type keeper struct {
 
 func newKeeper(t testing.TB, trees int, limits Limits) *keeper {
 	t.Helper()
-	unix.Umask(0o022)
 	base := t.TempDir()
-	k := &keeper{t: t, dir: filepath.Join(base, "store"), log: func(...any) {}}
+	return newKeeperAt(t, base, filepath.Join(base, "store"), trees, limits)
+}
+
+func newKeeperAt(t testing.TB, base, store string, trees int, limits Limits) *keeper {
+	t.Helper()
+	unix.Umask(0o022)
+	k := &keeper{t: t, dir: store, log: func(...any) {}}
 	for i := range trees {
 		tree := filepath.Join(base, fmt.Sprint("tree", i))
 		if err := os.Mkdir(tree, 0o755); err != nil {
@@ -77,11 +82,13 @@ func (k *keeper) isDir(s spot) bool {
 	return err == nil
 }
 
-// preLink gives some file a second name before the session.
+// preLink gives some files second names before the session.
 func (k *keeper) preLink(rt *rapid.T) {
-	from, to := drawSpot(rt, len(k.trees)), drawSpot(rt, len(k.trees))
-	if st, err := os.Lstat(k.path(from)); err == nil && st.Mode().IsRegular() {
-		os.Link(k.path(from), k.path(to))
+	for range rapid.IntRange(0, 6).Draw(rt, "links") {
+		from, to := drawSpot(rt, len(k.trees)), drawSpot(rt, len(k.trees))
+		if st, err := os.Lstat(k.path(from)); err == nil && st.Mode().IsRegular() {
+			os.Link(k.path(from), k.path(to))
+		}
 	}
 }
 
