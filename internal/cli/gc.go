@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/workspace"
 )
 
 // Records of sessions are kept for a month, and the newest in any case.
@@ -37,6 +38,12 @@ func gc(c *context, name string, args []string) (int, error) {
 	}
 	if *days < 0 {
 		return 2, fault.New(fault.Usage, "", "--days %d is negative", *days)
+	}
+	// What killed sessions left in workspaces is no matter of age, nor of asking.
+	if dirs, err := c.dirs(); err == nil {
+		if err := workspace.Sweep(dirs.State); err != nil {
+			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+		}
 	}
 	r, err := c.findRubbish(time.Duration(*days)*24*time.Hour, *discard)
 	if err != nil {

@@ -64,6 +64,10 @@ func (d *draft) keepTrees() error {
 			}
 		}
 	}
+	if len(d.trees) > 0 && d.view() == plan.Review {
+		d.filter, err = seccomp.Review(runtime.GOARCH)
+		return err
+	}
 	d.watch, err = seccomp.Watch(runtime.GOARCH)
 	return err
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
 	"ringfence.dev/ringfence/internal/undo"
 	"ringfence.dev/ringfence/internal/workspace"
@@ -35,6 +37,9 @@ type keeping struct {
 // beginWork makes the places for it.
 func (l *live) beginWork() (*keeping, error) {
 	s := l.session
+	if err := workspace.Sweep(s.dirs.State); err != nil {
+		l.talk.Warn(fmt.Sprintf("what a killed session left: %v", err))
+	}
 	s.work.Started = time.Now()
 	if err := s.work.Create(); err != nil {
 		return nil, fmt.Errorf("keep what the session changes: %w", err)
@@ -60,6 +65,22 @@ func (l *live) beginWork() (*keeping, error) {
 	return k, err
 }
 
+// launch starts the sandbox, without private layers where the host has none.
+func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+	if err := k.maskClone(&p); err != nil {
+		return nil, err
+	}
+	r.Keep = k.start(&p)
+	box, err := r.Start(ctx, &p, stdio)
+	if !noLayers(err) {
+		return box, err
+	}
+	if p, err = k.withoutLayers(p); err != nil {
+		return nil, err
+	}
+	return r.Start(ctx, &p, stdio)
+}
+
 // start serves the calls of a sandbox; see native.Rung.Keep.
 func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os.File) error {
 	return func(pid int, watch *os.File, layers []*os.File) error {
@@ -75,7 +96,7 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 			host := os.NewFile(uintptr(fd), string(t.Path))
 			k.files = append(k.files, host)
 			own := s.trees[i]
-			kt := keeper.Tree{Path: string(t.Path), Rules: own.rules, Host: host, Pinned: own.pinned}
+			kt := keeper.Tree{Path: string(t.Path), Git: own.prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned}
 			if t.Layer != "" {
 				kt.Layer, layers = layers[0], layers[1:]
 			}
@@ -119,11 +140,16 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	}
 	applied, failed := s.work.Settle(k.store)
 	for _, o := range applied {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: journal.Allow, Reason: o.Result})
+		verdict := journal.Allow
+		if o.Failed() {
+			verdict = journal.Deny
+		}
+		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
 	}
 	err = errors.Join(err, failed, k.closeStore())
 	report, failed = s.work.Review()
-	return report, applied, errors.Join(err, failed, s.work.End(time.Now()))
+	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
+	return report, applied, errors.Join(err, failed, s.work.End(time.Now(), changed))
 }
 
 func (k *keeping) closeStore() error {

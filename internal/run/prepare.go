@@ -107,6 +107,7 @@ type draft struct {
 	pinned    []string // paths that rules of the user name
 	grantDirs []string // directories that grants of the user show
 	watch     []byte
+	filter    []byte
 	path      string // PATH inside
 	base      []policy.Setting
 	argv      []string
@@ -234,7 +235,7 @@ func (d *draft) makePlan() error {
 		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
 		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
-		Capture: d.capture, Watch: d.watch,
+		Capture: d.capture, Watch: d.watch, Filter: d.filter,
 		Process: plan.Process{Argv: raws(d.argv), Env: raws(d.Env.Environ()), Dir: plan.Raw(d.dir),
 			Umask: uint32(umask())},
 	})

@@ -121,7 +121,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.end()
-	l.box, err = l.launch(ctx, r, p, keep)
+	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
+		Terminal: l.takeTerminal, Stopped: l.stopped})
 	if lure := l.session.lure; lure != nil {
 		if err := lure.bare(); err != nil {
 			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
@@ -172,23 +173,6 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
-}
-
-// launch starts the sandbox, without private layers where the host has none.
-func (l *live) launch(ctx context.Context, r native.Rung, p plan.Plan, keep *keeping) (rung.Sandbox, error) {
-	if err := keep.maskClone(&p); err != nil {
-		return nil, err
-	}
-	stdio := rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2], Terminal: l.takeTerminal, Stopped: l.stopped}
-	r.Keep = keep.start(&p)
-	box, err := r.Start(ctx, &p, stdio)
-	if !noLayers(err) {
-		return box, err
-	}
-	if p, err = keep.withoutLayers(p); err != nil {
-		return nil, err
-	}
-	return r.Start(ctx, &p, stdio)
 }
 
 // maxLines bounds what a result tells of the network.

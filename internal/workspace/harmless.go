@@ -13,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/sys"
 	"ringfence.dev/ringfence/internal/undo"
 )
@@ -68,6 +69,9 @@ func (w *Work) settle(j *judge, n int, store *undo.Store) ([]Outcome, error) {
 		}
 	}
 	chosen := j.harmless(n, all)
+	if err := w.unchanged(n, all, chosen); err != nil {
+		return nil, err
+	}
 	if store != nil {
 		for _, c := range withDirectories(all, chosen) {
 			if err := j.trees[n].save(store, n, c); err != nil {
@@ -76,6 +80,35 @@ func (w *Work) settle(j *judge, n int, store *undo.Store) ([]Outcome, error) {
 		}
 	}
 	return w.bring(l, n, all, chosen)
+}
+
+// unchanged chooses what is again as the host had it before the session: a file that
+// one branch has and another has not is deleted and made anew.
+func (w *Work) unchanged(n int, all []change.Change, chosen map[string]bool) error {
+	log, err := undo.Open(w.Undo())
+	if err != nil {
+		return nil // nothing was ever deleted
+	}
+	defer log.Close()
+	if n >= len(log.Trees()) {
+		return nil
+	}
+	live, err := log.Changes(n)
+	if err != nil {
+		return err
+	}
+	before := map[string]change.Node{}
+	for _, c := range live {
+		if c.Kind() == change.Deleted {
+			before[c.Path] = *c.Old
+		}
+	}
+	for _, c := range all {
+		if c.Old == nil && c.From == "" && before[c.Path] == *c.New {
+			chosen[c.Path] = true
+		}
+	}
+	return nil
 }
 
 // followModes gives directories of the layer that lie above what is held the modes
@@ -270,7 +303,33 @@ func (g *groups) fineFile(t *judged, p string, c change.Change) bool {
 	if strings.HasSuffix(p, "/info/attributes") {
 		return c.Old == nil && len(new) == 0
 	}
-	return hostexec.HarmlessIn(t.begin(), p, old, new)
+	return g.harmlessText(t, p, old, new)
+}
+
+// harmlessText asks hostexec. What says that a worktree and its git directory belong
+// together may lead to another tree of the same session: what is held is held there,
+// too.
+func (j *judge) harmlessText(t *judged, p string, old, new []byte) bool {
+	if hostexec.HarmlessIn(t.begin(), p, old, new) {
+		return true
+	}
+	text := new
+	if text == nil {
+		text = old
+	}
+	if name := baseOf(p); name != ".git" && name != "gitdir" || !j.inSession(text) {
+		return false
+	}
+	return hostexec.HarmlessIn("", p, old, new)
+}
+
+// inSession reports whether the absolute path in a text is below a tree of the
+// session.
+func (j *judge) inSession(text []byte) bool {
+	p := strings.TrimSuffix(strings.TrimPrefix(string(text), "gitdir: "), "\n")
+	return path.IsAbs(p) && path.Clean(p) == p && slices.ContainsFunc(j.trees, func(t *judged) bool {
+		return place.Within(p, t.Path) && p != t.Path && p != path.Join(t.Path, ".git")
+	})
 }
 
 // begin is the directory that the paths of judgements begin in.

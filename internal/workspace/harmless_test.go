@@ -1,8 +1,12 @@
 package workspace
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const project = `git init -q .; echo a >a; git add a; git commit -qm a; git remote add origin https://forge.test/x.git`
@@ -75,6 +79,29 @@ func TestSettledCanBeUndone(t *testing.T) {
 	}
 }
 
+// TestWorktreeOfTwoTrees: in a session in a linked worktree the git directory is
+// another tree, and a further worktree has a file in both.
+func TestWorktreeOfTwoTrees(t *testing.T) {
+	h := newWorld(t, Live, project+`; git worktree add -q ../linked; mkdir ../linked/inner ../linked/evil .git/worktrees/inner`)
+	linked := filepath.Dir(h.root) + "/linked"
+	h.Trees[0].Path, h.Trees[0].Prefix = h.root+"/.git", ".git"
+	h.Add(Tree{Path: linked, View: Live})
+	for rel, text := range map[string]string{
+		h.Upper(0) + "/worktrees/inner/commondir": "../..\n",
+		h.Upper(0) + "/worktrees/inner/gitdir":    linked + "/inner/.git\n",
+		h.Upper(1) + "/inner/.git":                "gitdir: " + h.root + "/.git/worktrees/inner\n",
+		h.Upper(1) + "/evil/.git":                 "gitdir: /elsewhere/.git/worktrees/inner\n",
+	} {
+		must(t, os.MkdirAll(filepath.Dir(rel), 0o755))
+		must(t, os.WriteFile(rel, []byte(text), 0o644))
+	}
+	out, err := h.Settle(nil)
+	must(t, err)
+	if diff := cmp.Diff("applied worktrees/inner/commondir\napplied worktrees/inner/gitdir\napplied inner/.git\n", results(out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestModesOfDirectoriesAreTheHosts: a directory above something held is in the
 // layer only because of that.
 func TestModesOfDirectoriesAreTheHosts(t *testing.T) {
@@ -91,5 +118,5 @@ func TestModesOfDirectoriesAreTheHosts(t *testing.T) {
 	if waits, err := h.Waits(); err != nil || waits {
 		t.Errorf("the mode waits: %v", err)
 	}
-	must(t, h.End(time.Now()))
+	must(t, h.End(time.Now(), true))
 }

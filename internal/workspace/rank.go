@@ -126,7 +126,7 @@ func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 		return false
 	}
 	old, new := j.old(e), j.new(e)
-	return is(new, e.New) && (e.Old == nil || is(old, e.Old)) && hostexec.HarmlessIn(t.begin(), join(t.Prefix, e.Path), old, new)
+	return is(new, e.New) && (e.Old == nil || is(old, e.Old)) && j.harmlessText(t, join(t.Prefix, e.Path), old, new)
 }
 
 // text is the one line for people: the most specific thing that gives the rank.

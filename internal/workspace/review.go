@@ -12,6 +12,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/keeper"
 	"ringfence.dev/ringfence/internal/undo"
 )
 
@@ -198,19 +199,23 @@ func lived(log *undo.Log, n int) ([]change.Change, error) {
 }
 
 // withoutStandIns leaves out what stands on the host for held names while a session
-// runs: sockets, each under the name of something that waits.
+// runs: links that lead nowhere, each under the name of something that waits.
 func withoutStandIns(waiting, live []change.Change) (w, l []change.Change) {
 	held := map[string]bool{}
 	for i, c := range waiting {
 		held[c.Path] = true
-		if c.Old != nil && c.Old.Type == change.Special {
+		if standsIn(c.Old) {
 			waiting[i].Old = nil
 		}
 	}
 	live = slices.DeleteFunc(live, func(c change.Change) bool {
-		return held[c.Path] && c.Old == nil && c.New != nil && c.New.Type == change.Special
+		return held[c.Path] && c.Old == nil && standsIn(c.New)
 	})
 	return waiting, live
+}
+
+func standsIn(n *change.Node) bool {
+	return n != nil && n.Type == change.Symlink && n.Link == keeper.Nowhere
 }
 
 // masked says whether a change is about a file that the session saw with other

@@ -314,17 +314,39 @@ func (w *Work) Seize() (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// End notes the end of the session. Where nothing waits and nothing can be undone,
-// the work is forgotten.
-func (w *Work) End(now time.Time) error {
+// Sweep takes away what killed sessions left on the host in place of held names.
+func Sweep(state string) error {
+	entries, err := os.ReadDir(sessions(state))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		w := New(state, e.Name())
+		if _, lerr := os.Lstat(w.StandIns()); lerr != nil || !validID(e.Name()) {
+			continue
+		}
+		f, lerr := lock(w.dir)
+		if lerr != nil {
+			continue // it runs
+		}
+		if lerr = keeper.ClearStandIns(w.StandIns()); lerr == nil {
+			lerr = os.Remove(w.StandIns())
+		}
+		f.Close()
+		err = errors.Join(err, lerr)
+	}
+	return err
+}
+
+// End notes the end of the session. Where nothing changed, the work is forgotten.
+func (w *Work) End(now time.Time, changed bool) error {
 	defer w.lock.Close()
 	w.Ended = now
 	if err := w.save(); err != nil {
 		return err
 	}
-	waits, err := w.Waits()
-	if err != nil || waits || w.Source != "" || w.Kept() {
-		return err
+	if changed || w.Source != "" {
+		return nil
 	}
 	return w.Remove()
 }

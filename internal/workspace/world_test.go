@@ -122,7 +122,7 @@ func (h *world) save(rel string, how undo.How) {
 func (h *world) end() {
 	h.t.Helper()
 	must(h.t, h.store.Close())
-	must(h.t, h.End(time.Now()))
+	must(h.t, h.End(time.Now(), true))
 	h.reopen()
 }
 
