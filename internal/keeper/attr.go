@@ -61,6 +61,9 @@ func chmodTarget(t *target, mode uint32) error {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return unix.EOPNOTSUPP
 	}
+	if st.Dev != t.st.Dev || st.Ino != t.st.Ino {
+		return errRetry
+	}
 	keep := uint32(0o1777)
 	if t.isDir() {
 		keep = 0o3777

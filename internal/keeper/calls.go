@@ -1,6 +1,8 @@
 package keeper
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -85,10 +87,13 @@ func (w *worker) findFD(fd int) (target, error) {
 // change runs do with names shared, holds what it says must be held, and tries
 // again: what was resolved before is resolved anew.
 func (w *worker) change(do func() error) error {
-	for range 4 {
+	for range 16 {
 		w.names.RLock()
 		err := do()
 		w.names.RUnlock()
+		if errors.Is(err, errRetry) {
+			continue
+		}
 		n, ok := err.(*needHold)
 		if !ok {
 			return err

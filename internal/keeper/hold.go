@@ -161,12 +161,29 @@ func (w *worker) cover(tree *Tree, rel string) error {
 		return err
 	}
 	defer unix.Close(src)
-	dst, err := sys.OpenBeneath(w.root, strings.TrimPrefix(tree.Path+"/"+rel, "/"))
+	dst, err := w.inside(tree, rel)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dst)
 	return w.spaces.AttachIn(src, dst, false)
+}
+
+// inside opens what the sandbox has at a path of a tree. It must be what the host has
+// there: directories above the tree may be the agent's own, to be moved about.
+func (w *worker) inside(tree *Tree, rel string) (int, error) {
+	fd, err := sys.OpenBeneath(w.root, strings.TrimPrefix(tree.Path+"/"+rel, "/"))
+	if err != nil {
+		return -1, err
+	}
+	w.own(fd)
+	host, err := sys.OpenBeneath(int(tree.Host.Fd()), rel)
+	if err != nil {
+		return -1, err
+	}
+	if same, err := sameNode(fd, w.own(host)); err != nil || !same {
+		return -1, unix.EBUSY
+	}
+	return fd, nil
 }
 
 func (w *worker) parentIn(at int, rel string) (dir int, name string, err error) {
@@ -184,7 +201,11 @@ func (w *worker) release(tree int, x *held) error {
 		w.held[tree].remove(x.root)
 		return removeStandIn(int(t.Host.Fd()), x.root)
 	}
-	if err := w.spaces.DetachIn(t.Path + "/" + x.root); err != nil {
+	dir, err := w.inside(t, parentOf(x.root))
+	if err != nil {
+		return err
+	}
+	if err := w.spaces.DetachIn(dir, x.root[strings.LastIndexByte(x.root, '/')+1:]); err != nil {
 		return err
 	}
 	w.held[tree].remove(x.root)
@@ -328,7 +349,7 @@ func (k *Keeper) Mask(tree int, rel string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := openFile(dir, name, unix.O_WRONLY|unix.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ type Config struct {
 }
 
 // workers bounds the calls that are served at once.
-const workers = 4
+const workers = 8
 
 // Keeper serves the calls of one sandbox.
 type Keeper struct {

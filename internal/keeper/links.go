@@ -17,33 +17,42 @@ type links struct {
 	of map[node]bool
 }
 
-type node struct{ dev, ino uint64 }
+const (
+	maxLinked = 1 << 16
+	maxParted = 1 << 30 // bytes
+)
 
-const maxLinked = 1 << 16
-
-func (l *links) has(st *unix.Stat_t) bool {
+func (l *links) has(t *target) bool {
+	n, _, ok := nodeAt(t.dir, t.name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.of[node{st.Dev, st.Ino}]
+	return ok && l.of[n]
 }
 
-func (l *links) add(st *unix.Stat_t) {
+func (l *links) add(t *target) {
+	n, _, ok := nodeAt(t.dir, t.name)
+	if !ok {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil || len(l.of) >= maxLinked {
 		l.of = map[node]bool{}
 	}
-	l.of[node{st.Dev, st.Ino}] = true
+	l.of[n] = true
 }
 
 // part makes a file that has other names on the host a file of its own before it is
 // written: the other name may be a hook, or a package in the store of another
 // project.
 func (w *worker) part(t *target) error {
-	if t.st.Nlink < 2 || t.kind() != unix.S_IFREG || w.links.has(&t.st) {
+	if t.st.Nlink < 2 || t.kind() != unix.S_IFREG || w.links.has(t) {
 		return nil
 	}
-	in, err := unix.Openat(t.dir, t.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if t.st.Size > maxParted {
+		return unix.EFBIG
+	}
+	in, err := openFile(t.dir, t.name, unix.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -59,10 +68,13 @@ func (w *worker) part(t *target) error {
 	dst := os.NewFile(uintptr(out), temp)
 	defer dst.Close()
 	if unix.IoctlFileClone(out, in) != nil {
-		_, err = io.Copy(dst, src)
+		_, err = io.Copy(dst, io.LimitReader(src, maxParted))
 	}
 	if err == nil {
 		err = unix.Fchmod(out, t.st.Mode&0o777)
+	}
+	if err == nil {
+		err = unix.Fstat(out, &t.st)
 	}
 	if err == nil {
 		w.young.add(out)

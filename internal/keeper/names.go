@@ -107,6 +107,9 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		if t.isDir() {
 			return unix.EISDIR
 		}
+		if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere && t.held == nil {
+			return unix.EBUSY // another session's
+		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
 			if n := err.(*needHold); n.root != t.rel || w.inGit(&t) {
 				return err
@@ -142,7 +145,7 @@ func (w *worker) unlinkHeld(t *target) error {
 	if !t.held.masked && (t.held.new || !w.inGit(t)) {
 		return w.dropShell(t.tree, t.held)
 	}
-	fd, err := unix.Openat(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := openFile(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
@@ -299,6 +302,14 @@ func readNames(fd int) ([]string, error) {
 func ignore(err error, but unix.Errno) error {
 	if errors.Is(err, but) {
 		return nil
+	}
+	return err
+}
+
+// ignoreAs says an error in other words.
+func ignoreAs(err error, one, other unix.Errno) error {
+	if errors.Is(err, one) {
+		return other
 	}
 	return err
 }

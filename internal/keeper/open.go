@@ -93,6 +93,9 @@ func (w *worker) openOnce(dirfd int, at uint64, flags int, mode uint32) (int, er
 	if err != nil {
 		return -1, err
 	}
+	if t.slash && !t.is {
+		return -1, unix.EISDIR
+	}
 	return w.openTarget(&t, flags, mode)
 }
 
@@ -110,27 +113,86 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 		return w.openHeld(t, flags, mode)
 	}
 	if t.is {
-		if w.young.ofHost(t) {
-			return -1, unix.EBUSY
-		}
-		if err = w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err == nil {
-			err = w.part(t)
-		}
-	} else {
-		err = w.created(t, false)
-		flags |= unix.O_EXCL
+		return w.openExisting(t, flags)
 	}
-	if err != nil {
+	if err := w.created(t, false); err != nil {
 		return -1, err
 	}
-	fd, err = unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
-	if errors.Is(err, unix.ELOOP) || !t.is && errors.Is(err, unix.EEXIST) {
-		err = unix.EAGAIN // the host was quicker
+	fd, err = openFile(t.dir, t.name, flags|unix.O_EXCL, w.mode(mode))
+	if errors.Is(err, unix.EEXIST) {
+		err = errRetry // the host, or another thread, was quicker
 	}
-	if err == nil && !t.is {
+	if err == nil {
 		w.young.add(fd)
 	}
 	return fd, err
+}
+
+// openExisting opens a file of the host to write. What was judged by name and what
+// was opened by name must be the same file: other threads change names meanwhile.
+func (w *worker) openExisting(t *target, flags int) (int, error) {
+	if w.young.ofHost(t) || w.lockOfHost(t) {
+		return -1, unix.EBUSY
+	}
+	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err != nil {
+		return -1, err
+	}
+	if err := w.part(t); err != nil {
+		return -1, err
+	}
+	fd, err := openFile(t.dir, t.name, flags&^(unix.O_TRUNC|unix.O_CREAT|unix.O_EXCL), 0)
+	if err != nil {
+		return -1, ignoreAs(err, unix.ELOOP, unix.EAGAIN)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Dev != t.st.Dev || st.Ino != t.st.Ino || st.Nlink != t.st.Nlink) {
+		err = errRetry
+	}
+	if err == nil && flags&unix.O_TRUNC != 0 && flags&unix.O_ACCMODE != unix.O_RDONLY {
+		err = unix.Ftruncate(fd, 0)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// openFile opens a regular file and nothing else: a pipe that came in its place would
+// keep the worker waiting, and with it everybody.
+func openFile(dir int, name string, flags int, mode uint32) (int, error) {
+	fd, err := unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, mode)
+	if err != nil {
+		return -1, ignoreAs(err, unix.ENXIO, unix.EAGAIN)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return -1, unix.EAGAIN
+	}
+	if flags&unix.O_NONBLOCK == 0 {
+		have, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, have&^unix.O_NONBLOCK)
+		}
+		if err != nil {
+			unix.Close(fd)
+			return -1, err
+		}
+	}
+	return fd, nil
+}
+
+// lockOfHost holds for the lock of a held name that the session did not make: whoever
+// made it is about to rename it there.
+func (w *worker) lockOfHost(t *target) bool {
+	held, ok := strings.CutSuffix(t.rel, ".lock")
+	if !ok || !w.conf.Trees[t.tree].Rules.Judge(held, false).Hold {
+		return false
+	}
+	n, _, ok := nodeAt(t.dir, t.name)
+	return ok && !w.young.has(n)
 }
 
 // openHeld opens in the layer. A held file that was deleted has a shell there.
@@ -139,7 +201,7 @@ func (w *worker) openHeld(t *target, flags int, mode uint32) (int, error) {
 	if again {
 		flags = flags&^unix.O_EXCL | unix.O_TRUNC
 	}
-	fd, err := unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
+	fd, err := openFile(t.dir, t.name, flags, w.mode(mode))
 	if err == nil && again {
 		unix.Fchmod(fd, w.mode(mode))
 		t.held.shell.Store(false)
@@ -179,18 +241,7 @@ func (w *worker) truncate(at uint64, size int64) {
 		if !t.is || t.kind() != unix.S_IFREG {
 			return errContinue
 		}
-		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			return err
-		}
-		if t.held == nil {
-			if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err != nil {
-				return err
-			}
-			if err := w.part(&t); err != nil {
-				return err
-			}
-		}
-		fd, err := unix.Openat(t.dir, t.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := w.openTarget(&t, unix.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}

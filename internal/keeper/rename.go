@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -78,6 +79,18 @@ func (w *worker) mayLeave(t *target) error {
 	}
 	if _, ok := w.bareGit(t); ok {
 		return unix.EBUSY
+	}
+	if t.isDir() && w.carriesHeld(t, t) {
+		return unix.EBUSY
+	}
+	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
+		return unix.EBUSY // another session's
+	}
+	whole := tree.Path + "/" + t.rel
+	for i := range w.conf.Trees { // a tree in a tree
+		if p := w.conf.Trees[i].Path; p == whole || strings.HasPrefix(p, whole+"/") {
+			return unix.EBUSY
+		}
 	}
 	for _, p := range tree.Pinned {
 		if p == t.rel || strings.HasPrefix(p, t.rel+"/") {
@@ -188,22 +201,28 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 	return false
 }
 
+// maxCopied bounds what is copied into the layer, where nothing else bounds it.
+const maxCopied = 64 << 20
+
 // copyIn is a rename of a file of the host onto a held name, as git does it with
 // its config: the content goes into the layer, the file goes away.
 func (w *worker) copyIn(from, to *target) error {
-	in, err := unix.Openat(from.dir, from.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if from.st.Size > maxCopied {
+		return unix.EFBIG
+	}
+	in, err := openFile(from.dir, from.name, unix.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	src := os.NewFile(uintptr(in), from.name)
 	defer src.Close()
-	out, err := unix.Openat(to.dir, to.name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	out, err := openFile(to.dir, to.name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	dst := os.NewFile(uintptr(out), to.name)
 	defer dst.Close()
-	if _, err := io.Copy(dst, src); err != nil {
+	if _, err := io.Copy(dst, io.LimitReader(src, maxCopied)); err != nil {
 		return unix.EIO
 	}
 	if err := unix.Fchmod(out, from.st.Mode&0o777); err != nil {
@@ -227,8 +246,14 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 			return err
 		}
 		from, err := w.linkSource(oldfd, old, flags)
+		if errors.Is(err, errContinue) {
+			return unix.EXDEV // from another file system, as far as the caller can see
+		}
 		if err != nil {
 			return err
+		}
+		if from.held == nil && (w.young.ofHost(&from) || w.lockOfHost(&from)) {
+			return unix.EBUSY
 		}
 		if to.is {
 			return unix.EEXIST
@@ -246,7 +271,7 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 			return err
 		}
 		if from.st.Nlink == 1 {
-			w.links.add(&from.st)
+			w.links.add(&from)
 		}
 		return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
 	}))

@@ -17,8 +17,10 @@ type target struct {
 	tree int
 	rel  string
 	held *held
-	st   unix.Stat_t
-	is   bool // st says what is there
+	// slash: the path ended in one
+	slash bool
+	st    unix.Stat_t
+	is    bool // st says what is there
 }
 
 func (t *target) kind() uint32 { return t.st.Mode & unix.S_IFMT }
@@ -37,7 +39,7 @@ func (w *worker) target(s spot) (target, error) {
 		return target{}, errContinue
 	}
 	tree := &w.conf.Trees[s.tree]
-	t := target{name: s.name, tree: s.tree, rel: s.rel()}
+	t := target{name: s.name, tree: s.tree, rel: s.rel(), slash: s.slash}
 	if tree.pins(t.rel) {
 		return t, errContinue
 	}

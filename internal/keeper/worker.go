@@ -86,6 +86,8 @@ func (w *worker) answer(err error) {
 		w.calls.Return(&w.call, 0)
 	case errors.Is(err, errContinue):
 		w.calls.Continue(&w.call)
+	case errors.Is(err, errRetry):
+		w.calls.Fail(&w.call, unix.EAGAIN)
 	case errors.As(err, &errno):
 		w.calls.Fail(&w.call, errno)
 	default:
@@ -93,6 +95,9 @@ func (w *worker) answer(err error) {
 		w.calls.Fail(&w.call, unix.EIO)
 	}
 }
+
+// errRetry says that what was found is something else by now.
+var errRetry = errors.New("it changed meanwhile")
 
 // errContinue hands a call back to the kernel, which finds the read-only mount if
 // it leads into a tree.

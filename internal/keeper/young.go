@@ -23,10 +23,31 @@ const (
 	maxYoung = 1 << 18
 )
 
+// node is an inode that cannot be taken for a later one of the same number.
+type node struct {
+	dev, ino uint64
+	born     int64
+}
+
+// nodeAt names what is at a name, or behind a descriptor if name is "". ok is false
+// where the file system does not tell when a file was born.
+func nodeAt(dir int, name string) (n node, born time.Time, ok bool) {
+	flags := unix.AT_SYMLINK_NOFOLLOW
+	if name == "" {
+		flags |= unix.AT_EMPTY_PATH
+	}
+	var sx unix.Statx_t
+	if unix.Statx(dir, name, flags, unix.STATX_BTIME|unix.STATX_INO, &sx) != nil || sx.Mask&unix.STATX_BTIME == 0 {
+		return node{}, time.Time{}, false
+	}
+	born = time.Unix(sx.Btime.Sec, int64(sx.Btime.Nsec))
+	return node{unix.Mkdev(sx.Dev_major, sx.Dev_minor), sx.Ino, born.UnixNano()}, born, true
+}
+
 // add notes a file that was just made by the session.
 func (y *young) add(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
+	n, _, ok := nodeAt(fd, "")
+	if !ok {
 		return
 	}
 	y.mu.Lock()
@@ -35,28 +56,19 @@ func (y *young) add(fd int) {
 		y.now, y.then, y.turned = map[node]bool{}, y.now, t
 	}
 	if len(y.now) < maxYoung {
-		y.now[node{st.Dev, st.Ino}] = true
+		y.now[n] = true
 	}
 }
 
-func (y *young) has(st *unix.Stat_t) bool {
+func (y *young) has(n node) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	n := node{st.Dev, st.Ino}
 	return y.now[n] || y.then[n]
 }
 
 // ofHost says whether t is a young file that somebody else made. A file system that
 // does not tell when a file was born cannot say.
 func (y *young) ofHost(t *target) bool {
-	if y.has(&t.st) {
-		return false
-	}
-	var sx unix.Statx_t
-	err := unix.Statx(t.dir, t.name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_INO, &sx)
-	if err != nil || sx.Mask&unix.STATX_BTIME == 0 || sx.Ino != t.st.Ino {
-		return false
-	}
-	born := time.Unix(sx.Btime.Sec, int64(sx.Btime.Nsec))
-	return born.After(y.since) && time.Since(born) < youth
+	n, born, ok := nodeAt(t.dir, t.name)
+	return ok && born.After(y.since) && time.Since(born) < youth && !y.has(n)
 }

@@ -25,13 +25,13 @@ func (n Namespaces) AttachIn(src, dst int, readOnly bool) error {
 	return n.do("attach", s)
 }
 
-// DetachIn takes the mount at path, absolute in the other namespace, away again.
-func (n Namespaces) DetachIn(path string) error {
-	p, err := unix.BytePtrFromString(path)
+// DetachIn takes the mount at a name in a directory of the other namespace away again.
+func (n Namespaces) DetachIn(dir int, name string) error {
+	p, err := unix.BytePtrFromString(name)
 	if err != nil {
 		return err
 	}
-	return n.do("detach", &steps{path: p})
+	return n.do("detach", &steps{dst: uintptr(dir), path: p})
 }
 
 // steps is what the child does; it is laid out before the fork because the child
@@ -97,6 +97,9 @@ func forkSteps(s *steps) (pid uintptr, errno syscall.Errno) {
 		goto end
 	}
 	if s.path != nil {
+		if _, _, errno = syscall.RawSyscall(unix.SYS_FCHDIR, s.dst, 0, 0); errno != 0 {
+			goto end
+		}
 		_, _, errno = syscall.RawSyscall(unix.SYS_UMOUNT2, uintptr(unsafe.Pointer(s.path)), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW, 0)
 		goto end
 	}
