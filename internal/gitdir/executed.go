@@ -42,6 +42,38 @@ func Executed(r *Repo) []string {
 			add(p)
 		}
 	}
+	for _, m := range modules(r.CommonDir) {
+		for _, p := range append(executedBy(filepath.Join(m.dir, "config"), m.tree), linkedHooks(filepath.Join(m.dir, "hooks"))...) {
+			add(p)
+		}
+	}
+	return out
+}
+
+type module struct{ dir, tree string }
+
+const maxModules = 128
+
+// modules finds the git directories of submodules, a few levels deep.
+func modules(common string) []module {
+	var out []module
+	for _, pattern := range []string{"modules/*/config", "modules/*/*/config", "modules/*/modules/*/config"} {
+		found, _ := filepath.Glob(filepath.Join(common, pattern))
+		for _, file := range found[:min(len(found), maxModules)] {
+			b, err := readBounded(file, maxConfig)
+			if err != nil {
+				continue
+			}
+			entries, _ := parseConfig(b)
+			for _, e := range entries {
+				if strings.EqualFold(e.Key, "core.worktree") {
+					if at := from(filepath.Dir(file), e.Value); len(at) > 0 {
+						out = append(out, module{filepath.Dir(file), at[0]})
+					}
+				}
+			}
+		}
+	}
 	return out
 }
 
@@ -57,23 +89,56 @@ func executedBy(file, root string) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		from := root
-		switch key := strings.ToLower(e.Key); {
-		case key == "core.hookspath", key == "core.fsmonitor", key == "core.attributesfile", key == "init.templatedir":
-		case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
-			from = filepath.Dir(file)
-		default:
-			continue
-		}
+		key := strings.ToLower(e.Key)
 		switch {
-		case e.Value == "", strings.HasPrefix(e.Value, "~"), !strings.Contains(e.Value, "/") && strings.EqualFold(e.Key, "core.fsmonitor"):
-		case filepath.IsAbs(e.Value):
-			out = append(out, e.Value)
-		default:
-			out = append(out, filepath.Join(from, e.Value))
+		case key == "core.hookspath", key == "core.attributesfile", key == "init.templatedir":
+			out = append(out, from(root, e.Value)...)
+		case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
+			out = append(out, from(filepath.Dir(file), e.Value)...)
+		case programKey(key):
+			for _, word := range strings.FieldsFunc(e.Value, func(r rune) bool { return strings.ContainsRune(" \t'\"!;&|()$=", r) }) {
+				out = append(out, program(root, word)...)
+			}
 		}
 	}
 	return out
+}
+
+func from(dir, value string) []string {
+	switch {
+	case value == "", strings.HasPrefix(value, "~"):
+		return nil
+	case filepath.IsAbs(value):
+		return []string{value}
+	}
+	return []string{filepath.Join(dir, value)}
+}
+
+// program returns a word of a command if it is a file of the worktree.
+func program(root, word string) []string {
+	p := from(root, word)
+	if len(p) == 0 {
+		return nil
+	}
+	if st, err := os.Stat(p[0]); err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	return p
+}
+
+// programKey holds for settings whose value git runs.
+func programKey(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	switch section {
+	case "alias", "pager", "credential", "gpg", "filter", "merge", "diff", "difftool", "mergetool", "trailer", "man", "browser", "guitool", "sendemail", "lfs", "tar", "interactive":
+		return true
+	}
+	switch name {
+	case "fsmonitor", "sshcommand", "pager", "editor", "askpass", "gitproxy", "alternaterefscommand", "uploadpack", "receivepack", "packobjectshook", "cmd", "command", "driver", "program", "process", "clean", "smudge", "textconv", "update", "vcs":
+		return true
+	}
+	return false
 }
 
 // linkedHooks returns a directory of hooks that is a link, or the links in it.
