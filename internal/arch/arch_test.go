@@ -41,6 +41,7 @@ var levels = map[string]int{
 
 	"internal/agent":      1,
 	"internal/brake":      1, // supply-chain settings of package managers
+	"internal/drill":      1, // known incidents, to be tried
 	"internal/hostexec":   1, // what the host executes
 	"internal/layer":      1, // what waits for review
 	"internal/mask":       1, // secrets in a workspace

@@ -64,6 +64,7 @@ func commands() []command {
 		{name: "trust", args: "[flags]", short: "accept the project's .ringfence.toml and .ringfence.env as they are now", run: trust},
 		{name: "doctor", args: "[--json]", short: "show what this host can enforce", run: doctor},
 		{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox", run: verifyCommand},
+		{name: "drill", args: "[DRILL... | all] [--json]", short: "play known incidents under your policy, in a throw-away workspace", run: drillCommand},
 		{name: "gc", args: "[flags]", short: "remove stale state of projects and sessions", run: gc},
 		{name: "version", short: "print the version", run: version},
 		{name: "help", args: "[COMMAND]", short: "explain a command", run: help},
