@@ -36,6 +36,9 @@ func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
 		n.Link = link
 		return n, err
 	case change.File:
+		if st.Size > maxRead {
+			return &change.Node{Type: change.Special, Mode: n.Mode, Size: st.Size}, nil
+		}
 		f, err := t.openRegular(rel)
 		if err != nil {
 			return n, err
@@ -46,6 +49,11 @@ func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
 	}
 	return n, nil
 }
+
+// maxRead bounds the files that are read and brought over. A larger one is told like
+// what is no file: an agent makes one of terabytes with a single call, and nobody
+// could wait for it.
+const maxRead = 4 << 30
 
 func (t *tree) readlink(rel string) (string, error) {
 	fd, err := t.open(rel, unix.O_PATH)

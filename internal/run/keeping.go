@@ -42,7 +42,7 @@ func (l *live) beginWork() (*keeping, error) {
 	}
 	s.work.Started = time.Now()
 	if err := s.work.Create(); err != nil {
-		return nil, fmt.Errorf("keep what the session changes: %w", err)
+		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
 	k := &keeping{live: l}
 	if s.clones != "" {

@@ -295,7 +295,7 @@ func (k *keeping) watchSecrets(ended <-chan struct{}) {
 		eachEvent(buf[:n], func(wd int32, name string) {
 			for _, t := range s.Workspaces {
 				p := filepath.Join(at[wd], name)
-				if at[wd] != "" && place.Within(p, t.Path) && s.masking.rules.Match(p[len(t.Path)+1:]) {
+				if at[wd] != "" && p != t.Path && place.Within(p, t.Path) && s.masking.rules.Match(p[len(t.Path)+1:]) {
 					k.maskLater(t.Path, p[len(t.Path)+1:])
 				}
 			}

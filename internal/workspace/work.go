@@ -108,6 +108,16 @@ func (w *Work) Undo() string { return filepath.Join(w.dir, undoDir) }
 
 // Create makes the directories and marks the session as running.
 func (w *Work) Create() error {
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	if w.lock, err = lock(w.dir); err != nil {
+		return err
+	}
+	if err := os.WriteFile(w.mark(), nil, 0o600); err != nil {
+		return err
+	}
 	for n := range w.Trees {
 		for _, d := range []string{w.Upper(n), w.Scratch(n)} {
 			if err := os.MkdirAll(d, 0o700); err != nil {
@@ -118,13 +128,6 @@ func (w *Work) Create() error {
 		if st, err := os.Stat(w.Trees[n].Path); err == nil {
 			os.Chmod(w.Upper(n), st.Mode().Perm())
 		}
-	}
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return err
-	}
-	var err error
-	if w.lock, err = lock(w.dir); err != nil {
-		return err
 	}
 	return w.save()
 }
@@ -314,7 +317,8 @@ func (w *Work) Seize() (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// Sweep takes away what killed sessions left on the host in place of held names.
+// Sweep tidies up after sessions that were killed: what stood on the host in place of
+// held names goes, and work in which nothing changed is forgotten.
 func Sweep(state string) error {
 	entries, err := os.ReadDir(sessions(state))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -322,33 +326,56 @@ func Sweep(state string) error {
 	}
 	for _, e := range entries {
 		w := New(state, e.Name())
-		if _, lerr := os.Lstat(w.StandIns()); lerr != nil || !validID(e.Name()) {
-			continue
+		if _, lerr := os.Lstat(w.mark()); !validID(e.Name()) || lerr != nil && w.begun() {
+			continue // it ended as it should
 		}
 		f, lerr := lock(w.dir)
 		if lerr != nil {
 			continue // it runs
 		}
-		if lerr = keeper.ClearStandIns(w.StandIns()); lerr == nil {
-			lerr = os.Remove(w.StandIns())
-		}
+		err = errors.Join(err, w.sweep(state))
 		f.Close()
-		err = errors.Join(err, lerr)
 	}
 	return err
+}
+
+func (w *Work) sweep(state string) error {
+	if err := keeper.ClearStandIns(w.StandIns()); err != nil {
+		return err
+	}
+	os.Remove(w.StandIns())
+	whole, err := Open(state, w.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w.Remove() // it was killed before it began
+	}
+	if err != nil {
+		return err
+	}
+	if waits, err := whole.Waits(); err != nil || waits || whole.Source != "" || whole.Kept() {
+		return errors.Join(err, os.Remove(w.mark()))
+	}
+	return whole.Remove()
+}
+
+// mark is a file that is there until the session has ended.
+func (w *Work) mark() string { return filepath.Join(w.dir, "running") }
+
+func (w *Work) begun() bool {
+	_, err := os.Lstat(filepath.Join(w.dir, workFile))
+	return err == nil
 }
 
 // End notes the end of the session. Where nothing changed, the work is forgotten.
 func (w *Work) End(now time.Time, changed bool) error {
 	defer w.lock.Close()
+	if !changed && w.Source == "" {
+		return w.Remove()
+	}
 	w.Ended = now
 	if err := w.save(); err != nil {
 		return err
 	}
-	if changed || w.Source != "" {
-		return nil
-	}
-	return w.Remove()
+	return os.Remove(w.mark())
 }
 
 // Layer is the private layer over a tree.
@@ -387,9 +414,13 @@ func (w *Work) Kept() bool {
 	return false
 }
 
-// Remove forgets the work. The record goes last: until then it can be named again.
+// Remove forgets the work.
 func (w *Work) Remove() error {
 	if err := w.dropClone(); err != nil {
+		return err
+	}
+	// Without its record it counts as never begun, and is swept if this is cut short.
+	if err := os.Remove(filepath.Join(w.dir, workFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, name := range []string{undoDir, layerDir, standFile} {
