@@ -154,9 +154,12 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		return names
 	}
 	for _, top := range list(state) {
-		if top != "projects" && top != "journal" && top != "remotes" {
+		if !slices.Contains([]string{"projects", "journal", "remotes", "sessions", "masks"}, top) {
 			wrong("state holds %q", top)
 		}
+	}
+	if kept := list(state + "/sessions"); !scratchAllowed && len(kept) > 0 {
+		wrong("work of sessions that changed nothing is left: %q", kept)
 	}
 	for _, name := range list(state + "/journal") {
 		if id, ok := strings.CutSuffix(name, ".jsonl"); !ok || len(id) != 10 {

@@ -173,6 +173,8 @@ func same(name, ours, theirs string) row {
 // it, since what bubblewrap mounts may be a plain file of our read-only root.
 func (t trio) mountRows() []row {
 	ours, theirs := table(t.ours.Mounts), table(t.theirs.Mounts)
+	// The layers are mounted where nobody can go; bubblewrap has nothing like them.
+	maps.DeleteFunc(ours, func(at string, _ []string) bool { return strings.HasPrefix(at, "/.ringfence/layer") })
 	out := []row{fewer("mount points", slices.Sorted(maps.Keys(ours)), slices.Sorted(maps.Keys(theirs)))}
 	places := maps.Clone(ours)
 	maps.Copy(places, theirs)
