@@ -198,8 +198,10 @@ func (s *scanner) spelled(name []byte, inHistory bool) *rule {
 	if hit == nil && !inHistory {
 		hit = s.exact(r.whole, name)
 	}
-	if hit == nil && !inHistory && s.last {
-		hit = s.exact(r.names, name)
+	if !inHistory && s.last && (hit == nil || s.link && !hit.verdict.Hold) {
+		if as := s.exact(r.names, name); hit == nil || as != nil && as.verdict.Hold {
+			hit = as // a link in the place of a directory in which names are held
+		}
 	}
 	return hit
 }

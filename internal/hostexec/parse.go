@@ -90,7 +90,7 @@ func (r *Rules) addInner() {
 				continue
 			}
 			seen[at] = true
-			one := &rule{pattern: p, verdict: held.verdict, order: -1} // before any rule for the same name as a directory
+			one := &rule{pattern: p, verdict: held.verdict, order: len(r.rules)}
 			r.indexFor(one).add(one)
 		}
 	}

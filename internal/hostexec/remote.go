@@ -54,15 +54,19 @@ func only(s, chars string) bool { return strings.Trim(s, chars) == "" }
 // take the place of the real address wherever that is used.
 func remoteName(s string) bool { return word(s, ".-_") && len(s) < 256 }
 
-// plainRefspec fetches branches or tags to where fetched ones belong.
+// plainRefspec fetches branches or tags to where fetched ones belong, under the same
+// name: a branch of the agent must not come as origin/main.
 func plainRefspec(spec string) bool {
 	from, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
 	if !ok || !printable(spec) || strings.Contains(to, ":") || strings.Contains(to, "..") {
 		return false
 	}
-	remote := strings.HasPrefix(from, "refs/heads/") && strings.HasPrefix(to, "refs/remotes/")
-	tags := strings.HasPrefix(from, "refs/tags/") && strings.HasPrefix(to, "refs/tags/")
-	return remote || tags
+	if branch, ok := strings.CutPrefix(from, "refs/heads/"); ok {
+		at, ok := strings.CutPrefix(to, "refs/remotes/")
+		_, name, _ := strings.Cut(at, "/")
+		return ok && name == branch
+	}
+	return strings.HasPrefix(from, "refs/tags/") && to == from
 }
 
 // staysInTree reports whether a path, as seen from dir, leads to a directory of

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"encoding/binary"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -76,15 +77,20 @@ func (w *worker) chown(dirfd int, at uint64, uid, gid int, flags uint32) {
 		w.calls.Continue(&w.call)
 		return
 	}
-	w.attr(func() (target, error) { return w.find(dirfd, at, flags == 0) }, false, func(t *target) error {
-		return unix.Fchownat(t.dir, t.name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
-	})
+	w.attr(func() (target, error) { return w.find(dirfd, at, flags == 0) }, false, func(t *target) error { return chownTarget(t, uid, gid) })
+}
+
+// chownTarget knows the one user and group that there are inside: the groups that the
+// host's user has besides are not the agent's to give.
+func chownTarget(t *target, uid, gid int) error {
+	if uid != -1 && uid != os.Getuid() || gid != -1 && gid != os.Getgid() {
+		return unix.EINVAL
+	}
+	return unix.Fchownat(t.dir, t.name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 func (w *worker) chownFD(fd, uid, gid int) {
-	w.attr(func() (target, error) { return w.findFD(fd) }, false, func(t *target) error {
-		return unix.Fchownat(t.dir, t.name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
-	})
+	w.attr(func() (target, error) { return w.findFD(fd) }, false, func(t *target) error { return chownTarget(t, uid, gid) })
 }
 
 // utimens sets times by name, or by descriptor where there is no name.

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -92,6 +93,10 @@ func (w *worker) change(do func() error) error {
 		err := do()
 		w.names.RUnlock()
 		if errors.Is(err, errRetry) {
+			continue
+		}
+		if errors.Is(err, errYoung) {
+			time.Sleep(youth / 8)
 			continue
 		}
 		n, ok := err.(*needHold)

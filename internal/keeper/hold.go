@@ -111,7 +111,7 @@ func (w *worker) hold(n *needHold) error {
 	default:
 		x.dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
 	}
-	if err := w.cover(tree, n.root); err != nil {
+	if err := w.cover(n.tree, n.root); err != nil {
 		if x.new {
 			err = errors.Join(err, removeStandIn(int(tree.Host.Fd()), n.root))
 		}
@@ -155,13 +155,14 @@ func (w *worker) begin(n *needHold, at int, name string) error {
 }
 
 // cover mounts what the layer has at rel over what the sandbox sees there.
-func (w *worker) cover(tree *Tree, rel string) error {
+func (w *worker) cover(n int, rel string) error {
+	tree := &w.conf.Trees[n]
 	src, err := sys.OpenBeneath(int(tree.Layer.Fd()), rel)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(src)
-	dst, err := w.inside(tree, rel)
+	dst, err := w.inside(n, rel)
 	if err != nil {
 		return err
 	}
@@ -170,8 +171,9 @@ func (w *worker) cover(tree *Tree, rel string) error {
 
 // inside opens what the sandbox has at a path of a tree. It must be what the host has
 // there: directories above the tree may be the agent's own, to be moved about.
-func (w *worker) inside(tree *Tree, rel string) (int, error) {
-	fd, err := sys.OpenBeneath(w.root, strings.TrimPrefix(tree.Path+"/"+rel, "/"))
+func (w *worker) inside(n int, rel string) (int, error) {
+	tree := &w.conf.Trees[n]
+	fd, err := sys.OpenBeneath(w.inner[n], rel)
 	if err != nil {
 		return -1, err
 	}
@@ -201,7 +203,7 @@ func (w *worker) release(tree int, x *held) error {
 		w.held[tree].remove(x.root)
 		return removeStandIn(int(t.Host.Fd()), x.root)
 	}
-	dir, err := w.inside(t, parentOf(x.root))
+	dir, err := w.inside(tree, parentOf(x.root))
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/notify"
 	"ringfence.dev/ringfence/internal/sys"
@@ -80,19 +81,25 @@ type Keeper struct {
 	root   int // "/" inside
 	proc   int // the host's proc
 
-	names sync.RWMutex // who moves a directory has it alone
-	held  []holds      // by tree
-	stand *standIns
-	masks umasks
-	links links
-	young young
-	done  sync.WaitGroup
+	names  sync.RWMutex     // who moves a directory has it alone
+	held   []holds          // by tree
+	nested []*gitdir.Nested // by tree
+	inner  []int            // by tree: its mount inside
+	stand  *standIns
+	masks  umasks
+	links  links
+	young  young
+	done   sync.WaitGroup
+	full   sync.Once // said that the store is
 }
 
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
 		young: young{since: time.Now()}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+	for i := range conf.Trees {
+		k.nested = append(k.nested, &gitdir.Nested{Root: conf.Trees[i].Path})
+	}
 	if err := k.open(); err != nil {
 		k.release()
 		return nil, err
@@ -130,6 +137,14 @@ func (k *Keeper) open() error {
 		}
 		*o.at = fd
 	}
+	// Now, while nobody could have moved the directories above them.
+	for i := range k.conf.Trees {
+		fd, err := sys.OpenBeneath(k.root, strings.TrimPrefix(k.conf.Trees[i].Path, "/"))
+		if err != nil {
+			return fmt.Errorf("keeper: open %q inside: %w", k.conf.Trees[i].Path, err)
+		}
+		k.inner = append(k.inner, fd)
+	}
 	var err error
 	k.stand, err = openStandIns(k.conf.Stand)
 	return err
@@ -146,7 +161,7 @@ func (k *Keeper) Close() error {
 }
 
 func (k *Keeper) release() {
-	for _, fd := range []int{k.proc, k.root, k.spaces.User, k.spaces.Mount} {
+	for _, fd := range append(k.inner, k.proc, k.root, k.spaces.User, k.spaces.Mount) {
 		if fd >= 0 {
 			unix.Close(fd)
 		}

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -59,7 +60,11 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 		if err != nil {
 			return err
 		}
-		return unix.Mknodat(t.dir, t.name, mode&unix.S_IFMT|w.mode(mode), 0)
+		err = unix.Mknodat(t.dir, t.name, mode&unix.S_IFMT|w.mode(mode), 0)
+		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
+			w.young.note(n)
+		}
+		return err
 	}))
 }
 
@@ -81,7 +86,11 @@ func (w *worker) symlink(text uint64, dirfd int, at uint64) {
 		if err != nil {
 			return err
 		}
-		return unix.Symlinkat(target, t.dir, t.name)
+		err = unix.Symlinkat(target, t.dir, t.name)
+		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
+			w.young.note(n)
+		}
+		return err
 	}))
 }
 
@@ -111,7 +120,7 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 			return unix.EBUSY // another session's
 		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			if n := err.(*needHold); n.root != t.rel || w.inGit(&t) {
+			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t) {
 				return err
 			}
 		}
@@ -123,6 +132,12 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		}
 		return unix.Unlinkat(t.dir, t.name, 0)
 	}))
+}
+
+// staysOnHost holds for what the host keeps although it was deleted inside: git's own
+// files, and settings that bind the next session.
+func (w *worker) staysOnHost(t *target) bool {
+	return w.inGit(t) || strings.HasPrefix(t.name, ".ringfence.") || strings.Contains("/"+t.rel, "/.claude/")
 }
 
 // inGit says whether a path belongs to git itself.
@@ -142,7 +157,7 @@ func (w *worker) unlinkHeld(t *target) error {
 	if t.rel != t.held.root {
 		return unix.Unlinkat(t.dir, t.name, 0)
 	}
-	if !t.held.masked && (t.held.new || !w.inGit(t)) {
+	if !t.held.masked && (t.held.new || !w.staysOnHost(t)) {
 		return w.dropShell(t.tree, t.held)
 	}
 	fd, err := openFile(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC, 0)

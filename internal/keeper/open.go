@@ -131,8 +131,11 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 // openExisting opens a file of the host to write. What was judged by name and what
 // was opened by name must be the same file: other threads change names meanwhile.
 func (w *worker) openExisting(t *target, flags int) (int, error) {
-	if w.young.ofHost(t) || w.lockOfHost(t) {
+	if w.lockOfHost(t) {
 		return -1, unix.EBUSY
+	}
+	if w.young.ofHost(t) {
+		return -1, errYoung
 	}
 	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err != nil {
 		return -1, err

@@ -15,7 +15,9 @@ import (
 // it would be: a file is copied into the layer instead, and for a directory the
 // answer is the one between two file systems, upon which tools copy by themselves.
 func (w *worker) rename(oldfd int, old uint64, newfd int, new uint64, flags uint32) {
-	if flags&^uint32(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+	// An exchange is two moves at once, each to be judged by what comes: tools do
+	// without it on file systems that have none.
+	if flags&^uint32(unix.RENAME_NOREPLACE) != 0 {
 		w.calls.Fail(&w.call, unix.EINVAL)
 		return
 	}
@@ -45,16 +47,8 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	if err := w.mayLeave(from); err != nil {
 		return err
 	}
-	if flags&unix.RENAME_EXCHANGE != 0 {
-		if err := w.mayLeave(to); err != nil {
-			return err
-		}
-		if w.judge(from, from.kind()) != nil || w.judge(to, to.kind()) != nil {
-			return unix.EXDEV
-		}
-	}
-	if err := w.judge(to, from.kind()); err != nil || to.held != nil {
-		if from.kind() != unix.S_IFREG || flags&unix.RENAME_EXCHANGE != 0 || to.isDir() {
+	if err := w.judgeMove(from, to); err != nil || to.held != nil {
+		if from.kind() != unix.S_IFREG || to.isDir() {
 			return unix.EXDEV
 		}
 		if err != nil {
@@ -62,10 +56,23 @@ func (w *worker) move(from, to *target, flags uint32) error {
 		}
 		return w.copyIn(from, to)
 	}
-	if from.isDir() && (w.entersGit(from.rel, to.rel) || w.carriesHeld(from, to)) {
+	if from.isDir() && (w.entersGit(from.rel, to.rel) || w.carriesHeld(from, to) || w.nested[to.tree].Above(to.rel)) {
 		return unix.EXDEV
 	}
 	return w.moveOnHost(from, to, flags)
+}
+
+// judgeMove judges a name by what comes to it, and by what is there.
+func (w *worker) judgeMove(from, to *target) error {
+	come := *to
+	come.is = false
+	if err := w.judge(&come, from.kind()); err != nil {
+		return err
+	}
+	if from.kind() == unix.S_IFLNK && to.held == nil && w.conf.Trees[to.tree].Rules.Below(to.rel) {
+		return unix.EACCES // as for a link that is made there
+	}
+	return w.judge(to, from.kind())
 }
 
 // mayLeave refuses to move what is protected, or holds something that is.
@@ -80,7 +87,7 @@ func (w *worker) mayLeave(t *target) error {
 	if _, ok := w.bareGit(t); ok {
 		return unix.EBUSY
 	}
-	if t.isDir() && w.carriesHeld(t, t) {
+	if _, ok := w.nested[t.tree].Executed(t.rel); ok || t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
 		return unix.EBUSY
 	}
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
@@ -101,9 +108,6 @@ func (w *worker) mayLeave(t *target) error {
 }
 
 func (w *worker) moveOnHost(from, to *target, flags uint32) error {
-	if flags&unix.RENAME_EXCHANGE != 0 {
-		return w.exchange(from, to)
-	}
 	if to.is {
 		if err := w.conf.Store.Save(to.tree, to.rel, to.dir, to.name, undo.Remove); err != nil {
 			return err
@@ -118,26 +122,6 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
 	if err != nil {
 		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
-			return lost
-		}
-	}
-	return err
-}
-
-func (w *worker) exchange(from, to *target) error {
-	if !to.is {
-		return unix.ENOENT
-	}
-	if from.isDir() && w.carriesHeld(from, to) || to.isDir() && w.carriesHeld(to, from) {
-		return unix.EXDEV
-	}
-	swapped := func() error { return w.conf.Store.Exchanged(from.tree, from.rel, to.tree, to.rel) }
-	if err := swapped(); err != nil {
-		return err
-	}
-	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, unix.RENAME_EXCHANGE)
-	if err != nil {
-		if lost := swapped(); lost != nil {
 			return lost
 		}
 	}
@@ -261,7 +245,7 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		if from.held != nil && from.held == to.held && from.rel != from.held.root && to.rel != to.held.root {
 			return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
 		}
-		if w.mayLeave(&from) != nil || w.judge(&to, unix.S_IFREG) != nil || to.held != nil {
+		if w.mayLeave(&from) != nil || w.judgeMove(&from, &to) != nil || to.held != nil {
 			return unix.EXDEV
 		}
 		if w.conf.Made != nil {

@@ -147,6 +147,8 @@ func (w *worker) judge(t *target, like uint32) error {
 	if !v.Hold {
 		if root, ok := w.bareGit(t); ok {
 			v.Hold, v.Root = true, root
+		} else if root, ok := w.nested[t.tree].Executed(t.rel); ok {
+			v.Hold, v.Root = true, root
 		}
 	}
 	if !v.Hold {

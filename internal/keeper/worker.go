@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/notify"
+	"ringfence.dev/ringfence/internal/undo"
 )
 
 // worker is one thread that serves calls.
@@ -86,10 +87,15 @@ func (w *worker) answer(err error) {
 		w.calls.Return(&w.call, 0)
 	case errors.Is(err, errContinue):
 		w.calls.Continue(&w.call)
+	case errors.Is(err, errYoung):
+		w.calls.Fail(&w.call, unix.EBUSY)
 	case errors.Is(err, errRetry):
 		w.calls.Fail(&w.call, unix.EAGAIN)
 	case errors.As(err, &errno):
 		w.calls.Fail(&w.call, errno)
+	case errors.Is(err, undo.ErrFull):
+		w.full.Do(func() { w.conf.Failed(err) })
+		w.calls.Fail(&w.call, unix.ENOSPC)
 	default:
 		w.conf.Failed(err)
 		w.calls.Fail(&w.call, unix.EIO)
@@ -98,6 +104,9 @@ func (w *worker) answer(err error) {
 
 // errRetry says that what was found is something else by now.
 var errRetry = errors.New("it changed meanwhile")
+
+// errYoung says that a file is too young yet; who waits a little may have it.
+var errYoung = errors.New("the host made it a moment ago")
 
 // errContinue hands a call back to the kernel, which finds the read-only mount if
 // it leads into a tree.

@@ -46,10 +46,12 @@ func nodeAt(dir int, name string) (n node, born time.Time, ok bool) {
 
 // add notes a file that was just made by the session.
 func (y *young) add(fd int) {
-	n, _, ok := nodeAt(fd, "")
-	if !ok {
-		return
+	if n, _, ok := nodeAt(fd, ""); ok {
+		y.note(n)
 	}
+}
+
+func (y *young) note(n node) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if t := time.Now(); t.Sub(y.turned) > youth || y.now == nil {

@@ -73,6 +73,7 @@ const (
 	openChanges = 0x1 | 0x2 | 0x40 | 0x200 | 0x400000 // O_WRONLY O_RDWR O_CREAT O_TRUNC __O_TMPFILE
 	accessWrite = 0x2                                 // W_OK
 	modeSetUID  = 04000
+	modeSetGID  = 02000
 )
 
 const (

@@ -33,7 +33,13 @@ var watched = [...]family{
 		why:     "no file becomes setuid: whoever runs it later would be the user",
 		verdict: notify,
 		rules:   []rule{{[]match{{1, modeSetUID, []uint32{modeSetUID}}}, refuse}},
-		calls:   "chmod fchmod",
+		calls:   "chmod",
+	},
+	{
+		why:     "by a descriptor no file becomes setgid either: it may have no name left by which the keeper could do it",
+		verdict: notify,
+		rules:   []rule{{[]match{{1, modeSetUID | modeSetGID, []uint32{modeSetUID, modeSetGID, modeSetUID | modeSetGID}}}, refuse}},
+		calls:   "fchmod",
 	},
 	{
 		why:     "as chmod, one argument later",
