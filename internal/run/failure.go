@@ -23,6 +23,9 @@ func explainFailure(err error, facts host.Facts) error {
 		return fault.New(fault.Refused, "`--dry-run` shows the whole view", "the view cannot be built: %s", f.Text)
 	case "gate":
 		return gateFailure(f)
+	case watchStep:
+		return fault.New(fault.Refused, "run with --review: then nothing reaches the host until it is applied",
+			"the live view needs Linux 5.19, and a seccomp listener that nothing else has: %s", f.Text)
 	case "plan", "inside", "confirm", "wait":
 		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
 	}
@@ -35,6 +38,9 @@ func explainFailure(err error, facts host.Facts) error {
 	reason, fix := host.Diagnose(f.Step, f.Errno, facts)
 	return fault.New(fault.Refused, fix, "wall %s cannot be raised: %s (%s)", f.Step, reason, f.Text)
 }
+
+// watchStep is how the inside stage calls the loading of the keeper's filter.
+const watchStep = "watch"
 
 func execFailure(f *native.Failure) error {
 	switch f.Errno {

@@ -3,6 +3,7 @@ package undo
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,107 +22,110 @@ type sides struct {
 	tree          int
 	before, after map[string]*change.Node
 	from          map[string]string // new paths of what was moved in the tree
+	blind         map[string]bool   // paths of now of which nothing is known
 }
 
 // Changes returns the difference between a tree as it was before the session and
 // as it is on the host now, for everything that the session touched. A rename is
-// one change where the new name is new and the old one is gone.
+// one change where the new name is new and the old one is gone. What cannot be
+// looked at is a change too, of which the new side has no content, and unless it is
+// only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	s := sides{tree, map[string]*change.Node{}, map[string]*change.Node{}, map[string]string{}}
+	s := sides{tree, map[string]*change.Node{}, map[string]*change.Node{}, map[string]string{}, map[string]bool{}}
+	l.unseen = map[spot]string{}
 	for _, r := range l.regions(nil) {
-		if err := l.walk(r, func(f found) error { return l.compare(s, r, f) }); err != nil {
-			return nil, fmt.Errorf("look at what changed: %w", err)
-		}
+		l.walk(r, func(f found) bool { l.compare(s, r, f); return true })
 	}
 	for _, t := range l.all {
-		if t.home.tree != tree || t.node == nil || l.first[t.home] != t || s.before[t.home.rel] != nil {
-			continue
-		}
-		now, err := l.now(s, t.home.rel)
-		if err != nil {
-			return nil, err
-		}
-		if s.before[t.home.rel], err = l.old(t, now); err != nil {
-			return nil, err
+		if t.home.tree == tree && t.node != nil && l.first[t.home] == t && s.before[t.home.rel] == nil {
+			l.now(s, t.home.rel)
+			s.before[t.home.rel] = l.old(t, s.known(t.home.rel))
 		}
 	}
-	return s.changes(l.now)
+	return s.changes(l.now), nil
+}
+
+// known is what is under a path now, if that is known.
+func (s sides) known(rel string) *change.Node {
+	if s.blind[rel] {
+		return nil
+	}
+	return s.after[rel]
 }
 
 // compare notes one entry that is the session's or was moved by it.
-func (l *Log) compare(s sides, r region, f found) error {
-	if f.at.tree != s.tree && (r.mine || f.home.tree != s.tree) {
-		return nil
+func (l *Log) compare(s sides, r region, f found) {
+	ours, here := !r.mine && f.home.tree == s.tree, f.at.tree == s.tree
+	if !here && !ours {
+		return
 	}
-	now, err := nodeOf(f)
-	if err != nil {
-		return err
+	if _, again := s.after[f.at.rel]; here && again && f.err != nil {
+		l.miss(f.at, f.err) // of a directory: what is in it
+		return
 	}
-	if f.at.tree == s.tree {
-		s.after[f.at.rel] = now
+	now := l.nodeOf(f)
+	if here {
+		s.after[f.at.rel], s.blind[f.at.rel] = now, f.err != nil
 	}
-	if r.mine || f.home.tree != s.tree {
-		return nil
+	if !ours {
+		return
 	}
-	if f.at.tree == s.tree {
+	if here {
 		s.from[f.at.rel] = f.home.rel
 	}
 	s.before[f.home.rel] = now
 	if t := l.first[f.home]; t != nil && t.node != nil {
-		s.before[f.home.rel], err = l.old(t, now)
+		if f.err != nil {
+			now = nil
+		}
+		s.before[f.home.rel] = l.old(t, now)
 	}
-	return err
 }
 
-// now returns what is under a path of the tree, and notes it. What is in a
-// directory that we may not enter is as good as gone.
-func (l *Log) now(s sides, rel string) (*change.Node, error) {
+// now returns what is under a path of the tree, and notes it.
+func (l *Log) now(s sides, rel string) *change.Node {
 	if n, ok := s.after[rel]; ok {
-		return n, nil
+		return n
 	}
 	at := spot{s.tree, rel}
-	dir, name, err := l.parent(at)
+	f := found{at: at, home: at}
+	if f.dir, f.name, f.err = l.parent(at); f.err == nil {
+		defer unix.Close(f.dir)
+		if f.entry, f.err = look(f.dir, f.name); f.err == nil && f.kind == change.Symlink {
+			f.link, f.err = readLink(f.dir, f.name)
+		}
+	}
 	var n *change.Node
-	if err == nil {
-		defer unix.Close(dir)
-		f := found{at: at, dir: dir, name: name}
-		if f.entry, err = look(dir, name); err == nil && f.kind == change.Symlink {
-			f.link, err = readLink(dir, name)
-		}
-		if err == nil {
-			n, err = nodeOf(f)
-		}
+	if !missing(f.err) {
+		n = l.nodeOf(f)
 	}
-	if err != nil && !missing(err) && err != unix.EACCES {
-		return nil, fmt.Errorf("look at %q: %w", rel, err)
+	s.after[rel], s.blind[rel] = n, n != nil && f.err != nil
+	return n
+}
+
+// miss notes why something could not be looked at. What is only closed to us is not
+// lost: a restore opens it.
+func (l *Log) miss(at spot, err error) {
+	if !errors.Is(err, unix.EACCES) {
+		l.unseen[at] = "it cannot be looked at: " + err.Error()
 	}
-	s.after[rel] = n
-	return n, nil
 }
 
 // changes pairs both sides.
-func (s sides) changes(now func(sides, string) (*change.Node, error)) ([]change.Change, error) {
+func (s sides) changes(now func(sides, string) *change.Node) []change.Change {
 	var all []change.Change
 	gone := map[string]bool{}
 	for to, from := range s.from {
-		there, err := now(s, from)
-		if err != nil {
-			return nil, err
-		}
-		if there == nil && s.before[to] == nil {
+		if now(s, from) == nil && s.before[to] == nil {
 			all = append(all, change.Change{Path: to, From: from, Old: s.before[from], New: s.after[to]})
 			gone[from], gone[to] = true, true
 		}
 	}
 	for path, old := range s.before {
-		n, err := now(s, path)
-		if err != nil {
-			return nil, err
-		}
-		if !gone[path] && (n == nil || *n != *old) {
+		if n := now(s, path); !gone[path] && (n == nil || *n != *old) {
 			all = append(all, change.Change{Path: path, Old: old, New: n})
 		}
 	}
@@ -136,29 +140,44 @@ func (s sides) changes(now func(sides, string) (*change.Node, error)) ([]change.
 		}
 	}
 	slices.SortFunc(all, change.Compare)
-	return all, nil
+	return all
 }
 
-// nodeOf describes an entry of the disk. The content of a file that must not be
-// read stays unknown.
-func nodeOf(f found) (*change.Node, error) {
+// nodeOf describes an entry of the disk as far as that can be done. What cannot be
+// looked at counts as being of the kind that it was, without any permission.
+func (l *Log) nodeOf(f found) *change.Node {
+	if f.err != nil {
+		l.miss(f.at, f.err)
+		n := &change.Node{Type: change.File}
+		if t := l.first[f.home]; t != nil && t.node != nil {
+			n.Type = t.node.kind
+		}
+		return n
+	}
 	n := &change.Node{Type: f.kind, Mode: f.mode, Link: f.link}
 	if f.kind == change.Symlink {
 		n.Mode = 0o777
 	}
 	if f.kind != change.File {
-		return n, nil
+		return n
 	}
-	n.Size = f.size
-	fd, err := openFileAt(f.dir, f.name)
-	if err == unix.EACCES || missing(err) {
-		return n, nil
+	var err error
+	if n.Size, n.Hash, err = sumAt(f.dir, f.name); err != nil {
+		n.Size = f.size
+		if !missing(err) {
+			l.miss(f.at, err)
+		}
 	}
+	return n
+}
+
+// sumAt hashes a file of a directory.
+func sumAt(dir int, name string) (int64, string, error) {
+	fd, err := openFileAt(dir, name)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
-	n.Size, n.Hash, err = sum(os.NewFile(uintptr(fd), f.name))
-	return n, err
+	return sum(os.NewFile(uintptr(fd), name))
 }
 
 // maxSummed bounds what is read of a file to tell whether it changed: an agent makes
@@ -173,31 +192,36 @@ func sum(f *os.File) (int64, string, error) {
 	}
 	h := sha256.New()
 	n, err := io.Copy(h, f)
-	return n, hex.EncodeToString(h.Sum(nil)), err
+	if err != nil {
+		return 0, "", err
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // old describes what a thing was. What was not written to has the content of now.
-func (l *Log) old(t *thing, now *change.Node) (*change.Node, error) {
+func (l *Log) old(t *thing, now *change.Node) *change.Node {
 	n := &change.Node{Type: t.node.kind, Mode: t.node.mode, Link: t.node.link}
 	if t.node.kind == change.Symlink {
 		n.Mode = 0o777
 	}
 	if t.node.kind != change.File {
-		return n, nil
+		return n
 	}
 	n.Size = t.node.size
 	if t.blob == 0 {
 		if t.lost == "" && now != nil && now.Type == change.File {
 			n.Size, n.Hash = now.Size, now.Hash
 		}
-		return n, nil
+		return n
 	}
 	f, err := l.openBlob(t.blob)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, n.Hash, err = sum(f)
 	}
-	_, n.Hash, err = sum(f)
-	return n, err
+	if err != nil {
+		l.unseen[t.home] = "what is kept of it cannot be read: " + err.Error()
+	}
+	return n
 }
 
 func (l *Log) openBlob(id uint32) (*os.File, error) {
@@ -219,7 +243,7 @@ func (l *Log) OpenOld(tree int, rel string) (*os.File, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	if err := checkPath(rel); err != nil {
+	if err := checkPlain(rel, maxDeep); err != nil {
 		return nil, fmt.Errorf("undo: %w", err)
 	}
 	home := spot{tree, rel}
@@ -284,12 +308,18 @@ func (l *Log) physical(home spot) spot {
 	return spot{at.tree, join(at.rel, name)}
 }
 
-// Lost lists the paths of which the store has no content, quoted, with why.
+// Lost lists the paths of which the store has no content, and those that the last
+// Changes could not look at, quoted, with why.
 func (l *Log) Lost(tree int) []string {
 	var all []string
 	for _, t := range l.all {
 		if t.home.tree == tree && t.lost != "" {
 			all = append(all, strconv.Quote(t.home.rel)+": "+t.lost)
+		}
+	}
+	for at, why := range l.unseen {
+		if at.tree == tree {
+			all = append(all, strconv.Quote(at.rel)+": "+why)
 		}
 	}
 	slices.Sort(all)

@@ -3,14 +3,40 @@ package undo
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/change"
 )
 
+// maxStep is how much of a path is looked up at once. A path that is longer than one
+// system call takes is walked.
+const maxStep = 2000
+
 // openAt opens rel below dir. It never follows a link and never leaves dir.
 func openAt(dir int, rel string, flags int) (int, error) {
+	for at := dir; ; {
+		cut := -1
+		if len(rel) > maxStep {
+			cut = strings.LastIndexByte(rel[:maxStep], '/')
+		}
+		part, kind := rel, flags
+		if cut > 0 {
+			part, rel, kind = rel[:cut], rel[cut+1:], unix.O_PATH|unix.O_DIRECTORY
+		}
+		next, err := openStep(at, part, kind)
+		if at != dir {
+			unix.Close(at)
+		}
+		if err != nil || cut <= 0 {
+			return next, err
+		}
+		at = next
+	}
+}
+
+func openStep(dir int, rel string, flags int) (int, error) {
 	if rel == "" {
 		rel = "."
 	}
@@ -151,7 +177,12 @@ func readLink(dir int, name string) (string, error) {
 }
 
 // missing reports whether an error says that there is no such entry: also when
-// something else than a directory is on the way.
+// something else than a directory is on the way, or when the file system has no names
+// that long: a path as a whole is never too long for one step.
 func missing(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) ||
+		errors.Is(err, unix.ENAMETOOLONG)
 }
+
+// errDeep is about what is deeper than anything is followed.
+var errDeep = errors.New("what is in it is too deep")

@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -59,7 +58,8 @@ func (r *restorer) inPlace(t *thing) bool {
 	return !missing(err)
 }
 
-// judge finds what must stay as it is, before anything is touched.
+// judge finds what must stay as it is, before anything is touched: also what cannot
+// be looked at.
 func (r *restorer) judge(things []*thing) error {
 	for again := true; again; {
 		again = false
@@ -68,8 +68,11 @@ func (r *restorer) judge(things []*thing) error {
 				continue
 			}
 			why, err := r.verdict(t)
-			if err != nil {
+			if err != nil && !r.local(err) {
 				return err
+			}
+			if err != nil {
+				why = "it cannot be looked at: " + err.Error()
 			}
 			if why != "" {
 				r.stuck[t.id], again = why, true
@@ -103,7 +106,7 @@ func (r *restorer) verdict(t *thing) (string, error) {
 	if same, err := r.same(t, at, e); same || err != nil {
 		return "", err
 	}
-	return r.inTheWay(t, at, here, e)
+	return r.inTheWay(t, at, here, e), nil
 }
 
 // carried reports whether a thing is where it was in its directory, wherever that
@@ -123,34 +126,30 @@ func (r *restorer) carried(t *thing) (spot, bool) {
 }
 
 // inTheWay says why what is under the name of a thing must stay there, if so.
-func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) (string, error) {
+func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
 	n, _, _ := r.names.find(at)
 	switch {
 	case !here && n != nil && n.state == orig:
 		if other := r.all[n.obj.id]; other != t && r.stuck[other.id] != "" {
-			return "its place is taken by what was at " + strconv.Quote(other.home.rel), nil
+			return "its place is taken by what was at " + strconv.Quote(other.home.rel)
 		}
-		return "", nil
+		return ""
 	case e.kind != change.Directory:
 		if r.late(e) {
-			return changedLater, nil
+			return changedLater
 		}
-		return "", nil
+		return ""
 	case r.adopts(t):
-		return "", nil
+		return ""
 	}
 	late := ""
-	err := r.walk(region{at, n, owner{mine: true}}, func(f found) error {
-		if f.kind != change.Directory && r.late(f.entry) {
+	r.walk(region{at, n, owner{mine: true}}, func(f found) bool {
+		if f.err == nil && f.kind != change.Directory && r.late(f.entry) {
 			late = "in its place is " + strconv.Quote(f.at.rel) + ", which was changed after the session"
-			return errEnough
 		}
-		return nil
+		return late == ""
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return late, err
+	return late
 }
 
 // adopts reports whether a directory that is in the place of a thing can serve.
@@ -165,8 +164,6 @@ func (r *restorer) adopts(t *thing) bool {
 	_, err := r.look(at)
 	return missing(err)
 }
-
-var errEnough = errors.New("enough")
 
 // same reports whether an entry of the disk is what a thing was. The times of
 // directories do not count, and of a thing that only moved there is nothing that
@@ -211,6 +208,9 @@ func (r *restorer) sameContent(t *thing, at spot) (bool, error) {
 		return false, err
 	}
 	defer unix.Close(dir)
-	n, err := nodeOf(found{entry: entry{image: image{kind: change.File}}, dir: dir, name: name})
-	return err == nil && n.Hash == want, err
+	_, have, err := sumAt(dir, name)
+	if err == unix.EACCES || missing(err) {
+		return false, nil
+	}
+	return err == nil && have == want, err
 }

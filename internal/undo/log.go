@@ -30,8 +30,9 @@ type Log struct {
 	close *record        // what is to be noted of that
 	aside map[spot]bool  // what a restore moved out of the way
 
-	unmoved []uint32 // things that never moved, though the log says so
-	roots   []int    // descriptors of the trees; -1: not open
+	unseen  map[spot]string // what the last comparison could not look at, with why
+	unmoved []uint32        // things that never moved, though the log says so
+	roots   []int           // descriptors of the trees; -1: not open
 
 	fail func(what string) // tests: called before every write to a tree
 }
@@ -66,9 +67,7 @@ func Open(dir string) (*Log, error) {
 	if err := l.resume(); err != nil {
 		return nil, fmt.Errorf("read undo log: %w", err)
 	}
-	if err := l.verify(); err != nil {
-		return nil, fmt.Errorf("read undo log: %w", err)
-	}
+	l.verify()
 	return l, nil
 }
 
@@ -150,7 +149,7 @@ func (l *Log) moves(s spot, i ident) {
 
 // verify finds renames that were noted and not made, because the session was
 // killed in between: the entry has its old name.
-func (l *Log) verify() error {
+func (l *Log) verify() {
 	for _, t := range l.all {
 		at, ok := l.at[t.id]
 		if !ok || at == t.home || t.inode == (ident{}) {
@@ -158,15 +157,12 @@ func (l *Log) verify() error {
 		}
 		if e, err := l.look(at); err == nil && e.ident == t.inode {
 			continue
-		} else if err != nil && !missing(err) && err != unix.EACCES {
-			return fmt.Errorf("look at %q: %w", at.rel, err)
 		}
 		if e, err := l.look(l.vacancy(t)); err == nil && e.ident == t.inode {
 			l.back(t)
 			l.unmoved = append(l.unmoved, t.id)
 		}
 	}
-	return nil
 }
 
 // vacancy says where the place of a thing is now.
@@ -286,18 +282,15 @@ func (l *Log) drop(s spot) {
 	forget(exact)
 }
 
-// resume finds out whether the last move of a restore that was killed was made.
+// resume finds out whether the last move of a restore that was killed was made. Where
+// that cannot be seen it counts as not made: verify sees what is in its place.
 func (l *Log) resume() error {
 	if l.step == nil || l.step.op != opMove {
 		return nil
 	}
 	r := *l.step
 	l.begun[r.ident] = true
-	e, err := l.look(r.to)
-	if err != nil && !missing(err) {
-		return fmt.Errorf("look at %q: %w", r.to.rel, err)
-	}
-	if err == nil && e.ident == r.ident {
+	if e, err := l.look(r.to); err == nil && e.ident == r.ident {
 		l.close = &record{op: opDone}
 		return l.moved(r)
 	}

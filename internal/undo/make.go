@@ -217,7 +217,7 @@ func (r *restorer) overwrite(t *thing, dir int, name string) error {
 	}
 	defer unix.Close(dst)
 	if e, err := look(dst, ""); err != nil || e.ident != t.node.ident {
-		return errors.Join(err, fmt.Errorf("%q is another file now", t.home.rel))
+		return errors.Join(err, fmt.Errorf("%q is another file now: %w", t.home.rel, unix.ESTALE))
 	}
 	r.failpoint("truncate")
 	if err := unix.Ftruncate(dst, 0); err != nil {

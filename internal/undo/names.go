@@ -173,6 +173,22 @@ func (n *node) size() int {
 	return sum
 }
 
+// reach is how much longer than that of the node the longest path below it is.
+func (n *node) reach() int {
+	most := 0
+	for name, kid := range n.kids {
+		most = max(most, 1+len(name)+kid.reach())
+	}
+	return most
+}
+
+// grows reports whether a path that is followed would be too long if what is at one
+// place were at the other.
+func (t *names) grows(from, to spot) bool {
+	n, _, _ := t.find(from)
+	return n != nil && len(to.rel)+n.reach() > maxDeep
+}
+
 // own returns the node of a name, with a state of its own.
 func (t *names) own(s spot) *node {
 	_, cover, rest := t.find(s)

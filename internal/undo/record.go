@@ -167,21 +167,21 @@ func decode(b []byte, trees int) (record, error) {
 	case opHead:
 		d.head(&r)
 	case opCreated:
-		r.from, r.dir = d.spot(false), d.byte() == 1
+		r.from, r.dir = d.spot(maxPath), d.byte() == 1
 	case opTemp:
-		r.from = d.spot(false)
+		r.from = d.spot(maxDeep)
 	case opTouch:
-		r.from = d.spot(true)
+		r.from = d.rootOrSpot()
 	case opImage:
 		r.id, r.image = uint32(d.uint(1<<32-1)), d.image()
 	case opRenamed:
-		r.from, r.to, r.dir, r.ident = d.spot(false), d.spot(false), d.byte() == 1, d.ident()
+		r.from, r.to, r.dir, r.ident = d.spot(maxPath), d.spot(maxPath), d.byte() == 1, d.ident()
 	case opExchanged:
-		r.from, r.to, r.ident, r.other = d.spot(false), d.spot(false), d.ident(), d.ident()
+		r.from, r.to, r.ident, r.other = d.spot(maxPath), d.spot(maxPath), d.ident(), d.ident()
 	case opNotRenamed, opLinked:
-		r.from, r.to = d.spot(false), d.spot(false)
+		r.from, r.to = d.spot(maxPath), d.spot(maxPath)
 	case opMove:
-		r.from, r.to, r.ident = d.spot(false), d.spot(false), d.ident()
+		r.from, r.to, r.ident = d.spot(maxDeep), d.spot(maxDeep), d.ident()
 	case opBegin:
 		r.ident = d.ident()
 	case opEnd:
@@ -258,10 +258,27 @@ func (d *decoder) text(most int) string {
 	return s
 }
 
-// spot reads a place; only where root is set may it be the root of the tree.
-func (d *decoder) spot(root bool) spot {
-	s := spot{int(d.uint(maxTrees)), d.text(maxPath)}
-	if s.tree >= d.trees || (s.rel != "" || !root) && checkPath(s.rel) != nil {
+// spot reads a place that is not the root of a tree. What a session does has a path
+// for one system call; a restore also goes where directories were moved together.
+func (d *decoder) spot(most int) spot {
+	s := d.place(most)
+	if checkPlain(s.rel, most) != nil {
+		d.bad = true
+	}
+	return s
+}
+
+func (d *decoder) rootOrSpot() spot {
+	s := d.place(maxPath)
+	if s.rel != "" && checkPath(s.rel) != nil {
+		d.bad = true
+	}
+	return s
+}
+
+func (d *decoder) place(most int) spot {
+	s := spot{int(d.uint(maxTrees)), d.text(most)}
+	if s.tree >= d.trees {
 		d.bad = true
 	}
 	return s

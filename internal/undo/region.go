@@ -72,51 +72,53 @@ type found struct {
 	home spot // where it was, unless the region is the session's
 	dir  int  // the directory it is in
 	name string
+	err  error // why it, or all that is in it, cannot be looked at
 }
 
 // walk visits every entry of a region that is on the disk, a directory before
-// what is in it. What cannot be opened is not entered.
-func (l *Log) walk(r region, visit func(found) error) error {
+// what is in it, as long as visit says so. What cannot be looked at is visited with
+// the error, and the walk goes on: nothing hides what is beside it.
+func (l *Log) walk(r region, visit func(found) bool) {
 	dir, name, err := l.parent(r.at)
-	if missing(err) || err == unix.EACCES {
-		return nil
+	if missing(err) {
+		return
 	}
 	if err != nil {
-		return err
+		visit(found{at: r.at, home: r.home, err: err})
+		return
 	}
 	defer unix.Close(dir)
-	return l.walkAt(dir, name, r, visit)
+	l.walkAt(dir, name, r, visit)
 }
 
-func (l *Log) walkAt(dir int, name string, r region, visit func(found) error) error {
+func (l *Log) walkAt(dir int, name string, r region, visit func(found) bool) bool {
 	e, err := look(dir, name)
-	if missing(err) || err == unix.EACCES {
-		return nil
+	if missing(err) {
+		return true
 	}
-	if err != nil {
-		return err
+	if err == nil && e.kind == change.Symlink {
+		e.link, err = readLink(dir, name)
 	}
-	if e.kind == change.Symlink {
-		if e.link, err = readLink(dir, name); err != nil {
-			return err
-		}
+	f := found{e, r.at, r.home, dir, name, err}
+	if !visit(f) {
+		return false
 	}
-	if err := visit(found{e, r.at, r.home, dir, name}); err != nil || e.kind != change.Directory {
-		return err
-	}
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	return err != nil || e.kind != change.Directory || l.walkIn(f, r, visit)
+}
+
+// walkIn visits what is in a directory. That one is closed to us is no news: its mode
+// says so.
+func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
+	fd, err := openAt(f.dir, f.name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == unix.EACCES || missing(err) {
-		return nil
+		return true
 	}
-	if err != nil {
-		return err
+	if f.err = err; err != nil {
+		return visit(f)
 	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	entries, err := list(f)
-	if err != nil {
-		return err
-	}
+	in := os.NewFile(uintptr(fd), f.name)
+	defer in.Close()
+	entries, err := list(in)
 	for _, kid := range entries {
 		n := r.node.kid(kid)
 		o, begins := l.of(r.owner, kid, n)
@@ -124,11 +126,16 @@ func (l *Log) walkAt(dir int, name string, r region, visit func(found) error) er
 			continue
 		}
 		below := region{spot{r.at.tree, join(r.at.rel, kid)}, n, o}
-		if err := l.walkAt(fd, kid, below, visit); err != nil {
-			return err
+		if len(below.at.rel) > maxDeep {
+			err = errDeep
+		} else if !l.walkAt(fd, kid, below, visit) {
+			return false
 		}
 	}
-	return nil
+	if f.err = err; err != nil {
+		return visit(f)
+	}
+	return true
 }
 
 func (n *node) kid(name string) *node {

@@ -26,7 +26,7 @@ func (r *restorer) removeOurs() error {
 	slices.SortFunc(parts, func(a, b region) int { return b.at.compare(a.at) })
 	for _, g := range parts {
 		err := r.removeRegion(g)
-		if err != nil && !local(err) {
+		if err != nil && !r.local(err) {
 			return err
 		}
 		if err != nil {
@@ -100,21 +100,18 @@ func (r *restorer) removeDir(dir int, name string, g region) (bool, error) {
 			all = false
 			continue
 		}
-		e, err := look(fd, kid)
-		if missing(err) {
-			continue
+		below := region{spot{g.at.tree, join(g.at.rel, kid)}, n, o}
+		ok, err := r.removeIn(fd, kid, below)
+		if err != nil && !r.local(err) {
+			return false, err
 		}
 		if err != nil {
-			return false, err
+			r.say(below.at.rel, Conflict, err.Error())
 		}
-		below := region{spot{g.at.tree, join(g.at.rel, kid)}, n, o}
-		if ok, err := r.remove(fd, kid, e, below); err != nil {
-			return false, err
-		} else if ok {
+		if ok {
 			gone = append(gone, below.at.rel)
-		} else {
-			all = false
 		}
+		all = all && ok
 	}
 	if !all {
 		for _, path := range gone {
@@ -128,6 +125,21 @@ func (r *restorer) removeDir(dir int, name string, g region) (bool, error) {
 		return false, err
 	}
 	return true, nil
+}
+
+// removeIn removes one entry of a directory that the session made.
+func (r *restorer) removeIn(dir int, name string, g region) (bool, error) {
+	if len(g.at.rel) > maxDeep {
+		return false, errDeep
+	}
+	e, err := look(dir, name)
+	if missing(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return r.remove(dir, name, e, g)
 }
 
 // list reads a directory of the disk.

@@ -3,7 +3,6 @@ package undo
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,13 +45,15 @@ type restorer struct {
 	opened  map[uint32]uint32 // modes that directories had before we opened them
 	found   []string          // names of now that things had which were asked for
 	results []Result
+	broken  bool // nothing can be noted any more
 }
 
 // Restore makes a tree as it was before the session, or the parts of it that are
 // under one of the paths, by the names of before or of now. What changed after
 // the end of the session is left alone unless force is set; so is everything when
-// the end is not known. It can be killed at any time and be run again. Its error
-// says what could not be done at all; the results up to there are returned too.
+// the end is not known. It can be killed at any time and be run again. What is wrong
+// with one entry is in its result, and the others are brought back. Its error says
+// what could not be done at all; the results up to there are returned too.
 func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (r *restorer) only(paths []string) error {
 			r.paths = nil
 			return nil
 		}
-		if err := checkPath(p); err != nil {
+		if err := checkPlain(p, maxDeep); err != nil {
 			return fmt.Errorf("undo: %w", err)
 		}
 		r.paths[p] = true
@@ -120,15 +121,13 @@ func (r *restorer) run() error {
 		r.unmoved = r.unmoved[1:]
 	}
 	things := r.selected()
-	if err := r.unlock(things); err != nil {
-		return err
-	}
+	r.unlock(things)
 	if err := r.judge(things); err != nil {
 		return err
 	}
 	for _, t := range things {
 		err := r.bringBack(t)
-		if err != nil && !local(err) {
+		if err != nil && !r.local(err) {
 			return fmt.Errorf("%q: %w", t.home.rel, err)
 		}
 		if err != nil {
@@ -138,22 +137,17 @@ func (r *restorer) run() error {
 	if err := r.removeOurs(); err != nil {
 		return err
 	}
-	if err := r.setModes(); err != nil {
-		return err
-	}
+	r.setModes()
 	r.untouched()
 	return r.sync()
 }
 
-// local reports whether an error is about one entry and no reason to stop.
-func local(err error) bool {
-	for _, e := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EEXIST, unix.ENOTEMPTY, unix.EACCES, unix.EPERM,
-		unix.EBUSY, unix.ETXTBSY, unix.EXDEV, unix.EINVAL, unix.EISDIR, unix.ENAMETOOLONG} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+// local reports whether an error is about one entry and no reason to stop: all that
+// the system says of one, unless there is no room left for any.
+func (r *restorer) local(err error) bool {
+	var errno unix.Errno
+	known := errors.As(err, &errno) || errors.Is(err, errDeep)
+	return !r.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
 }
 
 // untouched names the paths that were asked for and had nothing to do.
@@ -171,6 +165,18 @@ func (r *restorer) say(path string, o Outcome, why string) {
 		path = "."
 	}
 	r.results = append(r.results, Result{path, o, why})
+}
+
+// fault says what went wrong with a path of which something else was said before.
+func (r *restorer) fault(s spot, why string) {
+	if s.tree != r.tree {
+		return
+	}
+	r.say(s.rel, Conflict, why)
+	last := len(r.results) - 1
+	said := r.results[last]
+	r.results = slices.DeleteFunc(r.results[:last], func(x Result) bool { return x.Path == said.Path })
+	r.results = append(r.results, said)
 }
 
 // sayThing names a thing by the path that it has in the tree of this run.
@@ -220,8 +226,15 @@ func (r *restorer) openTape() error {
 
 // note writes down what is about to be done.
 func (r *restorer) note(rec *record) error {
+	for _, s := range []spot{rec.from, rec.to} {
+		if len(s.rel) > maxDeep {
+			return fmt.Errorf("a path of %d bytes: %w", len(s.rel), errDeep)
+		}
+	}
 	r.failpoint("note")
-	return r.tape.write(pack(nil, rec))
+	err := r.tape.write(pack(nil, rec))
+	r.broken = r.broken || err != nil
+	return err
 }
 
 func (l *Log) failpoint(what string) {
@@ -256,7 +269,7 @@ func (r *restorer) clean() error {
 		unix.Close(dir)
 	}
 	if err != nil && !missing(err) {
-		return fmt.Errorf("remove %q: %w", r.step.from.rel, err)
+		r.say(r.step.from.rel, Conflict, "an interrupted undo left it: "+err.Error())
 	}
 	r.step = nil
 	return r.note(&record{op: opDone})
@@ -267,8 +280,9 @@ func (r *restorer) late(e entry) bool {
 	return !r.force && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
 }
 
-// unlock lets us into directories of which the session took the permissions.
-func (r *restorer) unlock(things []*thing) error {
+// unlock lets us into directories of which the session took the permissions. What
+// that fails for fails again, and is said, when it is brought back.
+func (r *restorer) unlock(things []*thing) {
 	seen := map[spot]bool{}
 	for _, t := range things {
 		at, ok := r.at[t.id]
@@ -281,12 +295,9 @@ func (r *restorer) unlock(things []*thing) error {
 				continue
 			}
 			seen[s] = true
-			if err := r.openUp(s); err != nil && !errors.Is(err, fs.ErrPermission) {
-				return fmt.Errorf("open %q: %w", s.rel, err)
-			}
+			r.openUp(s)
 		}
 	}
-	return nil
 }
 
 // openUp lets us into one directory that the session made or changed. One that is
@@ -332,7 +343,7 @@ func (r *restorer) setMode(s spot, mode uint32) error {
 }
 
 // setModes gives the directories their modes, the deepest first.
-func (r *restorer) setModes() error {
+func (r *restorer) setModes() {
 	var all []spot
 	for s := range r.modes {
 		all = append(all, s)
@@ -340,9 +351,8 @@ func (r *restorer) setModes() error {
 	slices.SortFunc(all, func(a, b spot) int { return b.compare(a) })
 	for _, s := range all {
 		err := r.setMode(s, r.modes[s])
-		if err != nil && !missing(err) && !errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("set the mode of %q: %w", s.rel, err)
+		if err != nil && !missing(err) {
+			r.fault(s, "set its mode: "+err.Error())
 		}
 	}
-	return nil
 }

@@ -178,7 +178,8 @@ func (s *Store) Created(tree int, rel string, dir bool) error {
 }
 
 // Renamed is told of an entry that is about to get another name. What it replaces
-// was saved before. When the rename fails, NotRenamed must follow.
+// was saved before. When the rename fails, NotRenamed must follow. A rename by which
+// something would get out of reach is refused, with unix.ENAMETOOLONG in the error.
 func (s *Store) Renamed(tree int, from string, toTree int, to string, dir bool) error {
 	a, b := spot{tree, from}, spot{toTree, to}
 	if err := s.check(a, b); err != nil {
@@ -195,6 +196,9 @@ func (s *Store) Renamed(tree int, from string, toTree int, to string, dir bool) 
 	if s.names.bare(a) && s.names.bare(b) && !s.closed {
 		s.names.remember(rename{from: a, to: b, silent: true})
 		return nil
+	}
+	if s.names.grows(a, b) {
+		return fmt.Errorf("undo: rename %q to %q: %w", from, to, unix.ENAMETOOLONG)
 	}
 	one := s.inode(a)
 	if one != (inode{}) && one == s.inode(b) {
@@ -248,6 +252,9 @@ func (s *Store) Exchanged(tree int, rel string, toTree int, to string) error {
 	defer s.mu.Unlock()
 	if s.names.bare(a) && s.names.bare(b) && !s.closed {
 		return nil
+	}
+	if s.names.grows(a, b) || s.names.grows(b, a) {
+		return fmt.Errorf("undo: exchange %q and %q: %w", rel, to, unix.ENAMETOOLONG)
 	}
 	r := record{op: opExchanged, from: a, to: b, ident: s.inode(a).ident, other: s.inode(b).ident}
 	if err := s.log(&r); err != nil {

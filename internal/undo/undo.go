@@ -18,7 +18,8 @@
 // of directories are not kept. What a person makes during the session below a
 // directory that the session made, or under a name that the session deleted,
 // counts as the session's. An ordinary user is not told what is in a directory
-// that the session closed to its owner: only that it is closed.
+// that the session closed to its owner: only that it is closed. What the session put
+// deeper than maxDeep is not listed and not removed: it is said where that begins.
 package undo
 
 import (
@@ -56,15 +57,19 @@ const (
 )
 
 const (
-	maxPath  = 4095    // what one system call takes
-	maxNames = 2 << 20 // of which a store keeps track in memory
+	maxPath  = 4095      // what one system call takes
+	maxDeep  = 8192      // as far as a path may grow when directories above it are moved
+	maxNames = 512 << 10 // of which a store keeps track in memory
 	maxTrees = 1 << 10
 	maxLog   = 1 << 30
 )
 
 // checkPath says no to what is not the plain path of an entry of a tree.
-func checkPath(rel string) error {
-	if len(rel) > maxPath {
+func checkPath(rel string) error { return checkPlain(rel, maxPath) }
+
+// checkPlain does it with another bound.
+func checkPlain(rel string, most int) error {
+	if len(rel) > most {
 		return fmt.Errorf("a path of %d bytes is too long", len(rel))
 	}
 	if strings.IndexByte(rel, 0) >= 0 {

@@ -26,10 +26,13 @@ type judge struct {
 // judged is a tree with what is known of it.
 type judged struct {
 	*Tree
-	root  int // descriptor; -1: the tree is gone
-	rules *hostexec.Rules
-	there map[string]bool // paths that the session made
-	git   map[string]bool // directories: whether they look like a git directory
+	root   int // descriptor; -1: the tree is gone
+	rules  *hostexec.Rules
+	there  map[string]bool     // paths that the session made
+	dirs   map[string]bool     // those of them that are directories
+	git    map[string]bool     // directories: whether they look like a git directory
+	heads  map[string][]string // directories: which ones from there upward have a HEAD
+	nested *gitdir.Nested
 }
 
 func (w *Work) newJudge(log *undo.Log) (*judge, error) {
@@ -39,7 +42,8 @@ func (w *Work) newJudge(log *undo.Log) (*judge, error) {
 	}
 	j := &judge{contents: contents{w, log}}
 	for n := range w.Trees {
-		t := &judged{Tree: &w.Trees[n], root: -1, there: map[string]bool{}, git: map[string]bool{}}
+		t := &judged{Tree: &w.Trees[n], root: -1, there: map[string]bool{}, dirs: map[string]bool{}, git: map[string]bool{},
+			heads: map[string][]string{}, nested: &gitdir.Nested{Root: w.Trees[n].Path}}
 		if fd, err := sys.OpenSource(t.Path); err == nil {
 			t.root = fd
 		}
@@ -61,6 +65,18 @@ func (j *judge) close() {
 	}
 }
 
+// judge also knows what the settings of a repository in the tree lead to.
+func (t *judged) judge(rel string, dir bool) hostexec.Verdict {
+	v := t.rules.Judge(rel, dir)
+	if v.Hold {
+		return v
+	}
+	if e, ok := t.nested.Executed(rel); ok {
+		return t.rules.With([]string{e}).Judge(rel, dir)
+	}
+	return v
+}
+
 // executed names what the host's settings of a repository make git run from a tree.
 func executed(root string) ([]string, error) {
 	repo, err := gitdir.Find(root, "/")
@@ -79,7 +95,8 @@ func executed(root string) ([]string, error) {
 func (j *judge) rankAll(entries []Entry) {
 	for _, e := range entries {
 		if e.New != nil {
-			j.trees[e.Tree].there[e.Path] = true
+			t := j.trees[e.Tree]
+			t.there[e.Path], t.dirs[e.Path] = true, e.New.Type == change.Directory
 		}
 	}
 	for i := range entries {
@@ -150,56 +167,105 @@ func (t *judged) text(e *Entry, v hostexec.Verdict) string {
 	return ""
 }
 
-// ownData holds for what lies in a git directory.
-func (t *judged) ownData(rel string) bool {
-	return slices.ContainsFunc(t.spellings(rel), inGit)
+// ownData holds for what lies in a git directory that is one by all that git needs.
+func (t *judged) ownData(rel string) bool { return t.inWhole(rel, inGit) }
+
+// inWhole asks about a path as it is, and as it is in git directories that are whole.
+func (t *judged) inWhole(rel string, holds func(string) bool) bool {
+	return rel != "." && (holds(join(t.Prefix, rel)) || slices.ContainsFunc(t.headed(dirOf(rel)), func(dir string) bool {
+		return t.looksGit(dir) && holds(".git/"+in(dir, rel))
+	}))
 }
 
 // inGit holds for a path with a .git in it.
 func inGit(p string) bool { return strings.Contains("/"+p+"/", "/.git/") }
 
 // spellings are the paths that a path is judged by: its own, and the one that it
-// would have if each directory that looks like a git directory were called .git.
+// would have if each directory that may be a git directory were called .git.
 func (t *judged) spellings(rel string) []string {
 	if rel == "." {
 		return nil
 	}
 	out := []string{join(t.Prefix, rel)}
-	for dir := dirOf(rel); dir != "."; dir = dirOf(dir) {
-		if baseOf(dir) != ".git" && t.looksGit(dir) {
-			out = append(out, join(t.Prefix, dir)+"/.git/"+rel[len(dir)+1:])
+	for _, dir := range t.headed(dirOf(rel)) {
+		if t.looksGit(dir) || !inGit(join(t.Prefix, dir)) && t.steers(in(dir, rel)) {
+			out = append(out, join(join(t.Prefix, dir), ".git/"+in(dir, rel)))
 		}
 	}
-	if t.Prefix == "" && t.looksGit(".") {
-		out = append(out, ".git/"+rel)
-	}
 	return out
+}
+
+// in is the path from a directory of the tree.
+func in(dir, rel string) string {
+	if dir == "." {
+		return rel
+	}
+	return rel[len(dir)+1:]
+}
+
+// maxHeads bounds how many directories with a HEAD are looked at for one path, the
+// nearest first. What git runs lies near to the HEAD that it belongs to.
+const maxHeads = 8
+
+// headed lists the directories from dir upward that have a HEAD, without those that
+// are called .git. It is enough to be beside one: with commondir git finds all else
+// elsewhere, and what is still missing may come later.
+func (t *judged) headed(dir string) []string {
+	if dirs, known := t.heads[dir]; known {
+		return dirs
+	}
+	var dirs []string
+	if dir != "." {
+		dirs = t.headed(dirOf(dir))
+	}
+	named := baseOf(dir) == ".git" || dir == "." && t.Prefix != ""
+	if has, isDir := t.has(join(dir, "HEAD")); !named && has && !isDir {
+		dirs = append([]string{dir}, dirs[:min(len(dirs), maxHeads-1)]...)
+	}
+	t.heads[dir] = dirs
+	return dirs
+}
+
+// steers holds for a path in a git directory by which git is led or run.
+func (t *judged) steers(in string) bool {
+	first, _, _ := strings.Cut(in, "/")
+	return t.rules.InGitDir(first) || strings.EqualFold(in, "info/attributes")
 }
 
 // looksGit reports whether git would take a directory for a bare repository.
 func (t *judged) looksGit(dir string) bool {
 	is, known := t.git[dir]
 	if !known {
-		is = t.has(join(dir, "HEAD")) && t.has(join(dir, "objects")) && t.has(join(dir, "refs"))
+		is = t.hasAll(dir, "HEAD", "objects", "refs")
 		t.git[dir] = is
 	}
 	return is
 }
 
-// has reports whether a path is there, in the layer or on the host.
-func (t *judged) has(rel string) bool {
+func (t *judged) hasAll(dir string, names ...string) bool {
+	for _, name := range names {
+		if has, _ := t.has(join(dir, name)); !has {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether a path is there, in the layer or on the host, and is a directory.
+func (t *judged) has(rel string) (has, isDir bool) {
 	if t.there[rel] {
-		return true
+		return true, t.dirs[rel]
 	}
 	if t.root < 0 {
-		return false
+		return false, false
 	}
 	fd, err := sys.OpenBeneath(t.root, rel)
 	if err != nil {
-		return false
+		return false, false
 	}
-	unix.Close(fd)
-	return true
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	return true, unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 // verdict asks the rules about a path. node is what is there, or else was.
@@ -209,7 +275,7 @@ func (t *judged) verdict(rel string, node, was *change.Node) hostexec.Verdict {
 	}
 	v := hostexec.Verdict{Rank: hostexec.Source}
 	for _, p := range t.spellings(rel) {
-		one := t.rules.Judge(p, node != nil && node.Type == change.Directory)
+		one := t.judge(p, node != nil && node.Type == change.Directory)
 		if node != nil && node.Type == change.Symlink {
 			one = t.rules.JudgeLink(p)
 		}
@@ -262,7 +328,7 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 // inspect reads what a file says.
 func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict) []hostexec.Finding {
 	same := e.Old != nil && e.Old.Hash == e.New.Hash && e.Old.Hash != "" && e.From == ""
-	if same || v.Rank == hostexec.Source && slices.ContainsFunc(t.spellings(e.Path), bulk) {
+	if same || v.Rank == hostexec.Source && t.inWhole(e.Path, bulk) {
 		return nil
 	}
 	old, new := j.old(e), j.new(e)
@@ -297,7 +363,7 @@ func (t *judged) bare(e *Entry) *hostexec.Finding {
 	if baseOf(e.Path) == "HEAD" {
 		dir = dirOf(e.Path)
 	}
-	if e.Old != nil || t.Prefix != "" || inGit(dir) || !t.looksGit(dir) {
+	if e.Old != nil || t.Prefix != "" || inGit(dir) || !t.looksGit(dir) && !t.hasAll(dir, "HEAD", "commondir") {
 		return nil
 	}
 	return &hostexec.Finding{

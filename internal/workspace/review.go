@@ -46,7 +46,8 @@ type Report struct {
 
 // Review lists every difference that the session made, ranked. It only reads, and
 // may run while the session does. What could be read is in the report even if
-// there is an error.
+// there is an error: what is wrong with one tree hides nothing of the others, and
+// what is not ranked stands as if it ran unasked.
 func (w *Work) Review() (*Report, error) {
 	r := &Report{Work: w}
 	running := w.Running()
@@ -57,11 +58,6 @@ func (w *Work) Review() (*Report, error) {
 	if log != nil {
 		defer log.Close()
 	}
-	j, err := w.newJudge(log)
-	if err != nil {
-		return r, err
-	}
-	defer j.close()
 	for n := range w.Trees {
 		waiting, err := w.waiting(n)
 		failed = errors.Join(failed, err)
@@ -72,6 +68,11 @@ func (w *Work) Review() (*Report, error) {
 		r.add(n, OnHost, live)
 		r.lose(log, n)
 	}
+	j, err := w.newJudge(log)
+	if err != nil {
+		return r, errors.Join(failed, err)
+	}
+	defer j.close()
 	j.rankAll(r.Entries)
 	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))

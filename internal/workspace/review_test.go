@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/hostexec"
 )
@@ -186,5 +187,105 @@ func TestJSONIsLossless(t *testing.T) {
 		if !have[name] {
 			t.Errorf("%q is not in %v", name, have)
 		}
+	}
+}
+
+// TestBesideHead: a HEAD is enough to make what git reads beside it count, be the HEAD
+// the host's or new.
+func TestBesideHead(t *testing.T) {
+	h := newWorld(t, Review, `mkdir docs dir dir/HEAD many plain; echo 'ref: refs/heads/main' >docs/HEAD; echo x >many/HEAD`)
+	h.held(`echo ../evil >docs/commondir; mkdir docs/hooks docs/info docs/objects docs/sub; echo x >docs/hooks/post-checkout; echo x >docs/info/attributes
+		echo x >docs/config.worktree; echo x >docs/readme; echo x >docs/objects/x; ln -s readme docs/link; echo x >docs/sub/config
+		echo x >dir/commondir; echo x >plain/commondir; mkdir new; echo x >new/HEAD; echo x >new/config
+		d=many; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do d=$d/n; mkdir $d; echo x >$d/HEAD; done; echo x >$d/config`)
+	h.end()
+	r := h.review()
+	ranks(t, r, map[string]hostexec.Rank{
+		"docs/commondir": hostexec.Unasked, "docs/hooks/post-checkout": hostexec.Unasked, "docs/info/attributes": hostexec.Unasked,
+		"docs/config.worktree": hostexec.Unasked, "new/config": hostexec.Unasked, "many" + strings.Repeat("/n", 12) + "/config": hostexec.Unasked,
+		"docs/readme": hostexec.Source, "docs/link": hostexec.Source, "docs/sub/config": hostexec.Source, "docs/hooks": hostexec.Source,
+		"docs/objects/x": hostexec.Source, "dir/commondir": hostexec.Source, "plain/commondir": hostexec.Source,
+	})
+	for path, text := range map[string]string{"docs/commondir": "leads git to other configuration", "docs/readme": "", "docs/objects/x": ""} {
+		if e := find(t, r, path); !strings.Contains(e.Text, text) || text == "" && e.Text != "" {
+			t.Errorf("%s: %q, want %q", path, e.Text, text)
+		}
+	}
+}
+
+// TestReviewDeep: what a session moved so deep that one system call does not take its
+// path hides nothing, and comes back.
+func TestReviewDeep(t *testing.T) {
+	h := newWorld(t, Live, `mkdir -p src/library; echo old >src/library/main.c; echo all: >Makefile`)
+	h.write("src/library/main.c", "EVIL\n")
+	h.write("Makefile", "all:; evil\n")
+	deep := h.sink("src")
+	h.end()
+	r := h.review()
+	ranks(t, r, map[string]hostexec.Rank{"Makefile": hostexec.Asked, deep + "/src": hostexec.Source, deep + "/src/library/main.c": hostexec.Source})
+	if e := find(t, r, deep+"/src/library/main.c"); e.From != "src/library/main.c" || e.New.Size != 5 || len(r.Lost) > 0 {
+		t.Errorf("%+v, lost %q", e, r.Lost)
+	}
+	out, err := h.UndoAll(nil, false)
+	must(t, err)
+	for _, o := range out {
+		if o.Failed() {
+			t.Errorf("%+v", o)
+		}
+	}
+	if h.read("src/library/main.c") != "old\n" || h.read("Makefile") != "all:\n" || h.exists(deep[:strings.IndexByte(deep, '/')]) {
+		t.Error("the project is not as before")
+	}
+}
+
+// sink moves an entry of the project below directories of nearly 4096 bytes.
+func (h *world) sink(name string) string {
+	h.t.Helper()
+	top, err := unix.Open(h.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	must(h.t, err)
+	defer unix.Close(top)
+	at, rel := top, ""
+	for range 20 {
+		step := strings.Repeat("k", 202)
+		rel = strings.TrimPrefix(rel+"/"+step, "/")
+		must(h.t, h.store.Created(0, rel, true))
+		must(h.t, unix.Mkdirat(at, step, 0o755))
+		next, err := unix.Openat(at, step, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		must(h.t, err)
+		defer unix.Close(next)
+		at = next
+	}
+	must(h.t, h.store.Renamed(0, name, 0, rel+"/"+name, true))
+	must(h.t, unix.Renameat(top, name, at, name))
+	return rel
+}
+
+// TestReviewGoesOn: what is wrong with one tree is said, and all of the others is in
+// the report.
+func TestReviewGoesOn(t *testing.T) {
+	h := newWorld(t, Live, `echo a >main.go; echo c >Makefile`)
+	h.write("main.go", "changed\n")
+	h.write("Makefile", "all:; evil\n")
+	h.held(`mkdir .vscode; echo '{}' >.vscode/settings.json`)
+	h.end()
+	for _, where := range []string{"layer", "store"} {
+		broken := h.Upper(0)
+		want := []string{"asked changed live Makefile", "source changed live main.go"}
+		if where == "store" {
+			broken, want = h.Undo(), []string{"unasked added waits .vscode/settings.json"}
+		}
+		must(t, os.Rename(broken, broken+"~"))
+		must(t, os.WriteFile(broken, nil, 0o600))
+		r, err := h.Review()
+		if err == nil {
+			t.Errorf("%s: it is not said", where)
+		}
+		for _, line := range want {
+			if !strings.Contains(lines(r), line) {
+				t.Errorf("%s: %q is not in\n%s", where, line, lines(r))
+			}
+		}
+		must(t, os.Remove(broken))
+		must(t, os.Rename(broken+"~", broken))
 	}
 }

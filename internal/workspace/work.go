@@ -371,6 +371,11 @@ func (w *Work) End(now time.Time, changed bool) error {
 	if !changed && w.Source == "" {
 		return w.Remove()
 	}
+	for n := range w.Trees {
+		if err := removeAll(w.Scratch(n)); err != nil {
+			return err
+		}
+	}
 	w.Ended = now
 	if err := w.save(); err != nil {
 		return err
