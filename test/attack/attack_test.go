@@ -84,10 +84,13 @@ func TestAttacks(t *testing.T) {
 
 // tryAll runs a case by all ways, and its control.
 func (m *machine) tryAll(t *testing.T, c Case, u user, table *table) {
-	for i, w := range ways() {
-		if i > 0 && c.Kind == kindLaunch {
-			return // it chooses its own
-		}
+	all := ways()
+	if c.byViews() {
+		all = views()
+	} else if c.Kind == kindLaunch {
+		all = all[:1] // it chooses its own
+	}
+	for i, w := range all {
 		t.Run(c.ID+"/"+u.name+"/"+w.name, func(t *testing.T) {
 			t.Parallel()
 			r := m.try(t, c, u, w)

@@ -18,6 +18,7 @@ const (
 	kindHost   = "host"   // run inside; open if then check says 0 or, without a check, if the host changed
 	kindPos    = "pos"    // run inside: must be 0
 	kindLaunch = "launch" // run on the host, launches by itself: must be 0
+	kindWork   = "work"   // run inside: the paths must become what Want says, and Check, if any, must say 1
 )
 
 // Case is one row of the catalogue. The scripts are bash; what they may use is
@@ -45,7 +46,22 @@ type Case struct {
 	Refused  bool   // to refuse the launch closes it as well
 	Killed   bool   // to be killed closes it as well
 	Residual string // it is open, and this is why that is accepted
+
+	Views  bool     // by the views of the workspace, and not by the other ways; always so for kind work
+	Want   []string // what becomes of paths in the workspace, see wish
+	Review []string // the same in review, if it is not that all of them wait
+	Part   []Part   // cases of the catalogue that share one run
+	Word   string   // of kind launch by views: what the page says of it; LIVE; REVIEW if they differ
 }
+
+// Part is a case that differs from its neighbours by a path only.
+type Part struct {
+	ID, Title string
+	Want      []string
+}
+
+// byViews says whether the case is about the workspace.
+func (c Case) byViews() bool { return c.Views || c.Kind == kindWork }
 
 type file struct{ Case []Case }
 
@@ -83,10 +99,11 @@ func TestCasesAreWellFormed(t *testing.T) {
 			t.Errorf("%q: no number, or one that is taken", c.ID)
 		}
 		seen[c.ID] = true
+		checkWork(t, c, seen)
 		if c.Title == "" || c.Wall == "" || c.Run == "" {
 			t.Errorf("%s: no title, wall or script", c.ID)
 		}
-		if !slices.Contains([]string{kindNeg, kindHost, kindPos, kindLaunch}, c.Kind) {
+		if !slices.Contains([]string{kindNeg, kindHost, kindPos, kindLaunch, kindWork}, c.Kind) {
 			t.Errorf("%s: kind %q", c.ID, c.Kind)
 		}
 		for _, who := range []string{c.Control, c.Only} {
@@ -96,6 +113,25 @@ func TestCasesAreWellFormed(t *testing.T) {
 		}
 		if (c.Keys != "" || c.Hangup) && !c.Terminal {
 			t.Errorf("%s: no terminal", c.ID)
+		}
+	}
+}
+
+// checkWork looks at what only cases of the workspace have.
+func checkWork(t *testing.T, c Case, seen map[string]bool) {
+	for _, p := range c.Part {
+		if !idForm.MatchString(p.ID) || seen[p.ID] || p.Title == "" || len(p.Want) == 0 {
+			t.Errorf("%q in %s: no number, or one that is taken, no title, or no wish", p.ID, c.ID)
+		}
+		seen[p.ID] = true
+	}
+	wants := len(c.Want) + len(c.Part)
+	if c.Kind == kindWork && wants == 0 && c.Check == "" || !c.byViews() && wants+len(c.Review) > 0 || (c.Word != "") != (c.Views && c.Kind == kindLaunch) {
+		t.Errorf("%s: wishes or a word that nobody reads, or none", c.ID)
+	}
+	for _, v := range views() {
+		if _, err := c.wishes(v.name); err != nil {
+			t.Errorf("%s: %v", c.ID, err)
 		}
 	}
 }

@@ -18,16 +18,20 @@
 // risk. After every sandboxed run that host must be unchanged: no file of it
 // outside the workspace and ringfence's own state, no mount, no process.
 //
+// Cases about the workspace, of kind work or with views, run in the live view and in
+// review. What they say of a path is held against two things: the workspace on the
+// host, byte by byte, and the report of the session. Whatever changed on the host
+// must be in the report; in review nothing may change. Their table is
+// docs/workspace-attacks.md. Their controls never run as root.
+//
 // The cases keep the numbers of the catalogue that they come from. Of its
 // categories that this suite covers it leaves out:
 //
-//   - what guards files in the workspace that the host may later execute, which
-//     is the workspace's own matter: FW-005, FW-006, FW-007, FW-010, FW-011 (the
-//     hooks of a worktree; that a worktree works is here), FW-016, FW-019, FW-026;
-//   - what needs a way out to a network, which does not exist yet: IP-013 (a
-//     broker of sockets), RS-007 (connections to a proxy), AG-008, AG-009;
+//   - what is about the network and has suites of its own, test/broker and
+//     test/agents: IP-013 (a broker of sockets), RS-007 (connections to a proxy),
+//     AG-008 (requests for hosts), GT-014 (pushes with credentials);
 //   - LA-004 (verify tells the truth), the mutation tests of internal/verify;
-//   - AG-007 and AG-011, which ask that an option should not exist;
+//   - AG-007, which asks that an option should not exist;
 //   - EP-015, which is part of EP-014 here, and KN-019, of KN-014 and KN-018.
 //
 // Cases whose number begins with RF are our own.

@@ -44,11 +44,17 @@ func (h *host) variables(inside bool) map[string]string {
 
 // hostVariables are for scripts on the host.
 func (h *host) hostVariables() map[string]string {
+	view := ""
+	if slices.Contains(h.req.Enter, "--review") {
+		view = "--review"
+	}
 	return map[string]string{
 		"CAN":     h.req.Canary,
 		"RF":      binDir + "/ringfence",
 		"TTYLOG":  ttyLog,
 		"SCRATCH": scratch,
+		"REPORT":  reportFile,
+		"VIEW":    view,
 	}
 }
 
@@ -62,6 +68,16 @@ refused() {
 	[ "$status" = 125 ] || fail "status $status of: $*: $out"
 	grep -q '^ringfence: error: ' <<<"$out" || fail "no reason given by: $*: $out"
 	! grep -q "^inside" <<<"$out" || fail "the command ran: $*"
+}
+# listed PATH RANK [STATE]: the report of the last session has it
+listed() {
+	"$RF" diff --json 2>/dev/null | /usr/bin/python3 -c '
+import base64, json, sys
+for e in json.load(sys.stdin)["entries"]:
+	name = base64.b64decode(e["path_bytes"]) if "path_bytes" in e else e["path"].encode()
+	if name == sys.argv[1].encode() and e["rank"] == sys.argv[2] and sys.argv[3:] in ([], [e["state"]]):
+		sys.exit(0)
+sys.exit(1)' "$@"
 }
 `
 

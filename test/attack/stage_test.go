@@ -61,12 +61,14 @@ func perform(req request) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := &outcome{}
-	if err := h.attack(got); err != nil {
-		return nil, err
+	got := &outcome{Outside: req.Enter == nil}
+	if c.byViews() && c.Kind != kindLaunch {
+		err = h.attackWork(got)
+	} else {
+		err = h.attackAlone(got)
 	}
-	if req.Enter != nil {
-		eventually(func() bool { return len(processes()) == 0 })
+	if err != nil {
+		return nil, err
 	}
 	if c.Check != "" {
 		if got.CheckStatus, got.CheckOut, err = h.script(c.Check); err != nil {
@@ -80,6 +82,38 @@ func perform(req request) (*outcome, error) {
 	got.Changed = compare(before.files, after.files)
 	got.Left = append(compare(before.mounts, after.mounts), processes()...)
 	return got, nil
+}
+
+// attackAlone runs the script until nothing of it is left.
+func (h *host) attackAlone(got *outcome) error {
+	err := h.attack(got)
+	if err == nil && h.req.Enter != nil {
+		eventually(func() bool { return len(processes()) == 0 })
+	}
+	return err
+}
+
+// attackWork also takes down what became of the workspace, and what the session's
+// report says of it.
+func (h *host) attackWork(got *outcome) error {
+	before, err := h.tree()
+	if err != nil {
+		return err
+	}
+	if err := h.attackAlone(got); err != nil {
+		return err
+	}
+	after, err := h.tree()
+	if err != nil {
+		return err
+	}
+	for _, name := range differs(before, after) {
+		got.Tree = append(got.Tree, []byte(name))
+	}
+	if h.req.Enter != nil && got.Ran {
+		got.Report, err = h.review()
+	}
+	return err
 }
 
 // attack runs the case's script: in the sandbox, or as its control without.

@@ -28,6 +28,12 @@ func (m *machine) try(t *testing.T, c Case, u user, w way) row {
 		t.Fatal(err)
 	}
 	r.verdict = judge(c, got)
+	if c.byViews() && c.Kind != kindLaunch {
+		for _, fault := range got.faults(c, w.name) {
+			t.Errorf("%s: %s\n%s (%s)", c.ID, c.Title, fault, c.Wall)
+			r.verdict = verdictOpen
+		}
+	}
 	if want := wanted(c); r.verdict != want && !(r.verdict == verdictRefused && c.Refused) {
 		t.Errorf("%s: %s\n%s, want %s (%s)\n%s", c.ID, c.Title, r.verdict, want, c.Wall, got)
 	}
@@ -50,6 +56,9 @@ func (m *machine) control(t *testing.T, c Case, u user) string {
 	if c.Kind == kindLaunch || c.Residual != "" {
 		return "" // a probe that says "open" inside needs no proof that it can
 	}
+	if c.byViews() && u.uid == 0 {
+		return "by user" // what a workspace is to the host does not depend on who owns it
+	}
 	by, ok := m.controller(c, u)
 	if !ok {
 		return "needs " + c.Control
@@ -65,6 +74,9 @@ func (m *machine) control(t *testing.T, c Case, u user) string {
 	verdict := judge(c, got)
 	if got.Moot {
 		return verdictMoot
+	}
+	if missed := got.untouched(c); len(missed) > 0 && verdict == want && c.Kind != kindPos {
+		verdict = fmt.Sprintf("closed for %q", missed)
 	}
 	if verdict == want && c.Kind == kindNeg {
 		verdict = everyLine(got.Out)
@@ -95,7 +107,7 @@ func wanted(c Case) string {
 	switch {
 	case c.Residual != "":
 		return verdictOpen
-	case c.Kind == kindNeg || c.Kind == kindHost:
+	case c.Kind == kindNeg || c.Kind == kindHost || c.Kind == kindWork:
 		return verdictClosed
 	}
 	return verdictHolds
@@ -115,6 +127,10 @@ func judge(c Case, got *outcome) string {
 		return pick(got.Status == 0, verdictHolds, verdictFault)
 	case c.Kind == kindHost && c.Check != "":
 		return pick(got.CheckStatus == 0, verdictOpen, pick(got.CheckStatus == 1, verdictClosed, verdictFault))
+	case c.Kind == kindWork && c.Check != "":
+		return pick(got.CheckStatus == 0, verdictOpen, pick(got.CheckStatus == 1, verdictClosed, verdictFault))
+	case c.Kind == kindWork:
+		return pick(got.Outside, verdictOpen, verdictClosed) // what it did to the workspace is judged beside
 	case c.Kind == kindHost:
 		return pick(len(got.Changed) > 0, verdictOpen, verdictClosed)
 	case c.Killed && got.Status == 128+9:
@@ -173,6 +189,9 @@ type outcome struct {
 	CheckOut    string
 	Changed     []string // files of the host, outside the workspace
 	Left        []string // processes and mounts
+	Outside     bool     // it was a control
+	Tree        [][]byte // paths of the workspace that changed on the host
+	Report      []entry
 }
 
 func (o *outcome) String() string {
@@ -182,6 +201,6 @@ func (o *outcome) String() string {
 			out.WriteString(line)
 		}
 	}
-	return fmt.Sprintf("status %d\nstdout: %.3000q\nstderr: %.3000s\ncheck: %d %.3000q\nchanged: %q",
-		o.Status, out.String(), o.Err, o.CheckStatus, o.CheckOut, o.Changed)
+	return fmt.Sprintf("status %d\nstdout: %.3000q\nstderr: %.3000s\ncheck: %d %.3000q\nchanged: %q\nworkspace: %.3000q",
+		o.Status, out.String(), o.Err, o.CheckStatus, o.CheckOut, o.Changed, o.Tree)
 }
