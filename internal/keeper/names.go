@@ -116,8 +116,8 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		if t.isDir() {
 			return unix.EISDIR
 		}
-		if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere && t.held == nil {
-			return unix.EBUSY // another session's
+		if text, err := readlinkat(t.dir, t.name); t.held == nil && (err == nil && text == Nowhere || w.lockOfHost(&t)) {
+			return unix.EBUSY // another session's, or the host's own
 		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
 			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t) {

@@ -47,6 +47,9 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	if err := w.mayLeave(from); err != nil {
 		return err
 	}
+	if from.held == nil && w.lockOfHost(from) || to.is && to.held == nil && w.lockOfHost(to) {
+		return unix.EBUSY
+	}
 	if err := w.judgeMove(from, to); err != nil || to.held != nil {
 		if from.kind() != unix.S_IFREG || to.isDir() {
 			return unix.EXDEV

@@ -161,7 +161,13 @@ func (w *worker) judge(t *target, like uint32) error {
 // wherever it lies.
 func (w *worker) bareGit(t *target) (string, bool) {
 	rules := w.conf.Trees[t.tree].Rules
-	if rules.InGitDir(t.name) && mayBeGitDir(t.dir) {
+	// Names of submodules have slashes: below modules anything may be a git directory.
+	module := w.inModules(t)
+	if rules.InGitDir(t.name) && (module || mayBeGitDir(t.dir)) {
+		return t.rel, true
+	}
+	// The last piece: beside a config that is live already.
+	if strings.EqualFold(t.name, "HEAD") && !t.is && hasAny(t.dir, "config", "objects", "commondir", "hooks") {
 		return t.rel, true
 	}
 	// hooks/NAME and info/NAME: one directory up.
@@ -170,12 +176,32 @@ func (w *worker) bareGit(t *target) (string, bool) {
 	if base == "" || !rules.InGitDir(base) {
 		return "", false
 	}
+	if module {
+		return dir, true
+	}
 	up, err := openDir(int(w.conf.Trees[t.tree].Host.Fd()), parentOf(dir))
 	if err != nil {
 		return "", false
 	}
 	w.own(up)
 	return dir, mayBeGitDir(up)
+}
+
+func (w *worker) inModules(t *target) bool {
+	if w.conf.Trees[t.tree].Git {
+		return strings.HasPrefix(t.rel, "modules/")
+	}
+	return strings.Contains("/"+strings.ToLower(t.rel), "/.git/modules/")
+}
+
+func hasAny(dir int, names ...string) bool {
+	var st unix.Stat_t
+	for _, n := range names {
+		if unix.Fstatat(dir, n, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeGitDir holds where HEAD is: a new HEAD is held, so one that the host has is

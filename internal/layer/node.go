@@ -36,7 +36,7 @@ func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
 		n.Link = link
 		return n, err
 	case change.File:
-		if st.Size > maxRead {
+		if t.read += st.Size; st.Size > maxRead || t.read > maxReadAll {
 			return &change.Node{Type: change.Special, Mode: n.Mode, Size: st.Size}, nil
 		}
 		f, err := t.openRegular(rel)
@@ -53,7 +53,10 @@ func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
 // maxRead bounds the files that are read and brought over. A larger one is told like
 // what is no file: an agent makes one of terabytes with a single call, and nobody
 // could wait for it.
-const maxRead = 4 << 30
+const (
+	maxRead    = 4 << 30
+	maxReadAll = 16 << 30 // of one side, in one look
+)
 
 func (t *tree) readlink(rel string) (string, error) {
 	fd, err := t.open(rel, unix.O_PATH)

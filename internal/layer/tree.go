@@ -20,6 +20,7 @@ const maxPath = 4000
 type tree struct {
 	fd   int
 	path string
+	read int64 // bytes that were hashed
 }
 
 // openTree opens the tree at an absolute path that has no symbolic link in it.

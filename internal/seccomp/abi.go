@@ -76,6 +76,8 @@ const (
 	modeSetGID  = 02000
 )
 
+const fSetLease = 1024 // F_SETLEASE
+
 const (
 	perLinux   = 0
 	perLinux32 = 8

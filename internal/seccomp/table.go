@@ -31,7 +31,7 @@ var table = [...]family{
 		calls: `
 			read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 open openat openat2 creat
 			close close_range lseek sendfile splice tee vmsplice copy_file_range fallocate truncate ftruncate
-			fsync fdatasync sync syncfs sync_file_range readahead fadvise64 cachestat dup dup2 dup3 fcntl flock
+			fsync fdatasync sync syncfs sync_file_range readahead fadvise64 cachestat dup dup2 dup3 flock
 			pipe pipe2 memfd_create`,
 	},
 	{
@@ -192,6 +192,13 @@ var table = [...]family{
 		verdict: allow,
 		rules:   []rule{{[]match{{1, all, []uint32{tiocSTI, tiocLinux, tiocCons, tiocSetD}}}, refuse}},
 		calls:   "ioctl",
+	},
+	{
+		why: "descriptors' own matters, but no leases: whoever opens a leased file on the host waits until its holder " +
+			"lets go, or for the better part of a minute",
+		verdict: allow,
+		rules:   []rule{{[]match{{1, all, []uint32{fSetLease}}}, refuse}},
+		calls:   "fcntl",
 	},
 	{
 		why: "execution domains: Linux and 32-bit uname as build tools set them, and the question. Not the switches " +

@@ -31,6 +31,7 @@ type sides struct {
 // looked at is a change too, of which the new side has no content, and unless it is
 // only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
+	l.summed = 0
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
@@ -161,6 +162,10 @@ func (l *Log) nodeOf(f found) *change.Node {
 	if f.kind != change.File {
 		return n
 	}
+	if l.summed += f.size; l.summed > maxSummedAll {
+		n.Size = f.size
+		return n
+	}
 	var err error
 	if n.Size, n.Hash, err = sumAt(f.dir, f.name); err != nil {
 		n.Size = f.size
@@ -182,7 +187,10 @@ func sumAt(dir int, name string) (int64, string, error) {
 
 // maxSummed bounds what is read of a file to tell whether it changed: an agent makes
 // one of terabytes with a single call. What is larger has no hash.
-const maxSummed = 1 << 30
+const (
+	maxSummed    = 1 << 30
+	maxSummedAll = 4 << 30 // of one look at everything
+)
 
 // sum hashes a file and closes it.
 func sum(f *os.File) (int64, string, error) {

@@ -25,6 +25,8 @@ type Log struct {
 	end   moment
 	ended bool
 
+	summed int64 // bytes that were read to tell what changed
+
 	begun map[ident]bool // inodes that a restore changed
 	step  *record        // what a restore began and did not finish
 	close *record        // what is to be noted of that
