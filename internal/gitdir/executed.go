@@ -3,6 +3,7 @@ package gitdir
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -52,29 +53,45 @@ func Executed(r *Repo) []string {
 
 type module struct{ dir, tree string }
 
-const maxModules = 128
+const (
+	maxModules = 256
+	maxWalked  = 4096
+)
 
-// modules finds the git directories of submodules, a few levels deep.
+// modules finds the git directories of submodules: names have slashes, and modules
+// have modules.
 func modules(common string) []module {
 	var out []module
-	for _, pattern := range []string{"modules/*/config", "modules/*/*/config", "modules/*/modules/*/config"} {
-		found, _ := filepath.Glob(filepath.Join(common, pattern))
-		for _, file := range found[:min(len(found), maxModules)] {
-			b, err := readBounded(file, maxConfig)
-			if err != nil {
-				continue
-			}
-			entries, _ := parseConfig(b)
-			for _, e := range entries {
-				if strings.EqualFold(e.Key, "core.worktree") {
-					if at := from(filepath.Dir(file), e.Value); len(at) > 0 {
-						out = append(out, module{filepath.Dir(file), at[0]})
-					}
-				}
+	left := maxWalked
+	filepath.WalkDir(filepath.Join(common, "modules"), func(p string, e os.DirEntry, err error) error {
+		if left--; err != nil || left < 0 || len(out) >= maxModules {
+			return filepath.SkipAll
+		}
+		switch {
+		case e.IsDir() && slices.Contains([]string{"objects", "refs", "logs", "hooks", "info", "lfs"}, e.Name()):
+			return filepath.SkipDir
+		case e.Name() == "config" && e.Type().IsRegular():
+			if tree := worktreeOf(p); tree != "" {
+				out = append(out, module{filepath.Dir(p), tree})
 			}
 		}
-	}
+		return nil
+	})
 	return out
+}
+
+func worktreeOf(config string) string {
+	b, err := readBounded(config, maxConfig)
+	if err != nil {
+		return ""
+	}
+	entries, _ := parseConfig(b)
+	for _, e := range entries {
+		if at := from(filepath.Dir(config), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
+			return at[0]
+		}
+	}
+	return ""
 }
 
 // executedBy reads one config file.
@@ -150,7 +167,10 @@ func linkedHooks(dir string) []string {
 	if st.Mode()&os.ModeSymlink != 0 {
 		return []string{dir}
 	}
-	d, err := os.Open(dir)
+	if !st.IsDir() {
+		return nil
+	}
+	d, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}

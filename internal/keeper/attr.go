@@ -29,6 +29,9 @@ func (w *worker) attr(find func() (target, error), judged bool, do func(t *targe
 				if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Mode); err != nil {
 					return err
 				}
+				if err := w.part(&t); err != nil { // another name of it may be a hook
+					return err
+				}
 			}
 		}
 		return do(&t)

@@ -152,14 +152,29 @@ func (w *worker) openExisting(t *target, flags int) (int, error) {
 	if err == nil && (st.Dev != t.st.Dev || st.Ino != t.st.Ino || st.Nlink != t.st.Nlink) {
 		err = errRetry
 	}
-	if err == nil && flags&unix.O_TRUNC != 0 && flags&unix.O_ACCMODE != unix.O_RDONLY {
-		err = unix.Ftruncate(fd, 0)
+	if err == nil && flags&unix.O_TRUNC != 0 {
+		err = w.empty(t, fd, flags)
 	}
 	if err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
+}
+
+// empty truncates the file that fd is, also where that was opened to read only.
+func (w *worker) empty(t *target, fd, flags int) error {
+	if flags&unix.O_ACCMODE != unix.O_RDONLY {
+		return unix.Ftruncate(fd, 0)
+	}
+	out, err := openFile(t.dir, t.name, unix.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if same, err := sameNode(fd, w.own(out)); err != nil || !same {
+		return errRetry
+	}
+	return unix.Ftruncate(out, 0)
 }
 
 // openFile opens a regular file and nothing else: a pipe that came in its place would
