@@ -1,0 +1,159 @@
+package run
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/mask"
+)
+
+// event is what inotify gives, with a length of its own for the name.
+func event(wd int32, length int, name string) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(wd))
+	b = append(b, make([]byte, 8)...) // mask and cookie
+	b = binary.LittleEndian.AppendUint32(b, uint32(length))
+	return append(b, name...)
+}
+
+func TestEachEvent(t *testing.T) {
+	one := event(1, 16, ".env\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	for _, c := range []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"nothing", nil, "[]"},
+		{"one", one, "[1:.env]"},
+		{"two", slices.Concat(one, event(7, 4, "a\xff\x00\x00")), "[1:.env 7:a\xff]"},
+		{"overflow", event(-1, 0, ""), "[]"},
+		{"without a name, then one", slices.Concat(event(2, 0, ""), one), "[1:.env]"},
+		{"full name", event(3, 4, "abcd"), "[3:abcd]"},
+		{"short head", one[:unix.SizeofInotifyEvent-1], "[]"},
+		{"short name", one[:len(one)-1], "[]"},
+		{"longer than there is", event(3, 1<<30, "abcd"), "[]"},
+		{"negative", event(3, -1, "abcd"), "[]"},
+		{"good, then cut", slices.Concat(one, one[:20]), "[1:.env]"},
+	} {
+		got := []string{}
+		eachEvent(c.in, func(wd int32, name string) { got = append(got, fmt.Sprintf("%d:%s", wd, name)) })
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %q, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestEachEventReal reads what the kernel writes.
+func TestEachEventReal(t *testing.T) {
+	dir := t.TempDir()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	want, err := unix.InotifyAddWatch(fd, dir, unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{".env", "a", strings.Repeat("x", 255), "new\nline"}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := make([]byte, 64<<10)
+	n, err := unix.Read(fd, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	eachEvent(b[:n], func(wd int32, name string) {
+		if int(wd) != want {
+			t.Errorf("%q: watch %d, want %d", name, wd, want)
+		}
+		got = append(got, name)
+	})
+	if !slices.Equal(got, names) {
+		t.Errorf("got %q, want %q", got, names)
+	}
+}
+
+func FuzzEachEvent(f *testing.F) {
+	f.Add(event(1, 8, ".env\x00\x00\x00\x00"))
+	f.Add(event(1, -1, "abc"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		sum := 0
+		eachEvent(b, func(_ int32, name string) {
+			if name == "" || strings.ContainsRune(name, 0) {
+				t.Errorf("name %q", name)
+			}
+			sum += unix.SizeofInotifyEvent + len(name)
+		})
+		if sum > len(b) {
+			t.Errorf("%d bytes of %d", sum, len(b))
+		}
+	})
+}
+
+func TestReadMasks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "masks.json")
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"empty", "", nil},
+		{"none", "[]", nil},
+		{"null", "null", nil},
+		{"some", `["\".env\"","\"a/.env\"","\"\\xff\""]`, []string{".env", "a/.env", "\xff"}},
+		{"not quoted", `[".env"]`, nil},
+		{"one is bad", `["\".env\"","\"","\"ok\""]`, []string{".env", "ok"}},
+		{"out of the tree", `["\"../x\"","\"/etc/passwd\"","\"a/../../x\"","\"\"","\"..\""]`, nil},
+		{"other types", `["\".env\"",1,{}]`, nil},
+		{"an object", `{"a":"b"}`, nil},
+		{"no JSON", "\x00\xff[", nil},
+		{"cut", `["\".env\""`, nil},
+		{"two documents", `["\".env\""]["\"x\""]`, nil},
+		{"deep", strings.Repeat("[", 100000), nil},
+		{"too large", `["\".env\"","` + strings.Repeat("x", 1<<20) + `"]`, nil},
+	} {
+		if err := os.WriteFile(file, []byte(c.in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := readMasks(file); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := readMasks(file + ".none"); got != nil {
+		t.Errorf("no file: %q", got)
+	}
+	if got := readMasks(filepath.Dir(file)); got != nil {
+		t.Errorf("a directory: %q", got)
+	}
+}
+
+// TestSavedMasks: what was kept is read again, names of any bytes among it.
+func TestSavedMasks(t *testing.T) {
+	root := t.TempDir()
+	w := &maskWalk{root: root, file: filepath.Join(t.TempDir(), "masks", "x.json")}
+	m := &masking{masked: map[string]mask.Kind{}}
+	m.save(w)
+	if _, err := os.Stat(w.file); err == nil {
+		t.Error("a list of nothing was made")
+	}
+	for _, rel := range []string{".env", "a/b/\xff\n\"", "elsewhere"} {
+		m.masked[filepath.Join(root, rel)] = "x"
+	}
+	m.masked["/somewhere/.env"] = "x"
+	m.save(w)
+	got := readMasks(w.file)
+	slices.Sort(got)
+	if want := []string{".env", "a/b/\xff\n\"", "elsewhere"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
