@@ -96,7 +96,7 @@ type Keeper struct {
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
-		young: young{since: time.Now().Add(-tick)}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+		young: young{since: time.Now()}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &gitdir.Nested{Root: conf.Trees[i].Path})
 	}

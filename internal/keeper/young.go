@@ -20,7 +20,6 @@ type young struct {
 
 const (
 	youth    = 2 * time.Second
-	tick     = 20 * time.Millisecond // of the clock by which file systems write times
 	maxYoung = 1 << 18
 )
 
