@@ -15,17 +15,22 @@ import (
 // bench is one run: a scratch home, so that nothing of the user's is read or left
 // behind, and what was measured.
 type bench struct {
-	ringfence, srt, source string
-	rounds                 int
-	dir, home              string
-	results                []result
+	ringfence, unkept, srt, source string
+	rounds                         int
+	dir, home                      string
+	results                        []result
 }
 
-func newBench(ringfence, srt, source string, rounds int) (*bench, error) {
+func newBench(ringfence, unkept, srt, source string, rounds int) (*bench, error) {
 	b := &bench{srt: srt, rounds: rounds}
 	var err error
 	if b.ringfence, err = filepath.Abs(ringfence); err != nil {
 		return nil, err
+	}
+	if unkept != "" {
+		if b.unkept, err = filepath.Abs(unkept); err != nil {
+			return nil, err
+		}
 	}
 	if b.source, err = filepath.Abs(source); err != nil {
 		return nil, err

@@ -86,5 +86,8 @@ func save(dir, fd string) (string, error) {
 		return "", fmt.Errorf("descriptor %d: %w", n, err)
 	}
 	name := filepath.Join(dir, "data-"+fd)
+	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+		return "", err
+	}
 	return name, os.WriteFile(name, data, 0o444)
 }

@@ -1,7 +1,8 @@
 // Command bench measures what ringfence costs, as ratios within one run: start-up
 // beside bubblewrap with the same view and srt, independence of the workspace's
-// size, memory while an agent idles, work inside beside work on the host, and the
-// network through the gate beside a straight connection and srt's proxy. It
+// size, memory while an agent idles, work inside beside work on the host, the
+// network through the gate beside a straight connection and srt's proxy, and the
+// views of the workspace beside each other and beside a plain writable mount. It
 // prints one row for each target and fails only where it could not measure.
 package main
 
@@ -20,14 +21,17 @@ func main() {
 		exit(timeWork(os.Args[1:]))
 	case loadName:
 		exit(runLoad(os.Args[1:]))
+	case filesName:
+		exit(runFiles(os.Args[1:]))
 	}
 	ringfence := flag.String("ringfence", "bin/ringfence", "the binary to measure")
 	srt := flag.String("srt", "", "srt of @anthropic-ai/sandbox-runtime")
+	unkept := flag.String("unkept", "", "a test build of the binary, which can leave the keeper out")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
-	only := flag.String("only", "", "one part alone: start, size, memory, work or net")
+	only := flag.String("only", "", "one part alone: start, size, memory, work, net, view, files or large")
 	flag.Parse()
-	exit(measure(*ringfence, *srt, *source, *rounds, *only))
+	exit(measure(*ringfence, *unkept, *srt, *source, *rounds, *only))
 }
 
 func exit(err error) {
@@ -38,8 +42,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func measure(ringfence, srt, source string, rounds int, only string) error {
-	b, err := newBench(ringfence, srt, source, rounds)
+func measure(ringfence, unkept, srt, source string, rounds int, only string) error {
+	b, err := newBench(ringfence, unkept, srt, source, rounds)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,10 @@ func measure(ringfence, srt, source string, rounds int, only string) error {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network}} {
+	}{
+		{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network},
+		{"view", b.views}, {"files", b.files}, {"large", b.large},
+	} {
 		if only != "" && only != part.name {
 			continue
 		}

@@ -91,7 +91,9 @@ func startTimer(cmd *exec.Cmd) (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = os.Stderr
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
 	return &timer{cmd: cmd, in: in, out: bufio.NewReader(out)}, cmd.Start()
 }
 
