@@ -298,6 +298,11 @@ func (d *draft) noteInput() agent.NoteInput {
 			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: l.show(l.limit.Value)})
 		}
 	}
+	in.Review = d.view() == plan.Review
+	for p := range d.masking.masked {
+		in.Phantoms = append(in.Phantoms, p)
+	}
+	slices.Sort(in.Phantoms)
 	in.Network = d.posture()
 	return in
 }
