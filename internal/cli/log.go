@@ -119,6 +119,8 @@ func logLine(r journal.Record) string {
 	case journal.Grant:
 		fmt.Fprintf(&b, "grant %s %s", r.Rule, r.Reason)
 		return b.String()
+	case journal.Held, journal.Masked, journal.Revealed, journal.Applied, journal.Brake:
+		fmt.Fprintf(&b, "%s %s", r.Event, plan.Show(r.Name))
 	case journal.Use:
 		fmt.Fprintf(&b, "%-5s %s uses %s", r.Verdict, host, plan.Show(r.Secret))
 	case journal.Read, journal.Sent, journal.Frozen:

@@ -314,11 +314,11 @@ func TestRemovedWhileOpened(t *testing.T) {
 }
 
 // TestKilled: whatever the step, no half project is seen, and the next call
-// leaves no trace of it.
+// leaves no trace of it. One after the other: a child that another test forks has our
+// locks for a moment.
 func TestKilled(t *testing.T) {
 	for _, at := range []string{"scratch made", "scratch locked", "directories made", "lock written", "record written", "renamed"} {
 		t.Run("open at "+at, func(t *testing.T) {
-			t.Parallel()
 			d := newDirs(t)
 			killed(t, "open", at, d)
 			if _, err := os.Stat(filepath.Join(d.State, "projects", Key("/"))); (err == nil) != (at == "renamed") {
@@ -330,7 +330,6 @@ func TestKilled(t *testing.T) {
 	}
 	for _, at := range []string{"scratch locked", "seed written"} {
 		t.Run("ensure at "+at, func(t *testing.T) {
-			t.Parallel()
 			d := newDirs(t)
 			p := open(t, d, "/")
 			defer p.Close()
@@ -350,7 +349,6 @@ func TestKilled(t *testing.T) {
 	}
 	for _, at := range []string{"retired", "removed one"} {
 		t.Run("remove at "+at, func(t *testing.T) {
-			t.Parallel()
 			d := newDirs(t)
 			p := open(t, d, "/")
 			if _, err := p.Ensure(agentItems); err != nil {
