@@ -48,10 +48,11 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		// tty stays open here: else the terminal would end for the supervisor
 		// when an agent closes it to open /dev/tty anew.
 	}
-	releaseStdio()
+	// At once: the agent runs and may be heard of before the supervisor knows.
 	if err := conn.Send(wire.Message{Kind: wire.Started}); err != nil {
 		return 0, &step{"confirm", err}
 	}
+	releaseStdio()
 	orders := make(chan syscall.Signal)
 	go obey(conn, orders)
 	return attend(conn, child, orders)

@@ -108,14 +108,7 @@ func (w *Work) Undo() string { return filepath.Join(w.dir, undoDir) }
 
 // Create makes the directories and marks the session as running.
 func (w *Work) Create() error {
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return err
-	}
-	var err error
-	if w.lock, err = lock(w.dir); err != nil {
-		return err
-	}
-	if err := os.WriteFile(w.mark(), nil, 0o600); err != nil {
+	if err := w.claim(); err != nil {
 		return err
 	}
 	for n := range w.Trees {
@@ -130,6 +123,38 @@ func (w *Work) Create() error {
 		}
 	}
 	return w.save()
+}
+
+// claim makes the session's directory and locks it. Meanwhile nobody sweeps: a directory
+// without a record and without a lock looks like that of a killed session.
+func (w *Work) claim() error {
+	all := filepath.Dir(w.dir)
+	if err := os.MkdirAll(all, 0o700); err != nil {
+		return err
+	}
+	broom, err := os.Open(all)
+	if err != nil {
+		return err
+	}
+	defer broom.Close()
+	if err := flock(broom, unix.LOCK_SH); err != nil {
+		return err
+	}
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		return err
+	}
+	if w.lock, err = lock(w.dir); err != nil {
+		return err
+	}
+	return os.WriteFile(w.mark(), nil, 0o600)
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 func lock(dir string) (*os.File, error) {
@@ -320,10 +345,18 @@ func (w *Work) Seize() (release func(), err error) {
 // Sweep tidies up after sessions that were killed: what stood on the host in place of
 // held names goes, and work in which nothing changed is forgotten.
 func Sweep(state string) error {
-	entries, err := os.ReadDir(sessions(state))
+	broom, err := os.Open(sessions(state))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	defer broom.Close()
+	if flock(broom, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil // somebody begins just now; the next one sweeps
+	}
+	entries, err := broom.ReadDir(-1)
 	for _, e := range entries {
 		w := New(state, e.Name())
 		if _, lerr := os.Lstat(w.mark()); !validID(e.Name()) || lerr != nil && w.begun() {
