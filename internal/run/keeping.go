@@ -149,7 +149,10 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	err = errors.Join(err, failed, k.closeStore())
 	report, failed = s.work.Review()
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
-	return report, applied, errors.Join(err, failed, s.work.End(time.Now(), changed))
+	err = errors.Join(err, failed, s.work.End(time.Now(), changed))
+	// Once more: when this session began, one that was killed just before may have had
+	// a child that still held its lock.
+	return report, applied, errors.Join(err, workspace.Sweep(s.dirs.State))
 }
 
 func (k *keeping) closeStore() error {
