@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -144,12 +145,17 @@ func handWatch(conn *wire.Conn, r raised) error {
 	if r.watch == nil {
 		return nil
 	}
-	fds := append([]int{int(r.watch.Fd())}, r.layers...)
-	if err := conn.Send(wire.Message{Kind: wire.Watch}, fds...); err != nil {
+	m, fds := wire.Message{Kind: wire.Watch, Ports: []string{watchStep}}, []int{int(r.watch.Fd())}
+	for i, fd := range r.layers {
+		if fd >= 0 {
+			m.Ports, fds = append(m.Ports, strconv.Itoa(i)), append(fds, fd)
+		}
+	}
+	if err := conn.Send(m, fds...); err != nil {
 		return &step{watchStep, err}
 	}
 	r.watch.Close()
-	for _, fd := range r.layers {
+	for _, fd := range fds[1:] {
 		unix.Close(fd)
 	}
 	return nil

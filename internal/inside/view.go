@@ -41,14 +41,21 @@ func buildView(p *plan.Plan) (layers []int, err error) {
 		return nil, err
 	}
 	for i := range p.Ops {
-		if err := v.apply(&p.Ops[i]); err != nil {
+		err := v.apply(&p.Ops[i])
+		var none *noOverlay
+		if errors.As(err, &none) && strings.HasPrefix(string(p.Ops[i].Dst), plan.Own+"/") {
+			continue // the keeper then refuses what it would hold, and says so
+		}
+		if err != nil {
 			return nil, &step{stepOf(p.Ops[i].Do), fmt.Errorf("%s %q: %w", p.Ops[i].Do, string(p.Ops[i].Dst), err)}
 		}
 	}
 	for _, t := range p.Trees {
-		if t.Layer != "" {
-			layers = append(layers, v.layers[t.Layer])
+		fd, ok := v.layers[t.Layer]
+		if !ok {
+			fd = -1
 		}
+		layers = append(layers, fd)
 	}
 	return layers, v.enter()
 }
@@ -174,6 +181,12 @@ func (v *view) mount(op *plan.Op, fstype string, attr int, options ...sys.Option
 	return sys.Attach(m, dst)
 }
 
+// noOverlay says that the kernel makes no overlay here.
+type noOverlay struct{ err error }
+
+func (e *noOverlay) Error() string { return e.err.Error() }
+func (e *noOverlay) Unwrap() error { return e.err }
+
 // layer attaches a source of the host under an overlay: what is changed goes to a
 // directory of the session's state. The three are named by descriptor, so that no
 // path is looked up again and the mount table inside tells none.
@@ -210,7 +223,7 @@ func (v *view) layer(op *plan.Op) error {
 	defer unix.Close(dst)
 	m, err := sys.NewMount("overlay", quietAttr, options...)
 	if err != nil {
-		return err
+		return &noOverlay{err}
 	}
 	if err := sys.Attach(m, dst); err != nil {
 		unix.Close(m)

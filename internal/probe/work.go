@@ -46,7 +46,11 @@ const (
 func held(t *Target) Result {
 	const name = "held"
 	p := filepath.Join(string(t.Workspace), Unasked)
-	if err := os.WriteFile(p, []byte("true\n"), 0o600); err != nil {
+	err := os.WriteFile(p, []byte("true\n"), 0o600)
+	if errors.Is(err, unix.EROFS) {
+		return closed(name, "refused: there is no layer to hold it")
+	}
+	if err != nil {
 		return open(name, "work is not possible: %v", err)
 	}
 	defer os.Remove(p)

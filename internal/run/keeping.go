@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +84,6 @@ func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio 
 func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os.File) error {
 	return func(pid int, watch *os.File, layers []*os.File) error {
 		s := k.live.session
-		k.files = append(k.files, layers...)
 		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: s.work.StandIns(),
 			Held: k.held, Made: k.live.session.made, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
 		for i, t := range p.Trees {
@@ -97,8 +95,10 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 			k.files = append(k.files, host)
 			own := s.trees[i]
 			kt := keeper.Tree{Path: string(t.Path), Git: own.prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned}
-			if t.Layer != "" {
-				kt.Layer, layers = layers[0], layers[1:]
+			if kt.Layer = layers[i]; kt.Layer != nil {
+				k.files = append(k.files, kt.Layer)
+			} else {
+				k.live.talk.Warn("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")
 			}
 			conf.Trees = append(conf.Trees, kt)
 		}
@@ -168,20 +168,11 @@ func noLayers(err error) bool {
 	return errors.As(err, &f) && f.Step == "layer"
 }
 
-// withoutLayers is the plan for a host without overlayfs: what would be held in the
-// live view is refused, and the review view shows a complete copy.
+// withoutLayers is the plan of the review view for a host without overlayfs: it shows
+// a complete copy.
 func (k *keeping) withoutLayers(p plan.Plan) (plan.Plan, error) {
 	s := k.live.session
-	p.Trees, p.Ops = slices.Clone(p.Trees), slices.Clone(p.Ops)
-	for i := range p.Trees {
-		p.Trees[i].Layer = ""
-	}
-	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
-		return strings.HasPrefix(string(o.Dst), plan.Own+"/layer")
-	})
-	if len(p.Trees) > 0 {
-		k.live.talk.Warn("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")
-	}
+	p.Ops = slices.Clone(p.Ops)
 	for i, o := range p.Ops {
 		if o.Do != plan.DoLayer {
 			continue

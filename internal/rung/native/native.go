@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -33,7 +34,7 @@ type Rung struct {
 	Ports func(pid int, ports []rung.Port) error
 	// Keep takes the descriptors by which changes to the trees of the host are
 	// heard of and done; from then on it serves. Nil means that the plan has no
-	// trees.
+	// trees. A tree whose layer could not be made has none.
 	Keep func(pid int, watch *os.File, layers []*os.File) error
 	// Witness looks at the walls from outside, before the agent runs.
 	Witness func(pid int, seen rung.Evidence) error
@@ -180,23 +181,22 @@ func (r Rung) takeWatch(s *sandbox, p *plan.Plan) error {
 		return nil
 	}
 	m, fds, err := s.conn.Receive()
-	came := name(nil, fds)
-	want := 1
-	for _, t := range p.Trees {
-		if t.Layer != "" {
-			want++
-		}
+	came := name(m.Ports, fds)
+	if err = s.check(m, err, wire.Watch); err == nil && (len(came) < 1 || len(came) != len(m.Ports) || r.Keep == nil) {
+		err = &Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came for %d names", len(came), len(m.Ports))}
 	}
-	if err = s.check(m, err, wire.Watch); err == nil && (len(came) != want || r.Keep == nil) {
-		err = &Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came where %d were due", len(came), want)}
+	layers := make([]*os.File, len(p.Trees))
+	for i := 1; err == nil && i < len(came); i++ {
+		n, nerr := strconv.Atoi(came[i].Name)
+		if nerr != nil || n < 0 || n >= len(layers) || layers[n] != nil {
+			err = &Failure{Step: "watch", Text: fmt.Sprintf("a layer came for %q", came[i].Name)}
+			break
+		}
+		layers[n] = came[i].File
 	}
 	if err != nil {
 		closePorts(came)
 		return err
-	}
-	var layers []*os.File
-	for _, c := range came[1:] {
-		layers = append(layers, c.File)
 	}
 	return r.Keep(s.pid, came[0].File, layers)
 }
