@@ -110,10 +110,16 @@ func (d *draft) revealed() []string {
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
 			p = filepath.Join(dir, filepath.Base(p))
 		}
+		shown := false
 		for _, root := range d.maskRoots() {
 			if p != root && place.Within(p, root) {
+				shown = true
 				out = append(out, strings.TrimPrefix(p[len(root):], "/"))
 			}
+		}
+		if !shown {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s lies in nothing that is shown, and stays as absent as before", where(r.Source), plan.Show(p)))
+			continue
 		}
 		d.reveals = append(d.reveals, reveal{p, r})
 	}
