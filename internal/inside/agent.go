@@ -53,21 +53,32 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		return 0, &step{"confirm", err}
 	}
 	releaseStdio()
-	orders := make(chan syscall.Signal)
+	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}}
+	orders := make(chan order)
 	go obey(conn, orders)
-	return attend(conn, child, orders)
+	return in.attend(orders)
+}
+
+// order is something that only the thread which forked the agent may do.
+type order struct {
+	id      int // 0: the agent
+	signal  syscall.Signal
+	command *wire.Command
+	files   []int
 }
 
 // obey takes orders from the supervisor. When the supervisor is gone, so are we.
-func obey(conn *wire.Conn, orders chan<- syscall.Signal) {
+func obey(conn *wire.Conn, orders chan<- order) {
 	for {
-		m, _, err := conn.Receive()
+		m, fds, err := conn.Receive()
 		if err != nil {
 			os.Exit(1)
 		}
 		switch {
 		case m.Kind == wire.Signal && m.Signal > 0:
-			orders <- syscall.Signal(m.Signal)
+			orders <- order{id: m.ID, signal: syscall.Signal(m.Signal)}
+		case m.Kind == wire.Exec && m.Command != nil:
+			orders <- order{id: m.ID, command: m.Command, files: fds}
 		case m.Kind == wire.Socket:
 			handOut(conn, m.IPv6)
 		}
@@ -90,26 +101,34 @@ func handOut(conn *wire.Conn, six bool) {
 	unix.Close(fd)
 }
 
-// attend passes signals on and waits for whatever becomes our child, as an init
+// first is what PID 1 does while the agent runs.
+type first struct {
+	conn   *wire.Conn
+	plan   *plan.Plan
+	agent  int
+	beside map[int]int // what runs beside the agent: id by pid
+}
+
+// attend carries out orders and waits for whatever becomes our child, as an init
 // must, until the agent itself has ended. It stays on the thread that forked the
 // agent: before Landlock ABI 8 every thread has a domain of its own, and a domain
 // may only signal what was forked in it.
-func attend(conn *wire.Conn, child int, orders <-chan syscall.Signal) (syscall.WaitStatus, error) {
+func (in *first) attend(orders <-chan order) (syscall.WaitStatus, error) {
 	for {
-		ws, ended, err := reap(conn, child)
+		ws, ended, err := in.reap()
 		if ended || err != nil {
 			return ws, err
 		}
 		select {
-		case sig := <-orders:
-			unix.Kill(-child, sig)
+		case o := <-orders:
+			in.do(o)
 		case <-received:
 		}
 	}
 }
 
 // reap collects every child that has changed.
-func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err error) {
+func (in *first) reap() (ws syscall.WaitStatus, ended bool, err error) {
 	for {
 		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED|syscall.WNOHANG, nil)
 		switch {
@@ -118,13 +137,16 @@ func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err er
 			return 0, false, &step{"wait", err}
 		case pid == 0:
 			return 0, false, nil
-		case pid != child:
-		case ws.Stopped():
-			if err := conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())}); err != nil {
-				return 0, false, &step{"wait", err}
-			}
-		default:
+		case pid == in.agent && !ws.Stopped():
 			return ws, true, nil
+		case pid == in.agent:
+			err = in.conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())})
+		case in.beside[pid] != 0 && !ws.Stopped():
+			err = in.conn.Send(wire.Message{Kind: wire.Exited, ID: in.beside[pid], Status: int(ws)})
+			delete(in.beside, pid)
+		}
+		if err != nil {
+			return 0, false, &step{"wait", err}
 		}
 	}
 }
@@ -135,25 +157,18 @@ func reap(conn *wire.Conn, child int) (ws syscall.WaitStatus, ended bool, err er
 func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) {
 	files = []uintptr{0, 1, 2}
 	if has(p, plan.WallMount) {
-		if err := ownNull(); err != nil {
+		if err := ownNull(0, 1, 2); err != nil {
 			return nil, -1, err
 		}
 	}
 	if p.Process.TTY == 0 {
 		return files, -1, nil
 	}
-	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	master, slave, err := newTerminal()
 	if err != nil {
-		return nil, -1, fmt.Errorf("open /dev/ptmx: %w", err)
+		return nil, -1, err
 	}
 	defer unix.Close(master)
-	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
-		return nil, -1, fmt.Errorf("unlock terminal: %w", err)
-	}
-	slave, err := peer(master)
-	if err != nil {
-		return nil, -1, fmt.Errorf("open terminal: %w", err)
-	}
 	if err := unix.IoctlSetInt(slave, unix.TIOCSCTTY, 0); err != nil {
 		return nil, -1, fmt.Errorf("take terminal: %w", err)
 	}
@@ -172,10 +187,26 @@ func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) 
 	return files, slave, nil
 }
 
+// newTerminal makes a terminal of our own devpts.
+func newTerminal() (master, slave int, err error) {
+	if master, err = unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
+		return -1, -1, fmt.Errorf("open /dev/ptmx: %w", err)
+	}
+	if err = unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		err = fmt.Errorf("unlock terminal: %w", err)
+	} else if slave, err = peer(master); err != nil {
+		err = fmt.Errorf("open terminal: %w", err)
+	}
+	if err != nil {
+		unix.Close(master)
+	}
+	return master, slave, err
+}
+
 // ownNull puts the null device of the view in the place of the host's: through a
 // descriptor of the host's, root could change its mode.
-func ownNull() error {
-	for fd := range 3 {
+func ownNull(fds ...int) error {
+	for _, fd := range fds {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3) {
 			continue
@@ -184,7 +215,11 @@ func ownNull() error {
 		if err != nil {
 			return fmt.Errorf("open /dev/null: %w", err)
 		}
-		if err := unix.Dup3(null, fd, 0); err != nil {
+		how := unix.O_CLOEXEC
+		if fd < 3 {
+			how = 0
+		}
+		if err := unix.Dup3(null, fd, how); err != nil {
 			return fmt.Errorf("take /dev/null: %w", err)
 		}
 		unix.Close(null)

@@ -68,6 +68,25 @@ type Port struct {
 	File *os.File
 }
 
+// Command is what runs beside an agent.
+type Command struct {
+	Argv       []string
+	Env        []string    // NAME=VALUE, instead of what the agent has of that name
+	Dir        string      // empty: the agent's
+	TTY        uint8       // bit n: descriptor n is a terminal of the sandbox's own
+	Rows, Cols uint16      // of that terminal
+	Files      [3]*os.File // not used where TTY says so, and there all the same
+}
+
+// Process is one that runs beside an agent.
+type Process interface {
+	// Terminal is our end of its terminal, the caller's to close; nil if it has none.
+	Terminal() *os.File
+	Signal(sig syscall.Signal) error
+	// Wait blocks until it has ended, with the sandbox at the latest.
+	Wait() Exit
+}
+
 // Sandbox is a running one.
 type Sandbox interface {
 	// PID is the host's number of the first process inside.
@@ -78,6 +97,8 @@ type Sandbox interface {
 	Signal(sig syscall.Signal) error
 	// Socket returns a new TCP socket of the sandbox's network, not connected.
 	Socket(ipv6 bool) (*os.File, error)
+	// Exec starts a command beside the agent, behind the same walls.
+	Exec(c Command) (Process, error)
 	// Close ends everything inside; it may be called more than once.
 	Close() error
 }

@@ -33,6 +33,8 @@ const (
 	Stopped Kind = "stopped" // inside: the agent was stopped (Ctrl-Z)
 	Signal  Kind = "signal"  // supervisor: pass this signal on
 	Socket  Kind = "socket"  // supervisor: make a TCP socket inside; inside: here it is
+	Exec    Kind = "exec"    // supervisor: start this beside the agent, on the three descriptors that come along; inside: it runs (its terminal comes along), or Failure says why not
+	Exited  Kind = "exited"  // inside: what ran beside the agent ended
 	Exit    Kind = "exit"    // inside: the agent ended
 	Failed  Kind = "failed"  // inside: a step failed; nothing was started
 )
@@ -47,6 +49,17 @@ type Message struct {
 	Status   int           `json:"status,omitempty"` // exit: wait status
 	Failure  *Failure      `json:"failure,omitempty"`
 	IPv6     bool          `json:"ipv6,omitempty"` // socket: of which family
+	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent
+	Command  *Command      `json:"command,omitempty"`
+}
+
+// Command is what runs beside the agent. Strings are bytes: a name need not be text.
+type Command struct {
+	Argv       [][]byte `json:"argv"`
+	Env        [][]byte `json:"env"` // replaces what the agent has of the same name
+	Dir        []byte   `json:"dir,omitempty"`
+	TTY        uint8    `json:"tty,omitempty"` // bit n: descriptor n is a terminal
+	Rows, Cols uint16   `json:",omitempty"`
 }
 
 // Observation is what one probe saw from inside.

@@ -242,6 +242,7 @@ type sandbox struct {
 	asks  sync.Mutex    // one socket is asked for at a time
 	socks chan *os.File // nil: inside could make none
 	res   rung.Exit
+	execs execs
 	once  sync.Once
 	reaps sync.Once
 }
@@ -327,8 +328,14 @@ func (s *sandbox) listen() {
 		if m.Kind == wire.Socket && s.takeSocket(came) {
 			continue
 		}
+		if m.Kind == wire.Exec {
+			s.execs.started(m, came)
+			continue
+		}
 		closePorts(came)
 		switch m.Kind {
+		case wire.Exited:
+			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
 		case wire.Exit:
 			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
 		case wire.Stopped:
