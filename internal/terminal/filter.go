@@ -46,6 +46,7 @@ const (
 type Filter struct {
 	w        io.Writer
 	answered bool
+	mark     string // stands before titles
 
 	out   []byte // judged, not yet written
 	state state
@@ -98,6 +99,9 @@ func (f *Filter) Leave() (chatty bool, err error) {
 	f.out = f.traces.undo(f.out)
 	return chatty, f.flush()
 }
+
+// Alternate reports whether the agent draws on the alternate screen.
+func (f *Filter) Alternate() bool { return f.traces.alternate() }
 
 // Return sets again the modes that Leave took back.
 func (f *Filter) Return() error {

@@ -87,6 +87,9 @@ func (f *Filter) keepTitle(o *osc) bool {
 	if o.body == "?" { // some terminals take it for a query
 		return false
 	}
+	if f.mark != "" && o.code != "1" {
+		o.body = strings.TrimSpace(f.mark + " " + o.body)
+	}
 	if !f.traces.titled {
 		f.traces.titled = true
 		f.emit(pushTitle)

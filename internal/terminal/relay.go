@@ -27,6 +27,9 @@ type Config struct {
 	// hold the other side open from before Run until the agent has ended,
 	// for when the last holder closes it the relay ends.
 	Master *os.File
+	// Mark stands before every title that the agent gives the terminal, and
+	// is the title until it gives one; "" marks nothing.
+	Mark string
 	// OnSignal, if set, is told on the relay's goroutine of SIGTSTP: somebody
 	// wants the job to stop, so stop the agent, and call Suspend when it has
 	// stopped; and of SIGCONT: let the agent go on. It must not block.
@@ -97,6 +100,7 @@ func New(conf Config) (*Relay, error) {
 		r.tty = conf.In
 	}
 	r.filter = NewFilter(&r.pending, conf.In != nil)
+	r.filter.mark = conf.Mark
 	r.master = int(conf.Master.Fd())
 	if err := unix.SetNonblock(r.master, true); err != nil {
 		return nil, fmt.Errorf("relay: pty: %w", err)
@@ -132,6 +136,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer r.leave()
 	if err := r.enter(); err != nil {
 		return err
+	}
+	if r.conf.Mark != "" {
+		r.filter.Write([]byte("\x1b]2;\x07"))
 	}
 	return r.loop(ctx)
 }
