@@ -1,7 +1,9 @@
 // Package control lets a person talk to a running session from another terminal:
-// see what waits, and allow it. The session listens on an abstract socket. Such a
-// socket belongs to a network namespace, so that nothing inside a sandbox can see
-// it, and it is gone with the process that made it, however that ends.
+// see what it does, allow what waits, run something in it, take its terminal over,
+// end it. The session listens on an abstract socket by its id, and on a second one by
+// its name. Such a socket belongs to a network namespace, so that nothing inside a
+// sandbox can see it; no two sessions can have the same; and it is gone with the
+// process that made it, however that ends.
 //
 // Whoever connects must be the same user in the same user and PID namespace; whoever
 // listens is held to the same. What is left at risk: another program of the user's,
@@ -12,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"slices"
@@ -27,21 +28,57 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, grant, thaw, stop
+	Do   string        `json:"do"`             // status, inspect, grant, thaw, stop, exec, attach, detach
 	Rule string        `json:"rule,omitempty"` // grant: a host rule
-	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session
+	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
+
+	Argv [][]byte `json:"argv,omitempty"` // exec
+	Env  [][]byte `json:"env,omitempty"`  // exec
+	Dir  []byte   `json:"dir,omitempty"`  // exec
+	TTY  uint8    `json:"tty,omitempty"`  // exec: bit n: descriptor n is a terminal
+	Rows uint16   `json:"rows,omitempty"` // exec, attach: of the terminal
+	Cols uint16   `json:"cols,omitempty"`
+
+	Memory bool `json:"memory,omitempty"` // status: also what takes a look at every process
+
+	Files []*os.File `json:"-"` // exec: what comes along, the handler's to close
 }
 
 // Status tells of a running session.
 type Status struct {
 	Session string    `json:"session"`
+	Name    string    `json:"name,omitempty"`
 	Agent   string    `json:"agent"`
 	Dir     string    `json:"dir"`
-	Mode    string    `json:"mode"`
+	Mode    string    `json:"mode"` // of the network
 	Started time.Time `json:"started"`
 	Pending []Pending `json:"pending"`
 	Grants  []Grant   `json:"grants"`
 	Servers []Server  `json:"servers"`
+	Wishes  []Wish    `json:"wishes,omitempty"`
+
+	Rung     string          `json:"rung"`
+	Level    string          `json:"level"` // of the ladder of postures
+	Walls    []string        `json:"walls"`
+	Of       int             `json:"of"` // how many walls there are
+	Waived   []string        `json:"waived,omitempty"`
+	View     string          `json:"view"`
+	PID      int             `json:"pid"`              // of the supervisor
+	Memory   int64           `json:"memory,omitempty"` // bytes, of the supervisor and everything inside
+	Kept     bool            `json:"kept,omitempty"`
+	Attached bool            `json:"attached,omitempty"`
+	Frozen   bool            `json:"frozen,omitempty"`
+	Denied   int             `json:"denied"`           // connections, uses and files
+	Denial   *Denial         `json:"denial,omitempty"` // the last
+	Meter    json.RawMessage `json:"trifecta,omitempty"`
+}
+
+// Denial is something that was refused.
+type Denial struct {
+	Time    time.Time `json:"time"`
+	What    string    `json:"what"`
+	Reason  string    `json:"reason"`
+	Command string    `json:"command,omitempty"`
 }
 
 // Pending is a host that somebody inside wants and no rule allows.
@@ -53,6 +90,14 @@ type Pending struct {
 	Since   time.Time `json:"since"`
 	Waiting int       `json:"waiting"` // connections that wait now
 	Refused int       `json:"refused"`
+}
+
+// Wish is what the agent asked a person for, in its own words.
+type Wish struct {
+	Kind   string    `json:"kind"` // host, read, write, env
+	What   string    `json:"what"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
 }
 
 // Grant is a rule that was added while the session runs.
@@ -69,9 +114,17 @@ type Server struct {
 
 // Reply answers a request.
 type Reply struct {
-	Error  string  `json:"error,omitempty"`
-	Status *Status `json:"status,omitempty"`
-	Grant  *Grant  `json:"grant,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Errno   int             `json:"errno,omitempty"` // exec: why the command could not be started
+	Status  *Status         `json:"status,omitempty"`
+	Grant   *Grant          `json:"grant,omitempty"`
+	Inspect json.RawMessage `json:"inspect,omitempty"`
+
+	// Files go along with the answer and are closed after it.
+	Files []*os.File `json:"-"`
+	// Then has the connection after the answer, until it returns. It is called also
+	// when who asked is gone.
+	Then func(*Conn) `json:"-"`
 }
 
 // Handler answers requests.
@@ -86,9 +139,12 @@ const (
 
 func prefix() string { return "@ringfence/" + strconv.Itoa(os.Geteuid()) + "/" }
 
-// Listen answers for a session until the listener is closed.
+// Listen answers for a session, or for the name of one, until the listener is closed.
 func Listen(session string, h Handler) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: prefix() + session, Net: "unix"})
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fault.New(fault.Refused, "see `ringfence ps`", "a session %q is running already", session)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
@@ -109,49 +165,108 @@ func serve(l *net.UnixListener, h Handler) {
 		}
 		slots <- struct{}{}
 		go func() {
-			defer func() { c.Close(); <-slots }()
+			defer c.Close()
+			conn := &Conn{UnixConn: c}
 			c.SetDeadline(time.Now().Add(patience))
+			var then func(*Conn)
 			if ours(c) == nil {
-				answer(c, h)
+				then = answer(conn, h)
+			}
+			<-slots // what goes on for long must not keep others from asking
+			if then != nil {
+				c.SetDeadline(time.Time{})
+				then(conn)
 			}
 		}()
 	}
 }
 
-func answer(c *net.UnixConn, h Handler) {
+// answer answers one request and returns what follows, if anything does.
+func answer(c *Conn, h Handler) (then func(*Conn)) {
 	var q Request
-	if err := read(c, maxMessage, &q); err != nil {
-		write(c, Reply{Error: err.Error()})
-		return
+	files, err := c.read(maxMessage, &q)
+	if err != nil {
+		closeAll(files)
+		c.write(Reply{Error: err.Error()})
+		return nil
 	}
-	write(c, h(q))
+	q.Files = files
+	r := h(q)
+	err = c.write(r, r.Files...)
+	closeAll(r.Files)
+	if r.Then == nil {
+		return nil
+	}
+	// What follows the answer waits until the answer has been read: a line and frames
+	// would be read as one.
+	if kind, _, rerr := c.Receive(); err != nil || rerr != nil || kind != ready {
+		c.Close() // what was begun for who is gone ends by that
+	}
+	return r.Then
 }
 
 // Ask sends one request to a session.
 func Ask(session string, q Request) (Reply, error) {
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: prefix() + session, Net: "unix"})
+	c, err := dial(session)
 	if err != nil {
-		return Reply{}, fault.New(fault.Failed, "see `ringfence requests`", "no session %q is running", session)
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
-	if err := ours(c); err != nil {
 		return Reply{}, err
 	}
-	if err := write(c, q); err != nil {
+	defer c.Close()
+	r, err := c.ask(q)
+	closeAll(r.Files)
+	return r, err
+}
+
+func dial(session string) (*Conn, error) {
+	u, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: prefix() + session, Net: "unix"})
+	if err != nil {
+		return nil, fault.New(fault.Failed, "see `ringfence ps`", "no session %q is running", session)
+	}
+	return &Conn{UnixConn: u}, nil
+}
+
+// Call sends one request to a session, with the request's files, and keeps the
+// connection for the frames that follow the answer.
+func Call(session string, q Request) (Reply, *Conn, error) {
+	c, err := dial(session)
+	if err != nil {
+		return Reply{}, nil, err
+	}
+	r, err := c.ask(q)
+	if err == nil {
+		err = c.Send(ready, nil)
+	}
+	if err != nil {
+		c.Close()
+		return Reply{}, nil, err
+	}
+	return r, c, nil
+}
+
+func (c *Conn) ask(q Request) (Reply, error) {
+	c.SetDeadline(time.Now().Add(patience))
+	if err := ours(c.UnixConn); err != nil {
+		return Reply{}, err
+	}
+	if err := c.write(q, q.Files...); err != nil {
 		return Reply{}, err
 	}
 	var r Reply
-	if err := read(c, maxReply, &r); err != nil {
+	files, err := c.read(maxReply, &r)
+	if err == nil && r.Errno != 0 {
+		err = fmt.Errorf("%s%w", strings.TrimSuffix(r.Error, unix.Errno(r.Errno).Error()), unix.Errno(r.Errno))
+	} else if err == nil && r.Error != "" {
+		err = errors.New(r.Error)
+	}
+	if err != nil {
+		closeAll(files)
 		return Reply{}, err
 	}
-	if r.Error != "" {
-		return Reply{}, errors.New(r.Error)
-	}
-	return r, nil
+	r.Files = files
+	return r, c.SetDeadline(time.Time{})
 }
 
-// Sessions lists the user's sessions that can be asked.
+// Sessions lists the user's sessions that can be asked, by id.
 func Sessions() ([]string, error) {
 	b, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -159,7 +274,7 @@ func Sessions() ([]string, error) {
 	}
 	var out []string
 	for line := range strings.Lines(string(b)) {
-		if _, id, ok := strings.Cut(strings.TrimSpace(line), " "+prefix()); ok && !slices.Contains(out, id) {
+		if _, id, ok := strings.Cut(strings.TrimSpace(line), " "+prefix()); ok && IsID(id) && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
@@ -196,20 +311,7 @@ func ours(c *net.UnixConn) error {
 	return nil
 }
 
-func read(c *net.UnixConn, limit int, v any) error {
-	d := json.NewDecoder(io.LimitReader(c, int64(limit)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("control socket: %w", err)
-	}
-	return nil
-}
-
-func write(c *net.UnixConn, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = c.Write(append(b, '\n'))
-	return err
+// IsID holds for what is made as the id of a session, and so can be no name.
+func IsID(s string) bool {
+	return len(s) == 10 && strings.Trim(s, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }

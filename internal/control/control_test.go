@@ -1,7 +1,10 @@
 package control
 
 import (
+	"bytes"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -29,7 +32,83 @@ func serveOne(t *testing.T, session string) {
 	t.Cleanup(func() { l.Close() })
 }
 
-func name(t *testing.T) string { return fmt.Sprintf("t%d%s", os.Getpid(), strings.ToLower(t.Name())) }
+// name is an id that no other test has.
+func name(t *testing.T) string {
+	h := fnv.New64a()
+	fmt.Fprint(h, os.Getpid(), t.Name())
+	return fmt.Sprintf("%010x", h.Sum64())[:10]
+}
+
+// A session that has a name is asked by it, and no two have the same.
+func TestName(t *testing.T) {
+	id := "name-" + name(t)
+	serveOne(t, id)
+	if _, err := Ask(id, Request{Do: "status"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Listen(id, nil); err == nil {
+		t.Error("a second session has the same name")
+	}
+	if ids, err := Sessions(); err != nil || slices.Contains(ids, id) {
+		t.Errorf("a name is listed as an id: %q, %v", ids, err)
+	}
+}
+
+// Descriptors go both ways, and frames follow where the answer says so.
+func TestCall(t *testing.T) {
+	id := name(t)
+	l, err := Listen(id, func(q Request) Reply {
+		b := make([]byte, 5)
+		n, _ := q.Files[0].Read(b)
+		closeAll(q.Files)
+		r, w, err := os.Pipe()
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Files: []*os.File{r}, Then: func(c *Conn) {
+			w.Write(b[:n])
+			w.Close()
+			kind, body, err := c.Receive()
+			if err == nil {
+				c.Send(kind, body)
+			}
+			c.SendStatus(7)
+		}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.WriteString("hello")
+	reply, c, err := Call(id, Request{Do: "exec", Files: []*os.File{r}})
+	if err != nil || len(reply.Files) != 1 {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	defer c.Close()
+	closeAll([]*os.File{r, w})
+	if b, err := io.ReadAll(reply.Files[0]); err != nil || string(b) != "hello" {
+		t.Errorf("%q, %v", b, err)
+	}
+	closeAll(reply.Files)
+	long := bytes.Repeat([]byte("x"), maxBody)
+	if err := c.Send(Keys, long); err != nil {
+		t.Fatal(err)
+	}
+	if kind, body, err := c.Receive(); err != nil || kind != Keys || !bytes.Equal(body, long) {
+		t.Errorf("%c, %d bytes, %v", kind, len(body), err)
+	}
+	kind, body, err := c.Receive()
+	if status, ok := StatusOf(body); err != nil || kind != Exited || !ok || status != 7 {
+		t.Errorf("%c, %q, %v", kind, body, err)
+	}
+	if _, _, err := c.Receive(); err != io.EOF {
+		t.Errorf("after the end: %v", err)
+	}
+}
 
 func TestAsk(t *testing.T) {
 	id := name(t)
