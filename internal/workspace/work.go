@@ -59,6 +59,10 @@ type Work struct {
 	Ended   time.Time // zero: it runs, or was killed
 	Trees   []Tree
 	Source  string // the repository of which CloneDir is a clone; "" if there is none
+	Name    string // that the user gave; "" if none
+	Cwd     string // where it was started
+	Stays   bool   // until it is removed, whatever it did
+	Exit    *int   // its status, once it has ended by itself
 
 	dir  string
 	lock *os.File
@@ -102,6 +106,9 @@ func (w *Work) layer(n int, name string) string {
 
 // StandIns is the keeper's list of names that stand on the host for held ones.
 func (w *Work) StandIns() string { return filepath.Join(w.dir, standFile) }
+
+// Dir is where everything of the session lies.
+func (w *Work) Dir() string { return w.dir }
 
 // Undo is the directory of the store.
 func (w *Work) Undo() string { return filepath.Join(w.dir, undoDir) }
@@ -188,11 +195,16 @@ type workJSON struct {
 	Ended   time.Time  `json:"ended"`
 	Trees   []treeJSON `json:"trees"`
 	Source  string     `json:"source,omitempty"`
+	Name    string     `json:"name,omitempty"`
+	Cwd     string     `json:"cwd,omitempty"`
+	Stays   bool       `json:"stays,omitempty"`
+	Exit    *int       `json:"exit,omitempty"`
 }
 
 // save writes the record: temporary file, sync, rename.
 func (w *Work) save() error {
-	j := workJSON{Version: workFormat, ID: w.ID, Agent: w.Agent, Project: strconv.QuoteToASCII(w.Project), Started: w.Started.UTC(), Ended: w.Ended.UTC()}
+	j := workJSON{Version: workFormat, ID: w.ID, Agent: w.Agent, Project: strconv.QuoteToASCII(w.Project), Started: w.Started.UTC(), Ended: w.Ended.UTC(),
+		Name: w.Name, Cwd: strconv.QuoteToASCII(w.Cwd), Stays: w.Stays, Exit: w.Exit}
 	for _, t := range w.Trees {
 		x := treeJSON{Path: strconv.QuoteToASCII(t.Path), View: t.View, Prefix: t.Prefix, Head: t.Head, Secret: t.Secret}
 		for _, m := range t.Masked {
@@ -260,7 +272,7 @@ func decode(b []byte) (*Work, error) {
 		return nil, fmt.Errorf("version %d is not known, or more than one value", j.Version)
 	}
 	project, err := strconv.Unquote(j.Project)
-	w := &Work{ID: j.ID, Agent: j.Agent, Project: project, Started: j.Started, Ended: j.Ended}
+	w := &Work{ID: j.ID, Agent: j.Agent, Project: project, Started: j.Started, Ended: j.Ended, Name: j.Name, Stays: j.Stays, Exit: j.Exit}
 	for _, t := range j.Trees {
 		p, perr := strconv.Unquote(t.Path)
 		x := Tree{Path: p, View: t.View, Prefix: t.Prefix, Head: t.Head, Secret: t.Secret}
@@ -274,10 +286,15 @@ func decode(b []byte) (*Work, error) {
 		}
 		w.Trees = append(w.Trees, x)
 	}
-	if j.Source != "" {
-		var serr error
-		w.Source, serr = strconv.Unquote(j.Source)
-		err = errors.Join(err, serr)
+	for _, q := range []struct {
+		from string
+		to   *string
+	}{{j.Source, &w.Source}, {j.Cwd, &w.Cwd}} {
+		if q.from != "" {
+			var uerr error
+			*q.to, uerr = strconv.Unquote(q.from)
+			err = errors.Join(err, uerr)
+		}
 	}
 	return w, err
 }
@@ -384,7 +401,7 @@ func (w *Work) sweep(state string) error {
 	if err != nil {
 		return err
 	}
-	if waits, err := whole.Waits(); err != nil || waits || whole.Source != "" || whole.Kept() {
+	if waits, err := whole.Waits(); err != nil || waits || whole.Source != "" || whole.Stays || whole.Kept() {
 		return errors.Join(err, os.Remove(w.mark()))
 	}
 	return whole.Remove()
@@ -401,7 +418,7 @@ func (w *Work) begun() bool {
 // End notes the end of the session. Where nothing changed, the work is forgotten.
 func (w *Work) End(now time.Time, changed bool) error {
 	defer w.lock.Close()
-	if !changed && w.Source == "" {
+	if !changed && w.Source == "" && !w.Stays {
 		return w.Remove()
 	}
 	for n := range w.Trees {

@@ -1,0 +1,245 @@
+package kept
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/control"
+)
+
+// terminalPair is a real terminal: the held side, and the one that a session has.
+func terminalPair(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	m, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(m, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	s, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	master, slave = os.NewFile(uintptr(m), "master"), os.NewFile(s, "slave")
+	t.Cleanup(func() { master.Close(); slave.Close() })
+	return master, slave
+}
+
+func pair(t *testing.T) (ours, theirs *control.Conn) {
+	t.Helper()
+	ours, far, err := control.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = control.Inherited(int(far.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ours.Close(); theirs.Close() })
+	ours.SetDeadline(time.Now().Add(20 * time.Second))
+	return ours, theirs
+}
+
+// expect reads frames until the output has text, or another frame comes.
+func expect(t *testing.T, c *control.Conn, text string) (kind byte) {
+	t.Helper()
+	var seen strings.Builder
+	for {
+		kind, body, err := c.Receive()
+		if err != nil {
+			t.Fatalf("%v; wanted %q, saw %q", err, text, seen.String())
+		}
+		if kind != control.Output {
+			return kind
+		}
+		seen.Write(body)
+		if text != "" && strings.Contains(seen.String(), text) {
+			return kind
+		}
+	}
+}
+
+func TestAttach(t *testing.T) {
+	master, slave := terminalPair(t)
+	first, theirs := pair(t)
+	term := New(master, theirs)
+	io.WriteString(slave, "one\n")
+	expect(t, first, "one")
+	term.Began("id")
+	if kind := expect(t, first, ""); kind != control.Began {
+		t.Errorf("%c came where the beginning was due", kind)
+	}
+	first.Send(control.Keys, []byte("typed\n"))
+	line := make([]byte, 16)
+	if n, err := slave.Read(line); err != nil || string(line[:n]) != "typed\n" {
+		t.Errorf("%q, %v", line[:n], err)
+	}
+
+	// The second takes over, and sees what was printed and the modes that are on.
+	io.WriteString(slave, "\x1b[?2004h")
+	expect(t, first, "\x1b[?2004h")
+	second, theirs := pair(t)
+	go term.Attach(theirs, 33, 99)
+	if kind := expect(t, first, ""); kind != control.Taken {
+		t.Errorf("the first was told %c", kind)
+	}
+	expect(t, second, "one")
+	expect(t, second, "\x1b[?2004h")
+	eventually(t, "the size", func() bool {
+		ws, err := unix.IoctlGetWinsize(int(slave.Fd()), unix.TIOCGWINSZ)
+		return err == nil && ws.Row == 33 && ws.Col == 99
+	})
+	if !term.Attached() || !term.Detach() || term.Detach() || term.Attached() {
+		t.Error("detach")
+	}
+	if kind := expect(t, second, ""); kind != control.Taken {
+		t.Errorf("the second was told %c", kind)
+	}
+}
+
+// Who went away does not stop the session, and the log has it all.
+func TestAlone(t *testing.T) {
+	master, slave := terminalPair(t)
+	first, theirs := pair(t)
+	term := New(master, theirs)
+	dir := t.TempDir()
+	log, err := CreateLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	term.Record(log)
+	first.Close()
+	eventually(t, "the end of the attachment", func() bool { return !term.Attached() })
+	for range 1000 {
+		io.WriteString(slave, "a line of output that nobody reads\n")
+	}
+	last, theirs := pair(t)
+	go term.Attach(theirs, 0, 0)
+	expect(t, last, "nobody reads")
+	io.WriteString(slave, "the end\n")
+	slave.Close()
+	done := make(chan struct{})
+	go func() { term.Finish(9); close(done) }()
+	if kind := expect(t, last, ""); kind != control.Exited {
+		t.Errorf("%c came at the end", kind)
+	}
+	<-done
+	r, err := OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if n := bytes.Count(b, []byte("nobody reads")); err != nil || n != 1000 || !bytes.HasSuffix(b, []byte("the end\r\n")) {
+		t.Errorf("%d lines, %v", n, err)
+	}
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+// A log holds the last of what was printed, and a reader follows it over the turn.
+func TestLogTurns(t *testing.T) {
+	dir := t.TempDir()
+	log, err := CreateLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Write([]byte("first\n"))
+	r, err := OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<12)
+	var want int
+	read := 0
+	for range 3 * logLimit / len(block) {
+		log.Write(block)
+		want += len(block)
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += len(b)
+	}
+	if read != want+len("first\n") {
+		t.Errorf("%d bytes were read of %d", read, want)
+	}
+	size := int64(0)
+	for _, name := range []string{logFile, logOld} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += st.Size()
+	}
+	if size > 2*logLimit || size < logLimit {
+		t.Errorf("%d bytes are kept", size)
+	}
+	if _, err := CreateLog(dir); err == nil {
+		t.Error("a log that is there was taken for a new one")
+	}
+}
+
+func TestDetacher(t *testing.T) {
+	for _, c := range []struct {
+		name, typed, pass string
+		gone              bool
+	}{
+		{"text", "abc", "abc", false},
+		{"detach", "ab\x1dd", "ab", true},
+		{"detach, later text is lost", "\x1ddxyz", "", true},
+		{"one Ctrl-]", "\x1d\x1d", "\x1d", false},
+		{"Ctrl-] and another key", "\x1dx", "\x1dx", false},
+		{"d alone", "d", "d", false},
+		{"new keyboards", "\x1b[93;5ud", "", true},
+		{"new keyboards, with releases", "\x1b[93;5:1u\x1b[93;5:3u\x1b[57442;1:3ud", "", true},
+		{"new keyboards, d as a sequence", "\x1b[93;5u\x1b[100u", "", true},
+		{"an arrow", "\x1b[A", "\x1b[A", false},
+	} {
+		for _, split := range []bool{false, true} {
+			var d detacher
+			var pass []byte
+			gone := false
+			for _, part := range parts(c.typed, split) {
+				p, g := d.take(part)
+				pass, gone = append(pass, p...), gone || g
+				if gone {
+					break
+				}
+			}
+			if string(pass) != c.pass || gone != c.gone {
+				t.Errorf("%s (key by key: %v): passed %q, gone %v", c.name, split, pass, gone)
+			}
+		}
+	}
+}
+
+// parts splits what is typed into keys.
+func parts(s string, split bool) (out [][]byte) {
+	if !split {
+		return [][]byte{[]byte(s)}
+	}
+	for len(s) > 0 {
+		n := 1
+		if strings.HasPrefix(s, "\x1b[") {
+			n = 2 + strings.IndexAny(s[2:], "uA~") + 1
+		}
+		out, s = append(out, []byte(s[:n])), s[n:]
+	}
+	return out
+}
