@@ -9,3 +9,15 @@ import "strings"
 func Within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
+
+// Runs holds where the host executes or obeys what is written: in directories of
+// programs, and below every hidden name, where programs have their settings, hooks and
+// plugins. Which of those run something is not known of all of them.
+func Runs(path string, programs []string) bool {
+	for _, dir := range programs {
+		if dir != "" && (Within(path, dir) || Within(dir, path)) {
+			return true
+		}
+	}
+	return strings.Contains(path, "/.")
+}

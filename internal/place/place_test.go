@@ -19,3 +19,15 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+func TestRuns(t *testing.T) {
+	programs := []string{"/usr/bin", "", "/home/u/bin"}
+	for path, want := range map[string]bool{
+		"/home/u/bin/tool": true, "/home/u/bin": true, "/home/u": true, "/home/u/.bashrc": true, "/home/u/.config/autostart/x": true,
+		"/home/u/src/.git/hooks/x": true, "/home/u/data/x": false, "/home/u/binary": false, "/srv/x": false,
+	} {
+		if got := place.Runs(path, programs); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
