@@ -1,0 +1,265 @@
+// Package footprint keeps a file that says what was made on a machine, so that all of it
+// can be taken away again: the file itself and the directories above it included.
+//
+// The file and the directories that it needs appear by one rename and go by one: nobody
+// who is killed leaves a directory behind that no file knows of. What is left under a
+// name of ours by somebody who was killed is swept by the next one.
+package footprint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSize bounds the file.
+const maxSize = 8 << 20
+
+// File is where it lies. It belongs to whoever runs this, alone: what it says is removed.
+type File struct{ Path string }
+
+// ErrNotOurs is returned for a file or directory that somebody else could have written.
+var ErrNotOurs = errors.New("it is not yours alone")
+
+// TmpOf is the one name beside another under which something is made or removed.
+func TmpOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ringfence-tmp")
+}
+
+// Read returns what the file says; nil if there is none.
+func (f File) Read() ([]byte, error) {
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the record: %w", err)
+	}
+	defer file.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return nil, fmt.Errorf("read the record: %w", err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return nil, fmt.Errorf("read the record: %q: %w", f.Path, ErrNotOurs)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("%q is too long", f.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the record: %w", err)
+	}
+	return data, nil
+}
+
+// Lock makes the place of the file, if there is none. first is what the file says then,
+// told which directories were made. Nobody else has it until unlock is called.
+func (f File) Lock(first func(made []string) ([]byte, error)) (unlock func(), err error) {
+	dir := filepath.Dir(f.Path)
+	for range 100 {
+		if err := f.prepare(dir, first); err != nil {
+			return nil, err
+		}
+		unlock, err := lock(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err == nil {
+			return unlock, f.sweep()
+		}
+		// Somebody took it away in between.
+	}
+	return nil, fmt.Errorf("lock %q: it comes and goes", dir)
+}
+
+// prepare makes the place, while nobody else does. Without first it only sweeps.
+func (f File) prepare(dir string, first func([]string) ([]byte, error)) error {
+	missing := Absent(dir)
+	if len(missing) == 0 {
+		return nil
+	}
+	// The nearest directory that is there need not be ours.
+	fd, err := unix.Open(filepath.Dir(missing[0]), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make %q: %w", missing[0], err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
+		return fmt.Errorf("make %q: %w", missing[0], err)
+	}
+	if len(Absent(dir)) == 0 {
+		return nil // somebody else made it
+	}
+	if err := f.sweep(); err != nil || first == nil {
+		return err
+	}
+	return f.plant(first)
+}
+
+// Sweep removes what somebody who was killed left behind, and touches nothing of those
+// who are at work.
+func (f File) Sweep() error {
+	dir := filepath.Dir(f.Path)
+	if err := f.prepare(dir, nil); err != nil {
+		return err
+	}
+	unlock, err := lock(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotOurs) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return f.sweep()
+}
+
+// lock takes a directory that is ours alone, if it still has its name.
+func lock(dir string) (func(), error) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %q: %w", dir, err)
+	}
+	var held, named unix.Stat_t
+	err = unix.Fstat(fd, &held)
+	if err == nil && (int(held.Uid) != os.Geteuid() || held.Mode&0o022 != 0) {
+		err = ErrNotOurs
+	}
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX)
+	}
+	if err == nil {
+		err = unix.Lstat(dir, &named)
+	}
+	if err == nil && (named.Ino != held.Ino || named.Dev != held.Dev) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("lock %q: %w", dir, err)
+	}
+	return func() { unix.Close(fd) }, nil
+}
+
+// plant makes the missing directories, and the file in them, by one rename.
+func (f File) plant(first func([]string) ([]byte, error)) error {
+	missing := Absent(filepath.Dir(f.Path))
+	if len(missing) == 0 {
+		return nil
+	}
+	data, err := first(missing)
+	if err != nil {
+		return err
+	}
+	top := missing[0]
+	tmp := TmpOf(top)
+	place := tmp + f.Path[len(top):]
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return err
+	}
+	if err := Write(place, data, 0o600); err != nil {
+		return err
+	}
+	err = unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, top, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		err = os.Rename(tmp, top)
+	}
+	if err != nil {
+		return fmt.Errorf("make %q: %w", top, err)
+	}
+	return nil
+}
+
+// Absent lists the directories on the way to dir that do not exist, outermost first.
+func Absent(dir string) []string {
+	var out []string
+	for ; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// sweep removes what is left under names of ours.
+func (f File) sweep() error {
+	for path := f.Path; path != "/" && path != "."; path = filepath.Dir(path) {
+		if err := os.RemoveAll(TmpOf(path)); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write replaces a file, and follows no link in its place.
+func Write(path string, data []byte, mode os.FileMode) error {
+	tmp := TmpOf(path)
+	if err := os.RemoveAll(tmp); err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	return nil
+}
+
+// Remove takes the file away, and the directories that were made, if they are empty.
+// What is not empty is somebody's.
+func (f File) Remove(made []string) error {
+	var own []string // on the way to the file
+	for _, dir := range slices.Backward(made) {
+		if above(dir, f.Path) {
+			own = append(own, dir)
+			continue
+		}
+		_ = unix.Rmdir(dir)
+	}
+	for _, top := range slices.Backward(own) {
+		if f.alone(top) {
+			tmp := TmpOf(top)
+			if err := os.Rename(top, tmp); err != nil {
+				return fmt.Errorf("remove %q: %w", top, err)
+			}
+			return os.RemoveAll(tmp)
+		}
+	}
+	if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the record: %w", err)
+	}
+	return nil
+}
+
+// alone holds for a directory that has nothing in it but the way to the file.
+func (f File) alone(top string) bool {
+	for dir := filepath.Dir(f.Path); ; dir = filepath.Dir(dir) {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 {
+			return false
+		}
+		if dir == top {
+			return true
+		}
+	}
+}
+
+// above holds for a directory that lies on the way to a path.
+func above(dir, path string) bool {
+	return len(path) > len(dir) && path[:len(dir)] == dir && path[len(dir)] == '/'
+}
