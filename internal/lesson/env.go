@@ -1,0 +1,37 @@
+package lesson
+
+import (
+	"slices"
+
+	"ringfence.dev/ringfence/internal/catalogue"
+	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/policy"
+)
+
+// env proposes variables. Those that the catalogue knows stay outside.
+func (in Situation) env(all []Variable, p *Proposal) {
+	for _, v := range all {
+		passed := func(r policy.Rule) bool { return r.Value == v.Name }
+		set := func(s policy.Setting) bool { return s.Name == v.Name }
+		if slices.ContainsFunc(in.Policy.Env.Pass, passed) || slices.ContainsFunc(in.Policy.Env.Set, set) {
+			continue
+		}
+		if e, known := catalogue.Env(v.Name); known {
+			p.not("$"+v.Name, string(e.Class)+": "+e.What)
+			continue
+		}
+		if policy.Admit("env", "pass", v.Name) != nil {
+			continue
+		}
+		p.Lines = append(p.Lines, Line{"env", "pass", v.Name, v.Count, "its value in your shell; named in " + in.relative(v.File)})
+	}
+}
+
+func (in Situation) relative(p string) string {
+	for _, t := range in.Trees {
+		if p != t && place.Within(p, t) {
+			return p[len(t)+1:]
+		}
+	}
+	return in.show(p)
+}
