@@ -48,6 +48,9 @@ func (p *Profile) check() error {
 			return fmt.Errorf("model %d: %w", i+1, err)
 		}
 	}
+	if err := p.MCP.check(); err != nil {
+		return fmt.Errorf("mcp: %w", err)
+	}
 	return p.Note.check()
 }
 

@@ -69,6 +69,9 @@ func (p *Profile) Find(q Query) (Binary, error) {
 	q.anywhere = len(p.Search.Names) == 0
 	var denied error
 	for _, path := range p.candidates(q) {
+		if len(p.Search.Names) > 0 {
+			path = q.Look.behind(path)
+		}
 		err := q.Look.program(path)
 		if err == nil {
 			return p.finish(q, path, nil)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -75,6 +76,23 @@ var references = sync.OnceValue(func() *regexp.Regexp {
 
 // looksSecret reports whether text has the shape of a secret.
 func looksSecret(text string) bool { return shapes().MatchString(text) }
+
+// MayBeSecret is looksSecret where a mistake costs little: it also holds for text with a
+// long word that nobody would say, as tokens of no known make are.
+func MayBeSecret(text string) bool {
+	return looksSecret(text) || slices.ContainsFunc(strings.FieldsFunc(text, notToken), opaque)
+}
+
+// notToken ends a word that could be a token.
+func notToken(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-+=", r))
+}
+
+// opaque holds for a long word with letters and digits, and for a very long one.
+func opaque(word string) bool {
+	const long, veryLong = 16, 32
+	return len(word) >= veryLong || len(word) >= long && strings.ContainsAny(word, "0123456789") && strings.Trim(word, "0123456789") != ""
+}
 
 // leaks reports whether text gives a secret away under a harmless key.
 func (s *scrubber) leaks(text string) bool {

@@ -110,12 +110,12 @@ func (m Model) Settings(url, phantom string, facts map[string]string) []Setting 
 }
 
 // Overlay is what the agent's settings say inside.
-func (m Model) Overlay(url, phantom string, facts map[string]string) map[string]string {
+func (m Model) Overlay(url, phantom string, facts map[string]string) map[string]any {
 	set := m.KeySet
 	if facts != nil && len(m.LoginSet) > 0 {
 		set = m.LoginSet
 	}
-	out := map[string]string{}
+	out := map[string]any{}
 	for key, value := range set {
 		out[key] = fillModel(value, url, phantom, facts)
 	}
@@ -123,7 +123,7 @@ func (m Model) Overlay(url, phantom string, facts map[string]string) map[string]
 }
 
 // Overlaid puts values at dotted keys of a JSON text; an empty one is an empty object.
-func Overlaid(data []byte, set map[string]string) ([]byte, error) {
+func Overlaid(data []byte, set map[string]any) ([]byte, error) {
 	top := map[string]any{}
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &top); err != nil {

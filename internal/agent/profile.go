@@ -33,7 +33,8 @@ const (
 
 // Fill puts the values of the marks in.
 func (f File) Fill(broker, dir string) []byte {
-	return []byte(strings.NewReplacer(BrokerMark, broker, DirMark, jsonSafe(dir)).Replace(f.Content))
+	return []byte(strings.NewReplacer(BrokerMark, broker, DirMark, jsonSafe(dir),
+		hookMark, HookProgram, verifyMark, VerifyPrompt, redTeamMark, RedTeamPrompt).Replace(f.Content))
 }
 
 // noteMark stands in a value for the path of the sandbox note.
@@ -53,6 +54,7 @@ type Profile struct {
 	Models  []Model  `toml:"model"`
 	Managed []File   `toml:"managed"`
 	Note    Channel  `toml:"note"`
+	MCP     MCP      `toml:"mcp"`
 
 	Source string `toml:"-"` // the file it was read from, or "built-in"
 }

@@ -35,10 +35,6 @@ func TestFill(t *testing.T) {
 	}`
 	want := `{
 		"theme": "dark", "hasCompletedOnboarding": true, "numStartups": 12,
-		"mcpServers": {
-			"a": {"type": "http", "url": "https://mcp.example"},
-			"b": {"command": "b", "env": {"B_HOST": "h"}}
-		},
 		"projects": {"/w": {"hasTrustDialogAccepted": true, "allowedTools": ["Bash(ls:*)"]}}
 	}`
 	got := string(claudeJSON(t).Fill([]byte(host), judge))

@@ -30,8 +30,9 @@ func (c *Conn) read(limit int, v any) (files []*os.File, err error) {
 	buf, oob := make([]byte, 32<<10), make([]byte, unix.CmsgSpace(4*maxFiles))
 	for !bytes.HasSuffix(line, []byte("\n")) {
 		n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
-		files = append(files, received(oob[:oobn])...)
-		line = append(line, buf[:n]...)
+		// Where it fails, both may be negative.
+		files = append(files, received(oob[:max(oobn, 0)])...)
+		line = append(line, buf[:max(n, 0)]...)
 		switch {
 		case err == nil && n == 0 || errors.Is(err, io.EOF):
 			return files, fmt.Errorf("control socket: %w", io.ErrUnexpectedEOF)
@@ -109,6 +110,7 @@ const (
 	Output  byte = 'o' // from a session: for the terminal
 	Began   byte = 'b' // from a session that starts: its id
 	Taken   byte = 't' // from a session: the terminal was taken over or let go of elsewhere
+	word    byte = 'a' // of a command line
 	ready   byte = 'r' // to a session: the answer was read
 	Exited  byte = 'x' // from a session: the status, four bytes; nothing follows
 	maxBody      = 64 << 10
@@ -170,6 +172,38 @@ func WindowOf(body []byte) (rows, cols uint16, ok bool) {
 		return 0, 0, false
 	}
 	return binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]), true
+}
+
+// maxWords bounds a command line.
+const maxWords = 64 << 10
+
+// SendWords sends a command line, word by word.
+func (c *Conn) SendWords(words []string) error {
+	for _, w := range words {
+		if len(w) > maxBody {
+			return fmt.Errorf("an argument of %d bytes is too long", len(w))
+		}
+		if err := c.Send(word, []byte(w)); err != nil {
+			return err
+		}
+	}
+	return c.Send(ready, nil)
+}
+
+// ReceiveWords reads what SendWords sent.
+func (c *Conn) ReceiveWords() (words []string, err error) {
+	for {
+		kind, body, err := c.Receive()
+		switch {
+		case err != nil:
+			return nil, err
+		case kind == ready:
+			return words, nil
+		case kind != word || len(words) == maxWords:
+			return nil, errors.New("control socket: no command line came")
+		}
+		words = append(words, string(body))
+	}
 }
 
 // Pair makes a connected pair of a Conn and the file for a child at its other end.

@@ -143,6 +143,12 @@ func prefix() string { return "@ringfence/" + strconv.Itoa(os.Geteuid()) + "/" }
 func Listen(session string, h Handler) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: prefix() + session, Net: "unix"})
 	if errors.Is(err, unix.EADDRINUSE) {
+		if c, err := dial(session); err == nil {
+			defer c.Close()
+			if ours(c.UnixConn) != nil {
+				return nil, fault.New(fault.Refused, "choose another with --name", "another user of this machine has taken the name %q", session)
+			}
+		}
 		return nil, fault.New(fault.Refused, "see `ringfence ps`", "a session %q is running already", session)
 	}
 	if err != nil {
@@ -168,12 +174,18 @@ func serve(l *net.UnixListener, h Handler) {
 			defer c.Close()
 			conn := &Conn{UnixConn: c}
 			c.SetDeadline(time.Now().Add(patience))
-			var then func(*Conn)
-			if ours(c) == nil {
-				then = answer(conn, h)
+			var q Request
+			err := ours(c)
+			if err == nil {
+				q.Files, err = conn.read(maxMessage, &q)
 			}
 			<-slots // what goes on for long must not keep others from asking
-			if then != nil {
+			if err != nil {
+				closeAll(q.Files)
+				conn.write(Reply{Error: err.Error()})
+				return
+			}
+			if then := answer(conn, q, h); then != nil {
 				c.SetDeadline(time.Time{})
 				then(conn)
 			}
@@ -182,17 +194,10 @@ func serve(l *net.UnixListener, h Handler) {
 }
 
 // answer answers one request and returns what follows, if anything does.
-func answer(c *Conn, h Handler) (then func(*Conn)) {
-	var q Request
-	files, err := c.read(maxMessage, &q)
-	if err != nil {
-		closeAll(files)
-		c.write(Reply{Error: err.Error()})
-		return nil
-	}
-	q.Files = files
+func answer(c *Conn, q Request, h Handler) (then func(*Conn)) {
 	r := h(q)
-	err = c.write(r, r.Files...)
+	c.SetDeadline(time.Now().Add(patience)) // it may have taken its time
+	err := c.write(r, r.Files...)
 	closeAll(r.Files)
 	if r.Then == nil {
 		return nil

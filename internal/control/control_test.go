@@ -54,6 +54,24 @@ func TestName(t *testing.T) {
 	}
 }
 
+// Somebody who says nothing is waited for, and harms nobody.
+func TestSilence(t *testing.T) {
+	id := name(t)
+	serveOne(t, id)
+	c, err := net.Dial("unix", prefix()+id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetReadDeadline(time.Now().Add(4 * patience))
+	if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := Ask(id, Request{Do: "status"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Descriptors go both ways, and frames follow where the answer says so.
 func TestCall(t *testing.T) {
 	id := name(t)

@@ -60,6 +60,9 @@ func (c *collector) Enter(name jsonscan.Text, kind jsonscan.Kind) (bool, error) 
 		c.input = true
 		return true, nil
 	}
+	if c.input && name.Size() < 64 && name.String() == "command" {
+		return false, errors.New("the command is not a text, and cannot be judged")
+	}
 	return false, nil
 }
 

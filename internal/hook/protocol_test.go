@@ -29,7 +29,7 @@ func TestReadCall(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, bad := range []string{"", "{}", "[]", "1", `{"hook_event_name":1}`, `{"hook_event_name":"a","hook_event_name":"b"}`, `{"hook_event_name":"a"} x`,
-		`{"hook_event_name":"PreToolUse","tool_input":{"command":{"a":1}}`, "{\"hook_event_name\":\"a\xff\"}"} {
+		`{"hook_event_name":"PreToolUse","tool_input":{"command":{"a":1}}}`, `{"hook_event_name":"PreToolUse","tool_input":{"command":["rm","-rf","/"]}}`, "{\"hook_event_name\":\"a\xff\"}"} {
 		if _, err := ReadCall(strings.NewReader(bad)); err == nil {
 			t.Errorf("%s: accepted", bad)
 		}

@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sys"
 	"ringfence.dev/ringfence/internal/wire"
 )
+
+// begins is how long a command may take from fork to exec. Whoever runs inside may stop
+// it there, and we reap nobody meanwhile.
+const begins = time.Second
 
 // maxBeside bounds what runs beside the agent at once.
 const maxBeside = 64
@@ -78,7 +84,7 @@ func (in *first) start(o order) (master int, err error) {
 		return -1, err
 	}
 	master = -1
-	files, attr := []uintptr{uintptr(o.files[0]), uintptr(o.files[1]), uintptr(o.files[2])}, &syscall.SysProcAttr{Setsid: true}
+	s := sys.Spawn{Path: name, Env: raws(env), Dir: dir, Files: [3]int(o.files), Control: -1}
 	if c.TTY != 0 {
 		var slave int
 		if master, slave, err = newTerminal(); err != nil {
@@ -86,18 +92,16 @@ func (in *first) start(o order) (master int, err error) {
 		}
 		defer unix.Close(slave)
 		unix.IoctlSetWinsize(master, unix.TIOCSWINSZ, &unix.Winsize{Row: c.Rows, Col: c.Cols})
-		attr.Setctty = true
-		for i := range files {
+		for i := range s.Files {
 			if c.TTY&(1<<i) != 0 {
-				files[i], attr.Ctty = uintptr(slave), i
+				s.Files[i], s.Control = slave, i
 			}
 		}
 	}
-	var argv []string
 	for _, a := range c.Argv {
-		argv = append(argv, string(a))
+		s.Argv = append(s.Argv, string(a))
 	}
-	pid, err := syscall.ForkExec(name, argv, &syscall.ProcAttr{Dir: dir, Env: raws(env), Files: files, Sys: attr})
+	pid, err := s.Start(begins)
 	if err != nil {
 		return master, fmt.Errorf("%q: %w", name, err)
 	}

@@ -31,6 +31,9 @@ const (
 	redraw = 150 * time.Millisecond
 )
 
+// Title is that of a terminal while a session has it, until the agent gives another.
+const Title = "[fenced]"
+
 // Terminal is the held side of a session's terminal.
 type Terminal struct {
 	master *os.File
@@ -134,6 +137,7 @@ func (t *Terminal) Attach(c *control.Conn, rows, cols uint16) {
 		t.show(control.Output, lines(t.tail))
 	}
 	t.filter.Return() // to the sink: the modes that are on
+	t.show(control.Output, []byte("\x1b]2;"+Title+"\x07"))
 	t.mu.Unlock()
 	t.wake(rows, cols)
 	t.listen(c)

@@ -2,7 +2,9 @@ package lesson
 
 import (
 	"slices"
+	"strings"
 
+	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/catalogue"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/policy"
@@ -23,8 +25,24 @@ func (in Situation) env(all []Variable, p *Proposal) {
 		if policy.Admit("env", "pass", v.Name) != nil {
 			continue
 		}
+		if in.secret(v.Name) {
+			p.not("$"+v.Name, "its value may be a secret; if it must be: --env "+v.Name)
+			continue
+		}
 		p.Lines = append(p.Lines, Line{"env", "pass", v.Name, v.Count, "its value in your shell; named in " + in.relative(v.File)})
 	}
+}
+
+// secret holds for a variable whose value may be one. The name alone tells little: a repository chooses which names it mentions.
+func (in Situation) secret(name string) bool {
+	for _, e := range in.Env {
+		value, ok := strings.CutPrefix(e, name+"=")
+		if !ok {
+			continue
+		}
+		return agent.MayBeSecret(value)
+	}
+	return false
 }
 
 func (in Situation) relative(p string) string {

@@ -211,3 +211,14 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Error("it is not told that more was asked for")
 	}
 }
+
+// What a repository names is not proposed where the value may be a secret.
+func TestSecretValues(t *testing.T) {
+	in := Situation{Env: []string{"GHX=ghp_0123456789abcdefghijklmnopqrstuvwxyzAB", "STRIPE=sk_live_51H0123456789abcdefghij", "CONN=postgres://u:s3cret@h/db",
+		"QUOTED=it's ghp_0123456789abcdefghijklmnopqrstuvwxyzAB", "STAGE=staging", "PORT=8080", "WHERE=/opt/data", "OPAQUE=a8Fk29dLq0Zx7Pw3", "URL=https://example.test/some/long/path-of-words"}}
+	for name, want := range map[string]bool{"GHX": true, "STRIPE": true, "CONN": true, "QUOTED": true, "STAGE": false, "PORT": false, "WHERE": false, "OPAQUE": true, "URL": false, "UNSET": false} {
+		if got := in.secret(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -12,6 +12,7 @@ type Situation struct {
 	Trees  []string       // the workspaces
 	Own    []string       // ringfence's own directories
 	PATH   []string       // where the host finds its programs
+	Env    []string       // of the launcher: a value that may be a secret is not proposed
 	Policy *policy.Policy // that holds without the proposal
 	Reach  policy.Reach   // what of the network it gives
 }

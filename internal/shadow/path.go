@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"ringfence.dev/ringfence/internal/agent"
 )
@@ -58,8 +59,12 @@ var startFiles = []string{".bashrc", ".bash_profile", ".bash_aliases", ".profile
 func Aliases(home, name string) []string {
 	var out []string
 	for _, rel := range startFiles {
-		f, err := os.Open(filepath.Join(home, rel))
+		f, err := os.OpenFile(filepath.Join(home, rel), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would be waited for
 		if err != nil {
+			continue
+		}
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+			f.Close()
 			continue
 		}
 		scan := bufio.NewScanner(f)

@@ -13,9 +13,9 @@ import (
 // Namespaces are descriptors of a user namespace and of a mount namespace in it.
 type Namespaces struct{ User, Mount int }
 
-// AttachIn makes a copy of the mount at src and attaches it at dst, both of them
-// O_PATH descriptors in the other mount namespace. A process with threads cannot
-// enter a user namespace, so a child does it that has none.
+// AttachIn makes a copy of the mount at src, with those below it, and attaches it at
+// dst, both of them O_PATH descriptors in the other mount namespace. A process with
+// threads cannot enter a user namespace, so a child does it that has none.
 func (n Namespaces) AttachIn(src, dst int, readOnly bool) error {
 	s := &steps{src: uintptr(src), dst: uintptr(dst),
 		attr: unix.MountAttr{Propagation: unix.MS_PRIVATE, Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}}
@@ -103,7 +103,7 @@ func forkSteps(s *steps) (pid uintptr, errno syscall.Errno) {
 		_, _, errno = syscall.RawSyscall(unix.SYS_UMOUNT2, uintptr(unsafe.Pointer(s.path)), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW, 0)
 		goto end
 	}
-	tree, _, errno = syscall.RawSyscall(unix.SYS_OPEN_TREE, s.src, uintptr(unsafe.Pointer(&s.empty)), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+	tree, _, errno = syscall.RawSyscall(unix.SYS_OPEN_TREE, s.src, uintptr(unsafe.Pointer(&s.empty)), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if errno != 0 {
 		goto end
 	}

@@ -6,10 +6,14 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/wire"
 )
+
+// answers is how long the first process inside may take to start a command.
+const answers = 10 * time.Second
 
 // execs are the commands that run beside the agent, by their number.
 type execs struct {
@@ -52,10 +56,11 @@ func (e *execs) drop(id int) {
 }
 
 // started hears what became of a start.
-func (e *execs) started(m wire.Message, came []rung.Port) {
+func (e *execs) started(box *sandbox, m wire.Message, came []rung.Port) {
 	p := e.get(m.ID)
 	if p == nil || len(came) > 1 || len(p.began) > 0 {
 		closePorts(came)
+		box.conn.Send(wire.Message{Kind: wire.Signal, ID: m.ID, Signal: int(syscall.SIGKILL)}) // nobody waits for it any more
 		return
 	}
 	if f := m.Failure; f != nil {
@@ -95,6 +100,8 @@ func (s *sandbox) Exec(c rung.Command) (rung.Process, error) {
 	if err == nil {
 		select {
 		case err = <-p.began:
+		case <-time.After(answers):
+			err = errors.New("the sandbox does not answer")
 		case <-s.exit:
 			err = errors.New("the sandbox has ended")
 		}

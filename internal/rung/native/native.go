@@ -329,7 +329,7 @@ func (s *sandbox) listen() {
 			continue
 		}
 		if m.Kind == wire.Exec {
-			s.execs.started(m, came)
+			s.execs.started(s, m, came)
 			continue
 		}
 		closePorts(came)

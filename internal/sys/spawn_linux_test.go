@@ -1,0 +1,118 @@
+package sys
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawned runs a program with its output in a pipe.
+func spawned(t *testing.T, s Spawn) (out string, ws unix.WaitStatus, err error) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	s.Files, s.Control = [3]int{int(null.Fd()), int(w.Fd()), int(w.Fd())}, -1
+	pid, err := s.Start(20 * time.Second)
+	w.Close()
+	if err != nil {
+		return "", 0, err
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	return string(b), ws, nil
+}
+
+func TestSpawn(t *testing.T) {
+	const look = `echo "$0 $1 $A"; pwd; grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status; ps -o sid= -p $$ | grep -q "^ *$$\$" && echo leads; exit 7`
+	out, ws, err := spawned(t, Spawn{Path: "/bin/sh", Argv: []string{"sh", "-c", look, "name", "one"}, Env: []string{"A=b", "PATH=/usr/bin:/bin"}, Dir: "/usr"})
+	if err != nil || ws.ExitStatus() != 7 {
+		t.Fatal(err, ws)
+	}
+	for _, want := range []string{"name one b\n", "/usr\n", "SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000", "leads"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in %q", want, out)
+		}
+	}
+	for _, s := range []Spawn{
+		{Path: "/nowhere", Argv: []string{"x"}, Dir: "/"},
+		{Path: "/bin/sh", Argv: []string{"x"}, Dir: "/nowhere"},
+	} {
+		if _, _, err := spawned(t, s); !errors.Is(err, syscall.ENOENT) {
+			t.Errorf("%s in %s: %v", s.Path, s.Dir, err)
+		}
+	}
+	if _, _, err := spawned(t, Spawn{Path: "/etc/passwd", Argv: []string{"x"}, Dir: "/"}); !errors.Is(err, syscall.EACCES) {
+		t.Errorf("what cannot be executed: %v", err)
+	}
+	if _, err := (&Spawn{Path: "/bin/true", Argv: []string{"x"}, Dir: "/", Control: -1}).Start(time.Second); err == nil {
+		t.Error("descriptors below 3 were handed on")
+	}
+}
+
+// Many at once, from many goroutines: what the runtime does meanwhile harms no child.
+func TestSpawnMany(t *testing.T) {
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			var fail error
+			for range 40 {
+				_, ws, err := spawned(t, Spawn{Path: "/bin/true", Argv: []string{"true"}, Dir: "/"})
+				if err != nil || ws.ExitStatus() != 0 {
+					fail = errors.Join(fail, err)
+				}
+			}
+			done <- fail
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A child that never comes to its program does not keep its parent: here the pipe is
+// held open by somebody else, as by a child that was stopped.
+func TestSpawnStuck(t *testing.T) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(p[0])
+	defer unix.Close(p[1])
+	if err := began(p[0], 30*time.Millisecond); !errors.Is(err, ErrStuck) {
+		t.Error(err)
+	}
+}
+
+// Nothing is handed on but the three.
+func TestSpawnDescriptors(t *testing.T) {
+	secret, err := os.Open("/etc/hostname")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secret.Close()
+	out, _, err := spawned(t, Spawn{Path: "/bin/sh", Argv: []string{"sh", "-c", "ls -l /proc/$$/fd"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"})
+	if err != nil || strings.Contains(out, "hostname") || !strings.Contains(out, "/dev/null") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
