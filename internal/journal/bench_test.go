@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +15,13 @@ var typical = Record{Event: Decision, Conn: 7, Via: "tcp", Protocol: "tls", Name
 
 // startOver empties the journal when it is nearly full.
 func startOver(b *testing.B, w *Writer) {
-	if w.size < maxFile/2 {
+	if w.size < maxPart/2 {
 		return
 	}
 	if err := unix.Ftruncate(w.file, 0); err != nil {
 		b.Fatal(err)
 	}
-	w.size = 0
+	w.size, w.total = 0, 0
 }
 
 func BenchmarkWrite(b *testing.B) {
@@ -76,5 +77,60 @@ func BenchmarkTally(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		tally.Add(records[i%len(records)])
+	}
+}
+
+// BenchmarkSession: what a journal costs a session before it runs, and at its end.
+func BenchmarkSession(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "journal")
+	write(b, Create(dir, "zzzzzzzzzz"), typical) // there is a key
+	var began, ended time.Duration
+	id := 0
+	for b.Loop() {
+		id++
+		w := Create(dir, fmt.Sprintf("%010d", id))
+		at := time.Now()
+		for range 8 {
+			write(b, w, typical)
+		}
+		began += time.Since(at)
+		at = time.Now()
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
+		ended += time.Since(at)
+	}
+	b.ReportMetric(float64(began.Microseconds())/float64(id), "µs/begin")
+	b.ReportMetric(float64(ended.Microseconds())/float64(id), "µs/end")
+}
+
+// BenchmarkVerify: the time that verify takes a record.
+func BenchmarkVerify(b *testing.B) {
+	w, dir := create(b, session)
+	const records = 1000
+	for range records {
+		write(b, w, typical)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if r := verify(b, dir, nil); r.Bad() {
+			b.Fatal(r)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*records), "ns/record")
+}
+
+// BenchmarkLast: the last denial of a long journal.
+func BenchmarkLast(b *testing.B) {
+	w, dir := create(b, session)
+	for range 50_000 {
+		write(b, w, typical)
+	}
+	for b.Loop() {
+		if _, err := Last(dir, session, func(Record) bool { return true }); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

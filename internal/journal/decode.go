@@ -31,7 +31,7 @@ func (b *BadLine) Unwrap() error { return b.Err }
 // a missing field) does not come out the same.
 func decode(line []byte) (Record, error) {
 	version, rest, _ := bytes.Cut(line, []byte(","))
-	if bytes.HasPrefix(version, []byte(`{"v":`)) && len(rest) > 0 && string(version) != `{"v":1` {
+	if bytes.HasPrefix(version, []byte(`{"v":`)) && len(rest) > 0 && string(version) != `{"v":1` && string(version) != `{"v":2` {
 		return Record{}, ErrVersion
 	}
 	var r Record
@@ -40,7 +40,7 @@ func decode(line []byte) (Record, error) {
 	if err := d.Decode(&r); err != nil {
 		return Record{}, fmt.Errorf("decode record: %w", err)
 	}
-	if r.V != Version || !known(r.Kind) || !bytes.Equal(r.AppendJSON(nil), line) {
+	if r.V != Version && r.V != unchained || !known(r.Kind) || !bytes.Equal(r.AppendJSON(nil), line) {
 		return Record{}, errForm
 	}
 	return r, nil

@@ -57,13 +57,22 @@ var scenes = map[string]func(dir string) error{
 		}
 		return fillUp(filepath.Join(dir, "journal"), unix.ENOSPC, func() error { return os.Remove(ballast) })
 	},
+	"write": func(dir string) error {
+		w := Create(filepath.Join(dir, "journal"), session)
+		for i := 0; ; i++ {
+			if err := w.Write(Record{Event: Decision, Name: strings.Repeat("n", i%300)}); err != nil {
+				return err
+			}
+			os.Stdout.Write([]byte{'.'})
+		}
+	},
 	// The runtime of Go lets SIGXFSZ pass: the write fails instead.
 	"limit": func(dir string) error {
 		limit := unix.Rlimit{Cur: 20_000, Max: 80_000}
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 			return err
 		}
-		return fillUp(dir, unix.EFBIG, func() error {
+		return fillUp(filepath.Join(dir, "journal"), unix.EFBIG, func() error {
 			limit.Cur = limit.Max
 			return unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
 		})
@@ -93,7 +102,46 @@ func fillUp(dir string, want error, makeRoom func() error) error {
 			return err
 		}
 	}
-	return whole(dir, written)
+	if err := whole(dir, written); err != nil {
+		return err
+	}
+	// On the full disk the end was signed all the same, or the tail is said to lack it.
+	r, err := Verify(dir, nil, nil)
+	if err != nil || r.Bad() || len(r.Journals) != 1 || r.Journals[0].Records != uint64(written) {
+		return fmt.Errorf("verify: %+v, %w", r, err)
+	}
+	return nil
+}
+
+// TestKilled: a writer that is killed while it writes leaves a journal that
+// verifies up to its last whole record, and says that it is not finished.
+func TestKilled(t *testing.T) {
+	for range 5 {
+		cmd := again(t, "write")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 200)); err != nil { // so many records at least
+			t.Error(err)
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		dir := filepath.Join(cmd.Env[len(cmd.Env)-1][len("JOURNAL_TEST_DIR="):], "journal")
+		c := verify(t, dir, nil).of(session)
+		if c.State != Unfinished || c.Records < 200 || c.Records != c.Signed+c.Unsigned {
+			t.Fatalf("%+v", c)
+		}
+		if err := Append(dir, session, Record{Kind: Work, Event: Applied}); err != nil {
+			t.Error(err)
+		}
+		if after := verify(t, dir, nil).of(session); after.State != Sound || after.Records != c.Records+2 || after.Unsigned != c.Unsigned {
+			t.Errorf("%+v, then %+v", c, after)
+		}
+	}
 }
 
 // whole checks that a journal has so many records, and nothing else.

@@ -19,6 +19,9 @@ func (r *Record) AppendJSON(b []byte) []byte {
 	b = strconv.AppendUint(append(b, `,"seq":`...), r.Seq, 10)
 	b = r.Time.UTC().AppendFormat(append(b, `,"time":"`...), timeForm)
 	b = appendString(append(b, `","session":`...), r.Session, maxWord)
+	if r.V != unchained {
+		b = append(r.Prev.appendHex(append(b, `,"prev":"`...)), '"')
+	}
 	b = appendString(append(b, `,"kind":`...), r.Kind, maxWord)
 	b = appendString(append(b, `,"event":`...), r.Event, maxWord)
 
@@ -43,6 +46,13 @@ func (r *Record) AppendJSON(b []byte) []byte {
 	b = appendField(b, `,"state":`, r.State, maxWord)
 	b = appendField(b, `,"mode":`, r.Mode, maxWord)
 	b = appendNumber(b, `,"count":`, uint64(max(r.Count, 0)))
+	b = appendField(b, `,"agent":`, r.Agent, maxText)
+	b = appendField(b, `,"version":`, r.Version, maxText)
+	b = appendField(b, `,"digest":`, r.Digest, maxText)
+	if r.Kind == Session && r.Event == Exit || r.Code > 0 {
+		b = strconv.AppendInt(append(b, `,"code":`...), int64(max(r.Code, 0)), 10)
+	}
+	b = appendNames(b, `,"list":`, r.List)
 	return append(b, '}')
 }
 
@@ -63,20 +73,40 @@ func appendField(b []byte, key, s string, limit int) []byte {
 // appendString appends s as a JSON string of printable ASCII.
 func appendString(b []byte, s string, limit int) []byte {
 	b = append(b, '"')
-	for _, r := range bound(s, limit) {
+	s = bound(s, limit)
+	if plain(s) {
+		return append(append(b, s...), '"')
+	}
+	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
 			b = append(b, '\\', byte(r))
-		case ' ' <= r && r <= '~':
-			b = append(b, byte(r))
-		case r <= 0xffff:
-			b = appendUnit(b, r)
 		default:
-			high, low := utf16.EncodeRune(r)
-			b = appendUnit(appendUnit(b, high), low)
+			b = appendRune(b, r)
 		}
 	}
 	return append(b, '"')
+}
+
+func appendRune(b []byte, r rune) []byte {
+	switch {
+	case ' ' <= r && r <= '~':
+		return append(b, byte(r))
+	case r <= 0xffff:
+		return appendUnit(b, r)
+	}
+	high, low := utf16.EncodeRune(r)
+	return appendUnit(appendUnit(b, high), low)
+}
+
+// plain holds for text that is in a record as it is, which nearly all is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func appendUnit(b []byte, u rune) []byte {

@@ -12,7 +12,7 @@ import (
 const pollEvery = 200 * time.Millisecond
 
 // Follow yields the records from where the reader is, as they are written, and
-// bad lines as *BadLine errors. It ends when the gate was closed, when the writer
+// bad lines as *BadLine errors. It ends when the session has ended, when the writer
 // is gone without having said so, when ctx is done, or after any other error.
 func (r *Reader) Follow(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
@@ -20,7 +20,7 @@ func (r *Reader) Follow(ctx context.Context) iter.Seq2[Record, error] {
 		defer tick.Stop()
 		// A file is there for a moment before its writer has locked it.
 		for gone := 0; gone < 2; {
-			if running(r.file) { // asked before the last look, not after it
+			if running(r.first) { // asked before the last look, not after it
 				gone = 0
 			} else {
 				gone++
@@ -48,9 +48,15 @@ func (r *Reader) drain(ctx context.Context, yield func(Record, error) bool) bool
 		if !yield(rec, err) || err != nil && !errors.As(err, &bad) {
 			return false
 		}
-		if err == nil && rec.Event == Gate && rec.State == Closed {
+		if err == nil && rec.last() {
 			return false
 		}
 	}
 	return false
+}
+
+// last holds for the record with which a session ends. What a person does with its
+// work comes after it.
+func (r *Record) last() bool {
+	return r.Kind == Session && r.Event == Exit || r.V == unchained && r.Event == Gate && r.State == Closed
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -18,12 +19,22 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(sound[:40]))
 	full := Record{V: Version, Seq: 1<<64 - 1, Time: noon, Session: session, Kind: Net, Event: End, Conn: 1, Via: "socks", Protocol: "tls",
 		Name: "\x1b\u202e\U0001f600.test", Addr: "2001:db8::1", Port: 65535, Method: "GET", Verdict: Allow, Rule: "*.test", Source: "user",
-		Reason: "\"\\", Sent: 1 << 62, Received: 1, PID: 1 << 22, Command: "curl", State: Opened, Mode: "nft", Count: 2}
+		Reason: "\"\\", Sent: 1 << 62, Received: 1, PID: 1 << 22, Command: "curl", State: Opened, Mode: "nft", Count: 2,
+		Agent: "a", Version: "1", Digest: "sha256:00", Code: 1}
+	full.List, _ = MakeNames([]string{"/a b", "", "\x1b"})
+	f.Add(full.AppendJSON(nil))
+	full.Kind, full.Event, full.Name, full.Agent = Session, Begin, `a\\"b\`, `,"name":"x"`
 	f.Add(full.AppendJSON(nil))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, err := decode(b); err == nil {
-			if again := r.AppendJSON(nil); !bytes.Equal(again, b) || r.V != Version || r.Kind != Net {
+			got, ok := glanceRecord(b, r.Session)
+			dir, _, _ := strings.Cut(r.List.joined, "\x00")
+			begin := r.Kind == Session && r.Event == Begin
+			if first, _, _ := strings.Cut(got.List.joined, "\x00"); !ok || !got.Time.Equal(r.Time) || begin && (got.Name != r.Name || got.Agent != r.Agent || first != dir) {
+				t.Errorf("a glance at %q gives %+v", b, got)
+			}
+			if again := r.AppendJSON(nil); !bytes.Equal(again, b) || r.V != Version && r.V != unchained || !known(r.Kind) {
 				t.Errorf("%q decodes to what is written %q", b, again)
 			}
 		} else if r != (Record{}) {
@@ -69,7 +80,12 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word, text, more string, n uint64, sent, received int64, small int, port uint16, ms int64) {
 		r := Record{V: Version, Seq: n, Time: time.UnixMilli(ms % 2e14), Session: session, Kind: Net, Event: word, Conn: n / 3, Via: word,
 			Protocol: word, Name: text, Addr: more, Port: port, Method: word, Verdict: word, Rule: more, Source: text, Reason: more,
-			Sent: sent, Received: received, PID: small, Command: text, State: word, Mode: word, Count: small}
+			Sent: sent, Received: received, PID: small, Command: text, State: word, Mode: word, Count: small,
+			Agent: text, Version: more, Digest: text, Code: small}
+		if n%2 == 0 {
+			r.Kind, r.Prev = Session, Hash{1, byte(n)}
+			r.List, _ = MakeNames([]string{text, more, word})
+		}
 		if r.Time.UTC().Year() < 0 {
 			t.Skip("no clock says so")
 		}
@@ -92,12 +108,13 @@ func bounded(r Record) Record {
 	for _, s := range []*string{&r.Event, &r.Via, &r.Protocol, &r.Method, &r.Verdict, &r.State, &r.Mode} {
 		*s = bound(*s, maxWord)
 	}
-	for _, s := range []*string{&r.Name, &r.Addr, &r.Rule, &r.Source, &r.Reason, &r.Command} {
+	for _, s := range []*string{&r.Name, &r.Addr, &r.Rule, &r.Source, &r.Reason, &r.Command, &r.Agent, &r.Version, &r.Digest} {
 		*s = bound(*s, maxText)
 	}
 	for _, n := range []*int64{&r.Sent, &r.Received} {
 		*n = max(*n, 0)
 	}
+	r.Code = max(r.Code, 0)
 	r.PID, r.Count, r.Time = max(r.PID, 0), max(r.Count, 0), r.Time.UTC()
 	return r
 }

@@ -1,19 +1,28 @@
-// Package journal keeps the record of what a session's gate decided: one
-// append-only file of JSON lines a session, written by the supervisor outside of
+// Package journal keeps the record of what a session did and of what was decided
+// about it: append-only files of JSON lines, written by the supervisor outside of
 // the agent's reach. A record that cannot be written is an error, and the caller
 // then denies what it would have recorded.
+//
+// Every line holds the hash of the line before it. The hash of the last one, the
+// head, is signed with the key of this host: with every flush, and at the end. A
+// register that is signed too knows all sessions, where each of them ended, and
+// which of them were removed on purpose. Verify compares all three.
 //
 // The strings in a record may come from the agent. In the file they are plain
 // ASCII, so that it can be shown on a terminal as it is; once decoded they are
 // what they were, and whoever prints them has to quote them.
 //
-// What is left at risk: a process of the same user outside of the sandbox can
-// change a journal, and a crash of the host can lose its last second.
+// What is left at risk: a process of the same user outside of the sandbox can read
+// the key, and so write a journal anew; bringing back the whole state directory as
+// it was at an earlier time is not found without a word from elsewhere; a crash of
+// the host can lose the last second.
 package journal
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,13 +30,31 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-const suffix = ".jsonl"
+// The files of a session: its parts, of which the first has no number, and its head.
+const (
+	suffix     = ".jsonl"
+	headSuffix = ".head"
+)
+
+func partName(session string, part int) string {
+	if part == 1 {
+		return session + suffix
+	}
+	return session + "." + strconv.Itoa(part) + suffix
+}
+
+// sealDir is where the key and the register lie that belong to the journals in dir:
+// not among them, so that bringing back that directory brings back only half.
+func sealDir(dir string) string { return filepath.Join(filepath.Dir(filepath.Clean(dir)), "seal") }
 
 // isSession holds for the ids that package session makes, and so for nothing
 // that could be a path.
 func isSession(id string) bool {
 	return len(id) == 10 && strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }
+
+// IsSession holds for what can be the id of a session.
+func IsSession(id string) bool { return isSession(id) }
 
 func notSession(id string) error {
 	return fault.New(fault.Usage, "", "%q is not the id of a session", id)
@@ -53,11 +80,10 @@ func openDir(path string) (int, error) {
 	return fd, nil
 }
 
-// openFile opens the journal of a session for reading. Anything but a file of
+// openFile opens a file for reading, or with further flags. Anything but a file of
 // ours at that name is an error, and nothing is followed.
-func openFile(dir int, session string) (*os.File, error) {
-	name := session + suffix
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func openFile(dir int, name string, flags int) (*os.File, error) {
+	fd, err := unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -10,13 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader reads the journal of a session, which may still be written.
+// Reader reads the journal of a session, which may still be written: all its parts,
+// one after the other.
 type Reader struct {
 	session string
-	file    *os.File
-	store   [4 * maxLine]byte
+	dir     int
+	first   *os.File // the part that its writer holds locked
+	file    *os.File // the part that is read
+	part    int
+	store   [2 * maxLine]byte
 	buf     []byte // part of store: what was read and not returned
-	off     int64  // where buf begins in the file
+	off     int64  // where buf begins in the part
 	line    int    // lines returned
 	long    bool   // in the middle of a line that was returned as too long
 }
@@ -30,20 +34,26 @@ func Open(dir, session string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal of session %s: %w", session, err)
 	}
-	defer unix.Close(fd)
 	return openReader(fd, session)
 }
 
+// openReader takes the directory as its own.
 func openReader(dir int, session string) (*Reader, error) {
-	f, err := openFile(dir, session)
+	f, err := openFile(dir, partName(session, 1), unix.O_RDONLY)
 	if err != nil {
+		unix.Close(dir)
 		return nil, fmt.Errorf("journal of session %s: %w", session, err)
 	}
-	return &Reader{session: session, file: f}, nil
+	return &Reader{session: session, dir: dir, first: f, file: f, part: 1}, nil
 }
 
-// Close closes the file.
-func (r *Reader) Close() error { return r.file.Close() }
+// Close closes what is open.
+func (r *Reader) Close() error {
+	if r.file != r.first {
+		r.file.Close()
+	}
+	return errors.Join(r.first.Close(), unix.Close(r.dir))
+}
 
 // Next returns the next record, or io.EOF when there is none yet. A *BadLine
 // stands for a line that is no record; the next call goes on after it. Any other
@@ -82,6 +92,7 @@ func (r *Reader) next() ([]byte, error) {
 			}
 			return line, nil
 		}
+		more := r.hasNext() // asked before the last look at this part, not after it
 		if err := r.fill(); err != nil {
 			return nil, err
 		}
@@ -93,7 +104,13 @@ func (r *Reader) next() ([]byte, error) {
 				r.long = true
 				return nil, errLong
 			}
-		case r.long || n == 0 || !over && running(r.file):
+		case n == 0 && more:
+			if err := r.turn(); err != nil {
+				return nil, err
+			}
+		case r.long && more:
+			r.skip(n)
+		case r.long || n == 0 || !over && !more && running(r.first):
 			return nil, io.EOF
 		case over:
 			r.skip(n)
@@ -102,6 +119,26 @@ func (r *Reader) next() ([]byte, error) {
 			over = true
 		}
 	}
+}
+
+// hasNext reports whether the journal goes on in another part.
+func (r *Reader) hasNext() bool {
+	var st unix.Stat_t
+	return r.part < maxParts && unix.Fstatat(r.dir, partName(r.session, r.part+1), &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// turn goes on to the next part.
+func (r *Reader) turn() error {
+	f, err := openFile(r.dir, partName(r.session, r.part+1), unix.O_RDONLY)
+	if err != nil {
+		return fmt.Errorf("journal of session %s: %w", r.session, err)
+	}
+	if r.file != r.first {
+		r.file.Close()
+	}
+	r.file, r.off, r.long = f, 0, false
+	r.part++
+	return nil
 }
 
 func (r *Reader) skip(n int) {

@@ -45,7 +45,12 @@ func TestBadLines(t *testing.T) {
 		"empty":           {"", nil},
 		"garbage":         {"garbage", nil},
 		"half":            {sound[:50], nil},
-		"another version": {`{"v":2,"seq":1,"new":true}`, ErrVersion},
+		"another version": {`{"v":3,"seq":1,"new":true}`, ErrVersion},
+		"no hash":         {change(`"v":1`, `"v":2`), errForm},
+		"hash in old":     {change(`"kind"`, `"prev":"`+strings.Repeat("0", 64)+`","kind"`), errForm},
+		"empty list":      {change(`"gate"`, `"gate","list":[]`), nil},
+		"list of numbers": {change(`"gate"`, `"gate","list":[1]`), nil},
+		"long list":       {change(`"gate"`, `"gate","list":["`+strings.Repeat("n", maxName)+`","`+strings.Repeat("n", maxName)+`"]`), nil},
 		"no version":      {change(`"v":1,`, ``), errForm},
 		"another kind":    {change(`"net"`, `"file"`), errForm},
 		"another session": {change("0123456789", "0123456788"), nil},
@@ -71,7 +76,7 @@ func TestBadLines(t *testing.T) {
 		"long string":     {change(`"gate"`, `"gate","name":"`+strings.Repeat("n", 301)+`"`), errForm},
 		"longest line":    {strings.Repeat("x", maxLine), nil},
 		"long line":       {strings.Repeat("x", maxLine+1), errLong},
-		"longer line":     {strings.Repeat("x", 4*maxLine), errLong},
+		"longer line":     {strings.Repeat("x", 2*maxLine), errLong},
 		"longest of all":  {strings.Repeat("x", 9*maxLine), errLong},
 		"deep":            {strings.Repeat("[", maxLine), nil},
 	}
@@ -197,7 +202,7 @@ func expect[T any](t *testing.T, c <-chan T, what string) (v T) {
 
 func TestFollow(t *testing.T) {
 	ends := map[string]func(w *Writer, cancel func()) error{
-		"gate closed": func(w *Writer, cancel func()) error { return w.Write(Record{Event: Gate, State: Closed}) },
+		"ended":       func(w *Writer, cancel func()) error { return w.Write(Record{Kind: Session, Event: Exit}) },
 		"writer gone": func(w *Writer, cancel func()) error { return w.Close() },
 		"cancelled":   func(w *Writer, cancel func()) error { cancel(); return nil },
 	}

@@ -2,19 +2,43 @@ package journal
 
 import "time"
 
-// Version is the version of the lines that this package writes and reads.
-const Version = 1
+// Version is the version of the lines that this package writes. It also reads
+// those of version 1, which are not chained.
+const (
+	Version   = 2
+	unchained = 1
+)
 
 // The kinds of records.
 const (
-	Net    = "net"    // of the gate
-	Broker = "broker" // of the use of credentials
-	Decoy  = "decoy"  // of credentials that nobody has a reason to touch
-	Work   = "work"   // of the trees of the host
+	Net     = "net"     // of the gate
+	Broker  = "broker"  // of the use of credentials
+	Decoy   = "decoy"   // of credentials that nobody has a reason to touch
+	Work    = "work"    // of the trees of the host
+	Session = "session" // of the session itself
 )
 
+// Kinds are all kinds.
+func Kinds() []string { return []string{Session, Net, Broker, Decoy, Work} }
+
 // known holds for the kinds that a reader takes.
-func known(kind string) bool { return kind == Net || kind == Broker || kind == Decoy || kind == Work }
+func known(kind string) bool {
+	return kind == Net || kind == Broker || kind == Decoy || kind == Work || kind == Session
+}
+
+// The events of a session.
+const (
+	Begin   = "begin"   // the first record: who, what, where
+	Policy  = "policy"  // Digest is of the effective policy, List where its rules stand
+	Planned = "plan"    // Digest is of the plan
+	Walls   = "walls"   // List holds; Mode is the rung
+	Unheld  = "unheld"  // walls in List are not raised; State says why
+	Env     = "env"     // variables in List came inside; State says by whose word
+	Granted = "granted" // what the user gave beyond the built-in: State says what, List names it
+	Limit   = "limit"   // a limit was hit: Name, and how many times
+	Lost    = "lost"    // the session ended without a word; Count records were not signed by then
+	Exit    = "exit"    // the last record of a session that ended; Code is its status
+)
 
 // The events of a gate.
 const (
@@ -41,6 +65,13 @@ const (
 	Revealed = "revealed" // one is shown as it is, by Rule
 	Applied  = "applied"  // what waited was written to the host
 	Brake    = "brake"    // a package is exempt from the brakes, by Rule
+
+	Waits     = "waits"     // what is in List waits for a person; State says how the host would run it
+	Changed   = "changed"   // what is in List was changed on the host while the session ran
+	Asked     = "asked"     // a person began to do with Count paths what Method says
+	Discarded = "discarded" // what waited was forgotten
+	Exec      = "exec"      // a person ran Name beside the agent; Count is how many words it had
+	Undone    = "undone"    // what was live was brought back
 )
 
 // The verdicts.
@@ -50,19 +81,21 @@ const (
 	Wait  = "wait"
 )
 
-// The states of a gate. Closed is the last record of a session.
+// The states of a gate.
 const (
 	Opened = "opened"
 	Closed = "closed"
 )
 
-// Record is one line. Its first five fields are in every line of every kind, and
-// the Writer sets them. A field that does not apply is empty and not written.
+// Record is one line. Its first six fields are in every line of every kind, and
+// the Writer sets them, all but the kind. A field that does not apply is empty and
+// not written.
 type Record struct {
 	V       int       `json:"v"`
 	Seq     uint64    `json:"seq"`  // from 1 on, without a gap
 	Time    time.Time `json:"time"` // UTC, to the millisecond
 	Session string    `json:"session"`
+	Prev    Hash      `json:"prev"` // of the line before; not in version 1
 	Kind    string    `json:"kind"`
 
 	Event    string `json:"event"`
@@ -82,9 +115,14 @@ type Record struct {
 	Received int64  `json:"received"` // bytes that came in; an End always has it
 	PID      int    `json:"pid"`      // inside, where the kernel tells
 	Command  string `json:"command"`
-	State    string `json:"state"` // of a Gate: opened, closed
+	State    string `json:"state"` // of a Gate: opened, closed; of an Exit: exited, signalled, killed
 	Mode     string `json:"mode"`  // of a Gate: how it is open
 	Count    int    `json:"count"` // how many like events this record stands for; 0 means one
+	Agent    string `json:"agent"`
+	Version  string `json:"version"` // of ringfence
+	Digest   string `json:"digest"`  // with its algorithm
+	Code     int    `json:"code"`    // an Exit always has it
+	List     Names  `json:"list"`
 }
 
 // Bounds of a line. Every string together, each byte escaped, stays below
@@ -92,5 +130,5 @@ type Record struct {
 const (
 	maxText = 300      // bytes of a string
 	maxWord = 32       // bytes of a string that is one of a few words
-	maxLine = 16 << 10 // bytes of a line
+	maxLine = 48 << 10 // bytes of a line
 )

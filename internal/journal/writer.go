@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -9,31 +10,35 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/seal"
 )
 
-// maxFile bounds the journal of one session.
-const maxFile = 64 << 20
+// Bounds of the journal of one session: it goes on in another part when one is
+// large, and there are so many parts. No part is dropped while the session runs:
+// who fills a journal must not be able to push out what it says about him.
+const (
+	maxPart  = 16 << 20
+	maxParts = 16
+	maxTotal = maxPart * maxParts
+)
 
 // ErrFull means that the journal has reached its bound.
 var ErrFull = errors.New("the journal is full")
 
-// reserve is the part of a journal that records of an event leave free. What has
-// happened already is still told when no more decisions are: refusing its record
-// would protect nothing.
-func reserve(event string) int64 {
-	switch event {
-	case Gate:
+// reserve is the part of a journal that records leave free. What has happened
+// already is still told when no more decisions are: refusing its record would
+// protect nothing.
+func reserve(r *Record) int64 {
+	switch {
+	case r.Kind == Session, r.Event == Gate:
 		return 0
-	case End:
-		return 64 << 10
+	case r.Event == End, r.Event == Applied, r.Event == Waits, r.Event == Changed, r.Event == Asked, r.Event == Discarded, r.Event == Undone:
+		return 1 << 20
 	default:
-		return 4 << 20
+		return 8 << 20
 	}
 }
-
-// tornMark ends a line that could not be cut off. The byte before the newline
-// spoils it, should it lack nothing else: its Write has failed.
-const tornMark = "!\n"
 
 // calls are the system calls of a Writer that fail on a bad disk.
 type calls struct {
@@ -47,36 +52,53 @@ type Writer struct {
 	dir, session string
 	now          func() time.Time
 	calls        calls
+	key          *seal.Seal
+
+	// Tell hears of every record that was written; it is set before the first. A
+	// call may come while another is under way.
+	Tell func(Record)
 
 	mu     sync.Mutex
 	closed bool
-	file   int // -1 until the first record
+	place  int // the directory; -1 until the first record, as all that follow
+	lock   int // the first part
+	file   int // the part that is written
 	seq    uint64
-	size   int64 // where the last whole line ends
-	torn   bool  // something follows it
+	prev   Hash  // of the last line
+	part   int   // from 1 on
+	size   int64 // where the last whole line ends in its part
+	total  int64 // bytes of all parts
+	torn   bool  // something follows the last whole line
 	buf    []byte
 
-	flush  sync.Mutex  // held while data goes to the disk; taken before mu
-	timer  *time.Timer // set while there is data that is not on the disk
-	parent int         // the directory, until its entry is on the disk; else -1
-	failed error       // of a flush, for the next Write
+	flush    sync.Mutex  // held while data goes to the disk; taken before mu
+	timer    *time.Timer // set while there is data that is not on the disk, or not signed
+	head     int         // the file of the head
+	turn     uint64      // of the last head
+	unsynced []int       // what a flush has to bring to the disk once, and close
+	named    bool        // names were made in the directory since the last flush
+	failed   error       // of the last flush: nothing is written until one succeeds
 }
 
 // Create returns the writer of a session's journal in dir. It opens nothing yet:
-// the file is made with the first record, so that a launch costs nothing.
+// the files are made with the first record.
 func Create(dir, session string) *Writer {
-	return &Writer{dir: dir, session: session, now: time.Now, file: -1, parent: -1,
+	return &Writer{dir: dir, session: session, now: time.Now, place: -1, lock: -1, file: -1, head: -1, part: 1,
 		calls: calls{unix.Write, unix.Ftruncate, unix.Fsync}}
 }
 
-// Write numbers and dates the record and appends it as one line. On any error
-// the record is not in the journal, and what it would have recorded must not
+// Write numbers, dates and chains the record and appends it as one line. On any
+// error the record is not in the journal, and what it would have recorded must not
 // happen. A later Write may succeed.
 func (w *Writer) Write(r Record) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.append(&r); err != nil {
+	err := w.append(&r)
+	w.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("journal of session %s: %w", w.session, err)
+	}
+	if w.Tell != nil {
+		w.Tell(r)
 	}
 	return nil
 }
@@ -85,38 +107,48 @@ func (w *Writer) append(r *Record) error {
 	if w.closed {
 		return os.ErrClosed
 	}
-	if err := w.failed; err != nil {
-		w.failed = nil
-		return err
+	if w.failed != nil {
+		w.wake()
+		return w.failed
 	}
 	if w.file < 0 {
-		if err := w.open(); err != nil {
+		if err := w.create(); err != nil {
 			return err
 		}
 	}
-	if w.torn {
-		w.mend()
+	if w.torn && !w.mend() {
+		return errors.New("half a record cannot be cut off")
 	}
-	w.buf = w.buf[:0]
-	if w.torn {
-		w.buf = append(w.buf, tornMark...)
-	}
-	r.V, r.Seq, r.Time, r.Session = Version, w.seq+1, w.now(), w.session
 	if !known(r.Kind) {
 		r.Kind = Net
 	}
-	w.buf = append(r.AppendJSON(w.buf), '\n')
-	if w.size+int64(len(w.buf)) > maxFile-reserve(r.Event) {
+	r.V, r.Seq, r.Time, r.Session, r.Prev = Version, w.seq+1, w.now(), w.session, w.prev
+	w.buf = append(r.AppendJSON(w.buf[:0]), '\n')
+	n := int64(len(w.buf))
+	if w.total+n > maxTotal-reserve(r) {
 		return ErrFull
+	}
+	if w.size+n > maxPart {
+		if err := w.rotate(); err != nil {
+			return err
+		}
 	}
 	if err := w.put(w.buf); err != nil {
 		return err
 	}
 	w.seq++
+	w.size += n
+	w.total += n
+	w.prev = sha256.Sum256(w.buf[:n-1])
+	w.wake()
+	return nil
+}
+
+// wake sees to it that a flush comes.
+func (w *Writer) wake() {
 	if w.timer == nil {
 		w.timer = time.AfterFunc(flushAfter, w.flushNow)
 	}
-	return nil
 }
 
 // put writes one line, with one call unless the disk takes less: then a second
@@ -137,57 +169,37 @@ func (w *Writer) put(line []byte) error {
 		}
 		line = line[n:]
 	}
-	w.torn = false
-	// Not the size before and the line: something torn may stand in between.
-	end, err := unix.Seek(w.file, 0, io.SeekCurrent)
-	if err == nil {
-		w.size = end
-	}
-	return err
+	return nil
 }
 
-// mend cuts off what follows the last whole line. Where that fails it notes that
-// there is something, and the next line begins with tornMark.
-func (w *Writer) mend() {
-	w.torn = false
-	if w.calls.truncate(w.file, w.size) == nil {
-		return
+// mend cuts off what follows the last whole line, and reports whether it could.
+// Until then nothing is written: a line after half a line would be lost.
+func (w *Writer) mend() bool {
+	w.torn = w.calls.truncate(w.file, w.size) != nil
+	if w.torn {
+		var st unix.Stat_t
+		w.torn = unix.Fstat(w.file, &st) != nil || st.Size != w.size
 	}
-	var st unix.Stat_t
-	w.torn = unix.Fstat(w.file, &st) != nil || st.Size != w.size
+	return !w.torn
 }
 
-// open makes the file. It must not be there: a name that is taken was planted,
-// or belongs to another session.
-func (w *Writer) open() error {
-	if !isSession(w.session) {
-		return notSession(w.session)
+// rotate goes on in another part. The one before is on the disk first: a head that
+// is signed later says nothing about it any more.
+func (w *Writer) rotate() error {
+	if w.part >= maxParts {
+		return ErrFull
 	}
-	dir, err := openDir(w.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		if err = os.MkdirAll(w.dir, 0o700); err == nil {
-			dir, err = openDir(w.dir)
-		}
+	if err := w.calls.sync(w.file); err != nil {
+		return err
 	}
+	fd, err := createFile(w.place, partName(w.session, w.part+1), unix.O_APPEND)
 	if err != nil {
 		return err
 	}
-	name := w.session + suffix
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		unix.Close(dir)
-		return &os.PathError{Op: "create", Path: name, Err: err}
+	// A flush may be using the old one: it closes it, or Close does.
+	if w.file != w.lock {
+		w.unsynced = append(w.unsynced, w.file)
 	}
-	if err = flock(fd, unix.LOCK_EX); err == nil && !named(dir, name, fd) {
-		err = errors.New("was removed while it was made")
-	} else if err != nil {
-		err = errors.Join(err, unix.Unlinkat(dir, name, 0))
-	}
-	if err != nil {
-		unix.Close(fd)
-		unix.Close(dir)
-		return err
-	}
-	w.file, w.parent = fd, dir
+	w.file, w.part, w.size, w.named = fd, w.part+1, 0, true
 	return nil
 }

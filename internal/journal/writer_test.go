@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -31,18 +32,25 @@ func TestLines(t *testing.T) {
 	} {
 		write(t, w, r)
 	}
-	const head = `,"time":"2026-03-04T11:00:00.123Z","session":"0123456789","kind":"net","event":`
-	want := `{"v":1,"seq":1` + head + `"gate","state":"opened","mode":"nft"}
-{"v":1,"seq":2` + head + `"decision","conn":7,"via":"tcp","protocol":"tls","name":"api.test","addr":"192.0.2.1","port":443,"verdict":"allow",` +
-		`"rule":"api.test","source":"dev","reason":"a rule allows it","pid":42,"command":"curl"}
-{"v":1,"seq":3` + head + `"end","conn":7,"sent":0,"received":0}
-{"v":1,"seq":4` + head + `"decision","name":"x.test","method":"PUT","verdict":"deny","sent":1,"received":0,"count":3}
-{"v":1,"seq":5` + head + `"gate","state":"closed"}
-`
+	want := ""
+	prev := header(session, w.key.ID())
+	for i, rest := range []string{
+		`"gate","state":"opened","mode":"nft"}`,
+		`"decision","conn":7,"via":"tcp","protocol":"tls","name":"api.test","addr":"192.0.2.1","port":443,"verdict":"allow",` +
+			`"rule":"api.test","source":"dev","reason":"a rule allows it","pid":42,"command":"curl"}`,
+		`"end","conn":7,"sent":0,"received":0}`,
+		`"decision","name":"x.test","method":"PUT","verdict":"deny","sent":1,"received":0,"count":3}`,
+		`"gate","state":"closed"}`,
+	} {
+		line := fmt.Sprintf(`{"v":2,"seq":%d,"time":"2026-03-04T11:00:00.123Z","session":"0123456789","prev":"%s","kind":"net","event":%s`, i+1, prev, rest)
+		prev = sha256.Sum256([]byte(line))
+		want += line + "\n"
+	}
 	if got := content(t, dir, session); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, session+suffix): 0o600} {
+	for path, mode := range map[string]fs.FileMode{dir: 0o700, filepath.Join(dir, session+suffix): 0o600,
+		filepath.Join(dir, session+headSuffix): 0o600, sealDir(dir): 0o700, filepath.Join(sealDir(dir), "key"): 0o600} {
 		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", path, fi.Mode(), err)
 		}
@@ -205,20 +213,20 @@ func tear(w *Writer, after int) {
 	}
 }
 
-// TestTorn: a write that got half way swallows no other record, whether or not
-// the half can be cut off again.
+// TestTorn: a write that got half way swallows no other record; while the half
+// cannot be cut off, nothing is written.
 func TestTorn(t *testing.T) {
 	tests := map[string]struct {
-		after int
-		stay  int // how many times the half cannot be cut off
-		bad   int
+		after   int
+		stay    int // how many times the half cannot be cut off
+		refused int // how many records are refused for it
 	}{
 		"nothing written":              {0, 0, 0},
 		"one byte, cut off":            {1, 0, 0},
 		"all but the newline, cut off": {-1, 0, 0},
 		"half, cut off later":          {40, 1, 0},
-		"half, stays":                  {40, 9, 1},
-		"all but the newline, stays":   {-1, 9, 1},
+		"half, stays":                  {40, 9, 8},
+		"all but the newline, stays":   {-1, 9, 8},
 		"nothing, no truncation":       {0, 9, 0},
 	}
 	for name, tt := range tests {
@@ -236,9 +244,14 @@ func TestTorn(t *testing.T) {
 			if err := w.Write(Record{Event: "second"}); !errors.Is(err, unix.ENOSPC) {
 				t.Errorf("got %v", err)
 			}
+			for i := range tt.refused {
+				if err := w.Write(Record{Event: "between"}); err == nil {
+					t.Errorf("record %d was written after half a line", i)
+				}
+			}
 			write(t, w, Record{Event: "third"})
 			write(t, w, Record{Event: "fourth"})
-			checkTorn(t, dir, tt.bad)
+			checkTorn(t, dir)
 			checkSize(t, w)
 		})
 	}
@@ -262,7 +275,7 @@ func TestShort(t *testing.T) {
 	if err := w.Write(Record{}); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("got %v", err)
 	}
-	checkTorn(t, dir, 0)
+	checkTorn(t, dir)
 	checkSize(t, w)
 }
 
@@ -274,10 +287,10 @@ func checkSize(t *testing.T, w *Writer) {
 	}
 }
 
-func checkTorn(t *testing.T, dir string, wantBad int) {
+func checkTorn(t *testing.T, dir string) {
 	t.Helper()
 	records, bad := all(t, dir, session)
-	if len(bad) != wantBad {
+	if len(bad) != 0 {
 		t.Errorf("bad lines: %v", bad)
 	}
 	got := ""
@@ -289,51 +302,55 @@ func checkTorn(t *testing.T, dir string, wantBad int) {
 	}
 }
 
-// TestTornTwice: two tears without a way to cut them off, and then one with it:
-// nothing of what was written whole is cut off.
-func TestTornTwice(t *testing.T) {
-	w, dir := create(t, session)
-	write(t, w, Record{Event: "first"})
-	w.calls.truncate = func(int, int64) error { return unix.EIO }
-	for _, event := range []string{"third", "fourth"} {
-		tear(w, 50)
-		if err := w.Write(Record{Event: "second"}); err == nil {
-			t.Error("half a line is a success")
-		}
-		write(t, w, Record{Event: event})
-	}
-	w.calls.truncate = unix.Ftruncate
-	tear(w, 50)
-	if err := w.Write(Record{Event: "second"}); err == nil {
-		t.Error("half a line is a success")
-	}
-	checkTorn(t, dir, 2)
-	checkSize(t, w)
-}
-
+// TestFull: a journal goes on in further parts up to its bound; what has happened
+// is told for longer than what is yet to be decided.
 func TestFull(t *testing.T) {
 	w, dir := create(t, session)
 	write(t, w, Record{Event: Gate, State: Opened})
 	for _, tt := range []struct {
-		free       int64
-		event      string
-		want, then error
+		free int64
+		r    Record
 	}{
-		{4<<20 + 200, Decision, nil, ErrFull},
-		{64<<10 + 200, End, nil, ErrFull},
-		{200, Gate, nil, ErrFull},
+		{8<<20 + 300, Record{Event: Decision}},
+		{1<<20 + 300, Record{Event: End}},
+		{300, Record{Kind: Session, Event: Exit}},
 	} {
-		w.size = maxFile - tt.free
-		if err := unix.Ftruncate(w.file, w.size); err != nil { // a hole
-			t.Fatal(err)
-		}
-		for _, want := range []error{tt.want, tt.then} {
-			if err := w.Write(Record{Event: tt.event}); !errors.Is(err, want) {
-				t.Errorf("%s with %d bytes free: %v, want %v", tt.event, tt.free, err, want)
+		w.total = maxTotal - tt.free
+		for _, want := range []error{nil, ErrFull} {
+			if err := w.Write(tt.r); !errors.Is(err, want) {
+				t.Errorf("%s with %d bytes free: %v, want %v", tt.r.Event, tt.free, err, want)
 			}
 		}
 	}
-	if fi, err := os.Stat(filepath.Join(dir, session+suffix)); err != nil || fi.Size() > maxFile || w.seq != 4 {
-		t.Errorf("size %d, %d records, %v", fi.Size(), w.seq, err)
+	if records, bad := all(t, dir, session); len(records) != 4 || len(bad) != 0 {
+		t.Errorf("%d records, %v", len(records), bad)
+	}
+}
+
+// fillPart makes the part of w look full, without writing so much: a hole of spaces
+// would not be records, so the bound is met by what w believes.
+func fillPart(w *Writer) { w.size = maxPart - 10 }
+
+// TestRotate: parts are one journal for whoever reads or verifies it.
+func TestRotate(t *testing.T) {
+	w, dir := create(t, session)
+	for i := range 5 {
+		write(t, w, Record{Event: Decision, Name: fmt.Sprint(i)})
+		fillPart(w)
+	}
+	fillPart(w)
+	write(t, w, Record{Kind: Session, Event: Exit})
+	w.part = maxParts
+	fillPart(w)
+	if err := w.Write(Record{}); !errors.Is(err, ErrFull) {
+		t.Errorf("more than %d parts: %v", maxParts, err)
+	}
+	w.part = 6
+	if names, err := filepath.Glob(filepath.Join(dir, session+"*"+suffix)); err != nil || len(names) != 6 {
+		t.Errorf("parts %q, %v", names, err)
+	}
+	records, bad := all(t, dir, session)
+	if len(records) != 6 || len(bad) != 0 || records[5].Event != Exit {
+		t.Errorf("%+v, %v", records, bad)
 	}
 }

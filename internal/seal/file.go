@@ -1,0 +1,153 @@
+package seal
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+)
+
+// name is the file of the key in its directory.
+const name = "key"
+
+const intro = "ringfence-seal-1 "
+
+// form of the file: the seed in one line, and nothing else.
+var fileLen = len(intro) + base64.StdEncoding.EncodedLen(ed25519.SeedSize) + len("\n")
+
+// Open loads the key in dir, and makes it when there is none.
+func Open(dir string) (*Seal, error) {
+	s, err := Load(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the key of this host: %w", err)
+	}
+	if err := create(dir); err != nil {
+		return nil, fmt.Errorf("make the key of this host: %w", err)
+	}
+	return Load(dir)
+}
+
+// create makes the file whole or not at all. Sessions that begin at once take turns,
+// and the key is that of the first.
+func create(dir string) error {
+	if err := Check(dir); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+		return nil
+	}
+	// What one that was killed has left.
+	old, err := filepath.Glob(filepath.Join(dir, ".new-*"))
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return err
+	}
+	tmp, err := writeKey(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// writeKey makes a key in a file of its own.
+func writeKey(dir string) (path string, err error) {
+	f, err := os.CreateTemp(dir, ".new-*") // with mode 0600
+	if err != nil {
+		return "", err
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed) // never fails: without randomness the program ends
+	if _, err = f.WriteString(intro + base64.StdEncoding.EncodeToString(seed) + "\n"); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// Load reads the key in dir. A file that others can read or change is not taken:
+// what it signs would be worth nothing.
+func Load(dir string) (*Seal, error) {
+	path := filepath.Join(dir, name)
+	if err := Check(dir); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		return nil, fault.New(fault.Refused, fmt.Sprintf("chmod 600 %q, if it is yours; it must be a file", path), "the key of this host, %q, is not a file of yours alone", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, int64(fileLen)+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the key of this host: %w", err)
+	}
+	seed, err := parse(b)
+	if err != nil {
+		return nil, fault.New(fault.Refused, fmt.Sprintf("move %q away: a new key is made, and what the old one signed can no longer be verified", path),
+			"the key of this host, %q, %w", path, err)
+	}
+	return fromSeed(seed), nil
+}
+
+var errForm = errors.New("is not in the form that is written")
+
+// parse takes exactly what create writes.
+func parse(b []byte) ([]byte, error) {
+	text, ok := strings.CutPrefix(string(b), intro)
+	if !ok || len(b) != fileLen {
+		return nil, errForm
+	}
+	seed, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(text, "\n"))
+	if err != nil || len(seed) != ed25519.SeedSize || intro+base64.StdEncoding.EncodeToString(seed)+"\n" != string(b) {
+		return nil, errForm
+	}
+	return seed, nil
+}
+
+// Check refuses a directory in which others could change names.
+func Check(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return fault.New(fault.Refused, fmt.Sprintf("set XDG_STATE_HOME to a directory of your own, or: chmod go-w %q", dir),
+			"%q belongs to or can be changed by others", dir)
+	}
+	return nil
+}
