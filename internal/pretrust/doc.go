@@ -1,0 +1,27 @@
+// Package pretrust looks at a repository before an agent first starts in it: what of
+// it would run, or would change what runs, as soon as an agent, an editor or git
+// opens it. It reads and judges; it runs nothing, writes nothing and prints nothing.
+//
+// Which names are executed by whom and when is package hostexec's knowledge. Here is
+// what of a file's content is dangerous, and what the same file looks like without
+// it: Scan finds, File.Neutral is what stands inside for a file that nobody trusts.
+//
+// A neutral file is written anew from what was understood, so no other reader can
+// find in it what we did not see. What is not understood is left out as a whole.
+//
+// # Bounds
+//
+// Scan opens a fixed list of names, then lists directories breadth-first until its
+// budget is spent, whatever the size of the tree; Report.Complete says which. A file
+// is read up to one MiB. Links are followed only where they stay in the tree, and
+// never by the walk; what is no regular file is not opened.
+//
+// # What is left at risk
+//
+//   - A setting that no rule names is taken for harmless. Agents get new ones.
+//   - What is deep in a large tree is found by a scan by hand, not at the launch.
+//   - Instructions that are plain to see are not judged: what they say is for whoever
+//     reads them.
+//   - A program that a trusted setting starts is part of the trust if the setting
+//     names a file of the tree; what that program reads in turn is not.
+package pretrust
