@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -12,14 +13,19 @@ import (
 // not meant. Only a name on npm can be a pattern, and only all of a scope.
 type Exempt struct{ NPM, PyPI string }
 
+// lazily makes an expression when it is first used: every command has these.
+func lazily(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // The names that the registries give out today. They are stricter than what was
 // once given out, so that no name can mean anything in a configuration file or on
 // a command line. 214 is npm's own limit.
 var (
-	npmName  = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*$`)
-	npmScope = regexp.MustCompile(`^@[a-z0-9][a-z0-9._-]*/\*$`)
-	pypiName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pypiDash = regexp.MustCompile(`[-_.]+`)
+	npmName  = lazily(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*$`)
+	npmScope = lazily(`^@[a-z0-9][a-z0-9._-]*/\*$`)
+	pypiName = lazily(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiDash = lazily(`[-_.]+`)
 )
 
 const longestName = 214
@@ -35,11 +41,11 @@ func ParseAllow(s string) (Exempt, error) {
 		return Exempt{}, fmt.Errorf("allow %.40q...: the name is longer than %d bytes", s, longestName)
 	}
 	var e Exempt
-	if npmName.MatchString(name) || npmScope.MatchString(name) {
+	if npmName().MatchString(name) || npmScope().MatchString(name) {
 		e.NPM = name
 	}
-	if pypiName.MatchString(name) {
-		e.PyPI = strings.ToLower(pypiDash.ReplaceAllString(name, "-"))
+	if pypiName().MatchString(name) {
+		e.PyPI = strings.ToLower(pypiDash().ReplaceAllString(name, "-"))
 	}
 	switch {
 	case found && registry == "npm":
@@ -62,14 +68,14 @@ const (
 	longestAge  = 365 * 24 * time.Hour
 )
 
-var ageForm = regexp.MustCompile(`^([1-9][0-9]{0,4})([hd])$`)
+var ageForm = lazily(`^([1-9][0-9]{0,4})([hd])$`)
 
 // ParseAge reads a release age: hours (72h), days (3d), or 0 for no brake.
 func ParseAge(s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil
 	}
-	m := ageForm.FindStringSubmatch(s)
+	m := ageForm().FindStringSubmatch(s)
 	if m == nil {
 		return 0, fmt.Errorf("release age %.40q: write hours or days, as in 72h or 3d, or 0", s)
 	}

@@ -115,3 +115,12 @@ func (s Set) Needles() []needle.Named { return slices.Clone(s.needles) }
 // Format keeps the decoys out of whatever prints a Set: a journal that shows one
 // would be found by a search for it.
 func (Set) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "decoys") }
+
+// Places are where decoys lie in a home directory, whether or not a session has them.
+func Places(home string) []string {
+	var out []string
+	for _, p := range places {
+		out = append(out, filepath.Join(home, p))
+	}
+	return out
+}

@@ -1,6 +1,8 @@
 package inside
 
 import (
+	"strings"
+
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/probe"
 	"ringfence.dev/ringfence/internal/wire"
@@ -10,7 +12,8 @@ import (
 func observe(p *plan.Plan) []wire.Observation {
 	var writable []string
 	for _, op := range p.Ops {
-		if op.Do == plan.DoTmpfs || op.Do == plan.DoBind && op.Write {
+		layer := op.Do == plan.DoLayer && !strings.HasPrefix(string(op.Dst), plan.Own+"/")
+		if op.Do == plan.DoTmpfs || op.Do == plan.DoBind && op.Write || layer {
 			writable = append(writable, string(op.Dst))
 		}
 	}

@@ -310,8 +310,15 @@ func (v *view) file(op *plan.Op) error {
 	if dev == v.dev || (op.Write && v.own[dev]) {
 		return create(parent, base, op)
 	}
+	// It keeps its name there: a file without one says "(deleted)" where programs ask
+	// for its path, and some then do not read it.
+	hold, err := v.mkdir(filesAt, 0o755)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(hold)
 	v.count++
-	hold, name := v.root, ".file-"+strconv.Itoa(v.count)
+	name := strconv.Itoa(v.count)
 	if err := create(hold, name, op); err != nil {
 		return err
 	}
@@ -325,11 +332,12 @@ func (v *view) file(op *plan.Op) error {
 		return err
 	}
 	defer unix.Close(dst)
-	if err := attachCopy(src, dst, quietAttr|unix.MOUNT_ATTR_RDONLY); err != nil {
-		return err
-	}
-	return unix.Unlinkat(hold, name, 0)
+	return attachCopy(src, dst, quietAttr|unix.MOUNT_ATTR_RDONLY)
 }
+
+// filesAt is where the bytes lie of generated files that are mounted elsewhere. They
+// tell no more than the files themselves.
+const filesAt = plan.Own + "/file"
 
 func create(parent int, name string, op *plan.Op) error {
 	fd, err := unix.Openat(parent, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, op.Mode)

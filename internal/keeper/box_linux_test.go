@@ -31,6 +31,7 @@ import (
 // It does the one thing that the variable names, and says what it saw then.
 const (
 	childEnv = "RINGFENCE_KEEPER_CHILD"
+	learnEnv = "RINGFENCE_KEEPER_LEARN"
 	pipeFD   = 3
 )
 
@@ -52,7 +53,7 @@ type answer struct {
 }
 
 func child(name, dir string) error {
-	all := append(operations(), paused...)
+	all := slices.Concat(operations(), paused, questions)
 	at := slices.IndexFunc(all, func(o operation) bool { return o.name == name })
 	if at < 0 {
 		return fmt.Errorf("there is no operation %q", name)
@@ -65,6 +66,9 @@ func child(name, dir string) error {
 		return err
 	}
 	program, err := seccomp.Watch(runtime.GOARCH)
+	if os.Getenv(learnEnv) != "" {
+		program, err = seccomp.Learn(runtime.GOARCH, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -188,8 +192,11 @@ type box struct {
 	pipe *os.File
 	undo *undo.Store
 
+	learn bool // hear of what is only asked for, too
+
 	mu     sync.Mutex
 	held   []string
+	asked  []Ask
 	failed []error
 }
 
@@ -227,6 +234,9 @@ func (b *box) start(name string, pinned ...string) {
 	uid, gid := os.Getuid(), os.Getgid()
 	b.cmd = exec.Command("/proc/self/exe")
 	b.cmd.Env = append(os.Environ(), childEnv+"="+name+":"+b.dir)
+	if b.learn {
+		b.cmd.Env = append(b.cmd.Env, learnEnv+"=1")
+	}
 	b.cmd.ExtraFiles = []*os.File{theirs}
 	b.cmd.Stderr = os.Stderr
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, Setsid: true,
@@ -274,7 +284,11 @@ func (b *box) serve(watch, layer *os.File, pinned []string) {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { host.Close(); layer.Close() })
-	b.keep, err = Start(Config{Listener: watch, PID: b.cmd.Process.Pid, Umask: 0o022, Store: b.undo, Stand: b.dir + "/stand",
+	var asked func(Ask)
+	if b.learn {
+		asked = b.hear
+	}
+	b.keep, err = Start(Config{Asked: asked, Listener: watch, PID: b.cmd.Process.Pid, Umask: 0o022, Store: b.undo, Stand: b.dir + "/stand",
 		Trees: []Tree{{Path: b.dir + "/tree", Rules: rules, Host: host, Layer: layer, Pinned: pinned}},
 		Held: func(_ int, rel string, _ hostexec.Verdict) {
 			b.mu.Lock()
@@ -289,6 +303,12 @@ func (b *box) serve(watch, layer *os.File, pinned []string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+func (b *box) hear(a Ask) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, a)
 }
 
 // finish lets the operation run and returns what came of it inside. Nothing is left

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/sys"
 )
 
@@ -126,7 +128,7 @@ func (w *worker) hold(n *needHold) error {
 
 // Nowhere is what a link says that stands on the host for a held file. Nothing can
 // ever be made there.
-const Nowhere = "/proc/ringfence/held-back-until-reviewed"
+const Nowhere = place.Nowhere
 
 // begin makes a new held name: first in the layer, then what stands for it on the
 // host, without which there would be no place to mount it. An empty directory and a
@@ -335,13 +337,17 @@ func removeStandIn(root int, rel string) error {
 	return err
 }
 
-// Mask makes a file of the host private and gives it other content inside, as long
-// as nothing holds it yet.
+// Mask makes a file of the host private and gives it other content inside. What is
+// private already is the agent's own, unless a directory above is: then the file is
+// seen as the host has it until somebody writes to it.
 func (k *Keeper) Mask(tree int, rel string, data []byte) error {
 	w := &worker{Keeper: k}
 	defer w.closeAll()
-	if k.held[tree].at(rel) != nil {
-		return nil
+	if x := k.held[tree].at(rel); x != nil {
+		if x.root == rel {
+			return nil
+		}
+		return w.maskBelow(tree, rel, data)
 	}
 	if k.conf.Trees[tree].Layer == nil {
 		return errors.New("there is no layer")
@@ -361,4 +367,53 @@ func (k *Keeper) Mask(tree int, rel string, data []byte) error {
 		return err
 	}
 	return w.hold(&needHold{tree: tree, root: rel, masked: true})
+}
+
+// maskBelow masks a file in a directory that is private: in the layer, where it is not
+// the agent's by now.
+func (w *worker) maskBelow(tree int, rel string, data []byte) error {
+	w.names.Lock()
+	defer w.names.Unlock()
+	var fds [2]int
+	for i, root := range []*os.File{w.conf.Trees[tree].Host, w.conf.Trees[tree].Layer} {
+		dir, name, err := w.parentIn(int(root.Fd()), rel)
+		if err == nil {
+			fds[i], err = openFile(dir, name, []int{unix.O_RDONLY, unix.O_RDWR}[i], 0)
+		}
+		if errors.Is(err, unix.ENOENT) && i == 1 {
+			return nil // it was deleted inside
+		}
+		if err != nil {
+			return err
+		}
+		w.own(fds[i])
+	}
+	same, err := sameContent(fds[0], fds[1])
+	if err != nil || !same {
+		return err
+	}
+	if err := unix.Ftruncate(fds[1], 0); err != nil {
+		return err
+	}
+	_, err = unix.Pwrite(fds[1], data, 0)
+	return err
+}
+
+// sameContent compares two files.
+func sameContent(a, b int) (bool, error) {
+	var bufs [2][32 << 10]byte
+	for at := int64(0); ; {
+		n, err := unix.Pread(a, bufs[0][:], at)
+		if err != nil {
+			return false, err
+		}
+		m, err := unix.Pread(b, bufs[1][:], at)
+		if err != nil || n != m || !bytes.Equal(bufs[0][:n], bufs[1][:m]) {
+			return false, err
+		}
+		if n == 0 {
+			return true, nil
+		}
+		at += int64(n)
+	}
 }

@@ -68,6 +68,9 @@ type Config struct {
 	Made func(tree int, rel string)
 	// Failed is told of what went wrong on our side; the call was refused.
 	Failed func(error)
+	// Asked is told of what callers name, where a policy is learnt: see seccomp.Learn.
+	// nil in every other session.
+	Asked func(Ask)
 }
 
 // workers bounds the calls that are served at once.
@@ -89,6 +92,7 @@ type Keeper struct {
 	masks  umasks
 	links  links
 	young  young
+	asks   asking
 	done   sync.WaitGroup
 	full   sync.Once // said that the store is
 }

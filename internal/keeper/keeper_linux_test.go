@@ -28,38 +28,40 @@ func operations() []operation {
 
 func TestOperations(t *testing.T) {
 	for _, o := range operations() {
-		t.Run(o.name, func(t *testing.T) {
-			b := newBox(t, o.host)
-			before := b.list("tree")
-			b.start(o.name)
-			a := b.finish()
-			host := b.end()
-			if a.Err != o.err {
-				t.Errorf("inside it ended with %q, want %q", a.Err, o.err)
-			}
-			if host != o.want {
-				t.Errorf("the host has\n\t%s, want\n\t%s", host, o.want)
-			}
-			seen := o.inside
-			if seen == "" {
-				seen = o.want
-			}
-			if a.List != seen {
-				t.Errorf("inside it was\n\t%s, want\n\t%s", a.List, seen)
-			}
-			if held := strings.Join(b.held, " "); held != o.held {
-				t.Errorf("held: %q, want %q", held, o.held)
-			}
-			if upper := b.list("upper"); upper != o.upper {
-				t.Errorf("the layer has\n\t%s, want\n\t%s", upper, o.upper)
-			}
-			if _, err := os.Lstat(b.dir + "/stand"); err == nil {
-				t.Error("the list of stand-ins is still there")
-			}
-			if back := b.restore(); back != before {
-				t.Errorf("after undo the host has\n\t%s, had\n\t%s", back, before)
-			}
-		})
+		t.Run(o.name, func(t *testing.T) { o.play(t, newBox(t, o.host)) })
+	}
+}
+
+// play does the operation in a box and looks at everything that came of it.
+func (o operation) play(t *testing.T, b *box) {
+	before := b.list("tree")
+	b.start(o.name)
+	a := b.finish()
+	host := b.end()
+	if a.Err != o.err {
+		t.Errorf("inside it ended with %q, want %q", a.Err, o.err)
+	}
+	if host != o.want {
+		t.Errorf("the host has\n\t%s, want\n\t%s", host, o.want)
+	}
+	seen := o.inside
+	if seen == "" {
+		seen = o.want
+	}
+	if a.List != seen {
+		t.Errorf("inside it was\n\t%s, want\n\t%s", a.List, seen)
+	}
+	if held := strings.Join(b.held, " "); held != o.held {
+		t.Errorf("held: %q, want %q", held, o.held)
+	}
+	if upper := b.list("upper"); upper != o.upper {
+		t.Errorf("the layer has\n\t%s, want\n\t%s", upper, o.upper)
+	}
+	if _, err := os.Lstat(b.dir + "/stand"); err == nil {
+		t.Error("the list of stand-ins is still there")
+	}
+	if back := b.restore(); back != before {
+		t.Errorf("after undo the host has\n\t%s, had\n\t%s", back, before)
 	}
 }
 

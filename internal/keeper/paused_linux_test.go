@@ -48,6 +48,8 @@ var paused = []operation{
 		refused(unix.EBUSY, func() error { return unix.Link("a", "b") }), writing("a", over, "late"))},
 	{name: "masked", do: inOrder(pause, reads("pw", "phantom"), writing("pw", unix.O_WRONLY|unix.O_APPEND, "+"), reads("pw", "phantom+"),
 		func() error { return unix.Unlink("pw") })},
+	{name: "masked-below", do: inOrder(writing(".vscode/new", create, "1"), writing(".vscode/own", unix.O_WRONLY, "OWN"), func() error { return unix.Unlink(".vscode/gone") }, pause,
+		reads(".vscode/pw", "phantom"), reads(".vscode/own", "OWNret"), refused(unix.ENOENT, func() error { return unix.Access(".vscode/gone", 0) }))},
 	{name: "pinned", do: inOrder(refused(unix.EBUSY, func() error { return unix.Rename("d", "e") }),
 		refused(unix.EROFS, writing("d/secret", unix.O_WRONLY, "1")), refused(unix.EROFS, func() error { return unix.Unlink("d/secret") }),
 		writing("d/other", create, "1"))},
@@ -172,6 +174,23 @@ func TestMask(t *testing.T) {
 	}
 	a := b.finish()
 	if host := b.end(); a.Err != "" || host != "pw=secret" {
+		t.Errorf("ended with %q, and the host has %s", a.Err, host)
+	}
+}
+
+// TestMaskBelow: in a directory that is private already, a file is masked too, as long
+// as it is not the agent's own by now.
+func TestMaskBelow(t *testing.T) {
+	b := newBox(t, "mkdir .vscode; for f in pw own gone; do printf secret >.vscode/$f; done")
+	b.start("masked-below")
+	b.pause()
+	for _, name := range []string{".vscode/pw", ".vscode/own", ".vscode/gone"} {
+		if err := b.keep.Mask(0, name, []byte("phantom")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := b.finish()
+	if host := b.end(); a.Err != "" || host != ".vscode/ .vscode/gone=secret .vscode/own=secret .vscode/pw=secret" {
 		t.Errorf("ended with %q, and the host has %s", a.Err, host)
 	}
 }

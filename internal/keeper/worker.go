@@ -72,7 +72,7 @@ func (w *worker) closeAll() {
 
 func (w *worker) serve() {
 	do := handlers[w.call.Nr]
-	if do == nil {
+	if w.conf.Asked != nil && w.note() || do == nil {
 		w.calls.Continue(&w.call)
 		return
 	}

@@ -41,6 +41,9 @@ type Layer struct {
 
 	// Base returns what both sides started from, where that is known. May be nil.
 	Base func(rel string) ([]byte, bool)
+
+	// Step is called for each change that is brought over. May be nil.
+	Step func()
 }
 
 // Outcome is what became of one change.

@@ -104,6 +104,9 @@ func (a *applier) performStage(n int, items []*item) error {
 		return err
 	}
 	for _, it := range items {
+		if a.l.Step != nil {
+			a.l.Step()
+		}
 		dir, _ := a.l.inGit(it.path)
 		if a.broken[dir] && n >= stageRefs && n <= stageHeads {
 			it.fail("an object of its repository was not brought over")

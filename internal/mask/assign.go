@@ -1,32 +1,31 @@
 package mask
 
 import (
-	"regexp"
 	"strings"
 )
 
 // dialect is a way to write assignments, one a line.
 type dialect struct {
-	key      *regexp.Regexp // indent, key and separator
-	comments string         // what begins a line of comment; the first is for what is hidden
-	inline   string         // what begins one after a value and a blank
-	quotes   string         // what a value may be in
-	sections bool           // [name]
-	nested   bool           // lists, maps and here-documents
+	key      *form  // indent, key and separator
+	comments string // what begins a line of comment; the first is for what is hidden
+	inline   string // what begins one after a value and a blank
+	quotes   string // what a value may be in
+	sections bool   // [name]
+	nested   bool   // lists, maps and here-documents
 }
 
 var (
 	dotenv = &dialect{
-		key:      regexp.MustCompile(`^([ \t]*(?:export[ \t]+)?)([A-Za-z_][A-Za-z0-9_.-]*)([ \t]*=[ \t]*|:[ \t]+)`),
+		key:      lazily(`^([ \t]*(?:export[ \t]+)?)([A-Za-z_][A-Za-z0-9_.-]*)([ \t]*=[ \t]*|:[ \t]+)`),
 		comments: "#", inline: "#", quotes: "\"'`"}
 	ini = &dialect{
-		key:      regexp.MustCompile(`^([ \t]*)([^=:\s\[#;!][^=:]*?|//[^=\s]+)([ \t]*[=:][ \t]*)`),
+		key:      lazily(`^([ \t]*)([^=:\s\[#;!][^=:]*?|//[^=\s]+)([ \t]*[=:][ \t]*)`),
 		comments: "#;!", inline: "#;", quotes: "\"'", sections: true}
 	npmrc = &dialect{
-		key:      regexp.MustCompile(`^([ \t]*)([^=\s\[#;][^=]*?)([ \t]*=[ \t]*)`),
+		key:      lazily(`^([ \t]*)([^=\s\[#;][^=]*?)([ \t]*=[ \t]*)`),
 		comments: "#;", quotes: "\"'", sections: true}
 	hcl = &dialect{
-		key:      regexp.MustCompile(`^([ \t]*)("[^"\\]*"|[A-Za-z0-9_.-]+)([ \t]*[=:][ \t]*)`),
+		key:      lazily(`^([ \t]*)("[^"\\]*"|[A-Za-z0-9_.-]+)([ \t]*[=:][ \t]*)`),
 		comments: "#/", inline: "#/", quotes: "\"'", sections: true, nested: true}
 )
 

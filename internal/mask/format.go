@@ -1,7 +1,6 @@
 package mask
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -72,7 +71,7 @@ func hasPath(rel, tail string) bool {
 	return strings.HasSuffix(rel, tail) && (len(rel) == len(tail) || rel[len(rel)-len(tail)-1] == '/')
 }
 
-var assigned = regexp.MustCompile(`(?m)^[ \t]*(export[ \t]+)?[A-Za-z_][A-Za-z0-9_.-]*[ \t]*=`)
+var assigned = lazily(`(?m)^[ \t]*(export[ \t]+)?[A-Za-z_][A-Za-z0-9_.-]*[ \t]*=`)
 
 // anyFile is for names that say nothing of a format. The content has to.
 func (m *masker) anyFile(s string) (string, Kind) {
@@ -106,7 +105,7 @@ func (m *masker) token(s string) string {
 	return m.opaque(k, s)
 }
 
-var sqlData = regexp.MustCompile(`(?i)insert\s+into|\bcopy\s|replace\s+into|identified\s+by|password|secret|token`)
+var sqlData = lazily(`(?i)insert\s+into|\bcopy\s|replace\s+into|identified\s+by|password|secret|token`)
 
 // sqlFile: a schema stays, rows are not shown.
 func (m *masker) sqlFile(s string) (string, Kind) {

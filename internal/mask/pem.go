@@ -5,11 +5,10 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
-	"regexp"
 	"strings"
 )
 
-var pemHeader = regexp.MustCompile(`-----BEGIN ([A-Z0-9 ]{1,64})-----`)
+var pemHeader = lazily(`-----BEGIN ([A-Z0-9 ]{1,64})-----`)
 
 // public are the blocks that may stay.
 var public = map[string]func([]byte) error{

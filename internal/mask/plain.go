@@ -2,7 +2,6 @@ package mask
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 )
 
@@ -65,12 +64,12 @@ func compound(s, seps string, good func(string) bool) bool {
 func inDictionary(s string) bool { return words[strings.ToLower(s)] || len(s) <= 2 && allIn(s, digits) }
 
 var (
-	scalarForm  = regexp.MustCompile(`^(v?\d{1,4}(\.\d{1,4}){1,3}|\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?|\d{1,6} ?(ns|us|ms|s|m|h|d|k|kb|mb|gb|kib|mib|gib|K|M|G|KB|MB|GB|Ki|Mi|Gi|%)|[a-z]{2}[-_][A-Z]{2}(\.UTF-8|\.utf8)?)$`)
-	reference   = regexp.MustCompile(`^\$\{[A-Z][A-Z0-9_]{0,63}\}$|^\{\{-? *[$.A-Za-z][A-Za-z0-9_.$| ]{0,120}-?\}\}$`)
-	cipher      = regexp.MustCompile(`^ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:[a-z]+\]$`)
-	switches    = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|none|nil|enabled|disabled)$`)
-	numberForm  = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?$`)
-	keyFilePath = regexp.MustCompile(`^[A-Za-z0-9_./~-]+\.(pem|key|p8|p12|pfx|jks|json|crt|cer|pub)$`)
+	scalarForm  = lazily(`^(v?\d{1,4}(\.\d{1,4}){1,3}|\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?|\d{1,6} ?(ns|us|ms|s|m|h|d|k|kb|mb|gb|kib|mib|gib|K|M|G|KB|MB|GB|Ki|Mi|Gi|%)|[a-z]{2}[-_][A-Z]{2}(\.UTF-8|\.utf8)?)$`)
+	reference   = lazily(`^\$\{[A-Z][A-Z0-9_]{0,63}\}$|^\{\{-? *[$.A-Za-z][A-Za-z0-9_.$| ]{0,120}-?\}\}$`)
+	cipher      = lazily(`^ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:[a-z]+\]$`)
+	switches    = lazily(`^(?i:true|false|yes|no|on|off|null|none|nil|enabled|disabled)$`)
+	numberForm  = lazily(`^[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?$`)
+	keyFilePath = lazily(`^[A-Za-z0-9_./~-]+\.(pem|key|p8|p12|pfx|jks|json|crt|cer|pub)$`)
 )
 
 // isPath: parts that are words, after a slash or a dot or with two of them at least.

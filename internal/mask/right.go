@@ -1,7 +1,6 @@
 package mask
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -52,7 +51,7 @@ func (m *masker) inQuotes(d *dialect, l *lines, k key, s string) (string, bool) 
 	return quote + out + quote + comma + m.after(tail), true
 }
 
-var hereForm = regexp.MustCompile(`^<<-?([A-Za-z_][A-Za-z0-9_]{0,30})$`)
+var hereForm = lazily(`^<<-?([A-Za-z_][A-Za-z0-9_]{0,30})$`)
 
 // nested is a list, a map or a here-document.
 func (m *masker) nested(l *lines, k key, s string) (out string, opens, ok bool) {

@@ -2,12 +2,11 @@ package mask
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
-var schemeForm = regexp.MustCompile(`^((?:jdbc:)?[A-Za-z][A-Za-z0-9+.-]{0,30})://`)
+var schemeForm = lazily(`^((?:jdbc:)?[A-Za-z][A-Za-z0-9+.-]{0,30})://`)
 
 // url keeps the scheme, the host and the words of the path. The password, the query
 // and the parts of a path that look drawn are replaced.

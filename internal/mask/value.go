@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 )
 
@@ -84,7 +83,7 @@ func (m *masker) jwt(k key, v string) string {
 	})
 }
 
-var pairForm = regexp.MustCompile(`^ *([A-Za-z][A-Za-z0-9 _.-]{0,40}?) *= *(.*?) *$`)
+var pairForm = lazily(`^ *([A-Za-z][A-Za-z0-9 _.-]{0,40}?) *= *(.*?) *$`)
 
 // pairs are connection strings: Key=value;Key=value, or with blanks.
 func (m *masker) pairs(k key, v string) (string, bool) {
@@ -113,7 +112,7 @@ func (m *masker) pairs(k key, v string) (string, bool) {
 	return strings.Join(out, sep), true
 }
 
-var emailForm = regexp.MustCompile(`^[A-Za-z0-9_.+-]{1,64}@([A-Za-z0-9.-]{1,120})$`)
+var emailForm = lazily(`^[A-Za-z0-9_.+-]{1,64}@([A-Za-z0-9.-]{1,120})$`)
 
 // email keeps the host.
 func (m *masker) email(k key, v string) (string, bool) {

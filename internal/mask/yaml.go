@@ -1,7 +1,6 @@
 package mask
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -21,11 +20,11 @@ type yamlMask struct {
 }
 
 var (
-	yamlKey   = regexp.MustCompile(`^("[^"\\]*"|'[^']*'|[A-Za-z0-9_.$/@<*(-][^:#"'{}\[\]]*?|[A-Za-z0-9_.$/@-][A-Za-z0-9_.$/@:-]*?)[ \t]*:(?:[ \t]+|$)`)
-	yamlBlock = regexp.MustCompile(`^[|>][-+1-9]{0,2}$`)
-	yamlTag   = regexp.MustCompile(`^(?:!!(?:str|int|bool|float|binary|map|seq|null|set)|!(?:vault|secret|env_var|include|reference|Ref|Sub|GetAtt|Join|ImportValue|Base64))(?:[ \t]+|$)`)
-	yamlName  = regexp.MustCompile(`^([&*])([A-Za-z0-9_-]{1,64})(?:[ \t]+|$)`)
-	yamlMark  = regexp.MustCompile(`^(---|\.\.\.|%YAML 1\.[0-9]|--- !!?map)$`)
+	yamlKey   = lazily(`^("[^"\\]*"|'[^']*'|[A-Za-z0-9_.$/@<*(-][^:#"'{}\[\]]*?|[A-Za-z0-9_.$/@-][A-Za-z0-9_.$/@:-]*?)[ \t]*:(?:[ \t]+|$)`)
+	yamlBlock = lazily(`^[|>][-+1-9]{0,2}$`)
+	yamlTag   = lazily(`^(?:!!(?:str|int|bool|float|binary|map|seq|null|set)|!(?:vault|secret|env_var|include|reference|Ref|Sub|GetAtt|Join|ImportValue|Base64))(?:[ \t]+|$)`)
+	yamlName  = lazily(`^([&*])([A-Za-z0-9_-]{1,64})(?:[ \t]+|$)`)
+	yamlMark  = lazily(`^(---|\.\.\.|%YAML 1\.[0-9]|--- !!?map)$`)
 )
 
 const vaultHeader = "$ANSIBLE_VAULT;"

@@ -17,7 +17,7 @@ func framed(data []byte) (log []byte) {
 		data = data[1+n:]
 		log = binary.LittleEndian.AppendUint32(log, uint32(n))
 		log = binary.LittleEndian.AppendUint32(log, ^uint32(n))
-		log = append(binary.LittleEndian.AppendUint32(log, crc32.Checksum(body, castagnoli)), body...)
+		log = append(binary.LittleEndian.AppendUint32(log, crc32.Checksum(body, castagnoli())), body...)
 	}
 	return log
 }

@@ -165,6 +165,9 @@ func (r *restorer) say(path string, o Outcome, why string) {
 		path = "."
 	}
 	r.results = append(r.results, Result{path, o, why})
+	if r.Step != nil {
+		r.Step()
+	}
 }
 
 // fault says what went wrong with a path of which something else was said before.

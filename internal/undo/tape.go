@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,7 @@ type tape struct {
 // (a wrong length must not pass for a record that was cut short), its checksum.
 const frame = 12
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // pack appends records as they stand in the file.
 func pack(b []byte, records ...*record) []byte {
@@ -33,7 +34,7 @@ func pack(b []byte, records ...*record) []byte {
 		body := b[start+frame:]
 		binary.LittleEndian.PutUint32(b[start:], uint32(len(body)))
 		binary.LittleEndian.PutUint32(b[start+4:], ^uint32(len(body)))
-		binary.LittleEndian.PutUint32(b[start+8:], crc32.Checksum(body, castagnoli))
+		binary.LittleEndian.PutUint32(b[start+8:], crc32.Checksum(body, castagnoli()))
 	}
 	return b
 }
@@ -113,7 +114,7 @@ func nextBody(in *bufio.Reader) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(head[8:]) {
+	if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(head[8:]) {
 		return nil, errors.New("the checksum is wrong")
 	}
 	return body, nil

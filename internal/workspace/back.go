@@ -21,6 +21,7 @@ func (w *Work) UndoAll(sel []Selected, force bool) ([]Outcome, error) {
 		return nil, fmt.Errorf("session %s has no store for undo", w.ID)
 	}
 	defer log.Close()
+	log.Step = w.Step
 	if log.End().IsZero() {
 		log.EndedAt(w.lastSeen()) // we have the lock: the session is over
 	}

@@ -84,6 +84,31 @@ func TestMaskedIsNeverWrittenBack(t *testing.T) {
 	}
 }
 
+// TestPhantomsDoNotWait: what was put in the place of a masked file is no change of the
+// agent's. What the agent makes of it is.
+func TestPhantomsDoNotWait(t *testing.T) {
+	for _, view := range []View{Live, Review} {
+		h := newWorld(t, view, `echo real >.env; echo real >.env.b`)
+		must(t, h.Masked(0, ".env", []byte("phantom\n")))
+		must(t, h.Masked(0, "./.env.b", []byte("phantom\n")))
+		h.held(`echo phantom >.env; echo changed >.env.b`)
+		h.end()
+		if got := lines(h.review()); strings.Contains(got, ".env\n") || !strings.Contains(got, ".env.b\n") {
+			t.Errorf("%s: %s", view, got)
+		}
+	}
+	h := newWorld(t, Live, `echo real >.env`)
+	must(t, h.Masked(0, ".env", []byte("phantom\n")))
+	h.held(`echo phantom >.env`)
+	if waits, err := h.Waits(); err != nil || waits {
+		t.Errorf("with nothing but a phantom, changes wait: %v", err)
+	}
+	h.held(`echo x >y`)
+	if waits, err := h.Waits(); err != nil || !waits {
+		t.Errorf("a change does not wait: %v", err)
+	}
+}
+
 func TestDiscardSome(t *testing.T) {
 	h := newWorld(t, Review, `mkdir d; echo 1 >d/x`)
 	h.held(`rm -r d; echo 2 >y; echo 3 >z`)

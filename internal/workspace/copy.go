@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/change"
 )
 
 // CopyTree fills the layer of a tree with a complete copy, for hosts without
@@ -92,8 +96,22 @@ func copyFile(from, to *os.Root, p string, st fs.FileInfo) error {
 }
 
 // Masked notes a file that shows phantoms: what the agent makes of it is never
-// written back.
-func (w *Work) Masked(n int, rel string) error {
+// written back. As long as they stand there nothing waits.
+func (w *Work) Masked(n int, rel string, phantom []byte) error {
+	sum := sha256.Sum256(phantom)
 	w.Trees[n].Masked = append(w.Trees[n].Masked, filepath.Clean(rel))
+	w.Trees[n].stands(filepath.Clean(rel), hex.EncodeToString(sum[:]))
 	return w.save()
+}
+
+func (t *Tree) stands(rel, sum string) {
+	if t.Phantoms == nil {
+		t.Phantoms = map[string]string{}
+	}
+	t.Phantoms[rel] = sum
+}
+
+// phantom holds for a file that shows what was put there, and nothing of the agent's.
+func (t *Tree) phantom(c change.Change) bool {
+	return c.From == "" && c.Old != nil && c.New != nil && c.New.Hash != "" && c.New.Hash == t.Phantoms[c.Path]
 }

@@ -181,6 +181,7 @@ func (w *Work) lastSeen() time.Time {
 // when the layer first saw them.
 func (w *Work) waiting(n int) ([]change.Change, error) {
 	all, err := w.Layer(n).Changes()
+	all = slices.DeleteFunc(all, w.Trees[n].phantom)
 	if err != nil || w.Trees[n].View != Live {
 		return all, err
 	}

@@ -48,6 +48,8 @@ type Tree struct {
 	Head   string // commit that was checked out when the session began; "" if none
 	Secret string // name of its directory below layer
 	Masked []string
+	// Phantoms are the digests of what stands in the layer for masked files, by path.
+	Phantoms map[string]string
 }
 
 // Work is what a session did, on disk.
@@ -63,6 +65,8 @@ type Work struct {
 	Cwd     string // where it was started
 	Stays   bool   // until it is removed, whatever it did
 	Exit    *int   // its status, once it has ended by itself
+
+	Step func() // is called for each change that is brought over or back; may be nil
 
 	dir  string
 	lock *os.File
@@ -184,6 +188,8 @@ type treeJSON struct {
 	Head   string   `json:"head,omitempty"`
 	Secret string   `json:"secret"`
 	Masked []string `json:"masked,omitempty"`
+
+	Phantoms map[string]string `json:"phantoms,omitempty"`
 }
 
 type workJSON struct {
@@ -209,6 +215,12 @@ func (w *Work) save() error {
 		x := treeJSON{Path: strconv.QuoteToASCII(t.Path), View: t.View, Prefix: t.Prefix, Head: t.Head, Secret: t.Secret}
 		for _, m := range t.Masked {
 			x.Masked = append(x.Masked, strconv.QuoteToASCII(m))
+		}
+		for name, sum := range t.Phantoms {
+			if x.Phantoms == nil {
+				x.Phantoms = map[string]string{}
+			}
+			x.Phantoms[strconv.QuoteToASCII(name)] = sum
 		}
 		j.Trees = append(j.Trees, x)
 	}
@@ -279,6 +291,11 @@ func decode(b []byte) (*Work, error) {
 		for _, m := range t.Masked {
 			name, merr := strconv.Unquote(m)
 			x.Masked, perr = append(x.Masked, name), errors.Join(perr, merr)
+		}
+		for q, sum := range t.Phantoms {
+			name, merr := strconv.Unquote(q)
+			x.stands(name, sum)
+			perr = errors.Join(perr, merr)
 		}
 		if secret, serr := hex.DecodeString(t.Secret); serr != nil || len(secret) != 16 || perr != nil || !filepath.IsAbs(p) ||
 			!slices.Contains([]View{Live, Review, Copy}, t.View) {
@@ -436,13 +453,17 @@ func (w *Work) End(now time.Time, changed bool) error {
 // Layer is the private layer over a tree.
 func (w *Work) Layer(n int) *layer.Layer {
 	t := &w.Trees[n]
-	return &layer.Layer{Root: t.Path, Upper: w.Upper(n), Copy: t.View == Copy, Since: w.Started, Base: t.base}
+	return &layer.Layer{Root: t.Path, Upper: w.Upper(n), Copy: t.View == Copy, Since: w.Started, Base: t.base, Step: w.Step}
 }
 
 // Waits says whether something waits for review.
 func (w *Work) Waits() (bool, error) {
 	for n := range w.Trees {
 		empty, err := w.Layer(n).Empty()
+		if err == nil && !empty && len(w.Trees[n].Phantoms) > 0 { // they may be all there is
+			waiting, werr := w.waiting(n)
+			empty, err = len(waiting) == 0, werr
+		}
 		if err != nil || !empty {
 			return true, err
 		}
