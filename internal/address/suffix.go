@@ -30,3 +30,8 @@ var shared = []Name{
 	"r2.dev", "railway.app", "readthedocs.io", "repl.co", "replit.app", "replit.dev", "run.app", "s3.amazonaws.com", "sharepoint.com", "sslip.io", "storage.googleapis.com", "streamlit.app", "surge.sh", "tumblr.com", "ts.net", "vercel.app", "vercel.dev", "web.app",
 	"weebly.com", "wixsite.com", "wordpress.com", "workers.dev", "xip.io", "zeabur.app",
 }
+
+// Shared holds for a name below a domain whose names strangers can have.
+func (n Name) Shared() bool {
+	return slices.ContainsFunc(shared, n.Under)
+}

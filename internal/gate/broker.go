@@ -31,15 +31,21 @@ func (g *Gate) owned(t address.Target) bool {
 	return g.conf.Broker != nil && t.Name != "" && g.conf.Broker.Owns(t.Name) && !mutated("broker")
 }
 
+// brokerCloses says why the broker takes no connection to a host of its own that the
+// rules let pass; "" if it does.
+func (g *Gate) brokerCloses(t address.Target, d Decision) string {
+	why := g.conf.Broker.Closed(t.Name)
+	if why == "" && t.Port != 443 && d.Proto != address.TLS {
+		why = "ringfence keeps the credential of this host and speaks to it by https alone"
+	}
+	return why
+}
+
 // brokered hands a connection over, once its hello names the right host. There is no
 // other way to a host of the broker's than TLS.
 func (k *call) brokered() {
-	why := k.g.conf.Broker.Closed(k.target.Name)
-	if why == "" && k.target.Port != 443 && k.rule.Proto != address.TLS {
-		why = "ringfence keeps the credential of this host and speaks to it by https alone"
-	}
-	if why != "" {
-		k.rule = Decision{Verdict: Deny, Rule: "brokered host", Reason: why}
+	if why := k.g.brokerCloses(k.target, k.rule); why != "" {
+		k.rule = Decision{Verdict: Deny, Rule: RuleBroker, Reason: why}
 		k.refuse()
 		return
 	}

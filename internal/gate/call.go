@@ -157,12 +157,14 @@ func (k *call) ended(sent, received int64, err error) {
 func (k *call) failed(err error) {
 	var closed *closedError
 	if errors.As(err, &closed) {
-		k.rule = Decision{Verdict: Deny, Rule: "internal addresses are closed", Reason: closed.Error()}
+		k.rule = Decision{Verdict: Deny, Rule: RuleRanges, Reason: closed.Error()}
+		k.g.rules.learn.failed(k.target, k.rule.Reason)
 		k.refuse()
 		return
 	}
 	r := k.line(journal.End)
 	r.Reason = "not reached: " + dialReason(err)
+	k.g.rules.learn.failed(k.target, r.Reason)
 	k.g.record(r)
 	k.answer(502, "Bad Gateway", k.denial("not reached: "+dialReason(err)))
 }

@@ -53,6 +53,8 @@ type rules struct {
 	mu     sync.RWMutex
 	grants []grant
 	now    func() time.Time
+
+	learn *learning // nil: this is no session to learn from
 }
 
 type prefixRule struct {
@@ -107,7 +109,7 @@ func (x *index) each(n address.Name, do func(policy.Entry) bool) bool {
 }
 
 func newRules(r policy.Reach) *rules {
-	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, now: time.Now}
+	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, now: time.Now, learn: newLearning(r)}
 	for _, e := range r.Allow {
 		out.allow.add(e)
 	}
@@ -138,6 +140,9 @@ func (r *rules) Decide(q Request) Decision {
 		return d
 	}
 	if d, ok := r.allowed(q); ok {
+		return d
+	}
+	if d, ok := r.learn.decide(q); ok {
 		return d
 	}
 	return r.unknown(q)
@@ -277,7 +282,7 @@ func (r *rules) literal(t address.Target) Decision {
 		return Decision{Verdict: Allow, Rule: p.text, Source: p.source, Proto: address.TCP}
 	}
 	if what, closed := address.Closed(t.Addr); closed {
-		return Decision{Verdict: Deny, Rule: "internal addresses are closed", Reason: "the address is " + what}
+		return Decision{Verdict: Deny, Rule: RuleRanges, Reason: "the address is " + what}
 	}
 	if mutated("literal") {
 		return Decision{Verdict: Allow, Proto: address.TCP}

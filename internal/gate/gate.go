@@ -40,16 +40,16 @@ type Config struct {
 	Session string
 	Reach   policy.Reach
 	Bound   func(policy.Entry) error // refuses a grant that the ceiling does not allow; nil means none
-	Journal *journal.Writer
-	Wait    time.Duration // how long an unknown host waits for a person; 0: denied at once
-	Ask     func(Pending) // tells a person that something waits; may be nil
-	Alarm   func(error)   // tells a person that the journal cannot be written; may be nil
-	Resolve Resolver      // nil: the host's
-	Dial    Dial          // nil: on the host's network; asked after the guard
-	Proxy   *Upstream     // nil: dial directly
-	Broker  Broker        // nil: nobody keeps credentials
-	Decoys  *needle.Set   // what must not leave; nil: nothing is searched
-	Caught  func(Caught)  // tells that one was about to; may be nil
+	Journal *journal.Writer          // stays open when the gate is closed
+	Wait    time.Duration            // how long an unknown host waits for a person; 0: denied at once
+	Ask     func(Pending)            // tells a person that something waits; may be nil
+	Alarm   func(error)              // tells a person that the journal cannot be written; may be nil
+	Resolve Resolver                 // nil: the host's
+	Dial    Dial                     // nil: on the host's network; asked after the guard
+	Proxy   *Upstream                // nil: dial directly
+	Broker  Broker                   // nil: nobody keeps credentials
+	Decoys  *needle.Set              // what must not leave; nil: nothing is searched
+	Caught  func(Caught)             // tells that one was about to; may be nil
 }
 
 // Bounds of one session.
@@ -111,6 +111,7 @@ func New(conf Config) (*Gate, error) {
 	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), h2cs: make(chan struct{}, maxH2C), open: map[net.Conn]struct{}{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.rules, g.spent.rules = newRules(conf.Reach), conf.Reach.Budget
+	g.rules.learn.under(conf.Bound)
 	if conf.Resolve == nil {
 		conf.Resolve = hostResolver{}
 	}
@@ -317,7 +318,7 @@ func (g *Gate) shut() error {
 	if n := g.unwritten.Load(); n > 0 && err == nil {
 		err = fmt.Errorf("%d records could not be written; what they were about was refused, or had ended", n)
 	}
-	return errors.Join(err, g.conf.Journal.Close())
+	return err
 }
 
 // reset ends a connection so that its other side hears of it at once.

@@ -68,7 +68,8 @@ func (p *Plan) validate() error {
 }
 
 func (p *Plan) validateTrees() error {
-	if len(p.Trees) > maxTrees || (len(p.Trees) > 0) != (len(p.Watch) > 0) {
+	// A filter without trees is one that only tells; see Input.Observe.
+	if len(p.Trees) > maxTrees || len(p.Trees) > 0 && len(p.Watch) == 0 {
 		return fmt.Errorf("the plan has %d trees, and a filter for them of %d bytes", len(p.Trees), len(p.Watch))
 	}
 	for _, t := range p.Trees {

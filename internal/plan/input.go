@@ -19,6 +19,7 @@ type Input struct {
 	Process  Process
 	Capture  *Capture
 	Watch    []byte // compiled filter of the keeper; needed where a mount is live
+	Observe  bool   // it is loaded also where none is: to hear of what is asked for
 	Filter   []byte // a further filter
 }
 

@@ -38,7 +38,7 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Trees = trees(mounts)
 	p.Ops = append(p.Ops, layerOps(mounts, p.Trees)...)
-	if len(p.Trees) > 0 {
+	if len(p.Trees) > 0 || in.Observe {
 		p.Watch = in.Watch
 	}
 	p.Ops = append(p.Ops, fileOps(in)...)

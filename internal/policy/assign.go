@@ -12,6 +12,9 @@ func (d *decoder) assign(parts []part, v *unstable.Node) error {
 	if parts[0].name == secretSection {
 		return d.assignSecret(parts, v)
 	}
+	if parts[0].name == serverSection {
+		return d.assignServer(parts, v)
+	}
 	if err := d.known(parts); err != nil {
 		return err
 	}

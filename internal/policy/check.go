@@ -41,6 +41,7 @@ func Check(p *Policy, env CheckEnv) []Problem {
 	c.ports()
 	c.reveals()
 	c.secrets()
+	c.servers()
 	return append(c.found, p.Refused...)
 }
 

@@ -107,6 +107,9 @@ func (d *decoder) header(parts []part) error {
 	if parts[0].name == secretSection {
 		return d.secretHeader(parts)
 	}
+	if parts[0].name == serverSection {
+		return d.serverHeader(parts)
+	}
 	if err := d.known(parts); err != nil {
 		return err
 	}
@@ -166,6 +169,9 @@ func sectionHint(name string) string {
 	}
 	if findSecretKey(name) != nil {
 		return fmt.Sprintf("%q belongs under [%s.NAME]", name, secretSection)
+	}
+	if findServerKey(name) != nil {
+		return fmt.Sprintf("%q belongs under [%s.NAME]", name, serverSection)
 	}
 	if h := suggest(name, sections()); h != "" {
 		return h

@@ -66,7 +66,9 @@ func lockDir(dir string) (unlock func(), err error) {
 }
 
 // replace writes a file beside the old one and puts it in its place.
-func replace(path string, data []byte) error {
+func replace(path string, data []byte) error { return replaceMode(path, data, 0o600) }
+
+func replaceMode(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
@@ -80,7 +82,7 @@ func replace(path string, data []byte) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}

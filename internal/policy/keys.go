@@ -196,8 +196,8 @@ var keys = []key{
 		list:  func(p *Policy) *List { return &p.Supply.Allow }},
 }
 
-// sections lists the sections in the order of the table, and that of the secrets,
-// which is a table of tables, last.
+// sections lists the sections in the order of the table, and those of the secrets and
+// of the MCP servers, which are tables of tables, last.
 func sections() []string {
 	var out []string
 	for i := range keys {
@@ -205,7 +205,7 @@ func sections() []string {
 			out = append(out, keys[i].section)
 		}
 	}
-	return append(out, secretSection)
+	return append(out, secretSection, serverSection)
 }
 
 // keysOf lists the names of one section's keys.

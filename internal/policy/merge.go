@@ -15,6 +15,7 @@ func (p *Policy) clone() *Policy {
 		}
 	}
 	out.Secret = slices.Clone(p.Secret) // its lists are never changed, only replaced
+	out.MCP = slices.Clone(p.MCP)
 	return &out
 }
 
@@ -47,7 +48,8 @@ func join(base, over List) List {
 // keeping its first source; numbers, words, budgets and values of variables are
 // over's where it has them. Four exceptions: required walls are replaced, which is
 // how a wall is waived; a variable is either passed or set, as over says; a group is
-// switched one way; and a secret is over's as a whole, see mergeSecrets.
+// switched one way; and a secret or an MCP server is over's as a whole, see
+// mergeSecrets and mergeServers.
 func Merge(base, over *Policy) *Policy {
 	if over == nil {
 		return base.clone()
@@ -71,6 +73,7 @@ func Merge(base, over *Policy) *Policy {
 	}
 	mergeSet(out, over)
 	out.Secret = mergeSecrets(out.Secret, over.Secret)
+	out.MCP = mergeServers(out.MCP, over.MCP)
 	out.Network.Groups = mergeGroups(base.Network.Groups, over.Network.Groups)
 	out.Network.Budget = mergeBudget(out.Network.Budget, over.Network.Budget, func(_, _ int64) bool { return true })
 	return out

@@ -49,6 +49,7 @@ type Policy struct {
 	Broker    Broker
 	Supply    Supply
 	Secret    []Secret // in the order in which they were written
+	MCP       []Server // the same
 
 	// Refused is what somebody asked for outright and the ceiling forbids. Only
 	// Resolve fills it, and Check reports it.

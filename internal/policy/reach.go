@@ -19,6 +19,9 @@ type Reach struct {
 	HostPorts []uint16
 	Proxy     string // ProxyNone, ProxyEnv, or the URL of a proxy
 	Budget    []Budget
+	// Learn lets a public host that nobody has judged be reached, and notes it. No
+	// policy and no flag sets it, only `ringfence learn`.
+	Learn bool
 }
 
 // OwnGroup is the group of the agent's own hosts.

@@ -14,7 +14,7 @@ type Layers struct {
 }
 
 // Resolve returns the effective policy, and what an untrusted project asked for
-// in vain. A project adds or changes no secret, trusted or not. Flags come after the project: the user who types them outranks a file.
+// in vain. A project adds or changes no secret and no MCP server, trusted or not. Flags come after the project: the user who types them outranks a file.
 // What of the ceiling bounds nothing (the proxy, the sizes of undo) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
@@ -23,6 +23,7 @@ func Resolve(l Layers) (*Policy, []Change) {
 	if l.ProjectTrusted && l.Project != nil {
 		p = Merge(p, l.Project.withoutSecrets())
 		tightenSecrets(p.Secret, l.Project.Secret)
+		tightenServers(p.MCP, l.Project.MCP)
 	} else {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)

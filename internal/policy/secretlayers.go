@@ -135,6 +135,6 @@ func widensSecrets(base, over []Secret) []Change {
 
 func (p *Policy) withoutSecrets() *Policy {
 	out := *p
-	out.Secret = nil
+	out.Secret, out.MCP = nil, nil
 	return &out
 }

@@ -17,7 +17,7 @@ import (
 //   - Limits: the lower. Network: the tighter, see tightenNetwork.
 //   - Workspaces: the tighter, see tightenWorkspace, and so the brakes on packages.
 //   - The broker: the tighter, see tightenBroker. A secret is base's, and off where
-//     either switches it off.
+//     either switches it off; so is an MCP server.
 //
 // Paths are compared as they are spelt, ~/ included. Resolve knows the home and
 // compares what they mean.
@@ -35,6 +35,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	tightenBroker(&out.Broker, &over.Broker)
 	tightenSupply(&out.Supply, &over.Supply)
 	tightenSecrets(out.Secret, over.Secret)
+	tightenServers(out.MCP, over.MCP)
 	for i := range keys {
 		if keys[i].limit == nil || keys[i].section != "limits" {
 			continue

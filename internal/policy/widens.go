@@ -78,7 +78,8 @@ func (s scope) widens(base, over *Policy) []Change {
 		}
 	}
 	out = append(out, waived(base, over)...)
-	return append(out, widensSecrets(base.Secret, over.Secret)...)
+	out = append(out, widensSecrets(base.Secret, over.Secret)...)
+	return append(out, widensServers(base.MCP, over.MCP)...)
 }
 
 // allows returns the test whether base has what a value of the list k gives.

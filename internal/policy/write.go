@@ -25,6 +25,9 @@ func Write(w io.Writer, p *Policy) error {
 		if s == secretSection {
 			pr.secrets(p.Secret)
 		}
+		if s == serverSection {
+			pr.servers(p.MCP)
+		}
 		if len(pr.lines) == 0 {
 			continue
 		}

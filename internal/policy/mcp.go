@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Server is an MCP server of the host that a session may start, in a sandbox of its
+// own. A nil field was not written.
+type Server struct {
+	Name   string
+	Source Source // of its table
+
+	Command   List  // argv; nil means as the agent's own settings say
+	Hosts     List  // what it can reach; nil means nothing
+	Read      List  // paths that it sees
+	Write     List  // paths that it may change
+	Env       List  // NAME or NAME=VALUE
+	Secrets   List  // names of secrets that are brokered for it
+	Workspace *Rule // "none", "ro" or "rw"; nil means none
+	Drift     *Rule // "refuse" or "tell"; nil means refuse
+
+	Off *Flag // it cannot be started
+}
+
+// OwnServer is the name of the server that is ringfence itself.
+const OwnServer = "ringfence"
+
+const serverSection = "mcp"
+
+// The words of a server's keys.
+const (
+	SeesNothing = "none"
+	SeesRead    = "ro"
+	SeesWrite   = "rw"
+	DriftRefuse = "refuse"
+	DriftTell   = "tell"
+)
+
+// serverKey is one key of a server's table.
+type serverKey struct {
+	key
+	listOf func(*Server) *List
+	wordOf func(*Server) **Rule
+	flagOf func(*Server) **Flag
+}
+
+// of returns the key of one server. It looks at no policy.
+func (k *serverKey) of(s *Server) *key {
+	out := k.key
+	out.section = serverSection + "." + s.Name
+	switch {
+	case k.listOf != nil:
+		out.list = func(*Policy) *List { return k.listOf(s) }
+	case k.wordOf != nil:
+		out.word = func(*Policy) **Rule { return k.wordOf(s) }
+	default:
+		out.flag = func(*Policy) **Flag { return k.flagOf(s) }
+	}
+	return &out
+}
+
+func findServerKey(name string) *serverKey {
+	for i := range serverKeys {
+		if serverKeys[i].name == name {
+			return &serverKeys[i]
+		}
+	}
+	return nil
+}
+
+const (
+	patternServer = `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`
+	patternEnv    = `^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`
+)
+
+var serverKeys = []serverKey{
+	{key: key{name: "command", form: formArgs, check: checkText,
+		about: "The program and its arguments, read by no shell. Not written: as the agent's own settings on the host say."},
+		listOf: func(s *Server) *List { return &s.Command }},
+	{key: key{name: "hosts", form: formList, check: checkHost, pattern: patternHost,
+		about: "Hosts that the server can reach, as [network] allow. Not written: none, and it has no network."},
+		listOf: func(s *Server) *List { return &s.Hosts }},
+	{key: key{name: "read", form: formList, check: checkPath, pattern: patternPath,
+		about: "Paths that the server sees read-only."},
+		listOf: func(s *Server) *List { return &s.Read }},
+	{key: key{name: "write", form: formList, check: checkPath, pattern: patternPath,
+		about: "Paths that the server may change."},
+		listOf: func(s *Server) *List { return &s.Write }},
+	{key: key{name: "env", form: formList, check: checkVariable, pattern: patternEnv, same: variableName,
+		about: "Variables of the server: NAME of the launcher's, or NAME=VALUE. One that holds a secret is the server's to see, and nobody else's."},
+		listOf: func(s *Server) *List { return &s.Env }},
+	{key: key{name: "secrets", form: formList, check: checkSecretName, pattern: patternSecret,
+		about: "Secrets that are brokered for the server: it uses them and does not see them."},
+		listOf: func(s *Server) *List { return &s.Secrets }},
+	{key: key{name: "workspace", form: formWord, words: func() []string { return []string{SeesNothing, SeesRead, SeesWrite} },
+		about: "What the server sees of the project: none (the default), ro or rw."},
+		wordOf: func(s *Server) **Rule { return &s.Workspace }},
+	{key: key{name: "drift", form: formWord, words: func() []string { return []string{DriftRefuse, DriftTell} },
+		about: "What happens when its tools are not those that were seen first: refuse them until they are trusted (the default), or only tell."},
+		wordOf: func(s *Server) **Rule { return &s.Drift }},
+	{key: key{name: "off", form: formFlag, about: "The server cannot be started. The only key that a project's file may write."},
+		flagOf: func(s *Server) **Flag { return &s.Off }},
+}
+
+// CheckServerName reports why a server cannot have that name.
+func CheckServerName(v string) error {
+	const most = 64
+	if v == "" || len(v) > most || strings.Trim(v, nameBytes) != "" || v[0] == '-' || v[0] == '_' {
+		return fmt.Errorf("the name of an MCP server has 1 to %d letters, digits, - and _, and begins with a letter or a digit", most)
+	}
+	return nil
+}
+
+func variableName(v string) string {
+	name, _, _ := strings.Cut(v, "=")
+	return name
+}
+
+func checkVariable(v string) error {
+	if err := checkName(variableName(v)); err != nil {
+		return err
+	}
+	return checkText(v)
+}
+
+// IsOff reports whether the server is switched off.
+func (s *Server) IsOff() bool { return s.Off != nil && s.Off.Value }
+
+// Sees is what the server sees of the project.
+func (s *Server) Sees() string {
+	if s.Workspace == nil {
+		return SeesNothing
+	}
+	return s.Workspace.Value
+}
+
+// Tells holds where drift is told and not refused.
+func (s *Server) Tells() bool { return s.Drift != nil && s.Drift.Value == DriftTell }
+
+// FindServer returns the server of that name, or nil.
+func (p *Policy) FindServer(name string) *Server {
+	if i := indexServer(p.MCP, name); i >= 0 {
+		return &p.MCP[i]
+	}
+	return nil
+}
+
+// ServersOn lists the servers that may be started, ringfence's own apart.
+func (p *Policy) ServersOn() []Server {
+	return slices.DeleteFunc(slices.Clone(p.MCP), func(s Server) bool { return s.IsOff() || s.Name == OwnServer })
+}
+
+// OwnServerOn reports whether the agent may ask ringfence itself.
+func (p *Policy) OwnServerOn() bool {
+	s := p.FindServer(OwnServer)
+	return s == nil || !s.IsOff()
+}
+
+func indexServer(all []Server, name string) int {
+	return slices.IndexFunc(all, func(s Server) bool { return s.Name == name })
+}
+
+// servers finds those that could not be started as they are written.
+func (c *checker) servers() {
+	for _, s := range c.p.ServersOn() {
+		for _, r := range s.Secrets {
+			if c.p.FindSecret(r.Value) == nil {
+				c.add(r.Source, "[%s.%s] is to use the secret %s, and there is none of that name", serverSection, s.Name, r.Value)
+			}
+		}
+		if len(s.Command) > 0 && s.Command[0].Value == "" {
+			c.add(s.Command[0].Source, "the program of [%s.%s] is empty", serverSection, s.Name)
+		}
+		if s.Command != nil && len(s.Command) == 0 {
+			c.add(s.Source, "[%s.%s] has an empty command", serverSection, s.Name)
+		}
+	}
+}
+
+var errOwnServer = errors.New("ringfence's own server has one key: off")
