@@ -28,6 +28,9 @@ const maxSettings = 1 << 20
 // profile loads the agent's description.
 func (d *draft) profile() (err error) {
 	d.Profile, err = agent.Load(d.opt.Agent, filepath.Join(d.dirs.Config, "agents"))
+	if err == nil && d.opt.Server != "" {
+		d.Profile.Title = serverTitle(d.opt.Server)
+	}
 	return err
 }
 
@@ -148,7 +151,7 @@ func (d *draft) keepState() error {
 		d.place(path, data, "leads the agent to the broker")
 	}
 	for _, f := range d.Profile.Managed {
-		d.place(f.Path, f.Fill(broker.Endpoint, d.dir), "tells the agent that it is sandboxed")
+		d.place(f.Path, append(f.Fill(broker.Endpoint, d.dir), d.managedEnd(f.Path)...), "tells the agent that it is sandboxed")
 	}
 	return nil
 }
@@ -172,7 +175,7 @@ func (d *draft) stateItem(s agent.State, j agent.Judge) error {
 
 // keep binds a path of the project's state at the same path under HOME.
 func (d *draft) keep(rel string, dir bool, seed []byte, why string) {
-	d.state = append(d.state, kept{session.Item{Path: rel, Dir: dir, Seed: seed}, why})
+	d.state = append(d.state, stateItem{session.Item{Path: rel, Dir: dir, Seed: seed}, why})
 }
 
 // showConfig shows one settings path of the host, if it exists: itself read-only,
@@ -241,6 +244,7 @@ func (d *draft) place(p string, data []byte, why string) {
 func (d *draft) note() error {
 	text := agent.Note(d.noteInput())
 	d.Note = text
+	d.mounts = append(d.mounts, plan.Mount{Src: statusFile(d.work.Dir()), Dst: StatusPath, Why: "how the session does"})
 	d.files = append(d.files, plan.File{Dst: NotePath, Data: []byte(text), Why: "what the agent is told"})
 	if ch := d.Profile.Note; ch.Path != "" {
 		own, err := d.ownInstructions(ch)

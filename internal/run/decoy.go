@@ -46,11 +46,12 @@ func (d *draft) decoys() error {
 	l := &lure{dir: filepath.Join(d.dirs.State, scratchDecoys+d.ID), files: set.Files(d.User.Home)}
 	name, value := set.Env()
 	d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "decoy"}})
-	if l.needles, err = needle.New(set.Needles()...); err != nil {
-		return err
-	}
 	d.lure = l
-	return nil
+	if d.opt.Look {
+		return nil // nothing is started, so nothing is searched for them
+	}
+	l.needles, err = needle.New(set.Needles()...)
+	return err
 }
 
 // decoyWhy is the reason of their mounts.
@@ -71,7 +72,7 @@ func (d *draft) layDecoys() error {
 // shown holds for a path that a mount or a file of ours shows or hides already.
 func (d *draft) shown(path string) bool {
 	return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return place.Within(path, m.Dst) || place.Within(m.Dst, path) }) ||
-		slices.ContainsFunc(d.state, func(k kept) bool { return place.Within(path, filepath.Join(d.User.Home, k.Path)) }) ||
+		slices.ContainsFunc(d.state, func(k stateItem) bool { return place.Within(path, filepath.Join(d.User.Home, k.Path)) }) ||
 		slices.ContainsFunc(d.files, func(f plan.File) bool { return f.Dst == path })
 }
 

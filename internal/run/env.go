@@ -43,8 +43,8 @@ func (d *draft) environment() error {
 	if err != nil {
 		return err
 	}
-	d.Env, err = environ.Build(environ.Input{Launcher: d.opt.Environ, Base: base, Policy: pol, Files: files,
-		Flags: d.opt.Env, Force: d.opt.ForceEnv})
+	d.envInput = environ.Input{Launcher: d.opt.Environ, Base: base, Policy: pol, Files: files, Flags: d.opt.Env, Force: d.opt.ForceEnv}
+	d.Env, err = environ.Build(d.envInput)
 	d.warnAbsent()
 	return err
 }

@@ -143,6 +143,7 @@ func (d *draft) forge(h *forgeHost) error {
 	if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
 		return err
 	}
+	d.forged = append(d.forged, string(h.name))
 	if _, none := h.source.(absent); none {
 		// A remote alone opens no host that no rule opens.
 		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = true

@@ -6,10 +6,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/plan"
@@ -105,14 +107,37 @@ func (l *live) thaw() error {
 	return nil
 }
 
-// stop ends the session, a moment later: who asked for it is to hear the answer.
-func (l *live) stop() error {
+// stop ends the session: the agent is asked, then told that its terminal is gone, and
+// when grace is over everything inside is killed. Who asked for it hears the end of
+// the connection when nothing is left.
+func (l *live) stop(grace time.Duration) control.Reply {
 	select {
 	case <-l.began:
-		time.AfterFunc(100*time.Millisecond, func() { l.box.Close() })
-		return nil
 	default:
-		return errors.New("the session has not begun yet")
+		return control.Reply{Error: "the session has not begun yet"}
+	}
+	return control.Reply{Then: func(c *control.Conn) {
+		if l.frozen.Load() { // nobody inside would hear it
+			grace = 0
+		}
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+			if grace <= 0 || l.endsWithin(s, grace/2) {
+				break
+			}
+		}
+		l.box.Close()
+		c.Receive() // until we are gone, or the person is
+	}}
+}
+
+// endsWithin signals the agent and reports whether the session ends in time.
+func (l *live) endsWithin(s syscall.Signal, d time.Duration) bool {
+	l.box.Signal(s)
+	select {
+	case <-l.ended:
+		return true
+	case <-time.After(d):
+		return false
 	}
 }
 

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -12,10 +11,8 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/capture"
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gate"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/session"
@@ -33,6 +30,7 @@ func (d *draft) network() error {
 	if d.Reach, err = d.Policy.Reach(d.ownHosts()); err != nil || d.Reach.Mode == modeNone {
 		return err
 	}
+	d.learnHosts()
 	if d.upstream, err = d.proxy(); err != nil {
 		return err
 	}
@@ -110,9 +108,7 @@ type door struct {
 	session *Session
 	live    *live
 	gate    *gate.Gate
-	control net.Listener
 	ports   []*net.TCPListener // published, in the order of Reach.Publish
-	started time.Time
 	say     func(string)
 }
 
@@ -122,8 +118,9 @@ func (s *Session) openDoor(l *live) (*door, error) {
 	if s.Plan.Capture == nil {
 		return nil, nil
 	}
-	d := &door{session: s, live: l, started: time.Now(), say: l.say}
-	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: journal.Create(JournalDir(s.dirs), s.ID), Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
+	d := &door{session: s, live: l, say: l.say}
+	s.mcp.live = l
+	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: l.book.Writer, Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
 	conf.Alarm = func(err error) { l.say(err.Error() + ": connections are refused until it can") }
 	if l.talk.Person {
 		conf.Wait, conf.Ask = patience, d.tell
@@ -138,6 +135,7 @@ func (s *Session) openDoor(l *live) (*door, error) {
 	if d.gate, err = gate.New(conf); err != nil {
 		return nil, err
 	}
+	s.lesson.at(d.gate)
 	if s.broker != nil {
 		if err := s.openBroker(d.gate); err != nil {
 			d.Close()
@@ -151,10 +149,6 @@ func (s *Session) openDoor(l *live) (*door, error) {
 			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, where(p.Source), err)
 		}
 		d.ports = append(d.ports, l)
-	}
-	if d.control, err = control.Listen(s.ID, d.handle); err != nil {
-		d.Close()
-		return nil, err
 	}
 	return d, nil
 }
@@ -212,47 +206,6 @@ func hostRule(n address.Name, port uint16) string {
 	return fmt.Sprintf("%s:%d", n, port)
 }
 
-// handle answers the control socket.
-func (d *door) handle(q control.Request) control.Reply {
-	switch q.Do {
-	case "status":
-		return control.Reply{Status: d.status()}
-	case "grant":
-		e, err := d.grant(q)
-		if err != nil {
-			return control.Reply{Error: err.Error()}
-		}
-		return control.Reply{Grant: &e}
-	case "thaw":
-		return reply(d.live.thaw())
-	case "stop":
-		return reply(d.live.stop())
-	}
-	return control.Reply{Error: fmt.Sprintf("%q is not known here", q.Do)}
-}
-
-func reply(err error) control.Reply {
-	if err != nil {
-		return control.Reply{Error: err.Error()}
-	}
-	return control.Reply{}
-}
-
-func (d *door) grant(q control.Request) (control.Grant, error) {
-	r, err := address.ParseRule(q.Rule)
-	if err != nil {
-		return control.Grant{}, err
-	}
-	if q.For < 0 {
-		return control.Grant{}, errors.New("a grant cannot end before it begins")
-	}
-	out := control.Grant{Rule: r.String()}
-	if q.For > 0 {
-		out.Expires = time.Now().Add(q.For).Round(0) // by the clock on the wall: a laptop that sleeps lets it pass
-	}
-	return out, d.gate.Grant(policy.Entry{Rule: r, Text: r.String(), Source: policy.Source{File: "ringfence grant"}}, out.Expires)
-}
-
 // bound holds a grant under the ceiling.
 func (s *Session) bound(e policy.Entry) error {
 	if s.ceiling == nil {
@@ -267,35 +220,12 @@ func (s *Session) bound(e policy.Entry) error {
 	return fmt.Errorf("%s does not allow %s", Ceiling, e.Text)
 }
 
-func (d *door) status() *control.Status {
-	s := d.session
-	out := &control.Status{Session: s.ID, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Reach.Mode, Started: d.started}
-	for _, p := range d.gate.Pending() {
-		out.Pending = append(out.Pending, control.Pending{Host: string(p.Name), Port: p.Port, PID: p.PID, Command: p.Command, Since: p.Since, Waiting: p.Waiting, Refused: p.Refused})
-	}
-	for _, g := range d.gate.Grants() {
-		out.Grants = append(out.Grants, control.Grant{Rule: g.Rule, Expires: g.Expires})
-	}
-	for _, port := range d.gate.Servers() {
-		srv := control.Server{Port: port}
-		for _, p := range s.Reach.Publish {
-			if p.Inside == port {
-				srv.Published = p.Host
-			}
-		}
-		out.Servers = append(out.Servers, srv)
-	}
-	return out
-}
-
 // Close shuts the gate and everything that belongs to it.
 func (d *door) Close() error {
 	if d == nil {
 		return nil
 	}
-	if d.control != nil {
-		d.control.Close()
-	}
+	d.session.mcp.Close()
 	for _, l := range d.ports {
 		l.Close()
 	}

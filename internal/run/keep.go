@@ -44,6 +44,7 @@ func (d *draft) keepTrees() error {
 	}
 	d.undoFile, d.undoTotal = value(d.Policy.Workspace.UndoFile), value(d.Policy.Workspace.Undo)
 	d.work.Agent, d.work.Project = d.Profile.Name, d.projectRoot()
+	d.work.Name, d.work.Cwd, d.work.Stays = d.Name, d.opt.Dir, d.opt.Keep
 	for i := range d.trees {
 		t := &d.trees[i]
 		m := &d.mounts[t.mount]
@@ -65,7 +66,13 @@ func (d *draft) keepTrees() error {
 		}
 	}
 	if len(d.trees) > 0 && d.view() == plan.Review {
-		d.filter, err = seccomp.Review(runtime.GOARCH)
+		if d.filter, err = seccomp.Review(runtime.GOARCH); err == nil && d.opt.Learn {
+			d.watch, err = seccomp.Learn(runtime.GOARCH, false)
+		}
+		return err
+	}
+	if d.opt.Learn {
+		d.watch, err = seccomp.Learn(runtime.GOARCH, len(d.trees) > 0)
 		return err
 	}
 	d.watch, err = seccomp.Watch(runtime.GOARCH)

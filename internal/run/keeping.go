@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/kept"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
@@ -44,6 +45,16 @@ func (l *live) beginWork() (*keeping, error) {
 		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
 	k := &keeping{live: l}
+	if err := l.openStatus(); err != nil {
+		return nil, errors.Join(err, s.work.Remove())
+	}
+	if t := l.talk.Terminal; t != nil {
+		log, err := kept.CreateLog(s.work.Dir())
+		if err != nil {
+			return nil, errors.Join(err, s.work.Remove())
+		}
+		t.Record(log)
+	}
 	if s.clones != "" {
 		if err := s.work.MakeClone(s.clones); err != nil {
 			return nil, errors.Join(fault.New(fault.Refused, "run without --clone", "clone %s: %w", plan.Show(s.clones), err), s.work.Remove())
@@ -66,7 +77,7 @@ func (l *live) beginWork() (*keeping, error) {
 
 // launch starts the sandbox, without private layers where the host has none.
 func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
-	if err := k.maskClone(&p); err != nil {
+	if err := errors.Join(k.maskClone(&p), k.neutralClone(&p)); err != nil {
 		return nil, err
 	}
 	r.Keep = k.start(&p)
@@ -86,6 +97,7 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 		s := k.live.session
 		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: s.work.StandIns(),
 			Held: k.held, Made: k.live.session.made, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
+		conf.Asked = s.lesson.asked()
 		for i, t := range p.Trees {
 			fd, err := unix.Open(string(t.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 			if err != nil {
@@ -113,13 +125,6 @@ func (k *keeping) held(tree int, rel string, v hostexec.Verdict) {
 	k.live.record(journal.Record{Kind: journal.Work, Event: journal.Held, Name: filepath.Join(k.live.session.work.Trees[tree].Path, rel), Reason: v.Who + " " + v.When})
 }
 
-// record writes to the session's journal, which is the gate's.
-func (l *live) record(r journal.Record) {
-	if l.gate != nil {
-		l.gate.Record(r)
-	}
-}
-
 // end closes everything once nothing is left inside, brings to the host what needs
 // nobody's eyes, and reviews the rest.
 func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, err error) {
@@ -128,6 +133,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	}
 	k.ended = true
 	k.looks.Wait()
+	k.live.closeStatus()
 	s := k.live.session
 	if k.keeper != nil {
 		err = k.keeper.Close()
@@ -148,6 +154,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	}
 	err = errors.Join(err, failed, k.closeStore())
 	report, failed = s.work.Review()
+	s.work.Exit = k.live.exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
 	err = errors.Join(err, failed, s.work.End(time.Now(), changed))
 	// Once more: when this session began, one that was killed just before may have had

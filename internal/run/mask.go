@@ -247,6 +247,7 @@ func (s *Session) made(tree int, rel string) {
 // under such names in the directories where there were some, and at the roots.
 func (k *keeping) lookOn(ended <-chan struct{}) {
 	s := k.live.session
+	k.recordNeutral()
 	for _, r := range s.reveals {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
 	}
@@ -353,7 +354,7 @@ func (k *keeping) maskLater(root, rel string) {
 	if n >= 0 && k.keeper != nil {
 		rel := strings.TrimPrefix(p[len(s.Plan.Trees[n].Path):], "/")
 		if err = k.keeper.Mask(n, rel, data); err == nil {
-			err = s.work.Masked(n, rel)
+			err = s.work.Masked(n, rel, data)
 		}
 	} else {
 		err = k.maskInLayer(p, data)
@@ -391,7 +392,7 @@ func (k *keeping) maskInLayer(p string, data []byte) error {
 	}
 	f := os.NewFile(uintptr(fd), p)
 	_, err = f.Write(data)
-	return errors.Join(err, f.Close(), s.work.Masked(n, strings.TrimPrefix(p[len(s.work.Trees[n].Path):], "/")))
+	return errors.Join(err, f.Close(), s.work.Masked(n, strings.TrimPrefix(p[len(s.work.Trees[n].Path):], "/"), data))
 }
 
 // readMasks reads the list of a tree. It only says where to look, so what is wrong

@@ -101,15 +101,15 @@ func denied(g *gate.Gate, u *url.URL) bool {
 }
 
 // overlay remembers what a settings file of the agent's says inside.
-func (d *draft) overlay(path string, set map[string]string) {
+func (d *draft) overlay(path string, set map[string]any) {
 	if len(set) == 0 {
 		return
 	}
 	if d.overlays == nil {
-		d.overlays = map[string]map[string]string{}
+		d.overlays = map[string]map[string]any{}
 	}
 	if d.overlays[path] == nil {
-		d.overlays[path] = map[string]string{}
+		d.overlays[path] = map[string]any{}
 	}
 	maps.Copy(d.overlays[path], set)
 }

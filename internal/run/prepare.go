@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/seal"
 	"ringfence.dev/ringfence/internal/seccomp"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/workspace"
@@ -46,13 +47,27 @@ type Options struct {
 	Passing bool
 	// Clone works in a clone of the repository.
 	Clone bool
+	// PolicyFile is read in the place of the user's own; "" reads that.
+	PolicyFile string
 	// Look prepares to be looked at only: nothing is made on the host.
 	Look bool
+	// Server is the name of the MCP server that this session is; "" for an agent.
+	Server string
+	// Learn notes what is asked for and not there, and lets unknown public hosts be
+	// reached; `ringfence learn` alone sets it.
+	Learn bool
+	// Name is what the user calls the session; it may be empty.
+	Name string
+	// Version is that of ringfence, for the journal.
+	Version string
+	// Keep lets what is known of the session stay after its end.
+	Keep bool
 }
 
 // Session is a prepared session: everything is decided and nothing has happened.
 type Session struct {
 	ID         string
+	Name       string // that the user gave; may be empty
 	Plan       *plan.Plan
 	Policy     *policy.Policy
 	Ignored    []policy.Change // widenings of an untrusted project file
@@ -69,6 +84,7 @@ type Session struct {
 	Notices    []string // what the user should know before the agent starts
 	Note       string   // what the agent is told
 	Dropped    []string // PATH entries that stay outside, with the reason
+	Untrusted  Untrusted
 
 	Reach policy.Reach // what of the network is there
 	Keys  []string     // what the broker uses, and by whose word: for people
@@ -76,6 +92,7 @@ type Session struct {
 	broker   *broker.Broker // nil: the network is closed
 	brokered brokered
 	lure     *lure // nil: there are no decoys
+	mcp      serving
 
 	work                *workspace.Work // what it does to the trees of the host
 	trees               []tree
@@ -85,6 +102,10 @@ type Session struct {
 	reveals             []reveal
 	clones              string // the repository that the session works in a clone of
 
+	asked    Options // what it was prepared from
+	envInput environ.Input
+	forged   []string // hosts to which the broker speaks git
+
 	dirs     session.Dirs
 	ceiling  *policy.Policy
 	upstream *gate.Upstream
@@ -92,6 +113,7 @@ type Session struct {
 	dial     gate.Dial     // nil: on the host's network
 	project  *session.Project
 	witness  func(int, rung.Evidence) error
+	lesson   *pupil // nil: nothing is learnt from it
 }
 
 // draft is a session while it is being prepared.
@@ -103,7 +125,7 @@ type draft struct {
 	files     []plan.File
 	links     []plan.Link
 	capture   *plan.Capture
-	state     []kept
+	state     []stateItem
 	pinned    []string // paths that rules of the user name
 	grantDirs []string // directories that grants of the user show
 	watch     []byte
@@ -118,17 +140,20 @@ type draft struct {
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom
 
-	modelArgs []string                     // lead the agent to the broker
-	overlays  map[string]map[string]string // so do these keys of its settings files
+	modelArgs []string                  // lead the agent to the broker
+	overlays  map[string]map[string]any // so do these keys of its settings files
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
 // nothing but the project's own state directory.
 func Prepare(opt Options) (*Session, error) {
-	d := &draft{Session: &Session{ID: session.NewID(), passing: opt.Passing}, opt: opt}
+	if !opt.Look {
+		go seal.Warm() // for the journal
+	}
+	d := &draft{Session: &Session{ID: session.NewID(), Name: opt.Name, passing: opt.Passing, asked: opt}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.keepTrees, d.keepState,
-		d.note, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.servers, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.pretrust, d.keepTrees, d.keepState,
+		d.note, d.hooks, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan, d.learn,
 	} {
 		if err := step(); err != nil {
 			d.Close()
@@ -179,6 +204,9 @@ func Nested() bool {
 func (d *draft) notice(s string) { d.Notices = append(d.Notices, s) }
 
 func (d *draft) who() error {
+	if err := session.CheckName(d.Name); err != nil {
+		return err
+	}
 	if Nested() {
 		return fault.New(fault.Refused, "ask the human outside to widen this session's policy", "this is the inside of a ringfence sandbox: no second one can be made here")
 	}
@@ -235,13 +263,14 @@ func (d *draft) makePlan() error {
 		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
 		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
-		Capture: d.capture, Watch: d.watch, Filter: d.filter,
+		Capture: d.capture, Watch: d.watch, Observe: d.opt.Learn, Filter: d.filter,
 		Process: plan.Process{Argv: raws(d.argv), Env: raws(d.Env.Environ()), Dir: plan.Raw(d.dir),
 			Umask: uint32(umask())},
 	})
 	if err != nil {
 		return err
 	}
+	d.coverLayers()
 	mutate(d.Session, d.opt.Environ)
 	return nil
 }

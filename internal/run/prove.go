@@ -114,18 +114,27 @@ func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verif
 
 func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, err error) {
 	l := &live{session: s, talk: Talk{Warn: func(string) {}}}
+	if err := l.openBook(); err != nil {
+		return seen, err
+	}
+	defer l.closeBook(nil)
 	door, err := s.openDoor(l)
 	if err != nil {
 		return seen, err
 	}
 	defer door.Close()
+	desk, err := l.openDesk()
+	if err != nil {
+		return seen, err
+	}
+	defer desk.Close()
 	keep, err := l.beginWork()
 	if err != nil {
 		return seen, err
 	}
 	defer keep.end()
 	if job.Gate != nil {
-		if job.Stdin, err = job.Gate.Ready(door.ends()); err != nil {
+		if job.Stdin, err = job.Gate.Ready(desk.socket(), door.shut); err != nil {
 			return seen, err
 		}
 	}

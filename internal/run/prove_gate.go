@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/broker"
@@ -86,10 +85,9 @@ func (c *canaries) dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, e
 	return c.to.Dial(ctx, to)
 }
 
-// ends are the name of a door's control socket, without the NUL, and what shuts it.
-func (d *door) ends() (control string, shut func()) {
-	if d == nil {
-		return "ringfence/none", func() {}
+// shut closes the gate, if there is one.
+func (d *door) shut() {
+	if d != nil {
+		d.gate.Close()
 	}
-	return strings.TrimPrefix(d.control.Addr().String(), "@"), func() { d.gate.Close() }
 }

@@ -115,6 +115,9 @@ func (d *draft) rules() error {
 			l.Workspaces = append(l.Workspaces, ws.Path)
 		}
 	}
+	if d.opt.Server != "" {
+		return d.serverRules(l)
+	}
 	d.Policy, d.Ignored = policy.Resolve(l)
 	return d.moreWorkspaces()
 }
@@ -122,7 +125,11 @@ func (d *draft) rules() error {
 // userPolicy is what the user wrote, the secrets that were set, and what the user
 // granted for good: everywhere, and in this project.
 func (d *draft) userPolicy() (*policy.Policy, error) {
-	p, err := policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
+	own := filepath.Join(d.dirs.Config, "policy.toml")
+	if d.opt.PolicyFile != "" {
+		own = d.opt.PolicyFile
+	}
+	p, err := policy.Load(own)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ import (
 // services are the hosts that the user's secrets are for. In mode locked there are
 // none: it is for the agent's own API.
 func (d *draft) services() error {
-	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
+	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked" && d.opt.Server == "") {
 		return nil
 	}
 	secrets := d.Policy.SecretsOn()

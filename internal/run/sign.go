@@ -22,7 +22,7 @@ const clientDir = plan.Own + "/bin"
 // signing lets git inside ask the host for signatures, if the user signs. It returns
 // what git has to know.
 func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
-	if d.Repo == nil || d.Repo.CommonDir == "" || d.modeNone() || !d.Policy.Broker.SignOn() {
+	if d.opt.Server != "" || d.Repo == nil || d.Repo.CommonDir == "" || d.modeNone() || !d.Policy.Broker.SignOn() {
 		return nil, nil
 	}
 	key, err := sign.KeyFrom(own.Signing)

@@ -17,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gate"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/kept"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
@@ -29,6 +30,7 @@ type Result struct {
 	Exit    rung.Exit
 	Time    time.Duration
 	OOM     int64 // processes killed at the memory limit
+	Forks   int64 // processes refused at their limit
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
 	Decoys  []string       // that were read
@@ -45,6 +47,9 @@ type Talk struct {
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
+	// Terminal is that of a session that outlives the one it was started from; nil if
+	// it does not.
+	Terminal *kept.Terminal
 }
 
 // Start launches the session and returns when it has ended and nothing of it is
@@ -67,6 +72,15 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 		return Result{}, err
 	}
 	live := &live{session: s, talk: talk, began: make(chan struct{}), ended: make(chan struct{})}
+	if err := live.openBook(); err != nil {
+		return Result{}, err
+	}
+	defer live.closeBook(nil)
+	desk, err := live.openDesk()
+	if err != nil {
+		return Result{}, err
+	}
+	defer desk.Close()
 	if live.door, err = s.openDoor(live); err != nil {
 		return Result{}, err
 	}
@@ -74,11 +88,11 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 	if live.door != nil {
 		live.gate = live.door.gate
 	}
-	live.streams, err = openStreams(std)
+	live.streams, err = OpenStreams(std)
 	if err != nil {
 		return Result{}, err
 	}
-	defer live.streams.closeInside()
+	defer live.streams.CloseInside()
 	return live.run(ctx, group)
 }
 
@@ -86,7 +100,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 type live struct {
 	session *Session
 	talk    Talk
-	streams *streams
+	streams *Streams
 	door    *door // nil: the network is closed
 	box     rung.Sandbox
 	relay   *terminal.Relay
@@ -94,6 +108,10 @@ type live struct {
 	began   chan struct{} // closed when box is there
 	ended   chan struct{}
 	gate    *gate.Gate // of the door, also after it was closed
+	book    book
+	denials denials
+	exit    *int // the agent's status, once it has ended
+	status  statusLine
 
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session
@@ -133,8 +151,14 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	defer l.box.Close()
 	close(l.began)
+	l.record(l.session.walls()...)
+	l.settleOthers()
+	defer context.AfterFunc(ctx, func() { l.box.Close() })()
+	if t := l.talk.Terminal; t != nil {
+		t.Began(l.session.ID)
+	}
 	keep.looks.Go(func() { keep.lookOn(l.ended) })
-	l.streams.closeInside()
+	l.streams.CloseInside()
 	if l.door != nil {
 		l.door.running(l.box)
 	}
@@ -153,26 +177,40 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if l.relay != nil {
 		<-l.relayed
 	}
-	res := Result{Exit: exit, Time: time.Since(began), Started: began, OOM: group.Events().OOMKills}
-	var lost error
-	if res.Review, res.Applied, lost = keep.end(); lost != nil {
-		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
-	}
-	if l.door != nil {
-		if lost := l.door.Close(); lost != nil {
-			l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
-		}
-		res.Net = l.door.gate.Tally(maxLines)
-		res.Decoys = l.session.decoysRead()
-		l.door = nil
+	res := l.settle(exit, keep)
+	events := group.Events()
+	res.Time, res.Started, res.OOM, res.Forks = time.Since(began), began, events.OOMKills, events.Refused
+	if lost := l.closeBook(&res); lost != nil {
+		l.talk.Warn(fmt.Sprintf("the record of the session is not complete: %v", lost))
 	}
 	if why := l.endedFor(); why != nil {
 		return res, fault.New(fault.Refused, "see what it did: ringfence log "+l.session.ID, "%w", why)
 	}
-	if lost := l.streams.drain(); lost != nil && err == nil {
+	if lost := l.streams.Drain(); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// settle puts together what a session left, once nothing runs inside.
+func (l *live) settle(exit rung.Exit, keep *keeping) Result {
+	code := exit.Code()
+	l.exit = &code
+	res := Result{Exit: exit}
+	var lost error
+	if res.Review, res.Applied, lost = keep.end(); lost != nil {
+		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
+	}
+	if l.door == nil {
+		return res
+	}
+	if lost := l.door.Close(); lost != nil {
+		l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
+	}
+	res.Net = l.door.gate.Tally(maxLines)
+	res.Decoys = l.session.decoysRead()
+	l.door = nil
+	return res
 }
 
 // maxLines bounds what a result tells of the network.
@@ -221,7 +259,7 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 
 func (l *live) takeTerminal(master *os.File) error {
 	var err error
-	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, OnSignal: func(s os.Signal) {
+	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, Mark: kept.Title, OnSignal: func(s os.Signal) {
 		if sig, ok := s.(syscall.Signal); ok {
 			l.box.Signal(sig)
 		}

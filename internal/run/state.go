@@ -9,9 +9,9 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-// kept is a path under HOME that lives in the project's state. One without a
+// stateItem is a path under HOME that lives in the project's state. One without a
 // reason is only a mount point below another.
-type kept struct {
+type stateItem struct {
 	session.Item
 	why string
 }
@@ -22,7 +22,7 @@ func (d *draft) placeState() error {
 	if d.opt.Passing {
 		return nil
 	}
-	root := d.projectRoot()
+	root := d.stateRoot()
 	if d.opt.Look {
 		home := filepath.Join(d.dirs.State, "projects", session.Key(root), "home")
 		for _, k := range d.state {
@@ -79,8 +79,8 @@ func (d *draft) mountPoints() error {
 		}
 	}
 	for _, m := range d.mounts {
-		if d.clones != "" && m.Src == d.work.CloneDir() {
-			add(m.Dst, true)
+		if place.Within(m.Src, d.work.Dir()) { // made when the session begins
+			add(m.Dst, m.Src == d.work.CloneDir())
 			continue
 		}
 		st, err := os.Stat(m.Src)
@@ -95,9 +95,11 @@ func (d *draft) mountPoints() error {
 	return nil
 }
 
-func keptPoint(rel string, dir bool) kept { return kept{session.Item{Path: rel, Dir: dir}, ""} }
+func keptPoint(rel string, dir bool) stateItem {
+	return stateItem{session.Item{Path: rel, Dir: dir}, ""}
+}
 
-func (d *draft) bindState(k kept, pl session.Placed) {
+func (d *draft) bindState(k stateItem, pl session.Placed) {
 	if k.why == "" {
 		return
 	}

@@ -13,13 +13,13 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-// streams decides what the agent gets for its three descriptors. A terminal never
+// Streams decides what the agent gets for its three descriptors. A terminal never
 // comes inside: the agent gets one of its own and the supervisor relays. Everything
 // else is pumped through a pipe of ours. What is open can be opened again through
 // /proc/self/fd with other rights: a file written that was given to be read, a pipe
 // read that was given to be written, so that the agent could feed the script around
 // it. The price is that standard input is read ahead, as ssh does.
-type streams struct {
+type Streams struct {
 	tty     uint8       // bit n: descriptor n is a terminal
 	files   [3]*os.File // what goes inside
 	own     []*os.File  // our copies of what went inside
@@ -31,8 +31,9 @@ type streams struct {
 	lost    error // the first output that could not be written
 }
 
-func openStreams(std [3]*os.File) (*streams, error) {
-	s := &streams{}
+// OpenStreams stands between the agent and what the user gave.
+func OpenStreams(std [3]*os.File) (*Streams, error) {
+	s := &Streams{}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func openStreams(std [3]*os.File) (*streams, error) {
 	s.own = append(s.own, null)
 	for n, f := range std {
 		if err := s.add(n, f, null); err != nil {
-			s.closeInside()
+			s.CloseInside()
 			return nil, err
 		}
 	}
@@ -56,7 +57,7 @@ func openStreams(std [3]*os.File) (*streams, error) {
 	return s, nil
 }
 
-func (s *streams) add(n int, f, null *os.File) error {
+func (s *Streams) add(n int, f, null *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		s.files[n] = null // closed by the launcher: the agent finds the null device there
@@ -80,7 +81,7 @@ func (s *streams) add(n int, f, null *os.File) error {
 }
 
 // pump puts a pipe of ours between the agent and f.
-func (s *streams) pump(n int, f *os.File) error {
+func (s *Streams) pump(n int, f *os.File) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("pipe: %w", err)
@@ -111,7 +112,7 @@ type (
 // carry passes on what the agent writes until nobody can write any more, or the
 // sandbox has ended and the pipe is empty: the agent may have handed its end to a
 // process of another session.
-func (s *streams) carry(to, from *os.File) {
+func (s *Streams) carry(to, from *os.File) {
 	defer from.Close()
 	_, err := io.CopyBuffer(onlyWriter{to}, onlyReader{from}, make([]byte, 64<<10))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -148,18 +149,27 @@ func drainPipe(to, from *os.File) error {
 	return errors.Join(err, fail)
 }
 
-// closeInside closes our copies of what went inside, so that pipes end when the
+// TTY says which descriptors are a terminal.
+func (s *Streams) TTY() uint8 { return s.tty }
+
+// Inside are the files that go inside.
+func (s *Streams) Inside() []*os.File { return s.files[:] }
+
+// Terminal is the user's terminal, to read from and to write to; nil where there is none.
+func (s *Streams) Terminal() (in, out *os.File) { return s.in, s.out }
+
+// CloseInside closes our copies of what went inside, so that pipes end when the
 // agent ends them.
-func (s *streams) closeInside() {
+func (s *Streams) CloseInside() {
 	for _, f := range s.own {
 		f.Close()
 	}
 	s.own = nil
 }
 
-// drain is called when the sandbox has ended: it waits until everything that was
+// Drain is called when the sandbox has ended: it waits until everything that was
 // written has been passed on, and returns what could not be.
-func (s *streams) drain() error {
+func (s *Streams) Drain() error {
 	for _, r := range s.sources {
 		r.SetReadDeadline(time.Now())
 	}

@@ -26,7 +26,7 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pr.Close()
-	s, err := openStreams([3]*os.File{in, out, pw})
+	s, err := OpenStreams([3]*os.File{in, out, pw})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestStreams(t *testing.T) {
 	if _, err := s.files[1].WriteString("from inside"); err != nil {
 		t.Fatal(err)
 	}
-	s.closeInside()
-	if err := s.drain(); err != nil {
+	s.CloseInside()
+	if err := s.Drain(); err != nil {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "from inside" {
@@ -60,7 +60,7 @@ func TestStreamsRefuseDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	if _, err := openStreams([3]*os.File{d, null, null}); err == nil {
+	if _, err := OpenStreams([3]*os.File{d, null, null}); err == nil {
 		t.Error("a directory as standard input was taken")
 	}
 }
@@ -76,20 +76,20 @@ func TestDrainDoesNotWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openStreams([3]*os.File{null, out, null})
+	s, err := OpenStreams([3]*os.File{null, out, null})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.files[1].WriteString("in time"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.drain(); err != nil { // s.files[1] is still open
+	if err := s.Drain(); err != nil { // s.files[1] is still open
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "in time" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
-	s.closeInside()
+	s.CloseInside()
 }
 
 func TestLostOutputIsTold(t *testing.T) {
@@ -101,15 +101,15 @@ func TestLostOutputIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openStreams([3]*os.File{null, full, null})
+	s, err := OpenStreams([3]*os.File{null, full, null})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.files[1].WriteString("x"); err != nil {
 		t.Fatal(err)
 	}
-	s.closeInside()
-	if err := s.drain(); err == nil {
+	s.CloseInside()
+	if err := s.Drain(); err == nil {
 		t.Error("output was lost and nobody was told")
 	}
 }

@@ -19,6 +19,11 @@ import (
 // paths, masks. Each is judged by the catalogue of credentials first.
 func (d *draft) grants() error {
 	for _, ws := range d.Workspaces {
+		if d.mcp.private { // a directory of ours, made for this server
+			id := ws.ID
+			d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, ID: &id, Write: true, Why: ws.Why})
+			continue
+		}
 		if err := d.refuseCredentials(ws.Path, ws.Why); err != nil {
 			return err
 		}
@@ -148,12 +153,7 @@ func (d *draft) refuseCredentials(path, why string) error {
 	for _, r := range d.Policy.Files.Expose {
 		expose = append(expose, policy.Expand(r.Value, d.User.Home))
 	}
-	var found []catalogue.Finding
-	for _, home := range d.homes() {
-		if found = catalogue.Under(home, d.unalias(path, home), expose); len(found) > 0 {
-			break
-		}
-	}
+	found := d.credentialsIn(path, expose)
 	if len(found) == 0 {
 		return nil
 	}
@@ -163,6 +163,16 @@ func (d *draft) refuseCredentials(path, why string) error {
 	}
 	return fault.New(fault.Refused, fmt.Sprintf("name a narrower path, or add --expose %s if the agent must have it", plan.Show(found[0].Path)),
 		"%s: %q holds credentials:%s", why, path, list.String())
+}
+
+// credentialsIn lists those of the catalogue that a path would show.
+func (d *draft) credentialsIn(path string, expose []string) []catalogue.Finding {
+	for _, home := range d.homes() {
+		if found := catalogue.Under(home, d.unalias(path, home), expose); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
 }
 
 // mask hides a path: one relative to the workspaces in each of them.

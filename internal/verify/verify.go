@@ -44,6 +44,7 @@ type Config struct {
 	Shown  []string // paths in the view
 	Passed []string // names in the environment
 	Launch Launch
+	Step   func(n int) // is told how many of Steps are done; may be nil
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is
@@ -145,6 +146,15 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return o.report, o.err
 }
 
+// Steps is how many Step is told of.
+const Steps = 4
+
+func (c Config) step(n int) {
+	if c.Step != nil {
+		c.Step(n)
+	}
+}
+
 func (c Config) prove(ctx context.Context) (Report, error) {
 	p, err := plantCanaries(c)
 	defer p.remove()
@@ -158,10 +168,13 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 		netControl()
 		return Report{}, interrupted(ctx, fmt.Errorf("control outside: %w", err))
 	}
+	c.step(1)
 	p.connections() // what the control made
 	j.host.inside, j.host.seen, j.host.launch = c.inside(ctx, p)
+	c.step(2)
 	j.connections = p.connections()
 	j.net.inside, j.net.seen, j.net.launch = c.netInside(ctx, p, j.tries)
+	c.step(3)
 	if errors.As(j.net.launch, &j.closed) {
 		j.net.launch = nil
 	}
