@@ -9,10 +9,12 @@ package main
 
 import (
 	"os"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/cli"
 	"ringfence.dev/ringfence/internal/inside"
+	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/signclient"
 )
 
@@ -22,6 +24,12 @@ func main() {
 	}
 	if len(os.Args) > 0 && signclient.Is(os.Args[0]) {
 		os.Exit(signclient.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))
+	}
+	if len(os.Args) > 0 && os.Args[0] == cli.KeptName {
+		os.Exit(cli.MainKept(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 0 && mcp.IsClient(os.Args[0]) {
+		os.Exit(mcp.ClientMain(os.Args, os.Stdin, os.Stdout, os.Stderr, strings.TrimPrefix(broker.Endpoint, "http://")))
 	}
 	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

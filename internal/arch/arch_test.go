@@ -18,19 +18,25 @@ var levels = map[string]int{
 
 	"internal/cli": 6, // one file per command
 
-	"internal/run": 5, // where the parts meet
+	"internal/expect": 5, // what a policy is expected to allow
+	"internal/run":    5, // where the parts meet
 
 	"internal/rung/native": 4, // one wall-builder each
 	"internal/gate":        4, // the only way out to a network
 	"internal/verify":      4, // the checks
 	"internal/broker":      4, // the credentials, and who may use them
+	"internal/reason":      4, // why
 
 	"internal/inside":  3, // what runs inside before the agent
 	"internal/rung":    3, // the interface of wall-builders
 	"internal/capture": 3, // how a network ends at the gate
 
 	"internal/workspace": 3, // what a session did to the trees of the host
+	"internal/posture":   3, // how exposed machine and project are
+	"internal/kept":      2, // the terminal of a session that outlives its own
 	"internal/keeper":    2, // does what may change the trees of the host
+	"internal/lesson":    2, // what a session wanted, and the smallest policy for it
+	"internal/foreign":   2, // settings of other tools
 
 	"internal/sign":  2, // signatures of git objects
 	"internal/forge": 2, // git's own protocol
@@ -39,7 +45,16 @@ var levels = map[string]int{
 	"internal/environ": 2,
 	"internal/host":    2, // what this host can enforce
 
+	"internal/pretrust": 2, // what a repository makes run when it is opened
+
 	"internal/agent":      1,
+	"internal/hook":       1, // judges tool calls, in the words of the agents
+	"internal/shell":      0, // reads command lines
+	"internal/footprint":  0, // what was made on a machine, to be taken away
+	"internal/shadow":     2, // agents' names on PATH
+	"internal/managed":    1, // the settings that an administrator gives to all
+	"internal/mcp":        1, // MCP servers: the protocol, the proxy, our own
+	"internal/pin":        0, // what an MCP server told of itself
 	"internal/brake":      1, // supply-chain settings of package managers
 	"internal/drill":      1, // known incidents, to be tried
 	"internal/hostexec":   1, // what the host executes
@@ -69,7 +84,8 @@ var levels = map[string]int{
 	"internal/pktline":    0,
 	"internal/signclient": 1, // asks for signatures, inside
 	"internal/http1":      0,
-	"internal/journal":    1,
+	"internal/journal":    2, // what a session did, for good
+	"internal/seal":       1, // the key of this host
 	"internal/policy":     1,
 	"internal/probe":      1,
 	"internal/seccomp":    1,
@@ -82,7 +98,10 @@ var levels = map[string]int{
 
 	"internal/address": 0, // where a connection may go
 	"internal/fault":   0, // the error a person sees
+	"internal/grid":    0, // texts in columns
+	"internal/page":    0, // the manual, and what shells complete
 	"internal/place":   0, // paths
+	"internal/sarif":   0, // findings for other programs
 	"internal/sys":     0, // thin system calls
 }
 

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/terminal"
 	"ringfence.dev/ringfence/internal/workspace"
 )
@@ -30,7 +30,11 @@ func apply(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	book := c.reopen(ch.work, name, len(r.Entries))
+	done := c.stepping("applying", ch, len(r.Entries))
 	out, err := ch.work.Apply(ch.sel, ch.report)
+	done()
+	book.outcomes(journal.Applied, out)
 	return c.tell(ch.work, out, *asJSON, err)
 }
 
@@ -99,7 +103,7 @@ func (c *context) tell(w *workspace.Work, out []workspace.Outcome, asJSON bool, 
 		}
 	}
 	if asJSON {
-		err := json.NewEncoder(c.out).Encode(map[string]any{"version": 1, "session": w.ID, "outcomes": rows})
+		err := c.lineJSON(map[string]any{"version": 1, "session": w.ID, "outcomes": rows})
 		if failed == nil {
 			failed = err
 		}

@@ -120,7 +120,7 @@ func named(works []*workspace.Work, here string, args []string) (*workspace.Work
 	_, err := os.Lstat(filepath.Join(here, first))
 	exists := err == nil
 	switch {
-	case len(found) == 1 && (found[0].ID == first || !exists):
+	case len(found) == 1 && (found[0].ID == first || found[0].Name == first || !exists):
 		return found[0], args[1:], nil
 	case len(found) > 0 && exists:
 		return nil, nil, fault.New(fault.Usage, fmt.Sprintf("./%s is the path; a session is meant by all of its name", first), "%q is a path, and the beginning of a session's name", first)
@@ -131,8 +131,8 @@ func named(works []*workspace.Work, here string, args []string) (*workspace.Work
 }
 
 func matching(works []*workspace.Work, id string) (found []*workspace.Work) {
-	for _, w := range works {
-		if w.ID == id {
+	for _, w := range works { // the latest first: a name may have been used before
+		if w.ID == id || w.Name == id && id != "" {
 			return []*workspace.Work{w}
 		}
 		if len(id) >= shortest && strings.HasPrefix(w.ID, id) {
@@ -140,6 +140,22 @@ func matching(works []*workspace.Work, id string) (found []*workspace.Work) {
 		}
 	}
 	return found
+}
+
+// findWork returns the session that is meant, by its id, the beginning of it or its name.
+func (c *context) findWork(arg string) (*workspace.Work, error) {
+	works, err := c.works()
+	if err != nil {
+		return nil, err
+	}
+	found := matching(works, arg)
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fault.New(fault.Failed, "ringfence ps -a lists them; a session is named by at least four characters", "nothing is kept of a session %q", arg)
+	}
+	return nil, fault.New(fault.Usage, "give more of its id", "%q is the beginning of %d sessions: %s", arg, len(found), ids(found))
 }
 
 func ids(works []*workspace.Work) string {

@@ -1,9 +1,10 @@
 // Package cli is the command line: one file a command, and the only writer to a
 // terminal. Data goes to stdout and talk to stderr; nothing asks without a
-// terminal; nothing is coloured, so NO_COLOR is always honoured.
+// terminal; nothing is coloured without one, nor where NO_COLOR is set.
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,14 +16,25 @@ import (
 	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/kept"
+	"ringfence.dev/ringfence/internal/page"
 )
 
 // context is what every command gets: the three streams and the environment.
 type context struct {
 	in, out, err *os.File
 	environ      []string
-	help         func() // explains the command whose flags were made last
+	kept         *kept.Terminal // where a session that stays is held; else nil
+	quiet        bool           // who started it is not to be talked to
+
+	usageOf  usage         // of the command whose flags were made last
+	examples []string      // of the command that runs
+	verbs    []verb        // that it could have been told to run
+	asked    *page.Command // what it says of itself, when it is only asked
 }
+
+// usage is what flags alone do not tell of a command.
+type usage struct{ args, about string }
 
 func (c *context) getenv(name string) string {
 	for _, e := range c.environ {
@@ -33,48 +45,17 @@ func (c *context) getenv(name string) string {
 	return ""
 }
 
-// command is one row of the table below.
-type command struct {
-	name, args, short string
-	hidden            bool
-	run               func(c *context, name string, args []string) (int, error)
-}
-
-func commands() []command {
-	return []command{
-		{name: "run", args: "[flags] -- CMD [ARGS]", short: "run a command in a sandbox", run: launch},
-		{name: "shell", args: "[flags]", short: "open a shell in a sandbox", run: launch},
-		{name: "claude", args: "[flags] [-- ARGS]", short: "run Claude Code in a sandbox", run: launch},
-		{name: "codex", args: "[flags] [-- ARGS]", short: "run Codex in a sandbox", run: launch},
-		{name: "gemini", args: "[flags] [-- ARGS]", short: "run Gemini CLI in a sandbox", run: launch},
-		{name: "opencode", args: "[flags] [-- ARGS]", short: "run opencode in a sandbox", run: launch},
-		{name: "env", args: "[flags]", short: "show what of the environment comes inside, by name", run: showEnv},
-		{name: "policy", args: "show|check|groups|schema [flags]", short: "show or check the effective policy", run: policyCommand},
-		{name: "diff", args: "[SESSION] [PATH...] [flags]", short: "show what a session changed, and what the host would run of it", run: diff},
-		{name: "apply", args: "[SESSION] [PATH...] [flags]", short: "bring to the host what waits in a session", run: apply},
-		{name: "discard", args: "[SESSION] [PATH...] [flags]", short: "forget what waits in a session", run: discard},
-		{name: "undo", args: "[SESSION] [PATH...] [flags]", short: "bring back what a session changed or deleted on the host", run: undo},
-		{name: "rm", args: "SESSION [--discard]", short: "forget a session and what could be undone of it", run: remove},
-		{name: "requests", args: "[SESSION] [--json]", short: "show which hosts running sessions want and may not reach", run: requests},
-		{name: "grant", args: "SESSION --host HOST[:PORT] [flags]", short: "allow a host in a running session", run: grant},
-		{name: "stop", args: "SESSION", short: "end a running session", run: stop},
-		{name: "thaw", args: "SESSION", short: "let a frozen session go on", run: thaw},
-		{name: "log", args: "[SESSION] [flags]", short: "show what a session's gate decided", run: log},
-		{name: "secret", args: "set|ls|rm|test [NAME] [flags]", short: "keep, list, remove or try the secrets of the host", run: secretCommand},
-		{name: "trust", args: "[flags]", short: "accept the project's .ringfence.toml and .ringfence.env as they are now", run: trust},
-		{name: "doctor", args: "[--json]", short: "show what this host can enforce", run: doctor},
-		{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox", run: verifyCommand},
-		{name: "drill", args: "[DRILL... | all] [--json]", short: "play known incidents under your policy, in a throw-away workspace", run: drillCommand},
-		{name: "gc", args: "[flags]", short: "remove stale state of projects and sessions", run: gc},
-		{name: "version", short: "print the version", run: version},
-		{name: "help", args: "[COMMAND]", short: "explain a command", run: help},
-	}
-}
-
 // Main runs one command and returns its exit status.
 func Main(args []string, in, out, err *os.File) int {
+	return newContext(in, out, err).main(args)
+}
+
+func newContext(in, out, err *os.File) *context {
 	openStandard()
-	c := &context{in: in, out: out, err: err, environ: os.Environ()}
+	return &context{in: in, out: out, err: err, environ: os.Environ()}
+}
+
+func (c *context) main(args []string) int {
 	if e := closeInherited(); e != nil {
 		c.explain(fault.New(fault.Failed, "ringfence needs Linux 5.11 or later", "close inherited descriptors: %w", e))
 		return 125
@@ -111,8 +92,12 @@ func (c *context) dispatch(args []string) (int, error) {
 	if status, done := internalCommand(name, rest); done {
 		return status, nil
 	}
+	if name == page.Asked {
+		return c.complete(rest), nil
+	}
 	for _, cmd := range commands() {
 		if cmd.name == name {
+			c.examples = cmd.examples
 			return cmd.run(c, name, rest)
 		}
 	}
@@ -123,12 +108,11 @@ func (c *context) dispatch(args []string) (int, error) {
 }
 
 func nearest(name string) string {
+	var names []string
 	for _, cmd := range commands() {
-		if len(name) > 2 && (strings.HasPrefix(cmd.name, name) || strings.HasPrefix(name, cmd.name)) {
-			return fmt.Sprintf(" (did you mean %q?)", cmd.name)
-		}
+		names = append(names, cmd.name)
 	}
-	return ""
+	return suggest(name, names)
 }
 
 // explain prints an error and the one command that helps.
@@ -157,37 +141,30 @@ func inert(s string) string {
 }
 
 func (c *context) usage(w io.Writer) {
-	fmt.Fprint(w, "ringfence runs an AI coding agent in a sandbox built from nothing.\n\nUsage:\n")
-	width := 0
-	for _, cmd := range commands() {
-		width = max(width, len(cmd.name)+1+len(cmd.args))
-	}
-	width = min(width, 30)
-	for _, cmd := range commands() {
-		head := strings.TrimSpace(cmd.name + " " + cmd.args)
-		short := wrapText(cmd.short, width+14, 80)
-		if len(head) > width {
-			fmt.Fprintf(w, "  ringfence %s\n  %*s%s\n", head, width+12, "", short)
-			continue
+	fmt.Fprint(w, "ringfence runs an AI coding agent in a sandbox built from nothing.\n\nusage: ringfence COMMAND [flags] [ARGS]\n")
+	for _, g := range groups() {
+		fmt.Fprintf(w, "\n%s\n", g.title)
+		for _, cmd := range g.commands {
+			fmt.Fprintf(w, "  %-11s %s\n", cmd.name, wrapText(cmd.short, 14, 80))
 		}
-		fmt.Fprintf(w, "  ringfence %-*s  %s\n", width, head, short)
 	}
-	fmt.Fprint(w, "\nThere is no flag that switches the sandbox off: who wants none runs the bare\nagent.\n")
+	fmt.Fprint(w, "\n`ringfence help COMMAND` explains one, with examples. There is no flag that\nswitches the sandbox off: who wants none runs the bare agent.\n")
 }
 
-func help(c *context, _ string, args []string) (int, error) {
-	if len(args) == 0 {
+func help(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[COMMAND] [SUBCOMMAND]", "Explains a command: its arguments, its flags, and how it is used. Without one it lists\nall of them.")
+	if err := c.parse(f, args); err != nil {
+		return 2, err
+	}
+	if f.NArg() == 0 {
 		c.usage(c.out)
 		return 0, nil
 	}
-	if c.userAgent(args[0]) {
-		return launch(c, args[0], []string{"--help"})
+	i := slices.IndexFunc(commands(), func(cmd command) bool { return cmd.name == f.Arg(0) })
+	if i < 0 && !c.userAgent(f.Arg(0)) {
+		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "unknown command %q%s", f.Arg(0), nearest(f.Arg(0)))
 	}
-	i := slices.IndexFunc(commands(), func(cmd command) bool { return cmd.name == args[0] })
-	if i < 0 {
-		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "unknown command %q", args[0])
-	}
-	return commands()[i].run(c, args[0], []string{"--help"})
+	return c.dispatch(append([]string{"ringfence"}, append(f.Args(), "--help")...))
 }
 
 // flags makes a flag set whose errors are ours and whose help goes to stdout.
@@ -195,18 +172,39 @@ func (c *context) flags(name, args, about string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
-	c.help = func() { c.explainFlags(f, args, about) }
+	c.usageOf = usage{args, about}
 	return f
 }
 
 // explainFlags prints the help of one command, in 80 columns.
-func (c *context) explainFlags(f *flag.FlagSet, args, about string) {
-	fmt.Fprintf(c.out, "usage: ringfence %s\n\n%s\n\nflags:\n", strings.TrimSpace(f.Name()+" "+args), about)
+func (c *context) explainFlags(f *flag.FlagSet) {
+	w := bufio.NewWriter(c.out)
+	defer w.Flush()
+	fmt.Fprintf(w, "usage: ringfence %s\n", wrapText(f.Name()+" "+c.usageOf.args, 17, 80))
+	for para := range strings.SplitSeq(c.usageOf.about, "\n\n") {
+		fmt.Fprintf(w, "\n%s\n", wrapText(para, 0, 80))
+	}
+	section := func(title string) { fmt.Fprintf(w, "\n%s\n", c.paint(strong, title)) }
+	if len(c.verbs) > 0 {
+		section("subcommands:")
+	}
+	for _, v := range c.verbs {
+		fmt.Fprintf(w, "  %-25s %s\n", v.name, wrapText(v.short, 28, 80))
+	}
+	if flagNames(f) != nil {
+		section("flags:")
+	}
 	f.VisitAll(func(fl *flag.Flag) {
 		arg, text := flag.UnquoteUsage(fl)
-		head := strings.TrimSpace(fl.Name + " " + arg)
-		fmt.Fprintf(c.out, "  --%-23s %s\n", head, wrapText(text, 28, 80))
+		head := strings.TrimSpace(page.Flag{Name: fl.Name}.Dashed() + " " + arg)
+		fmt.Fprintf(w, "  %-25s %s\n", head, wrapText(text, 28, 80))
 	})
+	if len(c.examples) > 0 {
+		section("examples:")
+	}
+	for _, e := range c.examples {
+		fmt.Fprintf(w, "  %s\n", e)
+	}
 }
 
 // wrapText breaks text into lines of at most width, continued at indent.
@@ -229,9 +227,12 @@ func wrapText(text string, indent, width int) string {
 
 // parse reads flags; a wrong one is a usage error that names the command's help.
 func (c *context) parse(f *flag.FlagSet, args []string) error {
+	if c.asked != nil {
+		return c.tellFlags(f)
+	}
 	err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		c.help()
+		c.explainFlags(f)
 		return err
 	}
 	if err == nil {
@@ -240,6 +241,9 @@ func (c *context) parse(f *flag.FlagSet, args []string) error {
 	// The flag package names flags with one dash; people type two.
 	text := strings.ReplaceAll(err.Error(), ": -", ": --")
 	text = strings.ReplaceAll(text, "flag -", "flag --")
+	if _, typed, unknown := strings.Cut(text, "not defined: "); unknown {
+		text += suggest(typed, flagNames(f))
+	}
 	return fault.New(fault.Usage, fmt.Sprintf("run `ringfence %s --help`", f.Name()), "%s: %s", f.Name(), text)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
 )
 
 // discard forgets what a session changed and what waits.
@@ -27,9 +28,12 @@ func discard(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	book := c.reopen(ch.work, name, len(r.Entries))
 	if err := ch.work.Discard(ch.sel); err != nil {
+		book.close()
 		return 1, err
 	}
+	book.entries(journal.Discarded, r.Entries)
 	fmt.Fprintf(c.err, "ringfence: %s\n", counted(len(r.Entries), "discarded", "discarded"))
 	return 0, nil
 }

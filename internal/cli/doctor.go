@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	gocontext "context"
-	"encoding/json"
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
@@ -22,21 +20,25 @@ func doctor(c *context, name string, args []string) (int, error) {
 	if run.Nested() {
 		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 	}
+	_, done := c.progress("looking at this host", 0)
 	facts, results := host.Probe(gocontext.Background())
+	done()
 	verdict := host.Verdict(results)
 	word := []host.Status{host.OK, host.Degraded, host.Unusable}[verdict]
 	if *asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		return verdict, enc.Encode(map[string]any{"version": Version, "verdict": word, "facts": facts, "results": results})
+		return verdict, c.writeJSON(map[string]any{"version": Version, "verdict": word, "facts": facts, "results": results})
 	}
-	w := bufio.NewWriter(c.out)
+	how := map[host.Status]style{host.OK: good, host.Degraded: notice, host.Unusable: bad}
+	var rows [][]string
 	for _, r := range results {
-		fmt.Fprintf(w, "%-9s %-13s %s\n", r.Status, r.Name, r.Detail)
+		rows = append(rows, []string{c.paint(how[r.Status], string(r.Status)), r.Name, r.Detail})
 		if r.Fix != "" {
-			fmt.Fprintf(w, "%24sfix: %s\n", "", r.Fix)
+			rows = append(rows, []string{"", "", "fix: " + r.Fix})
 		}
 	}
-	fmt.Fprintf(w, "\nthis host is %s (Linux %s, %s)\n", word, facts.Kernel, facts.Arch)
-	return verdict, w.Flush()
+	if err := c.table(nil, rows); err != nil {
+		return 2, err
+	}
+	_, err := fmt.Fprintf(c.out, "\nthis host is %s (Linux %s, %s)\n", c.paint(how[word], string(word)), facts.Kernel, facts.Arch)
+	return verdict, err
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	gocontext "context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,9 +67,7 @@ func (c *context) listDrills(asJSON bool) (int, error) {
 }
 
 func (c *context) encode(v any) error {
-	enc := json.NewEncoder(c.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return c.writeJSON(v)
 }
 
 func chosenDrills(names []string) ([]*drill.Drill, error) {
@@ -103,7 +100,10 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 	conf := drill.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ, Bare: os.Geteuid() == 0, Launch: c.drillIn}
 	status, reports := 0, []drill.Report{}
 	for i, d := range chosen {
+		step, done := c.progress("drill "+d.Name, len(chosen))
+		step(i + 1)
 		r, err := drill.Run(ctx, conf, d)
+		done()
 		if err != nil {
 			return 2, fmt.Errorf("drill %s: %w", d.Name, err)
 		}
@@ -117,7 +117,7 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 		if i > 0 {
 			fmt.Fprintln(c.out)
 		}
-		if err := r.Table(c.out); err != nil {
+		if err := c.verdicts(r.Table); err != nil {
 			return 2, err
 		}
 	}

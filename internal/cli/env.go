@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -30,9 +29,7 @@ func showEnv(c *context, name string, args []string) (int, error) {
 		return 2, err
 	}
 	if *asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		if e := enc.Encode(env); e != nil {
+		if e := c.writeJSON(env); e != nil {
 			return 2, e
 		}
 	} else {

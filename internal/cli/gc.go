@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -10,17 +9,15 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/terminal"
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
-// Records of sessions are kept for a month, and the newest in any case.
-const (
-	keepJournals   = 30 * 24 * time.Hour
-	newestJournals = 50
-)
+// newestJournals are kept in any case.
+const newestJournals = 50
 
 func (c *context) dirs() (session.Dirs, error) {
 	return session.XDG(c.getenv, c.getenv("HOME"))
@@ -28,24 +25,39 @@ func (c *context) dirs() (session.Dirs, error) {
 
 // gc shows stale project state and removes it when told.
 func gc(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[flags]", "Removes the kept state of projects that are gone or long unused, and what old sessions\nkept for undo, after showing it. Sessions in which changes wait are kept.")
+	f := c.flags(name, "[flags]", "Removes the kept state of projects that are gone or long unused, what old sessions kept\nfor undo, and their records, after showing it. Sessions in which changes wait are kept.")
 	days := f.Int("days", 0, "also what was not used for `N` days; sessions: after N days, not 14")
 	yes := f.Bool("yes", false, "remove without asking")
 	discard := f.Bool("discard", false, "also old sessions in which changes wait")
+	logDays := f.Int("log-days", 0, "records that were not written to for `N` days, not 30")
+	logKeep := f.Int("log-keep", newestJournals, "but the newest `N` records in any case")
+	logSize := f.String("log-size", "", "and the oldest beyond `SIZE` in all, such as 500MiB, at any age")
+	logBad := f.Bool("log-bad", false, "also records that are not what was written, which are kept as evidence otherwise")
 	asJSON := f.Bool("json", false, "print JSON; removes only with --yes")
 	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
-	if *days < 0 {
-		return 2, fault.New(fault.Usage, "", "--days %d is negative", *days)
+	if *days < 0 || *logDays < 0 || *logKeep < 0 {
+		return 2, fault.New(fault.Usage, "", "gc takes no negative number")
 	}
+	keep, err := retention(max(*days, 30), isSet(f, "log-days"), *logDays, *logKeep, *logSize)
+	if err != nil {
+		return 2, err
+	}
+	keep.Bad = *logBad
 	// What killed sessions left in workspaces is no matter of age, nor of asking.
 	if dirs, err := c.dirs(); err == nil {
 		if err := workspace.Sweep(dirs.State); err != nil {
 			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 		}
+		if _, err := run.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
+			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+		}
+		if _, err := journal.SettleAll(run.JournalDir(dirs)); err != nil {
+			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+		}
 	}
-	r, err := c.findRubbish(time.Duration(*days)*24*time.Hour, *discard)
+	r, err := c.findRubbish(time.Duration(*days)*24*time.Hour, keep, *discard)
 	if err != nil {
 		return 2, err
 	}
@@ -55,34 +67,53 @@ func gc(c *context, name string, args []string) (int, error) {
 	if r.count() == 0 || !*yes && !c.confirm(r.question(), *asJSON) {
 		return 0, nil
 	}
-	if err := r.remove(*discard); err != nil {
+	if err := r.remove(c, *discard); err != nil {
 		return 1, err
 	}
 	fmt.Fprintf(c.err, "ringfence: removed %d\n", r.count())
 	return 0, nil
 }
 
+// retention is which records stay.
+func retention(days int, set bool, logDays, keep int, size string) (journal.Retention, error) {
+	if set {
+		days = logDays
+	}
+	r := journal.Retention{Age: time.Duration(days) * 24 * time.Hour, Keep: keep}
+	if size == "" {
+		return r, nil
+	}
+	var err error
+	if r.Size, err = policy.ParseSize(size); err != nil || r.Size <= 0 {
+		return r, fault.New(fault.Usage, "for example --log-size 500MiB", "--log-size %q is not a size", size)
+	}
+	return r, nil
+}
+
 // rubbish is what gc may remove.
 type rubbish struct {
 	dirs     session.Dirs
 	projects []session.Stale
-	records  []string // of what gates decided
+	records  []string // of what sessions did
 	works    []oldWork
-	age      time.Duration // of records
 }
 
-func (c *context) findRubbish(age time.Duration, discard bool) (*rubbish, error) {
+func (c *context) findRubbish(age time.Duration, keep journal.Retention, discard bool) (*rubbish, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
 	}
-	r := &rubbish{dirs: dirs, age: max(age, keepJournals)}
+	r := &rubbish{dirs: dirs}
 	now := time.Now()
 	if r.projects, err = dirs.GC(now, age); err != nil {
 		return nil, err
 	}
-	if r.records, err = journal.Sweep(run.JournalDir(dirs), now, r.age, newestJournals); err != nil {
+	var bad []string
+	if r.records, bad, err = journal.Sweep(run.JournalDir(dirs), now, keep); err != nil {
 		return nil, err
+	}
+	for _, id := range bad {
+		fmt.Fprintf(c.err, "ringfence: warning: the record of session %s is not what was written, and is kept: ringfence log verify %s; --log-bad removes it\n", id, id)
 	}
 	r.works, err = c.oldWorks(now, age, discard)
 	return r, err
@@ -94,21 +125,30 @@ func (r *rubbish) question() string {
 	return fmt.Sprintf("Remove the state of %d project(s), %d record(s) and the work of %d session(s)?", len(r.projects), len(r.records), len(removable(r.works)))
 }
 
-func (r *rubbish) remove(discard bool) error {
+func (r *rubbish) remove(c *context, discard bool) error {
+	n := 0
+	step, done := c.progress("removing", r.count())
+	defer done()
 	for _, s := range r.projects {
 		if err := r.dirs.Remove(s); err != nil {
 			return err
 		}
+		n++
+		step(n)
+	}
+	for _, o := range removable(r.works) {
+		if err := c.forget("gc", o.work, discard); err != nil {
+			return err
+		}
+		n++
+		step(n)
 	}
 	for _, id := range r.records {
 		if err := journal.Remove(run.JournalDir(r.dirs), id); err != nil {
 			return err
 		}
-	}
-	for _, o := range removable(r.works) {
-		if err := forget(o.work, discard); err != nil {
-			return err
-		}
+		n++
+		step(n)
 	}
 	return nil
 }
@@ -122,20 +162,44 @@ func (c *context) showRubbish(r *rubbish, asJSON bool) error {
 		for _, o := range r.works {
 			rows = append(rows, o.row())
 		}
-		if err := json.NewEncoder(c.out).Encode(rows); err != nil {
+		for _, id := range r.records {
+			rows = append(rows, map[string]any{"session": id, "why": "record"})
+		}
+		if err := c.lineJSON(rows); err != nil {
 			return err
 		}
 	} else {
-		for _, s := range r.projects {
-			fmt.Fprintf(c.out, "%s  %-12s  %s  %8.1f MiB  %s\n", s.Key, s.Why, s.LastUsed.Format("2006-01-02"), float64(s.Size)/(1<<20), plan.Show(s.Root))
+		if err := c.showStale(r); err != nil {
+			return err
 		}
-		c.showWorks(r.works)
 	}
 	if len(r.records) > 0 {
-		fmt.Fprintf(c.err, "ringfence: %d records of sessions are older than %d days\n", len(r.records), int(r.age.Hours()/24))
+		fmt.Fprintf(c.err, "ringfence: %d record%s of sessions can go\n", len(r.records), plural(len(r.records), "", "s"))
 	}
-	if len(r.projects)+len(r.works) == 0 && !asJSON {
+	if len(r.projects)+len(r.works)+len(r.records) == 0 && !asJSON {
 		fmt.Fprintln(c.err, "ringfence: nothing is stale")
+	}
+	return nil
+}
+
+// showStale lists what is stale, and says what to do about what stays.
+func (c *context) showStale(r *rubbish) error {
+	var rows [][]string
+	for _, s := range r.projects {
+		rows = append(rows, []string{s.Key, string(s.Why), s.LastUsed.Format("2006-01-02"), fmt.Sprintf("%.1f MiB", float64(s.Size)/(1<<20)), plan.Show(s.Root)})
+	}
+	for _, o := range r.works {
+		rows = append(rows, []string{o.work.ID, o.why, o.last.Format("2006-01-02"), "", plan.Show(o.work.Project)})
+	}
+	if len(rows) > 0 {
+		if err := c.table([]string{"WHAT", "WHY", "LAST USED", "SIZE", "OF"}, rows); err != nil {
+			return err
+		}
+	}
+	for _, o := range r.works {
+		if o.kept {
+			fmt.Fprintf(c.err, "ringfence: session %s is kept: ringfence apply or discard %s, or --discard here\n", o.work.ID, o.work.ID)
+		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"ringfence.dev/ringfence/internal/plan"
@@ -45,16 +44,6 @@ func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]ol
 
 func (o *oldWork) row() map[string]any {
 	return map[string]any{"session": o.work.ID, "root": plan.Raw(o.work.Project), "why": o.why, "last_used": o.last, "kept": o.kept}
-}
-
-// showWorks lists them, and says what to do about those that stay.
-func (c *context) showWorks(old []oldWork) {
-	for _, o := range old {
-		fmt.Fprintf(c.out, "%-16s  %-12s  %s  %s\n", o.work.ID, o.why, o.last.Format("2006-01-02"), plan.Show(o.work.Project))
-		if o.kept {
-			fmt.Fprintf(c.err, "ringfence: session %s is kept: ringfence apply or discard %s, or --discard here\n", o.work.ID, o.work.ID)
-		}
-	}
 }
 
 // removable leaves out what stays.

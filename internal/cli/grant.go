@@ -54,6 +54,9 @@ func grant(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	if id, err = c.findRunning(id); err != nil {
+		return 1, err
+	}
 	return c.grantRule(id, rule, *limit, *project, *always)
 }
 

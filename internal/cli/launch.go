@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	gocontext "context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/environ"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/posture"
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/secret"
 	"ringfence.dev/ringfence/internal/sys"
@@ -68,7 +68,13 @@ func (c *context) launch(name string, args []string) (int, error) {
 	if err != nil {
 		return 125, err
 	}
+	if (l.keep || l.detach) && c.kept == nil && l.dryRun == "" {
+		return c.startKept(name, args, l)
+	}
 	opt.Look = l.dryRun != ""
+	if !opt.Look {
+		c.welcome()
+	}
 	s, err := run.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
@@ -112,9 +118,7 @@ func (c *context) command(name string, rest, typed []string) (agentName string, 
 func (c *context) printPlan(s *run.Session, form dryRun) error {
 	switch form {
 	case "json":
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(s.Plan.Redacted())
+		return c.writeJSON(s.Plan.Redacted())
 	case "bwrap":
 		return s.Plan.Bwrap(c.out)
 	}
@@ -154,18 +158,24 @@ func memory(n int64) string {
 
 func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 	std := [3]*os.File{c.in, c.out, c.err}
-	talk := terminal.IsTerminal(c.err) || l.verbose
+	talk := terminal.IsTerminal(c.err) && !c.quiet || l.verbose
 	before := func(report cgroup.Report) error {
 		c.card(s, report, talk)
-		if talk && !l.yes && !l.noInput && terminal.IsTerminal(c.in) && worthPause(s) {
-			return c.pause()
+		if talk && !l.yes && !l.noInput && !l.detach && terminal.IsTerminal(c.in) && worthPause(s) {
+			if err := c.pause(); err != nil {
+				return err
+			}
+		}
+		if err := s.Shown(); err != nil {
+			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 		}
 		return nil
 	}
 	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before,
-		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
-		Say:    c.sayer(talk),
-		Person: !l.noInput && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err)})
+		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
+		Say:      c.sayer(talk),
+		Person:   !l.noInput && !l.detach && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err),
+		Terminal: c.kept})
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
@@ -190,7 +200,7 @@ func (c *context) sayer(talk bool) func(string) {
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
 func worthPause(s *run.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0 || len(s.Warnings) > 0
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
 }
 
 func (c *context) pause() error {
@@ -226,6 +236,7 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
 	}
+	c.untrusted(w, s, talk)
 	if !talk {
 		return
 	}
@@ -236,6 +247,7 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	}
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
+	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(posture.UTF8(c.getenv)))
 	for i, p := range s.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
@@ -247,7 +259,7 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 		fmt.Fprintf(w, "  not in PATH %s\n", p)
 	}
 	for _, n := range s.Notices {
-		fmt.Fprintf(w, "  note       %s\n", n)
+		fmt.Fprintf(w, "  note       %s\n", wrapText(n, 13, 80))
 	}
 }
 

@@ -27,11 +27,14 @@ type launchFlags struct {
 	allowHost, denyHost, allowIP     words
 	publish, hostPort                words
 	minAge                           string
+	mcp                              words
 	installScripts                   bool
 	allowPackage                     words
 	pids                             int64
 	memory                           string
 	yes, noInput, verbose            bool
+	name                             string
+	keep, detach                     bool
 	dryRun                           dryRun
 }
 
@@ -79,6 +82,7 @@ func newLaunchFlags(c *context, name, args, about string) *launchFlags {
 	f.Var(&l.publish, "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
 	f.Var(&l.hostPort, "host-port", "let port `N` of the host's loopback be reached at the same number")
 	f.StringVar(&l.proxy, "proxy", "", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
+	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
 	f.StringVar(&l.minAge, "min-release-age", "", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
 	f.Var(&l.allowPackage, "allow-package", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
@@ -91,6 +95,9 @@ func (l *launchFlags) interactive() {
 	l.set.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
 	l.set.BoolVar(&l.yes, "yes", false, "do not pause before the start")
 	l.set.BoolVar(&l.noInput, "no-input", false, "never ask anything")
+	l.set.StringVar(&l.name, "name", "", "call the session `NAME`; no other that runs may be called so")
+	l.set.BoolVar(&l.keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
+	l.set.BoolVar(&l.detach, "d", false, "start it, print its id and leave it alone; implies --keep")
 	l.set.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
 }
 
@@ -110,7 +117,7 @@ func (l *launchFlags) options(c *context, agentName string, args []string) (run.
 		return run.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
 	}
 	return run.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
-		Env: l.env, ForceEnv: l.forceEnv, Environ: c.environ}, nil
+		Env: l.env, ForceEnv: l.forceEnv, Environ: c.environ, Version: versionText(), Name: l.name, Keep: c.kept != nil}, nil
 }
 
 // policy is the layer that the flags make.
@@ -141,7 +148,7 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.supply} {
+	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.supply, l.servers} {
 		if err := part(p); err != nil {
 			return nil, err
 		}
@@ -201,6 +208,19 @@ func (l *launchFlags) supply(p *policy.Policy) error {
 			return fault.New(fault.Usage, "", "--allow-package: %w", err)
 		}
 		p.Supply.Allow = append(p.Supply.Allow, policy.Rule{Value: v, Source: flagSource("allow-package")})
+	}
+	return nil
+}
+
+// servers are the MCP servers that the flags name.
+func (l *launchFlags) servers(p *policy.Policy) error {
+	for _, v := range l.mcp {
+		if err := policy.CheckServerName(v); err != nil {
+			return fault.New(fault.Usage, "ringfence mcp ls lists them", "--mcp: %w", err)
+		}
+		if p.FindServer(v) == nil {
+			p.MCP = append(p.MCP, policy.Server{Name: v, Source: flagSource("mcp")})
+		}
 	}
 	return nil
 }

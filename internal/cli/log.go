@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,8 +20,20 @@ import (
 
 // log shows the record of a session: the newest if none is named.
 func log(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [--net] [-f] [--denied] [--json]", "Shows what a session's gate decided: who wanted to go where, what became of it, how\nmuch was sent and received. Without SESSION the newest.")
-	f.Bool("net", true, "the network (there is no other record yet)")
+	status, done, err := c.verb(name, args, []verb{
+		{name: "list", args: "[--json]", short: "list the sessions that have left a record", run: logList,
+			examples: []string{"ringfence log list"}},
+		{name: "verify", args: "[SESSION...] [flags]", short: "find out whether records are still what was written", run: logVerify,
+			examples: []string{"ringfence log verify", "ringfence log verify demo --json"}},
+		{name: "export", args: "[SESSION] [flags]", short: "write a record for other programs, or for other people", run: logExport,
+			examples: []string{"ringfence log export demo --redact -o demo.jsonl", "ringfence log export --format otlp"}},
+	})
+	if done {
+		return status, err
+	}
+	f := c.flags(name, "[SESSION] [flags]", "Shows what a session did and what was decided about it: who wanted to go where, what\nbecame of it, what was kept back, what waits, how it ended. Without SESSION the newest.")
+	net := f.Bool("net", false, "only the network and the use of credentials")
+	kinds := f.String("kind", "", "only these `KINDS`, with commas between them: session, net, broker, decoy, work")
 	follow := f.Bool("f", false, "go on while the session runs")
 	denied := f.Bool("denied", false, "refusals only")
 	asJSON := f.Bool("json", false, "print the records as JSON lines")
@@ -28,30 +41,48 @@ func log(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	dirs, err := c.dirs()
+	want, err := wantedKinds(*kinds, *net)
 	if err != nil {
 		return 2, err
 	}
-	dir := run.JournalDir(dirs)
-	if id == "" {
-		list, err := journal.List(dir)
-		if err != nil {
-			return 2, err
-		}
-		if len(list) == 0 {
-			return 1, fault.New(fault.Failed, "", "no session has left a record of its network yet")
-		}
-		id = list[0].Session
-	}
-	r, err := journal.Open(dir, id)
+	r, err := c.openLog(id)
 	if err != nil {
-		return 1, fault.New(fault.Failed, "`ringfence log` alone shows the newest", "no record of session %q: %w", id, err)
+		return 1, err
 	}
 	defer r.Close()
-	return c.printLog(r, *follow, *denied, *asJSON)
+	return c.printLog(r, *follow, *asJSON, func(rec journal.Record) bool {
+		return (!*denied || rec.Verdict == journal.Deny) && (len(want) == 0 || slices.Contains(want, rec.Kind))
+	})
 }
 
-func (c *context) printLog(r *journal.Reader, follow, denied, asJSON bool) (int, error) {
+func wantedKinds(text string, net bool) ([]string, error) {
+	var want []string
+	if net {
+		want = []string{journal.Net, journal.Broker, journal.Decoy}
+	}
+	for _, k := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		if !slices.Contains(journal.Kinds(), k) {
+			return nil, fault.New(fault.Usage, "run `ringfence log --help`", "--kind %q is not one of %s", k, strings.Join(journal.Kinds(), ", "))
+		}
+		want = append(want, k)
+	}
+	return want, nil
+}
+
+// openLog opens the journal of a session that is named in any way.
+func (c *context) openLog(session string) (*journal.Reader, error) {
+	dirs, err := c.dirs()
+	if err != nil {
+		return nil, err
+	}
+	info, err := journal.Find(run.JournalDir(dirs), session)
+	if err != nil {
+		return nil, err
+	}
+	return journal.Open(run.JournalDir(dirs), info.Session)
+}
+
+func (c *context) printLog(r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {
 	w := bufio.NewWriter(c.out)
 	defer w.Flush()
 	status := 0
@@ -63,11 +94,8 @@ func (c *context) printLog(r *journal.Reader, follow, denied, asJSON bool) (int,
 			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(bad.Error()))
 			return nil
 		}
-		if err != nil {
+		if err != nil || !wanted(rec) {
 			return err
-		}
-		if denied && rec.Verdict != journal.Deny {
-			return nil
 		}
 		if asJSON {
 			_, err := w.Write(append(rec.AppendJSON(nil), '\n')) // ASCII, as it is in the file
@@ -100,8 +128,62 @@ func (c *context) printLog(r *journal.Reader, follow, denied, asJSON bool) (int,
 
 // logLine is one record for people.
 func logLine(r journal.Record) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s ", r.Time.Local().Format(time.TimeOnly))
+	text := r.Time.Local().Format(time.TimeOnly) + " "
+	if r.Kind == journal.Session {
+		return text + sessionLine(r)
+	}
+	if what, whole := eventLine(r); whole {
+		return text + what
+	} else {
+		text += what
+	}
+	return text + details(r)
+}
+
+// sessionLine is a record of the session itself.
+func sessionLine(r journal.Record) string {
+	list := shownList(r)
+	switch r.Event {
+	case journal.Begin:
+		what := fmt.Sprintf("begin %s: %s", r.Agent, plan.Show(r.Command))
+		if r.Count > 1 {
+			what += fmt.Sprintf(" and %d words", r.Count-1)
+		}
+		return what + " in " + list
+	case journal.Policy, journal.Planned:
+		return strings.TrimSpace(r.Event + " " + r.Digest + " " + list)
+	case journal.Exit:
+		return fmt.Sprintf("exit %d, %s", r.Code, r.State)
+	case journal.Lost:
+		return fmt.Sprintf("lost: the session ended without a word; %d records were not signed", r.Count)
+	case journal.Limit:
+		return fmt.Sprintf("limit %s hit %d×", r.Name, max(r.Count, 1))
+	}
+	return strings.Join(strings.Fields(strings.Join([]string{r.Event, r.State, list, bracket(r.Source)}, " ")), " ")
+}
+
+func bracket(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "[" + s + "]"
+}
+
+// shownList keeps a line short; --json has all.
+func shownList(r journal.Record) string {
+	const most = 12
+	var out []string
+	for i, item := range r.List.All() {
+		if i == most {
+			out = append(out, fmt.Sprintf("… (%d in all)", len(r.List.All())))
+			break
+		}
+		out = append(out, plan.Show(item))
+	}
+	return strings.Join(out, " ")
+}
+
+func hostOf(r journal.Record) string {
 	host := r.Name
 	if host == "" {
 		host = r.Addr
@@ -109,27 +191,44 @@ func logLine(r journal.Record) string {
 	if r.Port != 0 {
 		host = fmt.Sprintf("%s:%d", host, r.Port)
 	}
+	return host
+}
+
+// eventLine is what happened, and whether that is all there is to say.
+func eventLine(r journal.Record) (text string, whole bool) {
 	switch r.Event {
 	case journal.Gate:
-		fmt.Fprintf(&b, "gate %s %s", r.State, r.Mode)
-		return strings.TrimSpace(b.String())
+		return strings.TrimSpace("gate " + r.State + " " + r.Mode), true
 	case journal.Listen:
-		fmt.Fprintf(&b, "listen inside:%d", r.Port)
-		return b.String()
+		return fmt.Sprintf("listen inside:%d", r.Port), true
 	case journal.Grant:
-		fmt.Fprintf(&b, "grant %s %s", r.Rule, r.Reason)
-		return b.String()
-	case journal.Held, journal.Masked, journal.Revealed, journal.Applied, journal.Brake:
-		fmt.Fprintf(&b, "%s %s", r.Event, plan.Show(r.Name))
+		return "grant " + r.Rule + " " + r.Reason, true
+	case journal.Exec:
+		return fmt.Sprintf("exec %s and %d words", plan.Show(r.Name), max(r.Count-1, 0)), true
+	case journal.Asked:
+		return fmt.Sprintf("asked to %s %d", r.Method, r.Count), true
+	case journal.Changed, journal.Waits, journal.Discarded, journal.Undone:
+		return strings.TrimSpace(r.Event + " " + r.State + " " + shownList(r)), true
+	case journal.Applied:
+		if r.Name == "" {
+			return strings.TrimSpace("applied " + r.State + " " + shownList(r)), true
+		}
+		return "applied " + plan.Show(r.Name), false
+	case journal.Held, journal.Masked, journal.Revealed, journal.Brake:
+		return r.Event + " " + plan.Show(r.Name), false
 	case journal.Use:
-		fmt.Fprintf(&b, "%-5s %s uses %s", r.Verdict, host, plan.Show(r.Secret))
+		return fmt.Sprintf("%-5s %s uses %s", r.Verdict, hostOf(r), plan.Show(r.Secret)), false
 	case journal.Read, journal.Sent, journal.Frozen:
-		fmt.Fprintf(&b, "decoy %s %s", plan.Show(r.Secret), r.Event)
+		return fmt.Sprintf("decoy %s %s", plan.Show(r.Secret), r.Event), false
 	case journal.End:
-		fmt.Fprintf(&b, "end   %s %s sent, %s received", host, plan.Size(r.Sent), plan.Size(r.Received))
-	default:
-		fmt.Fprintf(&b, "%-5s %s %s", r.Verdict, host, strings.TrimSpace(r.Via+" "+r.Protocol))
+		return fmt.Sprintf("end   %s %s sent, %s received", hostOf(r), plan.Size(r.Sent), plan.Size(r.Received)), false
 	}
+	return fmt.Sprintf("%-5s %s %s", r.Verdict, hostOf(r), strings.TrimSpace(r.Via+" "+r.Protocol)), false
+}
+
+// details follow what happened.
+func details(r journal.Record) string {
+	var b strings.Builder
 	if r.Method != "" {
 		fmt.Fprintf(&b, " %s", r.Method)
 	}

@@ -5,23 +5,25 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/run"
 )
 
 func policyCommand(c *context, name string, args []string) (int, error) {
-	verbs := map[string]func(*context, []string) (int, error){"show": policyShow, "check": policyCheck, "groups": policyGroups, "schema": policySchema}
-	if len(args) > 0 {
-		if verb, ok := verbs[args[0]]; ok {
-			return verb(c, args[1:])
-		}
-		if args[0] == "-h" || args[0] == "--help" {
-			fmt.Fprintln(c.out, "usage: ringfence policy show [--resolved | --for-agent] | check | groups | schema")
-			return 0, nil
-		}
-	}
-	return 2, fault.New(fault.Usage, "ringfence policy show | check | groups | schema", "policy needs one of show, check, groups, schema")
+	return c.mustVerb(name, "Shows or checks the policy as it is in effect here, with all its layers.", args, []verb{
+		{name: "show", args: "[flags]", short: "print the effective policy, with the source of every rule", run: policyShow,
+			examples: []string{"ringfence policy show", "ringfence policy show --resolved --agent claude"}},
+		{name: "check", args: "[flags]", short: "report rules that cannot be enforced", run: policyCheck,
+			examples: []string{"ringfence policy check"}},
+		{name: "test", args: "[FILE] [--live] [--replay [SESSION...]] [flags]", short: "hold a file of tests against the policy, or past sessions", run: policyTest,
+			examples: []string{"ringfence policy test", "ringfence policy test --live", "ringfence policy test --replay --policy new.toml"}},
+		{name: "import", args: "--claude | --codex | --srt [flags]", short: "turn the settings of another tool into policy", run: policyImport,
+			examples: []string{"ringfence policy import --claude", "ringfence policy import --codex --from .codex/config.toml"}},
+		{name: "groups", args: "[flags]", short: "list the groups of hosts, and which are on", run: policyGroups,
+			examples: []string{"ringfence policy groups", "ringfence policy groups --hosts --net dev,+haskell"}},
+		{name: "schema", short: "print the JSON Schema of a policy file", run: policySchema,
+			examples: []string{"ringfence policy schema"}},
+	})
 }
 
 // policyShow prints the effective policy with the source of every rule.

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 	"unicode/utf16"
 
 	"ringfence.dev/ringfence/internal/control"
-	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 )
 
@@ -16,23 +16,25 @@ import (
 func requests(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[SESSION] [flags]", "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.")
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parse(f, args); err != nil {
+	one, err := c.sessionThenFlags(f, args)
+	if err != nil {
 		return 2, err
 	}
-	if f.NArg() > 1 {
-		return 2, fault.New(fault.Usage, "", "requests takes one session")
+	ids, err := control.Sessions()
+	if err != nil {
+		return 2, err
 	}
-	ids := f.Args()
-	if len(ids) == 0 {
-		var err error
-		if ids, err = control.Sessions(); err != nil {
-			return 2, err
+	if one != "" {
+		id, err := c.findRunning(one)
+		if err != nil {
+			return 1, err
 		}
+		ids = []string{id}
 	}
 	all := []control.Status{}
 	for _, id := range ids {
 		r, err := control.Ask(id, control.Request{Do: "status"})
-		if err != nil && f.NArg() == 1 {
+		if err != nil && one != "" {
 			return 1, err
 		}
 		if err == nil && r.Status != nil {
@@ -73,6 +75,12 @@ func (c *context) showRequests(all []control.Status) error {
 			}
 			fmt.Fprintf(w, "  %s %s%s\n    ringfence grant %s --host %s\n", where, state, who, s.Session, plan.Show(hostArg(p)))
 		}
+		for _, q := range s.Wishes {
+			fmt.Fprintf(w, "  the agent asks for %s %s: %s\n", q.Kind, plan.Show(q.What), strconv.QuoteToGraphic(q.Reason))
+			if q.Kind == "host" {
+				fmt.Fprintf(w, "    ringfence grant %s --host %s\n", s.Session, plan.Show(q.What))
+			}
+		}
 		for _, g := range s.Grants {
 			fmt.Fprintf(w, "  granted %s %s\n", plan.Show(g.Rule), until(g.Expires))
 		}
@@ -83,7 +91,7 @@ func (c *context) showRequests(all []control.Status) error {
 				fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
 			}
 		}
-		if len(s.Pending)+len(s.Grants)+len(s.Servers) == 0 {
+		if len(s.Pending)+len(s.Wishes)+len(s.Grants)+len(s.Servers) == 0 {
 			fmt.Fprintln(w, "  nothing waits")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
@@ -18,22 +19,15 @@ func remove(c *context, name string, args []string) (int, error) {
 	if len(rest) != 1 {
 		return 2, fault.New(fault.Usage, "`ringfence diff` shows the latest session", "rm takes one session")
 	}
-	works, err := c.works()
+	w, err := c.findWork(rest[0])
 	if err != nil {
-		return 2, err
+		return 1, err
 	}
-	found := matching(works, rest[0])
-	switch len(found) {
-	case 0:
-		return 1, fault.New(fault.Failed, "a session is named by at least four characters", "nothing is kept of a session %q", rest[0])
-	case 1:
-		return c.removeWork(found[0], *discard)
-	}
-	return 2, fault.New(fault.Usage, "give more of its name", "%q is the beginning of %d sessions: %s", rest[0], len(found), ids(found))
+	return c.removeWork(w, *discard)
 }
 
 func (c *context) removeWork(w *workspace.Work, discard bool) (int, error) {
-	if err := forget(w, discard); err != nil {
+	if err := c.forget("rm", w, discard); err != nil {
 		return 1, err
 	}
 	fmt.Fprintf(c.err, "ringfence: removed what was kept of session %s\n", w.ID)
@@ -41,7 +35,7 @@ func (c *context) removeWork(w *workspace.Work, discard bool) (int, error) {
 }
 
 // forget removes the work of a session that is over. What waits holds it.
-func forget(w *workspace.Work, discard bool) error {
+func (c *context) forget(name string, w *workspace.Work, discard bool) error {
 	if w.Running() {
 		return fault.New(fault.Refused, "ringfence stop "+w.ID, "session %s still runs", w.ID)
 	}
@@ -56,6 +50,9 @@ func forget(w *workspace.Work, discard bool) error {
 	}
 	if waits && !discard {
 		return fault.New(fault.Refused, fmt.Sprintf("ringfence apply %s, or ringfence rm %s --discard", w.ID, w.ID), "changes wait in session %s", w.ID)
+	}
+	if waits {
+		c.reopen(w, name, 0).entries(journal.Discarded, waitingIn(w))
 	}
 	return w.Remove()
 }

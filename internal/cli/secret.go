@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	gocontext "context"
 	"encoding/json"
 	"fmt"
@@ -20,20 +19,19 @@ import (
 // secretCommand keeps secrets on the host. No value is ever an argument, and none is
 // ever printed.
 func secretCommand(c *context, name string, args []string) (int, error) {
-	verbs := map[string]func(*context, []string) (int, error){"set": secretSet, "ls": secretList, "rm": secretRemove, "test": secretTest}
-	if len(args) > 0 {
-		if verb, ok := verbs[args[0]]; ok {
-			if err := secret.NoDump(); err != nil {
-				return 2, err
-			}
-			return verb(c, args[1:])
-		}
-		if args[0] == "-h" || args[0] == "--help" {
-			fmt.Fprintln(c.out, "usage: ringfence secret set NAME [flags] | ls [--json] | rm NAME | test NAME")
-			return 0, nil
-		}
+	if err := secret.NoDump(); err != nil {
+		return 2, err
 	}
-	return 2, fault.New(fault.Usage, "ringfence secret set NAME | ls | rm NAME | test NAME", "secret needs one of set, ls, rm, test")
+	return c.mustVerb(name, "Keeps the secrets of the host, for the broker. No value is ever an argument, and none is\never printed.", args, []verb{
+		{name: "set", args: "NAME [flags] [-- COMMAND ARGS]", short: "keep a secret, or say where it is kept", run: secretSet,
+			examples: []string{"ringfence secret set work --use github --from env:WORK_TOKEN"}},
+		{name: "ls", args: "[--json]", short: "list the secrets, without their values", run: secretList,
+			examples: []string{"ringfence secret ls"}},
+		{name: "test", args: "SECRET", short: "read a secret as a session would, and say its shape", run: secretTest,
+			examples: []string{"ringfence secret test anthropic"}},
+		{name: "rm", args: "SECRET", short: "forget a secret", run: secretRemove,
+			examples: []string{"ringfence secret rm anthropic"}},
+	})
 }
 
 // drawer is where the user's secrets are described and kept.
@@ -81,7 +79,7 @@ func ref(s *policy.Secret) secret.Ref {
 
 // secretName parses the arguments of a verb that takes a name and nothing else.
 func (c *context) secretName(verb, about string, args []string) (string, error) {
-	f := c.flags("secret "+verb, "NAME", about)
+	f := c.flags("secret "+verb, "SECRET", about)
 	name, err := c.sessionThenFlags(f, args)
 	if err != nil {
 		return "", err
@@ -133,7 +131,7 @@ func secretList(c *context, args []string) (int, error) {
 	if len(rows) == 0 {
 		fmt.Fprintln(c.err, "ringfence: there are no secrets; `ringfence secret set NAME` keeps one")
 	}
-	w := bufio.NewWriter(c.out)
+	var lines [][]string
 	for _, r := range rows {
 		state := "?"
 		if r.Set != nil {
@@ -146,9 +144,12 @@ func secretList(c *context, args []string) (int, error) {
 		if use == "" {
 			use = "no use"
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%-16s  %-9s  %-12s  %s  %s", r.Name, use, state, inert(r.From), inert(strings.Join(r.Hosts, " "))), " "))
+		lines = append(lines, []string{r.Name, use, state, r.From, strings.Join(r.Hosts, " ")})
 	}
-	return 0, w.Flush()
+	if len(lines) == 0 {
+		return 0, nil
+	}
+	return 0, c.table([]string{"NAME", "USE", "STATE", "FROM", "HOSTS"}, lines)
 }
 
 // secretRows lists what a policy describes, then what is kept and not described.

@@ -2,36 +2,75 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"time"
 
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-// stop ends a running session.
+// stopGrace is what an agent gets to save its work.
+const stopGrace = 4 * time.Second
+
+// stop ends running sessions.
 func stop(c *context, name string, args []string) (int, error) {
-	return c.tellSession(name, args, "Ends a running session and everything in it.")
+	f := c.flags(name, "SESSION... | --all [--time 4s]", "Ends running sessions: the agent is asked to, and when the time is over everything\ninside is killed. Returns when nothing of them is left.")
+	all := f.Bool("all", false, "all sessions that run")
+	grace := f.Duration("time", stopGrace, "how long they get to end by themselves, such as `10s`; 0 kills at once")
+	names, err := c.mixed(f, args)
+	if err != nil {
+		return 2, err
+	}
+	if *all == (len(names) > 0) || *grace < 0 {
+		return 2, fault.New(fault.Usage, "ringfence ps lists running sessions", "stop takes sessions, or --all, and a time that is not negative")
+	}
+	if *all {
+		if names, err = control.Sessions(); err != nil {
+			return 2, err
+		}
+	}
+	status := 0
+	for _, n := range names {
+		if err := c.stopOne(n, *grace); err != nil {
+			c.explain(err)
+			status = 1
+		}
+	}
+	return status, nil
+}
+
+func (c *context) stopOne(arg string, grace time.Duration) error {
+	id, err := c.findRunning(arg)
+	if err != nil {
+		return err
+	}
+	_, conn, err := control.Call(id, control.Request{Do: "stop", For: grace})
+	if err != nil {
+		return fault.New(fault.Failed, "", "%s: %w", id, err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(grace + time.Minute)) // it may have much to review
+	if _, _, err := conn.Receive(); err != io.EOF {
+		return fault.New(fault.Failed, "see `ringfence ps`", "%s: the end was not seen: %w", id, err)
+	}
+	fmt.Fprintf(c.err, "ringfence: %s: ended\n", id)
+	return nil
 }
 
 // thaw lets a session go on that was frozen because a decoy was about to leave.
 func thaw(c *context, name string, args []string) (int, error) {
-	return c.tellSession(name, args, "Lets a session go on that ringfence froze, after you have seen why: ringfence log SESSION.")
-}
-
-func (c *context) tellSession(name string, args []string, about string) (int, error) {
-	f := c.flags(name, "SESSION", about)
-	if err := c.parse(f, args); err != nil {
+	f := c.flags(name, "[SESSION]", "Lets a session go on that ringfence froze, after you have seen why: ringfence log\nSESSION.")
+	arg, err := c.sessionThenFlags(f, args)
+	if err != nil {
 		return 2, err
 	}
-	if f.NArg() != 1 {
-		return 2, fault.New(fault.Usage, "ringfence requests lists running sessions", "%s takes one session", name)
-	}
-	r, err := control.Ask(f.Arg(0), control.Request{Do: name})
+	id, err := c.findRunning(arg)
 	if err != nil {
 		return 1, err
 	}
-	if r.Error != "" {
-		return 1, fault.New(fault.Failed, "", "%s: %s", f.Arg(0), r.Error)
+	if _, err := control.Ask(id, control.Request{Do: "thaw"}); err != nil {
+		return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
 	}
-	fmt.Fprintf(c.err, "ringfence: %s: %s\n", f.Arg(0), map[string]string{"stop": "ended", "thaw": "goes on"}[name])
+	fmt.Fprintf(c.err, "ringfence: %s: goes on\n", id)
 	return 0, nil
 }

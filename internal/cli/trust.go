@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/catalogue"
@@ -12,12 +11,13 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/pretrust"
 	"ringfence.dev/ringfence/internal/run"
 )
 
 // trust shows what the project's files would widen and records their digests.
 func trust(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add, and accepts\nexactly this content. A changed file has to be trusted again.")
+	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add and what\n`ringfence scan` finds dangerous, and accepts exactly this content. A changed file\nhas to be trusted again.")
 	yes := f.Bool("yes", false, "accept without asking")
 	remotes := f.Bool("remotes", false, "accept the remotes that this repository has now, for the credentials of their hosts")
 	if err := c.parseAll(f, args); err != nil {
@@ -39,8 +39,12 @@ func trust(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	if len(files) == 0 {
-		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s", root, policy.ProjectFile, run.ProjectEnv)
+	more, err := c.scanProposals(root, startIn(root, dir))
+	if err != nil {
+		return 2, err
+	}
+	if files = append(files, more...); len(files) == 0 {
+		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, run.ProjectEnv)
 	}
 	if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 		return 1, nil
@@ -54,7 +58,7 @@ func trust(c *context, name string, args []string) (int, error) {
 		if err := store.Record(root, p.file, p.digest); err != nil {
 			return 2, err
 		}
-		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(filepath.Join(root, p.file)), p.digest[:16])
+		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(pretrust.At(root, p.file)), p.digest[:16])
 	}
 	return 0, nil
 }
@@ -112,4 +116,33 @@ func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
 		fmt.Fprintf(c.out, "+ [env] %s   (%s:%d)%s\n", e.Name, run.ProjectEnv, e.Source.Line, mark)
 	}
 	return append(out, proposal{run.ProjectEnv, digest}), nil
+}
+
+// scanProposals prints what a scan finds dangerous and nobody has trusted yet.
+func (c *context) scanProposals(root, dir string) ([]proposal, error) {
+	report, err := c.scanAt(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	form, _, err := c.scanned(root, report)
+	if err != nil {
+		return nil, err
+	}
+	var out []proposal
+	for _, f := range report.Files {
+		asked := false
+		for i, x := range report.Findings {
+			if x.File() == f.Path && !form.Findings[i].Trusted && f.Danger {
+				writeFinding(c.out, form.Findings[i])
+				asked = true
+			}
+		}
+		switch {
+		case asked && f.Digest == "":
+			fmt.Fprintf(c.err, "ringfence: warning: %s cannot be trusted: it was not read\n", plan.Show(f.Path))
+		case asked:
+			out = append(out, proposal{f.Path, f.Digest})
+		}
+	}
+	return out, nil
 }

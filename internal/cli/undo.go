@@ -1,6 +1,10 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/journal"
+)
 
 // undo brings back what was on the host before a session.
 func undo(c *context, name string, args []string) (int, error) {
@@ -26,6 +30,10 @@ func undo(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	book := c.reopen(ch.work, name, len(r.Entries))
+	done := c.stepping("undoing", ch, len(r.Entries))
 	out, err := ch.work.UndoAll(ch.sel, *force)
+	done()
+	book.outcomes(journal.Undone, out)
 	return c.tell(ch.work, out, *asJSON, err)
 }

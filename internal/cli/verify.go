@@ -2,7 +2,6 @@ package cli
 
 import (
 	gocontext "context"
-	"encoding/json"
 	"os"
 
 	"ringfence.dev/ringfence/internal/policy"
@@ -21,17 +20,18 @@ func verifyCommand(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	step, done := c.progress("looking for canaries, step", verify.Steps)
+	conf.Step = step
 	report, err := verify.Run(gocontext.Background(), conf)
+	done()
 	if len(report.Rows) == 0 {
 		return 2, err
 	}
 	if *asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		if e := enc.Encode(report); e != nil {
+		if e := c.writeJSON(report); e != nil {
 			return 2, e
 		}
-	} else if e := report.Table(c.out); e != nil {
+	} else if e := c.verdicts(report.Table); e != nil {
 		return 2, e
 	}
 	if err != nil {

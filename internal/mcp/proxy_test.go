@@ -139,10 +139,11 @@ func TestDrift(t *testing.T) {
 	if got := p.read(p.agent); !strings.Contains(got, "mcp trust one") {
 		t.Errorf("a call: %s", got)
 	}
-	if r, err := b.Load(); err != nil || len(r.Drift()) != 1 {
+	r, err := b.Load()
+	if err != nil || len(r.Drift()) != 1 {
 		t.Fatal(r, err)
 	}
-	if _, err := b.Accept(time.Now()); err != nil {
+	if _, err := b.Accept(r.Offered, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.round(askCall, call1); got != call1 {

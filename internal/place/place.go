@@ -10,6 +10,10 @@ func Within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
+// Nowhere is what a link says that stands on the host for a held file. Nothing can
+// ever be made there.
+const Nowhere = "/proc/ringfence/held-back-until-reviewed"
+
 // Runs holds where the host executes or obeys what is written: in directories of
 // programs, and below every hidden name, where programs have their settings, hooks and
 // plugins. Which of those run something is not known of all of them.

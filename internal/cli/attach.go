@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/kept"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// attach takes over the terminal of a kept session.
+func attach(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[SESSION]", "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is detached. Without SESSION the only one.")
+	arg, err := c.sessionThenFlags(f, args)
+	if err != nil {
+		return 125, err
+	}
+	if !terminal.IsTerminal(c.in) || !terminal.IsTerminal(c.out) {
+		return 125, fault.New(fault.Refused, "ringfence logs shows what it prints", "attach needs a terminal")
+	}
+	id, err := c.findRunning(arg)
+	if err != nil {
+		return 125, err
+	}
+	q := control.Request{Do: "attach"}
+	if ws, err := terminal.Size(c.out); err == nil {
+		q.Rows, q.Cols = ws.Row, ws.Col
+	}
+	_, conn, err := control.Call(id, q)
+	if err != nil {
+		return 125, err
+	}
+	client := &kept.Client{Conn: conn, In: c.in, Out: c.out}
+	how, err := client.Run()
+	if err != nil {
+		return 125, err
+	}
+	return c.left(id, how, client.Status)
+}
+
+// left says how an attachment ended. The status is the session's, where it has one.
+func (c *context) left(id string, how kept.How, status int) (int, error) {
+	switch how {
+	case kept.Ended:
+		return status, nil
+	case kept.Detached:
+		fmt.Fprintf(c.err, "\nringfence: detached; back with: ringfence attach %s\n", id)
+		return 0, nil
+	case kept.Taken:
+		fmt.Fprintf(c.err, "\nringfence: %s was detached from elsewhere\n", id)
+		return 0, nil
+	}
+	return 137, fault.New(fault.Failed, "see `ringfence ps -a`", "session %s is gone", id)
+}
+
+// detach lets go of the terminal of a kept session, from elsewhere.
+func detach(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[SESSION]", "Detaches who is attached to a session. The session goes on.")
+	arg, err := c.sessionThenFlags(f, args)
+	if err != nil {
+		return 2, err
+	}
+	id, err := c.findRunning(arg)
+	if err != nil {
+		return 1, err
+	}
+	if _, err := control.Ask(id, control.Request{Do: "detach"}); err != nil {
+		return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
+	}
+	fmt.Fprintf(c.err, "ringfence: %s: detached\n", id)
+	return 0, nil
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	gocontext "context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/grid"
+	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/posture"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sarif"
+)
+
+// auditTime is how long an audit may take before it says what it left out.
+const auditTime = 10 * time.Second
+
+// audit shows how exposed the machine and the project are.
+func audit(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[PATH] [--json | --sarif] [--all]",
+		"Shows how exposed this machine and the project at PATH are to an agent: what lies about,\nwhich switches stand wrong, on which rung you stand and what says climb.\nIt reads and changes nothing. Exit 0: nothing found, 1: findings.")
+	asJSON := f.Bool("json", false, "print JSON")
+	asSARIF := f.Bool("sarif", false, "print SARIF 2.1.0, for programs that show findings")
+	all := f.Bool("all", false, "also show the inventory: what is no weakness by itself")
+	path, err := c.sessionThenFlags(f, args)
+	if err != nil {
+		return 2, err
+	}
+	if *asJSON && *asSARIF {
+		return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
+	}
+	if run.Nested() {
+		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
+	}
+	w, err := c.auditWorld(path)
+	if err != nil {
+		return 2, err
+	}
+	ctx, cancel := gocontext.WithTimeout(gocontext.Background(), auditTime)
+	defer cancel()
+	r, err := within(ctx, func() *posture.Report { return posture.Audit(ctx, w) })
+	if err != nil {
+		return 2, err
+	}
+	status := 0
+	if r.Weak() {
+		status = 1
+	}
+	if !*all {
+		r.DropInventory()
+	}
+	switch {
+	case *asJSON:
+		return status, c.writeJSON(struct {
+			Version string `json:"version"`
+			Project string `json:"project,omitempty"`
+			*posture.Report
+		}{Version, w.Project, r})
+	case *asSARIF:
+		var b bytes.Buffer
+		if err := sarif.Write(&b, posture.SARIF(r, w, Version)); err != nil {
+			return 2, err
+		}
+		_, err := c.out.Write(ascii(b.Bytes()))
+		return status, err
+	}
+	return status, c.showAudit(r, w)
+}
+
+// within waits for an audit a little longer than it may take: it stops by itself unless
+// a file system does not answer, and that nobody can interrupt.
+func within(ctx gocontext.Context, ask func() *posture.Report) (*posture.Report, error) {
+	done := make(chan *posture.Report, 1)
+	go func() { done <- ask() }()
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-done:
+		return r, nil
+	case <-time.After(auditTime):
+		return nil, fault.New(fault.Failed, "see which file system does not answer", "the audit waits for a file and does not come back")
+	}
+}
+
+// auditWorld is this machine, with the project at path or around the directory where the
+// user stands.
+func (c *context) auditWorld(path string) (posture.World, error) {
+	w := posture.Machine(c.environ)
+	home := c.getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return w, fault.New(fault.Usage, "set HOME", "HOME is not an absolute path: there is no home to look at")
+	}
+	var err error
+	if w.Home, err = filepath.EvalSymlinks(home); err != nil {
+		return w, fault.New(fault.NotFound, "set HOME", "the home directory: %w", err)
+	}
+	dirs, err := c.dirs()
+	if err != nil {
+		return w, err
+	}
+	w.Config, w.State, w.Ceiling = dirs.Config, dirs.State, run.Ceiling
+	if w.Binary, err = os.Executable(); err != nil {
+		return w, fmt.Errorf("find ringfence itself: %w", err)
+	}
+	w.Project, err = projectAt(path, w.Home)
+	return w, err
+}
+
+// projectAt is the repository around a directory, or the directory. The home itself
+// is a project only for who names it.
+func projectAt(path, home string) (string, error) {
+	dir := path
+	if dir == "" {
+		dir = "."
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", fault.New(fault.Usage, "", "the project: %w", err)
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return "", fault.New(fault.Usage, "name the directory of a project", "%q is no directory", path)
+	}
+	if repo, err := gitdir.Find(dir, home); err == nil && repo != nil && repo.WorkTree != "" {
+		return repo.WorkTree, nil
+	}
+	if path == "" && place.Within(home, dir) {
+		return "", nil
+	}
+	return dir, nil
+}
+
+// showAudit prints a report for people.
+func (c *context) showAudit(r *posture.Report, w posture.World) error {
+	b := bufio.NewWriter(c.out)
+	width := min(columns(c.out), 100)
+	styles := map[posture.Severity]style{posture.Critical: bad, posture.High: bad, posture.Medium: notice, posture.Low: strong, posture.Info: faint}
+	for _, s := range posture.Severities() {
+		if r.Count(s) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "%s\n", c.paint(styles[s], string(s)))
+		for _, f := range r.Findings {
+			if f.Severity == s {
+				c.showFinding(b, f, w, width)
+			}
+		}
+		fmt.Fprintln(b)
+	}
+	c.showRung(b, r, width)
+	fmt.Fprintf(b, "\n%s\n", auditSummary(r))
+	return b.Flush()
+}
+
+func (c *context) showFinding(b io.Writer, f posture.Finding, w posture.World, width int) {
+	title := f.Title
+	if f.Detail != "" {
+		title += " (" + f.Detail + ")"
+	}
+	fmt.Fprintf(b, "  %s  %s\n", f.ID, spread(title, 10, width))
+	for _, row := range [][2]string{{"where", w.Shown(f.Where)}, {"gets", f.Gets}, {"fix", f.Fix}} {
+		fmt.Fprintf(b, "          %-6s %s\n", row[0], spread(row[1], 17, width))
+	}
+}
+
+// spread wraps text of others at a column.
+func spread(text string, indent, width int) string {
+	lines := grid.Wrap(inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+func (c *context) showRung(b io.Writer, r *posture.Report, width int) {
+	level := r.Rung.Level
+	if level == "" {
+		level = "-"
+	}
+	fmt.Fprintf(b, "%-10s %s\n", "rung", spread(level+"  "+r.Rung.Title, 11, width))
+	for _, e := range r.Rung.Evidence {
+		fmt.Fprintf(b, "%-10s %s\n", "", spread(e, 11, width))
+	}
+	for i, e := range r.Rung.Around {
+		fmt.Fprintf(b, "%-10s %s\n", []string{"this is", ""}[min(i, 1)], spread(e, 11, width))
+	}
+	for i, t := range r.Triggers {
+		fmt.Fprintf(b, "%-10s %s\n", []string{"climb for", ""}[min(i, 1)], spread(t.Title, 11, width))
+		for _, e := range t.Evidence {
+			fmt.Fprintf(b, "%-10s   %s\n", "", spread(e, 13, width))
+		}
+	}
+	who := "of the bare agent"
+	if level == "L2" {
+		who = "behind the fence"
+	}
+	fmt.Fprintf(b, "%-10s %s  (%s)\n", "trifecta", r.Trifecta.Line(posture.UTF8(c.getenv)), who)
+	for _, n := range r.Notes {
+		fmt.Fprintf(b, "%-10s %s\n", "note", spread(n, 11, width))
+	}
+}
+
+// auditSummary is the last line.
+func auditSummary(r *posture.Report) string {
+	var parts []string
+	for _, s := range posture.Severities() {
+		if n := r.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("nothing found by %d checks", r.Checks)
+	}
+	return fmt.Sprintf("%s; %d checks", strings.Join(parts, ", "), r.Checks)
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/drill"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/page"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// completion prints what a shell needs to complete our command lines.
+func completion(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "bash|zsh|fish", "Prints the completion of a shell: commands, flags, agents, and the sessions that there\nare. For bash, in ~/.bashrc: source <(ringfence completion bash)")
+	if err := c.parse(f, args); err != nil {
+		return 2, err
+	}
+	shells := page.Shells()
+	if f.NArg() != 1 || !slices.Contains(shells, f.Arg(0)) {
+		return 2, fault.New(fault.Usage, "ringfence completion bash", "completion needs one of %s%s", strings.Join(shells, ", "), suggest(f.Arg(0), shells))
+	}
+	all, err := c.describe()
+	if err != nil {
+		return 2, err
+	}
+	_, err = c.out.WriteString(page.Completion(f.Arg(0), all))
+	return 0, err
+}
+
+// complete answers a shell that asks what there is of a kind, one a line. Nothing is
+// told where nothing can be found: somebody is typing.
+func (c *context) complete(args []string) int {
+	if len(args) != 1 {
+		return 2
+	}
+	var found []string
+	switch kind := args[0]; kind {
+	case page.Sessions:
+		found = c.sessionWords()
+	case page.Agents:
+		found = c.agentWords()
+	case page.Secrets:
+		found = c.secretWords()
+	case page.Drills:
+		for _, d := range drill.All() {
+			found = append(found, d.Name)
+		}
+	case page.Commands:
+		for _, cmd := range commands() {
+			found = append(found, cmd.name)
+		}
+	default:
+		return 2
+	}
+	slices.Sort(found)
+	var b strings.Builder
+	for _, w := range slices.Compact(found) {
+		if oneWord(w) {
+			fmt.Fprintln(&b, w)
+		}
+	}
+	c.out.WriteString(b.String())
+	return 0
+}
+
+// oneWord: a shell would take anything else apart, or worse.
+func oneWord(w string) bool {
+	return w != "" && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@") == ""
+}
+
+// sessionWords are the sessions that run and those of which something is kept.
+func (c *context) sessionWords() (words []string) {
+	if running, err := control.Sessions(); err == nil {
+		words = running
+	}
+	if dirs, err := c.dirs(); err == nil {
+		works, _ := workspace.List(dirs.State)
+		for _, w := range works {
+			words = append(words, w.ID, w.Name)
+		}
+	}
+	return words
+}
+
+// agentWords are the agents that we know and those of the user.
+func (c *context) agentWords() []string {
+	dirs, err := c.dirs()
+	if err != nil {
+		return nil
+	}
+	words, _ := agent.Names(filepath.Join(dirs.Config, "agents"))
+	return words
+}
+
+// secretWords are the secrets that a policy describes.
+func (c *context) secretWords() (words []string) {
+	dirs, err := c.dirs()
+	if err != nil {
+		return nil
+	}
+	for _, file := range []string{"policy.toml", policy.SecretFile} {
+		if p, err := policy.Load(filepath.Join(dirs.Config, file)); err == nil && p != nil {
+			for _, s := range p.Secret {
+				words = append(words, s.Name)
+			}
+		}
+	}
+	return words
+}

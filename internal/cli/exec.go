@@ -1,0 +1,117 @@
+package cli
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// execCommand runs a command in a running session.
+func execCommand(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "SESSION [--dir DIR] -- CMD [ARGS]", "Runs a command in a running session: behind the same walls, with the same view and\nenvironment. The status is that of the command.")
+	dir := f.String("dir", "", "start in `DIR`, as it is called inside (default: where the agent was started)")
+	before, cmd := splitCommand(args)
+	arg, err := c.sessionThenFlags(f, before)
+	if err != nil {
+		return 125, err
+	}
+	if arg == "" || len(cmd) == 0 {
+		return 125, fault.New(fault.Usage, "for example: ringfence exec demo -- ls", "exec needs a session and, behind --, a command")
+	}
+	id, err := c.findRunning(arg)
+	if err != nil {
+		return 125, err
+	}
+	return c.execIn(id, *dir, cmd)
+}
+
+// splitCommand takes what is behind the first --.
+func splitCommand(args []string) (before, cmd []string) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i], args[i+1:]
+	}
+	return args, nil
+}
+
+func (c *context) execIn(id, dir string, cmd []string) (int, error) {
+	s, err := run.OpenStreams([3]*os.File{c.in, c.out, c.err})
+	if err != nil {
+		return 125, err
+	}
+	defer s.CloseInside()
+	q := control.Request{Do: "exec", Dir: []byte(dir), TTY: s.TTY(), Files: s.Inside()}
+	for _, a := range cmd {
+		q.Argv = append(q.Argv, []byte(a))
+	}
+	for _, n := range []string{"TERM", "COLORTERM"} {
+		if v := c.getenv(n); v != "" && s.TTY() != 0 {
+			q.Env = append(q.Env, []byte(n+"="+v))
+		}
+	}
+	if _, out := s.Terminal(); out != nil {
+		if ws, err := terminal.Size(out); err == nil {
+			q.Rows, q.Cols = ws.Row, ws.Col
+		}
+	}
+	r, conn, err := control.Call(id, q)
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+		return 127, fault.New(fault.Failed, "name a program of the session's own view", "exec in %s: %w", id, err)
+	case errors.Is(err, syscall.EACCES):
+		return 126, fault.New(fault.Failed, "", "exec in %s: %w", id, err)
+	case err != nil:
+		return 125, fault.New(fault.Failed, "", "exec in %s: %w", id, err)
+	}
+	defer conn.Close()
+	s.CloseInside()
+	status, err := c.carryExec(s, r, conn)
+	if lost := s.Drain(); lost != nil && err == nil {
+		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
+	}
+	return status, err
+}
+
+// carryExec stands between the user's terminal and the command until it ends.
+func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn) (int, error) {
+	relayed := make(chan error, 1)
+	if in, out := s.Terminal(); len(r.Files) == 1 {
+		defer r.Files[0].Close()
+		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], OnSignal: func(os.Signal) {}})
+		if err != nil {
+			return 125, err
+		}
+		go func() { relayed <- relay.Run(gocontext.Background()) }()
+	} else {
+		relayed <- nil
+	}
+	ch := make(chan os.Signal, 8)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(ch)
+	go func() {
+		for sig := range ch {
+			conn.Send(control.Signal, []byte{byte(sig.(syscall.Signal))})
+		}
+	}()
+	for {
+		kind, body, err := conn.Receive()
+		if err != nil {
+			return 137, fault.New(fault.Failed, "see `ringfence ps -a`", "the session has ended")
+		}
+		if status, ok := control.StatusOf(body); ok && kind == control.Exited {
+			<-relayed
+			return status, nil
+		}
+		if kind == control.Exited {
+			return 125, fmt.Errorf("the session answered with nothing")
+		}
+	}
+}

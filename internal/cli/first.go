@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// firstCard is what somebody should know who has never started an agent this way.
+const firstCard = `Welcome. What you start now sees its project and your toolchains, and nothing
+else of this machine: no credentials, no other projects, no internal network.
+  fenced      files, environment, processes, network, and credentials, which a
+              broker outside adds for it
+  not fenced  what it does in this project, and what you tell the model yourself
+  ringfence why PATH|HOST           which rule refuses it, what would allow it
+  ringfence grant SESSION --host H  let it reach one host more
+  ringfence log                     what it wanted, and what became of it
+This is said once.
+`
+
+// welcome greets a person who has no state yet, once: the session makes it.
+func (c *context) welcome() {
+	dirs, err := c.dirs()
+	if err != nil || c.quiet || !terminal.IsTerminal(c.err) || !terminal.IsTerminal(c.in) {
+		return
+	}
+	if _, err := os.Lstat(dirs.State); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprint(c.err, firstCard+"\n")
+	}
+}

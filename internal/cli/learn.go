@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/lesson"
+	"ringfence.dev/ringfence/internal/merge"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/secret"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// learnFlags are the flags of learn besides those of a launch.
+type learnFlags struct {
+	*launchFlags
+	save, project, json, show, forget bool
+}
+
+// learn runs a command behind all walls, notes what it asked for in vain, and proposes
+// the smallest policy that would have given it.
+func learn(c *context, name string, args []string) (int, error) {
+	if err := secret.NoCore(); err != nil {
+		return 125, err
+	}
+	l := &learnFlags{launchFlags: newLaunchFlags(c, name, "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]",
+		"Runs a command in a sandbox with all walls up, notes which files, hosts and variables it\nasked for in vain, and proposes the smallest policy for it as a diff. Credentials stay\noutside; a public host that no rule speaks of is reached and noted. Nothing is saved\nunless you say so.")}
+	l.set.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
+	l.set.BoolVar(&l.yes, "yes", false, "do not pause before the start")
+	l.set.BoolVar(&l.noInput, "no-input", false, "never ask anything")
+	l.set.BoolVar(&l.save, "save", false, "write what is proposed into the policy file")
+	l.set.BoolVar(&l.project, "project", false, "propose for the project's .ringfence.toml, not for your own policy")
+	l.set.BoolVar(&l.json, "json", false, "print the proposal as JSON; the command's output goes to stderr")
+	l.set.BoolVar(&l.show, "show", false, "run nothing: propose from what earlier sessions saw")
+	l.set.BoolVar(&l.forget, "forget", false, "run nothing: forget what earlier sessions of this project saw")
+	if err := c.parse(l.set, args); err != nil {
+		return 2, err
+	}
+	if l.show || l.forget {
+		return c.learnt(l)
+	}
+	who, command, err := c.learnFrom(l.set.Args(), args)
+	if err != nil {
+		return 2, err
+	}
+	opt, err := l.options(c, who, command)
+	if err != nil {
+		return 2, err
+	}
+	opt.Learn = true
+	return c.study(l, opt)
+}
+
+// learnFrom tells a command from an agent: the one stands behind --, the other does not.
+func (c *context) learnFrom(rest, typed []string) (who string, command []string, err error) {
+	if len(rest) == 0 {
+		return "", nil, fault.New(fault.Usage, "for example: ringfence learn -- make test", "learn needs a command")
+	}
+	if at := len(typed) - len(rest); at > 0 && typed[at-1] == "--" {
+		return agent.Command, rest, nil
+	}
+	dirs, err := c.dirs()
+	if err != nil {
+		return "", nil, err
+	}
+	names, err := agent.Names(filepath.Join(dirs.Config, "agents"))
+	if err != nil {
+		return "", nil, err
+	}
+	known := slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, rest[0]) || slices.Contains(names, rest[0])
+	switch {
+	case !known:
+		return "", nil, fault.New(fault.Usage, "ringfence learn -- "+strings.Join(rest, " "), "%q is no agent; a command stands behind --", rest[0])
+	case len(rest) > 1 && rest[1] != "--":
+		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence learn %s -- %s", rest[0], strings.Join(rest[1:], " ")), "what is meant for the agent goes behind --")
+	case len(rest) > 1:
+		return rest[0], rest[2:], nil
+	}
+	return rest[0], nil, nil
+}
+
+// study runs the session and proposes.
+func (c *context) study(l *learnFlags, opt run.Options) (int, error) {
+	s, err := run.Prepare(opt)
+	if err != nil {
+		return fault.ExitStatus(err), err
+	}
+	defer s.Close()
+	fmt.Fprintln(c.err, "ringfence: learning: all walls stand; "+learnPosture(s))
+	out := c.out
+	if l.json {
+		c.out = c.err
+	}
+	status, err := c.start(s, l.launchFlags)
+	c.out = out
+	if err != nil {
+		return fault.ExitStatus(err), err
+	}
+	seen, sessions, err := s.Book().Add(s.Lesson(), time.Now())
+	if err != nil {
+		return 1, err
+	}
+	if status != 0 {
+		fmt.Fprintf(c.err, "ringfence: the command ended with status %d\n", status)
+	}
+	opt.Learn = false
+	return c.propose(l, opt, s, seen, sessions)
+}
+
+// learnPosture says what becomes of hosts that no rule speaks of.
+func learnPosture(s *run.Session) string {
+	switch {
+	case s.Plan.Capture == nil:
+		return "there is no network"
+	case s.Reach.Learn:
+		return "unknown public hosts are reached and noted"
+	}
+	return "hosts are as in mode " + s.Reach.Mode + ", and are noted"
+}
+
+// learnt works with what earlier sessions saw.
+func (c *context) learnt(l *learnFlags) (int, error) {
+	if l.set.NArg() > 0 || l.show && l.forget {
+		return 2, fault.New(fault.Usage, "run `ringfence learn --help`", "--show and --forget stand alone")
+	}
+	opt, err := l.options(c, agent.Command, nil)
+	if err != nil {
+		return 2, err
+	}
+	s, err := run.LookNetwork(opt)
+	if err != nil {
+		return 2, err
+	}
+	if l.forget {
+		if err := s.Book().Forget(); err != nil {
+			return 1, err
+		}
+		fmt.Fprintf(c.err, "ringfence: what was learnt of %s is forgotten\n", plan.Show(s.ProjectDir()))
+		return 0, nil
+	}
+	seen, sessions, err := s.Book().Read()
+	if err != nil {
+		return 1, err
+	}
+	return c.propose(l, opt, s, seen, sessions)
+}
+
+// proposed is what learn has to say, for programs.
+type proposed struct {
+	Sessions int    `json:"sessions"`
+	File     string `json:"file"`
+	lesson.Proposal
+	Diff  string `json:"diff"`
+	Saved bool   `json:"saved"`
+}
+
+// propose prints what is proposed, and saves it if a person says so.
+func (c *context) propose(l *learnFlags, opt run.Options, s *run.Session, seen lesson.Seen, sessions int) (int, error) {
+	p, err := enforceable(opt, lesson.Propose(seen, s.Situation()))
+	if err != nil {
+		return 1, err
+	}
+	out := proposed{Sessions: sessions, Proposal: p}
+	if out.File, err = c.learnFile(l, s); err != nil {
+		return 1, err
+	}
+	old, err := policy.ReadFile(out.File, l.project)
+	if err != nil {
+		return 1, err
+	}
+	var add []policy.Addition
+	for _, line := range p.Lines {
+		add = append(add, policy.Addition{Section: line.Section, Key: line.Key, Value: line.Value, Comment: line.Comment()})
+	}
+	text, err := policy.Append(old, out.File, add)
+	if err != nil {
+		return 1, err
+	}
+	name := plan.Show(out.File)
+	out.Diff = string(merge.Unified(name, name, old, text))
+	c.notProposed(l, seen, p)
+	if !l.json {
+		for line := range strings.Lines(out.Diff) {
+			fmt.Fprintln(c.out, inert(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if out.Diff == "" {
+		fmt.Fprintln(c.err, "ringfence: there is nothing to propose")
+	} else if out.Saved, err = c.saveLesson(l, out.File, old, text); err != nil {
+		return 1, err
+	}
+	if l.json {
+		return 0, c.lineJSON(out)
+	}
+	return 0, nil
+}
+
+// learnFile is the file that the proposal is for.
+func (c *context) learnFile(l *learnFlags, s *run.Session) (string, error) {
+	if l.project {
+		return filepath.Join(s.ProjectDir(), policy.ProjectFile), nil
+	}
+	dirs, err := c.dirs()
+	return filepath.Join(dirs.Config, "policy.toml"), err
+}
+
+// saveLesson writes the file where a person said so: at a terminal, or by --save.
+func (c *context) saveLesson(l *learnFlags, file string, old, text []byte) (bool, error) {
+	where := "for all projects"
+	if l.project {
+		where = "for this project"
+	}
+	if !l.save && !c.confirmSave(l, fmt.Sprintf("Write this into %s, %s?", plan.Show(file), where)) {
+		return false, nil
+	}
+	if err := policy.Save(file, old, text, l.project); err != nil {
+		return false, fault.New(fault.Failed, "run it again", "not saved: %w", err)
+	}
+	fmt.Fprintf(c.err, "ringfence: saved in %s\n", plan.Show(file))
+	if l.project {
+		fmt.Fprintln(c.err, "ringfence: hint: a project's file adds nothing until you accept it: ringfence trust")
+	}
+	return true, nil
+}
+
+func (c *context) confirmSave(l *learnFlags, question string) bool {
+	if l.noInput || l.json || !terminal.IsTerminal(c.in) || !terminal.IsTerminal(c.err) {
+		fmt.Fprintln(c.err, "ringfence: nothing was saved; --save writes it")
+		return false
+	}
+	return c.confirm(question, false)
+}
+
+// notProposed says what was wanted and stays outside.
+func (c *context) notProposed(l *learnFlags, seen lesson.Seen, p lesson.Proposal) {
+	for _, n := range p.Not {
+		if !l.json {
+			fmt.Fprintf(c.err, "ringfence: wanted and not proposed: %s (%s)\n", plan.Show(n.What), inert(n.Why))
+		}
+	}
+	if seen.More {
+		fmt.Fprintln(c.err, "ringfence: more was asked for than is kept: this is not all of it")
+	}
+}
+
+// enforceable drops lines with which no session would start, and says why.
+func enforceable(opt run.Options, p lesson.Proposal) (lesson.Proposal, error) {
+	before, err := run.Findings(opt)
+	if err != nil {
+		return p, err
+	}
+	stops := func(lines []lesson.Line) (string, error) {
+		with := opt
+		with.Flags = policy.Merge(opt.Flags, lesson.Policy(lines))
+		found, err := run.Findings(with)
+		found = slices.DeleteFunc(found, func(f string) bool { return slices.Contains(before, f) })
+		if err != nil || len(found) == 0 {
+			return "", err
+		}
+		return found[0], nil
+	}
+	why, err := stops(p.Lines)
+	if err != nil || why == "" {
+		return p, err
+	}
+	var kept []lesson.Line
+	for _, line := range p.Lines {
+		why, err := stops([]lesson.Line{line})
+		if err != nil {
+			return p, err
+		}
+		if why == "" {
+			kept = append(kept, line)
+		} else {
+			p.Not = append(p.Not, lesson.Not{What: line.Value, Why: why})
+		}
+	}
+	p.Lines = kept
+	return p, nil
+}

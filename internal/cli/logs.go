@@ -1,0 +1,66 @@
+package cli
+
+import (
+	gocontext "context"
+	"errors"
+	"io"
+	"io/fs"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/kept"
+	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// logs shows what a kept session printed.
+func logs(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "SESSION [-f]", "Shows what a session printed that was started with --keep or -d: the last 4 MiB at\nleast. On a terminal it is shown as it was, else as plain text. What it was allowed\nto do is in `ringfence log`.")
+	follow := f.Bool("f", false, "go on while the session runs")
+	arg, err := c.sessionThenFlags(f, args)
+	if err != nil {
+		return 2, err
+	}
+	if arg == "" {
+		return 2, fault.New(fault.Usage, "ringfence ps -a lists them", "logs takes one session")
+	}
+	w, err := c.findWork(arg)
+	if err != nil {
+		return 1, err
+	}
+	r, err := kept.OpenLog(w.Dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 1, fault.New(fault.Failed, "start it with --keep or -d", "what session %s printed was not kept", w.ID)
+	}
+	if err != nil {
+		return 2, err
+	}
+	defer r.Close()
+	return 0, c.copyLog(r, w, *follow)
+}
+
+func (c *context) copyLog(r io.Reader, w *workspace.Work, follow bool) error {
+	var out io.Writer = &terminal.Plain{W: c.out}
+	if terminal.IsTerminal(c.out) {
+		filter := terminal.NewFilter(c.out, false)
+		defer filter.Leave()
+		out = filter
+	}
+	ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	tick := time.NewTicker(200 * time.Millisecond) // a person watches
+	defer tick.Stop()
+	for {
+		over := !follow || !w.Running() // asked before the last look
+		if _, err := io.Copy(out, r); err != nil || over {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

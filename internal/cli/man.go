@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/page"
+	"ringfence.dev/ringfence/internal/terminal"
+)
+
+// What the manual says of ringfence itself.
+const (
+	manualShort = "run an AI coding agent in a sandbox built from nothing"
+	manualAbout = `ringfence runs an AI coding agent so that your credentials are not there to be
+stolen and your internal network is not there to be reached. The agent starts in a sandbox
+that is built from nothing: your project at its own path, your toolchains read-only, an empty
+private HOME, one gate to the network, and nothing else of your machine.
+
+There is no flag that switches the sandbox off: who wants none runs the bare agent.`
+)
+
+var manualMore = []page.Section{
+	{Title: "EXIT STATUS", Text: `Of run, shell, exec and the agents: the command's own; 125 if it was refused or failed before
+the command began, 126 if it cannot be executed, 127 if it is not there, 128+n if signal n
+killed it. Of commands that check something: 0 clean, 1 findings, 2 wrong usage or no answer.
+Of all others: 0 done, 1 not done, 2 wrong usage.`},
+	{Title: "ENVIRONMENT", Text: `NO_COLOR: if it is set, nothing is coloured. XDG_CONFIG_HOME, XDG_STATE_HOME,
+XDG_RUNTIME_DIR: where the files below are, if not in their usual places.`},
+	{Title: "FILES", Text: `~/.config/ringfence/policy.toml: your policy. /etc/ringfence/policy.toml: the ceiling of this
+machine. .ringfence.toml in a project: what it asks for; it may only tighten until you trust
+it. ~/.local/state/ringfence: what is kept of projects and sessions.`},
+}
+
+// manual prints a page, or writes all of them.
+func manual(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[COMMAND] [--dir DIR]", "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.")
+	dir := f.String("dir", "", "write all pages into the directory `DIR`, which must exist")
+	rest, err := c.mixed(f, args)
+	if err != nil {
+		return 2, err
+	}
+	all, err := c.describe()
+	if err != nil {
+		return 2, err
+	}
+	pages := page.Manual(all, manualShort, manualAbout, manualMore)
+	switch {
+	case *dir != "" && len(rest) == 0:
+		return c.writePages(*dir, pages)
+	case *dir != "" || len(rest) > 1:
+		return 2, fault.New(fault.Usage, "", "man takes one command, or --dir")
+	}
+	want := "ringfence.1"
+	if len(rest) == 1 {
+		want = "ringfence-" + rest[0] + ".1"
+	}
+	text, ok := pages[want]
+	if !ok {
+		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", rest[0], nearest(rest[0]))
+	}
+	if terminal.IsTerminal(c.out) {
+		fmt.Fprintln(c.err, "ringfence: to read it: ringfence man | man -l -")
+	}
+	_, err = c.out.WriteString(text)
+	return 0, err
+}
+
+func (c *context) writePages(dir string, pages map[string]string) (int, error) {
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return 1, fmt.Errorf("write the manual: %w", err)
+		}
+	}
+	fmt.Fprintf(c.err, "ringfence: %d pages\n", len(pages))
+	return 0, nil
+}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"bufio"
+	gocontext "context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/mcp"
+	"ringfence.dev/ringfence/internal/pin"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/secret"
+)
+
+func mcpCommand(c *context, name string, args []string) (int, error) {
+	return c.mustVerb(name, "Runs MCP servers of the host, each in a sandbox of its own, and pins what they tell of\nthemselves. An agent starts those that [mcp.NAME] of your policy or --mcp NAME names;\nit finds ringfence itself among them, to ask why and to ask for a grant.", args, []verb{
+		{name: "run", args: "NAME [flags] [-- CMD [ARGS]]", short: "run a server in its own sandbox, on stdin and stdout", run: mcpRun,
+			examples: []string{"ringfence mcp run files --ro ~/notes -- mcp-server-files ~/notes"}},
+		{name: "ls", args: "[--json]", short: "list the servers that policy and agents know, and what is pinned", run: mcpList,
+			examples: []string{"ringfence mcp ls"}},
+		{name: "trust", args: "NAME [--yes]", short: "show what of a server's tools changed, and accept it", run: mcpTrust,
+			examples: []string{"ringfence mcp trust files"}},
+	})
+}
+
+const aboutServer = `Runs an MCP server that speaks on stdin and stdout, in a sandbox of its own. It has what
+[mcp.NAME] of your policy says, and nothing of the project, of the network or of your
+files besides. Its tools are pinned when they are first seen; when they change, they
+are refused until ` + "`ringfence mcp trust NAME`" + ` accepts them.`
+
+// mcpRun stands between an agent, on our stdin and stdout, and a server in a sandbox.
+func mcpRun(c *context, args []string) (int, error) {
+	if err := secret.NoCore(); err != nil {
+		return 125, err
+	}
+	l := newLaunchFlags(c, "mcp run", "NAME [flags] [-- CMD [ARGS]]", aboutServer)
+	whose := l.set.String("agent", "", "`AGENT` whose settings say how the server starts, where policy does not")
+	var command []string
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, command = args[:i], args[i+1:]
+	}
+	rest, err := c.mixed(l.set, args)
+	if err != nil {
+		return 125, err
+	}
+	if len(rest) != 1 {
+		return 125, fault.New(fault.Usage, "for example: ringfence mcp run files -- mcp-server-files /srv/docs", "mcp run takes the name of one server, and its command behind --")
+	}
+	s, set, err := c.prepareServer(l, rest[0], *whose, command)
+	if err != nil {
+		return 125, err
+	}
+	defer s.Close()
+	err = c.startServer(s, set, rest[0])
+	if err != nil {
+		return max(fault.ExitStatus(err), 1), err
+	}
+	return 0, nil
+}
+
+func (c *context) prepareServer(l *launchFlags, name, whose string, command []string) (*run.Session, run.ServerSettings, error) {
+	opt, err := l.options(c, agent.Command, nil)
+	if err != nil {
+		return nil, run.ServerSettings{}, err
+	}
+	set, err := run.Server(opt, name, whose)
+	if err != nil {
+		return nil, set, err
+	}
+	if command == nil {
+		command = set.Argv
+	}
+	if len(command) == 0 {
+		return nil, set, fault.New(fault.Refused, fmt.Sprintf("say it: ringfence mcp run %s -- CMD, or command = [\"CMD\"] in [mcp.%[1]s]", name),
+			"neither policy nor an agent's settings say how MCP server %s starts", name)
+	}
+	opt.Args, opt.Server = command, name
+	opt.Env, opt.ForceEnv = slices.Concat(set.Env, opt.Env), slices.Concat(set.Force, opt.ForceEnv)
+	s, err := run.Prepare(opt)
+	return s, set, err
+}
+
+// serverGrace is what a server gets to end when the agent has gone.
+const serverGrace = 2 * time.Second
+
+// startServer runs the server and the proxy before it. The agent's descriptors stay
+// with us: the server has pipes of ours.
+func (c *context) startServer(s *run.Session, set run.ServerSettings, name string) error {
+	var own, ours [3]*os.File
+	for i := range own {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		defer w.Close()
+		if own[i], ours[i] = w, r; i == 0 {
+			own[i], ours[i] = r, w
+		}
+	}
+	ctx, stop := gocontext.WithCancel(gocontext.Background())
+	defer stop()
+	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
+		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", run.ServerNote(name), inert(text)) }}
+	proxied := make(chan error, 1)
+	go func() {
+		err := p.Run(c.in, c.out, ours[1], ours[0])
+		proxied <- err
+		if err != nil {
+			stop()
+			ours[1].Close() // nobody reads on, and nobody must wait to be read
+		}
+		time.AfterFunc(serverGrace, stop) // it may have closed its output only
+	}()
+	var said sync.WaitGroup
+	said.Go(func() { c.serverSays(name, ours[2]) })
+	_, err := s.Start(ctx, own, run.Talk{
+		Before: func(r cgroup.Report) error { c.card(s, r, false); return nil },
+		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) }})
+	own[1].Close()
+	own[2].Close()
+	said.Wait()
+	if fault := <-proxied; fault != nil {
+		return fault
+	}
+	return err
+}
+
+// serverSays passes on what a server says on its standard error: each line behind its
+// name, so that none looks like one of ours.
+func (c *context) serverSays(name string, r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 8<<10)
+	for lines.Scan() {
+		fmt.Fprintf(c.err, "%s: %s\n", name, inert(lines.Text()))
+	}
+	io.Copy(io.Discard, r) // a line without an end keeps the server from nothing
+}
+
+// mcpList shows the servers of policy and of the agents' settings.
+func mcpList(c *context, args []string) (int, error) {
+	f := c.flags("mcp ls", "[--json]", "Lists the MCP servers that your policy names and those of the agents' settings, with what\nis pinned of them in this project. Exits with 1 if the tools of one have changed.")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := c.parseAll(f, args); err != nil {
+		return 2, err
+	}
+	all, err := c.servers()
+	if err != nil {
+		return 2, err
+	}
+	status := 0
+	rows := [][]string{}
+	for _, s := range all {
+		pinned := "never seen"
+		if s.Digest != "" {
+			pinned = fmt.Sprintf("%d tools, %.12s", s.Tools, s.Digest)
+		}
+		if len(s.Drift) > 0 {
+			status, pinned = 1, "changed: "+strings.Join(s.Drift, ", ")
+		}
+		rows = append(rows, []string{s.Name, s.State, s.Workspace, strings.Join(s.Hosts, " "), pinned})
+	}
+	if *asJSON {
+		if all == nil {
+			all = []run.Listed{}
+		}
+		return status, c.encode(all)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(c.err, "ringfence: no MCP server is known: name one in [mcp.NAME] of your policy")
+		return 0, nil
+	}
+	return status, c.table([]string{"NAME", "STATE", "WORKSPACE", "HOSTS", "PINNED"}, rows)
+}
+
+func (c *context) servers() ([]run.Listed, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return run.Servers(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
+}
+
+// mcpTrust shows what changed and makes it the pinned.
+func mcpTrust(c *context, args []string) (int, error) {
+	f := c.flags("mcp trust", "NAME [--yes]", "Shows what of a server's tools is not as it was pinned in this project, and accepts it.")
+	yes := f.Bool("yes", false, "accept without asking")
+	rest, err := c.mixed(f, args)
+	if err != nil {
+		return 2, err
+	}
+	if len(rest) != 1 {
+		return 2, fault.New(fault.Usage, "ringfence mcp ls lists them", "mcp trust takes the name of one server")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return 2, err
+	}
+	set, err := run.Server(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}}, rest[0], "")
+	if err != nil {
+		return 2, err
+	}
+	r, err := set.Book.Load()
+	if err != nil {
+		return 2, err
+	}
+	if r == nil || len(r.Drift()) == 0 {
+		fmt.Fprintf(c.err, "ringfence: nothing of MCP server %s has changed\n", rest[0])
+		return 0, nil
+	}
+	for _, ch := range r.Drift() {
+		c.showChange(ch)
+	}
+	if !*yes && !c.confirm("Trust this of MCP server "+rest[0]+"?", false) {
+		return 1, nil
+	}
+	if _, err := set.Book.Accept(r.Offered, time.Now()); errors.Is(err, pin.ErrMoved) {
+		return 1, fault.New(fault.Refused, "ringfence mcp trust "+rest[0], "%w", err)
+	} else if err != nil {
+		return 2, err
+	}
+	fmt.Fprintf(c.err, "ringfence: trusted; agents that run see it when they list the tools again\n")
+	return 0, nil
+}
+
+// showChange prints one change, field by field.
+func (c *context) showChange(ch pin.Change) {
+	fmt.Fprintln(c.out, inert(ch.String()))
+	for _, line := range ch.Lines() {
+		fmt.Fprintf(c.out, "  %s\n", strings.ReplaceAll(inert(line), "\n", "\n  "))
+	}
+	if hidden := pin.Hidden(ch.Is); hidden != nil {
+		fmt.Fprintf(c.out, "  ! it holds characters that nobody sees and a model reads: %s\n", strings.Join(hidden, " "))
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/grid"
+)
+
+// What takes less is not worth a line, and what changes faster cannot be read.
+const (
+	progressAfter = time.Second
+	progressEvery = 100 * time.Millisecond
+)
+
+// progress tells on stderr how far something is, if it takes longer than a second and
+// somebody looks. step says how much is done; total may be 0 where nobody knows it.
+// done takes the line away, before anything else is printed; it may be called twice.
+func (c *context) progress(what string, total int) (step func(n int), done func()) {
+	if !c.capable(c.err) {
+		return func(int) {}, func() {}
+	}
+	p := &counter{what: inert(what), total: total, began: time.Now(), over: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.watch(p)
+	}()
+	var once sync.Once
+	return p.set, func() { once.Do(func() { close(p.over); <-ended }) }
+}
+
+// stepping shows how many changes of a session are done with.
+func (c *context) stepping(what string, ch *chosen, total int) (done func()) {
+	n := 0
+	step, done := c.progress(what, total)
+	ch.work.Step = func() {
+		n++
+		step(min(n, total)) // directories come along uncounted
+	}
+	return done
+}
+
+// counter is what one line of progress shows.
+type counter struct {
+	mu       sync.Mutex
+	what     string
+	n, total int
+	began    time.Time
+	over     chan struct{}
+}
+
+func (p *counter) set(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n = n
+}
+
+func (p *counter) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	count := ""
+	switch {
+	case p.total > 0:
+		count = fmt.Sprintf("%d of %d, ", p.n, p.total)
+	case p.n > 0:
+		count = fmt.Sprintf("%d, ", p.n)
+	}
+	return fmt.Sprintf("ringfence: %s: %s%s", p.what, count, time.Since(p.began).Round(time.Second))
+}
+
+// watch draws the line until the end, and takes it away.
+func (c *context) watch(p *counter) {
+	late := time.NewTimer(progressAfter)
+	defer late.Stop()
+	select {
+	case <-p.over:
+		return
+	case <-late.C:
+	}
+	again := time.NewTicker(progressEvery)
+	defer again.Stop()
+	for {
+		line := grid.Wrap(p.String(), columns(c.err)-1, true)[0]
+		fmt.Fprintf(c.err, "\r\x1b[K%s", line)
+		select {
+		case <-p.over:
+			fmt.Fprint(c.err, "\r\x1b[K")
+			return
+		case <-again.C:
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// listed is one session as ps and status tell of it.
+type listed struct {
+	*control.Status
+	State string     `json:"state"` // running, frozen, ended, killed
+	Ended *time.Time `json:"ended,omitempty"`
+	Exit  *int       `json:"exit,omitempty"`
+}
+
+// The states.
+const (
+	stateRunning = "running"
+	stateFrozen  = "frozen"
+	stateEnded   = "ended"
+	stateKilled  = "killed"
+)
+
+// ps lists sessions.
+func ps(c *context, name string, args []string) (int, error) {
+	f := c.flags(name, "[-a] [-q] [--memory] [--json]", "Lists the sessions that run. With -a also those that have ended and of which\nsomething is kept: changes that wait, what could be undone, what was printed.")
+	all := f.Bool("a", false, "also sessions that have ended, and those that were killed")
+	quiet := f.Bool("q", false, "print ids only")
+	memory := f.Bool("memory", false, "also how much memory each takes, shared pages by their share; slow with many")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := c.parseAll(f, args); err != nil {
+		return 2, err
+	}
+	list, err := c.sessions(*all, *memory)
+	if err != nil {
+		return 2, err
+	}
+	switch {
+	case *asJSON:
+		return 0, c.writeJSON(list)
+	case *quiet:
+		for _, s := range list {
+			fmt.Fprintln(c.out, s.Session)
+		}
+		return 0, nil
+	case len(list) == 0:
+		fmt.Fprintln(c.err, "ringfence: no session is running")
+		return 0, nil
+	}
+	return 0, c.showSessions(list, *memory)
+}
+
+func (c *context) showSessions(list []listed, memory bool) error {
+	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "NETWORK", "WORKSPACE"}
+	if memory {
+		head = slices.Insert(head, 6, "MEMORY")
+	}
+	var rows [][]string
+	for _, s := range list {
+		row := []string{s.Session, s.Name, s.Agent, c.state(s), ago(s.Started), s.Mode, plan.Show(s.Dir)}
+		if memory {
+			row = slices.Insert(row, 6, fmt.Sprintf("%d KiB", s.Memory>>10))
+		}
+		rows = append(rows, row)
+	}
+	return c.table(head, rows)
+}
+
+// state is the word for people.
+func (c *context) state(s listed) string {
+	switch {
+	case s.State == stateEnded && s.Exit != nil:
+		return fmt.Sprintf("ended (%d)", *s.Exit)
+	case s.State == stateRunning && s.Attached:
+		return c.paint(good, "attached")
+	case s.State == stateRunning && s.Kept:
+		return c.paint(good, "kept")
+	case s.State == stateRunning:
+		return c.paint(good, stateRunning)
+	case s.State == stateFrozen, s.State == stateKilled:
+		return c.paint(bad, s.State)
+	}
+	return s.State
+}
+
+// ago is a time for people.
+func ago(t time.Time) string {
+	d := time.Since(t)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// writeJSON prints for programs, in ASCII: JSON alone leaves characters that a terminal
+// obeys.
+func (c *context) writeJSON(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(append(ascii(b), '\n'))
+	return err
+}
+
+// lineJSON is writeJSON on one line.
+func (c *context) lineJSON(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(append(ascii(b), '\n'))
+	return err
+}
+
+// sessions lists those that run, and if all is asked for those that ended.
+func (c *context) sessions(all, memory bool) ([]listed, error) {
+	list := []listed{}
+	ids, err := control.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range statuses(ids, memory) {
+		l := listed{Status: s, State: stateRunning}
+		if s.Frozen {
+			l.State = stateFrozen
+		}
+		list = append(list, l)
+	}
+	if all {
+		works, err := c.works()
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range works {
+			if !slices.Contains(ids, w.ID) {
+				list = append(list, ended(w))
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b listed) int { return b.Started.Compare(a.Started) })
+	return list, nil
+}
+
+// statuses asks many sessions at once. One that ends meanwhile is left out.
+func statuses(ids []string, memory bool) []*control.Status {
+	got := make([]*control.Status, len(ids))
+	var asks sync.WaitGroup
+	for i, id := range ids {
+		asks.Go(func() {
+			if r, err := control.Ask(id, control.Request{Do: "status", Memory: memory}); err == nil {
+				got[i] = r.Status
+			}
+		})
+	}
+	asks.Wait()
+	return slices.DeleteFunc(got, func(s *control.Status) bool { return s == nil })
+}
+
+// ended tells of a session by what it left.
+func ended(w *workspace.Work) listed {
+	s := listed{Status: &control.Status{Session: w.ID, Name: w.Name, Agent: w.Agent, Dir: w.Project, Started: w.Started, Kept: w.Stays}, State: stateEnded, Exit: w.Exit}
+	if len(w.Trees) > 0 {
+		s.Dir, s.View = w.Trees[0].Path, string(w.Trees[0].View)
+	}
+	if w.Ended.IsZero() {
+		s.State = stateKilled
+		if w.Running() { // in another network namespace, where we cannot ask
+			s.State = stateRunning
+		}
+		return s
+	}
+	s.Ended = &w.Ended
+	return s
+}
+
+// findRunning returns the id of the running session that an argument names: its id or
+// the beginning of it, or its name. Without one it is the only session there is.
+func (c *context) findRunning(arg string) (string, error) {
+	ids, err := control.Sessions()
+	if err != nil {
+		return "", err
+	}
+	if arg == "" {
+		ours := statuses(ids, false) // another user can occupy names of this form
+		switch len(ours) {
+		case 0:
+			return "", fault.New(fault.Failed, "start one with `ringfence run` or an agent", "no session is running")
+		case 1:
+			return ours[0].Session, nil
+		}
+		return "", fault.New(fault.Usage, "see `ringfence ps`", "%d sessions are running: say which", len(ours))
+	}
+	if slices.Contains(ids, arg) {
+		return arg, nil
+	}
+	if session := nameOf(arg); session != "" {
+		return session, nil
+	}
+	found := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return len(arg) < shortest || !strings.HasPrefix(id, arg) })
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fault.New(fault.Failed, "see `ringfence ps -a`", "no session %q is running", arg)
+	}
+	return "", fault.New(fault.Usage, "give more of its id", "%q is the beginning of %d sessions: %s", arg, len(found), strings.Join(found, ", "))
+}
+
+// nameOf asks whoever has a name for its id.
+func nameOf(name string) string {
+	r, err := control.Ask(name, control.Request{Do: "status"})
+	if err != nil || r.Status == nil || r.Status.Name != name {
+		return ""
+	}
+	return r.Status.Session
+}

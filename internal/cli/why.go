@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/reason"
+	"ringfence.dev/ringfence/internal/run"
+)
+
+const aboutWhy = `Says what becomes of a path, a host, a variable or a push in a session: allowed or not,
+by which wall, by which rule of which file and line, the smallest grant that would
+change it, and what else that grant would allow. The flags of a launch say for which
+launch. --last explains the last refusal of a session: of the newest if none is named.`
+
+// whyCommand explains what a session may do, without starting one.
+func whyCommand(c *context, name string, args []string) (int, error) {
+	l := newLaunchFlags(c, name, "--last [SESSION] | PATH | HOST[:PORT] | NAME [flags]", aboutWhy)
+	last := l.set.Bool("last", false, "explain the last refusal of a session")
+	kinds := map[reason.Kind]*bool{
+		reason.Path: l.set.Bool("path", false, "the subject is a path"),
+		reason.Host: l.set.Bool("host", false, "the subject is a host"),
+		reason.Env:  l.set.Bool("variable", false, "the subject is a variable of your environment"),
+		reason.Push: l.set.Bool("push", false, "the subject is a branch to push to"),
+	}
+	who := l.set.String("agent", agent.Command, "`NAME` of the agent that would be launched")
+	asJSON := l.set.Bool("json", false, "print JSON")
+	rest, err := c.mixed(l.set, args)
+	if err != nil {
+		return 2, err
+	}
+	if run.Nested() {
+		return 2, fault.New(fault.Refused, "ask the user to run there: ringfence why "+strings.Join(rest, " "),
+			"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", run.NotePath)
+	}
+	kind, err := forced(kinds)
+	if err != nil {
+		return 2, err
+	}
+	if *last {
+		return c.whyLast(l, *who, rest, *asJSON)
+	}
+	if len(rest) != 1 {
+		hint := "ringfence why PATH, HOST[:PORT] or NAME; ringfence why --last"
+		if len(rest) == 0 && len(l.env) > 0 {
+			hint = fmt.Sprintf("--env is a flag of the launch; to ask about a variable: ringfence why --variable %s", l.env[0])
+		}
+		return 2, fault.New(fault.Usage, hint, "why takes one subject, not %d", len(rest))
+	}
+	if kind == "" {
+		if kind, err = reason.KindOf(rest[0], c.seen(rest[0])); err != nil {
+			return 2, fault.New(fault.Usage, "ringfence why --help", "why: %w", err)
+		}
+	}
+	w, err := c.world(l, *who)
+	if err != nil {
+		return 2, err
+	}
+	a, err := c.answer(w, kind, rest[0])
+	if err != nil {
+		return 2, err
+	}
+	if *asJSON {
+		return 0, c.encode(a)
+	}
+	out := bufio.NewWriter(c.out)
+	writeAnswer(out, a, c.policyFile())
+	return 0, out.Flush()
+}
+
+// forced is the kind that a flag says; "" if none does.
+func forced(kinds map[reason.Kind]*bool) (reason.Kind, error) {
+	var said []reason.Kind
+	for k, on := range kinds {
+		if *on {
+			said = append(said, k)
+		}
+	}
+	if len(said) > 1 {
+		return "", fault.New(fault.Usage, "say one", "why: the subject is one of a path, a host, a variable and a branch")
+	}
+	if len(said) == 0 {
+		return "", nil
+	}
+	return said[0], nil
+}
+
+// seen looks for what a word could be.
+func (c *context) seen(word string) reason.Seen {
+	_, err := os.Lstat(word)
+	return reason.Seen{File: err == nil, Variable: slices.ContainsFunc(c.environ, func(e string) bool { return strings.HasPrefix(e, word+"=") })}
+}
+
+// world prepares the session that the flags would start, to look at it.
+func (c *context) world(l *launchFlags, agentName string) (*reason.World, error) {
+	opt, err := l.options(c, agentName, []string{"/bin/sh"})
+	if err != nil {
+		return nil, err
+	}
+	opt.Look = true
+	s, err := run.Prepare(opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.World(), nil
+}
+
+// answer asks the resolver.
+func (c *context) answer(w *reason.World, kind reason.Kind, subject string) (*reason.Answer, error) {
+	switch kind {
+	case reason.Host:
+		t, err := reason.Target(subject)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "name a host, or HOST:PORT", "%q: %w", subject, err)
+		}
+		return w.AboutHost(t), nil
+	case reason.Env:
+		if err := policy.Admit("env", "pass", subject); err != nil {
+			return nil, fault.New(fault.Usage, "", "%w", err)
+		}
+		return w.AboutEnv(subject), nil
+	case reason.Push:
+		return w.AboutPush(subject), nil
+	}
+	if rest, ok := strings.CutPrefix(subject, "~"); ok && (rest == "" || rest[0] == '/') {
+		subject = c.getenv("HOME") + rest
+	}
+	abs, err := filepath.Abs(subject)
+	if err != nil {
+		return nil, err
+	}
+	return w.AboutPath(abs), nil
+}
+
+// policyFile is where the user's own rules are written.
+func (c *context) policyFile() string {
+	dirs, err := c.dirs()
+	if err != nil {
+		return "your policy.toml"
+	}
+	file := filepath.Join(dirs.Config, "policy.toml")
+	if rel, ok := strings.CutPrefix(file, c.getenv("HOME")+"/"); ok {
+		return "~/" + rel
+	}
+	return file
+}
+
+// refusal is the last one of a session, and what would become of it now.
+type refusal struct {
+	Session string          `json:"session"`
+	Record  reason.Recorded `json:"record"`
+	Said    bool            `json:"said"` // the host was allowed, and what was said to it was not
+	Now     *reason.Answer  `json:"now,omitempty"`
+	Still   bool            `json:"still"`
+}
+
+// whyLast explains the last refusal in a journal.
+func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSON bool) (int, error) {
+	if len(rest) > 1 {
+		return 2, fault.New(fault.Usage, "ringfence why --last SESSION", "why --last takes at most one session")
+	}
+	rec, id, err := c.lastRefusal(rest)
+	if err != nil {
+		return 1, err
+	}
+	if !isSet(l.set, "agent") {
+		agentName = c.agentOf(id, agentName)
+	}
+	out := refusal{Session: id, Record: reason.Recall(rec)}
+	if out.Record.Kind != "" {
+		w, err := c.world(l, agentName)
+		if err != nil {
+			return 2, err
+		}
+		if out.Now, err = c.answer(w, out.Record.Kind, out.Record.Subject); err != nil {
+			return 2, err
+		}
+		out.Said = reason.ForWords(rec, out.Now.Of(out.Record.Access)) || c.passedFirst(rec, id)
+		out.Still = out.Said || out.Record.Still(out.Now)
+	}
+	if asJSON {
+		return 0, c.encode(out)
+	}
+	w := bufio.NewWriter(c.out)
+	writeRefusal(w, &out, c.policyFile())
+	return 0, w.Flush()
+}
+
+// lastRefusal finds it: of the session that is named, or of the newest that has one.
+func (c *context) lastRefusal(rest []string) (journal.Record, string, error) {
+	dirs, err := c.dirs()
+	if err != nil {
+		return journal.Record{}, "", err
+	}
+	dir := run.JournalDir(dirs)
+	if len(rest) == 0 {
+		list, err := journal.List(dir)
+		if err != nil {
+			return journal.Record{}, "", err
+		}
+		for _, info := range list {
+			rest = append(rest, info.Session)
+		}
+	}
+	for _, id := range rest {
+		rec, err := journal.Last(dir, id, reason.Refused)
+		if err == nil {
+			return rec, id, nil
+		}
+		if !errors.Is(err, journal.ErrNoRecord) {
+			return rec, id, fault.New(fault.Failed, "`ringfence log` alone shows the newest", "no record of session %q: %w", id, err)
+		}
+	}
+	return journal.Record{}, "", fault.New(fault.Failed, "ask about a path, a host or a variable: ringfence why PATH", "no session has a refusal on record")
+}
+
+// agentOf is the agent that a session ran; other if its journal does not say.
+func (c *context) agentOf(id, other string) string {
+	dirs, err := c.dirs()
+	if err != nil {
+		return other
+	}
+	begin, err := journal.Last(run.JournalDir(dirs), id, func(r journal.Record) bool {
+		return r.Kind == journal.Session && r.Event == journal.Begin
+	})
+	if err != nil || begin.Agent == "" {
+		return other
+	}
+	return begin.Agent
+}
+
+// passedFirst says whether the connection of a refusal had passed before: then it was
+// refused for what was said on it.
+func (c *context) passedFirst(rec journal.Record, id string) bool {
+	dirs, err := c.dirs()
+	if err != nil || rec.Conn == 0 {
+		return false
+	}
+	_, err = journal.Last(run.JournalDir(dirs), id, func(r journal.Record) bool {
+		return r.Kind == journal.Net && r.Event == journal.Decision && r.Conn == rec.Conn && r.Verdict == journal.Allow && r.Seq < rec.Seq
+	})
+	return err == nil
+}

@@ -1,0 +1,311 @@
+# Completion of ringfence for bash. Made by `ringfence completion bash`.
+
+_ringfence_subs() {
+	case "$1" in
+	'') echo 'run shell claude codex gemini opencode learn ps status inspect exec attach detach logs stop thaw rm diff apply discard undo why requests grant log env policy secret trust audit scan doctor verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'log') echo 'list verify export' ;;
+	'policy') echo 'show check test import groups schema' ;;
+	'secret') echo 'set ls test rm' ;;
+	'mcp') echo 'run ls trust' ;;
+	esac
+}
+
+_ringfence_flags() {
+	case "$1" in
+	'run') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'shell') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'claude') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'codex') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'gemini') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'opencode') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
+	'learn') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --forget --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --no-input --pids --project --proxy --publish --reveal --review --ro --rw --save --show --verbose --workspace --yes' ;;
+	'ps') echo '--help -a --json --memory -q' ;;
+	'status') echo '--help --json --line' ;;
+	'inspect') echo '--help' ;;
+	'exec') echo '--help --dir' ;;
+	'attach') echo '--help' ;;
+	'detach') echo '--help' ;;
+	'logs') echo '--help -f' ;;
+	'stop') echo '--help --all --time' ;;
+	'thaw') echo '--help' ;;
+	'rm') echo '--help --discard' ;;
+	'diff') echo '--help --json --patch --stat' ;;
+	'apply') echo '--help --json --yes' ;;
+	'discard') echo '--help --yes' ;;
+	'undo') echo '--help --force --json --yes' ;;
+	'why') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host --host-port --install-scripts --json --last --live --mask --mcp --memory --min-release-age --net --path --pids --proxy --publish --push --reveal --review --ro --rw --variable --workspace' ;;
+	'requests') echo '--help --json' ;;
+	'grant') echo '--help --always --for --host --project --session --yes' ;;
+	'log') echo '--help --denied -f --json --kind --net' ;;
+	'log list') echo '--help --json' ;;
+	'log verify') echo '--help --json --since' ;;
+	'log export') echo '--help --format -o --redact' ;;
+	'env') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'policy') echo '--help' ;;
+	'policy show') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --for-agent --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --resolved --reveal --review --ro --rw --workspace' ;;
+	'policy check') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'policy test') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --pids --policy --proxy --publish --replay --reveal --review --ro --rw --workspace' ;;
+	'policy import') echo '--help --claude --codex --from --json --save --srt' ;;
+	'policy groups') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --hosts --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'policy schema') echo '--help' ;;
+	'secret') echo '--help' ;;
+	'secret set') echo '--help --env --from --header --host --use --user' ;;
+	'secret ls') echo '--help --json' ;;
+	'secret test') echo '--help' ;;
+	'secret rm') echo '--help' ;;
+	'trust') echo '--help --remotes --yes' ;;
+	'audit') echo '--help --all --json --sarif' ;;
+	'scan') echo '--help --json' ;;
+	'doctor') echo '--help --check --json' ;;
+	'verify') echo '--help --json' ;;
+	'drill') echo '--help --json' ;;
+	'init') echo '--help --global --yes' ;;
+	'install') echo '--help --dir --dry-run --json --managed --print-prompt' ;;
+	'uninstall') echo '--help --managed' ;;
+	'hook') echo '--help --check --gate' ;;
+	'mcp') echo '--help' ;;
+	'mcp run') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'mcp ls') echo '--help --json' ;;
+	'mcp trust') echo '--help --yes' ;;
+	'gc') echo '--help --days --discard --json --log-days --log-keep --log-size --yes' ;;
+	'completion') echo '--help' ;;
+	'man') echo '--help --dir' ;;
+	'version') echo '--help' ;;
+	'help') echo '--help' ;;
+	esac
+}
+
+_ringfence_values() {
+	case "$1" in
+	'run') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'shell') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'claude') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'codex') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'gemini') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'opencode') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'learn') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'exec') echo '--dir' ;;
+	'stop') echo '--time' ;;
+	'why') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'grant') echo '--for --host' ;;
+	'log') echo '--kind' ;;
+	'log verify') echo '--since' ;;
+	'log export') echo '--format -o' ;;
+	'env') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'policy show') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'policy check') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'policy test') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --policy --proxy --publish --reveal --ro --rw --workspace' ;;
+	'policy import') echo '--from' ;;
+	'policy groups') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'secret set') echo '--env --from --header --host --use --user' ;;
+	'install') echo '--dir' ;;
+	'hook') echo '--check' ;;
+	'mcp run') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'gc') echo '--days --log-days --log-keep --log-size' ;;
+	'man') echo '--dir' ;;
+	esac
+}
+
+_ringfence_kind() {
+	case "$1 $2" in
+	'run --expose') echo 'files' ;;
+	'run --mask') echo 'files' ;;
+	'run --reveal') echo 'files' ;;
+	'run --ro') echo 'files' ;;
+	'run --rw') echo 'files' ;;
+	'run --workspace') echo 'files' ;;
+	'shell --expose') echo 'files' ;;
+	'shell --mask') echo 'files' ;;
+	'shell --reveal') echo 'files' ;;
+	'shell --ro') echo 'files' ;;
+	'shell --rw') echo 'files' ;;
+	'shell --workspace') echo 'files' ;;
+	'claude --expose') echo 'files' ;;
+	'claude --mask') echo 'files' ;;
+	'claude --reveal') echo 'files' ;;
+	'claude --ro') echo 'files' ;;
+	'claude --rw') echo 'files' ;;
+	'claude --workspace') echo 'files' ;;
+	'codex --expose') echo 'files' ;;
+	'codex --mask') echo 'files' ;;
+	'codex --reveal') echo 'files' ;;
+	'codex --ro') echo 'files' ;;
+	'codex --rw') echo 'files' ;;
+	'codex --workspace') echo 'files' ;;
+	'gemini --expose') echo 'files' ;;
+	'gemini --mask') echo 'files' ;;
+	'gemini --reveal') echo 'files' ;;
+	'gemini --ro') echo 'files' ;;
+	'gemini --rw') echo 'files' ;;
+	'gemini --workspace') echo 'files' ;;
+	'opencode --expose') echo 'files' ;;
+	'opencode --mask') echo 'files' ;;
+	'opencode --reveal') echo 'files' ;;
+	'opencode --ro') echo 'files' ;;
+	'opencode --rw') echo 'files' ;;
+	'opencode --workspace') echo 'files' ;;
+	'learn --expose') echo 'files' ;;
+	'learn --mask') echo 'files' ;;
+	'learn --reveal') echo 'files' ;;
+	'learn --ro') echo 'files' ;;
+	'learn --rw') echo 'files' ;;
+	'learn --workspace') echo 'files' ;;
+	'exec --dir') echo 'files' ;;
+	'why --agent') echo 'agents' ;;
+	'why --expose') echo 'files' ;;
+	'why --mask') echo 'files' ;;
+	'why --reveal') echo 'files' ;;
+	'why --ro') echo 'files' ;;
+	'why --rw') echo 'files' ;;
+	'why --workspace') echo 'files' ;;
+	'log export -o') echo 'files' ;;
+	'env --agent') echo 'agents' ;;
+	'env --expose') echo 'files' ;;
+	'env --mask') echo 'files' ;;
+	'env --reveal') echo 'files' ;;
+	'env --ro') echo 'files' ;;
+	'env --rw') echo 'files' ;;
+	'env --workspace') echo 'files' ;;
+	'policy show --agent') echo 'agents' ;;
+	'policy show --expose') echo 'files' ;;
+	'policy show --mask') echo 'files' ;;
+	'policy show --reveal') echo 'files' ;;
+	'policy show --ro') echo 'files' ;;
+	'policy show --rw') echo 'files' ;;
+	'policy show --workspace') echo 'files' ;;
+	'policy check --expose') echo 'files' ;;
+	'policy check --mask') echo 'files' ;;
+	'policy check --reveal') echo 'files' ;;
+	'policy check --ro') echo 'files' ;;
+	'policy check --rw') echo 'files' ;;
+	'policy check --workspace') echo 'files' ;;
+	'policy test --agent') echo 'agents' ;;
+	'policy test --expose') echo 'files' ;;
+	'policy test --mask') echo 'files' ;;
+	'policy test --policy') echo 'files' ;;
+	'policy test --reveal') echo 'files' ;;
+	'policy test --ro') echo 'files' ;;
+	'policy test --rw') echo 'files' ;;
+	'policy test --workspace') echo 'files' ;;
+	'policy import --from') echo 'files' ;;
+	'policy groups --expose') echo 'files' ;;
+	'policy groups --mask') echo 'files' ;;
+	'policy groups --reveal') echo 'files' ;;
+	'policy groups --ro') echo 'files' ;;
+	'policy groups --rw') echo 'files' ;;
+	'policy groups --workspace') echo 'files' ;;
+	'install --dir') echo 'files' ;;
+	'hook --check') echo 'commands' ;;
+	'mcp run --agent') echo 'agents' ;;
+	'mcp run --expose') echo 'files' ;;
+	'mcp run --mask') echo 'files' ;;
+	'mcp run --reveal') echo 'files' ;;
+	'mcp run --ro') echo 'files' ;;
+	'mcp run --rw') echo 'files' ;;
+	'mcp run --workspace') echo 'files' ;;
+	'man --dir') echo 'files' ;;
+	esac
+}
+
+_ringfence_args() {
+	case "$1 $2" in
+	'status 0') echo 'sessions' ;;
+	'inspect 0') echo 'sessions' ;;
+	'exec 0') echo 'sessions' ;;
+	'attach 0') echo 'sessions' ;;
+	'detach 0') echo 'sessions' ;;
+	'logs 0') echo 'sessions' ;;
+	'stop 0') echo 'sessions' ;;
+	'thaw 0') echo 'sessions' ;;
+	'rm 0') echo 'sessions' ;;
+	'diff 0') echo 'sessions files' ;;
+	'diff 1') echo 'files' ;;
+	'apply 0') echo 'sessions files' ;;
+	'apply 1') echo 'files' ;;
+	'discard 0') echo 'sessions files' ;;
+	'discard 1') echo 'files' ;;
+	'undo 0') echo 'sessions files' ;;
+	'undo 1') echo 'files' ;;
+	'why 0') echo 'files' ;;
+	'requests 0') echo 'sessions' ;;
+	'grant 0') echo 'sessions' ;;
+	'log 0') echo 'sessions' ;;
+	'log verify 0') echo 'sessions' ;;
+	'log export 0') echo 'sessions' ;;
+	'policy 0') echo '=show =check =test =import =groups =schema' ;;
+	'policy test 0') echo 'files' ;;
+	'secret 0') echo '=set =ls =test =rm' ;;
+	'secret test 0') echo 'secrets' ;;
+	'secret rm 0') echo 'secrets' ;;
+	'audit 0') echo 'files' ;;
+	'scan 0') echo 'files' ;;
+	'drill 0') echo 'drills =all' ;;
+	'install 0') echo 'agents =all' ;;
+	'uninstall 0') echo 'agents =all' ;;
+	'hook 0') echo 'agents' ;;
+	'mcp 0') echo '=run =ls =trust' ;;
+	'completion 0') echo '=bash =zsh =fish' ;;
+	'man 0') echo 'commands' ;;
+	'help 0') echo 'commands' ;;
+	esac
+}
+
+# _ringfence_offer adds what there is of a kind to the reply: program, word, kind.
+_ringfence_offer() {
+	local line
+	case $3 in
+	=*) line=${3#=} ;;
+	files) compopt -o filenames; line= ;;
+	commands) line=$(_ringfence_subs '') ;;
+	*) line=$("$1" __complete "$3" 2>/dev/null) ;;
+	esac
+	if [[ $3 == files ]]; then
+		while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$2")
+		return
+	fi
+	while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "$line" -- "$2")
+}
+
+_ringfence() {
+	local cur=${COMP_WORDS[COMP_CWORD]} path= word skip= kind i n=0
+	COMPREPLY=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [[ $skip ]]; then
+			skip=
+		elif [[ $word == -- ]]; then # from here on it is somebody else's command
+			if ((i == COMP_CWORD - 1)); then
+				while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -c -- "$cur")
+			fi
+			compopt -o bashdefault -o default
+			return
+		elif [[ $word == -* ]]; then
+			[[ " $(_ringfence_values "$path") " == *" $word "* ]] && skip=$word
+		elif [[ " $(_ringfence_subs "$path") " == *" $word "* ]] && ((n == 0)); then
+			path=${path:+$path }$word
+		elif [[ -z $path ]]; then
+			path=run # an agent of the user's has the same flags
+		else
+			((n++))
+		fi
+	done
+	if [[ $skip ]]; then
+		kind=$(_ringfence_kind "$path" "$skip")
+		[[ $kind ]] && _ringfence_offer "$1" "$cur" "$kind"
+		return 0
+	fi
+	if [[ $cur == -* ]]; then
+		while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$(_ringfence_flags "$path")" -- "$cur")
+		return 0
+	fi
+	if ((n == 0)); then
+		while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$(_ringfence_subs "$path")" -- "$cur")
+	fi
+	[[ -z $path ]] && _ringfence_offer "$1" "$cur" agents
+	for kind in $(_ringfence_args "$path" "$n"); do
+		_ringfence_offer "$1" "$cur" "$kind"
+	done
+	return 0
+}
+
+complete -F _ringfence ringfence
