@@ -32,6 +32,9 @@ func raise(order string) error {
 	if err := mounts(); err != nil {
 		return err
 	}
+	if err := loopback(); err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
 	if err := furnish(binary, uid); err != nil {
 		return err
 	}
@@ -61,6 +64,24 @@ func mounts() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	return nil
+}
+
+// loopback brings it up, unless it belongs to a network around the stage.
+func loopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo); err != nil || lo.Uint16()&unix.IFF_UP != 0 {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
 func furnish(binary io.Reader, uid int) error {

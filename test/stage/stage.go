@@ -1,6 +1,6 @@
 // Package stage lets the tests of a package play on a host of their own: private
-// process table, private mounts, empty /srv, /tmp, /var/tmp and /dev/shm, a group
-// of its own in the cgroup tree. What a test leaves behind there is seen, what
+// process table, private mounts, empty /srv, /tmp, /var/tmp and /dev/shm, a network
+// with loopback only, a group of its own in the cgroup tree. What a test leaves behind there is seen, what
 // others do meanwhile is not, and everything ends with the stage.
 //
 // Where root runs the tests they are played twice, as root and as an ordinary
@@ -42,7 +42,12 @@ const (
 )
 
 // Main is the TestMain of a package that plays on a stage. It does not return.
-func Main(m *testing.M) {
+func Main(m *testing.M) { run(m, unix.CLONE_NEWNET) }
+
+// Within is Main where the network around the stage belongs to the play.
+func Within(m *testing.M) { run(m, 0) }
+
+func run(m *testing.M, network uintptr) {
 	switch {
 	case os.Getenv(playEnv) != "":
 		os.Exit(m.Run())
@@ -50,7 +55,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "stage:", raise(os.Getenv(raiseEnv)))
 		os.Exit(1)
 	}
-	status, err := play()
+	status, err := play(network)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stage:", err)
 		status = 1
@@ -59,7 +64,7 @@ func Main(m *testing.M) {
 }
 
 // play runs the tests on one stage for each user that this process can be.
-func play() (status int, err error) {
+func play(network uintptr) (status int, err error) {
 	dir, err := os.MkdirTemp("", "stage-")
 	if err != nil {
 		return 1, err
@@ -75,7 +80,7 @@ func play() (status int, err error) {
 	}
 	for _, uid := range ids {
 		fmt.Printf("stage: uid %d\n", uid)
-		if err := perform(uid, bin); err != nil {
+		if err := perform(uid, bin, network); err != nil {
 			fmt.Printf("stage: uid %d: %v\n", uid, err)
 			status = 1
 		}
@@ -101,7 +106,7 @@ func build(bin string) error {
 }
 
 // perform runs this test binary again as the first process of a new stage.
-func perform(uid int, bin string) error {
+func perform(uid int, bin string, network uintptr) error {
 	group := fmt.Sprintf("stage-%d-%d", os.Getpid(), uid)
 	cmd := exec.Command("/proc/self/exe", flags()...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -111,13 +116,13 @@ func perform(uid int, bin string) error {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,
-		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID,
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | network,
 	}
 	if own := os.Getuid(); own != 0 {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 	}
 	return errors.Join(cmd.Run(), removeGroups(group))
 }

@@ -78,11 +78,11 @@ func Main(m *testing.M, programs ...string) {
 		err = internet()
 	case hostName:
 		if err = makeHost(); err == nil {
-			stage.Main(m)
+			stage.Within(m)
 		}
 	default:
 		if _, stands := os.Stat(socketFile); stands == nil {
-			stage.Main(m)
+			stage.Within(m)
 		}
 		var status int
 		if status, err = begin(programs); err == nil {
