@@ -126,6 +126,9 @@ func (c *context) explain(err error) {
 // inert is the last look at text that may hold names of the workspace: no control
 // character reaches the terminal, and no second line looks like one of ours.
 func inert(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s // as nearly all is
+	}
 	var b strings.Builder
 	for _, r := range s {
 		switch {

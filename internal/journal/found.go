@@ -23,22 +23,28 @@ func openSeal(dir string) (*seal.Seal, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	if err := found(place); err != nil {
+	if err := found(dir, place); err != nil {
 		return nil, err
 	}
 	return seal.Open(place) // it makes a key where only that is gone
 }
 
 // found makes the directory whole, or not at all where there is something already.
-// Sessions that begin at once take turns.
-func found(place string) error {
+// Sessions that begin at once take turns at the directory of the journals; others may
+// hold the one above.
+func found(dir, place string) error {
+	turn, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
 	state := filepath.Dir(place)
 	d, err := os.Open(state)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := flock(int(d.Fd()), unix.LOCK_EX); err != nil {
+	if err := flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
 		return err
 	}
 	if there, err := os.ReadDir(place); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

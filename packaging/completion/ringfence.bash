@@ -67,7 +67,7 @@ _ringfence_flags() {
 	'mcp run') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
-	'gc') echo '--help --days --discard --json --log-days --log-keep --log-size --yes' ;;
+	'gc') echo '--help --days --discard --json --log-bad --log-days --log-keep --log-size --yes' ;;
 	'completion') echo '--help' ;;
 	'man') echo '--help --dir' ;;
 	'version') echo '--help' ;;

@@ -892,6 +892,7 @@ _ringfence_gc() {
 		'*--days[also what was not used for N days; sessions\: after N days, not 14]:N: ' \
 		'*--discard[also old sessions in which changes wait]' \
 		'*--json[print JSON; removes only with --yes]' \
+		'*--log-bad[also records that are not what was written, which are kept as evidence otherwise]' \
 		'*--log-days[records that were not written to for N days, not 30]:N: ' \
 		'*--log-keep[but the newest N records in any case]:N: ' \
 		'*--log-size[and the oldest beyond SIZE in all, such as 500MiB, at any age]:SIZE: ' \
