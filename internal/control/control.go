@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -303,11 +304,11 @@ func ours(c *net.UnixConn) error {
 	if int(cred.Uid) != os.Geteuid() || cred.Pid == 0 {
 		return errors.New("the other side of the control socket is somebody else")
 	}
-	for _, ns := range []string{"user", "pid"} {
-		mine, err := os.Readlink("/proc/self/ns/" + ns)
-		if err != nil {
-			return err
-		}
+	own, err := ownNamespaces()
+	if err != nil {
+		return err
+	}
+	for ns, mine := range own {
 		theirs, err := os.Readlink("/proc/" + strconv.Itoa(int(cred.Pid)) + "/ns/" + ns)
 		if err != nil || mine != theirs {
 			return fmt.Errorf("the other side of the control socket is in another %s namespace", ns)
@@ -315,6 +316,19 @@ func ours(c *net.UnixConn) error {
 	}
 	return nil
 }
+
+// ownNamespaces are those that the other side must be in. We never leave ours.
+var ownNamespaces = sync.OnceValues(func() (map[string]string, error) {
+	own := map[string]string{}
+	for _, ns := range []string{"user", "pid"} {
+		name, err := os.Readlink("/proc/self/ns/" + ns)
+		if err != nil {
+			return nil, err
+		}
+		own[ns] = name
+	}
+	return own, nil
+})
 
 // IsID holds for what is made as the id of a session, and so can be no name.
 func IsID(s string) bool {
