@@ -114,9 +114,12 @@ func (b *bwrapScript) op(op Op) {
 		b.arg("--size", strconv.FormatInt(op.Size, 10))
 		b.arg("--tmpfs", dst)
 	case DoBind:
-		if op.Write {
+		switch {
+		case op.Write:
 			b.arg("--bind", string(op.Src), dst)
-		} else {
+		case strings.HasPrefix(dst, Own+"/"): // some of it is there only while a session runs
+			b.arg("--ro-bind-try", string(op.Src), dst)
+		default:
 			b.arg("--ro-bind", string(op.Src), dst)
 		}
 	case DoLayer:

@@ -71,7 +71,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, began: make(chan struct{}), ended: make(chan struct{})}
+	live := &live{session: s, talk: talk, hup: hup, began: make(chan struct{}), ended: make(chan struct{})}
 	if err := live.openBook(); err != nil {
 		return Result{}, err
 	}
@@ -105,7 +105,8 @@ type live struct {
 	box     rung.Sandbox
 	relay   *terminal.Relay
 	relayed chan error
-	began   chan struct{} // closed when box is there
+	hup     chan os.Signal // a hang-up before there was an agent to be told
+	began   chan struct{}  // closed when box is there
 	ended   chan struct{}
 	gate    *gate.Gate // of the door, also after it was closed
 	book    book
@@ -151,6 +152,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	defer l.box.Close()
 	close(l.began)
+	stop := l.forwardSignals()
+	defer stop()
 	l.record(l.session.walls()...)
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
@@ -162,8 +165,6 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if l.door != nil {
 		l.door.running(l.box)
 	}
-	stop := l.forwardSignals()
-	defer stop()
 	if l.relay != nil {
 		l.relayed = make(chan error, 1)
 		go func() { l.relayed <- l.relay.Run(ctx) }()
@@ -318,6 +319,11 @@ func (l *live) forwardSignals() (stop func()) {
 			l.box.Signal(s.(syscall.Signal))
 		}
 	}()
+	select {
+	case <-l.hup:
+		go l.hangUp()
+	default:
+	}
 	return func() {
 		signal.Stop(c)
 		close(c)

@@ -51,7 +51,8 @@ type thing struct {
 	lost  string
 }
 
-// Open reads the log of a session, which may still go on.
+// Open reads the log of a session, which may still go on. One that was killed before it
+// wrote anything into it has none.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir, first: map[spot]*thing{}, at: map[uint32]spot{},
 		begun: map[ident]bool{}, aside: map[spot]bool{}}
@@ -59,7 +60,11 @@ func Open(dir string) (*Log, error) {
 		return nil, err
 	}
 	if l.names == nil {
-		return nil, fmt.Errorf("read undo log %q: it has no beginning", filepath.Join(dir, logName))
+		path, err := filepath.Join(dir, logName), errors.New("it has no beginning")
+		if st, serr := os.Lstat(path); serr == nil && st.Size() == 0 {
+			err = os.ErrNotExist
+		}
+		return nil, fmt.Errorf("read undo log %q: %w", path, err)
 	}
 	for i, root := range l.names.roots {
 		l.index(spot{i, ""}, root)

@@ -39,8 +39,8 @@ var claude = agent{
 		".claude/agents/tester.md":       "---\nname: tester\ndescription: {MARK}\n---\n",
 	},
 	carried: map[string]string{
-		".claude.json": `{"numStartups": 7, "theme": "dark", "oauthAccount": {"accountUuid": "{CANARY}"}, "primaryApiKey": "{CANARY}",
-			"mcpServers": {"own": {"command": "true", "args": ["{MARK}"]}, "forge": {"command": "true", "env": {"FORGE_TOKEN": "{CANARY}"}}},
+		".claude.json": `{"numStartups": 7, "theme": "dark", "preferredNotifChannel": "{MARK}", "oauthAccount": {"accountUuid": "{CANARY}"}, "primaryApiKey": "{CANARY}",
+			"mcpServers": {"forge": {"command": "true", "env": {"FORGE_TOKEN": "{CANARY}"}}},
 			"projects": {"/srv/other": {"history": [{"display": "{CANARY}"}]}}}`,
 	},
 	masked: map[string]string{".claude/skills/review/.env": "TOKEN={CANARY}\n"},

@@ -31,7 +31,7 @@ var gemini = agent{
 	},
 	shown: map[string]string{
 		".gemini/settings.json": `{"security": {"auth": {"selectedType": "gemini-api-key"}},
-			"mcpServers": {"{MARK}": {"httpUrl": "http://127.0.0.1:9/", "headers": {"Authorization": "{CANARY}"}}}}`,
+			"mcp": {"excluded": ["{MARK}"]}, "mcpServers": {"far": {"httpUrl": "http://127.0.0.1:9/", "headers": {"Authorization": "{CANARY}"}}}}`,
 		".gemini/commands/deploy.toml":   "prompt = \"{MARK}\"\n",
 		".gemini/skills/review/SKILL.md": "---\nname: review\ndescription: {MARK}\n---\n",
 	},

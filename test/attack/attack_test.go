@@ -103,7 +103,10 @@ func (m *machine) tryAll(t *testing.T, c Case, u user, table *table) {
 }
 
 // row is one line of the table at the end.
-type row struct{ id, user, way, kind, verdict, control, title string }
+type row struct {
+	id, user, way, kind, verdict, control, title string
+	why                                          int // subjects that why agrees about
+}
 
 type table struct {
 	mu   sync.Mutex
@@ -122,9 +125,9 @@ func (t *table) String() string {
 	})
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "case\tuser\tway\tkind\tinside\toutside\ttitle")
+	fmt.Fprintln(w, "case\tuser\tway\tkind\tinside\toutside\twhy\ttitle")
 	for _, r := range t.rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.id, r.user, r.way, r.kind, r.verdict, r.control, r.title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", r.id, r.user, r.way, r.kind, r.verdict, r.control, r.why, r.title)
 	}
 	w.Flush()
 	return b.String()

@@ -47,6 +47,8 @@ type Case struct {
 	Killed   bool   // to be killed closes it as well
 	Residual string // it is open, and this is why that is accepted
 
+	Why []string // what `ringfence why` must say of it, see why_test.go
+
 	Views  bool     // by the views of the workspace, and not by the other ways; always so for kind work
 	Want   []string // what becomes of paths in the workspace, see wish
 	Review []string // the same in review, if it is not that all of them wait

@@ -63,6 +63,9 @@ const (
 "projects": {"/home/other": {"history": ["CANARY"], "allowedTools": []}},
 "mcpServers": {"forge": {"command": "forge", "env": {"FORGE_TOKEN": "CANARY"}, "headers": {"Authorization": "Bearer CANARY"}}}}
 `
+	// fakeAgent runs what it is given, behind the option that tells it of MCP servers.
+	fakeAgent = "#!/bin/sh\ncase $1 in --mcp-config=/*) shift ;; esac\nexec \"$@\"\n"
+
 	claudeSettings = `{"model": "opus", "apiKeyHelper": "echo CANARY", "env": {"FORGE_TOKEN": "CANARY"}}
 `
 )
@@ -84,7 +87,7 @@ func (h *host) canaryFile(path string) string {
 	case strings.HasPrefix(filepath.Base(path), ".bash"), filepath.Base(path) == ".profile":
 		return "# " + h.req.Canary + "\n"
 	case strings.Contains(path, "/bin/"):
-		return "#!/bin/sh\nexec \"$@\"\n" // programs on PATH are no secret
+		return fakeAgent // programs on PATH are no secret
 	}
 	return h.req.Canary + "\n"
 }

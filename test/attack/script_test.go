@@ -12,6 +12,10 @@ import (
 // must not pass for "closed".
 const marker = "inside"
 
+// titleMark is what ringfence itself tells a terminal just before: keep your title, and
+// say that this is fenced.
+const titleMark = "\x1b[22;0t\x1b]2;[fenced]\a"
+
 // canaryForm returns a regular expression that matches value and not itself, so
 // that a script which holds it does not find its own text.
 func canaryForm(value string) string {

@@ -79,6 +79,14 @@ func perform(req request) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if req.Enter != nil {
+		if err := h.askWhy(got); err != nil {
+			return nil, err
+		}
+		if after, err = h.state(); err != nil {
+			return nil, err
+		}
+	}
 	got.Changed = compare(before.files, after.files)
 	got.Left = append(compare(before.mounts, after.mounts), processes()...)
 	return got, nil
@@ -148,6 +156,9 @@ func (h *host) attack(got *outcome) error {
 	got.Status = shellStatus(cmd.ProcessState)
 	got.Out, got.Err = stdout.String(), stderr.String()
 	for line := range strings.Lines(got.Out) {
+		if c.Terminal {
+			line = strings.TrimPrefix(line, titleMark)
+		}
 		got.Ran = got.Ran || strings.TrimSpace(line) == marker
 	}
 	return nil

@@ -40,6 +40,10 @@ func (m *machine) try(t *testing.T, c Case, u user, w way) row {
 	if c.Residual != "" && r.verdict == verdictOpen {
 		r.verdict = "residual"
 	}
+	r.why = got.Asked
+	for _, fault := range got.Why {
+		t.Errorf("%s: %s", c.ID, fault)
+	}
 	for _, change := range got.Left {
 		t.Errorf("%s left behind on the host: %s", c.ID, change)
 	}
@@ -192,6 +196,8 @@ type outcome struct {
 	Outside     bool     // it was a control
 	Tree        [][]byte // paths of the workspace that changed on the host
 	Report      []entry
+	Asked       int      // subjects that why was asked about
+	Why         []string // what it said that was not what was seen
 }
 
 func (o *outcome) String() string {

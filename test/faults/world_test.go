@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -154,7 +155,7 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		return names
 	}
 	for _, top := range list(state) {
-		if !slices.Contains([]string{"projects", "journal", "remotes", "sessions", "masks"}, top) {
+		if !slices.Contains([]string{"projects", "journal", "remotes", "sessions", "masks", "scans", "seal"}, top) {
 			wrong("state holds %q", top)
 		}
 	}
@@ -162,9 +163,17 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		wrong("work of sessions that changed nothing is left: %q", kept)
 	}
 	for _, name := range list(state + "/journal") {
-		if id, ok := strings.CutSuffix(name, ".jsonl"); !ok || len(id) != 10 {
+		if id, kind, ok := strings.Cut(name, "."); !ok || len(id) != 10 || kind != "jsonl" && kind != "head" {
 			wrong("journal holds %q", name)
 		}
+	}
+	for _, name := range list(state + "/seal") {
+		if !slices.Contains([]string{"key", "register.jsonl", "anchor"}, name) {
+			wrong("seal holds %q", name)
+		}
+	}
+	if r, err := journal.Verify(state+"/journal", nil, nil); err != nil || r.Bad() {
+		wrong("the journals do not verify: %v, %+v", err, r)
 	}
 	for _, key := range list(state + "/projects") {
 		if raw, err := hex.DecodeString(key); err != nil || len(raw) != 8 {

@@ -70,7 +70,7 @@ func TestLogFollow(t *testing.T) {
 			case <-time.After(hand.Soon):
 				t.Errorf("it does not end with the session:\n%s", out.String())
 			}
-			if how == "ends" && !strings.HasSuffix(strings.TrimSpace(out.String()), "gate closed") {
+			if how == "ends" && !strings.HasSuffix(strings.TrimSpace(out.String()), ", exited") {
 				t.Errorf("the last line:\n%s", out.String())
 			}
 		})
@@ -107,7 +107,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("--denied:\n%s", r.Stdout)
 	}
 	all := decoded(t, hand.Ringfence(t, w, "log", "--json", one.ID).Stdout)
-	if len(all) < 4 || all[0].Event != journal.Gate || all[len(all)-1].State != journal.Closed {
+	if len(all) < 4 || all[0].Event != journal.Begin || all[len(all)-1].Event != journal.Exit {
 		t.Errorf("--json: %+v", all)
 	}
 	for i, r := range all {

@@ -18,10 +18,10 @@ var (
 	files    = []string{"home", "vscode", "runtime", "secrets", "netrc", "xauthority", "gitconfig", "browser", "view", "nosuid", "etc",
 		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace", "held", "masked"}
 	// What the gate must be asked about before it can be seen to refuse.
-	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name", "control",
+	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name",
 		"reach", "death"}
 	// In the network of the host nothing is tried.
-	network = slices.Concat(gated, []string{"gate-literal", "gate-tls", "gate-http", "gate-proxy", "gate-broker", "gate-decoy", "udp", "raw", "routes", "rules"})
+	network = slices.Concat(gated, []string{"control", "gate-literal", "gate-tls", "gate-http", "gate-proxy", "gate-broker", "gate-decoy", "udp", "raw", "routes", "rules"})
 )
 
 var mutations = []mutation{
@@ -62,7 +62,8 @@ var mutations = []mutation{
 	{name: "run", missing: []string{"runtime", "secrets", "sockets", "dbus"}, may: []string{"vscode"}},
 	{name: "dumpable", missing: []string{"keeper"}},
 	{name: "gitconfig", missing: []string{"gitconfig"}},
-	// A network that is not captured goes nowhere: what the gate holds is not proved.
+	// A network that is not captured goes nowhere: what the gate holds is not proved. The
+	// control of a session is there without a gate, and out of reach.
 	{name: "capture", missing: gated},
 	// A kernel without nftables: the walls hold, the network is refused.
 	{name: "nftables", missing: network},

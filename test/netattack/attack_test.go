@@ -180,8 +180,10 @@ func underFlag(t *testing.T, f flag, all []row, sum *summary) {
 	}
 	if f.slow {
 		told(t, f, all, s)
+		asked(t, w, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--no-input" }), s.records)
 	}
 	witnesses(t, f, s)
+	replayed(t, w, args, s.records)
 }
 
 // told holds the journal against the rows. What was allowed is always there. Where

@@ -110,6 +110,11 @@ func TestFullJournal(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "gate closed") {
 		t.Errorf("the journal afterwards: %v\n%s", err, out)
 	}
+	cmd = w.Command(t.Context(), "log", "verify", s.ID)
+	cmd.Env = append(cmd.Env, onSmallDisk...)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), s.ID+"  sound  ") {
+		t.Errorf("the journal does not verify: %v\n%s", err, out)
+	}
 }
 
 func isRefused(t *testing.T, a order.Answer, want string) {

@@ -84,6 +84,9 @@ func TestKill(t *testing.T) {
 	if r := hand.Ringfence(t, w, "log", s.ID); r.Status != 0 || !strings.Contains(r.Stdout, "allow sink.test:9000") {
 		t.Errorf("log: %+v", r)
 	}
+	if r := hand.Ringfence(t, w, "log", "verify", s.ID); r.Status != 0 || !strings.Contains(r.Stdout, "  unfinished  its writer was killed: ") {
+		t.Errorf("log verify: %+v", r)
+	}
 	next := hand.Start(t, w, "--allow-host", world.Allowed)
 	served(t, next, "the next session")
 }
@@ -145,7 +148,7 @@ func TestEnd(t *testing.T) {
 				t.Error("the published port still answers")
 			}
 			all := w.Journal()
-			if last := all[len(all)-1]; last.Event != journal.Gate || last.State != journal.Closed {
+			if last := all[len(all)-1]; last.Kind != journal.Session || last.Event != journal.Exit {
 				t.Errorf("the last record: %+v", last)
 			}
 			open := map[uint64]journal.Record{}

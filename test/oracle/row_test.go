@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,16 +96,20 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
-// variables joins an environment. Only one value is another in every session.
+// variables joins an environment. One value is another in every session, and the time
+// of day goes on.
 func variables(env []string) string {
 	env = slices.Sorted(slices.Values(env))
 	for i, e := range env {
 		if strings.HasPrefix(e, "RINGFENCE=") {
 			env[i] = "RINGFENCE="
 		}
+		env[i] = clock.ReplaceAllString(env[i], "TIME")
 	}
 	return strings.Join(env, " ")
 }
+
+var clock = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 func atMost(name string, ours, theirs int) row {
 	r := row{name, strconv.Itoa(ours), strconv.Itoa(theirs), equal}

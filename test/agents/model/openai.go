@@ -1,6 +1,9 @@
 package model
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // responses answers as OpenAI's Responses API does: Codex, opencode.
 func responses(w *stream, turn int, t Turn) {
@@ -17,7 +20,11 @@ func responses(w *stream, turn int, t Turn) {
 	for i, c := range t.Calls {
 		name := callName(turn, i)
 		call := func(arguments, status string) object {
-			return object{"type": "function_call", "id": "fc_" + name, "call_id": name, "name": c.Tool, "arguments": arguments, "status": status}
+			o := object{"type": "function_call", "id": "fc_" + name, "call_id": name, "name": c.Tool, "arguments": arguments, "status": status}
+			if space, tool, ok := strings.Cut(c.Tool, "/"); ok { // a tool of a namespace
+				o["namespace"], o["name"] = space, tool
+			}
+			return o
 		}
 		item(i, call("", "in_progress"), call(c.arguments(), "completed"))
 	}
