@@ -139,6 +139,34 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
+// TestHungUpWhileItStarts: a hang-up that comes before there is an agent to be told is
+// not lost.
+func TestHungUpWhileItStarts(t *testing.T) {
+	build(t)
+	before := look(t)
+	out := newSink(t)
+	pid, err := syscall.ForkExec(stage.Ringfence, []string{"ringfence", "run", "--yes", "--", "/bin/sh", "-c", work},
+		&syscall.ProcAttr{Dir: project, Env: environ(), Files: []uintptr{0, out.w.Fd(), 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(killAll)
+	for one(firstOfSandbox) == 0 {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+			t.Fatal("it has ended before it began")
+		}
+	}
+	syscall.Kill(pid, syscall.SIGHUP)
+	status, left := running{supervisor: pid}.end()
+	out.text(t)
+	if left = slices.Concat(left, before.leftovers(t), again(t)); len(left) > 0 {
+		t.Errorf("left behind:\n  %s", strings.Join(left, "\n  "))
+	}
+	if c := code(status); c != 129 && c != 137 { // whether the agent ignored it already or not
+		t.Errorf("status %d", c)
+	}
+}
+
 // TestTerminalClosed closes the user's terminal: the tree ends, whether the agent
 // minds the hangup or not.
 func TestTerminalClosed(t *testing.T) {
