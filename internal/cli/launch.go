@@ -38,9 +38,6 @@ func launch(c *context, name string, args []string) (int, error) {
 }
 
 func (c *context) launch(name string, args []string) (int, error) {
-	if sys.Cgo {
-		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
-	}
 	about := map[string]string{
 		"run":   "Runs a command in a sandbox that has nothing of the host but what policy put there.",
 		"shell": "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
@@ -59,6 +56,9 @@ func (c *context) launch(name string, args []string) (int, error) {
 	l.interactive()
 	if err := c.parse(l.set, args); err != nil {
 		return 125, forAgent(name, args, err)
+	}
+	if sys.Cgo {
+		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
 	}
 	agentName, command, err := c.command(name, l.set.Args(), args)
 	if err != nil {

@@ -219,7 +219,7 @@ func TestGitPlantedRemote(t *testing.T) {
 	if f.refs(dropRepo) != strings.ReplaceAll(f.refs(dropRepo), "refs/heads/x", "") {
 		t.Errorf("pushed: %s", f.refs(dropRepo))
 	}
-	if !strings.Contains(r.Stderr, "is new since this project was first run") {
+	if !strings.Contains(strings.Join(strings.Fields(r.Stderr), " "), "is new since this project was first run") {
 		t.Errorf("nobody is told: %s", r.show())
 	}
 	if !f.holds("/" + ownRepo) {

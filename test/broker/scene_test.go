@@ -41,7 +41,8 @@ func begin(t testing.TB) *scene {
 	bundle := s.write(filepath.Join(s.State, "bundle.pem"), string(theirs)+string(authority().pem), 0o644)
 	s.env = []string{"SSL_CERT_FILE=" + bundle}
 	s.client = s.Bring("client")
-	s.home(".local/bin/claude", "#!/bin/sh\nexec \"$@\"\n", 0o755) // stands in: it runs what it is told
+	// It stands in: it runs what it is told, behind the option that names MCP servers.
+	s.home(".local/bin/claude", "#!/bin/sh\ncase $1 in --mcp-config=/*) shift ;; esac\nexec \"$@\"\n", 0o755)
 	return s
 }
 

@@ -161,3 +161,15 @@ func TestTypingFails(t *testing.T) {
 	p.must(t, "export MARK=kept; cd /")
 	p.must(t, `[ "$MARK" = kept ] && [ "$PWD" = / ] && cd ~/project`)
 }
+
+// TestLinks: what a page refers to in the tree is there.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, path := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
+			if !exists(filepath.Join(filepath.Dir(path), m[1])) {
+				t.Errorf("%s refers to %s, which is not there", filepath.Base(path), m[1])
+			}
+		}
+	}
+}
