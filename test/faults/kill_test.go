@@ -43,8 +43,8 @@ func TestKillAtEveryStep(t *testing.T) {
 		who          role
 		each, others int
 	}{
-		{"supervisor", follow, supervisor, 6, 20},
-		{"inside", follow, inside, 3, 20},
+		{"supervisor", follow, supervisor, 4, 20},
+		{"inside", follow, inside, 2, 20},
 		{"supervisor on a terminal", followOnTerminal, supervisor, 2, 5},
 		{"inside on a terminal, once confined", followOnTerminal, inside, 3, 5},
 	} {
