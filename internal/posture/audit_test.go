@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,5 +160,21 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 	if got := fmt.Sprint(len(Checks())); len(Checks()) < 80 {
 		t.Errorf("only %s rows", got)
+	}
+}
+
+// Where everybody may write and nobody takes another's file away, ringfence cannot be
+// replaced; where everybody may do both, it can.
+func TestStickyDirectory(t *testing.T) {
+	f := newFixture(t)
+	dir := filepath.Dir(f.World.Binary)
+	replaced := func(weak string) bool { return strings.HasPrefix(weak, "AU-160 ") }
+	f.chmod(dir, 0o777|os.ModeSticky)
+	if weak := f.weak(f.audit()); slices.ContainsFunc(weak, replaced) {
+		t.Errorf("findings: %q", weak)
+	}
+	f.chmod(dir, 0o777)
+	if weak := f.weak(f.audit()); !slices.ContainsFunc(weak, replaced) {
+		t.Errorf("an open directory was not found: %q", weak)
 	}
 }

@@ -33,7 +33,9 @@ func openBinary(l *look) (hits []hit) {
 		return nil
 	}
 	for _, p := range []string{l.Binary, filepath.Dir(l.Binary)} {
-		if st, ok := l.stat(p); ok && l.writable(st) {
+		st, ok := l.stat(p)
+		sticky := ok && p != l.Binary && st.Mode&unix.S_ISVTX != 0 // there nobody takes another's file away
+		if ok && l.writable(st) && !sticky {
 			return []hit{{path: p, detail: modeWords(st)}}
 		}
 	}
