@@ -16,7 +16,7 @@ type data struct {
 	contents []contentData
 }
 
-type gitData struct{ history, nested, hooks []string }
+type gitData struct{ hooks []string }
 
 type ruleData struct {
 	rank           Rank
@@ -133,7 +133,7 @@ func (d *decoder) field(name string) any {
 	switch d.table {
 	case "git":
 		g := &d.out.git
-		return map[string]any{"history": &g.history, "nested": &g.nested, "hooks": &g.hooks}[name]
+		return map[string]any{"hooks": &g.hooks}[name]
 	case "rule":
 		return d.out.rules[len(d.out.rules)-1].field(name)
 	case "content":
