@@ -2,6 +2,8 @@ package gitoracle
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -17,4 +19,10 @@ var (
 // started is when this half of the run began.
 var started = time.Now()
 
-func TestMain(m *testing.M) { stage.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(watchedEnv) != "" {
+		fmt.Fprintln(os.Stderr, "watched:", becomeWatched())
+		os.Exit(1)
+	}
+	stage.Main(m)
+}
