@@ -47,16 +47,18 @@ func random(seed uint64) (play, string) {
 
 func (g *generator) thread() []string {
 	switch n := g.IntN(100); {
-	case n < 50:
+	case n < 46:
 		return g.way()
-	case n < 65:
+	case n < 60:
 		return g.raw()
-	case n < 78:
+	case n < 72:
 		return g.settings()
-	case n < 84:
+	case n < 78:
 		return g.hooks()
-	case n < 92:
+	case n < 88:
 		return g.tree()
+	case n < 96:
+		return g.links()
 	default:
 		return g.honest()
 	}
@@ -134,7 +136,11 @@ func (g *generator) build(e string) []string {
 // way is a hidden git directory and what leads git to it.
 func (g *generator) way() []string {
 	e := g.hiding()
-	return append(g.build(e), g.lead(e)...)
+	lines := g.build(e)
+	if g.chance(15) { // a prompt only has to come there
+		return append(lines, "bare "+e)
+	}
+	return append(lines, g.lead(e)...)
 }
 
 // spell writes a path to e as seen from sub or another directory of that depth.
@@ -274,7 +280,7 @@ func (g *generator) hooks() []string {
 // tree changes what is in the work tree and speaks to git.
 func (g *generator) tree() []string {
 	n := g.pick("m", "m", "x/logs/z", "a/../b", "objects", "hooks", `"a\033b"`)
-	switch g.IntN(7) {
+	switch g.IntN(8) {
 	case 0:
 		return []string{"git config -f .gitmodules submodule." + n + ".path sub", "git config -f .gitmodules submodule." + n + ".url $WS/" + g.pick("evil", "src"), "evil evil", "git config -f .gitmodules submodule." + n + ".update '!touch '$CANARY", "gitlink sub", "git add .gitmodules"}
 	case 1:
@@ -288,8 +294,35 @@ func (g *generator) tree() []string {
 		return []string{"ln -s ../outside lnk", "git add lnk", "git commit -qm lnk", "git rm -q --cached lnk", "mkdir lnk2", "git update-index --add --cacheinfo 100644,$(git hash-object -w README),lnk/README", "git commit -qm through"}
 	case 5:
 		return []string{"echo $(git rev-parse main) refs/heads/" + g.pick("x", "../../evil", "../config", "a/../../x") + " >>.git/packed-refs", "echo 'ref: ../config' >.git/HEAD", "echo 'ref: refs/heads/main' >.git/HEAD"}
+	case 6:
+		return []string{"GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~1", "echo \"" + g.pick("exec", "x", "  exec", "pick 0; exec") + " touch $CANARY\" >>.git/rebase-merge/git-rebase-todo"}
 	default:
 		return []string{"git worktree add -q new " + g.pick("other", "-b side", "--detach"), "conf .git/worktrees/new/config.worktree", "git config extensions.worktreeConfig true"}
+	}
+}
+
+// links leads git's own writing elsewhere.
+func (g *generator) links() []string {
+	d := g.pick(g.gitDirs()...)
+	if g.chance(20) {
+		d = g.pick(".git/modules/e", ".git/modules/x/logs/z", "vendor/e/.git", ".git/worktrees/e")
+	}
+	p := d + "/" + g.pick("logs/HEAD", "logs/refs/heads/main", "logs/refs/heads/host-side", "logs/refs", "logs", "logs/refs/heads", "objects/pack", "objects/info", "objects/aa", "objects",
+		"refs/heads/side", "refs/heads", "refs/tags", "refs/notes", "refs", "index", "packed-refs", "COMMIT_EDITMSG", "MERGE_MSG", "FETCH_HEAD", "ORIG_HEAD", "HEAD", "MERGE_RR", "rr-cache",
+		"rebase-merge", "rebase-merge/done", "rebase-apply", "sequencer", "info", "info/refs", "objects/info/packs", "objects/info/commit-graphs", "worktrees", "modules", "gc.log", "gc.pid", "AUTO_MERGE",
+		"logs/refs/stash", "refs/stash", "shallow", "info/exclude", "NOTES_MERGE_WORKTREE", "BISECT_LOG", "description", "config", "logs/refs/notes/commits")
+	to := g.pick("$OUTSIDE", "$OUTSIDE/README", "$OUTSIDE/new")
+	out := []string{"mkdir -p $(dirname " + p + ")"}
+	switch g.IntN(5) {
+	case 0, 1:
+		return append(out, "rm -rf "+p, "ln -s "+to+" "+p)
+	case 2: // by a link in between
+		return append(out, "ln -s "+to+" src/l", "rm -rf "+p, "ln -s $WS/src/l "+p)
+	case 3:
+		return append(out, "ln -s "+to+" src/l", "rm -rf "+p, "mv -T src/l "+p)
+	default:
+		l := ".git/logs/" + g.fresh()
+		return append(out, "ln -s "+to+" "+l, "xchg "+l+" "+p)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 var hostScript string
 
 // pipelines are the ways by which changes of a session come to the host.
-var pipelines = []string{"live", "live+apply", "review+apply", "live+undo", "review"}
+var pipelines = []string{"live+apply", "review+apply", "live", "live+undo", "review"}
 
 // play is a hostile script: what it begins with, and its sessions, a list of lines
 // each.

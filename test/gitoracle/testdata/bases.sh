@@ -48,6 +48,16 @@ git init -q vendor/n
 echo n >vendor/n/n.txt
 git -C vendor/n add -A
 git -C vendor/n commit -qm n
+# The host's own settings name files of the workspace, some of which are not there.
+mkdir cfg .githooks
+printf '[include]\n\tpath = second\n' >cfg/included
+git config include.path ../cfg/included
+git config core.hooksPath .githooks
+git add -A
+git commit -qm settings
+git -C vendor/n config include.path ../cfg
+git -C vendor/n config core.attributesFile attributes
+git -C vendor/n config filter.f.clean cat
 cd ..
 
 # The remotes are ahead.

@@ -29,6 +29,12 @@ editor() {
 }
 # What a person does in a repository.
 person() {
+	g=$(git rev-parse --absolute-git-dir)
+	[ ! -e "$g/rebase-merge" ] || { git rebase --continue; git add -A; git rebase --continue; git rebase --abort; }
+	[ ! -e "$g/rebase-apply" ] || { git am --continue; git am --abort; git rebase --abort; }
+	[ ! -e "$g/BISECT_LOG" ] || { git bisect good; git bisect log; git bisect reset; }
+	[ ! -e "$g/MERGE_HEAD" ] || { git merge --continue; git merge --abort; }
+	[ ! -e "$g/sequencer" ] || { git cherry-pick --continue; git cherry-pick --abort; }
 	f=$(git ls-files -- '*.txt' | head -n 1)
 	git blame -- "${f:-README}"
 	git log --show-signature -1
@@ -54,6 +60,10 @@ person() {
 	git reset --hard
 	git cherry-pick other
 	git cherry-pick --abort
+	git branch side/host
+	git tag host
+	git notes add -m host
+	git update-server-info
 	git push --dry-run origin HEAD
 }
 # A guest in a repository below: shorter.

@@ -15,6 +15,8 @@ head() { mkdir -p "$1"; echo 'ref: refs/heads/main' >"$1/HEAD"; }
 common() { mkdir -p "$1/objects" "$1/refs"; conf "$1/config"; }
 # evil DIR: a whole git directory with such settings.
 evil() { common "$1"; head "$1"; }
+# bare DIR: settings with which git runs something in the directory itself.
+bare() { fsm "$1/config"; printf '\tbare = false\n\tworktree = ..\n' >>"$1/config"; }
 point() { mkdir -p "$1"; rm -rf "$1/.git"; printf 'gitdir: %s\n' "$2" >"$1/.git"; }
 gitlink() { git update-index --add --cacheinfo "160000,$(git rev-parse main),$1"; }
 xchg() { perl -e 'exit(0 == syscall($ARGV[0], -100, $ARGV[1], -100, $ARGV[2], 2) ? 0 : 1)' "$EXCHANGE" "$1" "$2"; }
