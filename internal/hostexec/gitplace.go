@@ -257,6 +257,7 @@ func (r *Rules) InGitDirectory(t Tree, rel string) bool {
 // Part is a path of a git directory, and what git keeps there.
 type Part struct {
 	Dir   string // of the git directory; "" is the root of the tree
+	Kept  bool   // it is called .git, or lies where another one keeps such
 	Rest  string // the path in it
 	Known bool   // git keeps something of that name and kind there
 	Form  Form   // what its content has to be
@@ -283,14 +284,17 @@ func (r *Rules) Part(t Tree, rel string, kind Kind) (Part, bool) {
 		if strings.HasPrefix(rest, "logs/") && kind == KindFile {
 			form = FormLog
 		}
-		out, found = Part{p.dir, rest, s == known || s == nested && kind == KindDir, form}, true
+		kept := p.named || found && out.Kept && out.nests()
+		out, found = Part{p.dir, kept, rest, s == known || s == nested && kind == KindDir, form}, true
 	}
 	return out, found && (kind == KindFile || kind == KindDir)
 }
 
 // leads says whether another git directory may lie on the way to the path.
-func (p Part) leads() bool {
-	return strings.HasPrefix(p.Rest, "modules/") || strings.HasPrefix(p.Rest, "worktrees/") || p.Known && p.Form == FormAny
+func (p Part) leads() bool { return p.nests() || p.Known && p.Form == FormAny }
+
+func (p Part) nests() bool {
+	return strings.HasPrefix(p.Rest, "modules/") || strings.HasPrefix(p.Rest, "worktrees/")
 }
 
 // InspectIn is Inspect for a path of a tree: settings of a git directory are found in

@@ -142,6 +142,9 @@ func (g *groups) fineFile(n int, c change.Change) bool {
 	t := g.trees[n]
 	e := &Entry{Tree: n, Change: c, State: Waits}
 	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
+	if ok && part.Rest == "HEAD" && !part.Kept {
+		return false // it would make a directory a repository
+	}
 	if ok && part.Known && part.Form == hostexec.FormAny {
 		return true
 	}
