@@ -332,7 +332,7 @@ func (g *generator) honest() []string {
 		{"echo x >>src/a.txt", "git commit -qam work", "git branch -f b1"},
 		{"git pack-refs --all", "git gc -q"},
 		{"git worktree add -q -b feat wt2"},
-		{"git submodule -q add $UP/lib.git lib2", "git commit -qm sub"},
+		{"git -c protocol.file.allow=always submodule -q add $WS lib2", "git commit -qm sub"},
 		{"git clone -q . vendor/c"},
 		{"git init -q vendor/i", "git -C vendor/i commit -q --allow-empty -m i"},
 		{"echo y >>src/a.txt", "git stash", "git checkout -q topic"},
