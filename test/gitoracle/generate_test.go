@@ -11,10 +11,13 @@ import (
 type generator struct {
 	*rand.Rand
 	base  base
-	count int // names that were made up
+	count int  // names that were made up
+	sly   bool // only where git keeps data, and by ways that are another as text
 }
 
 func (g *generator) pick(from ...string) string { return from[g.IntN(len(from))] }
+
+func (g *generator) one(from ...int) int { return from[g.IntN(len(from))] }
 
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
@@ -33,8 +36,12 @@ func random(seed uint64) (play, string) {
 	if g.chance(60) {
 		g.base = rich
 	}
+	g.sly = g.chance(40)
 	var threads [][]string
-	for range 1 + g.IntN(3) {
+	if g.chance(35) {
+		threads = append(threads, g.mutant())
+	}
+	for len(threads) == 0 || g.chance(50) && len(threads) < 3 {
 		threads = append(threads, g.thread())
 	}
 	lines := g.weave(threads)
@@ -64,6 +71,58 @@ func (g *generator) thread() []string {
 	}
 }
 
+// mutant is one of the known scripts, or what could have been one.
+func (g *generator) mutant() (out []string) {
+	p := known[g.IntN(len(known))]
+	if p.base == rich {
+		g.base = rich
+	}
+	for _, lines := range p.sessions {
+		for _, line := range lines {
+			if strings.Contains(line, "for ") || strings.Contains(line, "'") || strings.Contains(line, "cd ") {
+				out = append(out, line)
+				continue
+			}
+			out = append(out, strings.Split(line, "; ")...)
+		}
+	}
+	for range g.IntN(4) {
+		g.mutate(out)
+	}
+	return out
+}
+
+// mutate does one thing to a script, mostly the same in all lines.
+func (g *generator) mutate(lines []string) {
+	swap := func(old, new string) {
+		for i := range lines {
+			lines[i] = strings.ReplaceAll(lines[i], old, new)
+		}
+	}
+	i := g.IntN(len(lines))
+	switch g.IntN(9) {
+	case 0:
+		swap(g.pick(".git/objects/", ".git/logs/", ".git/refs/"), g.pick(".git/objects/", ".git/logs/", ".git/refs/heads/", ".git/modules/m/logs/", ".git/lfs/", ".git/rr-cache/"))
+	case 1:
+		swap(".git/modules/m/", g.pick(".git/modules/x/logs/y/", ".git/modules/e/", ".git/worktrees/wt/", "vendor/n/.git/"))
+	case 2:
+		swap(".git/modules/e", g.pick(".git/modules/x/objects/y", ".git/modules/refs", ".git/modules/a/b", ".git/worktrees/e"))
+	case 3:
+		swap("src/x", g.pick("x", "docs", "src/.x", "ignored/x", "vendor/x", "sub", ".git/x", ".git/objects/x"))
+	case 4:
+		swap("ln -s ", g.pick("ln -s ", "ln -sfn ", "cp -a "))
+	case 5:
+		swap("mv ", g.pick("cp -a ", "xchg "))
+	case 6:
+		j := g.IntN(len(lines))
+		lines[i], lines[j] = lines[j], lines[i]
+	case 7:
+		lines[i] += "; rm -rf " + g.pick(g.gitDirs()...) + "/" + g.pick("refs", "HEAD", "objects/info", "logs", "config", "commondir", "hooks")
+	default:
+		lines[i] += "; git " + g.pick("gc -q", "pack-refs --all", "commit -q --allow-empty -m x", "checkout -q -f topic", "stash -q", "worktree prune", "status -s", "reset -q")
+	}
+}
+
 // weave lays threads into each other, and sometimes forgets all order.
 func (g *generator) weave(threads [][]string) (out []string) {
 	for len(threads) > 0 {
@@ -90,6 +149,9 @@ func (g *generator) gitDirs() []string {
 // hiding is a place for a directory that git shall take for one of its own.
 func (g *generator) hiding() string {
 	in := g.pick(g.gitDirs()...)
+	if g.sly {
+		return in + g.pick("/objects/", "/objects/", "/logs/", "/logs/refs/", "/refs/", "/refs/heads/", "/modules/"+g.fresh()+"/logs/", "/modules/m/objects/", "/worktrees/"+g.fresh()+"/refs/") + g.fresh()
+	}
 	return strings.NewReplacer("GIT", in, "NAME", g.fresh()).Replace(g.pick(
 		"GIT/objects/NAME", "GIT/objects/cc", "GIT/objects/ab/NAME", "GIT/objects/pack/NAME", "GIT/objects/info/NAME",
 		"GIT/logs/NAME", "GIT/logs/refs/NAME", "GIT/logs/refs/heads/NAME", "GIT/refs/NAME", "GIT/refs/heads/NAME", "GIT/refs/heads/a/NAME",
@@ -104,7 +166,12 @@ func (g *generator) hiding() string {
 // build lays a git directory, or the parts that one can have elsewhere, at e.
 func (g *generator) build(e string) []string {
 	other := g.pick("src/"+g.fresh(), g.fresh(), ".git/objects/"+g.fresh(), ".git/logs/"+g.fresh(), "ignored/"+g.fresh())
-	switch g.IntN(14) {
+	kind := g.IntN(14)
+	if g.sly {
+		other = ".git/" + g.pick("objects/", "logs/", "refs/") + g.fresh()
+		kind = g.one(0, 3, 6, 7, 13, 13, 13)
+	}
+	switch kind {
 	case 0, 1, 2:
 		return []string{"evil " + e}
 	case 3: // piece by piece
@@ -145,13 +212,17 @@ func (g *generator) way() []string {
 
 // spell writes a path to e as seen from sub or another directory of that depth.
 func (g *generator) spell(e string) (before []string, path string) {
-	switch g.IntN(8) {
+	kind := g.IntN(8)
+	if g.sly {
+		kind = g.one(0, 2, 3, 3, 3, 4, 7)
+	}
+	switch kind {
 	case 0, 1:
 		return nil, "../" + e
 	case 2:
 		return nil, "$WS/" + e
 	case 3: // cleaned as a text it is another
-		l := g.pick(".git/logs/", ".git/modules/m/logs/", ".git/objects/", "src/", ".git/refs/heads/") + g.fresh()
+		l := g.pick(".git/logs/", ".git/modules/m/logs/", ".git/modules/m/logs/", ".git/modules/m/refs/", ".git/objects/", "src/", ".git/refs/heads/") + g.fresh()
 		return []string{"mkdir -p $(dirname " + l + ") " + e + "/p/q", "ln -s $WS/" + e + "/p/q " + l}, "../" + l + "/../.."
 	case 4:
 		l := g.pick(".git/logs/", ".git/modules/m/logs/", "src/", ".git/modules/") + g.fresh()
@@ -171,7 +242,11 @@ func (g *generator) lead(e string) []string {
 	at := g.pick("sub", "sub", "sub", "src", "docs", "new", "hx", "wt", "vendor/n", "ignored")
 	at1 := strings.ReplaceAll(at, "vendor/n", "vendor")
 	var lead []string
-	switch g.IntN(13) {
+	kind := g.IntN(13)
+	if g.sly {
+		kind = g.one(0, 0, 0, 4, 6, 6, 8)
+	}
+	switch kind {
 	case 0, 1, 2, 3:
 		lead = []string{"point " + at1 + " " + path}
 	case 4:
@@ -332,7 +407,7 @@ func (g *generator) honest() []string {
 		{"echo x >>src/a.txt", "git commit -qam work", "git branch -f b1"},
 		{"git pack-refs --all", "git gc -q"},
 		{"git worktree add -q -b feat wt2"},
-		{"git submodule -q add $UP/lib.git lib2", "git commit -qm sub"},
+		{"git -c protocol.file.allow=always submodule -q add $WS lib2", "git commit -qm sub"},
 		{"git clone -q . vendor/c"},
 		{"git init -q vendor/i", "git -C vendor/i commit -q --allow-empty -m i"},
 		{"echo y >>src/a.txt", "git stash", "git checkout -q topic"},

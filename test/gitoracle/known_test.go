@@ -39,7 +39,7 @@ var known = []play{
 	{"repository of another case", plain, [][]string{{`evil new/.GIT; mv new/.GIT new/.git`}}},
 	{"repository in the place of a file", plain, [][]string{{`rm -rf sub; evil sub/.git; gitlink sub`}}},
 	{"HEAD of the host made a repository", plain, [][]string{{`mkdir docs/objects docs/refs; bare docs`}}},
-	{"HEAD of the host with commondir", plain, [][]string{{`common evil; bare evil; echo ../evil >docs/commondir`}}},
+	{"HEAD of the host with commondir", plain, [][]string{{`common evil; echo ../evil >docs/commondir`}}},
 	{"commondir of the repository itself", plain, [][]string{{`common evil; cp -a .git/refs .git/objects evil/; echo ../evil >.git/commondir`}}},
 
 	// Pointers.

@@ -12,7 +12,7 @@ import (
 
 var (
 	forTime = flag.Duration("for", 0, "play random sessions for so long, instead of the fixed seeds")
-	seeds   = flag.Int("seeds", 40, "how many of the fixed seeds are played")
+	seeds   = flag.Int("seeds", 24, "how many of the fixed seeds are played")
 	first   = flag.Uint64("seed", 1, "the first seed")
 )
 

@@ -32,7 +32,7 @@ func (s *scene) ours(path string, argv []string) bool {
 	switch {
 	case name == "bash" && len(argv) > 2 && argv[1] == "-c" && argv[2] == hostScript:
 		return true
-	case (name == "bash" || name == "sh") && len(argv) == 3 && argv[1] == "-c" && argv[2] == "git log -p -2":
+	case (name == "bash" || name == "sh") && len(argv) == 3 && argv[1] == "-c" && (argv[2] == "git log -p -2" || argv[2] == "git branch"):
 		return true // what script(1) was told to run
 	case name == "bash" && len(argv) > 2 && argv[1] == "-c" && strings.HasPrefix(argv[2], "eval \"$(\"/usr/bin/direnv\" stdlib)\""):
 		return true // what it makes of .envrc is seen by itself

@@ -69,6 +69,7 @@ person() {
 # A guest in a repository below: shorter.
 guest() {
 	git log -p -2
+	script -qec 'git branch' /dev/null
 	f=$(git ls-files -- '*.txt' | head -n 1)
 	[ -z "$f" ] || { git blame -- "$f"; echo host >>"$f"; }
 	git add -A
