@@ -86,7 +86,10 @@ func New(session string, hosts []address.Name, commons policy.Commons) (*Broker,
 		names = append(names, string(h))
 	}
 	for _, c := range commons.List {
-		names = append(names, string(c.Rule.Name)) // of a star it is the same: what lies below
+		// Of a star it is the same: what lies below.
+		if name := string(c.Rule.Name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	for _, o := range commons.Opens {
 		if err := b.judge.Open(func(host string) bool { return o.Host.Covers(address.Name(host)) }, o.Request); err != nil {
