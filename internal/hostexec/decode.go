@@ -21,6 +21,7 @@ type gitData struct{ hooks []string }
 type ruleData struct {
 	rank           Rank
 	hold, links    bool
+	push           bool
 	within         string
 	who, when, why string
 	paths          []string
@@ -153,6 +154,8 @@ func (r *ruleData) field(name string) any {
 		return &r.hold
 	case "links":
 		return &r.links
+	case "push":
+		return &r.push
 	case "within":
 		return &r.within
 	case "who":
