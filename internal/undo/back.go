@@ -17,6 +17,10 @@ func (r *restorer) bringBack(t *thing) error {
 		r.sayThing(t, Conflict, why)
 		return nil
 	}
+	if r.git.quiet[t.id] {
+		r.sayThing(t, Same, "")
+		return nil
+	}
 	at, here := r.at[t.id]
 	if t.lost != "" {
 		return r.mourn(t, at, here)
@@ -170,7 +174,7 @@ func (r *restorer) settled(t *thing) {
 	at, ok := r.at[t.id]
 	r.back(t)
 	if gap, _, _ := r.names.find(at); ok && at != t.home && gap != nil {
-		r.left[gap] = true
+		r.gaps[gap] = true
 	}
 }
 

@@ -300,8 +300,9 @@ func (s *Store) Close() error {
 		return ErrClosed
 	}
 	defer s.release()
-	end, err := s.now()
-	if err == nil {
+	err := s.noteLeft()
+	end, late := s.now()
+	if err = errors.Join(err, late); err == nil {
 		err = s.tape.write(pack(nil, &record{op: opEnd, end: end}))
 	}
 	s.closed = true
