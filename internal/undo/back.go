@@ -106,6 +106,9 @@ func (r *restorer) setNode(t *thing, e entry) error {
 	if err := r.begin(e.ident); err != nil {
 		return err
 	}
+	if err := r.aboutTo(t.home, Mode); err != nil {
+		return err
+	}
 	if err := r.setMode(t.home, t.node.mode); err != nil {
 		return err
 	}
@@ -254,12 +257,17 @@ func (r *restorer) move(from, to spot, i ident) error {
 		return err
 	}
 	defer unix.Close(dst)
+	failed, err := r.aboutToRename(from, to, r.isDirectory(src, old))
+	if err != nil {
+		return err
+	}
 	if err := r.note(&step); err != nil {
 		return err
 	}
 	r.failpoint("rename")
 	fail := unix.Renameat2(src, old, dst, name, unix.RENAME_NOREPLACE)
 	if fail != nil {
+		failed()
 		fail = fmt.Errorf("move %q to %q: %w", from.rel, to.rel, fail)
 		return errors.Join(fail, r.note(&record{op: opSkip}))
 	}
@@ -267,4 +275,9 @@ func (r *restorer) move(from, to spot, i ident) error {
 		return err
 	}
 	return r.moved(step)
+}
+
+func (r *restorer) isDirectory(dir int, name string) bool {
+	e, err := look(dir, name)
+	return err == nil && e.kind == change.Directory
 }

@@ -16,7 +16,8 @@ import (
 
 // Log is what a store wrote down. It is used by one at a time.
 type Log struct {
-	Step func() // is called for each path that a restore is done with; may be nil
+	Step   func() // is called for each path that a restore is done with; may be nil
+	Record *Store // is told of all that a restore is about to change, with the same trees; may be nil
 
 	dir    string
 	trees  []string

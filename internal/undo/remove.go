@@ -97,6 +97,9 @@ func (r *restorer) remove(dir int, name string, e entry, g region) (fate, error)
 			return conflict, err
 		}
 	}
+	if err := r.aboutTo(g.at, Remove); err != nil {
+		return conflict, err
+	}
 	r.failpoint("unlink")
 	if err := unix.Unlinkat(dir, name, 0); err != nil && !missing(err) {
 		return conflict, err
@@ -116,6 +119,9 @@ func (r *restorer) foreign(e entry, g region) string {
 }
 
 func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
+	if err := r.aboutTo(g.at, Mode); err != nil {
+		return conflict, err
+	}
 	r.failpoint("chmod")
 	fd, err := openDirAt(dir, name)
 	if err != nil {
@@ -156,6 +162,9 @@ func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
 			r.say(g.at.rel, Conflict, "it is not empty")
 		}
 		return worst, nil
+	}
+	if err := r.aboutTo(g.at, Remove); err != nil {
+		return conflict, err
 	}
 	r.failpoint("rmdir")
 	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && !missing(err) {

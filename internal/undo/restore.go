@@ -347,6 +347,9 @@ func (r *restorer) setMode(s spot, mode uint32) error {
 	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
 		return err
 	}
+	if err := r.aboutTo(s, Mode); err != nil {
+		return err
+	}
 	r.failpoint("chmod")
 	return chmod(fd, mode)
 }
