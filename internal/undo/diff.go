@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -46,7 +47,32 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 			s.before[t.home.rel] = l.old(t, s.known(t.home.rel))
 		}
 	}
-	return s.changes(l.now), nil
+	all := s.changes(l.now)
+	if l.restored {
+		all = slices.DeleteFunc(all, l.objects(tree))
+	}
+	return all, nil
+}
+
+// objects holds for what stays when a session is undone: objects of git that it made, and
+// the directories that they are in.
+func (l *Log) objects(tree int) func(change.Change) bool {
+	d := newDisk(l.root)
+	return func(c change.Change) bool {
+		if c.Old != nil || c.New == nil {
+			return false
+		}
+		at := spot{tree, c.Path}
+		if c.New.Type == change.Directory {
+			name := "/pack-" // a file of such a name in there would be one
+			if _, dir := split(c.Path); len(dir) == 2 {
+				name = "/" + strings.Repeat("0", 38)
+			}
+			at.rel += name
+		}
+		kind := d.place(at).kind
+		return kind == gitObject || kind == gitCache
+	}
 }
 
 // known is what is under a path now, if that is known.

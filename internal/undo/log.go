@@ -19,17 +19,18 @@ type Log struct {
 	Step   func() // is called for each path that a restore is done with; may be nil
 	Record *Store // is told of all that a restore is about to change, with the same trees; may be nil
 
-	dir    string
-	trees  []string
-	names  *names
-	all    []*thing        // by number
-	first  map[spot]*thing // by where it was before the session
-	at     map[uint32]spot // where it is now, if anywhere
-	left   map[spot]left   // what the session left there
-	shaken map[spot]bool   // places from or to which a restore moved something
-	end    moment
-	ended  bool
-	born   uint64 // when the store was made; 0: the file system does not say
+	dir      string
+	trees    []string
+	names    *names
+	all      []*thing        // by number
+	first    map[spot]*thing // by where it was before the session
+	at       map[uint32]spot // where it is now, if anywhere
+	left     map[spot]left   // what the session left there
+	shaken   map[spot]bool   // places from or to which a restore moved something
+	end      moment
+	ended    bool
+	restored bool   // at least once, or a part of it
+	born     uint64 // when the store was made; 0: the file system does not say
 
 	summed int64 // bytes that were read to tell what changed
 
@@ -74,6 +75,7 @@ func Open(dir string) (*Log, error) {
 		l.index(spot{i, ""}, root)
 	}
 	_, err := l.read(restoreName, len(l.trees), l.replayRestore)
+	l.restored = err == nil
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}

@@ -292,6 +292,13 @@ func (s *Store) Linked(tree int, from string, toTree int, to string) error {
 	return nil
 }
 
+// Empty says whether nothing was written down so far.
+func (s *Store) Empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.names.count == 0 && int(s.names.next) == len(s.names.roots)
+}
+
 // Close notes the end of the session and brings everything to the disk.
 func (s *Store) Close() error {
 	s.mu.Lock()
