@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"bytes"
 	"cmp"
 	"path/filepath"
 	"slices"
@@ -197,17 +198,30 @@ func (r *restorer) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, 
 	if err != nil {
 		return "", err
 	}
-	if why := r.changedSince(p, at, e, old); why != "" || r.git.quiet[t.id] {
-		return why, nil
-	}
-	if p.kind == gitRef && r.git.value(p, p.name) == refText(old) {
+	if r.saysTheSame(p, at, e, old) {
 		r.git.quiet[t.id] = true
 		return "", nil
+	}
+	if why := r.changedSince(p, at, e, old); why != "" {
+		return why, nil
 	}
 	if why := r.gitNeeds(p, old); why != "" {
 		return why, nil
 	}
 	return r.missingObjects(p, old), nil
+}
+
+// saysTheSame reports whether a file of git says what it said before the session, however
+// it is written.
+func (r *restorer) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
+	if text := means(p, old); text != "" {
+		return text == r.git.means(p, at)
+	}
+	if e == nil || e.size != int64(len(old)) {
+		return false
+	}
+	now, err := r.git.text(at, maxGitText)
+	return err == nil && bytes.Equal(now, old)
 }
 
 // oldText is a file of git as it was before the session.
@@ -244,9 +258,9 @@ func (r *restorer) changedSince(p gitPlace, at spot, e *entry, old []byte) strin
 		if e != nil && (r.late(*e) || known && was.ident != e.ident && !r.begun[e.ident]) {
 			return changedLater
 		}
-	case now == "" && was.means != "" && now != means(p, old):
+	case now == "" && was.means != "":
 		return deletedLater
-	case now != was.means && now != means(p, old):
+	case now != was.means:
 		return changedLater
 	}
 	return ""
