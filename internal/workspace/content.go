@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/change"
-	"ringfence.dev/ringfence/internal/undo"
 )
 
 // maxRead bounds what is read of a file to judge or show it. It is past what
@@ -17,7 +16,7 @@ const maxRead = 4 << 20
 // contents reads both sides of changes.
 type contents struct {
 	work *Work
-	log  *undo.Log // nil: nothing is live
+	log  *history // nil: nothing is live
 }
 
 // old reads a file as it was before the session. nil: there was none, or it is not

@@ -13,7 +13,6 @@ import (
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/sys"
-	"ringfence.dev/ringfence/internal/undo"
 )
 
 // judge ranks the changes of one review.
@@ -34,7 +33,7 @@ type judged struct {
 	nested *gitdir.Nested
 }
 
-func (w *Work) newJudge(log *undo.Log) (*judge, error) {
+func (w *Work) newJudge(log *history) (*judge, error) {
 	builtin, err := hostexec.Builtin()
 	if err != nil {
 		return nil, err
