@@ -22,6 +22,7 @@ func (c *context) workSummary(res run.Result, talk bool) {
 		return
 	}
 	waits, live := r.Waiting(), r.Live()
+	defer c.goneSummary(r.Outside)
 	if !talk && !important(r) {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
 	"ringfence.dev/ringfence/internal/kept"
+	"ringfence.dev/ringfence/internal/outside"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
@@ -31,7 +32,9 @@ type keeping struct {
 	keeper *keeper.Keeper // nil: nothing is live
 	files  []*os.File
 	looks  sync.WaitGroup
-	ended  bool
+	// outside are the places that are thrown away; nil: they are not looked at.
+	outside *outside.Places
+	ended   bool
 }
 
 // beginWork makes the places for it.
@@ -81,6 +84,7 @@ func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio 
 		return nil, err
 	}
 	r.Keep = k.start(&p)
+	r.Witness = k.watchOutside(&p, r.Witness)
 	box, err := r.Start(ctx, &p, stdio)
 	if !noLayers(err) {
 		return box, err
@@ -141,6 +145,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	for _, f := range k.files {
 		f.Close()
 	}
+	defer func() { k.outside.Close() }()
 	if s.passing || k.live.box == nil { // nothing ran
 		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
 	}
@@ -154,6 +159,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	}
 	err = errors.Join(err, failed, k.closeStore())
 	report, failed = s.work.Review()
+	k.endOutside(report)
 	s.work.Exit = k.live.exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
 	err = errors.Join(err, failed, s.work.End(time.Now(), changed))

@@ -161,6 +161,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		t.Began(l.session.ID)
 	}
 	keep.looks.Go(func() { keep.lookOn(l.ended) })
+	keep.looks.Go(func() { keep.firstOutside(l.ended) })
 	l.streams.CloseInside()
 	if l.door != nil {
 		l.door.running(l.box)

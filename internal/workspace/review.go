@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/outside"
 	"ringfence.dev/ringfence/internal/undo"
 )
 
@@ -39,9 +40,10 @@ type Entry struct {
 // Report is the review of a session.
 type Report struct {
 	Work    *Work
-	Entries []Entry  // by rank, then tree, then path
-	Lost    []string // what cannot be undone: quoted paths, with why
-	Notes   []string // what else a person should know
+	Entries []Entry       // by rank, then tree, then path
+	Lost    []string      // what cannot be undone: quoted paths, with why
+	Notes   []string      // what else a person should know
+	Outside outside.Found // what was written where nothing is kept; only at the end of a session
 }
 
 // Review lists every difference that the session made, ranked. It only reads, and
