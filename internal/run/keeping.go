@@ -43,6 +43,7 @@ func (l *live) beginWork() (*keeping, error) {
 	if err := workspace.Sweep(s.dirs.State); err != nil {
 		l.talk.Warn(fmt.Sprintf("what a killed session left: %v", err))
 	}
+	l.keepTotal()
 	s.work.Started = time.Now()
 	if err := s.work.Create(); err != nil {
 		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
@@ -73,9 +74,10 @@ func (l *live) beginWork() (*keeping, error) {
 	var err error
 	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: s.undoFile, Total: s.undoTotal})
 	if err != nil {
-		err = errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
+		return k, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
-	return k, err
+	k.store.OnLost((&losses{keep: k}).tell)
+	return k, nil
 }
 
 // launch starts the sandbox, without private layers where the host has none.
