@@ -19,7 +19,11 @@ it is the latest here, and never an older one. What somebody changed since is na
 left alone, and the exit status is 1 then. Git's objects stay: refs, HEAD and the index
 go back where they still are what the session left. A newer session that changed the same
 files must be undone first. --redo takes the last undo back. Without a terminal --yes is
-needed. What was larger than 256 MiB a file or 1 GiB a session was not kept.`
+needed.
+
+Kept are files of up to 256 MiB each and 1 GiB in one session ([workspace] undo-file and
+undo), and 4 GiB of all sessions (undo-total): beyond that the oldest session can no
+longer be undone. What is not kept is said when it changes, and at the end.`
 
 // undo brings back what was on the host before a session.
 func undo(c *context, name string, args []string) (int, error) {

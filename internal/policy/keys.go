@@ -91,6 +91,9 @@ var keys = []key{
 	{section: "workspace", name: "undo-file", form: formSize, zero: true,
 		about: "Size up to which one file is kept for undo; 0 keeps none.",
 		limit: func(p *Policy) **Limit { return &p.Workspace.UndoFile }},
+	{section: "workspace", name: "undo-total", form: formSize,
+		about: "Size of what all sessions together keep for undo; beyond it the oldest goes, never what waits for review.",
+		limit: func(p *Policy) **Limit { return &p.Workspace.UndoTotal }},
 
 	{section: "files", name: "read", form: formList, check: checkPath, pattern: patternPath,
 		about: "Paths that join the view read-only. Beneath a writable path this takes writing away.",
@@ -147,6 +150,9 @@ var keys = []key{
 		limit: func(p *Policy) **Limit { return &p.Limits.Pids }},
 	{section: "limits", name: "memory", form: formSize, about: "Memory of the whole session.",
 		limit: func(p *Policy) **Limit { return &p.Limits.Memory }},
+	{section: "limits", name: "memory-share", form: formCount,
+		about: "Percent of the machine's memory that a session may use, on hosts that lend a bound, where `memory` is not written.",
+		limit: func(p *Policy) **Limit { return &p.Limits.Share }},
 	{section: "limits", name: "tmp", form: formSize, about: "Size of /tmp.",
 		limit: func(p *Policy) **Limit { return &p.Limits.Tmp }},
 	{section: "limits", name: "home", form: formSize, about: "Size of the private HOME, besides what is kept per project.",
@@ -157,7 +163,7 @@ var keys = []key{
 		limit: func(p *Policy) **Limit { return &p.Limits.Open }},
 
 	{section: "require", name: "walls", form: formList, words: WallNames,
-		about: "Walls that must stand for a launch to go ahead. What is left out is waived.",
+		about: "Walls that must stand for a launch to go ahead. All of them must: a list that leaves one out is refused.",
 		list:  func(p *Policy) *List { return &p.Require.Walls }},
 	{section: "require", name: "limits", form: formList, words: func() []string { return limitNames },
 		about: "Limits that must be enforced for a launch to go ahead.",

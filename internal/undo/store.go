@@ -30,7 +30,12 @@ type Store struct {
 	inodes map[inode]*image // of files with several names, as they were
 	buf    []byte
 	closed bool
+	lost   func(tree int, rel, why string)
 }
+
+// OnLost has f told of each file that is not kept, before it changes. It is to be called
+// before anything is saved. The store waits for f, so f must not wait.
+func (s *Store) OnLost(f func(tree int, rel, why string)) { s.lost = f }
 
 type inode struct {
 	dev uint64

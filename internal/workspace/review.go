@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/outside"
 )
 
 // State says where a change is.
@@ -35,9 +36,10 @@ type Entry struct {
 // Report is the review of a session.
 type Report struct {
 	Work    *Work
-	Entries []Entry  // by rank, git's own data last, then tree, then path
-	Lost    []string // what cannot be undone: quoted paths, with why
-	Notes   []string // what else a person should know
+	Entries []Entry       // by rank, git's own data last, then tree, then path
+	Lost    []string      // what cannot be undone: quoted paths, with why
+	Notes   []string      // what else a person should know
+	Outside outside.Found // what was written where nothing is kept; only at the end of a session
 }
 
 // Review lists every difference that the session made, ranked. It only reads, and
@@ -70,24 +72,25 @@ func (w *Work) Review() (*Report, error) {
 	}
 	defer j.close()
 	j.rankAll(r.Entries)
+	own := j.gitsOwn(r.Entries)
 	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), w.gitLast(&a, &b), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
 	})
 	r.Notes = append(r.Notes, j.notes...)
 	r.note(running)
 	return r, failed
 }
 
-// gitLast puts git's own data behind what people write: a commit has a hundred objects, and
-// the file that was deleted must not stand behind them.
-func (w *Work) gitLast(a, b *Entry) int {
-	own := func(e *Entry) int {
-		if inGit(join(w.Trees[e.Tree].Prefix, e.Path)) {
-			return 1
+// gitsOwn tells git's own data, by a one, from what people write: a commit has a hundred
+// objects, and the file that was deleted must not stand behind them.
+func (j *judge) gitsOwn(entries []Entry) map[spot]int {
+	out := make(map[spot]int, len(entries))
+	for i := range entries {
+		if e := &entries[i]; j.trees[e.Tree].ownData(e.Path) {
+			out[spot{e.Tree, e.Path}] = 1
 		}
-		return 0
 	}
-	return cmp.Compare(own(a), own(b))
+	return out
 }
 
 func (r *Report) add(tree int, state State, changes []change.Change) {
