@@ -125,6 +125,7 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 	if err == nil {
 		w.young.add(fd)
 	}
+	w.mine(t, err)
 	return fd, err
 }
 
