@@ -67,6 +67,13 @@ func (k *Keeper) Mask(tree int, rel string, data []byte) (Cover, error) {
 
 func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
+func unlessGone(err error) error {
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
 // Bare says whether the sandbox sees a file as the host has it, as far as can be told.
 func (k *Keeper) Bare(tree int, rel string) bool {
 	w := &worker{Keeper: k}
@@ -74,14 +81,14 @@ func (k *Keeper) Bare(tree int, rel string) bool {
 	k.names.RLock()
 	defer k.names.RUnlock()
 	bare, err := w.bare(tree, rel)
-	return bare || err != nil && !gone(err)
+	return bare || err != nil
 }
 
 // bare says whether the sandbox sees the host's own file at rel.
 func (w *worker) bare(tree int, rel string) (bool, error) {
 	in, _, err := w.parentIn(w.inner[tree], rel)
 	if err != nil {
-		return false, err
+		return false, unlessGone(err) // it is hidden with what is above it
 	}
 	out, name, err := w.parentIn(int(w.conf.Trees[tree].Host.Fd()), rel)
 	if err != nil {
@@ -89,7 +96,7 @@ func (w *worker) bare(tree int, rel string) (bool, error) {
 	}
 	var a, b unix.Stat_t
 	if err := errors.Join(unix.Fstatat(in, name, &a, unix.AT_SYMLINK_NOFOLLOW), unix.Fstatat(out, name, &b, unix.AT_SYMLINK_NOFOLLOW)); err != nil {
-		return false, err
+		return false, unlessGone(err)
 	}
 	return a.Dev == b.Dev && a.Ino == b.Ino, nil
 }

@@ -178,8 +178,7 @@ func (d *draft) firstLook(r maskRoot) error {
 // maskAtLaunch puts a phantom over a file, read-only.
 func (d *draft) maskAtLaunch(root, rel string) error {
 	p, data, kind, ok := d.masking.phantom(root, rel)
-	hidden := func(m plan.Mask) bool { return place.Within(p, m.Path) } // altogether, by a rule of the user
-	if !ok || slices.ContainsFunc(d.masks, hidden) {
+	if !ok || d.hides(p) {
 		return nil
 	}
 	fresh, err := d.masking.add(p, kind)
@@ -189,6 +188,11 @@ func (d *draft) maskAtLaunch(root, rel string) error {
 	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: "secrets, masked (" + string(kind) + ")"})
 	d.pinned = append(d.pinned, p)
 	return nil
+}
+
+// hides holds for what is hidden altogether, by a rule of the user.
+func (d *draft) hides(p string) bool {
+	return slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return place.Within(p, m.Path) })
 }
 
 // maskClone masks what a clone has: it was not there when the plan was made.

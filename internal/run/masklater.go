@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/workspace"
 )
@@ -24,7 +26,7 @@ func (k *keeping) maskLater(root, rel string, changed bool) error {
 		return nil
 	}
 	p, data, kind, ok := s.masking.phantom(root, rel)
-	if !ok {
+	if !ok || s.hides(p) {
 		return nil
 	}
 	cover, err := k.coverFile(p, data)
@@ -36,6 +38,11 @@ func (k *keeping) maskLater(root, rel string, changed bool) error {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
 	}
 	return err
+}
+
+// hides holds for what is hidden altogether.
+func (s *Session) hides(p string) bool {
+	return slices.ContainsFunc(s.Plan.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask && place.Within(p, string(o.Dst)) })
 }
 
 // inLive finds the live tree that a path lies in.
