@@ -67,6 +67,9 @@ type Config struct {
 	// Secret says whether a name is one of a file of secrets. What the session itself
 	// makes under such a name is its own, and is not masked. nil: none is.
 	Secret func(tree int, rel string) bool
+	// Shown says whether a file of such a name is nevertheless shown as it is. What the
+	// session writes to one is its own from then on. nil: none is.
+	Shown func(tree int, rel string) bool
 	// Failed is told of what went wrong on our side; the call was refused.
 	Failed func(error)
 	// Asked is told of what callers name, where a policy is learnt: see seccomp.Learn.

@@ -45,6 +45,14 @@ func (w *worker) mine(t *target, err error) {
 	}
 }
 
+// writes notes that t is about to be written, before it is: a file that was shown as it
+// is does not become a secret by what the session writes to it.
+func (w *worker) writes(t *target) {
+	if w.conf.Secret != nil && w.conf.Shown != nil && w.conf.Secret(t.tree, t.rel) && w.conf.Shown(t.tree, t.rel) {
+		w.mine(t, nil)
+	}
+}
+
 // forgetGone forgets files that are no more where they were made. One that was moved is
 // masked from then on.
 func (w *worker) forgetGone() {

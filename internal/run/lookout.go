@@ -54,10 +54,14 @@ func (k *keeping) lookOn(ended <-chan struct{}) {
 	for _, r := range s.reveals {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
 	}
+	for _, p := range s.InHistory() {
+		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: p, Verdict: journal.Allow, Reason: "a secret is in git's history"})
+	}
 	for _, r := range s.Policy.Supply.Allow {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
 	o := &lookout{k: k, at: map[int32]watchedDir{}, again: map[string]pending{}}
+	defer s.masking.past.Close()
 	o.open()
 	o.all(ended)
 	o.stay(ended)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
@@ -50,9 +51,11 @@ type masking struct {
 	seed  []byte
 	roots []maskRoot
 	asked string // digest of what the rules were made of
+	past  gitdir.History
 
 	mu     sync.Mutex
 	masked map[string]mask.Kind // by path
+	told   []string             // files that git's history has as they are: no mask could keep those
 }
 
 // maskRoot is a directory that is looked through.
@@ -75,11 +78,23 @@ func (d *draft) maskSecrets() error {
 	for _, root := range d.maskRoots() {
 		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json")})
 	}
+	m.past.Repo = d.Repo
+	for _, r := range m.roots {
+		m.past.Shown = append(m.past.Shown, r.path)
+	}
+	if d.Repo != nil {
+		m.past.Shown = append(m.past.Shown, d.Repo.Extra...)
+	}
+	for _, h := range d.masks {
+		m.past.Hides = append(m.past.Hides, h.Path)
+	}
+	defer m.past.Close()
 	for _, r := range m.roots {
 		if err := d.firstLook(r); err != nil {
 			return err
 		}
 	}
+	slices.Sort(m.told)
 	return nil
 }
 
@@ -270,8 +285,13 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 	if err != nil {
 		return p, nil, mask.Empty, !noSuchFile(err)
 	}
-	if p = real; !slices.ContainsFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) }) && !place.Within(p, root) {
-		return p, nil, "", false
+	p = real
+	if !place.Within(p, root) {
+		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) })
+		if n < 0 {
+			return p, nil, "", false
+		}
+		root = m.roots[n].path
 	}
 	secret, err := readSecret(p)
 	if errors.Is(err, errNoFile) || err != nil && noSuchFile(err) {
@@ -281,13 +301,36 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 		return p, nil, mask.Empty, true
 	}
 	data, kind, err = mask.Phantom(rel, secret, m.seed)
-	if kind == mask.None {
-		return p, nil, kind, false
+	if kind == mask.None || m.tells(root, p, secret) {
+		return p, nil, mask.None, false
 	}
 	if err != nil || m.many() {
 		data, kind = nil, mask.Empty
 	}
 	return p, data, kind, true
+}
+
+// tells holds for a file that git has with the same content in the commit that is
+// checked out. It can be read from there, and a phantom in its place would be a change
+// to be committed.
+func (m *masking) tells(root, p string, secret []byte) bool {
+	if len(secret) > maxSecret || !m.past.Has(root, p, secret) {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.told, p) && len(m.told) < maxMasked {
+		m.told = append(m.told, p)
+	}
+	return true
+}
+
+// InHistory lists files that look like secrets and are shown, because git's history has
+// them as they are.
+func (s *Session) InHistory() []string {
+	s.masking.mu.Lock()
+	defer s.masking.mu.Unlock()
+	return slices.Clone(s.masking.told)
 }
 
 // noSuchFile holds where there is nothing to be masked, now.
@@ -324,6 +367,14 @@ func (m *masking) kind(p string) (mask.Kind, bool) {
 // secret says whether a name in a tree is one of a file of secrets.
 func (s *Session) secret(tree int, rel string) bool {
 	return s.trees[tree].prefix == "" && s.masking.rules.Match(rel)
+}
+
+// shown says whether a file of such a name is one that the session sees as it is: what
+// it makes of that is its own.
+func (s *Session) shown(tree int, rel string) bool {
+	root := s.work.Trees[tree].Path
+	_, _, kind, ok := s.masking.phantom(root, rel)
+	return !ok && kind == mask.None
 }
 
 // maskList is what is kept of a tree.
