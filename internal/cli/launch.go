@@ -243,6 +243,9 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	for i, p := range s.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
+	for i, p := range s.InHistory() {
+		fmt.Fprintf(w, "  %-10s %s: a secret is in git's history, where no mask keeps it\n", []string{"not masked", ""}[min(i, 1)], plan.Show(p))
+	}
 	for i, k := range s.Keys {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], inert(k))
 	}

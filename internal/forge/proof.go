@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/pack"
 )
 
@@ -52,11 +53,30 @@ func newProof(ctx context.Context, r *remote, s state) *proof {
 // read reads the pushed pack.
 func (p *proof) read(r io.ReaderAt, size int64) error {
 	var err error
-	if p.pushed, err = pack.Read(p.ctx, r, size, pack.Usual(), p.keep); err != nil {
+	lim := pack.Usual()
+	lim.TextSize = maxText
+	lim.Text = func(data []byte) error {
+		if mask.IsPhantom(data) {
+			return errPhantom
+		}
+		return nil
+	}
+	p.pushed, err = pack.Read(p.ctx, r, size, lim, p.keep)
+	if errors.Is(err, errPhantom) {
+		return errPhantom
+	}
+	if err != nil {
 		return fmt.Errorf("the pack cannot be read: %w", err)
 	}
 	return nil
 }
+
+// maxText is the largest file that is shown with phantoms.
+const maxText = 1 << 20
+
+// errPhantom is for values that stand inside for real ones: whoever pulls them takes
+// them for those.
+var errPhantom = errors.New("a file in this push holds phantom values, which stand inside in the place of secrets: take it out of the commits")
 
 // keep notes what of an object matters.
 func (p *proof) keep(id pack.ID, kind pack.Kind, data []byte) error {

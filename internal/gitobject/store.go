@@ -68,8 +68,15 @@ func (s *Store) Close() {
 // Has returns nil if a store holds the object id and it is of type t; otherwise
 // an error with ErrMissing in its chain.
 func (s *Store) Has(id ID, t Type) error {
+	_, err := s.Read(id, t)
+	return err
+}
+
+// Read returns the content of the object id, which is of type t, or an error with
+// ErrMissing in its chain. What it returns has that id.
+func (s *Store) Read(id ID, t Type) ([]byte, error) {
 	if id.names(Tree, nil) && t == Tree {
-		return nil // git knows the empty tree without having it
+		return nil, nil // git knows the empty tree without having it
 	}
 	last := ErrMissing
 	for _, d := range s.dirs {
@@ -77,15 +84,15 @@ func (s *Store) Has(id ID, t Type) error {
 			found, content, err := look(d, id)
 			switch {
 			case errors.Is(err, errBudget):
-				return fmt.Errorf("%s %s: %w: %w", t, id, ErrMissing, err)
+				return nil, fmt.Errorf("%s %s: %w: %w", t, id, ErrMissing, err)
 			case err != nil && !errors.Is(err, ErrMissing):
 				last = fmt.Errorf("%w: %w", ErrMissing, err)
 			case err == nil && id.names(found, content) && found == t:
-				return nil
+				return content, nil
 			}
 		}
 	}
-	return fmt.Errorf("%s %s: %w", t, id, last)
+	return nil, fmt.Errorf("%s %s: %w", t, id, last)
 }
 
 // packed looks for the object in the packs.

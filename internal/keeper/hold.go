@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +25,8 @@ type held struct {
 	shell atomic.Bool // a file that was deleted inside: its mount point cannot go
 	fresh atomic.Bool // a directory that nobody has made yet
 
-	masked bool // a file of secrets, of which the host's is never touched
+	masked bool   // a file of secrets, of which the host's is never touched
+	shown  []byte // digest of the phantoms that were put there
 
 	special bool // a pipe or a socket, which ends with the session
 }
@@ -344,85 +344,4 @@ func removeStandIn(root int, rel string) error {
 		return nil
 	}
 	return err
-}
-
-// Mask makes a file of the host private and gives it other content inside. What is
-// private already is the agent's own, unless a directory above is: then the file is
-// seen as the host has it until somebody writes to it.
-func (k *Keeper) Mask(tree int, rel string, data []byte) error {
-	w := &worker{Keeper: k}
-	defer w.closeAll()
-	if x := k.held[tree].at(rel); x != nil {
-		if x.root == rel {
-			return nil
-		}
-		return w.maskBelow(tree, rel, data)
-	}
-	if k.conf.Trees[tree].Layer == nil {
-		return errors.New("there is no layer")
-	}
-	// In the layer first: once it is mounted, it is seen.
-	dir, name, err := w.parentIn(int(k.conf.Trees[tree].Layer.Fd()), rel)
-	if err != nil {
-		return err
-	}
-	fd, err := openFile(dir, name, unix.O_WRONLY|unix.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	f := os.NewFile(uintptr(fd), name)
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return w.hold(&needHold{tree: tree, root: rel, masked: true})
-}
-
-// maskBelow masks a file in a directory that is private: in the layer, where it is not
-// the agent's by now.
-func (w *worker) maskBelow(tree int, rel string, data []byte) error {
-	w.names.Lock()
-	defer w.names.Unlock()
-	var fds [2]int
-	for i, root := range []*os.File{w.conf.Trees[tree].Host, w.conf.Trees[tree].Layer} {
-		dir, name, err := w.parentIn(int(root.Fd()), rel)
-		if err == nil {
-			fds[i], err = openFile(dir, name, []int{unix.O_RDONLY, unix.O_RDWR}[i], 0)
-		}
-		if errors.Is(err, unix.ENOENT) && i == 1 {
-			return nil // it was deleted inside
-		}
-		if err != nil {
-			return err
-		}
-		w.own(fds[i])
-	}
-	same, err := sameContent(fds[0], fds[1])
-	if err != nil || !same {
-		return err
-	}
-	if err := unix.Ftruncate(fds[1], 0); err != nil {
-		return err
-	}
-	_, err = unix.Pwrite(fds[1], data, 0)
-	return err
-}
-
-// sameContent compares two files.
-func sameContent(a, b int) (bool, error) {
-	var bufs [2][32 << 10]byte
-	for at := int64(0); ; {
-		n, err := unix.Pread(a, bufs[0][:], at)
-		if err != nil {
-			return false, err
-		}
-		m, err := unix.Pread(b, bufs[1][:], at)
-		if err != nil || n != m || !bytes.Equal(bufs[0][:n], bufs[1][:m]) {
-			return false, err
-		}
-		if n == 0 {
-			return true, nil
-		}
-		at += int64(n)
-	}
 }

@@ -64,8 +64,12 @@ type Config struct {
 	Stand    string // file that names what stands on the host for held names
 	// Held is told of every path that becomes private.
 	Held func(tree int, rel string, v hostexec.Verdict)
-	// Made is told of every name that is about to be made on the host.
-	Made func(tree int, rel string)
+	// Secret says whether a name is one of a file of secrets. What the session itself
+	// makes under such a name is its own, and is not masked. nil: none is.
+	Secret func(tree int, rel string) bool
+	// Shown says whether a file of such a name is nevertheless shown as it is. What the
+	// session writes to one is its own from then on. nil: none is.
+	Shown func(tree int, rel string) bool
 	// Failed is told of what went wrong on our side; the call was refused.
 	Failed func(error)
 	// Asked is told of what callers name, where a policy is learnt: see seccomp.Learn.
@@ -92,6 +96,7 @@ type Keeper struct {
 	masks  umasks
 	links  links
 	young  young
+	made   made
 	asks   asking
 	done   sync.WaitGroup
 	full   sync.Once // said that the store is

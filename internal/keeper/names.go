@@ -30,9 +30,6 @@ func (w *worker) newName(dirfd int, at uint64, like uint32) (target, error) {
 
 // created notes that a name is about to be made on the host.
 func (w *worker) created(t *target, dir bool) error {
-	if w.conf.Made != nil && !dir {
-		w.conf.Made(t.tree, t.rel)
-	}
 	return w.conf.Store.Created(t.tree, t.rel, dir)
 }
 
@@ -77,6 +74,7 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
 			w.young.note(n)
 		}
+		w.mine(&t, err)
 		return err
 	}))
 }

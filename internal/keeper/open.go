@@ -125,6 +125,7 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 	if err == nil {
 		w.young.add(fd)
 	}
+	w.mine(t, err)
 	return fd, err
 }
 
@@ -143,6 +144,7 @@ func (w *worker) openExisting(t *target, flags int) (int, error) {
 	if err := w.part(t); err != nil {
 		return -1, err
 	}
+	w.writes(t)
 	fd, err := openFile(t.dir, t.name, flags&^(unix.O_TRUNC|unix.O_CREAT|unix.O_EXCL), 0)
 	if err != nil {
 		return -1, ignoreAs(err, unix.ELOOP, unix.EAGAIN)

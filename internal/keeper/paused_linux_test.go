@@ -169,8 +169,8 @@ func TestMask(t *testing.T) {
 	b := newBox(t, "printf secret >pw")
 	b.start("masked")
 	b.pause()
-	if err := b.keep.Mask(0, "pw", []byte("phantom")); err != nil {
-		t.Fatal(err)
+	if c, err := b.keep.Mask(0, "pw", []byte("phantom")); err != nil || c != Covered {
+		t.Fatal(c, err)
 	}
 	a := b.finish()
 	if host := b.end(); a.Err != "" || host != "pw=secret" {
@@ -185,7 +185,7 @@ func TestMaskBelow(t *testing.T) {
 	b.start("masked-below")
 	b.pause()
 	for _, name := range []string{".vscode/pw", ".vscode/own", ".vscode/gone"} {
-		if err := b.keep.Mask(0, name, []byte("phantom")); err != nil {
+		if _, err := b.keep.Mask(0, name, []byte("phantom")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -124,13 +124,11 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 			return err
 		}
 	}
-	if w.conf.Made != nil {
-		w.conf.Made(to.tree, to.rel)
-	}
 	if err := w.conf.Store.Renamed(from.tree, from.rel, to.tree, to.rel, from.isDir()); err != nil {
 		return err
 	}
 	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+	w.mine(to, err)
 	if err != nil {
 		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
 			return lost
@@ -244,16 +242,15 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		if w.mayLeave(&from) != nil || w.judgeMove(&from, &to) != nil || to.held != nil {
 			return unix.EXDEV
 		}
-		if w.conf.Made != nil {
-			w.conf.Made(to.tree, to.rel)
-		}
 		if err := w.conf.Store.Linked(from.tree, from.rel, to.tree, to.rel); err != nil {
 			return err
 		}
 		if from.st.Nlink == 1 {
 			w.links.add(&from)
 		}
-		return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
+		err = unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
+		w.mine(&to, err)
+		return err
 	}))
 }
 

@@ -127,9 +127,18 @@ func (w *worker) enter(at int, dir string) (int, error) {
 }
 
 // stepwise follows links by itself: the kernel would follow absolute ones from our
-// root and not from the caller's.
+// root and not from the caller's. Of the way it keeps no more than where it is: links
+// in links lead through tens of thousands of directories, and whoever has no
+// descriptor left masks no file.
 func (w *worker) stepwise(at int, rel string) (int, error) {
 	todo := strings.Split(rel, "/")
+	here := -1 // ours to close; -1 as long as at is the caller's
+	leave := func(to int) {
+		if here >= 0 {
+			unix.Close(here)
+		}
+		here = to
+	}
 	for links := 0; len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
@@ -138,21 +147,28 @@ func (w *worker) stepwise(at int, rel string) (int, error) {
 		}
 		fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
+			leave(-1)
 			return -1, errContinue
 		}
-		w.own(fd)
 		target, err := readlinkat(fd, "")
 		if err != nil {
+			leave(fd)
 			at = fd
 			continue
 		}
+		unix.Close(fd)
 		if links++; links > maxLinks {
+			leave(-1)
 			return -1, errContinue
 		}
 		if strings.HasPrefix(target, "/") {
+			leave(-1)
 			at = w.root
 		}
 		todo = append(strings.Split(target, "/"), todo...)
+	}
+	if here >= 0 {
+		w.own(here)
 	}
 	return at, nil
 }

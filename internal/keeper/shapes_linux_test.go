@@ -17,7 +17,7 @@ func inRepo(after string, more string) string {
 }
 
 func renamed(from, to string) func() error { return func() error { return unix.Rename(from, to) } }
-func made(dir string) func() error         { return func() error { return unix.Mkdir(dir, 0o755) } }
+func mkdir(dir string) func() error        { return func() error { return unix.Mkdir(dir, 0o755) } }
 
 // shapes is what may come into a git directory of the host, and what may not.
 var shapes = []operation{
@@ -51,14 +51,14 @@ var shapes = []operation{
 	{name: "index that writes a hook", host: repo, do: inOrder(writing(".git/index.lock", fresh, "DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"),
 		renamed(".git/index.lock", ".git/index")), want: repoList, inside: inRepo(".git/hooks/", ".git/index=DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"),
 		held: ".git/index", upper: ".git/ .git/index=DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"},
-	{name: "loose object", host: repo, do: inOrder(made(".git/objects/ab"), writing(".git/objects/ab/tmp_obj_x", fresh, "z"),
+	{name: "loose object", host: repo, do: inOrder(mkdir(".git/objects/ab"), writing(".git/objects/ab/tmp_obj_x", fresh, "z"),
 		func() error { return unix.Link(".git/objects/ab/tmp_obj_x", ".git/objects/ab/"+commit[2:]) }, func() error { return unix.Unlink(".git/objects/ab/tmp_obj_x") }),
 		want: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/ab/ .git/objects/ab/"+commit[2:]+"=z", 1)},
-	{name: "git directory below objects", host: repo, do: inOrder(made(".git/objects/gg"), writing(".git/objects/gg/HEAD", create, "ref: refs/heads/x\n"),
+	{name: "git directory below objects", host: repo, do: inOrder(mkdir(".git/objects/gg"), writing(".git/objects/gg/HEAD", create, "ref: refs/heads/x\n"),
 		writing(".git/objects/gg/commondir", create, "../cc\n")), want: repoList,
 		inside: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/gg/ .git/objects/gg/HEAD=ref: refs/heads/x\n .git/objects/gg/commondir=../cc\n", 1),
 		held:   ".git/objects/gg", upper: ".git/ .git/objects/ .git/objects/gg/ .git/objects/gg/HEAD=ref: refs/heads/x\n .git/objects/gg/commondir=../cc\n"},
-	{name: "settings below objects", host: repo, do: inOrder(made(".git/objects/cc"), writing(".git/objects/cc/config", create, "evil")),
+	{name: "settings below objects", host: repo, do: inOrder(mkdir(".git/objects/cc"), writing(".git/objects/cc/config", create, "evil")),
 		want:   strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/cc/", 1),
 		inside: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/cc/ .git/objects/cc/config=evil", 1),
 		held:   ".git/objects/cc/config", upper: ".git/ .git/objects/ .git/objects/cc/ .git/objects/cc/config=evil"},
@@ -75,7 +75,7 @@ var shapes = []operation{
 		do: writing(".git/modules/x/logs/y/commondir", create, "evil"), want: ".git/ .git/modules/ .git/modules/x/ .git/modules/x/logs/ .git/modules/x/logs/y/ .git/modules/x/logs/y/HEAD=ref: refs/heads/m\n",
 		inside: ".git/ .git/modules/ .git/modules/x/ .git/modules/x/logs/ .git/modules/x/logs/y/ .git/modules/x/logs/y/HEAD=ref: refs/heads/m\n .git/modules/x/logs/y/commondir=evil",
 		held:   ".git/modules/x/logs/y/commondir", upper: ".git/ .git/modules/ .git/modules/x/ .git/modules/x/logs/ .git/modules/x/logs/y/ .git/modules/x/logs/y/commondir=evil"},
-	{name: "new worktree", host: repo, do: inOrder(made(".git/worktrees"), made(".git/worktrees/wt"), writing(".git/worktrees/wt/HEAD", create, ref)),
+	{name: "new worktree", host: repo, do: inOrder(mkdir(".git/worktrees"), mkdir(".git/worktrees/wt"), writing(".git/worktrees/wt/HEAD", create, ref)),
 		want: repoList + " .git/worktrees/", inside: repoList + " .git/worktrees/ .git/worktrees/wt/ .git/worktrees/wt/HEAD=" + ref,
 		held: ".git/worktrees/wt", upper: ".git/ .git/worktrees/ .git/worktrees/wt/ .git/worktrees/wt/HEAD=" + ref},
 	{name: "submodules with a hidden character", do: inOrder(writing(".gitmodules.lock", fresh, "[submodule \"a\"]\n\tpath = \"a\\r\"\n"), renamed(".gitmodules.lock", ".gitmodules")),

@@ -84,8 +84,8 @@ func (m *masker) word(k key, v string) string {
 	rest := v[len(prefix):]
 	if isUUID(v) {
 		return m.draw(k, "uuid", v, func(r *rand.Rand) string {
-			h := text(r, 32, hexes)
-			return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:]
+			h := marked(r, 30, hexes)
+			return h[:8] + "-" + h[8:12] + "-4" + h[12:15] + "-8" + h[15:18] + "-" + h[18:]
 		})
 	}
 	alphabet := alphabetOf(rest)
@@ -94,8 +94,7 @@ func (m *masker) word(k key, v string) string {
 		n = max(n, leastLength)
 	}
 	return m.draw(k, fmt.Sprint(prefix, n, alphabet), rest, func(r *rand.Rand) string {
-		// The first is a letter: no parser is to take it for a number.
-		return prefix + text(r, 1, first(alphabet)) + text(r, n-1, alphabet)
+		return prefix + marked(r, n, alphabet)
 	})
 }
 
@@ -106,6 +105,7 @@ func (m *masker) base64(k key, v string) string {
 		for i := range raw {
 			raw[i] = byte(r.Uint32())
 		}
+		markBytes(raw)
 		return base64.StdEncoding.EncodeToString(raw)
 	})
 }

@@ -51,6 +51,7 @@ func makeKey(seed []byte, algorithm string) (any, error) {
 	case "ed25519":
 		raw := make([]byte, ed25519.SeedSize)
 		_, _ = chance.Read(raw) // never fails
+		markBytes(raw)
 		return ed25519.NewKeyFromSeed(raw), nil
 	}
 	curve := elliptic.P256()
@@ -63,6 +64,7 @@ func makeKey(seed []byte, algorithm string) (any, error) {
 	for range 64 { // a number beyond the order of the curve is no key
 		_, _ = chance.Read(raw)
 		raw[0] >>= uint(len(raw)*8 - curve.Params().BitSize)
+		markBytes(raw)
 		if k, err := ecdsa.ParseRawPrivateKey(curve, raw); err == nil {
 			return k, nil
 		}
@@ -118,6 +120,7 @@ func prime(chance *rand.ChaCha8, e int64) *big.Int {
 	raw := make([]byte, 128)
 	_, _ = chance.Read(raw)
 	raw[0] |= 0xc0
+	markBytes(raw[:primeMark]) // what is searched for a prime lies behind it
 	raw[127] |= 1
 	p, two, rest := new(big.Int).SetBytes(raw), big.NewInt(2), new(big.Int)
 	for !p.ProbablyPrime(1) || rest.Mod(p, big.NewInt(e)).Int64() == 1 {

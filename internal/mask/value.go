@@ -79,7 +79,7 @@ func (m *masker) jwt(k key, v string) string {
 	signature := v[strings.LastIndexByte(v, '.')+1:]
 	return m.draw(k, "jwt", signature, func(r *rand.Rand) string {
 		body := fmt.Sprintf(`{"sub":"%s","iat":1700000000,"exp":4102444800}`, text(r, 12, lowers))
-		return e([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + e([]byte(body)) + "." + text(r, 42, alnums) + "A"
+		return e([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + e([]byte(body)) + "." + marked(r, 42, alnums) + "A"
 	})
 }
 
@@ -131,7 +131,7 @@ func (m *masker) login(k key, v string) (string, bool) {
 		return "", false
 	}
 	return m.draw(k, "login", v, func(r *rand.Rand) string {
-		return base64.StdEncoding.EncodeToString([]byte(text(r, 8, lowers) + ":" + text(r, 27, alnums)))
+		return base64.StdEncoding.EncodeToString([]byte(text(r, 8, lowers) + ":" + marked(r, 27, alnums)))
 	}), true
 }
 

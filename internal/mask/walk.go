@@ -27,7 +27,8 @@ type Budget struct {
 }
 
 // pruned are directories that are not walked: what tools fetch and build, which is
-// much, and git's own. A file there is masked by its name all the same.
+// much, and git's own. What lies in one itself is looked at, as a build copies its
+// settings there; the directories in it are not.
 var pruned = []string{
 	".git", ".hg", ".svn", "node_modules", "bower_components", ".venv", "venv", "vendor", "target", "dist", "__pycache__", ".cache", ".tox",
 	".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".turbo", ".parcel-cache", ".yarn", ".pnpm-store", ".m2", "pods",
@@ -46,15 +47,20 @@ type Walk struct {
 	rel     string   // its path, with a slash unless it is the root
 	buf     []byte
 	rest    []byte // entries of buf that were not looked at
+	flat    bool   // the open directory is a pruned one
+
+	// Enter is called for every directory before it is read, with a descriptor of it;
+	// nil: nobody wants to know.
+	Enter func(fd int, rel string)
 }
 
-// NewWalk opens the tree at root.
-func NewWalk(root string, r *Rules) (*Walk, error) {
+// NewWalk opens the tree at root, to be walked from the directory below it.
+func NewWalk(root, below string, r *Rules) (*Walk, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("walk %q: %w", root, err)
 	}
-	return &Walk{root: fd, rules: r, pending: []string{""}, dir: -1, buf: make([]byte, 32<<10)}, nil
+	return &Walk{root: fd, rules: r, pending: []string{below}, dir: -1, buf: make([]byte, 32<<10)}, nil
 }
 
 // Close lets go of the tree.
@@ -76,7 +82,7 @@ func (w *Walk) leave() {
 
 // Find walks a tree once, within a budget.
 func Find(root string, r *Rules, b Budget) ([]Found, bool, error) {
-	w, err := NewWalk(root, r)
+	w, err := NewWalk(root, "", r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -136,7 +142,10 @@ func (w *Walk) enter() {
 	if err != nil {
 		return
 	}
-	w.dir, w.rel = fd, rel
+	w.dir, w.rel, w.flat = fd, rel, Pruned(rel)
+	if w.Enter != nil {
+		w.Enter(fd, rel)
+	}
 	if rel != "" {
 		w.rel += "/"
 	}
@@ -187,7 +196,7 @@ func (w *Walk) entry() (Found, bool, error) {
 		if len(w.pending) >= maxPending {
 			return Found{}, false, fmt.Errorf("walk: below %q are too many directories", w.rel)
 		}
-		if !prune(name) {
+		if !w.flat && !Kept(name) {
 			w.pending = append(w.pending, w.rel+name)
 		}
 	case unix.DT_LNK:
@@ -210,13 +219,21 @@ func (w *Walk) kind(name string) byte {
 	return byte(st.Mode & unix.S_IFMT >> 12)
 }
 
-func prune(name string) bool {
-	for _, p := range pruned {
-		if foldEqual(name, p) {
-			return true
+// Pruned says whether a directory, or one above it, is not walked further.
+func Pruned(rel string) bool {
+	for part := range strings.SplitSeq(rel, "/") {
+		for _, p := range pruned {
+			if foldEqual(part, p) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// Kept holds for what version control keeps for itself.
+func Kept(name string) bool {
+	return foldEqual(name, ".git") || foldEqual(name, ".hg") || foldEqual(name, ".svn")
 }
 
 // look judges a file by its content. One that cannot be read is shown empty.

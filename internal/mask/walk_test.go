@@ -44,8 +44,9 @@ func tree(t testing.TB) string {
 	put(t, root, "big.tfstate", strings.Repeat(" ", maxFile+1))
 	put(t, root, "revealed/.env", "A=secret12345\n")
 	for _, p := range []string{".git", "node_modules", "x/vendor", "x/Target", ".venv"} {
-		put(t, root, p+"/.env", "A=secret12345\n")
+		put(t, root, p+"/in/.env", "A=secret12345\n")
 	}
+	put(t, root, "x/vendor/.env", "A=secret12345\n")
 	put(t, root, "dir.key/inner.key", "0123456789abcdef\n")
 	for link, target := range map[string]string{".env.link": outside + "/.env", "loop": ".", "out": outside, "a/.env.dangling": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
@@ -75,6 +76,7 @@ func TestFind(t *testing.T) {
 	want := []string{
 		".env values 14 false", ".env.link  0 true", "a/.env.dangling  0 true", fmt.Sprintf("a/b/c/id_rsa key %d false", len(realKeys()["rsa"])),
 		fmt.Sprintf("a/ca.pem none %d false", len(realKeys()["public"])), "a/own/token values 11 false", fmt.Sprintf("big.tfstate empty %d false", maxFile+1), "dir.key/inner.key values 17 false",
+		"x/vendor/.env values 14 false",
 	}
 	if got := show(found); !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -92,7 +94,7 @@ func TestSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range []Budget{{Entries: 1}, {Entries: 2}, {Entries: 7}, {Dirs: 1}, {Dirs: 3}, {Entries: 3, Dirs: 1}, {Time: time.Nanosecond}} {
-		w, err := NewWalk(root, rules(t))
+		w, err := NewWalk(root, "", rules(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +126,7 @@ func TestBudgetOfEntries(t *testing.T) {
 	for i := range 500 {
 		put(t, root, fmt.Sprintf("%03d.key", i), "0123456789abcdef\n")
 	}
-	w, err := NewWalk(root, Builtin())
+	w, err := NewWalk(root, "", Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func TestTreeChangesMeanwhile(t *testing.T) {
 	put(t, outside, ".env", "A=secret12345\n")
 	put(t, root, "a/.env", "A=secret12345\n")
 	put(t, root, "b/.env", "A=secret12345\n")
-	w, err := NewWalk(root, Builtin())
+	w, err := NewWalk(root, "", Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

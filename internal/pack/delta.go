@@ -1,5 +1,7 @@
 package pack
 
+import "math/bits"
+
 // apply rebuilds an object from its base. Every size in a delta is checked, and
 // nothing may be left over.
 func apply(base, delta []byte, most int64) ([]byte, error) {
@@ -81,4 +83,28 @@ func deltaSize(b []byte) (int64, []byte, error) {
 		}
 	}
 	return 0, nil, bad("delta without a size")
+}
+
+// added returns what a delta adds to its base, with a line end where something of the
+// base comes between. It stops where the delta is not well formed.
+func added(delta []byte) []byte {
+	for range 2 {
+		var err error
+		if _, delta, err = deltaSize(delta); err != nil {
+			return nil
+		}
+	}
+	var out []byte
+	for len(delta) > 0 {
+		op := delta[0]
+		delta = delta[1:]
+		if op < 0x80 {
+			n := min(int(op), len(delta))
+			out, delta = append(out, delta[:n]...), delta[n:]
+			continue
+		}
+		out = append(out, '\n')
+		delta = delta[min(bits.OnesCount8(op&0x7f), len(delta)):]
+	}
+	return out
 }

@@ -14,6 +14,11 @@ type Limits struct {
 	Object  int64 // bytes of one commit, tree or tag
 	Memory  int64 // bytes of objects that are held at once to rebuild others
 	Work    int64 // bytes inflated and rebuilt in all
+
+	// Text is called with each blob of at most so many bytes, and with what each delta
+	// of at most so many bytes adds to its base; nil: with none. An error ends the reading.
+	Text     func(data []byte) error
+	TextSize int64
 }
 
 // Usual are limits that a day's work never meets.

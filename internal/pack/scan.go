@@ -105,6 +105,14 @@ func (p *Pack) body(src *source, o *object) error {
 		o.id = Sum(o.kind, data)
 		return p.visit(o.id, o.kind, data)
 	case Blob:
+		if p.lim.Text != nil && o.size <= p.lim.TextSize {
+			data, err := p.text(src, o)
+			if err != nil {
+				return err
+			}
+			o.id = Sum(Blob, data)
+			return p.lim.Text(data)
+		}
 		h := sha1.New()
 		fmt.Fprintf(h, "%s %d\x00", Blob, o.size)
 		if err := p.pass(src, o.size, h); err != nil {
@@ -113,8 +121,24 @@ func (p *Pack) body(src *source, o *object) error {
 		o.id = ID(h.Sum(nil))
 		return nil
 	default:
+		if p.lim.Text != nil && o.size <= p.lim.TextSize {
+			delta, err := p.text(src, o)
+			if err != nil {
+				return err
+			}
+			return p.lim.Text(added(delta))
+		}
 		return p.pass(src, o.size, nil)
 	}
+}
+
+// text reads an object whole.
+func (p *Pack) text(src *source, o *object) ([]byte, error) {
+	data, err := p.zip.bytes(src, o.size)
+	if err != nil {
+		return nil, err
+	}
+	return data, p.spend(o.size)
 }
 
 // pass reads over size bytes, in pieces, and sums them if there is a sum to make.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/catalogue"
+	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/place"
 )
@@ -100,6 +101,9 @@ func projectSecrets(l *look) (hits []hit) {
 	if err != nil || !done {
 		l.notes = append(l.notes, "the project is large: not every directory was searched for secrets")
 	}
+	repo, _ := gitdir.Find(l.Project, l.Home) // without one, nothing is in its history
+	past := gitdir.History{Repo: repo, Shown: []string{l.Project}}
+	defer past.Close()
 	seed := make([]byte, 32) // what is made of it is not shown to anybody
 	for _, f := range found {
 		path := filepath.Join(l.Project, f.Rel)
@@ -111,7 +115,11 @@ func projectSecrets(l *look) (hits []hit) {
 			continue
 		}
 		if _, kind, err := mask.Phantom(f.Rel, data, seed); err == nil && kind != mask.None {
-			hits = append(hits, hit{path: path})
+			h := hit{path: path}
+			if past.Has(l.Project, path, data) {
+				h.detail = "a secret is in git's history: replace it, no mask can keep it"
+			}
+			hits = append(hits, h)
 		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int { return strings.Compare(a.path, b.path) })

@@ -34,6 +34,7 @@ type keeping struct {
 	looks  sync.WaitGroup
 	// outside are the places that are thrown away; nil: they are not looked at.
 	outside *outside.Places
+	stands  map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
 	ended   bool
 }
 
@@ -102,7 +103,7 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 	return func(pid int, watch *os.File, layers []*os.File) error {
 		s := k.live.session
 		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: s.work.StandIns(),
-			Held: k.held, Made: k.live.session.made, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
+			Held: k.held, Secret: k.live.session.secret, Shown: k.live.session.shown, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
 		conf.Asked = s.lesson.asked()
 		for i, t := range p.Trees {
 			fd, err := unix.Open(string(t.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

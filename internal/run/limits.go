@@ -13,13 +13,13 @@ func (s *Session) bounds() cgroup.Limits {
 	lim := s.Policy.Limits
 	out := cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
 	if lim.Memory == nil && lim.Share != nil {
-		out.Memory = round(cgroup.Machine() / 100 * lim.Share.Value)
+		out.Memory = rounded(cgroup.Machine() / 100 * lim.Share.Value)
 	}
 	return out
 }
 
-// round makes a number that can be said: whole GiB, or MiB where that is too coarse.
-func round(n int64) int64 {
+// rounded makes a number that can be said: whole GiB, or MiB where that is too coarse.
+func rounded(n int64) int64 {
 	unit := int64(1 << 20)
 	if n >= 4<<30 {
 		unit = 1 << 30

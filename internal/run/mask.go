@@ -2,6 +2,8 @@ package run
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,60 +19,94 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
-	"ringfence.dev/ringfence/internal/workspace"
 )
 
-// Secrets in a workspace are looked for by name. A launch must not take longer
-// because a tree is large, so it looks at what was found before and at the first
-// part of the tree; the rest is looked at while the agent starts, and what is found
-// there is masked then. The list is kept for the next launch.
+// Secrets in a workspace are looked for by name. The first session in a tree looks
+// through all of it before anything starts, and keeps a list of what it found. A later
+// launch must not take longer because a tree is large, so it looks at what was found
+// before and at the first part of the tree; the rest is looked at while the agent
+// starts, and what is new there is masked then.
+//
+// No bound leaves a file unmasked: after maxPhantoms they are shown empty, and with
+// more than maxMasked the session does not start, or ends.
 const (
-	firstLook  = 2000 // entries
-	lookTime   = 4 * time.Millisecond
-	maxMasked  = 512
-	maxWatched = 64
-	maxSecret  = 1 << 20
+	firstLook   = 2000 // entries
+	lookTime    = 4 * time.Millisecond
+	maxPhantoms = 512
+	maxMasked   = 4096
+	maxList     = 32 << 20
+	maxSecret   = 1 << 20
 )
 
 // masking is what a session masks.
 type masking struct {
 	rules *mask.Rules
 	seed  []byte
-	walks []maskWalk
+	roots []maskRoot
+	asked string // digest of what the rules were made of
+	past  gitdir.History
 
 	mu     sync.Mutex
 	masked map[string]mask.Kind // by path
-	made   map[string]bool      // files that the agent made itself
+	told   []string             // files that git's history has as they are: no mask could keep those
 }
 
-type maskWalk struct {
-	root string
-	walk *mask.Walk // nil: all of it was seen
-	file string     // the list of what was found
+// maskRoot is a directory that is looked through.
+type maskRoot struct {
+	path string
+	file string // the list of what was found
 }
 
 // maskSecrets masks what is known and what is found at first sight.
 func (d *draft) maskSecrets() error {
 	m := &d.masking
-	m.seed, m.masked, m.made = make([]byte, 32), map[string]mask.Kind{}, map[string]bool{}
+	m.seed, m.masked = make([]byte, 32), map[string]mask.Kind{}
 	rand.Read(m.seed)
 	var err error
 	if m.rules, err = mask.Builtin().With(values(d.Policy.Workspace.Mask)); err != nil {
 		return err
 	}
-	m.rules = m.rules.Without(d.revealed())
+	revealed := d.revealed()
+	m.rules, m.asked = m.rules.Without(revealed), d.maskDigest(revealed)
 	for _, root := range d.maskRoots() {
-		if err := d.firstLook(root); err != nil {
+		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json")})
+	}
+	m.past.Repo = d.Repo
+	for _, r := range m.roots {
+		m.past.Shown = append(m.past.Shown, r.path)
+	}
+	if d.Repo != nil {
+		m.past.Shown = append(m.past.Shown, d.Repo.Extra...)
+	}
+	for _, h := range d.masks {
+		m.past.Hides = append(m.past.Hides, h.Path)
+	}
+	defer m.past.Close()
+	for _, r := range m.roots {
+		if err := d.firstLook(r); err != nil {
 			return err
 		}
 	}
+	slices.Sort(m.told)
 	return nil
+}
+
+// maskDigest is of all that says which files are masked: a list that was made by other
+// rules is no list.
+func (d *draft) maskDigest(revealed []string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "1 %q %q", values(d.Policy.Workspace.Mask), revealed)
+	for _, m := range d.masks {
+		fmt.Fprintf(h, " %q", m.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Masked lists the files that show phantoms, for people.
@@ -132,43 +168,46 @@ type reveal struct {
 	rule policy.Rule
 }
 
-func (d *draft) firstLook(root string) error {
-	w := maskWalk{root: root, file: filepath.Join(d.dirs.State, "masks", session.Key(root)+".json")}
-	for _, rel := range readMasks(w.file) {
+func (d *draft) firstLook(r maskRoot) error {
+	budget := mask.Budget{Entries: firstLook, Time: lookTime}
+	list := readMasks(r.file, d.masking.asked)
+	if list == nil {
+		budget = mask.Budget{}
+	}
+	for _, rel := range list {
 		if d.masking.rules.Match(rel) {
-			d.maskAtLaunch(root, rel)
+			if err := d.maskAtLaunch(r.path, rel); err != nil {
+				return err
+			}
 		}
 	}
-	walk, err := mask.NewWalk(root, d.masking.rules)
-	if err != nil {
-		return err
-	}
-	found, done, err := walk.Step(mask.Budget{Entries: firstLook, Time: lookTime})
-	if err != nil {
-		walk.Close()
-		return err
-	}
+	found, _, err := mask.Find(r.path, d.masking.rules, budget)
 	for _, f := range found {
-		d.maskAtLaunch(root, f.Rel)
+		if err == nil {
+			err = d.maskAtLaunch(r.path, f.Rel)
+		}
 	}
-	if done {
-		walk.Close()
-	} else {
-		w.walk = walk
-	}
-	d.masking.walks = append(d.masking.walks, w)
-	return nil
+	return err
 }
 
 // maskAtLaunch puts a phantom over a file, read-only.
-func (d *draft) maskAtLaunch(root, rel string) {
+func (d *draft) maskAtLaunch(root, rel string) error {
 	p, data, kind, ok := d.masking.phantom(root, rel)
-	hidden := func(m plan.Mask) bool { return place.Within(p, m.Path) } // altogether, by a rule of the user
-	if !ok || slices.ContainsFunc(d.masks, hidden) || len(d.masking.masked) >= maxMasked || !d.masking.add(p, kind) {
-		return
+	if !ok || d.hides(p) {
+		return nil
+	}
+	fresh, err := d.masking.add(p, kind)
+	if err != nil || !fresh {
+		return err
 	}
 	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: "secrets, masked (" + string(kind) + ")"})
 	d.pinned = append(d.pinned, p)
+	return nil
+}
+
+// hides holds for what is hidden altogether, by a rule of the user.
+func (d *draft) hides(p string) bool {
+	return slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return place.Within(p, m.Path) })
 }
 
 // maskClone masks what a clone has: it was not there when the plan was made.
@@ -184,7 +223,14 @@ func (k *keeping) maskClone(p *plan.Plan) error {
 	var ops []plan.Op
 	for _, f := range found {
 		at, data, kind, ok := s.masking.phantom(s.work.CloneDir(), f.Rel)
-		if ok && s.masking.add(at, kind) {
+		if !ok {
+			continue
+		}
+		fresh, err := s.masking.add(at, kind)
+		if err != nil {
+			return err
+		}
+		if fresh {
 			dst := s.clones + at[len(s.work.CloneDir()):]
 			ops = append(ops, plan.Op{Do: plan.DoFile, Dst: plan.Raw(dst), Data: data, Mode: 0o444, Why: "secrets, masked (" + string(kind) + ")"})
 		}
@@ -193,32 +239,106 @@ func (k *keeping) maskClone(p *plan.Plan) error {
 	return nil
 }
 
-func (m *masking) add(p string, kind mask.Kind) bool {
+// add counts a file. It is false for one that was counted before.
+func (m *masking) add(p string, kind mask.Kind) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.masked[p]; ok {
-		return false
+		return false, nil
+	}
+	if len(m.masked) >= maxMasked {
+		dir, n := m.fullest()
+		return false, fault.New(fault.Refused, fmt.Sprintf("hide the directory that has %d of them: --mask %s", n, plan.Show(dir)),
+			"more than %d files look like files of secrets, and not one more can be masked", maxMasked)
 	}
 	m.masked[p] = kind
-	return true
+	return true, nil
+}
+
+// fullest is the directory with most of them.
+func (m *masking) fullest() (dir string, n int) {
+	in := map[string]int{}
+	for p := range m.masked {
+		in[filepath.Dir(p)]++
+	}
+	for d, c := range in {
+		if c > n || c == n && d < dir {
+			dir, n = d, c
+		}
+	}
+	return dir, n
+}
+
+// many says that nothing of a further file is shown.
+func (m *masking) many() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.masked) >= maxPhantoms
 }
 
 // phantom reads a file and makes what stands for it. A link is followed as long as
-// it stays in the tree: what it leads to is masked.
+// it stays in what is shown: what it leads to is masked. What cannot be read is shown
+// empty: the agent may be able to make it readable.
 func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Kind, ok bool) {
 	p = filepath.Join(root, rel)
-	if real, err := filepath.EvalSymlinks(p); err != nil || !place.Within(real, root) {
-		return p, nil, "", false
-	} else if real != p {
-		p = real
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return p, nil, mask.Empty, !noSuchFile(err)
+	}
+	p = real
+	if !place.Within(p, root) {
+		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) })
+		if n < 0 {
+			return p, nil, "", false
+		}
+		root = m.roots[n].path
 	}
 	secret, err := readSecret(p)
-	if err != nil {
+	if errors.Is(err, errNoFile) || err != nil && noSuchFile(err) {
 		return p, nil, "", false
 	}
+	if err != nil {
+		return p, nil, mask.Empty, true
+	}
 	data, kind, err = mask.Phantom(rel, secret, m.seed)
-	return p, data, kind, err == nil && kind != mask.None
+	if kind == mask.None || m.tells(root, p, secret) {
+		return p, nil, mask.None, false
+	}
+	if err != nil || m.many() {
+		data, kind = nil, mask.Empty
+	}
+	return p, data, kind, true
 }
+
+// tells holds for a file that git has with the same content in the commit that is
+// checked out. It can be read from there, and a phantom in its place would be a change
+// to be committed.
+func (m *masking) tells(root, p string, secret []byte) bool {
+	if len(secret) > maxSecret || !m.past.Has(root, p, secret) {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.told, p) && len(m.told) < maxMasked {
+		m.told = append(m.told, p)
+	}
+	return true
+}
+
+// InHistory lists files that look like secrets and are shown, because git's history has
+// them as they are.
+func (s *Session) InHistory() []string {
+	s.masking.mu.Lock()
+	defer s.masking.mu.Unlock()
+	return slices.Clone(s.masking.told)
+}
+
+// noSuchFile holds where there is nothing to be masked, now.
+func noSuchFile(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+var errNoFile = errors.New("not a regular file")
 
 func readSecret(p string) ([]byte, error) {
 	fd, err := unix.Open(p, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -227,223 +347,86 @@ func readSecret(p string) ([]byte, error) {
 	}
 	f := os.NewFile(uintptr(fd), p)
 	defer f.Close()
+	return readRegular(f)
+}
+
+func readRegular(f *os.File) ([]byte, error) {
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
+		return nil, errNoFile
 	}
 	return io.ReadAll(io.LimitReader(f, maxSecret+1))
 }
 
-// made notes a file that the agent makes itself: it has seen what is in it.
-func (s *Session) made(tree int, rel string) {
-	if s.trees[tree].prefix != "" || !s.masking.rules.Match(rel) {
-		return
-	}
-	s.masking.mu.Lock()
-	s.masking.made[filepath.Join(s.work.Trees[tree].Path, rel)] = true
-	s.masking.mu.Unlock()
-}
-
-// lookOn finishes the walks while the agent runs, then waits for files that appear
-// under such names in the directories where there were some, and at the roots.
-func (k *keeping) lookOn(ended <-chan struct{}) {
-	s := k.live.session
-	k.recordNeutral()
-	for _, r := range s.reveals {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
-	}
-	for _, r := range s.Policy.Supply.Allow {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
-	}
-	for i := range s.masking.walks {
-		w := &s.masking.walks[i]
-		for w.walk != nil {
-			select {
-			case <-ended:
-				w.walk.Close()
-				return
-			default:
-			}
-			found, done, err := w.walk.Step(mask.Budget{Entries: 5000})
-			for _, f := range found {
-				k.maskLater(w.root, f.Rel)
-			}
-			if done || err != nil {
-				w.walk.Close()
-				w.walk = nil
-			}
-		}
-		s.masking.save(w)
-	}
-	k.watchSecrets(ended)
-}
-
-// watchSecrets is told by the kernel of new names in a few directories.
-func (k *keeping) watchSecrets(ended <-chan struct{}) {
-	s := k.live.session
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return
-	}
-	f := os.NewFile(uintptr(fd), "inotify")
-	defer f.Close()
-	go func() { <-ended; f.Close() }()
-	at := map[int32]string{}
-	for _, dir := range s.secretPlaces() {
-		if wd, err := unix.InotifyAddWatch(fd, dir, unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO|unix.IN_ONLYDIR); err == nil {
-			at[int32(wd)] = dir
-		}
-	}
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := f.Read(buf)
-		if err != nil {
-			return
-		}
-		eachEvent(buf[:n], func(wd int32, name string) {
-			for _, t := range s.Workspaces {
-				p := filepath.Join(at[wd], name)
-				if at[wd] != "" && p != t.Path && place.Within(p, t.Path) && s.masking.rules.Match(p[len(t.Path)+1:]) {
-					k.maskLater(t.Path, p[len(t.Path)+1:])
-				}
-			}
-		})
-	}
-}
-
-func (s *Session) secretPlaces() []string {
-	var dirs []string
-	for _, ws := range s.Workspaces {
-		dirs = append(dirs, ws.Path)
-	}
-	s.masking.mu.Lock()
-	defer s.masking.mu.Unlock()
-	for p := range s.masking.masked {
-		if dir := filepath.Dir(p); !slices.Contains(dirs, dir) && len(dirs) < maxWatched {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
-}
-
-// eachEvent reads what inotify gives.
-func eachEvent(b []byte, visit func(wd int32, name string)) {
-	for len(b) >= unix.SizeofInotifyEvent {
-		wd := int32(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24)
-		n := int(b[12]) | int(b[13])<<8 | int(b[14])<<16 | int(b[15])<<24
-		b = b[unix.SizeofInotifyEvent:]
-		if n < 0 || n > len(b) {
-			return
-		}
-		name, _, _ := strings.Cut(string(b[:n]), "\x00")
-		b = b[n:]
-		if name != "" {
-			visit(wd, name)
-		}
-	}
-}
-
-// maskLater masks a file in a running session: it becomes private, with phantoms.
-func (k *keeping) maskLater(root, rel string) {
-	s := k.live.session
-	p, data, kind, ok := s.masking.phantom(root, rel)
-	if !ok || s.masking.own(p) || !s.masking.add(p, kind) {
-		return
-	}
-	n := slices.IndexFunc(s.Plan.Trees, func(t plan.Tree) bool { return place.Within(p, string(t.Path)) })
-	var err error
-	if n >= 0 && k.keeper != nil {
-		rel := strings.TrimPrefix(p[len(s.Plan.Trees[n].Path):], "/")
-		if err = k.keeper.Mask(n, rel, data); err == nil {
-			err = s.work.Masked(n, rel, data)
-		}
-	} else {
-		err = k.maskInLayer(p, data)
-	}
-	if err != nil {
-		k.live.say(fmt.Sprintf("%q holds secrets and could not be masked: %v", p, err))
-		return
-	}
-	k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
-}
-
-func (m *masking) own(p string) bool {
+func (m *masking) kind(p string) (mask.Kind, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.made[p]
+	kind, ok := m.masked[p]
+	return kind, ok
 }
 
-// maskInLayer writes the phantom through the sandbox's own view of a tree that is
-// under review: it goes to the layer.
-func (k *keeping) maskInLayer(p string, data []byte) error {
-	s := k.live.session
-	n := slices.IndexFunc(s.work.Trees, func(t workspace.Tree) bool { return place.Within(p, t.Path) })
-	if n < 0 {
-		return errors.New("it is not in a tree that can be changed inside")
-	}
-	root, err := unix.Open("/proc/"+strconv.Itoa(k.live.box.PID())+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(root)
-	fd, err := unix.Openat2(root, strings.TrimPrefix(p, "/"), &unix.OpenHow{Flags: unix.O_WRONLY | unix.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-	if err != nil {
-		return err
-	}
-	f := os.NewFile(uintptr(fd), p)
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close(), s.work.Masked(n, strings.TrimPrefix(p[len(s.work.Trees[n].Path):], "/"), data))
+// secret says whether a name in a tree is one of a file of secrets.
+func (s *Session) secret(tree int, rel string) bool {
+	return s.trees[tree].prefix == "" && s.masking.rules.Match(rel)
 }
 
-// readMasks reads the list of a tree. It only says where to look, so what is wrong
-// with it is of no weight.
-func readMasks(file string) []string {
-	b, err := readIfPresent(file, 1<<20)
+// shown says whether a file of such a name is one that the session sees as it is: what
+// it makes of that is its own.
+func (s *Session) shown(tree int, rel string) bool {
+	root := s.work.Trees[tree].Path
+	_, _, kind, ok := s.masking.phantom(root, rel)
+	return !ok && kind == mask.None
+}
+
+// maskList is what is kept of a tree.
+type maskList struct {
+	Asked string   `json:"asked"` // by which rules it was made
+	Paths []string `json:"paths"` // quoted
+}
+
+// readMasks reads the list of a tree. It only says where to look; if there is none, or
+// something is wrong with it, it is nil, and everything has to be looked at.
+func readMasks(file, asked string) []string {
+	b, err := readIfPresent(file, maxList)
 	if err != nil || b == nil {
 		return nil
 	}
-	var quoted, out []string
-	if json.Unmarshal(b, &quoted) != nil {
+	var l maskList
+	if json.Unmarshal(b, &l) != nil || l.Asked != asked {
 		return nil
 	}
-	for _, q := range quoted {
-		if rel, err := strconv.Unquote(q); err == nil && filepath.IsLocal(rel) {
-			out = append(out, rel)
+	out := []string{}
+	for _, q := range l.Paths {
+		rel, err := strconv.Unquote(q)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil
 		}
+		out = append(out, rel)
 	}
 	return out
 }
 
 // save keeps the list for the next launch.
-func (m *masking) save(w *maskWalk) {
+func (m *masking) save(r maskRoot) {
 	m.mu.Lock()
-	var quoted []string
+	quoted := []string{}
 	for p := range m.masked {
-		if place.Within(p, w.root) {
-			quoted = append(quoted, strconv.QuoteToASCII(strings.TrimPrefix(p[len(w.root):], "/")))
+		if place.Within(p, r.path) {
+			quoted = append(quoted, strconv.QuoteToASCII(strings.TrimPrefix(p[len(r.path):], "/")))
 		}
 	}
 	m.mu.Unlock()
 	slices.Sort(quoted)
-	b, err := json.Marshal(quoted)
-	if err != nil || slices.Equal(quoted, nil) && !exists(w.file) {
+	b, err := json.Marshal(maskList{m.asked, quoted})
+	if err != nil || os.MkdirAll(filepath.Dir(r.file), 0o700) != nil {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(w.file), 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(w.file), ".new-*")
+	f, err := os.CreateTemp(filepath.Dir(r.file), ".new-*")
 	if err != nil {
 		return
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(b)
 	if errors.Join(err, f.Sync(), f.Close()) == nil {
-		os.Rename(f.Name(), w.file)
+		os.Rename(f.Name(), r.file)
 	}
-}
-
-func exists(p string) bool {
-	_, err := os.Lstat(p)
-	return !errors.Is(err, fs.ErrNotExist)
 }

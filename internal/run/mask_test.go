@@ -32,8 +32,8 @@ func TestEachEvent(t *testing.T) {
 		{"nothing", nil, "[]"},
 		{"one", one, "[1:.env]"},
 		{"two", slices.Concat(one, event(7, 4, "a\xff\x00\x00")), "[1:.env 7:a\xff]"},
-		{"overflow", event(-1, 0, ""), "[]"},
-		{"without a name, then one", slices.Concat(event(2, 0, ""), one), "[1:.env]"},
+		{"overflow", event(-1, 0, ""), "[-1:]"},
+		{"without a name, then one", slices.Concat(event(2, 0, ""), one), "[2: 1:.env]"},
 		{"full name", event(3, 4, "abcd"), "[3:abcd]"},
 		{"short head", one[:unix.SizeofInotifyEvent-1], "[]"},
 		{"short name", one[:len(one)-1], "[]"},
@@ -42,7 +42,7 @@ func TestEachEvent(t *testing.T) {
 		{"good, then cut", slices.Concat(one, one[:20]), "[1:.env]"},
 	} {
 		got := []string{}
-		eachEvent(c.in, func(wd int32, name string) { got = append(got, fmt.Sprintf("%d:%s", wd, name)) })
+		eachEvent(c.in, func(e told) { got = append(got, fmt.Sprintf("%d:%s", e.wd, e.name)) })
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %q, want %s", c.name, got, c.want)
 		}
@@ -73,11 +73,11 @@ func TestEachEventReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	eachEvent(b[:n], func(wd int32, name string) {
-		if int(wd) != want {
-			t.Errorf("%q: watch %d, want %d", name, wd, want)
+	eachEvent(b[:n], func(e told) {
+		if int(e.wd) != want || e.mask != unix.IN_CLOSE_WRITE {
+			t.Errorf("%q: watch %d, want %d; mask %#x", e.name, e.wd, want, e.mask)
 		}
-		got = append(got, name)
+		got = append(got, e.name)
 	})
 	if !slices.Equal(got, names) {
 		t.Errorf("got %q, want %q", got, names)
@@ -89,11 +89,11 @@ func FuzzEachEvent(f *testing.F) {
 	f.Add(event(1, -1, "abc"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		sum := 0
-		eachEvent(b, func(_ int32, name string) {
-			if name == "" || strings.ContainsRune(name, 0) {
-				t.Errorf("name %q", name)
+		eachEvent(b, func(e told) {
+			if strings.ContainsRune(e.name, 0) {
+				t.Errorf("name %q", e.name)
 			}
-			sum += unix.SizeofInotifyEvent + len(name)
+			sum += unix.SizeofInotifyEvent + len(e.name)
 		})
 		if sum > len(b) {
 			t.Errorf("%d bytes of %d", sum, len(b))
@@ -108,31 +108,32 @@ func TestReadMasks(t *testing.T) {
 		want     []string
 	}{
 		{"empty", "", nil},
-		{"none", "[]", nil},
+		{"none", `{"asked":"x","paths":[]}`, []string{}},
 		{"null", "null", nil},
-		{"some", `["\".env\"","\"a/.env\"","\"\\xff\""]`, []string{".env", "a/.env", "\xff"}},
-		{"not quoted", `[".env"]`, nil},
-		{"one is bad", `["\".env\"","\"","\"ok\""]`, []string{".env", "ok"}},
-		{"out of the tree", `["\"../x\"","\"/etc/passwd\"","\"a/../../x\"","\"\"","\"..\""]`, nil},
-		{"other types", `["\".env\"",1,{}]`, nil},
-		{"an object", `{"a":"b"}`, nil},
+		{"some", `{"asked":"x","paths":["\".env\"","\"a/.env\"","\"\\xff\""]}`, []string{".env", "a/.env", "\xff"}},
+		{"by other rules", `{"asked":"y","paths":["\".env\""]}`, nil},
+		{"not quoted", `{"asked":"x","paths":[".env"]}`, nil},
+		{"one is bad", `{"asked":"x","paths":["\".env\"","\"","\"ok\""]}`, nil},
+		{"out of the tree", `{"asked":"x","paths":["\"../x\""]}`, nil},
+		{"absolute", `{"asked":"x","paths":["\"/etc/passwd\""]}`, nil},
+		{"other types", `{"asked":"x","paths":["\".env\"",1,{}]}`, nil},
+		{"an old list", `["\".env\""]`, nil},
 		{"no JSON", "\x00\xff[", nil},
-		{"cut", `["\".env\""`, nil},
-		{"two documents", `["\".env\""]["\"x\""]`, nil},
+		{"cut", `{"asked":"x","paths":["\".env\""`, nil},
 		{"deep", strings.Repeat("[", 100000), nil},
-		{"too large", `["\".env\"","` + strings.Repeat("x", 1<<20) + `"]`, nil},
+		{"too large", `{"asked":"x","paths":["` + strings.Repeat("x", maxList) + `"]}`, nil},
 	} {
 		if err := os.WriteFile(file, []byte(c.in), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := readMasks(file); !slices.Equal(got, c.want) {
+		if got := readMasks(file, "x"); !slices.Equal(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := readMasks(file + ".none"); got != nil {
+	if got := readMasks(file+".none", "x"); got != nil {
 		t.Errorf("no file: %q", got)
 	}
-	if got := readMasks(filepath.Dir(file)); got != nil {
+	if got := readMasks(filepath.Dir(file), "x"); got != nil {
 		t.Errorf("a directory: %q", got)
 	}
 }
@@ -140,18 +141,18 @@ func TestReadMasks(t *testing.T) {
 // TestSavedMasks: what was kept is read again, names of any bytes among it.
 func TestSavedMasks(t *testing.T) {
 	root := t.TempDir()
-	w := &maskWalk{root: root, file: filepath.Join(t.TempDir(), "masks", "x.json")}
+	w := maskRoot{path: root, file: filepath.Join(t.TempDir(), "masks", "x.json")}
 	m := &masking{masked: map[string]mask.Kind{}}
 	m.save(w)
-	if _, err := os.Stat(w.file); err == nil {
-		t.Error("a list of nothing was made")
+	if got := readMasks(w.file, ""); got == nil || len(got) != 0 {
+		t.Errorf("a tree without secrets is not remembered: %q", got)
 	}
 	for _, rel := range []string{".env", "a/b/\xff\n\"", "elsewhere"} {
 		m.masked[filepath.Join(root, rel)] = "x"
 	}
 	m.masked["/somewhere/.env"] = "x"
 	m.save(w)
-	got := readMasks(w.file)
+	got := readMasks(w.file, "")
 	slices.Sort(got)
 	if want := []string{".env", "a/b/\xff\n\"", "elsewhere"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -90,8 +90,8 @@ func TestMaskedIsNeverWrittenBack(t *testing.T) {
 func TestPhantomsDoNotWait(t *testing.T) {
 	for _, view := range []View{Live, Review} {
 		h := newWorld(t, view, `echo real >.env; echo real >.env.b`)
-		must(t, h.Masked(0, ".env", []byte("phantom\n")))
-		must(t, h.Masked(0, "./.env.b", []byte("phantom\n")))
+		must(t, h.Masked(0, map[string][]byte{".env": []byte("phantom\n")}))
+		must(t, h.Masked(0, map[string][]byte{"./.env.b": []byte("phantom\n")}))
 		h.held(`echo phantom >.env; echo changed >.env.b`)
 		h.end()
 		if got := lines(h.review()); strings.Contains(got, ".env\n") || !strings.Contains(got, ".env.b\n") {
@@ -99,7 +99,7 @@ func TestPhantomsDoNotWait(t *testing.T) {
 		}
 	}
 	h := newWorld(t, Live, `echo real >.env`)
-	must(t, h.Masked(0, ".env", []byte("phantom\n")))
+	must(t, h.Masked(0, map[string][]byte{".env": []byte("phantom\n")}))
 	h.held(`echo phantom >.env`)
 	if waits, err := h.Waits(); err != nil || waits {
 		t.Errorf("with nothing but a phantom, changes wait: %v", err)

@@ -95,12 +95,16 @@ func copyFile(from, to *os.Root, p string, st fs.FileInfo) error {
 	return nil
 }
 
-// Masked notes a file that shows phantoms: what the agent makes of it is never
-// written back. As long as they stand there nothing waits.
-func (w *Work) Masked(n int, rel string, phantom []byte) error {
-	sum := sha256.Sum256(phantom)
-	w.Trees[n].Masked = append(w.Trees[n].Masked, filepath.Clean(rel))
-	w.Trees[n].stands(filepath.Clean(rel), hex.EncodeToString(sum[:]))
+// Masked notes files that show phantoms, by their paths in a tree: what the agent makes
+// of them is never written back as it is. As long as they stand there nothing waits.
+func (w *Work) Masked(n int, phantoms map[string][]byte) error {
+	for rel, data := range phantoms {
+		rel, sum := filepath.Clean(rel), sha256.Sum256(data)
+		if _, ok := w.Trees[n].Phantoms[rel]; !ok {
+			w.Trees[n].Masked = append(w.Trees[n].Masked, rel)
+		}
+		w.Trees[n].stands(rel, hex.EncodeToString(sum[:]))
+	}
 	return w.save()
 }
 
