@@ -192,6 +192,7 @@ type box struct {
 	pipe *os.File
 	undo *undo.Store
 
+	keeps bool // undo leaves what git needs
 	learn bool // hear of what is only asked for, too
 
 	mu     sync.Mutex
@@ -360,7 +361,7 @@ func (b *box) restore() string {
 		b.t.Error(err)
 	}
 	for _, r := range results {
-		if r.Outcome == undo.Conflict || r.Outcome == undo.NotKept {
+		if r.Outcome == undo.Conflict && !b.keeps || r.Outcome == undo.NotKept {
 			b.t.Errorf("undo %s: %s: %s", strconv.Quote(r.Path), r.Outcome, r.Why)
 		}
 	}

@@ -20,6 +20,7 @@ type operation struct {
 	inside string       // what is seen inside; "" for the same
 	held   string       // the paths that became private
 	upper  string       // what waits in the layer
+	back   string       // what the host has after undo, where git keeps it; "" for what it had
 }
 
 func operations() []operation {
@@ -59,6 +60,9 @@ func (o operation) play(t *testing.T, b *box) {
 	}
 	if _, err := os.Lstat(b.dir + "/stand"); err == nil {
 		t.Error("the list of stand-ins is still there")
+	}
+	if o.back != "" {
+		before, b.keeps = o.back, true
 	}
 	if back := b.restore(); back != before {
 		t.Errorf("after undo the host has\n\t%s, had\n\t%s", back, before)

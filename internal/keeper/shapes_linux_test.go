@@ -22,7 +22,7 @@ func mkdir(dir string) func() error        { return func() error { return unix.M
 // shapes is what may come into a git directory of the host, and what may not.
 var shapes = []operation{
 	{name: "reference as git writes it", host: repo + "mkdir .git/refs/heads", do: inOrder(writing(".git/refs/heads/main.lock", fresh, ref),
-		renamed(".git/refs/heads/main.lock", ".git/refs/heads/main")), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
+		renamed(".git/refs/heads/main.lock", ".git/refs/heads/main")), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref, back: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
 	{name: "reference in place", host: repo + "mkdir .git/refs/heads", do: writing(".git/refs/heads/main", create, ref),
 		want: repoList + " .git/refs/heads/", inside: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref, held: ".git/refs/heads/main",
 		upper: ".git/ .git/refs/ .git/refs/heads/ .git/refs/heads/main=" + ref},
@@ -37,15 +37,16 @@ var shapes = []operation{
 		}
 		return inOrder(func() error { _, err := unix.Write(fd, []byte(ref)); return err }, renamed(".git/refs/heads/main.lock", ".git/refs/heads/main"),
 			func() error { _, err := unix.Pwrite(fd, []byte("evil"), 0); return err })()
-	}, want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
+	}, want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref, back: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
 	{name: "reference with a second name", host: repo + "mkdir .git/refs/heads", do: inOrder(writing("a", fresh, ref),
 		func() error { return unix.Link("a", ".git/refs/heads/main.lock") }, renamed(".git/refs/heads/main.lock", ".git/refs/heads/main"),
-		writing("a", over, "evil")), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref + " a=evil"},
+		writing("a", over, "evil")), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref + " a=evil",
+		back: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
 	{name: "reference that would get one", host: repo + "mkdir .git/refs/heads; echo " + commit + " >.git/refs/heads/main",
 		do: inOrder(refused(unix.EXDEV, func() error { return unix.Link(".git/refs/heads/main", "a") }),
 			refused(unix.EXDEV, renamed(".git/refs/heads/main", "a"))), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
 	{name: "reference deleted", host: repo + "mkdir .git/refs/heads; echo " + commit + " >.git/refs/heads/main",
-		do: func() error { return unix.Unlink(".git/refs/heads/main") }, want: repoList + " .git/refs/heads/"},
+		do: func() error { return unix.Unlink(".git/refs/heads/main") }, want: repoList + " .git/refs/heads/", back: repoList + " .git/refs/heads/"},
 	{name: "HEAD deleted", host: repo, do: func() error { return unix.Unlink(".git/HEAD") }, want: repoList,
 		inside: strings.Replace(repoList, "HEAD=ref: refs/heads/main\n", "HEAD=", 1), held: ".git/HEAD", upper: ".git/ .git/HEAD?Dc---------"},
 	{name: "index that writes a hook", host: repo, do: inOrder(writing(".git/index.lock", fresh, "DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"),
@@ -53,7 +54,8 @@ var shapes = []operation{
 		held: ".git/index", upper: ".git/ .git/index=DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"},
 	{name: "loose object", host: repo, do: inOrder(mkdir(".git/objects/ab"), writing(".git/objects/ab/tmp_obj_x", fresh, "z"),
 		func() error { return unix.Link(".git/objects/ab/tmp_obj_x", ".git/objects/ab/"+commit[2:]) }, func() error { return unix.Unlink(".git/objects/ab/tmp_obj_x") }),
-		want: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/ab/ .git/objects/ab/"+commit[2:]+"=z", 1)},
+		want: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/ab/ .git/objects/ab/"+commit[2:]+"=z", 1),
+		back: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/ab/ .git/objects/ab/"+commit[2:]+"=z", 1)},
 	{name: "git directory below objects", host: repo, do: inOrder(mkdir(".git/objects/gg"), writing(".git/objects/gg/HEAD", create, "ref: refs/heads/x\n"),
 		writing(".git/objects/gg/commondir", create, "../cc\n")), want: repoList,
 		inside: strings.Replace(repoList, ".git/objects/", ".git/objects/ .git/objects/gg/ .git/objects/gg/HEAD=ref: refs/heads/x\n .git/objects/gg/commondir=../cc\n", 1),
