@@ -173,6 +173,9 @@ func (h *Hello) serverName(data cursor) error {
 	if len(name) == 0 || len(name) > maxName {
 		return malformed(fmt.Sprintf("server name of %d bytes", len(name)))
 	}
+	if name[len(name)-1] == '.' { // RFC 6066, 3: without it; to some servers it is another name
+		return malformed("server name that ends in a dot")
+	}
 	for _, b := range name {
 		if b <= ' ' || b > '~' {
 			return malformed(fmt.Sprintf("byte %#02x in the server name", b))

@@ -12,8 +12,8 @@ var (
 // that count users, and storage where anybody can have a bucket, even if a tool
 // fetches from one.
 //
-// What is left at risk: forges and most registries also take what is sent to them
-// by who has an account there.
+// Forges and most registries also take what is sent to them by who has an account
+// there: those are in the table of common hosts, and the broker's.
 var allGroups = []Group{
 	{Name: "github", About: "GitHub: git, API, archives and release files", Modes: usual, Hosts: []string{
 		"github.com", "github.com:22", "api.github.com", "codeload.github.com", "raw.githubusercontent.com",

@@ -113,6 +113,7 @@ func tlsRows() []row {
 		secure("PX-048", "a name that ends in NUL", closed, "t48d", send(h("t48d", ok+"\x00").record())),
 		secure("PX-048", "two entries in one list", closed, "t48e", send(with(h("t48e"), extension(0, vec16([]byte{0}, vec16([]byte(ok)), []byte{0}, vec16([]byte(no))))).record())),
 		secure("PX-048", "a name below the allowed one", closed, "t48f", send(h("t48f", "sub."+ok).record())),
+		secure("PX-048", "a name that ends in a dot", closed, "t48h", send(h("t48h", ok+".").record())),
 		secure("PX-048", "the same name in capitals", works, "t48g", send(h("t48g", "ALLOWED.Test").record())),
 
 		secure("PX-050", "in pieces of one byte", works, "t50a", probe.Step{Send: h("t50a", ok).record(), Chop: 1}),
