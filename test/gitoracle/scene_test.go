@@ -182,7 +182,7 @@ func (s *scene) hostile(lines []string) string {
 
 // bounded is a command for lines, which may well get stuck in a pipe of their own.
 func (s *scene) bounded(lines []string) []string {
-	return []string{"/usr/bin/timeout", "-s", "KILL", "15", "/bin/bash", "-c", s.hostile(lines)}
+	return []string{"/usr/bin/timeout", "-s", "KILL", "8", "/bin/bash", "-c", s.hostile(lines)}
 }
 
 func stuck(err error) bool {
@@ -198,9 +198,9 @@ func (s *scene) session(view string, lines []string) (string, error) {
 	}
 	out, err := s.command(s.ws(), nil, append(argv, append([]string{"--"}, s.bounded(lines)...)...)...)
 	if err != nil && !stuck(err) {
-		err = fmt.Errorf("session: %w\n%s", err, out)
+		return out, fmt.Errorf("session: %w\n%s", err, out)
 	}
-	return out, err
+	return out, nil
 }
 
 // unfenced plays lines as if there were no sandbox.
