@@ -180,22 +180,32 @@ func (s *scene) hostile(lines []string) string {
 	return head + prelude + strings.Join(lines, "\n") + "\ntrue\n"
 }
 
+// bounded is a command for lines, which may well get stuck in a pipe of their own.
+func (s *scene) bounded(lines []string) []string {
+	return []string{"/usr/bin/timeout", "-s", "KILL", "8", "/bin/bash", "-c", s.hostile(lines)}
+}
+
+func stuck(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && (exit.ExitCode() == 128+9 || exit.Sys().(syscall.WaitStatus).Signaled())
+}
+
 // session plays lines in a sandbox. That they fail there is no failure.
 func (s *scene) session(view string, lines []string) (string, error) {
 	argv := []string{stage.Ringfence, "run", "--no-input", "--verbose", "--net", "none"}
 	if view == "review" {
 		argv = append(argv, "--review")
 	}
-	out, err := s.command(s.ws(), nil, append(argv, "--", "/bin/bash", "-c", s.hostile(lines))...)
-	if err != nil {
-		err = fmt.Errorf("session: %w\n%s", err, out)
+	out, err := s.command(s.ws(), nil, append(argv, append([]string{"--"}, s.bounded(lines)...)...)...)
+	if err != nil && !stuck(err) {
+		return out, fmt.Errorf("session: %w\n%s", err, out)
 	}
-	return out, err
+	return out, nil
 }
 
 // unfenced plays lines as if there were no sandbox.
 func (s *scene) unfenced(lines []string) error {
-	if out, err := s.command(s.ws(), nil, "/bin/bash", "-c", s.hostile(lines)); err != nil {
+	if out, err := s.command(s.ws(), nil, s.bounded(lines)...); err != nil && !stuck(err) {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
