@@ -84,6 +84,7 @@ func (r *restorer) survey() {
 		if r.touched(unit) {
 			r.git.keep[r.rootOf(unit)] = wentOn
 		}
+		r.git.free[spot{unit.tree, join(unit.rel, "index")}] = true
 	}
 	for at, to := range pointers {
 		if why, _ := r.held(to); why != "" {
@@ -95,8 +96,8 @@ func (r *restorer) survey() {
 // collect notes a file of the session in a git directory that was there before.
 func (r *restorer) collect(at spot) {
 	p := r.git.place(at)
-	if p.kind <= gitCache || r.git.units[p.dir] {
-		return
+	if p.kind <= gitCache || r.git.units[p.dir] || r.git.in[r.first[at]] {
+		return // or it stands where a thing was, and is judged with that
 	}
 	r.git.mine = append(r.git.mine, gitOurs{at, p})
 	r.git.at[at] = p
@@ -321,10 +322,20 @@ func (r *restorer) headNeeds(p gitPlace, old []byte) string {
 		return branchMoved
 	}
 	name, is := target(refText(old))
-	if is && r.after(p, name, 0) == "" && r.before(p, name) != "" {
+	if is && r.after(p, name, 0) == "" && !r.unborn(p, name) {
 		return "the branch that it named is not there any more"
 	}
 	return ""
+}
+
+// unborn reports whether it is known that there was no such ref before the session.
+func (r *restorer) unborn(p gitPlace, name string) bool {
+	if r.before(p, name) != "" {
+		return false
+	}
+	at := p.ref(name)
+	was, known := r.leftAt(at)
+	return r.names.ours(at) || known && was.means == ""
 }
 
 // movedLater reports whether a ref stays because somebody changed it.
@@ -606,6 +617,21 @@ func (r *restorer) inOrder(things []*thing) []*thing {
 	sorted := slices.Clone(things)
 	slices.SortStableFunc(sorted, func(a, b *thing) int { return cmp.Compare(rank(a), rank(b)) })
 	return sorted
+}
+
+// keepStuck keeps what the session put in the place of things that stay away: without either
+// there would be nothing.
+func (r *restorer) keepStuck(things []*thing) {
+	for _, t := range things {
+		why := r.stuck[t.id]
+		if _, here := r.carried(t); why == "" || here {
+			continue
+		}
+		at := r.vacancy(t)
+		if e, err := r.look(at); err == nil && e.kind != change.Directory && r.names.ours(at) {
+			r.git.keep[at] = why
+		}
+	}
 }
 
 func (r *restorer) closeGit() {
