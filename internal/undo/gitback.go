@@ -593,6 +593,23 @@ func (r *restorer) spared(at spot) (why string, quiet bool) {
 	return "", false
 }
 
+// sayPacked names the refs of the session that somebody packed since: the file that has them
+// is not the session's.
+func (r *restorer) sayPacked() {
+	for at, was := range r.left {
+		if was.means == "" || !r.wants(at) || !r.names.ours(at) || r.git.in[r.first[at]] {
+			continue
+		}
+		p := r.git.place(at)
+		if _, err := r.look(at); p.kind != gitRef || !missing(err) || r.before(p, p.name) != "" {
+			continue
+		}
+		if r.git.packed(p)[p.name] == was.means {
+			r.say(at.rel, Conflict, "it was packed after the session; git itself can delete it")
+		}
+	}
+}
+
 // sayStayed names the objects of each git directory as one.
 func (r *restorer) sayStayed() {
 	for dir, n := range r.git.stayed {

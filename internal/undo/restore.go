@@ -144,6 +144,7 @@ func (r *restorer) run() error {
 		return err
 	}
 	r.setModes()
+	r.sayPacked()
 	r.sayStayed()
 	r.untouched()
 	return r.sync()
