@@ -601,7 +601,7 @@ func (r *restorer) sayPacked() {
 			continue
 		}
 		p := r.git.place(at)
-		if _, err := r.look(at); p.kind != gitRef || !missing(err) || r.before(p, p.name) != "" {
+		if _, err := r.look(at); p.kind != gitRef || !missing(err) {
 			continue
 		}
 		if r.git.packed(p)[p.name] == was.means {
