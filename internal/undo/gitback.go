@@ -215,10 +215,13 @@ func (r *restorer) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, 
 // saysTheSame reports whether a file of git says what it said before the session, however
 // it is written.
 func (r *restorer) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
+	if e == nil {
+		return false // a ref that is packed: what it is packed in may go
+	}
 	if text := means(p, old); text != "" {
 		return text == r.git.means(p, at)
 	}
-	if e == nil || e.size != int64(len(old)) {
+	if e.size != int64(len(old)) {
 		return false
 	}
 	now, err := r.git.text(at, maxGitText)

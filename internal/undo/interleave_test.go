@@ -378,6 +378,7 @@ func TestGitScenes(t *testing.T) {
 		"packed since, as it was":      {"echo 2 >a && git commit -qam s", "git pack-refs --all", "! git log main --format=%s | grep -q '^s$'"},
 		"packed with a commit on top":  {"echo 2 >a && git commit -qam s", "echo 3 >b && git commit -qam h && git pack-refs --all", "git log main --format=%s | grep -q '^h$'"},
 		"pruned what a ref would need": {"git reset -q --hard HEAD~1 && git branch -D -q old; git tag -d v1; git reflog expire --expire=now --all", "git gc -q --prune=now", "git fsck"},
+		"packed by the session":        {"git gc -q --prune=now", "true", "git rev-parse main old v1"},
 		"looked at":                    {"echo 2 >a && git commit -qam s", "git status", "git diff --cached --quiet && git diff --quiet"},
 		"a branch deleted since":       {"git checkout -q -b feat", "git branch -D main", "git rev-parse HEAD"},
 		"a repository gone on with":    {"git init -q inner && cd inner && echo 1 >x && git add . && git commit -qm s", "cd inner && echo 2 >y && git add . && git commit -qm h", "cd inner && git log && test -e x"},
