@@ -18,6 +18,9 @@ func (r *restorer) bringBack(t *thing) error {
 		return nil
 	}
 	if r.git.quiet[t.id] {
+		if _, err := r.look(t.home); err == nil {
+			r.settled(t) // what is there stands for it
+		}
 		r.sayThing(t, Same, "")
 		return nil
 	}

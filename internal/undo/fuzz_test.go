@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,7 +57,7 @@ func FuzzLog(f *testing.F) {
 		&record{op: opExchanged, from: spot{0, "b"}, to: spot{0, "c"}}, &record{op: opTouch, from: spot{0, ""}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = framed(data)
-		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}}
+		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
 		var out []byte
 		size, err := readTape(bytes.NewReader(data), 0, func(r record) error {
 			out = pack(out, &r)
@@ -115,7 +116,7 @@ func FuzzRestoreLog(f *testing.F) {
 		&record{op: opBegin, ident: ident{1, 2}}, &record{op: opMove, from: a, to: b}, &record{op: opSkip})))
 	f.Add(unframed(pack(nil, head, &record{op: opMove, from: b, to: a}, &record{op: opDone}, &record{op: opMove, from: a, to: spot{0, "a"}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}}
+		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
 		if _, err := readTape(bytes.NewReader(seed()), 0, l.replay); err != nil {
 			t.Fatal(err)
 		}
@@ -132,4 +133,40 @@ func FuzzRestoreLog(f *testing.F) {
 			checkSpot(t, l, g.at)
 		}
 	})
+}
+
+// FuzzIndex: whatever an index is, it is read within its bounds, and what was read says the
+// same again.
+func FuzzIndex(f *testing.F) {
+	entry := func(name string) []byte {
+		b := make([]byte, 62, 72)
+		b[27] = 0o100
+		b = append(b, name...)
+		return append(b, make([]byte, 8-len(b)%8)...)
+	}
+	head := []byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x02")
+	plain := append(append(slices.Clone(head), entry("a")...), entry("d/long name")...)
+	f.Add(append(slices.Clone(plain), make([]byte, 20)...))
+	tree := append(slices.Clone(plain), "TREE\x00\x00\x00\x1a\x002 0\n"...)
+	f.Add(append(tree, make([]byte, 40)...))
+	f.Add([]byte("DIRC\x00\x00\x00\x04\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := readIndex(b)
+		if err != nil {
+			return
+		}
+		if again, err := readIndex(b); err != nil || again.meaning != x.meaning || len(again.ids) != len(x.ids) {
+			t.Fatalf("read twice: %v", err)
+		}
+		if len(x.ids)*20 > len(b) {
+			t.Fatalf("%d ids in %d bytes", len(x.ids), len(b))
+		}
+	})
+}
+
+// FuzzPackIndex: whatever the index of a pack is, looking something up ends.
+func FuzzPackIndex(f *testing.F) {
+	f.Add([]byte("\xfftOc\x00\x00\x00\x02"), "00")
+	f.Add(append([]byte("\xfftOc\x00\x00\x00\x02"), bytes.Repeat([]byte{0, 0, 0, 1}, 256)...), strings.Repeat("0", 40))
+	f.Fuzz(func(t *testing.T, b []byte, id string) { packHas(bytes.NewReader(b), id) })
 }

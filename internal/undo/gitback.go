@@ -84,6 +84,7 @@ func (r *restorer) survey() {
 		if r.touched(unit) {
 			r.git.keep[r.rootOf(unit)] = wentOn
 		}
+		r.git.free[spot{unit.tree, join(unit.rel, "index")}] = true
 	}
 	for at, to := range pointers {
 		if why, _ := r.held(to); why != "" {
@@ -95,8 +96,8 @@ func (r *restorer) survey() {
 // collect notes a file of the session in a git directory that was there before.
 func (r *restorer) collect(at spot) {
 	p := r.git.place(at)
-	if p.kind <= gitCache || r.git.units[p.dir] {
-		return
+	if p.kind <= gitCache || r.git.units[p.dir] || r.git.in[r.first[at]] {
+		return // or it stands where a thing was, and is judged with that
 	}
 	r.git.mine = append(r.git.mine, gitOurs{at, p})
 	r.git.at[at] = p
@@ -214,10 +215,13 @@ func (r *restorer) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, 
 // saysTheSame reports whether a file of git says what it said before the session, however
 // it is written.
 func (r *restorer) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
+	if e == nil {
+		return false // a ref that is packed: what it is packed in may go
+	}
 	if text := means(p, old); text != "" {
 		return text == r.git.means(p, at)
 	}
-	if e == nil || e.size != int64(len(old)) {
+	if e.size != int64(len(old)) {
 		return false
 	}
 	now, err := r.git.text(at, maxGitText)
@@ -321,10 +325,20 @@ func (r *restorer) headNeeds(p gitPlace, old []byte) string {
 		return branchMoved
 	}
 	name, is := target(refText(old))
-	if is && r.after(p, name, 0) == "" && r.before(p, name) != "" {
+	if is && r.after(p, name, 0) == "" && !r.unborn(p, name) {
 		return "the branch that it named is not there any more"
 	}
 	return ""
+}
+
+// unborn reports whether it is known that there was no such ref before the session.
+func (r *restorer) unborn(p gitPlace, name string) bool {
+	if r.before(p, name) != "" {
+		return false
+	}
+	at := p.ref(name)
+	was, known := r.leftAt(at)
+	return r.names.ours(at) || known && was.means == ""
 }
 
 // movedLater reports whether a ref stays because somebody changed it.
@@ -582,6 +596,23 @@ func (r *restorer) spared(at spot) (why string, quiet bool) {
 	return "", false
 }
 
+// sayPacked names the refs of the session that somebody packed since: the file that has them
+// is not the session's.
+func (r *restorer) sayPacked() {
+	for at, was := range r.left {
+		if was.means == "" || !r.wants(at) || !r.names.ours(at) || r.git.in[r.first[at]] {
+			continue
+		}
+		p := r.git.place(at)
+		if _, err := r.look(at); p.kind != gitRef || !missing(err) {
+			continue
+		}
+		if r.git.packed(p)[p.name] == was.means {
+			r.say(at.rel, Conflict, "it was packed after the session; git itself can delete it")
+		}
+	}
+}
+
 // sayStayed names the objects of each git directory as one.
 func (r *restorer) sayStayed() {
 	for dir, n := range r.git.stayed {
@@ -606,6 +637,21 @@ func (r *restorer) inOrder(things []*thing) []*thing {
 	sorted := slices.Clone(things)
 	slices.SortStableFunc(sorted, func(a, b *thing) int { return cmp.Compare(rank(a), rank(b)) })
 	return sorted
+}
+
+// keepStuck keeps what the session put in the place of things that stay away: without either
+// there would be nothing.
+func (r *restorer) keepStuck(things []*thing) {
+	for _, t := range things {
+		why := r.stuck[t.id]
+		if _, here := r.carried(t); why == "" || here {
+			continue
+		}
+		at := r.vacancy(t)
+		if e, err := r.look(at); err == nil && e.kind != change.Directory && r.names.ours(at) {
+			r.git.keep[at] = why
+		}
+	}
 }
 
 func (r *restorer) closeGit() {

@@ -21,6 +21,8 @@ type left struct {
 // maxLeft bounds the notes about places that are not git's.
 const maxLeft = 64 << 10
 
+const maxMeaning = 2 << 10
+
 // noteLeft writes down what is in every place that the session touched.
 func (s *Store) noteLeft() error {
 	d := newDisk(func(tree int) (int, error) { return s.roots[tree], nil })
@@ -28,10 +30,16 @@ func (s *Store) noteLeft() error {
 	count := 0
 	note := func(at spot) {
 		p := d.place(at)
+		if checkPath(at.rel) != nil {
+			return // it could not be read again
+		}
 		if count++; count > maxLeft && p.kind <= gitOther {
 			return
 		}
 		r := &record{op: opLeft, from: at, text: d.means(p, at)}
+		if len(r.text) > maxMeaning {
+			r.text = "" // no name that git takes is so long; the times of the file speak for it
+		}
 		if e, err := d.look(at); err == nil {
 			r.ident = e.ident
 		}
@@ -54,7 +62,24 @@ func (s *Store) noteLeft() error {
 	for i, root := range s.names.roots {
 		visit(spot{i, ""}, root)
 	}
+	for at, blob := range s.heads { // whether the branch is there to which it would go back
+		if name, is := target(refText(s.keptText(blob))); is && checkPath(name) == nil {
+			if p := d.place(at); p.kind == gitHead {
+				note(p.ref(name))
+			}
+		}
+	}
 	return s.tape.write(buf)
+}
+
+// keptText reads a small file of the store.
+func (s *Store) keptText(blob uint32) []byte {
+	fd, err := openFileAt(s.kept, blobName(blob))
+	if err != nil {
+		return nil
+	}
+	b, _ := readAll(os.NewFile(uintptr(fd), blobName(blob)), maxRefText)
+	return b
 }
 
 // looseRefs visits the refs in a directory of refs.

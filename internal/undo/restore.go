@@ -130,6 +130,7 @@ func (r *restorer) run() error {
 	if err := r.judge(things); err != nil {
 		return err
 	}
+	r.keepStuck(things)
 	for _, t := range r.inOrder(things) {
 		err := r.bringBack(t)
 		if err != nil && !r.local(err) {
@@ -143,6 +144,7 @@ func (r *restorer) run() error {
 		return err
 	}
 	r.setModes()
+	r.sayPacked()
 	r.sayStayed()
 	r.untouched()
 	return r.sync()

@@ -131,6 +131,9 @@ func (s *Store) finish(p spot, obj *object, dev uint64, img image, got saved) er
 	obj.saved |= got
 	if img.blob != 0 {
 		obj.blob = img.blob
+		if _, name := split(p.rel); name == "HEAD" {
+			s.heads[p] = img.blob
+		}
 	}
 	if img.lost != "" && s.lost != nil {
 		s.lost(p.tree, p.rel, img.lost)

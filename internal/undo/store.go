@@ -28,6 +28,7 @@ type Store struct {
 	trees  []string
 	roots  []int            // descriptors of the trees
 	inodes map[inode]*image // of files with several names, as they were
+	heads  map[spot]uint32  // what is kept of files that are called HEAD
 	buf    []byte
 	closed bool
 	lost   func(tree int, rel, why string)
@@ -54,7 +55,7 @@ func Create(dir string, trees []string, limits Limits) (*Store, error) {
 			return nil, fmt.Errorf("create undo store: tree %q is not an absolute path", t)
 		}
 	}
-	s := &Store{limits: limits, names: newNames(len(trees)), inodes: map[inode]*image{}, kept: -1, tape: tape{fd: -1},
+	s := &Store{limits: limits, names: newNames(len(trees)), inodes: map[inode]*image{}, heads: map[spot]uint32{}, kept: -1, tape: tape{fd: -1},
 		trees: slices.Clone(trees)}
 	s.free.L = &s.mu
 	err := s.create(dir, head)

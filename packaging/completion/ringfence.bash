@@ -30,9 +30,9 @@ _ringfence_flags() {
 	'thaw') echo '--help' ;;
 	'rm') echo '--help --discard' ;;
 	'diff') echo '--help --json --patch --stat' ;;
-	'apply') echo '--help --json --yes' ;;
-	'discard') echo '--help --yes' ;;
-	'undo') echo '--help --force --json --yes' ;;
+	'apply') echo '--help --json --partial --verbose --yes' ;;
+	'discard') echo '--help --json --verbose --yes' ;;
+	'undo') echo '--help --force --json --redo --verbose --yes' ;;
 	'why') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host --host-port --install-scripts --json --last --live --mask --mcp --memory --min-release-age --net --path --pids --proxy --publish --push --reveal --review --ro --rw --variable --workspace' ;;
 	'requests') echo '--help --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;

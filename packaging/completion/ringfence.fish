@@ -419,16 +419,22 @@ complete -c ringfence -n '__ringfence_at "diff" 0' -F -a '(ringfence __complete 
 complete -c ringfence -n '__ringfence_at "diff" 1 more' -F
 complete -c ringfence -n '__ringfence_at "apply"' -l help -d 'explain it'
 complete -c ringfence -n '__ringfence_at "apply"' -l json -d 'print what became of each path as JSON; needs --yes'
+complete -c ringfence -n '__ringfence_at "apply"' -l partial -d 'apply the rest where some changes cannot be applied'
+complete -c ringfence -n '__ringfence_at "apply"' -l verbose -d 'print what became of each path, not only of the first ten'
 complete -c ringfence -n '__ringfence_at "apply"' -l yes -d 'do not ask'
 complete -c ringfence -n '__ringfence_at "apply" 0' -F -a '(ringfence __complete sessions)'
 complete -c ringfence -n '__ringfence_at "apply" 1 more' -F
 complete -c ringfence -n '__ringfence_at "discard"' -l help -d 'explain it'
+complete -c ringfence -n '__ringfence_at "discard"' -l json -d 'print each path as JSON; needs --yes'
+complete -c ringfence -n '__ringfence_at "discard"' -l verbose -d 'print each path, not only the first ten'
 complete -c ringfence -n '__ringfence_at "discard"' -l yes -d 'do not ask'
 complete -c ringfence -n '__ringfence_at "discard" 0' -F -a '(ringfence __complete sessions)'
 complete -c ringfence -n '__ringfence_at "discard" 1 more' -F
 complete -c ringfence -n '__ringfence_at "undo"' -l help -d 'explain it'
 complete -c ringfence -n '__ringfence_at "undo"' -l force -d 'also what was changed after the session'
 complete -c ringfence -n '__ringfence_at "undo"' -l json -d 'print what became of each path as JSON; needs --yes'
+complete -c ringfence -n '__ringfence_at "undo"' -l redo -d 'undo the last undo: bring the session'\''s changes back'
+complete -c ringfence -n '__ringfence_at "undo"' -l verbose -d 'print what became of each path, not only of the first ten'
 complete -c ringfence -n '__ringfence_at "undo"' -l yes -d 'do not ask'
 complete -c ringfence -n '__ringfence_at "undo" 0' -F -a '(ringfence __complete sessions)'
 complete -c ringfence -n '__ringfence_at "undo" 1 more' -F

@@ -352,6 +352,8 @@ _ringfence_apply() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--json[print what became of each path as JSON; needs --yes]' \
+		'*--partial[apply the rest where some changes cannot be applied]' \
+		'*--verbose[print what became of each path, not only of the first ten]' \
 		'*--yes[do not ask]' \
 		'1: :{_ringfence_ask sessions; _files; true}' \
 		'*: :{_files; true}'
@@ -360,6 +362,8 @@ _ringfence_apply() {
 _ringfence_discard() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--json[print each path as JSON; needs --yes]' \
+		'*--verbose[print each path, not only the first ten]' \
 		'*--yes[do not ask]' \
 		'1: :{_ringfence_ask sessions; _files; true}' \
 		'*: :{_files; true}'
@@ -370,6 +374,8 @@ _ringfence_undo() {
 		'*--help[explain it]' \
 		'*--force[also what was changed after the session]' \
 		'*--json[print what became of each path as JSON; needs --yes]' \
+		'*--redo[undo the last undo\: bring the session'\''s changes back]' \
+		'*--verbose[print what became of each path, not only of the first ten]' \
 		'*--yes[do not ask]' \
 		'1: :{_ringfence_ask sessions; _files; true}' \
 		'*: :{_files; true}'
