@@ -27,10 +27,19 @@ func (e Entry) isTrue() bool {
 // parseConfig reads git's config syntax. It follows git's reader, and is
 // stricter in refusing NUL bytes and empty section names.
 func parseConfig(b []byte) ([]Entry, error) {
+	entries, err := readConfig(b)
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// readConfig is the same, and returns beside an error what stands before it.
+func readConfig(b []byte) ([]Entry, error) {
 	p := &configParser{in: strings.TrimPrefix(string(b), "\ufeff"), line: 1}
 	entries, err := p.file()
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", p.at, err)
+		return entries, fmt.Errorf("line %d: %w", p.at, err)
 	}
 	return entries, nil
 }
@@ -78,16 +87,16 @@ func (p *configParser) file() ([]Entry, error) {
 		case c == '[':
 			var err error
 			if section, err = p.section(); err != nil {
-				return nil, err
+				return entries, err
 			}
 		case isAlpha(c) && section != "":
 			e, err := p.entry(section, c)
 			if err != nil {
-				return nil, err
+				return entries, err
 			}
 			entries = append(entries, e)
 		default:
-			return nil, fmt.Errorf("expected a section or a key")
+			return entries, fmt.Errorf("expected a section or a key")
 		}
 	}
 }

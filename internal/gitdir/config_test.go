@@ -255,10 +255,7 @@ func TestReadHost(t *testing.T) {
 			w.repo("home/work/r")
 			w.write("home/work.inc", work)
 			w.write("home/.gitconfig", tt.config)
-			h, err := ReadHost([]string{w.path("home/.config/git/config"), w.path("home/.gitconfig")}, w.find(tt.start).GitDir, w.home, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := ReadHost([]string{w.path("home/.config/git/config"), w.path("home/.gitconfig")}, w.find(tt.start).GitDir, w.home, nil)
 			email := ""
 			for _, e := range h.Settings {
 				if e.Key == "user.email" {
@@ -284,10 +281,7 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("first", "[user]\nname = One\nemail = one@example.com\n[core]\npager = evil\n[color]\nui\n")
 	w.write("second", "[user]\nname = Two\n")
 	w.write("loop", "[include]\npath = loop\n")
-	h, err := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
 	want := []Entry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
 	if !sameEntries(h.Settings, want) {
 		t.Errorf("got %+v", h.Settings)
@@ -296,14 +290,20 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("broken", "[user\n")
 	w.fifo("fifo")
 	for _, file := range []string{loop, w.path("big"), w.path("broken"), w.path("fifo"), w.dir} {
-		if h, err := ReadHost([]string{file}, "", w.home, nil); err == nil {
+		if h := ReadHost([]string{file, second}, "", w.home, nil); len(h.Broken) != 1 || !strings.Contains(h.Broken[0], filepath.Base(file)) || h.Name != "Two" {
 			t.Errorf("%s: %+v", filepath.Base(file), h)
 		}
+	}
+	// What stands before a mistake holds, but not what would sign.
+	w.write("half", "[user]\nname = Half\nsigningKey = k\n[commit]\ngpgSign = true\n[core\n[color]\nui = never\n")
+	h = ReadHost([]string{w.path("half")}, "", w.home, nil)
+	if h.Name != "Half" || len(h.Signing) != 0 || len(h.Settings) != 1 || len(h.Broken) != 1 || !strings.Contains(h.Broken[0], `half": line 6: `) {
+		t.Errorf("half a file: %+v", h)
 	}
 	if err := os.Symlink(first, w.path("home/.gitconfig")); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := ReadHost([]string{w.path("home/.gitconfig")}, "", w.home, nil); err != nil || len(h.Settings) != 3 {
-		t.Errorf("symlinked dotfile: %+v, %v", h, err)
+	if h := ReadHost([]string{w.path("home/.gitconfig")}, "", w.home, nil); len(h.Broken) != 0 || len(h.Settings) != 3 {
+		t.Errorf("symlinked dotfile: %+v", h)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/fault"
 )
 
 const (
@@ -54,6 +52,7 @@ type Host struct {
 	Signing     []Entry  // what is said of signatures, in order: for the host's side alone
 	Name, Email string   // in whose name is signed
 	LeftOut     []string // for people: what was not followed and would have mattered
+	Broken      []string // for people: files, with the line, that could not be read to their end
 }
 
 // ReadHost reads the user's config files in git's order, later over earlier;
@@ -62,21 +61,23 @@ type Host struct {
 // include.path, and includeIf on a plain gitdir directory, judged by gitDir.
 // These files are the user's own; written tells which of them an agent can write all
 // the same, and those say nothing of signatures: what signs runs on the host.
-func ReadHost(files []string, gitDir, home string, written func(path string) bool) (Host, error) {
+//
+// A file that cannot be read, or only in part, stops nothing: git on the host is the one
+// that needs it, and says so itself. What stands before the mistake holds, but for
+// signatures: half a file must not say what signs.
+func ReadHost(files []string, gitDir, home string, written func(path string) bool) Host {
 	r := hostReader{written: written, gitDir: gitDir, home: canonical(home), values: map[string]string{}, own: map[string]string{}, budget: maxConfigFiles}
 	for _, file := range files {
-		if err := r.file(file, 0); err != nil {
-			return Host{}, err
-		}
+		r.file(file, 0)
 	}
 	var h Host
 	for key, value := range r.values {
 		h.Settings = append(h.Settings, Entry{Key: key, Value: value})
 	}
 	slices.SortFunc(h.Settings, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	h.LeftOut, h.Signing = r.leftOut, r.signing
+	h.LeftOut, h.Broken, h.Signing = r.leftOut, r.broken, r.signing
 	h.Name, h.Email = r.own["user.name"], r.own["user.email"]
-	return h, nil
+	return h
 }
 
 type hostReader struct {
@@ -85,50 +86,64 @@ type hostReader struct {
 	values       map[string]string
 	own          map[string]string // of values, what no agent can have written
 	leftOut      []string
+	broken       []string
 	signing      []Entry
 	budget       int
 }
 
-func (r *hostReader) file(path string, depth int) error {
+func (r *hostReader) file(path string, depth int) {
 	if r.budget--; r.budget < 0 || depth > maxIncludeDepth {
-		return fault.New(fault.Usage, "shorten the chain of includes", "git config %q: too many includes", path)
+		r.fail(path, errors.New("too many includes; it is not followed"))
+		return
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return nil
+		return
+	}
+	var b []byte
+	if err == nil {
+		b, err = readRegular(f, maxConfig)
 	}
 	if err != nil {
-		return fmt.Errorf("git config: %w", err)
+		var named *fs.PathError
+		if errors.As(err, &named) {
+			err = named.Err
+		}
+		r.fail(path, fmt.Errorf("%w; nothing of it is used", err))
+		return
 	}
-	b, err := readRegular(f, maxConfig)
+	entries, err := readConfig(b)
 	if err != nil {
-		return fmt.Errorf("git config: %w", err)
-	}
-	entries, err := parseConfig(b)
-	if err != nil {
-		return fault.New(fault.Usage, "see what git says: git config --list --show-origin", "git config %q: %w", path, err)
+		r.fail(path, fmt.Errorf("%w; what stands before it is used, and nothing that it says of signatures", err))
 	}
 	for _, e := range entries {
-		if err := r.entry(path, e, depth); err != nil {
-			return err
+		if err == nil || !signing[e.Key] {
+			r.entry(path, e, depth)
 		}
 	}
-	return nil
 }
 
-func (r *hostReader) entry(file string, e Entry, depth int) error {
+// fail says what is wrong with a file, once.
+func (r *hostReader) fail(path string, err error) {
+	text := fmt.Sprintf("git config %q: %v", path, err)
+	if !slices.Contains(r.broken, text) {
+		r.broken = append(r.broken, text)
+	}
+}
+
+func (r *hostReader) entry(file string, e Entry, depth int) {
 	cond, isIf := strings.CutPrefix(e.Key, "includeif.")
 	cond, isPath := strings.CutSuffix(cond, ".path")
 	switch {
 	case e.Key == "include.path":
-		return r.include(file, e.Value, depth)
+		r.include(file, e.Value, depth)
 	case isIf && isPath:
 		match, known := r.condition(file, cond)
 		if !known {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("includeIf %q in %q: condition is not followed", cond, file))
 		}
 		if match {
-			return r.include(file, e.Value, depth)
+			r.include(file, e.Value, depth)
 		}
 	case signing[e.Key] && r.agents(file):
 		r.leftOut = append(r.leftOut, fmt.Sprintf("%s in %q: not used, the agent can write that file", e.Key, file))
@@ -144,14 +159,13 @@ func (r *hostReader) entry(file string, e Entry, depth int) error {
 		}
 		if !allowed[e.Key](value) {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("%s in %q: value is not one that is passed on", e.Key, file))
-			return nil
+			return
 		}
 		r.values[e.Key] = value
 		if !r.agents(file) {
 			r.own[e.Key] = value
 		}
 	}
-	return nil
 }
 
 // agents holds for a file that lies, itself or by a link, where an agent writes.
@@ -161,18 +175,18 @@ func (r *hostReader) agents(file string) bool {
 }
 
 // include reads the file that value names, as seen from the file it stands in.
-func (r *hostReader) include(file, value string, depth int) error {
+func (r *hostReader) include(file, value string, depth int) {
 	path := value
 	switch {
 	case strings.HasPrefix(value, "~/"):
 		path = filepath.Join(r.home, value[2:])
 	case value == "" || value[0] == '~' || value[0] == '%':
 		r.leftOut = append(r.leftOut, fmt.Sprintf("include %q in %q: not followed", value, file))
-		return nil
+		return
 	case value[0] != '/':
 		path = filepath.Join(filepath.Dir(file), value)
 	}
-	return r.file(path, depth+1)
+	r.file(path, depth+1)
 }
 
 // condition judges an includeIf. Known are "gitdir:DIR/" (anything below DIR) and

@@ -102,13 +102,17 @@ func syncDir(path string) error {
 	return fsync(int(d.Fd()))
 }
 
-// own gives a file to whom it belongs in the layer: only root can, and for anyone
-// else it is the caller's anyway.
+// own gives a file to whom it belongs in the layer. Only root can give it to another
+// user, and for anyone else it is the caller's anyway; a group that is one of the caller's
+// it can have, and where that fails it keeps the one that the directory gave it.
 func own(dir int, name string, st *unix.Stat_t, flags int) error {
+	beforeWrite()
 	if unix.Geteuid() != 0 {
+		if int(st.Gid) != unix.Getegid() {
+			unix.Fchownat(dir, name, -1, int(st.Gid), flags)
+		}
 		return nil
 	}
-	beforeWrite()
 	if err := unix.Fchownat(dir, name, int(st.Uid), int(st.Gid), flags); err != nil {
 		return fmt.Errorf("chown: %w", err)
 	}

@@ -90,9 +90,14 @@ func (w *World) missing(s *spot, f Finding) Finding {
 	}
 	f.Verdict, f.By = Absent, WallView
 	f.Rule, f.Source = "the view holds only what policy put there", BuiltIn
-	f.Reason = "the host has it, and no rule shows it"
+	known := "the host has it"
+	if err != nil && !s.assumed { // whoever asks may not look
+		known = fmt.Sprintf("whether the host has it is not known (%s)", cause(err))
+		f.Help = unreachable
+	}
+	f.Reason = known + ", and no rule shows it"
 	if s.op != nil {
-		f.Reason = fmt.Sprintf("the host has it, and inside %s is %s", s.op.Dst, rule(s.op))
+		f.Reason = fmt.Sprintf("%s, and inside %s is %s", known, s.op.Dst, rule(s.op))
 	}
 	for _, d := range w.Decoys {
 		if place.Within(d, s.path) || place.Within(s.path, d) {
@@ -101,6 +106,15 @@ func (w *World) missing(s *spot, f Finding) Finding {
 		}
 	}
 	return f
+}
+
+// cause is an error without the path.
+func cause(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
 }
 
 // unseen is a path below a mount that shows the host's own, and where nothing is.

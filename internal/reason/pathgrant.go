@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,8 +32,12 @@ func (w *World) grantPath(path string, s *spot, f *Finding, written *World) *Wor
 	}
 	st, err := os.Lstat(path)
 	if err != nil {
-		if f.Verdict != Private {
+		switch {
+		case f.Verdict == Private:
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir):
 			f.Help = "the host has nothing there that could be shown"
+		default:
+			f.Help = unreachable
 		}
 		return nil
 	}
@@ -60,6 +65,9 @@ func (w *World) grantPath(path string, s *spot, f *Finding, written *World) *Wor
 	}
 	return w.try(f, ask, written, g)
 }
+
+// unreachable is said of what may be there and cannot be looked at.
+const unreachable = "what your own user cannot reach on the host cannot be shown inside"
 
 // maxAlso bounds a list for people.
 const maxAlso = 8

@@ -38,10 +38,8 @@ func (d *draft) git() error {
 	if !filepath.IsAbs(config) {
 		config = filepath.Join(d.User.Home, ".config")
 	}
-	own, err := gitdir.ReadHost([]string{filepath.Join(config, "git/config"), filepath.Join(d.User.Home, ".gitconfig")}, gitDir, d.User.Home, d.agentWrites)
-	if err != nil {
-		return err
-	}
+	own := gitdir.ReadHost([]string{filepath.Join(config, "git/config"), filepath.Join(d.User.Home, ".gitconfig")}, gitDir, d.User.Home, d.agentWrites)
+	d.Warnings = append(d.Warnings, own.Broken...)
 	d.Notices = append(d.Notices, own.LeftOut...)
 	// All directories: what belongs to another id looks like nobody's inside,
 	// and git would refuse to touch what it was started for.

@@ -50,6 +50,9 @@ func (l *live) beginWork() (*keeping, error) {
 		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
 	k := &keeping{live: l}
+	if err := l.adopt(); err != nil {
+		return nil, errors.Join(err, s.work.Remove())
+	}
 	if err := l.openStatus(); err != nil {
 		return nil, errors.Join(err, s.work.Remove())
 	}
@@ -79,6 +82,24 @@ func (l *live) beginWork() (*keeping, error) {
 	}
 	k.store.OnLost((&losses{keep: k}).tell)
 	return k, nil
+}
+
+// adopt makes the layers of the review view ready for what others own.
+func (l *live) adopt() error {
+	s := l.session
+	for n, t := range s.work.Trees {
+		if t.View != workspace.Review {
+			continue
+		}
+		rest, err := s.work.Adopt(n, s.User.UID, s.User.GID)
+		if err != nil {
+			return err
+		}
+		if rest != "" {
+			l.talk.Warn(fmt.Sprintf("%s holds more that belongs to another user or group than is made ready for a review: from %s on, changes to such files fail with \"value too large\"; run without --review, or make them yours", plan.Show(t.Path), plan.Show(rest)))
+		}
+	}
+	return nil
 }
 
 // launch starts the sandbox, without private layers where the host has none.
