@@ -51,6 +51,9 @@ type Tree struct {
 	// read-only: what is above them cannot be moved, or the rule would name nothing
 	// the next time.
 	Pinned []string
+	// Masked are those of them that show phantoms, with these. The first change inside
+	// makes such a file private; until then a read-only mount is over it.
+	Masked map[string][]byte
 	Layer  *os.File // the private layer over it, as the sandbox mounted it; nil: what would be held is refused
 }
 
