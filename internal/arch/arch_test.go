@@ -61,6 +61,7 @@ var levels = map[string]int{
 	"internal/layer":      1, // what waits for review
 	"internal/mask":       1, // secrets in a workspace
 	"internal/undo":       1, // what can be brought back
+	"internal/outside":    1, // what will be gone at the end
 	"internal/change":     0,
 	"internal/merge":      0, // texts
 	"internal/notify":     0, // calls that wait for an answer

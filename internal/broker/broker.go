@@ -30,6 +30,8 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/capture"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 // Endpoint is where the broker is found inside.
@@ -47,6 +49,8 @@ type Site struct {
 	// Model is set for the API of a model. A decoy on its way there is told and not
 	// stopped: an agent that printed its environment has it in its conversation.
 	Model bool
+	// Common is set for the one site of the common hosts.
+	Common bool
 }
 
 // Broker serves the sites of one session.
@@ -56,6 +60,10 @@ type Broker struct {
 	shut  map[address.Name]string // owned, and not served by TLS: why
 	ca    *authority
 
+	commons policy.Commons
+	judge   *service.Common
+	common  http.Handler // nil until it is served
+
 	mu      sync.Mutex
 	plain   *feed
 	secure  *feed
@@ -64,18 +72,31 @@ type Broker struct {
 }
 
 // New makes a broker that serves nothing yet. hosts are those for which TLS ends here:
-// they are written into the certificate of its authority.
-func New(session string, hosts []address.Name) (*Broker, error) {
+// they are written into the certificate of its authority. So are the common ones,
+// which are the broker's besides.
+func New(session string, hosts []address.Name, commons policy.Commons) (*Broker, error) {
 	if len(hosts) > maxHosts {
 		return nil, fmt.Errorf("more than %d brokered hosts", maxHosts)
 	}
-	b := &Broker{owned: map[address.Name]http.Handler{}, shut: map[address.Name]string{}, plain: newFeed(), secure: newFeed()}
+	b := &Broker{owned: map[address.Name]http.Handler{}, shut: map[address.Name]string{}, plain: newFeed(), secure: newFeed(),
+		commons: commons, judge: &service.Common{}}
 	var names []string
 	for _, h := range hosts {
 		b.owned[h] = nil
 		names = append(names, string(h))
 	}
-	if len(hosts) > 0 {
+	for _, c := range commons.List {
+		// Of a star it is the same: what lies below.
+		if name := string(c.Rule.Name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, o := range commons.Opens {
+		if err := b.judge.Open(func(host string) bool { return o.Host.Covers(address.Name(host)) }, o.Request); err != nil {
+			return nil, fmt.Errorf("[broker] open: %w", err)
+		}
+	}
+	if len(names) > 0 {
 		var err error
 		if b.ca, err = newAuthority(session, names); err != nil {
 			return nil, fmt.Errorf("certificate authority of the session: %w", err)
@@ -100,6 +121,9 @@ func (b *Broker) Start(sites []Site) error {
 				return fmt.Errorf("host %s is not the broker's, or served twice", h)
 			}
 			b.owned[h] = s.Handler
+		}
+		if s.Common {
+			b.common = s.Handler
 		}
 		if s.Prefix != "" {
 			b.sites = append(b.sites, s)
@@ -152,7 +176,7 @@ func survive(h http.Handler) http.Handler {
 // certificate answers for owned hosts alone.
 func (b *Broker) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	n, err := address.ParseName(hello.ServerName)
-	if _, ok := b.owned[n]; err != nil || !ok {
+	if _, ok := b.owned[n]; err != nil || !ok && !b.commons.Has(n) {
 		return nil, errors.New("not a host of the broker's")
 	}
 	return b.ca.leaf(n)
@@ -165,8 +189,32 @@ func (b *Broker) Shut(n address.Name, why string) { b.shut[n] = why }
 func (b *Broker) Owns(n address.Name) bool {
 	_, served := b.owned[n]
 	_, shut := b.shut[n]
-	return served || shut
+	return served || shut || b.commons.Has(n)
 }
+
+// Clear implements gate.Broker: what a common host is asked in the clear is held to
+// the same judge as what it is asked by TLS. What could be opened by a policy is a
+// credential or a write, and neither travels for everybody to read.
+func (b *Broker) Clear(n address.Name) func(service.Request) string {
+	_, served := b.owned[n]
+	_, shut := b.shut[n]
+	if served || shut || !b.commons.Has(n) {
+		return nil
+	}
+	return func(r service.Request) string {
+		d, raw := b.judge.Judge(string(n), r)
+		switch {
+		case raw:
+			return "what the policy opens of this host goes by https alone"
+		case !d.Allow:
+			return d.Reason
+		}
+		return ""
+	}
+}
+
+// Judge is what judges requests to common hosts.
+func (b *Broker) Judge() *service.Common { return b.judge }
 
 // Closed implements gate.Broker.
 func (b *Broker) Closed(n address.Name) string { return b.shut[n] }
@@ -226,7 +274,10 @@ func (b *Broker) remote(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMisdirectedRequest, "the request is for another host than the connection")
 		return
 	}
-	h := b.owned[n]
+	h, own := b.owned[n]
+	if !own && b.commons.Has(n) {
+		h = b.common
+	}
 	if h == nil {
 		refuse(w, http.StatusForbidden, "ringfence keeps the credential of this host, and this session has no use of it")
 		return

@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // stand is a broker with its two doors on loopback listeners, as the gate would hold
 // them.
 func stand(t *testing.T, hosts []address.Name, sites []Site) (b *Broker, plain, secure string) {
 	t.Helper()
-	b, err := New("test", hosts)
+	b, err := New("test", hosts, policy.Commons{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 
 // Events counts what the limits did.
 type Events struct {
-	OOMKills int64 // processes killed at the memory limit
+	OOMKills int64 // processes killed for want of memory
+	Limit    bool  // it was at the session's own limit, and not at one around it
 	Refused  int64 // forks refused at the pids limit
 }
 
@@ -19,9 +20,30 @@ func (g *Group) Events() Events {
 	for _, dir := range g.dirs() {
 		// v2 has memory.events, v1 keeps the same word in memory.oom_control.
 		e.OOMKills += counter(dir, "memory.events", "oom_kill") + counter(dir, "memory.oom_control", "oom_kill")
+		e.Limit = e.Limit || counter(dir, "memory.events", "oom") > 0 || wasFull(dir)
 		e.Refused += counter(dir, "pids.events", "max")
 	}
 	return e
+}
+
+// wasFull holds for a group of v1 that was at its limit, as good as: its counters of
+// failures miss those of memory and swap together. (v2 counts the times that the group
+// itself had no memory left.) A machine without memory kills in groups that were not.
+func wasFull(dir string) bool {
+	limit, most := number(dir, "memory.limit_in_bytes"), number(dir, "memory.max_usage_in_bytes")
+	return limit > 0 && most >= limit-limit/16
+}
+
+func number(dir, file string) int64 {
+	b, err := read(filepath.Join(dir, file))
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func counter(dir, file, key string) int64 {

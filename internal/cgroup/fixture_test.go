@@ -197,8 +197,35 @@ func TestEventsOfV2(t *testing.T) {
 	g, _ := f.open(Limits{Pids: 9, Memory: 1 << 20})
 	f.file("cg/d/ringfence-s1/memory.events", "low 0\nhigh 0\nmax 77\noom 4\noom_kill 3\noom_group_kill 0\n")
 	f.file("cg/d/ringfence-s1/pids.events", "max 5\n")
+	if e := g.Events(); e != (Events{OOMKills: 3, Limit: true, Refused: 5}) {
+		t.Errorf("events %+v", e)
+	}
+	// Killed in a group that had memory left: it was the machine's that was gone.
+	f.file("cg/d/ringfence-s1/memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 3\noom_group_kill 0\n")
 	if e := g.Events(); e != (Events{OOMKills: 3, Refused: 5}) {
 		t.Errorf("events %+v", e)
+	}
+}
+
+// What there is for us is bounded by every group around us.
+func TestLent(t *testing.T) {
+	f := newFixture(t, "/d/leaf")
+	f.group("/d", "memory pids", "memory pids", "")
+	f.group("/d/leaf", "memory pids", "", "1\n")
+	if n := f.lent(); n != 0 {
+		t.Errorf("%d without any bound", n)
+	}
+	f.file("cg/d/memory.max", "4096\n")
+	f.file("cg/d/leaf/memory.max", "max\n")
+	if n := f.lent(); n != 4096 {
+		t.Errorf("%d, want that of the group above", n)
+	}
+	f.file("cg/d/leaf/memory.max", "2048\n")
+	if n := f.lent(); n != 2048 {
+		t.Errorf("%d, want our own", n)
+	}
+	if Machine() <= 0 {
+		t.Error("this machine has no memory")
 	}
 }
 

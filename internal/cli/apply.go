@@ -12,8 +12,10 @@ import (
 
 // apply brings to the host what a session changed and what waits.
 func apply(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths. What the host changed meanwhile is merged where texts allow it, and is never\noverwritten: the exit status is 1 if something stayed behind.")
+	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths. What the host changed meanwhile is merged where texts allow it, and is never\noverwritten: if one change cannot be brought over, none is, each that cannot is named,\nand the exit status is 1. `ringfence undo` takes back what was applied. Without a\nterminal --yes is needed.")
 	yes := f.Bool("yes", false, "do not ask")
+	partial := f.Bool("partial", false, "apply the rest where some changes cannot be applied")
+	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
 	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
 	ch, err := c.chooseToChange(f, args, yes, asJSON, (*chosen).waits)
 	if err != nil {
@@ -30,12 +32,17 @@ func apply(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	c.sayWho("apply", ch.work, len(r.Entries))
 	book := c.reopen(ch.work, name, len(r.Entries))
 	done := c.stepping("applying", ch, len(r.Entries))
-	out, err := ch.work.Apply(ch.sel, ch.report)
+	out, err := ch.work.Apply(ch.sel, ch.report, *partial)
 	done()
 	book.outcomes(journal.Applied, out)
-	return c.tell(ch.work, out, *asJSON, err)
+	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
+	if status == 1 && err == nil && !*partial && !anyDone(out) {
+		fmt.Fprintln(c.err, "ringfence: nothing was applied; --partial applies the rest")
+	}
+	return status, err
 }
 
 func question(r *workspace.Report) string {
@@ -61,7 +68,7 @@ func (c *context) nothing(ch *chosen, what string, asJSON bool) (int, error) {
 		return 2, ch.failed
 	}
 	if asJSON {
-		return c.tell(ch.work, nil, true, nil)
+		return c.tell(ch.work, nil, told{json: true}, nil)
 	}
 	fmt.Fprintf(c.err, "ringfence: nothing of session %s %s\n", ch.work.ID, what)
 	return 0, nil
@@ -73,46 +80,4 @@ func (c *context) mustAsk(name string, yes, asJSON bool) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "look with `ringfence diff`, then give --yes", "%s asks before it changes anything, and there is nobody to ask", name)
-}
-
-type outcomeJSON struct {
-	Tree      string `json:"tree"`
-	Path      string `json:"path"`
-	PathBytes []byte `json:"path_bytes,omitempty"`
-	Outcome   string `json:"outcome"`
-	Why       string `json:"why,omitempty"`
-}
-
-// tell prints what became of each path, and returns the status of the command.
-func (c *context) tell(w *workspace.Work, out []workspace.Outcome, asJSON bool, failed error) (int, error) {
-	status, conflicts := 0, 0
-	rows := []outcomeJSON{}
-	for _, o := range out {
-		if o.Failed() {
-			status = 1
-			conflicts++
-		}
-		p := workspace.NewName(o.Path)
-		rows = append(rows, outcomeJSON{workspace.NewName(w.Trees[o.Tree].Path).Text, p.Text, p.Bytes, o.Result, o.Why})
-		if !asJSON {
-			line := fmt.Sprintf("%-9s %s", o.Result, showIn(w, o.Tree, o.Path))
-			if o.Why != "" {
-				line += ": " + o.Why
-			}
-			fmt.Fprintln(c.out, inert(line))
-		}
-	}
-	if asJSON {
-		err := c.lineJSON(map[string]any{"version": 1, "session": w.ID, "outcomes": rows})
-		if failed == nil {
-			failed = err
-		}
-	}
-	if conflicts > 0 {
-		fmt.Fprintf(c.err, "ringfence: %s as the host has it\n", counted(conflicts, "was left", "were left"))
-	}
-	if failed != nil {
-		return 1, failed
-	}
-	return status, nil
 }

@@ -101,9 +101,12 @@ func (c *context) printPatch(r *workspace.Report) error {
 // printReport is the review for people: data to stdout, what to do next to stderr.
 func (c *context) printReport(r *workspace.Report) {
 	w := r.Work
-	if len(r.Entries) == 0 {
+	switch {
+	case len(r.Entries) == 0 && w.Undone():
+		fmt.Fprintf(c.err, "ringfence: session %s is undone: ringfence undo --redo %s brings its changes back\n", w.ID, w.ID)
+	case len(r.Entries) == 0:
 		fmt.Fprintf(c.err, "ringfence: session %s changed nothing\n", w.ID)
-	} else {
+	default:
 		head := fmt.Sprintf("session %s, %s, began %s", w.ID, w.Agent, w.Started.Local().Format(time.DateTime))
 		fmt.Fprintln(c.out, inert(head))
 		c.printRanked(c.out, r)

@@ -6,21 +6,23 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/workspace"
 )
 
 // discard forgets what a session changed and what waits.
 func discard(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [--yes]", "Forgets what waits in a session: all of it, or what lies at or below the paths. The\nhost is not touched.")
+	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Forgets what waits in a session: all of it, or what lies at or below the paths. The\nhost is not touched. Without a terminal --yes is needed.")
 	yes := f.Bool("yes", false, "do not ask")
-	asJSON := false
-	ch, err := c.chooseToChange(f, args, yes, &asJSON, (*chosen).waits)
+	verbose := f.Bool("verbose", false, "print each path, not only the first ten")
+	asJSON := f.Bool("json", false, "print each path as JSON; needs --yes")
+	ch, err := c.chooseToChange(f, args, yes, asJSON, (*chosen).waits)
 	if err != nil {
 		return 2, err
 	}
 	r := ch.part()
 	r.Entries = r.Waiting()
 	if len(r.Entries) == 0 {
-		return c.nothing(ch, "waits", false)
+		return c.nothing(ch, "waits", *asJSON)
 	}
 	if !*yes {
 		c.printRanked(c.err, r)
@@ -28,14 +30,20 @@ func discard(c *context, name string, args []string) (int, error) {
 			return 1, nil
 		}
 	}
+	c.sayWho(name, ch.work, len(r.Entries))
 	book := c.reopen(ch.work, name, len(r.Entries))
 	if err := ch.work.Discard(ch.sel); err != nil {
 		book.close()
 		return 1, err
 	}
 	book.entries(journal.Discarded, r.Entries)
+	var out []workspace.Outcome
+	for _, e := range r.Entries {
+		out = append(out, workspace.Outcome{Tree: e.Tree, Path: e.Path, Result: "discarded"})
+	}
+	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, nil)
 	fmt.Fprintf(c.err, "ringfence: %s\n", counted(len(r.Entries), "discarded", "discarded"))
-	return 0, nil
+	return status, err
 }
 
 // chooseToChange is choose for commands that change something. Sessions that run

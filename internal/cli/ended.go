@@ -22,10 +22,16 @@ func (c *context) workSummary(res run.Result, talk bool) {
 		return
 	}
 	waits, live := r.Waiting(), r.Live()
-	if !talk && !important(r) {
-		return
+	if talk || important(r) {
+		c.changeSummary(res, waits, live, talk)
 	}
-	id := r.Work.ID
+	c.lostSummary(r)
+	c.goneSummary(r.Outside)
+}
+
+// changeSummary is what changed, or waits to.
+func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, talk bool) {
+	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
 		c.shortList(r, waits)
@@ -39,8 +45,19 @@ func (c *context) workSummary(res run.Result, talk bool) {
 		c.shortList(r, executed(live))
 		fmt.Fprintf(c.err, "             ringfence undo %s brings back what was\n", id)
 	}
-	for _, lost := range r.Lost {
-		fmt.Fprintf(c.err, "  not kept   %s\n", inert(lost))
+}
+
+// lostSummary says what cannot be brought back, also to a pipe.
+func (c *context) lostSummary(r *workspace.Report) {
+	if n := len(r.Lost); n > 0 {
+		fmt.Fprintf(c.err, "  not kept   undo will not bring back %d file%s\n", n, plural(n, "", "s"))
+	}
+	for i, lost := range r.Lost {
+		if i == maxGone {
+			fmt.Fprintf(c.err, "             see all: ringfence diff %s --json\n", r.Work.ID)
+			return
+		}
+		fmt.Fprintf(c.err, "             %s\n", inert(lost))
 	}
 }
 

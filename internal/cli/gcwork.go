@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"time"
 
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
@@ -25,19 +27,41 @@ func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]ol
 		age = keepUndo
 	}
 	works, err := c.works()
+	over, oerr := c.excess()
+	err = errors.Join(err, oerr)
 	var out []oldWork
 	for _, w := range works {
 		o := oldWork{work: w, last: w.Ended, why: "undo only"}
 		if o.last.IsZero() {
 			o.last = w.Started
 		}
-		if now.Sub(o.last) < age || w.Running() {
+		if over[w.ID] {
+			o.why = "over the total for undo"
+		} else if now.Sub(o.last) < age || w.Running() {
 			continue
 		}
 		if (&chosen{work: w}).waits() {
 			o.why, o.kept = "changes wait", !discard
 		}
 		out = append(out, o)
+	}
+	return out, err
+}
+
+// excess are the sessions whose undo has to make room.
+func (c *context) excess() (map[string]bool, error) {
+	dirs, err := c.dirs()
+	if err != nil {
+		return nil, err
+	}
+	total, err := run.UndoTotal(c.environ)
+	if err != nil || total == 0 {
+		return nil, err
+	}
+	over, _, err := workspace.Excess(dirs.State, total)
+	out := map[string]bool{}
+	for _, o := range over {
+		out[o.Work.ID] = true
 	}
 	return out, err
 }

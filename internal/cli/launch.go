@@ -200,7 +200,7 @@ func (c *context) sayer(talk bool) func(string) {
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
 func worthPause(s *run.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Waived) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
 }
 
 func (c *context) pause() error {
@@ -222,16 +222,8 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	if len(s.Ignored) > 0 {
 		fmt.Fprintln(w, "ringfence: hint: `ringfence trust` accepts the project's file as it is now")
 	}
-	if len(s.Waived) > 0 {
-		fmt.Fprintf(w, "ringfence: not required by policy: %s\n", plan.Names(s.Waived))
-	}
-	for _, wall := range plan.AllWalls() {
-		if !slices.Contains(s.Plan.Walls, wall) {
-			fmt.Fprintf(w, "ringfence: warning: wall %s is not raised\n", wall)
-		}
-	}
-	for _, l := range unenforced(report) {
-		fmt.Fprintf(w, "ringfence: warning: %s\n", l)
+	if r := report.Pids; r.Want > 0 && !r.Enforced() { // of the built-in policy: what was asked for holds, or nothing starts
+		fmt.Fprintf(w, "ringfence: warning: the limit of %d processes is not enforced: %s\n", r.Want, r.Why)
 	}
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
@@ -285,16 +277,15 @@ func limits(r cgroup.Report) string {
 	return strings.Join(out, ", ")
 }
 
-// unenforced lists the limits that were asked for and that nothing enforces.
-func unenforced(r cgroup.Report) []string {
-	var out []string
-	if r.Pids.Want > 0 && !r.Pids.Enforced() {
-		out = append(out, fmt.Sprintf("the limit of %d processes is not enforced: %s", r.Pids.Want, r.Pids.Why))
+// killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
+func (c *context) killed(s *run.Session, res run.Result) {
+	switch {
+	case res.OOM == 0:
+	case res.Full && s.Limits.Memory > 0:
+		fmt.Fprintf(c.err, "ringfence: killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit\n", plan.Size(s.Limits.Memory), res.OOM, plural(int(res.OOM), "", "es"))
+	default:
+		fmt.Fprintf(c.err, "ringfence: killed because the machine had no memory left: %d process%s\n", res.OOM, plural(int(res.OOM), "", "es"))
 	}
-	if r.Memory.Want > 0 && !r.Memory.Enforced() {
-		out = append(out, fmt.Sprintf("the memory limit of %s is not enforced: %s", plan.Size(r.Memory.Want), r.Memory.Why))
-	}
-	return out
 }
 
 // summary closes the session for a person.
@@ -302,9 +293,7 @@ func (c *context) summary(s *run.Session, res run.Result, talk bool) {
 	if talk && terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
 	}
-	if res.OOM > 0 {
-		fmt.Fprintf(c.err, "ringfence: processes killed at the memory limit of %s: %d\n", plan.Size(s.Limits.Memory), res.OOM)
-	}
+	c.killed(s, res)
 	if !talk {
 		return
 	}

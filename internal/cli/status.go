@@ -98,9 +98,6 @@ func (c *context) showStatus(s *control.Status) error {
 	}
 	fmt.Fprintf(c.out, "%s · %s · %s\n", inert(head), inert(s.Agent), map[bool]string{true: c.paint(bad, stateFrozen), false: c.paint(good, stateRunning)}[s.Frozen])
 	row("posture", fmt.Sprintf("%s, %s rung, %d of %d walls, since %s", s.Level, s.Rung, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
-	if len(s.Waived) > 0 {
-		row("waived", strings.Join(s.Waived, ", "))
-	}
 	row("workspace", s.View+" "+plan.Show(s.Dir))
 	row("network", s.Mode)
 	for _, g := range s.Grants {

@@ -2,25 +2,59 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"ringfence.dev/ringfence/internal/change"
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/workspace"
 )
+
+const undoHelp = `Brings back on the host what a session changed or deleted, or what was applied of it,
+and removes what it made: all of it, or what lies at or below the paths. Without SESSION
+it is the latest here, and never an older one. What somebody changed since is named and
+left alone, and the exit status is 1 then. Git's objects stay: refs, HEAD and the index
+go back where they still are what the session left. A newer session that changed the same
+files must be undone first. --redo takes the last undo back. Without a terminal --yes is
+needed.
+
+Kept are files of up to 256 MiB each and 1 GiB in one session ([workspace] undo-file and
+undo), and 4 GiB of all sessions (undo-total): beyond that the oldest session can no
+longer be undone. What is not kept is said when it changes, and at the end.`
 
 // undo brings back what was on the host before a session.
 func undo(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings back on the host what a session changed or deleted, and removes what it made:\nall of it, or what lies at or below the paths. What somebody changed after the\nsession is left alone, and the exit status is 1 then.")
+	f := c.flags(name, "[SESSION] [PATH...] [flags]", undoHelp)
 	yes := f.Bool("yes", false, "do not ask")
 	force := f.Bool("force", false, "also what was changed after the session")
+	redo := f.Bool("redo", false, "undo the last undo: bring the session's changes back")
+	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
 	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
-	ch, err := c.chooseToChange(f, args, yes, asJSON, (*chosen).live)
+	rest, err := c.mixed(f, args)
+	if err == nil {
+		err = c.mustAsk(name, *yes, *asJSON)
+	}
 	if err != nil {
 		return 2, err
 	}
+	ch, works, err := c.chooseToUndo(rest, *redo)
+	if err != nil {
+		return 2, err
+	}
+	if *redo {
+		return c.redo(ch, name, *yes, *force, told{*asJSON, *verbose})
+	}
 	r := ch.part()
-	r.Entries = r.Live()
-	if len(r.Entries) == 0 {
+	if r.Entries = r.Live(); len(r.Entries) == 0 {
 		return c.nothing(ch, "is live: there is nothing to undo", *asJSON)
 	}
+	if err := notPast(ch.work, r, works); err != nil {
+		return 2, err
+	}
+	c.sayWho(name, ch.work, len(r.Entries))
 	if !*yes {
 		c.printRanked(c.err, r)
 		for _, lost := range r.Lost {
@@ -35,5 +69,137 @@ func undo(c *context, name string, args []string) (int, error) {
 	out, err := ch.work.UndoAll(ch.sel, *force)
 	done()
 	book.outcomes(journal.Undone, out)
-	return c.tell(ch.work, out, *asJSON, err)
+	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
+	if ch.work.Undone() {
+		fmt.Fprintf(c.err, "ringfence: ringfence undo --redo %s takes this back\n", ch.work.ID)
+	}
+	return status, err
+}
+
+// redo takes the last undo back.
+func (c *context) redo(ch *chosen, name string, yes, force bool, how told) (int, error) {
+	fmt.Fprintf(c.err, "ringfence: undo of an undo: %s\n", who(ch.work))
+	if !yes && !c.confirm("Bring the changes of the session back?", false) {
+		return 1, nil
+	}
+	book := c.reopen(ch.work, name+" --redo", 1)
+	out, err := ch.work.Redo(nil, force)
+	book.outcomes(journal.Undone, out)
+	return c.tell(ch.work, out, how, err)
+}
+
+// chooseToUndo finds the session. Without its name it is the latest here that left
+// anything, or none: an older one is never taken for it.
+func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*workspace.Work, error) {
+	works, err := c.works()
+	if err != nil {
+		return nil, nil, err
+	}
+	here, err := canonicalHere()
+	if err != nil {
+		return nil, nil, err
+	}
+	w, paths, err := named(works, here, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	ch := &chosen{work: w}
+	if w == nil {
+		if ch, err = latestToUndo(works, here, redo); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case ch.work.Running():
+		return nil, nil, fault.New(fault.Refused, "ringfence stop "+ch.work.ID, "session %s still runs", ch.work.ID)
+	case redo && !ch.work.Undone():
+		return nil, nil, fault.New(fault.Refused, "", "nothing of %s was undone of late", who(ch.work))
+	case redo && len(paths) > 0:
+		return nil, nil, fault.New(fault.Usage, "", "--redo takes no paths: it takes the last undo back as a whole")
+	}
+	ch.look()
+	if ch.failed != nil {
+		fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(ch.failed.Error()))
+	}
+	if len(paths) > 0 {
+		ch.sel, err = selection(ch.report, here, paths)
+	}
+	return ch, works, err
+}
+
+// latestToUndo returns the latest session here, if it can be undone.
+func latestToUndo(works []*workspace.Work, here string, redo bool) (*chosen, error) {
+	works = slices.Clone(works)
+	slices.SortStableFunc(works, func(a, b *workspace.Work) int { return b.Changed().Compare(a.Changed()) })
+	for _, w := range works {
+		inTree := slices.ContainsFunc(w.Trees, func(t workspace.Tree) bool { return place.Within(here, t.Path) })
+		if !inTree && !place.Within(here, w.Project) {
+			continue
+		}
+		ch := &chosen{work: w}
+		const other = "name the session that is meant: ringfence ps -a lists them"
+		switch {
+		case w.Running() || redo && w.Undone() || !redo && ch.live():
+			return ch, nil
+		case w.Undone():
+			return nil, fault.New(fault.Failed, "ringfence undo --redo "+w.ID+" brings its changes back; or "+other, "%s, the latest here, is undone", who(w))
+		case ch.waits():
+			return nil, fault.New(fault.Failed, "ringfence discard forgets them; or "+other, "%s, the latest here, has nothing on the host: its changes wait", who(w))
+		case redo:
+			return nil, fault.New(fault.Failed, other, "%s, the latest here, was not undone", who(w))
+		}
+	}
+	return nil, fault.New(fault.Failed, "", "no session has left anything to undo in %s", plan.Show(here))
+}
+
+// notPast refuses to undo what a newer session has changed since.
+func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work) error {
+	mine := changedFiles(r)
+	for _, other := range works {
+		if other.ID == w.ID || !other.Changed().After(w.Changed()) {
+			continue
+		}
+		theirs, err := other.Review()
+		if err != nil || theirs == nil {
+			continue // it is told where that session is looked at
+		}
+		var both []string
+		for path := range changedFiles(theirs) {
+			if mine[path] {
+				both = append(both, path)
+			}
+		}
+		if len(both) == 0 {
+			continue
+		}
+		slices.Sort(both)
+		more := ""
+		if len(both) > 3 {
+			more, both = fmt.Sprintf(" and %d more", len(both)-3), both[:3]
+		}
+		for i := range both {
+			both[i] = plan.Show(both[i])
+		}
+		return fault.New(fault.Refused, "ringfence undo "+other.ID+" first", "%s is newer than session %s and changed the same files: %s%s",
+			who(other), w.ID, strings.Join(both, ", "), more)
+	}
+	return nil
+}
+
+// changedFiles lists what is live of a report: no directories, which have nothing of their
+// own, and no objects of git, which stay.
+func changedFiles(r *workspace.Report) map[string]bool {
+	all := map[string]bool{}
+	for _, e := range r.Live() {
+		dir := (e.New == nil || e.New.Type == change.Directory) && (e.Old == nil || e.Old.Type == change.Directory)
+		if dir || strings.Contains("/"+e.Path, "/.git/objects/") {
+			continue
+		}
+		for _, p := range []string{e.Path, e.From} {
+			if p != "" {
+				all[r.Work.Trees[e.Tree].Path+"/"+p] = true
+			}
+		}
+	}
+	return all
 }

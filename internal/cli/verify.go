@@ -49,6 +49,6 @@ func (c *context) proof() (verify.Config, error) {
 		return verify.Config{}, err
 	}
 	p, err := run.Promised(c.environ)
-	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ, Require: p.Walls,
+	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ,
 		Shown: p.Shown, Passed: p.Passed, Launch: run.Prove(&policy.Policy{})}, err
 }

@@ -62,7 +62,6 @@ type Status struct {
 	Level    string          `json:"level"` // of the ladder of postures
 	Walls    []string        `json:"walls"`
 	Of       int             `json:"of"` // how many walls there are
-	Waived   []string        `json:"waived,omitempty"`
 	View     string          `json:"view"`
 	PID      int             `json:"pid"`              // of the supervisor
 	Memory   int64           `json:"memory,omitempty"` // bytes, of the supervisor and everything inside

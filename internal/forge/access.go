@@ -27,9 +27,17 @@ func (f *Forge) access(rt route) (access, *denial) {
 	reads := rt.service == fetchService || rt.call == lfsBatch // LFS says in its body which way it goes
 	switch {
 	case rt.service == pushService:
-		return access{}, deny(http.StatusForbidden, "pushes to other repositories than %s are denied; %s", strings.Join(f.Repos, ", "), allows(OtherRepos))
+		return access{}, f.other("pushes to")
 	case reads && f.Anonymous != nil:
 		return access{rt, f.Anonymous, true}, nil
 	}
-	return access{}, deny(http.StatusForbidden, "other repositories than %s are denied; %s", strings.Join(f.Repos, ", "), allows(OtherRepos))
+	return access{}, f.other("")
+}
+
+// other refuses what is done to a repository that is not the session's.
+func (f *Forge) other(done string) *denial {
+	if len(f.Repos) == 0 {
+		return deny(http.StatusForbidden, "this session has no repository at %s: it can be read there and not written", f.host())
+	}
+	return deny(http.StatusForbidden, "%s are denied; %s", strings.TrimSpace(done+" other repositories than "+strings.Join(f.Repos, ", ")), allows(OtherRepos))
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // The refusals that can be switched off, by the names that a policy uses.
@@ -90,6 +92,9 @@ func New(c Config) (*Forge, error) {
 	f.prefix = self.Path
 	if c.Transport == nil {
 		return nil, fmt.Errorf("forge: no transport")
+	}
+	if _, err := hostexec.OnPush(); err != nil {
+		return nil, fmt.Errorf("forge: %w", err)
 	}
 	for _, name := range c.Repos {
 		if repo, suffix := splitRepo(name); !goodRepo(repo) || suffix != "" {

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -208,6 +209,15 @@ func TestBand(t *testing.T) {
 	}
 }
 
+// many is a tree with so many files that run.
+func many(n int, id string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "100644 a%04d.gitlab-ci.yml\x00%s", i, id)
+	}
+	return b.String()
+}
+
 func TestReadFolder(t *testing.T) {
 	id := strings.Repeat("\x01", 20)
 	for what, c := range map[string]struct {
@@ -220,6 +230,9 @@ func TestReadFolder(t *testing.T) {
 		"twice":             {"100644 .github\x00" + id + "100644 .github.x\x00" + id + "40000 .github\x00" + id, -1},
 		"three times":       {"100644 .github\x00" + id + "120000 .github\x00" + id, -1},
 		"malformed":         {"100644 README", -1},
+		"folded":            {"40000 .GitHub\x00" + id + "100644 JENKINSFILE\x00" + id, 2},
+		"by a star":         {"100644 azure-pipelines-nightly.yml\x00" + id + "100644 b.gitlab-ci.yml\x00" + id, 2},
+		"too many":          {many(maxRuns+1, id), -1},
 	} {
 		f := readFolder([]byte(c.in))
 		if (f.err != nil) != (c.want < 0) || f.err == nil && len(f.entries) != c.want {

@@ -110,7 +110,7 @@ func (f *Forge) serveBatch(w http.ResponseWriter, r *http.Request, a access) {
 	}
 	a.service = "lfs-" + b.Operation
 	if b.Operation == "upload" && a.anonymous {
-		no := deny(http.StatusForbidden, "uploads to other repositories than %s are denied; %s", strings.Join(f.Repos, ", "), allows(OtherRepos))
+		no := f.other("uploads to")
 		f.fail(w, a, no, no.text)
 		return
 	}

@@ -1,17 +1,15 @@
 package forge
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/pack"
 )
-
-// runs are the paths that tell a forge what to run, two elements deep at most. A
-// directory counts as a whole.
-var runs = [...]string{".github/workflows", ".github/actions", ".gitea/workflows", ".forgejo/workflows", ".gitlab-ci.yml", ".woodpecker", ".woodpecker.yml",
-	".circleci", ".drone.yml", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "Jenkinsfile"}
 
 // folder is what of a tree matters: the entries that are on the way to a path
 // that runs.
@@ -20,25 +18,27 @@ type folder struct {
 	err     error // the tree is not well-formed
 }
 
-var (
-	emptyFolder = &folder{}
-	onTheWay    = func() map[string]bool {
-		out := map[string]bool{}
-		for _, path := range runs {
-			for e := range strings.SplitSeq(path, "/") {
-				out[e] = true
-			}
-		}
-		return out
-	}()
-)
+var emptyFolder = &folder{}
+
+// maxRuns bounds what of one directory is compared.
+const maxRuns = 256
+
+// runs tells which paths a forge runs, by the same data by which a session's changes
+// are ranked. New has seen that it can be read.
+func runs() *hostexec.Pushed {
+	p, err := hostexec.OnPush()
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
 
 // readFolder returns one and the same folder for all trees that have nothing to
 // say, for those are nearly all.
 func readFolder(data []byte) *folder {
-	out, twice := &folder{}, false
+	out, twice, known := &folder{}, false, runs()
 	out.err = pack.EachEntry(data, func(e pack.Entry) {
-		if !onTheWay[e.Name] {
+		if !known.Part(e.Name) {
 			return
 		}
 		if out.entries == nil {
@@ -48,8 +48,11 @@ func readFolder(data []byte) *folder {
 		twice = twice || had
 		out.entries[e.Name] = e
 	})
-	if out.err == nil && twice {
+	switch {
+	case out.err == nil && twice:
 		out.err = fmt.Errorf("%w: tree with two entries of one name", pack.ErrFormat)
+	case out.err == nil && len(out.entries) > maxRuns:
+		out.err = fmt.Errorf("a directory has more than %d files that the forge may run", maxRuns)
 	}
 	if out.err == nil && out.entries == nil {
 		return emptyFolder
@@ -57,8 +60,24 @@ func readFolder(data []byte) *folder {
 	return out
 }
 
-// form is what a commit has at the paths that run. The zero Entry: nothing.
-type form [len(runs)]pack.Entry
+// spot is a path of a tree, and the rule for which it counts.
+type spot struct{ rule, path string }
+
+// form is what a commit has at the paths that run.
+type form map[spot]pack.Entry
+
+// key is the same for forms that are the same.
+func (f form) key() string {
+	var b strings.Builder
+	for _, s := range f.spots() {
+		fmt.Fprintf(&b, "%q %q %s %s\n", s.rule, s.path, f[s].Mode, f[s].ID)
+	}
+	return b.String()
+}
+
+func (f form) spots() []spot {
+	return slices.SortedFunc(maps.Keys(f), func(a, b spot) int { return cmp.Or(strings.Compare(a.rule, b.rule), strings.Compare(a.path, b.path)) })
+}
 
 // changed returns a path that runs and that a new commit has in a form which none
 // of these has: the commits it stands on, the branch as it was, the default
@@ -99,21 +118,21 @@ func (p *proof) changedOn(c command, way reach) (string, error) {
 		return "", err
 	}
 	if way.root {
-		before[form{}] = true
+		before = append(before, form{})
 	}
 	after, err := p.forms(way.fresh)
 	if err != nil {
 		return "", err
 	}
 	p.r.f.known.put(p, append(base, way.fresh[0]))
-	for i, path := range runs {
-		had := map[pack.Entry]bool{}
-		for f := range before {
-			had[f[i]] = true
-		}
-		for f := range after {
-			if !had[f[i]] {
-				return path, nil
+	all := form{}
+	for _, f := range slices.Concat(before, after) {
+		maps.Copy(all, f)
+	}
+	for _, s := range all.spots() { // where a form has nothing it has the zero Entry
+		for _, f := range after {
+			if !slices.ContainsFunc(before, func(b form) bool { return b[s] == f[s] }) {
+				return s.rule, nil
 			}
 		}
 	}
@@ -122,7 +141,7 @@ func (p *proof) changedOn(c command, way reach) (string, error) {
 
 // forms returns the forms of commits, each that there is once. What is missing is
 // asked of the server, level by level.
-func (p *proof) forms(ids []pack.ID) (map[form]bool, error) {
+func (p *proof) forms(ids []pack.ID) ([]form, error) {
 	if err := p.needCommits(ids); err != nil {
 		return nil, err
 	}
@@ -142,9 +161,13 @@ func (p *proof) forms(ids []pack.ID) (map[form]bool, error) {
 	if err := p.needFolders(inner); err != nil {
 		return nil, err
 	}
-	out := map[form]bool{}
+	var out []form
+	seen := map[string]bool{}
 	for root := range roots {
-		out[p.form(root)] = true
+		f := p.form(root)
+		if key := f.key(); !seen[key] {
+			seen[key], out = true, append(out, f)
+		}
 	}
 	return out, nil
 }
@@ -152,25 +175,29 @@ func (p *proof) forms(ids []pack.ID) (map[form]bool, error) {
 // inner are the directories on the way to a path that runs.
 func (f *folder) inner() map[pack.ID]bool {
 	out := map[pack.ID]bool{}
-	for _, path := range runs {
-		if first, _, deep := strings.Cut(path, "/"); deep && f.entries[first].IsTree() {
-			out[f.entries[first].ID] = true
+	for name, e := range f.entries {
+		if e.IsTree() && runs().Leads(name) {
+			out[e.ID] = true
 		}
 	}
 	return out
 }
 
-// form reads a form out of folders that are there. What is not a directory where
-// one belongs counts itself.
+// form reads a form out of folders that are there.
 func (p *proof) form(root pack.ID) form {
-	var out form
-	for i, path := range runs {
-		first, second, deep := strings.Cut(path, "/")
-		e := p.folders[root].entries[first]
-		if deep && e.IsTree() {
-			e = p.folders[e.ID].entries[second]
+	out, known := form{}, runs()
+	for first, e := range p.folders[root].entries {
+		for _, rule := range known.Runs(first, "", e.IsTree()) {
+			out[spot{rule, first}] = e
 		}
-		out[i] = e
+		if !e.IsTree() || !known.Leads(first) {
+			continue
+		}
+		for second, inner := range p.folders[e.ID].entries {
+			for _, rule := range known.Runs(first, second, inner.IsTree()) {
+				out[spot{rule, first + "/" + second}] = inner
+			}
+		}
 	}
 	return out
 }

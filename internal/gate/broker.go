@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/http1"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 // Broker keeps credentials and uses them on the agent's behalf. Connections to its
@@ -20,6 +23,9 @@ type Broker interface {
 	Owns(address.Name) bool
 	// Closed says why an owned host is not served by TLS; "" if it is.
 	Closed(address.Name) string
+	// Clear judges requests in the clear to a host that may be read so, and says why
+	// one is refused; it is nil for hosts that are served by TLS alone.
+	Clear(address.Name) func(service.Request) string
 	// Serve speaks TLS with a client of a host that it owns, until the end.
 	Serve(c net.Conn, host address.Name)
 	// Local serves a client of the endpoint inside, until the end.
@@ -34,11 +40,42 @@ func (g *Gate) owned(t address.Target) bool {
 // brokerCloses says why the broker takes no connection to a host of its own that the
 // rules let pass; "" if it does.
 func (g *Gate) brokerCloses(t address.Target, d Decision) string {
-	why := g.conf.Broker.Closed(t.Name)
-	if why == "" && t.Port != 443 && d.Proto != address.TLS {
-		why = "ringfence keeps the credential of this host and speaks to it by https alone"
+	why, clear := g.conf.Broker.Closed(t.Name), g.clear(t)
+	switch {
+	case why != "" || t.Port == 443 || clear != nil && d.Proto == address.HTTP:
+		return why
+	case clear != nil:
+		return "anybody can write to this host with a key of his own: it is read by https alone"
+	case d.Proto != address.TLS:
+		return "ringfence keeps the credential of this host and speaks to it by https alone"
 	}
-	return why
+	return ""
+}
+
+// clear is what judges requests in the clear to a target; nil where nobody has to.
+func (g *Gate) clear(t address.Target) func(service.Request) string {
+	if !g.owned(t) {
+		return nil
+	}
+	return g.conf.Broker.Clear(t.Name)
+}
+
+// readsClear holds a request in the clear to what a host that is the broker's may be
+// asked without it.
+func (k *call) readsClear(h *http1.Head) error {
+	judge := k.g.clear(k.target)
+	if judge == nil {
+		return nil
+	}
+	path, query, _ := strings.Cut(h.Target, "?")
+	why := judge(service.Request{Method: h.Method, Path: path, Query: query, Header: h.Fields(), Length: h.Length})
+	if h.Upgrade {
+		why = "another protocol could not be judged"
+	}
+	if why == "" {
+		return nil
+	}
+	return &deniedError{Decision{Verdict: Deny, Rule: RuleBroker, Source: k.rule.Source, Reason: why}}
 }
 
 // brokered hands a connection over, once its hello names the right host. There is no

@@ -78,7 +78,7 @@ func (k *call) proceed() {
 	if k.owner == nil {
 		k.owner = k.g.owner.ask(k.client, k.to, false)
 	}
-	if k.g.owned(k.target) {
+	if k.g.owned(k.target) && (k.rule.Proto != address.HTTP || k.g.clear(k.target) == nil) {
 		k.brokered()
 		return
 	}

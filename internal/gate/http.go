@@ -35,6 +35,9 @@ func (k *call) http() {
 		k.accept = head.Accept
 		err = k.judge(head)
 	}
+	if errors.Is(err, http1.ErrPreface) && k.g.clear(k.target) != nil {
+		err = &http1.Error{Status: http1.VersionNotSupported, Reason: "anybody can write to this host: in the clear it is read by HTTP/1 alone"}
+	}
 	if err != nil && !errors.Is(err, http1.ErrPreface) {
 		origin.cancel()
 		k.badRequest(err)
@@ -71,7 +74,10 @@ func (k *call) judge(h *http1.Head) error {
 	if h.Form == http1.Authority {
 		return &http1.Error{Status: 405, Reason: "CONNECT is for the proxy endpoint"}
 	}
-	return k.judgeRequest(h.Method, host, h.Target)
+	if err := k.judgeRequest(h.Method, host, h.Target); err != nil {
+		return err
+	}
+	return k.readsClear(h)
 }
 
 func (k *call) judgeRequest(method, authority, path string) error {

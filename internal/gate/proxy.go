@@ -153,7 +153,7 @@ func (k *call) absolute(head *http1.Head, r *bufio.Reader) {
 		k.refuse()
 		return
 	}
-	if k.rule.Proto == address.TLS || k.g.owned(k.target) {
+	if k.rule.Proto == address.TLS || k.g.owned(k.target) && k.g.clear(k.target) == nil {
 		k.badRequest(&deniedError{Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: "this port is for TLS"}})
 		return
 	}

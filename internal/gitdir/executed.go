@@ -94,8 +94,14 @@ func worktreeOf(config string) string {
 	return ""
 }
 
-// executedBy reads one config file.
-func executedBy(file, root string) []string {
+// maxIncludes is how deep git follows files that include each other.
+const maxIncludes = 10
+
+// executedBy reads one config file, and those that it includes. One that is not there
+// yet counts as well: whoever makes it gives settings to the repository.
+func executedBy(file, root string) []string { return executedFrom(file, root, maxIncludes) }
+
+func executedFrom(file, root string, depth int) []string {
 	b, err := readBounded(file, maxConfig)
 	if err != nil {
 		return nil
@@ -111,7 +117,12 @@ func executedBy(file, root string) []string {
 		case key == "core.hookspath", key == "core.attributesfile", key == "init.templatedir":
 			out = append(out, from(root, e.Value)...)
 		case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
-			out = append(out, from(filepath.Dir(file), e.Value)...)
+			for _, p := range from(filepath.Dir(file), e.Value) {
+				out = append(out, p)
+				if depth > 0 && len(out) < maxWalked {
+					out = append(out, executedFrom(p, root, depth-1)...)
+				}
+			}
 		case programKey(key):
 			for _, word := range strings.FieldsFunc(e.Value, func(r rune) bool { return strings.ContainsRune(" \t'\"!;&|()$=", r) }) {
 				out = append(out, program(root, word)...)

@@ -130,7 +130,7 @@ func probeLimits(ctx context.Context, f Facts) Result {
 		r.Detail = fmt.Sprintf("pids by %s, memory by %s", rep.Pids.By, rep.Memory.By)
 		return r
 	}
-	r.Status, r.Fix = Degraded, limitsFix(f)
+	r.Status, r.Fix = Degraded, LimitsFix(f)
 	r.Detail = "pids: " + fate(rep.Pids) + ", memory: " + fate(rep.Memory)
 	if err != nil {
 		r.Detail = errnoOf(err).Error()
@@ -164,7 +164,8 @@ func joinLimits(ctx context.Context, g *cgroup.Group) error {
 	return errors.Join(err, c.Wait())
 }
 
-func limitsFix(f Facts) string {
+// LimitsFix is what makes the host lend limits.
+func LimitsFix(f Facts) string {
 	switch {
 	case f.Container != "":
 		return "give the limits to the container instead: docker run --memory=8g --pids-limit=4096 …"

@@ -106,7 +106,7 @@ func (r *Rules) Inspect(rel string, old, new []byte) []Finding {
 // about returns what is known of the contents of a path.
 func (r *Rules) about(rel string) []*content {
 	var out []*content
-	s := scanner{rules: r, path: appendFold(nil, rel), git: r.start, history: -1}
+	s := scanner{rules: r, path: appendFold(nil, rel), git: r.start}
 	for s.next() {
 		for i := range r.contents {
 			if c := &r.contents[i]; c.covers(&s) && !slices.Contains(out, c) {

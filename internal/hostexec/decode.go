@@ -16,11 +16,12 @@ type data struct {
 	contents []contentData
 }
 
-type gitData struct{ history, nested, hooks []string }
+type gitData struct{ hooks []string }
 
 type ruleData struct {
 	rank           Rank
 	hold, links    bool
+	push           bool
 	within         string
 	who, when, why string
 	paths          []string
@@ -133,7 +134,7 @@ func (d *decoder) field(name string) any {
 	switch d.table {
 	case "git":
 		g := &d.out.git
-		return map[string]any{"history": &g.history, "nested": &g.nested, "hooks": &g.hooks}[name]
+		return map[string]any{"hooks": &g.hooks}[name]
 	case "rule":
 		return d.out.rules[len(d.out.rules)-1].field(name)
 	case "content":
@@ -153,6 +154,8 @@ func (r *ruleData) field(name string) any {
 		return &r.hold
 	case "links":
 		return &r.links
+	case "push":
+		return &r.push
 	case "within":
 		return &r.within
 	case "who":

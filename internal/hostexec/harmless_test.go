@@ -33,11 +33,11 @@ func TestHarmlessConfig(t *testing.T) {
 		"[submodule \"lib/a\"]\n\tactive = true\n\turl = https://forge.test/lib\n",
 		"[lfs]\n\trepositoryformatversion = 0\n[lfs \"https://forge.test/a/info/lfs\"]\n\taccess = basic\n",
 	} {
-		if !Harmless(".git/config", []byte(plainOld), []byte(plainOld+add)) {
+		if !HarmlessConfig([]byte(plainOld), []byte(plainOld+add), nil) {
 			t.Errorf("not harmless: %s", add)
 		}
 	}
-	if gone, _, _ := strings.Cut(plainOld, "[branch"); !Harmless(".git/config", []byte(plainOld), []byte(gone)) {
+	if gone, _, _ := strings.Cut(plainOld, "[branch"); !HarmlessConfig([]byte(plainOld), []byte(gone), nil) {
 		t.Error("a branch that is gone is not harmless")
 	}
 	for name, c := range map[string]string{
@@ -46,7 +46,7 @@ func TestHarmlessConfig(t *testing.T) {
 		"partial":   "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = https://forge.test/a\n\tpromisor = true\n\tpartialclonefilter = blob:none\n",
 		"submodule": "[core]\n\tworktree = ../../../lib\n",
 	} {
-		if !Harmless(".git/modules/lib/config", nil, []byte(c)) {
+		if !HarmlessConfig(nil, []byte(c), lib) {
 			t.Errorf("%s is not harmless", name)
 		}
 	}
@@ -75,7 +75,7 @@ func TestHarmfulConfig(t *testing.T) {
 		"[credential]\n\thelper = x\n", "[protocol \"ext\"]\n\tallow = always\n", "[lfs \"x\"]\n\taccess = basic\n", "[lfs]\n\turl = https://a.test\n",
 		"[core]\r\n\tbare = true\n", "[core]\n\tbare = true\x1b\n", "[core", "x\n", "[core]\n\tx\\\n", "\x00",
 	} {
-		if Harmless(".git/config", []byte(plainOld), []byte(plainOld+add)) {
+		if HarmlessConfig([]byte(plainOld), []byte(plainOld+add), nil) {
 			t.Errorf("harmless: %q", add)
 		}
 	}
@@ -87,92 +87,19 @@ func TestHarmfulConfig(t *testing.T) {
 		"another remote":  strings.Replace(plainOld, "remote = origin", "remote = .", 1),
 		"moved hooks":     strings.Replace(plainOld, "[core]", "[code]", 1),
 	} {
-		if Harmless(".git/config", []byte(plainOld), []byte(new)) {
+		if HarmlessConfig([]byte(plainOld), []byte(new), nil) {
 			t.Errorf("harmless: %s", name)
 		}
 	}
 	for _, worktree := range []string{"/", "../../..", "../../../..", "../../../.git/x", "../../../../x", "/abs", "../../../.GIT/hooks"} {
-		if Harmless(".git/modules/lib/config", nil, []byte("[core]\n\tworktree = "+worktree+"\n")) {
+		if HarmlessConfig(nil, []byte("[core]\n\tworktree = "+worktree+"\n"), lib) {
 			t.Errorf("harmless: worktree %s", worktree)
 		}
 	}
 }
 
-func TestHarmlessPointers(t *testing.T) {
-	const tree = "/home/u/proj"
-	for _, tt := range []struct {
-		tree, rel, new string
-		want           bool
-	}{
-		{"", "lib/.git", "gitdir: ../.git/modules/lib\n", true},
-		{"", "a/b/.git", "gitdir: ../../.git/modules/a/b\n", true},
-		{"", "sup/lib/.git", "gitdir: ../.git/modules/lib\n", true},
-		{tree, "wt/.git", "gitdir: /home/u/proj/.git/worktrees/wt\n", true},
-		{"", "wt/.git", "gitdir: /home/u/proj/.git/worktrees/wt", true},
-		{tree, ".claude/worktrees/w/.git", "gitdir: /home/u/proj/.git/worktrees/w\n", true},
-		{"", "lib/.git", "gitdir: ../.git/modules/a/modules/b\n", true},
-		{"", ".git", "gitdir: /home/u/proj/.git/worktrees/wt\n", false},
-		{tree, "wt/.git", "gitdir: /home/u/other/.git/worktrees/wt\n", false},
-		{tree, "wt/.git", "gitdir: /home/u/project/.git/worktrees/wt\n", false},
-		{"", "lib/.git", "gitdir: ../evil\n", false},
-		{"", "lib/.git", "gitdir: ../evil/.git/modules/lib\n", false},
-		{"", "evil-x/.git", "gitdir: ../evil/.git/modules/lib\n", false},
-		{"", "lib/.git", "gitdir: ../../.git/modules/lib\n", false},
-		{"", "lib/.git", "gitdir: ../.git\n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules\n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules/a/refs/x\n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules/a/hooks\n", false},
-		{"", "lib/.git", "gitdir: ../.git/worktrees/a/b\n", false},
-		{"", "lib/.git", "gitdir: ../.git/objects/x\n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules/lib\nx\n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules/lib \n", false},
-		{"", "lib/.git", "gitdir: ../.git/modules/li\x1bb\n", false},
-		{"", "lib/.git", "gitdir: /p/x/../.git/modules/lib\n", false},
-		{"", "lib/.git", strings.Repeat("\n", 9000) + "gitdir: ../.git/modules/lib\n", false},
-		{"", "lib/.git", "../.git/modules/lib\n", false},
-		{"", "lib/.git", "", false},
-		{"", ".git/worktrees/wt/commondir", "../..\n", true},
-		{"", ".git/worktrees/wt/commondir", "../../evil\n", false},
-		{"", ".git/modules/wt/commondir", "../..\n", false},
-		{"", ".git/commondir", "../..\n", false},
-		{"", "evil/worktrees/wt/commondir", "../..\n", false},
-		{"", ".git/worktrees/wt/gitdir", "/home/u/proj/wt/.git\n", true},
-		{tree, ".git/worktrees/wt/gitdir", "/home/u/proj/wt/.git\n", true},
-		{tree, ".git/worktrees/wt/gitdir", "/home/u/wt/.git\n", false},
-		{tree, ".git/worktrees/wt/gitdir", "/home/u/proj/.git\n", false},
-		{"", ".git/worktrees/wt/gitdir", "/home/u/proj/wt/x\n", false},
-		{"", ".git/worktrees/wt/gitdir", "wt/.git\n", false},
-		{"", ".git/hooks/pre-commit.sample", "#!/bin/sh\n", true},
-		{"", ".git/hooks/pre-commit", "#!/bin/sh\n", false},
-		{"", ".git/hooks/.sample", "#!/bin/sh\n", false},
-		{"", ".git/hooks/a/b.sample", "x", false},
-		{"", ".githooks/b.sample", "x", false},
-		{"", "docs/HEAD", "ref: refs/heads/main\n", false},
-		{"", ".git/info/attributes", "\n", false},
-		{"", ".git/config.worktree", "[core]\n\tbare = false\n", false},
-		{"", "foo/config", "[core]\n\tbare = false\n", false},
-		{"", ".vscode/tasks.json", "{}", false},
-		{"", ".git/x/../config", "[core]\n\tbare = false\n", false},
-	} {
-		if got := HarmlessIn(tt.tree, tt.rel, nil, []byte(tt.new)); got != tt.want {
-			t.Errorf("%s %q in %q: %v", tt.rel, tt.new, tt.tree, got)
-		}
-	}
-}
-
-func TestHarmlessDeletions(t *testing.T) {
-	for rel, want := range map[string]bool{
-		".git/worktrees/wt/commondir": true, ".git/worktrees/wt/gitdir": true, ".git/hooks/a.sample": true, ".git/hooks/a": false,
-		".git/config": false, ".git/info/attributes": false, "wt/.git": true, ".vscode/tasks.json": false, ".git": false,
-	} {
-		if got := Harmless(rel, []byte("gitdir: /p/.git/worktrees/wt\n"), nil); got != want {
-			t.Errorf("%s: %v", rel, got)
-		}
-	}
-	if Harmless("lib/.git", []byte("gitdir: ../.git/modules/lib\n"), nil) {
-		t.Error("a submodule that is cut off is harmless")
-	}
-}
+// lib is a submodule's only right worktree.
+func lib(value string) bool { return value == "../../../lib" }
 
 // FuzzHarmless: nothing that Inspect calls unasked is new in a harmless change,
 // and the same text is harmless if it can be read.
@@ -182,20 +109,20 @@ func FuzzHarmless(f *testing.F) {
 	f.Add([]byte("[a]\nb=\"c\\\nd\"\n"), []byte("[a]b=c;x\n[remote \"x\"]url=https://a.test"))
 	f.Add([]byte(nil), []byte("[core]\n\tbare\n"))
 	f.Fuzz(func(t *testing.T, old, new []byte) {
-		for _, rel := range []string{".git/config", ".git/modules/lib/config"} {
-			if !Harmless(rel, old, new) {
+		for _, worktree := range []func(string) bool{nil, lib} {
+			if !HarmlessConfig(old, new, worktree) {
 				continue
 			}
-			if !Harmless(rel, new, new) || !Harmless(rel, nil, new) && len(old) == 0 && old == nil {
+			if !HarmlessConfig(new, new, worktree) || !HarmlessConfig(nil, new, worktree) && len(old) == 0 && old == nil {
 				t.Fatalf("%q is harmless as a change only", new)
 			}
-			for _, found := range Inspect(rel, old, new) {
-				if found.Rank == Unasked && !strings.Contains(found.Why, `"core.worktree"`) {
+			for _, found := range Inspect(".git/config", old, new) {
+				if found.Rank == Unasked && !(worktree != nil && strings.Contains(found.Why, `"core.worktree"`)) {
 					t.Fatalf("%q -> %q is harmless: %+v", old, new, found)
 				}
 			}
 		}
-		if _, err := parseConfig(new); err != nil && Harmless(".git/config", old, new) {
+		if _, err := parseConfig(new); err != nil && HarmlessConfig(old, new, nil) {
 			t.Fatalf("%q cannot be read and is harmless", new)
 		}
 	})

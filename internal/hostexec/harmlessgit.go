@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// harmlessConfig compares two states of git's configuration. Settings that might
-// execute something have to be the same, in the same order; the others are known
-// one by one, and their values are judged.
-func harmlessConfig(g gitDir, old, new []byte) bool {
+// HarmlessConfig compares two states of git's configuration and reports whether the
+// new one may be applied without a person. Settings that might execute something
+// have to be the same, in the same order; the others are known one by one, and their
+// values are judged. worktree judges a new core.worktree; nil refuses any. old is nil
+// for a repository that is new.
+func HarmlessConfig(old, new []byte, worktree func(value string) bool) bool {
+	if len(old) > maxLook || len(new) > maxLook || new == nil {
+		return false
+	}
 	for _, c := range new {
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
 			return false
@@ -22,14 +27,14 @@ func harmlessConfig(g gitDir, old, new []byte) bool {
 	if err != nil {
 		return false
 	}
-	j := &configJudge{dir: g, fresh: old == nil, before: byKey(before), now: byKey(now)}
+	j := &configJudge{worktree: worktree, fresh: old == nil, before: byKey(before), now: byKey(now)}
 	return slices.EqualFunc(j.rest(before), j.rest(now), same) && j.addresses(before, now)
 }
 
 func same(a, b entry) bool { return a.key == b.key && a.value == b.value && a.bare == b.bare }
 
 type configJudge struct {
-	dir         gitDir
+	worktree    func(value string) bool
 	fresh       bool // the repository is new: there is nothing of anybody's to lead astray
 	before, now map[string][]string
 }
@@ -85,7 +90,7 @@ func (j *configJudge) plain(e entry) bool {
 	case "core.repositoryformatversion":
 		return e.value == "0" || e.value == "1"
 	case "core.worktree":
-		return j.dir.kind == "modules" && staysInTree(j.dir.path, e.value)
+		return j.worktree != nil && j.worktree(e.value)
 	case "user.name", "user.email":
 		return true
 	case "extensions.objectformat":
@@ -139,13 +144,8 @@ func (j *configJudge) plainRemote(e entry) bool {
 }
 
 func (j *configJudge) plainSubmodule(name string, e entry) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if keywords[strings.ToLower(part)] || strings.HasPrefix(part, "-") {
-			return false
-		}
-	}
 	switch {
-	case !printable(name):
+	case !plainModule(name):
 		return false
 	case e.name() == "url":
 		return plainURL(e.value)
@@ -185,4 +185,19 @@ func address(e entry) bool {
 		return e.name() == "remote" || e.name() == "pushremote"
 	}
 	return false
+}
+
+// CoreWorktree returns core.worktree of a configuration that has it once.
+func CoreWorktree(config []byte) (string, bool) {
+	entries, err := parseConfig(config)
+	if err != nil {
+		return "", false
+	}
+	value, n := "", 0
+	for _, e := range entries {
+		if e.key == "core.worktree" {
+			value, n = e.value, n+1
+		}
+	}
+	return value, n == 1 && value != ""
 }

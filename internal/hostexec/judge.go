@@ -5,35 +5,24 @@ import (
 	"strings"
 )
 
-// Judge says what the host makes of a path, going by the path alone. A symbolic
-// link is better asked about with JudgeLink.
+// Judge is JudgeIn for a path of which nothing is known but its names.
 func (r *Rules) Judge(rel string, dir bool) Verdict {
-	return r.scan(rel, dir, false).verdict(rel)
+	if dir {
+		return r.JudgeIn(nil, rel, KindDir)
+	}
+	return r.JudgeIn(nil, rel, KindFile)
 }
 
 // JudgeLink is Judge for a symbolic link. More of them are held than of files: a
 // link in a git directory, or in the place of a directory in which names are held.
-func (r *Rules) JudgeLink(rel string) Verdict {
-	return r.scan(rel, false, true).verdict(rel)
-}
+func (r *Rules) JudgeLink(rel string) Verdict { return r.JudgeIn(nil, rel, KindLink) }
 
 // HoldRoot returns the topmost path at or above rel that is held as a whole. It
 // takes rel for no directory: ask Judge first if it may be one. Verdict.Root is
 // the same.
 func (r *Rules) HoldRoot(rel string) (root string, ok bool) {
-	s := r.scan(rel, false, false)
-	return leading(rel, s.root), s.root > 0
-}
-
-// HoldRootNew is HoldRoot for a path that does not exist yet. A git directory
-// below the root of the tree is then a new repository, and held as a whole.
-func (r *Rules) HoldRootNew(rel string) (root string, ok bool) {
-	s := r.scan(rel, false, false)
-	n := s.root
-	if s.nested > 0 && (n == 0 || s.nested < n) {
-		n = s.nested
-	}
-	return leading(rel, n), n > 0
+	v := r.Judge(rel, false)
+	return v.Root, v.Hold
 }
 
 // Below reports whether a directory at rel gives names below it a meaning that
@@ -44,12 +33,16 @@ func (r *Rules) Below(rel string) bool {
 	return s.root > 0 || s.git
 }
 
+// named judges by the names of a path alone.
+func (r *Rules) named(rel string, kind Kind) Verdict {
+	return r.scan(rel, kind == KindDir, kind == KindLink).verdict(rel)
+}
+
 // found is what a scan found.
 type found struct {
-	best   *rule
-	root   int  // the number of names of the topmost path that is held; 0 for none
-	nested int  // the same for a git directory below the root of the tree
-	git    bool // the path lies in a git directory, or is one
+	best *rule
+	root int  // the number of names of the topmost path that is held; 0 for none
+	git  bool // the path lies in a git directory, or is one
 }
 
 func (s *found) take(hit *rule, names int) {
@@ -100,22 +93,18 @@ type scanner struct {
 	parent     []byte // the name before it
 	dir, link  bool   // what the path stands for
 
-	git     int  // where the names in a git directory begin; -1 outside
-	history int  // where its history began; -1 elsewhere
-	named   bool // the name at hand is that of a git directory
+	git int // where the names in a git directory begin; -1 outside
 }
 
 func (r *Rules) scan(rel string, dir, link bool) found {
 	var buf [512]byte
-	s := scanner{rules: r, path: appendFold(buf[:0], rel), dir: dir, link: link, git: r.start, history: -1}
+	s := scanner{rules: r, path: appendFold(buf[:0], rel), dir: dir, link: link, git: r.start}
 	var out found
 	for n := 1; s.next(); n++ {
 		out.take(s.match(), n)
-		if s.step() && n > 1 && out.nested == 0 {
-			out.nested = n
-		}
+		s.step()
 	}
-	out.git = s.git >= 0 && s.history < 0
+	out.git = s.git >= 0
 	if len(r.extra) > 0 {
 		s.extra(&out)
 	}
@@ -139,66 +128,38 @@ func (s *scanner) next() bool {
 	return true
 }
 
-// step takes in what the name at hand means for those that follow, and reports
-// whether it is a git directory.
-func (s *scanner) step() bool {
-	name := s.path[s.start:s.end]
-	switch {
-	case string(name) == ".git":
-		s.git, s.history, s.named = s.end+1, -1, false
-		return true
-	case s.git < 0:
-	case s.history >= 0:
-		// No branch and no object begins with a dot: this is something else.
-		if len(name) > 0 && name[0] == '.' {
-			s.git, s.history = s.start, -1
-		}
-	case s.named:
-		s.named = false
+// step takes in what the name at hand means for those that follow. What lies in a
+// git directory stays in it, however deep: a directory below objects, refs or logs
+// can be made a git directory like any other.
+func (s *scanner) step() {
+	if string(s.path[s.start:s.end]) == ".git" {
 		s.git = s.end + 1
-	case among(s.rules.history, name):
-		s.history = s.start
-	case among(s.rules.nested, name):
-		s.named = true
 	}
-	return false
-}
-
-func among(names []string, name []byte) bool {
-	for _, n := range names {
-		if n == string(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // match returns the rule for the name at hand: one that spells the name out, unless
-// one with a star says more of its parents and holds it.
+// one with a star says more of its parents and holds it. In a git directory only
+// rules about git directories count: of all else there, nothing passes unknown.
 func (s *scanner) match() *rule {
 	name := s.path[s.start:s.end]
-	inHistory := s.history >= 0 && !(len(name) > 0 && name[0] == '.')
-	exact := s.spelled(name, inHistory)
+	exact := s.spelled(name)
 	if exact != nil && exact.verdict.Hold {
 		return exact
 	}
-	star := s.star(name, inHistory)
+	star := s.star(name)
 	if exact != nil && (star == nil || !star.verdict.Hold || len(star.names) <= len(exact.names)) {
 		return exact
 	}
 	return star
 }
 
-func (s *scanner) spelled(name []byte, inHistory bool) *rule {
+func (s *scanner) spelled(name []byte) *rule {
 	r := s.rules
-	var hit *rule
 	if s.git >= 0 {
-		hit = s.exact(r.git, name)
+		return s.exact(r.git, name)
 	}
-	if hit == nil && !inHistory {
-		hit = s.exact(r.whole, name)
-	}
-	if !inHistory && s.last && (hit == nil || s.link && !hit.verdict.Hold) {
+	hit := s.exact(r.whole, name)
+	if s.last && (hit == nil || s.link && !hit.verdict.Hold) {
 		if as := s.exact(r.names, name); hit == nil || as != nil && as.verdict.Hold {
 			hit = as // a link in the place of a directory in which names are held
 		}
@@ -216,16 +177,13 @@ func (s *scanner) exact(x *index, name []byte) *rule {
 }
 
 // star returns the first rule with a star that fits.
-func (s *scanner) star(name []byte, inHistory bool) *rule {
-	var best *rule
-	if !inHistory {
-		best = s.first(s.rules.whole, name, nil)
-		if s.last {
-			best = s.first(s.rules.names, name, best)
-		}
-	}
+func (s *scanner) star(name []byte) *rule {
 	if s.git >= 0 {
-		best = s.first(s.rules.git, name, best)
+		return s.first(s.rules.git, name, nil)
+	}
+	best := s.first(s.rules.whole, name, nil)
+	if s.last {
+		best = s.first(s.rules.names, name, best)
 	}
 	return best
 }
@@ -264,20 +222,8 @@ func (s *scanner) fits(r *pattern) bool {
 		}
 	case inGit:
 		from = s.git
-		if s.named && !r.links {
-			return false
-		}
-		// Below history only what begins there is meant.
-		if s.history >= 0 {
-			return !r.links && s.depth() == len(r.names) && r.above(s.path, s.start, s.history)
-		}
 	}
 	return r.above(s.path, s.start, from)
-}
-
-// depth counts the names from the beginning of history to the one at hand.
-func (s *scanner) depth() int {
-	return bytes.Count(s.path[s.history:s.start], []byte{'/'}) + 1
 }
 
 // extra looks for paths that only this tree has. A link above one leads elsewhere,

@@ -17,7 +17,7 @@ func parse(source string, text []byte) (*Rules, error) {
 		return nil, err
 	}
 	r := &Rules{
-		history: d.git.history, nested: d.git.nested, hooks: d.git.hooks,
+		hooks: d.git.hooks,
 		whole: newIndex(128), names: newIndex(512), git: newIndex(32), rules: make([]*rule, 0, 1024), start: -1,
 	}
 	for i := range d.rules {

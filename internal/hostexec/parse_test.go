@@ -103,7 +103,7 @@ func TestDataIsTOML(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := decode("hostexec.toml", embedded)
-	if err != nil || len(all.Git) != 3 || len(all.Rule) != len(d.rules) || len(all.Content) != len(d.contents) {
+	if err != nil || len(all.Git) != 1 || len(all.Rule) != len(d.rules) || len(all.Content) != len(d.contents) {
 		t.Errorf("%d rules, %d contents, %v", len(all.Rule), len(all.Content), err)
 	}
 }

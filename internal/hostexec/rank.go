@@ -50,6 +50,7 @@ type Verdict struct {
 	Why  string // one sentence for people
 	Rule string // the pattern that fits
 	Root string // if held: the topmost path, at or above the one judged, that is held as a whole
+	Form Form   // what the content has to be, if the path is not held
 }
 
 // Finding is one thing that a change makes the host execute.

@@ -1,9 +1,6 @@
 package hostexec
 
-import (
-	"path"
-	"strings"
-)
+import "strings"
 
 // plainURL reports whether git reaches an address by itself, with a transport that
 // takes no command: https, http, ssh, host:path or a path.
@@ -67,22 +64,4 @@ func plainRefspec(spec string) bool {
 		return ok && name == branch
 	}
 	return strings.HasPrefix(from, "refs/tags/") && to == from
-}
-
-// staysInTree reports whether a path, as seen from dir, leads to a directory of
-// the tree that is neither its root nor in a git directory.
-func staysInTree(dir, rel string) bool {
-	if rel == "" || path.IsAbs(rel) || !printable(rel) {
-		return false
-	}
-	to := path.Join(dir, rel)
-	if to == "." || to == ".." || strings.HasPrefix(to, "../") {
-		return false
-	}
-	for name := range strings.SplitSeq(fold(to), "/") {
-		if name == ".git" {
-			return false
-		}
-	}
-	return true
 }

@@ -12,8 +12,6 @@ import (
 type Rules struct {
 	rules    []*rule
 	contents []content
-	history  []string // directories of a git directory whose names are those of branches
-	nested   []string // directories of a git directory that hold git directories
 	hooks    []string
 
 	whole *index // anywhere: directories with everything below

@@ -3,6 +3,7 @@ package http1
 import (
 	"bufio"
 	"io"
+	"net/textproto"
 	"strings"
 )
 
@@ -87,6 +88,16 @@ func ReadHead(r *bufio.Reader) (*Head, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// Fields are those that pass, under their canonical names: for who judges by them.
+func (h *Head) Fields() map[string][]string {
+	out := make(map[string][]string, len(h.fields))
+	for _, f := range h.fields {
+		name := textproto.CanonicalMIMEHeaderKey(f.name)
+		out[name] = append(out[name], f.value)
+	}
+	return out
 }
 
 // preface looks for the first line of HTTP/2, byte by byte: it must not wait for

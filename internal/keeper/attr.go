@@ -186,18 +186,12 @@ func (w *worker) bind() {
 		if t.is {
 			return unix.EADDRINUSE
 		}
-		if w.judge(&t, unix.S_IFREG) != nil || t.held != nil {
-			return unix.EACCES
-		}
-		if err := w.created(&t, false); err != nil {
-			return err
-		}
-		return w.bindAt(&t)
+		return w.special(&t, unix.S_IFSOCK, w.bindAt)
 	}))
 }
 
 // bindAt binds the caller's own socket, by the directory's descriptor.
-func (w *worker) bindAt(t *target) error {
+func (w *worker) bindAt(dir int, name string) error {
 	leader, err := w.leader()
 	if err != nil {
 		return errContinue
@@ -213,6 +207,6 @@ func (w *worker) bindAt(t *target) error {
 	// The umask is this thread's own. To set the mode by name would follow a link.
 	unix.Umask(int(^w.mode(0o777) & 0o777))
 	defer unix.Umask(0)
-	at := "/proc/self/fd/" + itoa(t.dir) + "/" + t.name
+	at := "/proc/self/fd/" + itoa(dir) + "/" + name
 	return unix.Bind(w.own(sock), &unix.SockaddrUnix{Name: at})
 }

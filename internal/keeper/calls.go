@@ -103,7 +103,7 @@ func (w *worker) change(do func() error) error {
 		if !ok {
 			return err
 		}
-		if err := w.hold(n); err != nil {
+		if err := w.hold(n); err != nil || n.make != nil {
 			return err
 		}
 	}

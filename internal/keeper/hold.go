@@ -27,6 +27,8 @@ type held struct {
 
 	masked bool   // a file of secrets, of which the host's is never touched
 	shown  []byte // digest of the phantoms that were put there
+
+	special bool // a pipe or a socket, which ends with the session
 }
 
 // gone says whether rel is a held file that was deleted.
@@ -86,6 +88,9 @@ func (w *worker) hold(n *needHold) error {
 	defer w.names.Unlock()
 	tree := &w.conf.Trees[n.tree]
 	if w.held[n.tree].at(n.root) != nil {
+		if n.make != nil {
+			return unix.EEXIST
+		}
 		return nil
 	}
 	if tree.Layer == nil {
@@ -98,7 +103,7 @@ func (w *worker) hold(n *needHold) error {
 	if err != nil {
 		return err
 	}
-	x := &held{root: n.root, dir: n.dir}
+	x := &held{root: n.root, dir: n.dir, special: n.make != nil}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 	case errors.Is(err, unix.ENOENT):
@@ -107,7 +112,7 @@ func (w *worker) hold(n *needHold) error {
 		if err != nil {
 			return err
 		}
-		x.shell.Store(!n.dir) // until who asked for it makes it
+		x.shell.Store(!n.dir && !x.special) // until who asked for it makes it
 		x.fresh.Store(n.dir)
 	case err != nil:
 		return err
@@ -142,12 +147,15 @@ func (w *worker) begin(n *needHold, at int, name string) error {
 	if err != nil {
 		return err
 	}
-	if n.dir {
+	switch {
+	case n.make != nil:
+		err = n.make(layer, name)
+	case n.dir:
 		err = unix.Mkdirat(layer, name, 0o755)
-	} else {
+	default:
 		err = unix.Mknodat(layer, name, unix.S_IFREG|0o644, 0)
 	}
-	if err != nil && !errors.Is(err, unix.EEXIST) {
+	if err != nil && (n.make != nil || !errors.Is(err, unix.EEXIST)) {
 		return err
 	}
 	if err := w.stand.note(standIn{Tree: []byte(w.conf.Trees[n.tree].Path), Rel: []byte(n.root)}); err != nil {
@@ -219,12 +227,13 @@ func (w *worker) release(tree int, x *held) error {
 	return nil
 }
 
-// settle deletes in the layer what was deleted inside and left a shell.
+// settle deletes in the layer what was deleted inside and left a shell, and what is
+// of no use without its processes.
 func (k *Keeper) settle() error {
 	var all error
 	for i := range k.held {
 		for _, x := range k.held[i].below("") {
-			if !x.gone(x.root) {
+			if !x.gone(x.root) && !x.special {
 				continue
 			}
 			dir, err := openDir(int(k.conf.Trees[i].Layer.Fd()), parentOf(x.root))

@@ -99,7 +99,7 @@ type Keeper struct {
 	masks  umasks
 	links  links
 	young  young
-	made   made
+	made   ownFiles
 	asks   asking
 	done   sync.WaitGroup
 	full   sync.Once // said that the store is

@@ -23,7 +23,7 @@ type operation struct {
 }
 
 func operations() []operation {
-	return slices.Concat(files, names, attributes, ways, holding, corners)
+	return slices.Concat(files, names, attributes, ways, holding, corners, shapes)
 }
 
 func TestOperations(t *testing.T) {
@@ -189,14 +189,26 @@ var names = []operation{
 	{name: "rmdir, full", host: "mkdir d; printf 1 >d/a", do: func() error { return unix.Rmdir("d") }, err: "ENOTEMPTY", want: "d/ d/a=1"},
 	{name: "rmdir a file", host: "printf 1 >a", do: func() error { return unix.Rmdir("a") }, err: "ENOTDIR", want: "a=1"},
 	{name: "remove all", host: "mkdir -p d/e; printf 1 >d/e/a; ln -s / d/l", do: func() error { return os.RemoveAll("d") }},
-	{name: "pipe", do: func() error { return unix.Mkfifo("p", 0o644) }, want: "p?p---------"},
+	{name: "pipe", do: func() error { return unix.Mkfifo("p", 0o644) }, inside: "p?p---------", held: "p", upper: "p?Dc---------"},
+	{name: "pipe, twice", do: inOrder(func() error { return unix.Mkfifo("p", 0o644) },
+		refused(unix.EEXIST, func() error { return unix.Mkfifo("p", 0o644) }), func() error { return unix.Unlink("p") }), held: "p"},
 	{name: "socket", do: func() error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}
-		return unix.Bind(fd, &unix.SockaddrUnix{Name: "s"})
-	}, want: "s?S---------"},
+		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "s"}); err != nil {
+			return err
+		}
+		if err := unix.Listen(fd, 1); err != nil {
+			return err
+		}
+		to, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Connect(to, &unix.SockaddrUnix{Name: "s"})
+	}, inside: "s?S---------", held: "s", upper: "s?Dc---------"},
 	{name: "socket, taken", host: "printf 1 >s", do: func() error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {

@@ -56,32 +56,45 @@ func (w *worker) part(t *target) error {
 	if err != nil {
 		return err
 	}
-	src := os.NewFile(uintptr(in), t.name)
-	defer src.Close()
-	var b [8]byte
-	rand.Read(b[:])
-	temp := ".ringfence-part-" + hex.EncodeToString(b[:])
-	out, err := unix.Openat(t.dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	own, err := w.copyOwn(t, os.NewFile(uintptr(in), t.name))
 	if err != nil {
 		return err
 	}
-	dst := os.NewFile(uintptr(out), temp)
-	defer dst.Close()
-	if unix.IoctlFileClone(out, in) != nil {
-		_, err = io.Copy(dst, io.LimitReader(src, maxParted))
+	return own.Close()
+}
+
+// copyOwn puts a copy in the place of a file, and returns that: no other name and
+// nobody who has the file open leads to it. It closes the file.
+func (w *worker) copyOwn(t *target, f *os.File) (*os.File, error) {
+	defer f.Close()
+	var b [8]byte
+	rand.Read(b[:])
+	temp := reserved + "own-" + hex.EncodeToString(b[:])
+	fd, err := unix.Openat(t.dir, temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	own := os.NewFile(uintptr(fd), temp)
+	if unix.IoctlFileClone(fd, int(f.Fd())) != nil {
+		_, err = io.Copy(own, io.LimitReader(f, maxParted))
 	}
 	if err == nil {
-		err = unix.Fchmod(out, t.st.Mode&0o777)
+		err = unix.Fchmod(fd, t.st.Mode&0o777)
 	}
 	if err == nil {
-		err = unix.Fstat(out, &t.st)
+		err = unix.Fstat(fd, &t.st)
 	}
 	if err == nil {
-		w.young.add(out)
+		w.young.add(fd)
 		err = unix.Renameat(t.dir, temp, t.dir, t.name)
+	}
+	if err == nil {
+		_, err = own.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		unix.Unlinkat(t.dir, temp, 0)
+		own.Close()
+		return nil, err
 	}
-	return err
+	return own, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/undo"
 )
 
@@ -46,14 +47,26 @@ func (w *worker) mkdir(dirfd int, at uint64, mode uint32) {
 	}))
 }
 
-// mknod makes pipes and sockets; the filter has refused devices. At a held name
-// neither is of use but to feed a reader on the host.
+// mknod makes files, pipes and sockets; the filter has refused devices.
 func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
+	kind := mode & unix.S_IFMT
+	if kind != 0 && kind != unix.S_IFREG {
+		w.answer(w.change(func() error {
+			t, err := w.find(dirfd, at, false)
+			if err != nil {
+				return err
+			}
+			if t.is {
+				return unix.EEXIST
+			}
+			return w.special(&t, kind, func(dir int, name string) error {
+				return unix.Mknodat(dir, name, kind|w.mode(mode), 0)
+			})
+		}))
+		return
+	}
 	w.answer(w.change(func() error {
 		t, err := w.newName(dirfd, at, unix.S_IFREG)
-		if _, ok := err.(*needHold); ok && mode&unix.S_IFMT != unix.S_IFREG && mode&unix.S_IFMT != 0 {
-			return unix.EACCES
-		}
 		if err != nil {
 			return err
 		}
@@ -64,6 +77,20 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 		w.mine(&t, err)
 		return err
 	}))
+}
+
+// special makes a pipe or a socket. Both are of use to the processes of the session
+// alone, so they are private to it and end with it: on the host one could feed or
+// stop whoever opens it. At a name that the host reads neither is made at all.
+func (w *worker) special(t *target, kind uint32, make func(dir int, name string) error) error {
+	if t.held != nil {
+		return make(t.dir, t.name)
+	}
+	if w.judge(t, kind) != nil {
+		return unix.EACCES
+	}
+	v := hostexec.Verdict{Rank: hostexec.Source, Who: "nobody", When: "on the host: a pipe or socket is private to the session"}
+	return &needHold{tree: t.tree, root: t.rel, verdict: v, make: make}
 }
 
 // symlink makes a link. One at a held name is refused: what it leads to would be
@@ -118,7 +145,7 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 			return unix.EBUSY // another session's, or the host's own
 		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t) {
+			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
 				return err
 			}
 		}
@@ -133,18 +160,13 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 }
 
 // staysOnHost holds for what the host keeps although it was deleted inside: git's own
-// files, and settings that bind the next session.
-func (w *worker) staysOnHost(t *target) bool {
-	return w.inGit(t) || strings.HasPrefix(t.name, ".ringfence.") || strings.Contains("/"+t.rel, "/.claude/")
-}
-
-// inGit says whether a path belongs to git itself.
-func (w *worker) inGit(t *target) bool {
-	if w.conf.Trees[t.tree].Git || gitDepth(t.rel) > 0 {
-		return true
+// files, and settings that bind the next session. References and the index come and
+// go with git's work; without HEAD a git directory would not look like one.
+func (w *worker) staysOnHost(t *target, n *needHold) bool {
+	if n != nil && !n.verdict.Hold {
+		return t.name == "HEAD"
 	}
-	_, ok := w.bareGit(t)
-	return ok
+	return w.inGit(t) || strings.EqualFold(t.name, "HEAD") || strings.HasPrefix(t.name, ".ringfence.") || strings.Contains("/"+t.rel, "/.claude/")
 }
 
 // unlinkHeld deletes a held file. To delete one is no danger to the host, and a
@@ -155,7 +177,7 @@ func (w *worker) unlinkHeld(t *target) error {
 	if t.rel != t.held.root {
 		return unix.Unlinkat(t.dir, t.name, 0)
 	}
-	if !t.held.masked && (t.held.new || !w.staysOnHost(t)) {
+	if !t.held.masked && (t.held.new || !w.staysOnHost(t, nil)) {
 		return w.dropShell(t.tree, t.held)
 	}
 	fd, err := openFile(t.dir, t.name, unix.O_WRONLY|unix.O_TRUNC, 0)

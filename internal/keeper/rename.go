@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/undo"
 )
 
@@ -50,7 +51,14 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	if from.held == nil && w.lockOfHost(from) || to.is && to.held == nil && w.lockOfHost(to) {
 		return unix.EBUSY
 	}
-	if err := w.judgeMove(from, to); err != nil || to.held != nil {
+	err := w.judgeMove(from, to)
+	if n, ok := err.(*needHold); ok && !n.verdict.Hold && from.kind() == unix.S_IFREG {
+		if release, fits := w.seal(from, n.verdict.Form); fits {
+			defer release()
+			err = nil
+		}
+	}
+	if err != nil || to.held != nil {
 		if from.kind() != unix.S_IFREG || to.isDir() {
 			return unix.EXDEV
 		}
@@ -59,7 +67,7 @@ func (w *worker) move(from, to *target, flags uint32) error {
 		}
 		return w.copyIn(from, to)
 	}
-	if from.isDir() && (w.entersGit(from.rel, to.rel) || w.carriesHeld(from, to) || w.nested[to.tree].Above(to.rel)) {
+	if from.isDir() && (w.inGit(from) || w.inGit(to) || w.carriesHeld(from, to) || w.nested[to.tree].Above(to.rel)) {
 		return unix.EXDEV
 	}
 	return w.moveOnHost(from, to, flags)
@@ -84,13 +92,13 @@ func (w *worker) mayLeave(t *target) error {
 		return unix.EBUSY
 	}
 	tree := &w.conf.Trees[t.tree]
-	if tree.Rules.Judge(t.rel, t.isDir()).Hold {
+	switch v := w.verdict(t, t.kind()); {
+	case v.Hold:
 		return unix.EBUSY
+	case v.Form != hostexec.FormAny:
+		return unix.EXDEV
 	}
-	if _, ok := w.bareGit(t); ok {
-		return unix.EBUSY
-	}
-	if _, ok := w.nested[t.tree].Executed(t.rel); ok || t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
+	if t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
 		return unix.EBUSY
 	}
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
@@ -129,21 +137,6 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	return err
 }
 
-// entersGit says whether a directory would come into a git directory from outside
-// of it, with names in it that nobody has judged as part of one.
-func (w *worker) entersGit(from, to string) bool {
-	return gitDepth(to) > 0 && gitDepth(from) != gitDepth(to)
-}
-
-func gitDepth(rel string) (n int) {
-	for part := range strings.SplitSeq(rel, "/") {
-		if strings.EqualFold(part, ".git") {
-			n++
-		}
-	}
-	return n
-}
-
 // maxCarried bounds the look into a directory that is to be moved.
 const maxCarried = 4096
 
@@ -175,8 +168,8 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 		if unix.Fstatat(fd, e, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 			continue
 		}
-		rules, dir := w.conf.Trees[to.tree].Rules, st.Mode&unix.S_IFMT == unix.S_IFDIR
-		if rules.Judge(join(rel, e), dir).Hold || st.Mode&unix.S_IFMT == unix.S_IFLNK && rules.JudgeLink(join(rel, e)).Hold {
+		dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
+		if w.verdict(&target{tree: to.tree, rel: join(rel, e)}, st.Mode&unix.S_IFMT).Hold {
 			return true
 		}
 		if dir && w.carries(to, fd, e, join(rel, e), left) {

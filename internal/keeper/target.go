@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -122,12 +123,16 @@ type needHold struct {
 	dir     bool
 	verdict hostexec.Verdict
 	masked  bool
+	// make makes a new name in the layer where it is neither a file nor a directory;
+	// with that the call is done.
+	make func(dir int, name string) error
 }
 
 func (*needHold) Error() string { return "to be held" }
 
 // judge decides about a change at t: nil to pass, or needHold. like tells what
-// would be made where nothing is.
+// would be made where nothing is. What would have to be judged by its content is
+// held, too: whoever has it open can write more at any time. A rename may pass it.
 func (w *worker) judge(t *target, like uint32) error {
 	if t.held != nil {
 		return nil
@@ -135,81 +140,51 @@ func (w *worker) judge(t *target, like uint32) error {
 	if t.is {
 		like = t.kind()
 	}
-	dir := like == unix.S_IFDIR
-	rules := w.conf.Trees[t.tree].Rules
-	v := rules.Judge(t.rel, dir)
-	if like == unix.S_IFLNK {
-		v = rules.JudgeLink(t.rel)
+	v := w.verdict(t, like)
+	switch {
+	case v.Hold:
+		return &needHold{tree: t.tree, root: v.Root, dir: like == unix.S_IFDIR || v.Root != t.rel, verdict: v}
+	case v.Form != hostexec.FormAny:
+		return &needHold{tree: t.tree, root: t.rel, verdict: v}
 	}
-	if !v.Hold && dir && !t.is {
-		// A repository that begins in the session.
-		if root, ok := rules.HoldRootNew(t.rel); ok && root == t.rel && gitDepth(t.name) > 0 {
-			v.Hold, v.Root = true, root
-		}
-	}
-	if !v.Hold {
-		if root, ok := w.bareGit(t); ok {
-			v.Hold, v.Root = true, root
-		} else if root, ok := w.nested[t.tree].Executed(t.rel); ok {
-			v.Hold, v.Root = true, root
-		}
-	}
-	if !v.Hold {
-		return nil
-	}
-	return &needHold{tree: t.tree, root: v.Root, dir: dir || v.Root != t.rel, verdict: v}
+	return nil
 }
 
-// bareGit finds names that matter in a directory that looks like a git directory
-// wherever it lies.
-func (w *worker) bareGit(t *target) (string, bool) {
-	rules := w.conf.Trees[t.tree].Rules
-	// Names of submodules have slashes: below modules anything may be a git directory.
-	module := w.inModules(t)
-	if rules.InGitDir(t.name) && (module || mayBeGitDir(t.dir)) {
-		return t.rel, true
+// verdict asks the rules, with what the host has around t.
+func (w *worker) verdict(t *target, like uint32) hostexec.Verdict {
+	tree := &w.conf.Trees[t.tree]
+	v := tree.Rules.JudgeIn(hostTree{tree.Host}, t.rel, kindOf(like))
+	if root, ok := w.nested[t.tree].Executed(t.rel); ok && !v.Hold {
+		v.Hold, v.Root = true, root
 	}
-	// The last piece: beside a config that is live already.
-	if strings.EqualFold(t.name, "HEAD") && !t.is && hasAny(t.dir, "config", "objects", "commondir", "hooks") {
-		return t.rel, true
-	}
-	// hooks/NAME and info/NAME: one directory up.
-	dir := parentOf(t.rel)
-	base := dir[strings.LastIndexByte(dir, '/')+1:]
-	if base == "" || !rules.InGitDir(base) {
-		return "", false
-	}
-	if module {
-		return dir, true
-	}
-	up, err := openDir(int(w.conf.Trees[t.tree].Host.Fd()), parentOf(dir))
-	if err != nil {
-		return "", false
-	}
-	w.own(up)
-	return dir, mayBeGitDir(up)
+	return v
 }
 
-func (w *worker) inModules(t *target) bool {
-	if w.conf.Trees[t.tree].Git {
-		return strings.HasPrefix(t.rel, "modules/")
-	}
-	return strings.Contains("/"+strings.ToLower(t.rel), "/.git/modules/")
-}
+// hostTree tells the rules what the host has.
+type hostTree struct{ root *os.File }
 
-func hasAny(dir int, names ...string) bool {
+func (h hostTree) At(rel string) (hostexec.Kind, bool) {
 	var st unix.Stat_t
-	for _, n := range names {
-		if unix.Fstatat(dir, n, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			return true
-		}
+	if unix.Fstatat(int(h.root.Fd()), rel, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return 0, false
 	}
-	return false
+	return kindOf(st.Mode & unix.S_IFMT), true
 }
 
-// mayBeGitDir holds where HEAD is: a new HEAD is held, so one that the host has is
-// what the rest of a git directory could be put beside.
-func mayBeGitDir(dir int) bool {
-	var st unix.Stat_t
-	return unix.Fstatat(dir, "HEAD", &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR
+func kindOf(mode uint32) hostexec.Kind {
+	switch mode {
+	case unix.S_IFREG:
+		return hostexec.KindFile
+	case unix.S_IFDIR:
+		return hostexec.KindDir
+	case unix.S_IFLNK:
+		return hostexec.KindLink
+	}
+	return hostexec.KindSpecial
+}
+
+// inGit says whether a path belongs to git itself.
+func (w *worker) inGit(t *target) bool {
+	tree := &w.conf.Trees[t.tree]
+	return tree.Rules.InGitDirectory(hostTree{tree.Host}, t.rel)
 }

@@ -39,9 +39,36 @@ func (l *Layer) Apply(log string, paths []string, said []change.Change) ([]Resul
 	return results, j.remove()
 }
 
+// Refusals says what Apply could not bring over as the host is now, and brings nothing
+// over. It ends what an interrupted Apply left half done.
+func (l *Layer) Refusals(log string, paths []string, said []change.Change) ([]Result, error) {
+	s, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	j, err := openLog(log, l)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	fresh := len(j.begun)+len(j.temps)+len(j.modes)+len(j.merge) == 0
+	a := &applier{sides: s, log: j, paths: paths, trial: true}
+	results, err := a.run(said)
+	if err != nil {
+		return nil, fmt.Errorf("try the layer of %q: %w", l.Root, err)
+	}
+	results = slices.DeleteFunc(results, func(r Result) bool { return r.Outcome != Conflict })
+	if fresh {
+		err = j.remove()
+	}
+	return results, err
+}
+
 // applier is one run of Apply.
 type applier struct {
 	*sides
+	trial bool // nothing is brought over
 	log   *journal
 	paths []string // what was asked for; nil: all
 
@@ -116,6 +143,9 @@ func (a *applier) work(said []change.Change) ([]Result, error) {
 	a.choose(said)
 	if err := a.judgeAll(); err != nil {
 		return nil, err
+	}
+	if a.trial {
+		return a.results(said), a.relock()
 	}
 	err := a.perform()
 	if settled := a.settle(); err == nil {

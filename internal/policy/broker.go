@@ -13,6 +13,7 @@ type Broker struct {
 	Git        List  // refusals of git that are switched off
 	Protected  List  // branches besides the default one
 	Repos      List  // further repositories, OWNER/NAME
+	Open       List  // requests to common hosts besides reading, METHOD HOST/PATH
 	Decoys     *Flag // nil means on
 	Sign       *Flag // nil means on
 }
@@ -78,6 +79,7 @@ func tightenBroker(b, o *Broker) {
 	b.ModelAllow = named(b.ModelAllow, o.ModelAllow)
 	b.Git = named(b.Git, o.Git)
 	b.Repos = named(b.Repos, o.Repos)
+	b.Open = named(b.Open, o.Open)
 	if b.Secrets == nil { // all of them
 		b.Secrets = join(nil, o.Secrets)
 	} else {

@@ -29,6 +29,9 @@ var system = []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64
 // floors are the least with which a session can start and do anything at all.
 var floors = map[string]int64{"pids": 32, "memory": 32 << 20, "tmp": 1 << 20, "home": 1 << 20, "shm": 1 << 16, "open": 64}
 
+// tops are the most that a number can mean.
+var tops = map[string]int64{"memory-share": 100}
+
 // Check lists the rules of p that cannot be enforced. It looks at no file.
 func Check(p *Policy, env CheckEnv) []Problem {
 	c := checker{p: p, env: env}
@@ -37,6 +40,7 @@ func Check(p *Policy, env CheckEnv) []Problem {
 	c.masks()
 	c.variables()
 	c.limits()
+	c.walls()
 	c.hosts()
 	c.ports()
 	c.reveals()
@@ -116,6 +120,23 @@ func (c *checker) variables() {
 	}
 }
 
+// walls refuses a list that leaves one out: a wall that cannot be raised would be a
+// warning then, and the agent would run without it.
+func (c *checker) walls() {
+	if c.p.Require.Walls == nil {
+		return
+	}
+	var src Source
+	for _, r := range c.p.Require.Walls {
+		src = r.Source
+	}
+	for _, w := range WallNames() {
+		if !c.p.Require.Walls.has(w) {
+			c.add(src, "[require] walls leaves out %q: every wall must stand; take `walls` out of the file", w)
+		}
+	}
+}
+
 func (c *checker) limits() {
 	for i := range keys {
 		k := &keys[i]
@@ -126,8 +147,11 @@ func (c *checker) limits() {
 		if l != nil && l.Value < floors[k.name] {
 			c.add(l.Source, "%s %s is too low for a session to start: at least %s", k, formatLimit(k, l.Value), formatLimit(k, floors[k.name]))
 		}
+		if top := tops[k.name]; l != nil && top > 0 && l.Value > top {
+			c.add(l.Source, "%s %s is more than there can be: at most %s", k, formatLimit(k, l.Value), formatLimit(k, top))
+		}
 		for _, r := range c.p.Require.Limits {
-			if r.Value == k.name && l == nil {
+			if r.Value == k.name && l == nil && (k.name != "memory" || c.p.Limits.Share == nil) {
 				c.add(r.Source, "the limit %s is required but [limits] sets none", k.name)
 			}
 		}

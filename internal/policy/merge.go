@@ -46,8 +46,8 @@ func join(base, over List) List {
 
 // Merge lays over upon base and may widen it: lists are joined in order, each rule
 // keeping its first source; numbers, words, budgets and values of variables are
-// over's where it has them. Four exceptions: required walls are replaced, which is
-// how a wall is waived; a variable is either passed or set, as over says; a group is
+// over's where it has them. Four exceptions: required walls are replaced (Check
+// then refuses a list that leaves one out); a variable is either passed or set, as over says; a group is
 // switched one way; and a secret or an MCP server is over's as a whole, see
 // mergeSecrets and mergeServers.
 func Merge(base, over *Policy) *Policy {

@@ -65,6 +65,9 @@ type Workspace struct {
 	Reveal   List   // paths or globs: files that are shown as they are, whatever masks them
 	Undo     *Limit // bytes that are kept for undo in one session; 0 means nothing
 	UndoFile *Limit // bytes of one file up to which it is kept
+	// UndoTotal bounds what all sessions keep for undo. No project has a say in it: it
+	// would have others' dropped.
+	UndoTotal *Limit
 }
 
 // Files lists paths (absolute or ~/…, never globs) that join the view.
@@ -100,6 +103,7 @@ type Network struct {
 type Limits struct {
 	Pids   *Limit // processes and threads
 	Memory *Limit // bytes
+	Share  *Limit // percent of the machine's memory, where Memory is not written
 	Tmp    *Limit // bytes in /tmp
 	Home   *Limit // bytes in the private HOME (what is not kept per project)
 	Shm    *Limit // bytes in /dev/shm

@@ -14,14 +14,17 @@ type Layers struct {
 }
 
 // Resolve returns the effective policy, and what an untrusted project asked for
-// in vain. A project adds or changes no secret and no MCP server, trusted or not. Flags come after the project: the user who types them outranks a file.
+// in vain. A project adds or changes no secret and no MCP server, trusted or not, and has no say
+// in what other sessions keep. Flags come after the project: the user who types them outranks a file.
 // What of the ceiling bounds nothing (the proxy, the sizes of undo) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
 	var ignored []Change
 	if l.ProjectTrusted && l.Project != nil {
+		total := p.Workspace.UndoTotal
 		p = Merge(p, l.Project.withoutSecrets())
+		p.Workspace.UndoTotal = total
 		tightenSecrets(p.Secret, l.Project.Secret)
 		tightenServers(p.MCP, l.Project.MCP)
 	} else {
@@ -46,5 +49,8 @@ func (p *Policy) take(ceiling *Policy) {
 	}
 	if ceiling.Workspace.UndoFile != nil {
 		p.Workspace.UndoFile = ceiling.Workspace.UndoFile
+	}
+	if ceiling.Workspace.UndoTotal != nil {
+		p.Workspace.UndoTotal = ceiling.Workspace.UndoTotal
 	}
 }

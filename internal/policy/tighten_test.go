@@ -168,7 +168,7 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 		Files: Files{Read: drawList(t, label+" read", file), Write: drawList(t, label+" write", file),
 			Mask: drawList(t, label+" mask", mask), Expose: drawList(t, label+" expose", file)},
 		Env: Env{Pass: drawList(t, label+" pass", name), Force: drawList(t, label+" force", name)},
-		Limits: Limits{Pids: drawLimit(t, label+" pids"), Memory: drawLimit(t, label+" memory"), Tmp: drawLimit(t, label+" tmp"),
+		Limits: Limits{Pids: drawLimit(t, label+" pids"), Memory: drawLimit(t, label+" memory"), Share: drawLimit(t, label+" share"), Tmp: drawLimit(t, label+" tmp"),
 			Home: drawLimit(t, label+" home"), Shm: drawLimit(t, label+" shm"), Open: drawLimit(t, label+" open")},
 		Require: Require{Walls: drawList(t, label+" walls", rapid.SampledFrom(WallNames())),
 			Limits: drawList(t, label+" required", rapid.SampledFrom(limitNames))},

@@ -105,7 +105,7 @@ func drawWorkspace(t *rapid.T, label string, tilde bool) Workspace {
 		View:   drawWord(t, label+" view", views...),
 		Mask:   drawList(t, label+" secret", rapid.StringMatching(`([abc*]|\*\*)(/([abc*]|\*\*)){0,2}`)),
 		Reveal: drawList(t, label+" reveal", rapid.StringMatching("("+prefixes+`)?([abc*]|\*\*)(/([abc*]|\*\*)){0,2}`)),
-		Undo:   sizes.Draw(t, label+" undo"), UndoFile: sizes.Draw(t, label+" undo file"),
+		Undo:   sizes.Draw(t, label+" undo"), UndoFile: sizes.Draw(t, label+" undo file"), UndoTotal: drawLimit(t, label+" undo total"),
 	}
 }
 

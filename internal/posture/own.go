@@ -16,7 +16,7 @@ var ownChecks = []Check{
 	{ID: "AU-161", Severity: High, Title: "Others can write ringfence's policy",
 		Gets: "the next sandbox is as wide as they like", Fix: "chmod go-w {}", probe: openPolicy},
 	{ID: "AU-162", Severity: Medium, Title: "Policy does without a wall",
-		Gets: "what that wall holds back, where it cannot be raised", Fix: "take `walls` out of [require] in {}", probe: waived},
+		Gets: "nothing: ringfence starts no session with it", Fix: "take `walls` out of [require] in {}", probe: waived},
 	{ID: "AU-163", Severity: Medium, Title: "Policy shows a credential inside",
 		Gets: "the credential: a misled agent reads it", Fix: "take it out of `expose` in {}, and: ringfence secret set NAME", probe: exposed},
 	{ID: "AU-164", Severity: Medium, Title: "Policy passes a secret of the environment",

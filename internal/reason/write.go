@@ -104,7 +104,7 @@ func (w *World) writeTree(s *spot, f Finding) Finding {
 // keep asks what the keeper holds back.
 func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 	rel := strings.TrimPrefix(strings.TrimPrefix(s.path, t.Path), "/")
-	if v := judged(t.Rules, rel, s.st); v.Hold {
+	if v := judged(t, rel, s.st); v.Hold {
 		f.Verdict, f.By = Held, WallKeeper
 		f.Rule, f.Source = v.Rule, BuiltIn
 		if f.Rule == "" {
@@ -119,22 +119,38 @@ func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 }
 
 // judged asks the table as the keeper does.
-func judged(r *hostexec.Rules, rel string, st fs.FileInfo) hostexec.Verdict {
+func judged(t *Tree, rel string, st fs.FileInfo) hostexec.Verdict {
 	if rel == "" {
 		return hostexec.Verdict{}
 	}
-	dir := st != nil && st.IsDir()
-	v := r.Judge(rel, dir)
-	if st != nil && st.Mode()&fs.ModeSymlink != 0 {
-		v = r.JudgeLink(rel)
+	kind := hostexec.KindFile
+	if st != nil {
+		kind = kindOf(st.Mode())
 	}
-	if root, ok := r.HoldRootNew(rel); !v.Hold && st == nil && ok {
-		v.Hold, v.Root = true, root
-		if v.Who == "" {
-			v.Who, v.When = "git", "at the next git command there"
-		}
+	return t.Rules.JudgeIn(hostTree(t.Path), rel, kind)
+}
+
+// hostTree tells the rules what the host has.
+type hostTree string
+
+func (root hostTree) At(rel string) (hostexec.Kind, bool) {
+	st, err := os.Lstat(filepath.Join(string(root), rel))
+	if err != nil {
+		return 0, false
 	}
-	return v
+	return kindOf(st.Mode()), true
+}
+
+func kindOf(mode fs.FileMode) hostexec.Kind {
+	switch {
+	case mode.IsRegular():
+		return hostexec.KindFile
+	case mode.IsDir():
+		return hostexec.KindDir
+	case mode&fs.ModeSymlink != 0:
+		return hostexec.KindLink
+	}
+	return hostexec.KindSpecial
 }
 
 // changeable says whether the file's own permissions let it be changed, or made where

@@ -25,6 +25,13 @@ const (
 // bundles are where systems keep the authorities they trust.
 var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}
 
+// settingsFiles are read by programs that ask the system's library for certificates,
+// by the variable that names each.
+var settingsFiles = map[string]struct{ who, path, text string }{
+	"SYSTEM_WGETRC": {"wget", plan.Own + "/wgetrc", "ca_certificate = " + bundlePath + "\n"},
+	"APT_CONFIG":    {"apt", plan.Own + "/apt.conf", "Acquire::https::CaInfo \"" + bundlePath + "\";\n"},
+}
+
 const maxBundle = 4 << 20
 
 // trustBroker lets clients inside trust the session's authority besides those of the
@@ -44,7 +51,13 @@ func (d *draft) trustBroker(own []byte) error {
 			d.base = append(d.base, policy.Setting{Name: n, Value: value, Source: policy.Source{File: "broker"}})
 		}
 	}
-	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE")
+	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
+		"NIX_SSL_CERT_FILE", "PERL_LWP_SSL_CA_FILE", "HEX_CACERTS_PATH", "SYSTEM_CERTIFICATE_PATH",
+		"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH") // a cafile of the system's would take the place of what node trusts
+	for name, file := range settingsFiles { // of programs that heed no variable of their own
+		d.place(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
+		set(file.path, name)
+	}
 	set(ownPath, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
 	if d.hasJava() {
 		store, err := javaStore(both)

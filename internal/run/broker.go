@@ -14,6 +14,8 @@ type brokered struct {
 	sites []func(*gate.Gate) (broker.Site, error) // made once there is a gate
 	ready []func(*gate.Gate)                      // called then
 	hosts []brokeredHost
+
+	commons policy.Commons
 }
 
 // brokeredHost is a host that is the broker's, and that only the broker reaches.
@@ -87,7 +89,7 @@ func (d *draft) makeBroker() error {
 		}
 	}
 	var err error
-	if d.broker, err = broker.New(d.ID, hosts); err != nil {
+	if d.broker, err = broker.New(d.ID, hosts, d.brokered.commons); err != nil {
 		return err
 	}
 	for _, h := range d.brokered.hosts {

@@ -124,9 +124,6 @@ func (d *desk) status(memory bool) *control.Status {
 	for _, w := range s.Plan.Walls {
 		out.Walls = append(out.Walls, string(w))
 	}
-	for _, w := range s.Waived {
-		out.Waived = append(out.Waived, string(w))
-	}
 	out.Denied, out.Denial = l.denials.last()
 	out.Wishes = s.mcp.wish.list()
 	select {

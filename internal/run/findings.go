@@ -43,10 +43,10 @@ func note(out []string, err error) []string {
 
 // limitsHold tries the limits on nothing.
 func (d *draft) limitsHold() error {
-	if len(d.Policy.Require.Limits) == 0 {
+	if len(d.askedLimits()) == 0 {
 		return nil
 	}
-	group, report, err := cgroup.Open(d.ID, cgroup.Limits{Pids: value(d.Policy.Limits.Pids), Memory: value(d.Policy.Limits.Memory)})
+	group, report, err := cgroup.Open(d.ID, d.bounds())
 	if err != nil {
 		return err
 	}

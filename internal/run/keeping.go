@@ -17,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
 	"ringfence.dev/ringfence/internal/kept"
+	"ringfence.dev/ringfence/internal/outside"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/rung"
 	"ringfence.dev/ringfence/internal/rung/native"
@@ -32,7 +33,9 @@ type keeping struct {
 	files  []*os.File
 	looks  sync.WaitGroup
 	stands map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
-	ended  bool
+	// outside are the places that are thrown away; nil: they are not looked at.
+	outside *outside.Places
+	ended   bool
 }
 
 // beginWork makes the places for it.
@@ -41,6 +44,7 @@ func (l *live) beginWork() (*keeping, error) {
 	if err := workspace.Sweep(s.dirs.State); err != nil {
 		l.talk.Warn(fmt.Sprintf("what a killed session left: %v", err))
 	}
+	l.keepTotal()
 	s.work.Started = time.Now()
 	if err := s.work.Create(); err != nil {
 		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
@@ -71,9 +75,10 @@ func (l *live) beginWork() (*keeping, error) {
 	var err error
 	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: s.undoFile, Total: s.undoTotal})
 	if err != nil {
-		err = errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
+		return k, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
-	return k, err
+	k.store.OnLost((&losses{keep: k}).tell)
+	return k, nil
 }
 
 // launch starts the sandbox, without private layers where the host has none.
@@ -82,6 +87,7 @@ func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio 
 		return nil, err
 	}
 	r.Keep = k.start(&p)
+	r.Witness = k.watchOutside(&p, r.Witness)
 	layered, err := k.layMasks(p)
 	if err != nil {
 		return nil, err
@@ -149,6 +155,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	for _, f := range k.files {
 		f.Close()
 	}
+	defer func() { k.outside.Close() }()
 	if s.passing || k.live.box == nil { // nothing ran
 		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
 	}
@@ -162,6 +169,7 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	}
 	err = errors.Join(err, failed, k.closeStore())
 	report, failed = s.work.Review()
+	k.endOutside(report)
 	s.work.Exit = k.live.exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
 	err = errors.Join(err, failed, s.work.End(time.Now(), changed))

@@ -78,8 +78,6 @@ type Session struct {
 	User       plan.User
 	Facts      host.Facts
 	Limits     cgroup.Limits
-	Required   []plan.Wall
-	Waived     []plan.Wall
 	Warnings   []string // what the user should know in any case
 	Notices    []string // what the user should know before the agent starts
 	Note       string   // what the agent is told
@@ -152,7 +150,7 @@ func Prepare(opt Options) (*Session, error) {
 	}
 	d := &draft{Session: &Session{ID: session.NewID(), Name: opt.Name, passing: opt.Passing, asked: opt}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.servers, d.services, d.forges, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.pretrust, d.keepTrees, d.keepState,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.servers, d.services, d.forges, d.commons, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.pretrust, d.keepTrees, d.keepState,
 		d.note, d.hooks, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan, d.learn,
 	} {
 		if err := step(); err != nil {
@@ -218,36 +216,15 @@ func (d *draft) who() error {
 	return err
 }
 
-// facts asks what this host can enforce, and refuses if a required wall is not
-// among it. Namespaces are not asked about: making them is the launch.
+// facts asks what this host can enforce, and refuses if a wall is not among it. Namespaces are not asked about: making them is the launch.
 func (d *draft) facts() error {
 	d.Facts = host.Quick()
-	d.Required, d.Waived = sortWalls(d.Policy.Require.Walls)
-	if d.Facts.Landlock < 1 && slices.Contains(d.Required, plan.WallLandlock) {
+	if d.Facts.Landlock < 1 {
 		reason, fix := host.Diagnose(string(plan.WallLandlock), d.Facts.Calls.Landlock.Errno(), d.Facts)
 		return fault.New(fault.Refused, fix, "wall landlock cannot be raised: %s", reason)
 	}
-	d.witness = witness(d.Required)
+	d.witness = witness(plan.AllWalls())
 	return nil
-}
-
-// sortWalls tells required walls from waived ones; nothing written means all.
-func sortWalls(written policy.List) (required, waived []plan.Wall) {
-	for _, w := range plan.AllWalls() {
-		if written == nil || slices.ContainsFunc(written, func(r policy.Rule) bool { return r.Value == string(w) }) {
-			required = append(required, w)
-		} else {
-			waived = append(waived, w)
-		}
-	}
-	return required, waived
-}
-
-// walls are those that will be raised: also a waived one, where it can be.
-func (d *draft) walls() []plan.Wall {
-	return slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool {
-		return w == plan.WallLandlock && d.Facts.Landlock < 1
-	})
 }
 
 func (d *draft) makePlan() error {
@@ -257,9 +234,9 @@ func (d *draft) makePlan() error {
 	}
 	d.dropCoveredLinks()
 	lim := d.Policy.Limits
-	d.Limits = cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
+	d.Limits = d.bounds()
 	d.Plan, err = plan.Make(plan.Input{
-		Session: d.ID, Hostname: Hostname, User: d.User, Walls: d.walls(), ABI: d.Facts.Landlock, Seccomp: filter,
+		Session: d.ID, Hostname: Hostname, User: d.User, Walls: plan.AllWalls(), ABI: d.Facts.Landlock, Seccomp: filter,
 		System: systemNodes(), Mounts: d.mounts, Masks: d.masks, Files: d.files, Links: d.links,
 		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},

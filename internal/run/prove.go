@@ -22,7 +22,6 @@ import (
 type Promise struct {
 	Home   string
 	State  string
-	Walls  []plan.Wall
 	Shown  []string // paths
 	Passed []string // names of variables
 }
@@ -35,15 +34,11 @@ func Promised(environ []string) (Promise, error) {
 	}
 	l := policy.Layers{Home: d.User.Home}
 	var err error
-	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
-		return Promise{}, err
-	}
-	if l.User, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml")); err != nil {
+	if l.Ceiling, l.User, err = d.ownLayers(); err != nil {
 		return Promise{}, err
 	}
 	pol, _ := policy.Resolve(l)
 	p := Promise{Home: d.User.Home, State: d.dirs.State}
-	p.Walls, _ = sortWalls(pol.Require.Walls)
 	for _, g := range policy.Grants(pol, d.User.Home) {
 		p.Shown = append(p.Shown, g.Path)
 	}
@@ -51,6 +46,15 @@ func Promised(environ []string) (Promise, error) {
 		p.Passed = append(p.Passed, r.Value)
 	}
 	return p, nil
+}
+
+// ownLayers are the policies that belong to no project.
+func (d *draft) ownLayers() (ceiling, user *policy.Policy, err error) {
+	if ceiling, err = policy.Load(Ceiling); err != nil {
+		return nil, nil, err
+	}
+	user, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
+	return ceiling, user, err
 }
 
 // Prove runs a job of verify in a sandbox made like any other, and collects what

@@ -55,7 +55,7 @@ func (s *Session) lead(to *verify.Gate) error {
 // leadBroker gives the session a broker without a credential, and a decoy.
 func (s *Session) leadBroker(to *verify.Gate) error {
 	var err error
-	if s.broker, err = broker.New(s.ID, nil); err != nil {
+	if s.broker, err = broker.New(s.ID, nil, policy.Commons{}); err != nil {
 		return err
 	}
 	s.brokered = brokered{}

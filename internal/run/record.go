@@ -134,13 +134,8 @@ func (s *Session) beginning() ([]journal.Record, error) {
 func (s *Session) walls() []journal.Record {
 	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: rungName}, wallNames(s.Plan.Walls))
 	unraised := slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return slices.Contains(s.Plan.Walls, w) })
-	for _, not := range []struct {
-		state string
-		walls []plan.Wall
-	}{{"waived", s.Waived}, {"not raised", unraised}} {
-		if len(not.walls) > 0 {
-			out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: not.state, Mode: rungName}, wallNames(not.walls))...)
-		}
+	if len(unraised) > 0 { // only where a test took one out
+		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: rungName}, wallNames(unraised))...)
 	}
 	return out
 }

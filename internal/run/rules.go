@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/cgroup"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/place"
@@ -197,22 +196,6 @@ func (d *draft) trusted(file, digest string) (bool, error) {
 // TrustStore opens the record of what the user accepted.
 func TrustStore(state string) *policy.TrustStore {
 	return policy.OpenTrust(filepath.Join(state, "trust.json"))
-}
-
-// requireLimits refuses a launch whose required limits nothing enforces.
-func (s *Session) requireLimits(r cgroup.Report) error {
-	for _, want := range s.Policy.Require.Limits {
-		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.Value]
-		if !l.Enforced() {
-			why := l.Why
-			if l.Want == 0 {
-				why = "policy sets no number for it"
-			}
-			return fault.New(fault.Refused, "under systemd: systemd-run --user --scope -p Delegate=yes ringfence …",
-				"limit %q is required (%s) and not enforced: %s", want.Value, where(want.Source), why)
-		}
-	}
-	return nil
 }
 
 func where(s policy.Source) string {

@@ -29,7 +29,8 @@ import (
 type Result struct {
 	Exit    rung.Exit
 	Time    time.Duration
-	OOM     int64 // processes killed at the memory limit
+	OOM     int64 // processes killed for want of memory
+	Full    bool  // it was at the session's limit
 	Forks   int64 // processes refused at their limit
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
@@ -161,6 +162,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		t.Began(l.session.ID)
 	}
 	keep.looks.Go(func() { keep.lookOn(l.ended) })
+	keep.looks.Go(func() { keep.firstOutside(l.ended) })
 	l.streams.CloseInside()
 	if l.door != nil {
 		l.door.running(l.box)
@@ -180,7 +182,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	res := l.settle(exit, keep)
 	events := group.Events()
-	res.Time, res.Started, res.OOM, res.Forks = time.Since(began), began, events.OOMKills, events.Refused
+	res.Time, res.Started, res.OOM, res.Full, res.Forks = time.Since(began), began, events.OOMKills, events.Limit, events.Refused
 	if lost := l.closeBook(&res); lost != nil {
 		l.talk.Warn(fmt.Sprintf("the record of the session is not complete: %v", lost))
 	}
@@ -245,16 +247,16 @@ func (l *live) say(text string) {
 }
 
 // join puts the sandbox under its limits. One that the host promised and does not
-// keep is told, and stops the launch where policy requires it.
+// keep is told, and stops the launch where somebody asked for it.
 func (l *live) join(group *cgroup.Group, pid int) error {
 	err := group.Join(pid)
-	if err != nil && len(l.session.Policy.Require.Limits) == 0 {
-		l.talk.Warn(fmt.Sprintf("limits are not enforced by the host after all: %v", err))
+	if err == nil {
 		return nil
 	}
-	if err != nil {
-		return fault.New(fault.Refused, "run in a delegated cgroup, or remove it from [require] limits", "required limits do not hold: %w", err)
+	if asked := l.session.askedLimits(); len(asked) > 0 {
+		return asked[0].refuse(fmt.Sprintf("the host promised it and does not keep it: %v", err), l.session.Facts)
 	}
+	l.talk.Warn(fmt.Sprintf("limits are not enforced by the host after all: %v", err))
 	return nil
 }
 

@@ -17,6 +17,10 @@ func (r *restorer) bringBack(t *thing) error {
 		r.sayThing(t, Conflict, why)
 		return nil
 	}
+	if r.git.quiet[t.id] {
+		r.sayThing(t, Same, "")
+		return nil
+	}
 	at, here := r.at[t.id]
 	if t.lost != "" {
 		return r.mourn(t, at, here)
@@ -102,6 +106,9 @@ func (r *restorer) setNode(t *thing, e entry) error {
 	if err := r.begin(e.ident); err != nil {
 		return err
 	}
+	if err := r.aboutTo(t.home, Mode); err != nil {
+		return err
+	}
 	if err := r.setMode(t.home, t.node.mode); err != nil {
 		return err
 	}
@@ -170,7 +177,7 @@ func (r *restorer) settled(t *thing) {
 	at, ok := r.at[t.id]
 	r.back(t)
 	if gap, _, _ := r.names.find(at); ok && at != t.home && gap != nil {
-		r.left[gap] = true
+		r.gaps[gap] = true
 	}
 }
 
@@ -250,12 +257,17 @@ func (r *restorer) move(from, to spot, i ident) error {
 		return err
 	}
 	defer unix.Close(dst)
+	failed, err := r.aboutToRename(from, to, r.isDirectory(src, old))
+	if err != nil {
+		return err
+	}
 	if err := r.note(&step); err != nil {
 		return err
 	}
 	r.failpoint("rename")
 	fail := unix.Renameat2(src, old, dst, name, unix.RENAME_NOREPLACE)
 	if fail != nil {
+		failed()
 		fail = fmt.Errorf("move %q to %q: %w", from.rel, to.rel, fail)
 		return errors.Join(fail, r.note(&record{op: opSkip}))
 	}
@@ -263,4 +275,9 @@ func (r *restorer) move(from, to spot, i ident) error {
 		return err
 	}
 	return r.moved(step)
+}
+
+func (r *restorer) isDirectory(dir int, name string) bool {
+	e, err := look(dir, name)
+	return err == nil && e.kind == change.Directory
 }

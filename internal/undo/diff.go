@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -46,7 +47,57 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 			s.before[t.home.rel] = l.old(t, s.known(t.home.rel))
 		}
 	}
-	return s.changes(l.now), nil
+	all := slices.DeleteFunc(s.changes(l.now), l.looked(tree))
+	if l.restored {
+		all = slices.DeleteFunc(all, l.objects(tree))
+	}
+	return all, nil
+}
+
+// looked holds for an index of git that lists what it listed before: git writes one anew
+// whenever somebody looks.
+func (l *Log) looked(tree int) func(change.Change) bool {
+	d := newDisk(l.root)
+	return func(c change.Change) bool {
+		if _, name := split(c.Path); name != "index" || c.From != "" || c.Old == nil || c.New == nil || c.Old.Mode != c.New.Mode {
+			return false
+		}
+		at := spot{tree, c.Path}
+		if d.place(at).kind != gitIndex || l.first[at] == nil || l.first[at].blob == 0 {
+			return false
+		}
+		f, err := l.openBlob(l.first[at].blob)
+		if err != nil {
+			return false
+		}
+		old, err := readAll(f, maxGitText)
+		if err != nil {
+			return false
+		}
+		x, err := readIndex(old)
+		return err == nil && x.meaning == d.means(gitPlace{kind: gitIndex}, at)
+	}
+}
+
+// objects holds for what stays when a session is undone: objects of git that it made, and
+// the directories that they are in.
+func (l *Log) objects(tree int) func(change.Change) bool {
+	d := newDisk(l.root)
+	return func(c change.Change) bool {
+		if c.Old != nil || c.New == nil {
+			return false
+		}
+		at := spot{tree, c.Path}
+		if c.New.Type == change.Directory {
+			name := "/pack-" // a file of such a name in there would be one
+			if _, dir := split(c.Path); len(dir) == 2 {
+				name = "/" + strings.Repeat("0", 38)
+			}
+			at.rel += name
+		}
+		kind := d.place(at).kind
+		return kind == gitObject || kind == gitCache
+	}
 }
 
 // known is what is under a path now, if that is known.

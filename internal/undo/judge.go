@@ -78,6 +78,7 @@ func (r *restorer) judge(things []*thing) error {
 				r.stuck[t.id], again = why, true
 			}
 		}
+		again = r.judgeOurs() || again
 	}
 	return nil
 }
@@ -97,16 +98,38 @@ func (r *restorer) verdict(t *thing) (string, error) {
 		at = r.vacancy(t)
 	}
 	e, err := r.look(at)
-	if missing(err) {
-		return "", nil
-	}
-	if err != nil {
+	gone := missing(err)
+	if err != nil && !gone {
 		return "", err
+	}
+	if p, ok := r.gitFile(t, at); ok && (gone || e.kind == change.File) {
+		there := &e
+		if gone {
+			there = nil
+		}
+		return r.gitVerdict(t, p, at, there)
+	}
+	if gone {
+		return r.goneSince(at), nil
 	}
 	if same, err := r.same(t, at, e); same || err != nil {
 		return "", err
 	}
 	return r.inTheWay(t, at, here, e), nil
+}
+
+// goneSince says that somebody deleted what the session left, if so.
+func (r *restorer) goneSince(at spot) string {
+	if was, known := r.leftAt(at); known && was.ident != (ident{}) && !r.force {
+		return deletedLater
+	}
+	return ""
+}
+
+// replaced reports whether something else is in a place than the session left.
+func (r *restorer) replaced(at spot, e entry) bool {
+	was, known := r.leftAt(at)
+	return known && was.ident != e.ident && !r.force && !r.begun[e.ident]
 }
 
 // carried reports whether a thing is where it was in its directory, wherever that
@@ -135,7 +158,7 @@ func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
 		}
 		return ""
 	case e.kind != change.Directory:
-		if r.late(e) {
+		if r.late(e) || r.replaced(at, e) {
 			return changedLater
 		}
 		return ""

@@ -16,16 +16,21 @@ import (
 
 // Log is what a store wrote down. It is used by one at a time.
 type Log struct {
-	Step func() // is called for each path that a restore is done with; may be nil
+	Step   func() // is called for each path that a restore is done with; may be nil
+	Record *Store // is told of all that a restore is about to change, with the same trees; may be nil
 
-	dir   string
-	trees []string
-	names *names
-	all   []*thing        // by number
-	first map[spot]*thing // by where it was before the session
-	at    map[uint32]spot // where it is now, if anywhere
-	end   moment
-	ended bool
+	dir      string
+	trees    []string
+	names    *names
+	all      []*thing        // by number
+	first    map[spot]*thing // by where it was before the session
+	at       map[uint32]spot // where it is now, if anywhere
+	left     map[spot]left   // what the session left there
+	shaken   map[spot]bool   // places from or to which a restore moved something
+	end      moment
+	ended    bool
+	restored bool   // at least once, or a part of it
+	born     uint64 // when the store was made; 0: the file system does not say
 
 	summed int64 // bytes that were read to tell what changed
 
@@ -55,7 +60,7 @@ type thing struct {
 // wrote anything into it has none.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir, first: map[spot]*thing{}, at: map[uint32]spot{},
-		begun: map[ident]bool{}, aside: map[spot]bool{}}
+		begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
 	if _, err := l.read(logName, 0, l.replay); err != nil {
 		return nil, err
 	}
@@ -70,6 +75,7 @@ func Open(dir string) (*Log, error) {
 		l.index(spot{i, ""}, root)
 	}
 	_, err := l.read(restoreName, len(l.trees), l.replayRestore)
+	l.restored = err == nil
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -87,6 +93,9 @@ func (l *Log) read(name string, trees int, each func(record) error) (int64, erro
 		return 0, fmt.Errorf("read undo log: %w", err)
 	}
 	defer f.Close()
+	if e, err := look(int(f.Fd()), ""); err == nil && name == logName {
+		l.born = e.born
+	}
 	whole, err := readTape(f, trees, each)
 	if err != nil {
 		return 0, fmt.Errorf("read undo log %q: %w", path, err)
@@ -128,6 +137,8 @@ func (l *Log) replay(r record) error {
 			return errUnknown
 		}
 		l.names.linked(r.from, r.to)
+	case opLeft:
+		l.left[r.from] = left{r.ident, r.text}
 	case opEnd:
 		l.end, l.ended = r.end, true
 	default:
@@ -266,6 +277,7 @@ func (l *Log) moved(r record) error {
 	if _, name := split(r.to.rel); strings.HasPrefix(name, tempPrefix) {
 		l.aside[r.to] = true
 	}
+	l.shaken[r.from], l.shaken[r.to] = true, true
 	n := l.names.take(r.from)
 	l.drop(r.to)
 	l.names.put(r.to, n)

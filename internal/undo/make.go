@@ -26,6 +26,9 @@ func (r *restorer) make(t *thing) error {
 	}
 	defer unix.Close(dir)
 	if t.node.kind == change.Directory {
+		if err := r.aboutToMake(t.home, true); err != nil {
+			return err
+		}
 		r.failpoint("mkdir")
 		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
 			return err
@@ -33,19 +36,38 @@ func (r *restorer) make(t *thing) error {
 		r.modes[t.home] = t.node.mode
 		return r.chown(dir, name, t.node)
 	}
+	return r.takePlace(t, dir, name, func(temp string) error {
+		if t.node.kind == change.Symlink {
+			return r.makeLink(t, dir, temp)
+		}
+		return r.makeFile(t, dir, temp)
+	})
+}
+
+// takePlace makes something under a temporary name, noted, and puts it where a thing was.
+func (r *restorer) takePlace(t *thing, dir int, name string, fill func(temp string) error) error {
 	temp := tempName()
 	parent, _ := split(t.home.rel)
-	if err := r.note(&record{op: opTemp, from: spot{t.home.tree, join(parent, temp)}}); err != nil {
+	at := spot{t.home.tree, join(parent, temp)}
+	err := r.aboutToMake(at, false)
+	if err == nil {
+		err = r.note(&record{op: opTemp, from: at})
+	}
+	if err != nil {
 		return err
 	}
-	if t.node.kind == change.Symlink {
-		err = r.makeLink(t, dir, temp)
-	} else {
-		err = r.makeFile(t, dir, temp)
+	failed := func() {}
+	if err = fill(temp); err == nil {
+		err = r.aboutTo(t.home, Remove)
+	}
+	if err == nil {
+		failed, err = r.aboutToRename(at, t.home, false)
 	}
 	if err == nil {
 		r.failpoint("rename")
-		err = unix.Renameat(dir, temp, dir, name)
+		if err = unix.Renameat(dir, temp, dir, name); err != nil {
+			failed()
+		}
 	}
 	if err != nil {
 		r.failpoint("unlink")
@@ -169,21 +191,10 @@ func (r *restorer) linkHome(t *thing, kept int, inode string) error {
 		return err
 	}
 	defer unix.Close(dir)
-	temp := tempName()
-	parent, _ := split(t.home.rel)
-	if err := r.note(&record{op: opTemp, from: spot{t.home.tree, join(parent, temp)}}); err != nil {
-		return err
-	}
-	r.failpoint("link")
-	if err = unix.Linkat(kept, inode, dir, temp, 0); err == nil {
-		r.failpoint("rename")
-		err = unix.Renameat(dir, temp, dir, name)
-	}
-	if err != nil {
-		r.failpoint("unlink")
-		unix.Unlinkat(dir, temp, 0)
-	}
-	return errors.Join(err, r.note(&record{op: opDone}))
+	return r.takePlace(t, dir, name, func(temp string) error {
+		r.failpoint("link")
+		return unix.Linkat(kept, inode, dir, temp, 0)
+	})
 }
 
 func (r *restorer) overwriteHome(t *thing) error {
@@ -192,6 +203,9 @@ func (r *restorer) overwriteHome(t *thing) error {
 		return err
 	}
 	defer unix.Close(dir)
+	if err := r.aboutTo(t.home, Write); err != nil {
+		return err
+	}
 	return r.overwrite(t, dir, name)
 }
 

@@ -29,6 +29,8 @@ const (
 	opBack  // restore: a thing is in its place again
 	opDone  // restore: what was to be done is done
 	opSkip  // restore: it was not done
+
+	opLeft // what the session left in a place
 )
 
 const (
@@ -74,6 +76,7 @@ type record struct {
 	ident    ident // of what is moved
 	other    ident // of what it changes places with
 	end      moment
+	text     string // what a file of git means
 }
 
 var kinds = []change.Type{change.File, change.Directory, change.Symlink, change.Special}
@@ -106,6 +109,8 @@ func (r *record) append(b []byte) []byte {
 		b = appendIdent(b, r.ident)
 	case opEnd:
 		b = appendMoment(b, r.end)
+	case opLeft:
+		b = appendText(appendIdent(appendSpot(b, r.from), r.ident), r.text)
 	}
 	return b
 }
@@ -188,6 +193,8 @@ func decode(b []byte, trees int) (record, error) {
 		r.end = d.moment()
 	case opBack:
 		r.id = uint32(d.uint(1<<32 - 1))
+	case opLeft:
+		r.from, r.ident, r.text = d.spot(maxPath), d.ident(), d.text(maxText)
 	case opDone, opSkip:
 	default:
 		return record{}, fmt.Errorf("kind %d is not known", r.op)

@@ -9,11 +9,10 @@ import (
 	"ringfence.dev/ringfence/internal/change"
 )
 
-// removeOurs removes what the session made and what was asked for.
-func (r *restorer) removeOurs() error {
-	var parts []region
-	for _, g := range r.regions(r.left) {
-		if g.mine && (r.aside[g.at] || r.wants(g.at) || r.left[g.node]) {
+// ourParts lists what the session made and what was asked for.
+func (r *restorer) ourParts() (parts []region) {
+	for _, g := range r.regions(r.gaps) {
+		if g.mine && (r.aside[g.at] || r.wants(g.at) || r.gaps[g.node]) {
 			parts = append(parts, g)
 		}
 	}
@@ -24,7 +23,12 @@ func (r *restorer) removeOurs() error {
 		}
 	}
 	slices.SortFunc(parts, func(a, b region) int { return b.at.compare(a.at) })
-	for _, g := range parts {
+	return parts
+}
+
+// removeOurs removes them.
+func (r *restorer) removeOurs() error {
+	for _, g := range r.ourParts() {
 		err := r.removeRegion(g)
 		if err != nil && !r.local(err) {
 			return err
@@ -35,6 +39,15 @@ func (r *restorer) removeOurs() error {
 	}
 	return nil
 }
+
+// fate is what became of something that the session made.
+type fate uint8
+
+const (
+	gone     fate = iota
+	stays         // as it should, and not a word about it
+	conflict      // it was said
+)
 
 func (r *restorer) removeRegion(g region) error {
 	dir, name, err := r.parent(g.at)
@@ -52,92 +65,125 @@ func (r *restorer) removeRegion(g region) error {
 	if err != nil {
 		return err
 	}
-	gone, err := r.remove(dir, name, was, g)
-	if err == nil && gone && !r.aside[g.at] {
+	became, err := r.remove(dir, name, was, g)
+	if err == nil && became == gone && !r.aside[g.at] {
 		r.say(g.at.rel, Removed, "")
 	}
 	return err
 }
 
 // remove removes an entry that the session made, and all below.
-func (r *restorer) remove(dir int, name string, e entry, g region) (bool, error) {
+func (r *restorer) remove(dir int, name string, e entry, g region) (fate, error) {
+	if why := r.git.keep[g.at]; why != "" {
+		r.say(g.at.rel, Conflict, why)
+		return conflict, nil
+	}
 	if e.kind == change.Directory {
 		return r.removeDir(dir, name, g)
 	}
-	if r.late(e) {
-		r.say(g.at.rel, Conflict, changedLater)
-		return false, nil
+	if why, quiet := r.spared(g.at); quiet {
+		return stays, nil
+	} else if why == "" && !r.git.free[g.at] {
+		why = r.foreign(e, g)
+		if why != "" {
+			r.say(g.at.rel, Conflict, why)
+			return conflict, nil
+		}
+	} else if why != "" {
+		return conflict, nil // it was said of the directory
 	}
 	if e.many {
 		if err := r.begin(e.ident); err != nil {
-			return false, err
+			return conflict, err
 		}
+	}
+	if err := r.aboutTo(g.at, Remove); err != nil {
+		return conflict, err
 	}
 	r.failpoint("unlink")
 	if err := unix.Unlinkat(dir, name, 0); err != nil && !missing(err) {
-		return false, err
+		return conflict, err
 	}
-	return true, nil
+	return gone, nil
 }
 
-func (r *restorer) removeDir(dir int, name string, g region) (bool, error) {
+// foreign says why something under a name of the session is not what the session left.
+func (r *restorer) foreign(e entry, g region) string {
+	switch {
+	case r.late(e):
+		return changedLater
+	case !r.force && (g.node == nil || g.node.state != alias) && r.older(e):
+		return "it is older than the session"
+	}
+	return ""
+}
+
+func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
+	if err := r.aboutTo(g.at, Mode); err != nil {
+		return conflict, err
+	}
 	r.failpoint("chmod")
 	fd, err := openDirAt(dir, name)
 	if err != nil {
-		return false, err
+		return conflict, err
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	entries, err := list(f)
 	if err != nil {
-		return false, err
+		return conflict, err
 	}
-	all, gone := true, []string(nil)
+	worst, removed := gone, []string(nil)
 	for _, kid := range entries {
 		n := g.node.kid(kid)
 		o, begins := r.of(g.owner, kid, n)
 		if begins {
-			all = false
+			worst = conflict
 			continue
 		}
 		below := region{spot{g.at.tree, join(g.at.rel, kid)}, n, o}
-		ok, err := r.removeIn(fd, kid, below)
+		became, err := r.removeIn(fd, kid, below)
 		if err != nil && !r.local(err) {
-			return false, err
+			return conflict, err
 		}
 		if err != nil {
 			r.say(below.at.rel, Conflict, err.Error())
 		}
-		if ok {
-			gone = append(gone, below.at.rel)
+		if became == gone {
+			removed = append(removed, below.at.rel)
 		}
-		all = all && ok
+		worst = max(worst, became)
 	}
-	if !all {
-		for _, path := range gone {
+	if worst != gone {
+		for _, path := range removed {
 			r.say(path, Removed, "")
 		}
-		r.say(g.at.rel, Conflict, "it is not empty")
-		return false, nil
+		if worst == conflict {
+			r.say(g.at.rel, Conflict, "it is not empty")
+		}
+		return worst, nil
+	}
+	if err := r.aboutTo(g.at, Remove); err != nil {
+		return conflict, err
 	}
 	r.failpoint("rmdir")
 	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && !missing(err) {
-		return false, err
+		return conflict, err
 	}
-	return true, nil
+	return gone, nil
 }
 
 // removeIn removes one entry of a directory that the session made.
-func (r *restorer) removeIn(dir int, name string, g region) (bool, error) {
+func (r *restorer) removeIn(dir int, name string, g region) (fate, error) {
 	if len(g.at.rel) > maxDeep {
-		return false, errDeep
+		return conflict, errDeep
 	}
 	e, err := look(dir, name)
 	if missing(err) {
-		return true, nil
+		return gone, nil
 	}
 	if err != nil {
-		return false, err
+		return conflict, err
 	}
 	return r.remove(dir, name, e, g)
 }

@@ -22,6 +22,7 @@ const (
 	Same     Outcome = "same"     // there was nothing to do
 	Conflict Outcome = "conflict" // it was left as it is
 	NotKept  Outcome = "not kept" // the store does not have it
+	Stays    Outcome = "stays"    // objects of git, which are never removed
 )
 
 // Result is what became of one path. What the session made is one path, whatever
@@ -39,8 +40,9 @@ type restorer struct {
 	paths   map[string]bool // nil: everything
 	force   bool
 	tape    tape
+	git     *gitJudge
 	stuck   map[uint32]string // things that stay as they are, with why
-	left    map[*node]bool    // names that things left, to be cleared
+	gaps    map[*node]bool    // names that things left, to be cleared
 	modes   map[spot]uint32   // modes that directories get at the end
 	opened  map[uint32]uint32 // modes that directories had before we opened them
 	found   []string          // names of now that things had which were asked for
@@ -59,7 +61,7 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 		return nil, err
 	}
 	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
-		left: map[*node]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+		gaps: map[*node]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
 	if err := r.only(paths); err != nil {
 		return nil, err
 	}
@@ -122,10 +124,13 @@ func (r *restorer) run() error {
 	}
 	things := r.selected()
 	r.unlock(things)
+	r.git = r.newGit(things)
+	defer r.closeGit()
+	r.survey()
 	if err := r.judge(things); err != nil {
 		return err
 	}
-	for _, t := range things {
+	for _, t := range r.inOrder(things) {
 		err := r.bringBack(t)
 		if err != nil && !r.local(err) {
 			return fmt.Errorf("%q: %w", t.home.rel, err)
@@ -138,6 +143,7 @@ func (r *restorer) run() error {
 		return err
 	}
 	r.setModes()
+	r.sayStayed()
 	r.untouched()
 	return r.sync()
 }
@@ -339,6 +345,9 @@ func (r *restorer) setMode(s spot, mode uint32) error {
 	}
 	defer unix.Close(fd)
 	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
+		return err
+	}
+	if err := r.aboutTo(s, Mode); err != nil {
 		return err
 	}
 	r.failpoint("chmod")

@@ -132,6 +132,9 @@ func (s *Store) finish(p spot, obj *object, dev uint64, img image, got saved) er
 	if img.blob != 0 {
 		obj.blob = img.blob
 	}
+	if img.lost != "" && s.lost != nil {
+		s.lost(p.tree, p.rel, img.lost)
+	}
 	return nil
 }
 

@@ -30,7 +30,12 @@ type Store struct {
 	inodes map[inode]*image // of files with several names, as they were
 	buf    []byte
 	closed bool
+	lost   func(tree int, rel, why string)
 }
+
+// OnLost has f told of each file that is not kept, before it changes. It is to be called
+// before anything is saved. The store waits for f, so f must not wait.
+func (s *Store) OnLost(f func(tree int, rel, why string)) { s.lost = f }
 
 type inode struct {
 	dev uint64
@@ -292,6 +297,13 @@ func (s *Store) Linked(tree int, from string, toTree int, to string) error {
 	return nil
 }
 
+// Empty says whether nothing was written down so far.
+func (s *Store) Empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.names.count == 0 && int(s.names.next) == len(s.names.roots)
+}
+
 // Close notes the end of the session and brings everything to the disk.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -300,8 +312,9 @@ func (s *Store) Close() error {
 		return ErrClosed
 	}
 	defer s.release()
-	end, err := s.now()
-	if err == nil {
+	err := s.noteLeft()
+	end, late := s.now()
+	if err = errors.Join(err, late); err == nil {
 		err = s.tape.write(pack(nil, &record{op: opEnd, end: end}))
 	}
 	s.closed = true

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +59,6 @@ type judge struct {
 	connections map[string]int
 	tries       map[string]attempts
 	closed      *NoNetwork // policy gives no network
-	require     []plan.Wall
 }
 
 // battery is what one battery of probes saw.
@@ -113,17 +111,10 @@ func (j judge) row(c Check) Row {
 	case !agrees:
 		row.Result, row.Detail = Missing, "seen from outside: "+witness
 	}
-	if row.Result == Missing && j.waived(c.Wall) {
-		row.Result = Waived
-	}
 	if why := j.plant.allowed[c.Name]; row.Result == Held && why != "" {
 		row.Result, row.Detail = Waived, why
 	}
 	return row
-}
-
-func (j judge) waived(w plan.Wall) bool {
-	return w != "" && j.require != nil && !slices.Contains(j.require, w)
 }
 
 // namespaces are the checks that stand on a namespace, by its name in /proc.

@@ -34,11 +34,10 @@ import (
 
 // Config says what to verify.
 type Config struct {
-	Self    string      // the ringfence executable, which answers to probe.Arg
-	Home    string      // the user's home directory
-	State   string      // ringfence's state directory, where most canaries are planted
-	Environ []string    // the launcher's environment
-	Require []plan.Wall // walls that must stand; nil means all
+	Self    string   // the ringfence executable, which answers to probe.Arg
+	Home    string   // the user's home directory
+	State   string   // ringfence's state directory, where most canaries are planted
+	Environ []string // the launcher's environment
 	// What policy lets in by name is not looked for. Its check is waived then,
 	// because it proves less than it says.
 	Shown  []string // paths in the view
@@ -161,7 +160,7 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	j := judge{plant: p, require: c.Require, tries: p.attempts()}
+	j := judge{plant: p, tries: p.attempts()}
 	// The control of the network runs meanwhile, in a namespace of its own.
 	netControl := c.netControl(ctx, p, j.tries)
 	if j.host.control, err = c.control(ctx, p); err != nil {

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/probe"
 )
 
@@ -191,31 +190,6 @@ func TestLaunchFailureHoldsNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := r.Table(&b); err != nil || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("table %q, %v", b.String(), err)
-	}
-}
-
-func TestWaived(t *testing.T) {
-	c := config(t, perfect(func(a map[string]probe.Result, _ *Seen) {
-		for _, n := range []string{"landlock", "tty", "env"} {
-			a[n] = probe.Result{Name: n, Open: true}
-		}
-	}))
-	c.Require = slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return w == plan.WallLandlock || w == plan.WallUTS })
-	r, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range r.Rows {
-		want := Held // a wall that policy does not require may stand all the same
-		switch row.Name {
-		case "landlock":
-			want = Waived
-		case "tty", "env":
-			want = Missing
-		}
-		if row.Result != want {
-			t.Errorf("%s is %s, want %s", row.Name, row.Result, want)
-		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/layer"
 	"ringfence.dev/ringfence/internal/undo"
@@ -44,39 +46,116 @@ func selects(sel []Selected, n int, c change.Change) bool {
 
 // Apply brings to the host what waits: all of it, or what sel names. said is the
 // report that a person saw: what is not as it was then is refused. Files that were
-// masked stay as the host has them.
+// masked stay as the host has them. Unless partial is set nothing is brought over where
+// one change cannot be. What is brought over is written down: undo takes it back.
 //
 // After an interruption the same call finishes the work.
-func (w *Work) Apply(sel []Selected, said *Report) ([]Outcome, error) {
+func (w *Work) Apply(sel []Selected, said *Report, partial bool) ([]Outcome, error) {
 	release, err := w.Seize()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	var out []Outcome
+	var plans []planned
 	for n := range w.Trees {
-		all, err := w.shown(n, said)
+		p, masked, err := w.plan(n, sel, said)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		chosen := map[string]bool{}
-		for _, c := range all {
-			if !selects(sel, n, c) {
-				continue
-			}
-			if w.masked(n, c) {
-				out = append(out, Outcome{n, c.Path, Masked, "never written back"})
-				continue
-			}
-			chosen[c.Path] = true
+		out = append(out, masked...)
+		plans = append(plans, p)
+	}
+	if !partial {
+		if refused, err := w.refusals(plans); err != nil || len(refused) > 0 {
+			return append(out, refused...), err
 		}
-		results, err := w.bring(w.Layer(n), n, all, chosen)
-		out = append(out, results...)
+	}
+	results, err := w.applyAll(plans)
+	if out = append(out, results...); err != nil {
+		return out, err
+	}
+	return out, w.forget()
+}
+
+// planned is what is to be applied of a tree.
+type planned struct {
+	tree   int
+	all    []change.Change
+	chosen map[string]bool
+}
+
+func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Outcome, err error) {
+	p = planned{tree: n, chosen: map[string]bool{}}
+	p.all, err = w.shown(n, said)
+	for _, c := range p.all {
+		if !selects(sel, n, c) {
+			continue
+		}
+		if w.masked(n, c) {
+			masked = append(masked, Outcome{n, c.Path, Masked, "never written back"})
+			continue
+		}
+		p.chosen[c.Path] = true
+	}
+	return p, masked, err
+}
+
+// refusals asks what could not be brought over, and brings nothing over.
+func (w *Work) refusals(plans []planned) (out []Outcome, err error) {
+	for _, p := range plans {
+		if len(p.chosen) == 0 {
+			continue
+		}
+		results, err := w.Layer(p.tree).Refusals(w.applyLog(p.tree), cover(p.all, p.chosen), withDirectories(p.all, p.chosen))
+		for _, r := range results {
+			out = append(out, Outcome{p.tree, r.Path, string(r.Outcome), r.Why})
+		}
 		if err != nil {
 			return out, err
 		}
 	}
-	return out, w.forget()
+	return out, nil
+}
+
+func (w *Work) applyAll(plans []planned) (out []Outcome, err error) {
+	store, dir, err := w.record(deedApply)
+	if err != nil {
+		return nil, fmt.Errorf("keep what apply takes away: %w", err)
+	}
+	defer func() { err = errors.Join(err, recorded(store, dir)) }()
+	j, err := w.newJudge(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	for _, p := range plans {
+		for _, c := range withDirectories(p.all, p.chosen) {
+			if err := j.trees[p.tree].saveBoth(store, p.tree, c); err != nil {
+				return out, fmt.Errorf("keep what apply takes away: %w", err)
+			}
+		}
+		results, err := w.bring(w.Layer(p.tree), p.tree, p.all, p.chosen)
+		if out = append(out, results...); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// saveBoth saves both names of a rename.
+func (t *judged) saveBoth(store *undo.Store, n int, c change.Change) error {
+	if c.From != "" {
+		if err := t.save(store, n, change.Change{Path: c.From, Old: c.Old}); err != nil && !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+		c.Old = nil
+	}
+	err := t.save(store, n, c)
+	if errors.Is(err, unix.ENOENT) && c.New == nil {
+		return nil // the host deleted it too
+	}
+	return err
 }
 
 // shown returns what of a tree waits by a report, or now if there is none.

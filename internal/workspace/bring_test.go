@@ -15,7 +15,7 @@ func TestApplySome(t *testing.T) {
 	h.held(`echo X >a/x; echo Y >a/y; mkdir -p n/o; echo new >n/o/p; echo new >n/q; mv a/m b/m; chmod 700 a`)
 	h.end()
 	said := h.review()
-	out, err := h.Apply([]Selected{{0, "a/x"}, {0, "n/o"}}, said)
+	out, err := h.Apply([]Selected{{0, "a/x"}, {0, "n/o"}}, said, true)
 	must(t, err)
 	if diff := cmp.Diff("applied a/x\napplied n\napplied n/o\napplied n/o/p\n", results(out)); diff != "" {
 		t.Error(diff)
@@ -23,18 +23,19 @@ func TestApplySome(t *testing.T) {
 	if h.read("a/x") != "X\n" || h.read("a/y") != "2\n" || h.exists("n/q") || h.exists("b/m") {
 		t.Error("not what was asked for")
 	}
-	if diff := cmp.Diff("source mode waits a\nsource changed waits a/y\nsource renamed waits b/m\nsource added waits n/q\n", lines(h.review())); diff != "" {
+	if diff := cmp.Diff("source mode waits a\nsource changed live a/x\nsource changed waits a/y\nsource renamed waits b/m\n"+
+		"source added live n\nsource added live n/o\nsource added live n/o/p\nsource added waits n/q\n", lines(h.review())); diff != "" {
 		t.Error(diff)
 	}
 	// All of a, by name: the rename has its old half there.
-	out, err = h.Apply([]Selected{{0, "a"}}, nil)
+	out, err = h.Apply([]Selected{{0, "a"}}, nil, true)
 	must(t, err)
 	if diff := cmp.Diff("applied a\napplied a/y\napplied b/m\n", results(out)); diff != "" {
 		t.Error(diff)
 	}
 	must(t, h.Discard(nil))
-	if _, err := Open(h.state, h.ID); !os.IsNotExist(err) {
-		t.Errorf("the work is still there: %v", err)
+	if _, err := Open(h.state, h.ID); err != nil || len(h.review().Waiting()) > 0 {
+		t.Errorf("what was applied cannot be undone: %v", err)
 	}
 }
 
@@ -45,7 +46,7 @@ func TestApplyRefusesWhatWasNotShown(t *testing.T) {
 	said := h.review()
 	must(t, os.WriteFile(h.Upper(0)+"/x", []byte("other\n"), 0o644))
 	must(t, os.WriteFile(h.Upper(0)+"/y", []byte("other\n"), 0o644))
-	out, err := h.Apply(nil, said)
+	out, err := h.Apply(nil, said, true)
 	must(t, err)
 	if diff := cmp.Diff("conflict x\nconflict y\n", results(out)); diff != "" || h.exists("x") || h.exists("y") {
 		t.Error(diff)
@@ -58,7 +59,7 @@ func TestApplyMergesAndRefuses(t *testing.T) {
 	h.held(`sed -i 's/^1$/one/' both; echo session >clash`)
 	h.end()
 	h.sh(`sed -i 's/^9$/nine/' both; echo host >clash; touch -d '+1 minute' both clash`)
-	out, err := h.Apply(nil, h.review())
+	out, err := h.Apply(nil, h.review(), true)
 	must(t, err)
 	if diff := cmp.Diff("merged both\nconflict clash\n", results(out)); diff != "" {
 		t.Error(diff)
@@ -77,7 +78,7 @@ func TestMaskedIsNeverWrittenBack(t *testing.T) {
 	if e := find(t, r, ".env"); !e.Masked || !strings.Contains(e.Text, "never written back") {
 		t.Errorf("%+v", e)
 	}
-	out, err := h.Apply(nil, r)
+	out, err := h.Apply(nil, r, true)
 	must(t, err)
 	if diff := cmp.Diff("masked .env\napplied a\n", results(out)); diff != "" || h.read(".env") != "real\n" || h.read("a") != "b\n" {
 		t.Error(diff)
@@ -142,8 +143,8 @@ func TestUndo(t *testing.T) {
 	if h.read("keep") != "k\n" {
 		t.Error("not undone by force: ", results(out))
 	}
-	if _, err := Open(h.state, h.ID); !os.IsNotExist(err) {
-		t.Errorf("the work is still there: %v", err)
+	if _, err := Open(h.state, h.ID); err != nil || len(h.review().Live()) > 0 {
+		t.Errorf("what was undone cannot be brought back: %v\n%s", err, lines(h.review()))
 	}
 }
 
@@ -161,7 +162,7 @@ func TestKilledSession(t *testing.T) {
 	if h.read("a") != "1\n" {
 		t.Error("not undone")
 	}
-	out, err := h.Apply(nil, h.review())
+	out, err := h.Apply(nil, h.review(), true)
 	must(t, err)
 	if !h.exists(".vscode/tasks.json") {
 		t.Error("not applied: ", results(out))
@@ -173,7 +174,7 @@ func TestRunningSessionIsLeftAlone(t *testing.T) {
 	h.held(`echo 1 >x`)
 	same, err := Open(h.state, h.ID)
 	must(t, err)
-	if _, err := same.Apply(nil, nil); err == nil || !strings.Contains(err.Error(), "still runs") {
+	if _, err := same.Apply(nil, nil, true); err == nil || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("apply: %v", err)
 	}
 	if err := same.Discard(nil); err == nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/change"
-	"ringfence.dev/ringfence/internal/undo"
 )
 
 // maxRead bounds what is read of a file to judge or show it. It is past what
@@ -17,7 +16,7 @@ const maxRead = 4 << 20
 // contents reads both sides of changes.
 type contents struct {
 	work *Work
-	log  *undo.Log // nil: nothing is live
+	log  *history // nil: nothing is live
 }
 
 // old reads a file as it was before the session. nil: there was none, or it is not
@@ -37,24 +36,30 @@ func (c contents) old(e *Entry) []byte {
 }
 
 // new reads a file as the session left it.
-func (c contents) new(e *Entry) []byte {
+func (c contents) new(e *Entry) []byte { return c.newMost(e, maxRead) }
+
+func (c contents) newMost(e *Entry, most int64) []byte {
 	if e.New == nil || e.New.Type != change.File {
 		return nil
 	}
 	l := c.work.Layer(e.Tree)
 	if e.State == Waits {
-		return read(l.Open(e.Path))
+		f, err := l.Open(e.Path)
+		return readMost(f, err, most)
 	}
-	return read(l.OpenOld(e.Path)) // the host has it
+	f, err := l.OpenOld(e.Path) // the host has it
+	return readMost(f, err, most)
 }
 
 // read reads at most one byte more than maxRead. An empty file is not nil.
-func read(f *os.File, err error) []byte {
+func read(f *os.File, err error) []byte { return readMost(f, err, maxRead) }
+
+func readMost(f *os.File, err error, most int64) []byte {
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil
 	}

@@ -47,30 +47,6 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// FuzzGitData: no name that git reads settings or programs from is data.
-func FuzzGitData(f *testing.F) {
-	for _, p := range []string{".git/HEAD", "a/.git/objects/ab/c", ".git/modules/x/refs/heads/y", ".git/hooks/x", ".git/modules/x/y/hooks/z", ".git/worktrees/w/HEAD", ".git/info/exclude"} {
-		f.Add(p, []byte("ref: refs/heads/main\n"))
-	}
-	f.Fuzz(func(t *testing.T, p string, content []byte) {
-		if !inGit(p) || !strings.Contains("/"+p, "/.git/") || !gitData(p, content) {
-			return
-		}
-		in := p[strings.LastIndex("/"+p, "/.git/")+len(".git/"):]
-		names := strings.Split(in, "/")
-		history := slices.ContainsFunc(names, func(n string) bool { return n == "objects" || n == "refs" || n == "logs" })
-		switch last := names[len(names)-1]; {
-		case history:
-		case slices.Contains(names, "hooks") && !slices.Contains(names, "modules") && !slices.Contains(names, "worktrees"):
-			t.Errorf("%q is data", p)
-		case slices.Contains([]string{"config", "config.worktree", "commondir", "gitdir", "attributes"}, last):
-			t.Errorf("%q is data", p)
-		case last == "HEAD" && strings.Count(string(content), "\n") != 1:
-			t.Errorf("%q is a HEAD", content)
-		}
-	})
-}
-
 // TestCoverIsExact: the paths of a cover stand for what was chosen and for nothing
 // else, by the rules of a layer: at or below, and both halves of a rename.
 func TestCoverIsExact(t *testing.T) {

@@ -87,6 +87,7 @@ func TestWorktreeOfTwoTrees(t *testing.T) {
 	h.Trees[0].Path, h.Trees[0].Prefix = h.root+"/.git", ".git"
 	h.Add(Tree{Path: linked, View: Live})
 	for rel, text := range map[string]string{
+		h.Upper(0) + "/worktrees/inner/HEAD":      "ref: refs/heads/main\n",
 		h.Upper(0) + "/worktrees/inner/commondir": "../..\n",
 		h.Upper(0) + "/worktrees/inner/gitdir":    linked + "/inner/.git\n",
 		h.Upper(1) + "/inner/.git":                "gitdir: " + h.root + "/.git/worktrees/inner\n",
@@ -97,7 +98,7 @@ func TestWorktreeOfTwoTrees(t *testing.T) {
 	}
 	out, err := h.Settle(nil)
 	must(t, err)
-	if diff := cmp.Diff("applied worktrees/inner/commondir\napplied worktrees/inner/gitdir\napplied inner/.git\n", results(out)); diff != "" {
+	if diff := cmp.Diff("applied worktrees/inner/HEAD\napplied worktrees/inner/commondir\napplied worktrees/inner/gitdir\napplied inner/.git\n", results(out)); diff != "" {
 		t.Error(diff)
 	}
 }

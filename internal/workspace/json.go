@@ -8,6 +8,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/outside"
 )
 
 // reportFormat is the version of the form below. Fields may be added to it; none
@@ -44,12 +45,40 @@ type reportJSON struct {
 	Entries []entryJSON `json:"entries"` // by rank, then tree, then path
 	Lost    []string    `json:"lost"`    // what cannot be undone
 	Notes   []string    `json:"notes"`
+	Outside *goneJSON   `json:"outside,omitempty"` // what was written where nothing is kept
 }
 
 type placeJSON struct {
 	Path  string `json:"path"`
 	Bytes []byte `json:"path_bytes,omitempty"`
 	View  View   `json:"view"`
+}
+
+// goneJSON tells what is gone. More is set where a bound ended the look: then there may
+// be more than is told.
+type goneJSON struct {
+	Files int        `json:"files"`
+	More  bool       `json:"more,omitempty"`
+	Names []itemJSON `json:"names"`
+}
+
+type itemJSON struct {
+	Path  string `json:"path"`
+	Bytes []byte `json:"path_bytes,omitempty"`
+	Dir   bool   `json:"dir,omitempty"`
+	Files int    `json:"files"`
+}
+
+func goneForm(f outside.Found) *goneJSON {
+	if len(f.Items) == 0 && !f.More {
+		return nil
+	}
+	out := &goneJSON{Files: f.Files, More: f.More, Names: []itemJSON{}}
+	for _, i := range f.Items {
+		n := NewName(i.Path)
+		out.Names = append(out.Names, itemJSON{n.Text, n.Bytes, i.Dir, i.Files})
+	}
+	return out
 }
 
 type entryJSON struct {
@@ -90,6 +119,7 @@ func (r *Report) JSON() ([]byte, error) {
 	w := r.Work
 	j := reportJSON{Version: reportFormat, Session: w.ID, Agent: w.Agent, Project: NewName(w.Project).Text, Started: w.Started.UTC(),
 		Trees: []placeJSON{}, Entries: []entryJSON{}, Lost: append([]string{}, r.Lost...), Notes: append([]string{}, r.Notes...)}
+	j.Outside = goneForm(r.Outside)
 	if !w.Ended.IsZero() {
 		ended := w.Ended.UTC()
 		j.Ended = &ended

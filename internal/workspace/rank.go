@@ -13,14 +13,15 @@ import (
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/sys"
-	"ringfence.dev/ringfence/internal/undo"
 )
 
 // judge ranks the changes of one review.
 type judge struct {
 	contents
-	trees []*judged
-	notes []string
+	trees    []*judged
+	notes    []string
+	waits    map[spot]change.Change
+	harmless []map[string]bool // by tree: what may be applied without a person
 }
 
 // judged is a tree with what is known of it.
@@ -28,22 +29,18 @@ type judged struct {
 	*Tree
 	root   int // descriptor; -1: the tree is gone
 	rules  *hostexec.Rules
-	there  map[string]bool     // paths that the session made
-	dirs   map[string]bool     // those of them that are directories
-	git    map[string]bool     // directories: whether they look like a git directory
-	heads  map[string][]string // directories: which ones from there upward have a HEAD
+	made   map[string]*change.Node // what the session made or changed
 	nested *gitdir.Nested
 }
 
-func (w *Work) newJudge(log *undo.Log) (*judge, error) {
+func (w *Work) newJudge(log *history) (*judge, error) {
 	builtin, err := hostexec.Builtin()
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{contents: contents{w, log}}
+	j := &judge{contents: contents{w, log}, waits: map[spot]change.Change{}, harmless: make([]map[string]bool, len(w.Trees))}
 	for n := range w.Trees {
-		t := &judged{Tree: &w.Trees[n], root: -1, there: map[string]bool{}, dirs: map[string]bool{}, git: map[string]bool{},
-			heads: map[string][]string{}, nested: &gitdir.Nested{Root: w.Trees[n].Path}}
+		t := &judged{Tree: &w.Trees[n], root: -1, made: map[string]*change.Node{}, nested: &gitdir.Nested{Root: w.Trees[n].Path}}
 		if fd, err := sys.OpenSource(t.Path); err == nil {
 			t.root = fd
 		}
@@ -52,9 +49,53 @@ func (w *Work) newJudge(log *undo.Log) (*judge, error) {
 			j.notes = append(j.notes, fmt.Sprintf("what git's settings in %q run is not known: %v", t.Path, err))
 		}
 		t.rules = builtin.With(extra)
+		if t.Prefix != "" {
+			t.rules = t.rules.InGit()
+		}
 		j.trees = append(j.trees, t)
 	}
 	return j, nil
+}
+
+// At tells what is at a path, in the layer or on the host. What the session deleted
+// counts as there: a person may apply the rest without the deletion.
+func (t *judged) At(rel string) (hostexec.Kind, bool) {
+	if n := t.made[rel]; n != nil {
+		return kindOf(n.Type), true
+	}
+	if t.root < 0 {
+		return 0, false
+	}
+	fd, err := sys.OpenBeneath(t.root, rel)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return 0, false
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return hostexec.KindFile, true
+	case unix.S_IFDIR:
+		return hostexec.KindDir, true
+	case unix.S_IFLNK:
+		return hostexec.KindLink, true
+	}
+	return hostexec.KindSpecial, true
+}
+
+func kindOf(t change.Type) hostexec.Kind {
+	switch t {
+	case change.File:
+		return hostexec.KindFile
+	case change.Directory:
+		return hostexec.KindDir
+	case change.Symlink:
+		return hostexec.KindLink
+	}
+	return hostexec.KindSpecial
 }
 
 func (j *judge) close() {
@@ -63,18 +104,6 @@ func (j *judge) close() {
 			unix.Close(t.root)
 		}
 	}
-}
-
-// judge also knows what the settings of a repository in the tree lead to.
-func (t *judged) judge(rel string, dir bool) hostexec.Verdict {
-	v := t.rules.Judge(rel, dir)
-	if v.Hold {
-		return v
-	}
-	if e, ok := t.nested.Executed(rel); ok {
-		return t.rules.With([]string{e}).Judge(rel, dir)
-	}
-	return v
 }
 
 // executed names what the host's settings of a repository make git run from a tree.
@@ -93,12 +122,16 @@ func executed(root string) ([]string, error) {
 }
 
 func (j *judge) rankAll(entries []Entry) {
+	waits := make([][]change.Change, len(j.trees))
 	for _, e := range entries {
-		if e.New != nil {
-			t := j.trees[e.Tree]
-			t.there[e.Path], t.dirs[e.Path] = true, e.New.Type == change.Directory
+		switch {
+		case e.State == Waits:
+			waits[e.Tree] = append(waits[e.Tree], e.Change)
+		case e.New != nil:
+			j.trees[e.Tree].made[e.Path] = e.New
 		}
 	}
+	j.findHarmless(waits)
 	for i := range entries {
 		j.rank(&entries[i])
 	}
@@ -132,18 +165,15 @@ func (j *judge) rank(e *Entry) {
 
 // plain holds for what is executed by nobody although its path is in a rule: a
 // directory, of which what is in it has entries of its own, and what git itself
-// writes in ordinary work.
+// writes in ordinary work, as a whole.
 func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 	switch {
 	case v.Rank != hostexec.Unasked || e.From != "" || e.New == nil:
 		return false
 	case e.New.Type == change.Directory:
 		return e.Old == nil || e.Old.Type == change.Directory
-	case e.New.Type != change.File || e.Old != nil && e.Old.Type != change.File || !inGit(join(t.Prefix, e.Path)):
-		return false
 	}
-	old, new := j.old(e), j.new(e)
-	return is(new, e.New) && (e.Old == nil || is(old, e.Old)) && j.harmlessText(t, join(t.Prefix, e.Path), old, new)
+	return e.State == Waits && j.harmless[e.Tree][e.Path]
 }
 
 // text is the one line for people: the most specific thing that gives the rank.
@@ -167,121 +197,20 @@ func (t *judged) text(e *Entry, v hostexec.Verdict) string {
 	return ""
 }
 
-// ownData holds for what lies in a git directory that is one by all that git needs.
-func (t *judged) ownData(rel string) bool { return t.inWhole(rel, inGit) }
-
-// inWhole asks about a path as it is, and as it is in git directories that are whole.
-func (t *judged) inWhole(rel string, holds func(string) bool) bool {
-	return rel != "." && (holds(join(t.Prefix, rel)) || slices.ContainsFunc(t.headed(dirOf(rel)), func(dir string) bool {
-		return t.looksGit(dir) && holds(".git/"+in(dir, rel))
-	}))
-}
-
-// inGit holds for a path with a .git in it.
-func inGit(p string) bool { return strings.Contains("/"+p+"/", "/.git/") }
-
-// spellings are the paths that a path is judged by: its own, and the one that it
-// would have if each directory that may be a git directory were called .git.
-func (t *judged) spellings(rel string) []string {
-	if rel == "." {
-		return nil
-	}
-	out := []string{join(t.Prefix, rel)}
-	for _, dir := range t.headed(dirOf(rel)) {
-		if t.looksGit(dir) || !inGit(join(t.Prefix, dir)) && t.steers(in(dir, rel)) {
-			out = append(out, join(join(t.Prefix, dir), ".git/"+in(dir, rel)))
-		}
-	}
-	return out
-}
-
-// in is the path from a directory of the tree.
-func in(dir, rel string) string {
-	if dir == "." {
-		return rel
-	}
-	return rel[len(dir)+1:]
-}
-
-// maxHeads bounds how many directories with a HEAD are looked at for one path, the
-// nearest first. What git runs lies near to the HEAD that it belongs to.
-const maxHeads = 8
-
-// headed lists the directories from dir upward that have a HEAD, without those that
-// are called .git. It is enough to be beside one: with commondir git finds all else
-// elsewhere, and what is still missing may come later.
-func (t *judged) headed(dir string) []string {
-	if dirs, known := t.heads[dir]; known {
-		return dirs
-	}
-	var dirs []string
-	if dir != "." {
-		dirs = t.headed(dirOf(dir))
-	}
-	named := baseOf(dir) == ".git" || dir == "." && t.Prefix != ""
-	if has, isDir := t.has(join(dir, "HEAD")); !named && has && !isDir {
-		dirs = append([]string{dir}, dirs[:min(len(dirs), maxHeads-1)]...)
-	}
-	t.heads[dir] = dirs
-	return dirs
-}
-
-// steers holds for a path in a git directory by which git is led or run.
-func (t *judged) steers(in string) bool {
-	first, _, _ := strings.Cut(in, "/")
-	return t.rules.InGitDir(first) || strings.EqualFold(in, "info/attributes")
-}
-
-// looksGit reports whether git would take a directory for a bare repository.
-func (t *judged) looksGit(dir string) bool {
-	is, known := t.git[dir]
-	if !known {
-		is = t.hasAll(dir, "HEAD", "objects", "refs")
-		t.git[dir] = is
-	}
-	return is
-}
-
-func (t *judged) hasAll(dir string, names ...string) bool {
-	for _, name := range names {
-		if has, _ := t.has(join(dir, name)); !has {
-			return false
-		}
-	}
-	return true
-}
-
-// has reports whether a path is there, in the layer or on the host, and is a directory.
-func (t *judged) has(rel string) (has, isDir bool) {
-	if t.there[rel] {
-		return true, t.dirs[rel]
-	}
-	if t.root < 0 {
-		return false, false
-	}
-	fd, err := sys.OpenBeneath(t.root, rel)
-	if err != nil {
-		return false, false
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	return true, unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
-}
+// ownData holds for what lies in a git directory.
+func (t *judged) ownData(rel string) bool { return rel != "." && t.rules.InGitDirectory(t, rel) }
 
 // verdict asks the rules about a path. node is what is there, or else was.
 func (t *judged) verdict(rel string, node, was *change.Node) hostexec.Verdict {
 	if node == nil {
 		node = was
 	}
-	v := hostexec.Verdict{Rank: hostexec.Source}
-	for _, p := range t.spellings(rel) {
-		one := t.judge(p, node != nil && node.Type == change.Directory)
-		if node != nil && node.Type == change.Symlink {
-			one = t.rules.JudgeLink(p)
-		}
-		if one.Rank < v.Rank || one.Hold && !v.Hold {
-			v = one
-		}
+	if rel == "." || node == nil {
+		return hostexec.Verdict{Rank: hostexec.Source}
+	}
+	v := t.rules.JudgeIn(t, rel, kindOf(node.Type))
+	if e, ok := t.nested.Executed(rel); ok && !v.Hold {
+		v = t.rules.With([]string{e}).JudgeIn(t, rel, kindOf(node.Type))
 	}
 	return v
 }
@@ -308,15 +237,13 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 	switch e.New.Type {
 	case change.Symlink:
 		add(hostexec.Link(e.Path, e.New.Link))
-		for _, p := range t.spellings(e.Path) {
-			add(hostexec.Link(p, e.New.Link))
-		}
 	case change.Directory:
 		add(hostexec.Mode(e.Path, mode|0o1777, e.New.Mode))
 		add(t.bare(e))
 	case change.File:
 		add(hostexec.Mode(join(t.Prefix, e.Path), mode, e.New.Mode))
-		out = append(out, j.inspect(t, e, v)...)
+		out = append(out, j.inspect(t, e, v, plain)...)
+		add(j.misshapen(e, v))
 		add(t.bare(e))
 	case change.Special:
 		add(&hostexec.Finding{Rank: hostexec.Source, Who: "nobody", When: "never", Why: "neither a file, a directory nor a link: never brought to the host"})
@@ -325,10 +252,11 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 	return out
 }
 
-// inspect reads what a file says.
-func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict) []hostexec.Finding {
+// inspect reads what a file says. What is plain was judged as a whole: what its
+// settings would execute elsewhere they do not execute here.
+func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict, plain bool) []hostexec.Finding {
 	same := e.Old != nil && e.Old.Hash == e.New.Hash && e.Old.Hash != "" && e.From == ""
-	if same || v.Rank == hostexec.Source && t.inWhole(e.Path, bulk) {
+	if same || v.Rank == hostexec.Source && t.ownData(e.Path) {
 		return nil
 	}
 	old, new := j.old(e), j.new(e)
@@ -338,22 +266,26 @@ func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict) []hostexec.Find
 	if new == nil {
 		return []hostexec.Finding{{Rank: v.Rank, Who: "unknown", When: "unknown", Why: "cannot be read"}}
 	}
-	var out []hostexec.Finding
-	for _, p := range t.spellings(e.Path) {
-		for _, f := range t.rules.Inspect(p, old, new) {
-			if !slices.Contains(out, f) {
-				out = append(out, f)
-			}
-		}
+	found := t.rules.InspectIn(t, e.Path, old, new)
+	if plain {
+		found = slices.DeleteFunc(found, func(f hostexec.Finding) bool { return f.Rank == hostexec.Unasked })
 	}
-	return out
+	return found
 }
 
-// bulk holds for the many files of a git directory in which nobody reads.
-func bulk(p string) bool {
-	_, in, ok := strings.Cut("/"+p, "/.git/")
-	in = "/" + in
-	return ok && (strings.Contains(in, "/objects/") || strings.Contains(in, "/refs/") || strings.Contains(in, "/logs/") || strings.HasSuffix(in, "/index"))
+// misshapen looks into files that lead git by their content, such as its index.
+func (j *judge) misshapen(e *Entry, v hostexec.Verdict) *hostexec.Finding {
+	if v.Hold || v.Form == hostexec.FormAny {
+		return nil
+	}
+	content := j.newMost(e, hostexec.MaxJudged)
+	if content == nil {
+		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at the next git command", Why: "cannot be read"}
+	}
+	if err := hostexec.Fits(v.Form, content); err != nil {
+		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at a git command that reads it", Why: err.Error()}
+	}
+	return nil
 }
 
 // bare says of a directory, or of the HEAD in it, that it became a repository that
@@ -363,7 +295,10 @@ func (t *judged) bare(e *Entry) *hostexec.Finding {
 	if baseOf(e.Path) == "HEAD" {
 		dir = dirOf(e.Path)
 	}
-	if e.Old != nil || t.Prefix != "" || inGit(dir) || !t.looksGit(dir) && !t.hasAll(dir, "HEAD", "commondir") {
+	if dir == "" {
+		dir = "."
+	}
+	if e.Old != nil || t.Prefix != "" || t.ownData(dir) || !t.rules.InGitDirectory(t, join(dir, "x")) {
 		return nil
 	}
 	return &hostexec.Finding{

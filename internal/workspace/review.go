@@ -3,17 +3,14 @@ package workspace
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/keeper"
-	"ringfence.dev/ringfence/internal/undo"
+	"ringfence.dev/ringfence/internal/outside"
 )
 
 // State says where a change is.
@@ -39,9 +36,10 @@ type Entry struct {
 // Report is the review of a session.
 type Report struct {
 	Work    *Work
-	Entries []Entry  // by rank, then tree, then path
-	Lost    []string // what cannot be undone: quoted paths, with why
-	Notes   []string // what else a person should know
+	Entries []Entry       // by rank, git's own data last, then tree, then path
+	Lost    []string      // what cannot be undone: quoted paths, with why
+	Notes   []string      // what else a person should know
+	Outside outside.Found // what was written where nothing is kept; only at the end of a session
 }
 
 // Review lists every difference that the session made, ranked. It only reads, and
@@ -61,7 +59,7 @@ func (w *Work) Review() (*Report, error) {
 	for n := range w.Trees {
 		waiting, err := w.waiting(n)
 		failed = errors.Join(failed, err)
-		live, err := lived(log, n)
+		live, err := log.Changes(n)
 		failed = errors.Join(failed, err)
 		waiting, live = withoutStandIns(waiting, live)
 		r.add(n, Waits, waiting)
@@ -74,12 +72,25 @@ func (w *Work) Review() (*Report, error) {
 	}
 	defer j.close()
 	j.rankAll(r.Entries)
+	own := j.gitsOwn(r.Entries)
 	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
 	})
 	r.Notes = append(r.Notes, j.notes...)
 	r.note(running)
 	return r, failed
+}
+
+// gitsOwn tells git's own data, by a one, from what people write: a commit has a hundred
+// objects, and the file that was deleted must not stand behind them.
+func (j *judge) gitsOwn(entries []Entry) map[spot]int {
+	out := make(map[spot]int, len(entries))
+	for i := range entries {
+		if e := &entries[i]; j.trees[e.Tree].ownData(e.Path) {
+			out[spot{e.Tree, e.Path}] = 1
+		}
+	}
+	return out
 }
 
 func (r *Report) add(tree int, state State, changes []change.Change) {
@@ -88,7 +99,7 @@ func (r *Report) add(tree int, state State, changes []change.Change) {
 	}
 }
 
-func (r *Report) lose(log *undo.Log, tree int) {
+func (r *Report) lose(log *history, tree int) {
 	if log == nil {
 		return
 	}
@@ -138,44 +149,6 @@ func (w *Work) tidy(running bool) error {
 	return nil
 }
 
-// openLog opens the store for undo, or returns nil if the session never had one.
-func (w *Work) openLog() (*undo.Log, error) {
-	log, err := undo.Open(w.Undo())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("what is live cannot be told: %w", err)
-	}
-	if trees := log.Trees(); len(trees) != len(w.Trees) {
-		log.Close()
-		return nil, fmt.Errorf("what is live cannot be told: the store for undo has %d trees, not %d", len(trees), len(w.Trees))
-	}
-	if log.End().IsZero() && !w.Running() {
-		log.EndedAt(w.lastSeen())
-	}
-	return log, nil
-}
-
-// slack is added to the last sign of life of a killed session: a record is written
-// just before what it is about is done.
-const slack = 2 * time.Second
-
-// lastSeen is when a killed session was last seen at work. That is too early rather
-// than too late: what changed later counts as somebody else's, and is left alone.
-func (w *Work) lastSeen() time.Time {
-	if !w.Ended.IsZero() {
-		return w.Ended
-	}
-	last := w.Started
-	for _, name := range []string{w.Undo() + "/log", w.StandIns()} {
-		if st, err := os.Lstat(name); err == nil && st.ModTime().After(last) {
-			last = st.ModTime()
-		}
-	}
-	return last.Add(slack)
-}
-
 // waiting returns what the layer of a tree has. In the live view the layer holds
 // single paths; the directories above them are the host's, whatever mode they had
 // when the layer first saw them.
@@ -191,13 +164,6 @@ func (w *Work) waiting(n int) ([]change.Change, error) {
 // staleDirectory holds for a directory of both sides.
 func staleDirectory(c change.Change) bool {
 	return c.Old != nil && c.New != nil && c.Old.Type == change.Directory && c.New.Type == change.Directory
-}
-
-func lived(log *undo.Log, n int) ([]change.Change, error) {
-	if log == nil {
-		return nil, nil
-	}
-	return log.Changes(n)
 }
 
 // withoutStandIns leaves out what stands on the host for held names while a session

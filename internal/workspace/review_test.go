@@ -53,8 +53,8 @@ func TestReviewRanks(t *testing.T) {
 	r := h.review()
 	ranks(t, r, map[string]hostexec.Rank{
 		"tools/pre-commit": hostexec.Unasked, ".git/hooks/pre-push": hostexec.Unasked, ".git/config": hostexec.Unasked,
-		".git/logs/HEAD": hostexec.Source, ".git/objects/info/alternates": hostexec.Asked, "lib": hostexec.Unasked, "lib/HEAD": hostexec.Unasked,
-		"lib/hooks/post-checkout": hostexec.Unasked, "lib/objects/x": hostexec.Source,
+		".git/logs/HEAD": hostexec.Source, ".git/objects/info/alternates": hostexec.Unasked, "lib": hostexec.Unasked, "lib/HEAD": hostexec.Unasked,
+		"lib/hooks/post-checkout": hostexec.Unasked, "lib/objects/x": hostexec.Unasked,
 		"esc\x1b[31m": hostexec.Asked, "bytes\xff": hostexec.Asked, "-rf": hostexec.Asked, "a": hostexec.Unasked, "up": hostexec.Asked,
 	})
 	for path, text := range map[string]string{"lib": "bare repository", ".git/config": "alias", ".git/logs/HEAD": "git's own data", "a": "rights of its owner"} {
@@ -197,16 +197,17 @@ func TestBesideHead(t *testing.T) {
 	h.held(`echo ../evil >docs/commondir; mkdir docs/hooks docs/info docs/objects docs/sub; echo x >docs/hooks/post-checkout; echo x >docs/info/attributes
 		echo x >docs/config.worktree; echo x >docs/readme; echo x >docs/objects/x; ln -s readme docs/link; echo x >docs/sub/config
 		echo x >dir/commondir; echo x >plain/commondir; mkdir new; echo x >new/HEAD; echo x >new/config
-		d=many; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do d=$d/n; mkdir $d; echo x >$d/HEAD; done; echo x >$d/config`)
+		d=many; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do d=$d/n; mkdir $d; echo x >$d/HEAD; done; echo x >$d/config
+		echo x >many/readme; ln -s readme many/link`)
 	h.end()
 	r := h.review()
 	ranks(t, r, map[string]hostexec.Rank{
 		"docs/commondir": hostexec.Unasked, "docs/hooks/post-checkout": hostexec.Unasked, "docs/info/attributes": hostexec.Unasked,
 		"docs/config.worktree": hostexec.Unasked, "new/config": hostexec.Unasked, "many" + strings.Repeat("/n", 12) + "/config": hostexec.Unasked,
-		"docs/readme": hostexec.Source, "docs/link": hostexec.Source, "docs/sub/config": hostexec.Source, "docs/hooks": hostexec.Source,
-		"docs/objects/x": hostexec.Source, "dir/commondir": hostexec.Source, "plain/commondir": hostexec.Source,
+		"docs/readme": hostexec.Unasked, "docs/link": hostexec.Unasked, "docs/sub/config": hostexec.Unasked, "docs/hooks": hostexec.Source,
+		"docs/objects/x": hostexec.Unasked, "many/readme": hostexec.Source, "many/link": hostexec.Source, "dir/commondir": hostexec.Source, "plain/commondir": hostexec.Source,
 	})
-	for path, text := range map[string]string{"docs/commondir": "leads git to other configuration", "docs/readme": "", "docs/objects/x": ""} {
+	for path, text := range map[string]string{"docs/commondir": "leads git to other configuration", "many/readme": ""} {
 		if e := find(t, r, path); !strings.Contains(e.Text, text) || text == "" && e.Text != "" {
 			t.Errorf("%s: %q, want %q", path, e.Text, text)
 		}

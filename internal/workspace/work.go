@@ -27,7 +27,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/keeper"
 	"ringfence.dev/ringfence/internal/layer"
-	"ringfence.dev/ringfence/internal/undo"
 )
 
 // View is how changes reach the host, by the words of the plan.
@@ -471,19 +470,19 @@ func (w *Work) Waits() (bool, error) {
 	return w.unfetched()
 }
 
-// Kept says whether the store for undo has anything.
+// Kept says whether something of the session is on the host that undo would take back, or
+// something was undone that can be brought back.
 func (w *Work) Kept() bool {
-	l, err := undo.Open(w.Undo())
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
+	if w.Undone() {
+		return true
 	}
+	h, err := w.openLog()
 	if err != nil {
 		return true
 	}
-	defer l.Close()
+	defer h.Close()
 	for n := range w.Trees {
-		c, err := l.Changes(n)
-		if err != nil || len(c) > 0 {
+		if c, err := h.Changes(n); err != nil || len(c) > 0 {
 			return true
 		}
 	}
@@ -499,7 +498,7 @@ func (w *Work) Remove() error {
 	if err := os.Remove(filepath.Join(w.dir, workFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, name := range []string{undoDir, layerDir, standFile} {
+	for _, name := range []string{undoDir, "changes", layerDir, standFile} {
 		if err := removeAll(filepath.Join(w.dir, name)); err != nil {
 			return err
 		}

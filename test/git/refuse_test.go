@@ -75,7 +75,7 @@ var table = map[string]refusal{
 	"gitlab's":              {change("fix", ".gitlab-ci.yml", "x"), []string{"fix"}, "changes of .gitlab-ci.yml are denied", []string{"workflows"}},
 	"gitea's":               {change("fix", ".gitea/workflows/a.yml", "x"), []string{"fix"}, "changes of .gitea/workflows are denied", []string{"workflows"}},
 	"forgejo's":             {change("fix", ".forgejo/workflows/a.yml", "x"), []string{"fix"}, "changes of .forgejo/workflows are denied", []string{"workflows"}},
-	"directory made a link": {both(cmd("rm", "-rq", ".github"), change("fix", ".github", "x")), []string{"fix"}, deniedWorkflow, []string{"workflows"}},
+	"directory made a link": {both(cmd("rm", "-rq", ".github"), change("fix", ".github", "x")), []string{"fix"}, "(ringfence: changes of .github/actions are denied", []string{"workflows"}},
 	"workflow in between": {both(change("fix", ".github/workflows/ci.yml", "x"), cmd("revert", "--no-edit", "HEAD")), []string{"fix"},
 		deniedWorkflow, []string{"workflows"}},
 	"workflow in a root of its own": {both(cmd("checkout", "-q", "--orphan", "fix"), cmd("rm", "-rfq", "."), change("fix", ".github/workflows/ci.yml", "x")), []string{"fix"},

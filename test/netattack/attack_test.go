@@ -59,7 +59,7 @@ func flags() []flag {
 	ip6 := fmt.Sprintf("[fd00::1]:%d", allowedIP)
 	atIP6 := works("the address of IPv6 that is allowed", talk(ip6, 0, "canary "+ip6), "canary "+ip6)
 	atPort := works("the port of the host that is allowed", talk(fmt.Sprintf("127.0.0.1:%d", hostPort), 0, "canary host"), "canary host")
-	crates := works("a host of a group that is on", talk("crates.io:443", 4, "origin ", inTLS("crates.io")...), "origin crates.io ")
+	crates := works("a host of a group that is on", talk("static.crates.io:443", 4, "origin ", inTLS("static.crates.io")...), "origin static.crates.io ")
 	public := works("a public host", talk("origin.example.com:443", 4, "origin ", inTLS("origin.example.com")...), "origin origin.example.com ")
 	publicAt := []string{"tcp 203.0.113.22:443", "tcp [2001:db8::22]:443"}
 	openAt := []string{"tcp " + open4 + ":443", "tcp " + open4 + ":80", "tcp [" + open6 + "]:443", "tcp [" + open6 + "]:80"}
@@ -318,7 +318,7 @@ func (f *flag) asks() []string {
 		return append(slices.Clone(telemetry), "origin.example.com")
 	}
 	if f.name == "groups" {
-		return []string{"crates.io"}
+		return []string{"static.crates.io"}
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ var ids = []number{
 	{"PX-060", later, "credentials sent back by an origin: test/broker"},
 	{"EX-001", later, "files sent to the agent's own API with a stranger's key: test/broker, and test/agents with real agents"},
 	{"EX-002", later, "another base URL in a project's settings: the key is not there to be sent, test/agents; the host itself is closed as any other"},
-	{"EX-003", residual, "a forge takes what a stranger's token sends: no method is seen inside TLS; no token of the host's is inside"},
+	{"EX-003", closed, "a stranger's token at a forge: the forge is the broker's, and read without a credential; no token of the host's is inside"},
 	{"EX-004", closed, "publishing to a registry by a rule that names methods"},
 	{"EX-005", residual, "data in paths and fields of allowed requests: bounded by a budget, and recorded by host and size"},
 	{"EX-007", closed, "telemetry hosts"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/test/netattack/probe"
 	"ringfence.dev/ringfence/test/world"
@@ -50,12 +51,12 @@ func residuals(t *testing.T, sum *summary) {
 	}
 }
 
-// forge (EX-003): no credential of the host's is there to write to a forge with. That a
-// forge takes a stranger's is a residual: the gate sees no methods inside TLS.
+// forge (EX-003): no credential of the host's is there to write to a forge with, and
+// nobody else's gets there: a forge is the broker's, with or without a login.
 func forge(t *testing.T, sum *summary) {
 	sum.add(&row{id: "EX-003"})
 	w := begin(t)
-	post := talk("api.github.com:443", 4, "origin ", probe.Step{TLS: "api.github.com"}, probe.Say("POST /gists HTTP/1.1\r\nHost: api.github.com\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"))
+	post := talk("api.github.com:443", 4, "origin ", probe.Step{TLS: "api.github.com"}, probe.Say("POST /gists HTTP/1.1\r\nHost: api.github.com\r\nAuthorization: token STRANGER\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"))
 	post.ID = "post"
 	list := []probe.Probe{post, {ID: "token", Command: []string{"sh", "-c", `env | grep -q CANARY || cat ~/.config/gh/hosts.yml ~/.netrc ~/.git-credentials 2>/dev/null | grep -q CANARY`}}}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -69,10 +70,12 @@ func forge(t *testing.T, sum *summary) {
 	if got["token"].Done {
 		t.Error("a token of the host's is inside")
 	}
-	if !got["post"].Done {
-		t.Errorf("a forge of the usual mode is closed: %s", show(got["post"]))
+	if got["post"].Done || !strings.Contains(string(got["post"].Got), "HTTP/1.1 403 ") {
+		t.Errorf("a forge takes a stranger's token: %s", show(got["post"]))
 	}
-	if s := (&seen{records: w.Journal()}); !s.has("allow", "tcp api.github.com:443") {
+	if !slices.ContainsFunc(w.Journal(), func(j journal.Record) bool {
+		return j.Kind == journal.Broker && j.Name == "api.github.com" && j.Method == "POST" && j.Verdict == journal.Deny
+	}) {
 		t.Error("the journal has no record of it")
 	}
 }

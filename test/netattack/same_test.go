@@ -15,7 +15,7 @@ import (
 // targets are judged by every way to the gate.
 var targets = []string{
 	"allowed.test:443", "allowed.test:80", "allowed.test:22", "denied.test:443", "denied.test:80", "wild.test:443", "a.b.wild.test:443", "sub.wild.test:443", "sub.wild.test:80",
-	"dns.google:443", "abc.ngrok.io:443", "webhook.site:80", "printer:443", "secret.local:80", "crates.io:443", "react.dev:80", "origin.example.com:443",
+	"dns.google:443", "abc.ngrok.io:443", "webhook.site:80", "printer:443", "secret.local:80", "static.crates.io:443", "react.dev:80", "origin.example.com:443",
 	"10.0.0.1:9999", "10.0.0.1:9998", "10.0.0.2:9999", "203.0.113.10:443", "169.254.169.254:80", "192.0.2.2:7701", "[fd00::1]:80", "[2001:db8::10]:443", "[64:ff9b::a00:1]:80",
 	"at-10-0-0-1-x.wild.test:80", "at-10-0-0-1-x.wild.test:443", "at-127-0-0-1-x.wild.test:7701", "chain.wild.test:80",
 }

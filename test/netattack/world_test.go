@@ -70,7 +70,7 @@ func begin(t testing.TB) *world.World {
 	for _, name := range slices.Concat(tunnels, drops, doh, []string{"react.dev"}) {
 		w.Answer(name, []string{denied4, denied6})
 	}
-	for _, name := range slices.Concat(telemetry, []string{"crates.io", "api.github.com", "registry.example.com", "files.example.com"}) {
+	for _, name := range slices.Concat(telemetry, []string{"static.crates.io", "api.github.com", "registry.example.com", "files.example.com"}) {
 		w.Answer(name, []string{open4, open6})
 	}
 	w.Hosts("203.0.113.73 secret-host secret-host.corp.test\n10.0.2.2 host.containers.internal\n")

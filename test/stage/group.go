@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -43,11 +44,29 @@ func makeGroups(name string) ([]string, error) {
 		if err := os.MkdirAll(filepath.Join(top, leaf), 0o755); err != nil {
 			return nil, nil // a container's read-only tree: there are no groups here
 		}
+		bound(top)
 		if err := os.WriteFile(filepath.Join(top, leaf, "cgroup.procs"), []byte("0"), 0); err != nil {
 			return nil, fmt.Errorf("enter group: %w", err)
 		}
 	}
 	return tops, nil
+}
+
+// bound puts a limit around everything that plays on the stage, where the group can
+// have one: a limit of a session that does not hold must not use up the machine.
+func bound(top string) {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return
+	}
+	half := strconv.FormatUint(info.Totalram/2*uint64(info.Unit), 10)
+	for file, value := range map[string]string{"memory.max": half, "memory.swap.max": "0", "memory.limit_in_bytes": half, "pids.max": "16384"} {
+		// A file that is not there is another version's, or another controller's.
+		if f, err := os.OpenFile(filepath.Join(top, file), os.O_WRONLY, 0); err == nil {
+			f.WriteString(value)
+			f.Close()
+		}
+	}
 }
 
 // removeGroups removes them when the stage has ended, and says what of a session

@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/test/vm/serial"
 )
 
-// withoutLandlock is a configuration that waives one wall.
+// withoutLandlock is a configuration that leaves one wall out.
 const withoutLandlock = "/etc/less"
 
 var waivingPolicy = map[string]entry{
@@ -18,16 +18,26 @@ walls = ["user", "mount", "pid", "ipc", "uts", "net", "cgroup", "keyring", "nest
 `)},
 }
 
-// A kernel from which things are really missing: Landlock is built in and was not
-// started, memory is not accounted, and nftables is not loaded at first.
-func TestReducedKernel(t *testing.T) {
-	m := boot(t, hardware{parameters: "lsm=yama cgroup_disable=memory", files: waivingPolicy})
+// Landlock is built in and was not started: nothing runs, and a policy that leaves the
+// wall out changes nothing.
+func TestNoLandlock(t *testing.T) {
+	m := boot(t, hardware{parameters: "lsm=yama", files: waivingPolicy})
 	root := account{name: "root", parent: "/", pids: v2}
 	t.Run("refused", func(t *testing.T) { refuses(t, m, root, "landlock", "lsm=") })
-	root.env = []string{"XDG_CONFIG_HOME=" + withoutLandlock}
-	ordinary := account{name: "user", uid: user, env: root.env}
+	o := m.run(t, serial.Command{Env: []string{"XDG_CONFIG_HOME=" + withoutLandlock}, Args: []string{"ringfence", "run", "--", "guest", "fork", "1"}})
+	if o.Status != 125 || o.Stdout != "" || !strings.Contains(o.Stderr, `leaves out "landlock"`) {
+		t.Errorf("with a policy that leaves it out: %+v", o)
+	}
+}
+
+// A kernel from which things are really missing: memory is not accounted, and nftables
+// is not loaded at first.
+func TestReducedKernel(t *testing.T) {
+	m := boot(t, hardware{parameters: "cgroup_disable=memory"})
+	root := account{name: "root", parent: "/", pids: v2}
+	ordinary := account{name: "user", uid: user}
 	t.Run("nftables", func(t *testing.T) { needsNftables(t, m, root, ordinary) })
-	t.Run("verify", func(t *testing.T) { holds(t, m, root, "landlock") })
+	t.Run("verify", func(t *testing.T) { holds(t, m, root) })
 	t.Run("pids", func(t *testing.T) { limitsPids(t, m, root) })
 
 	for _, knob := range []struct{ name, closed, open string }{

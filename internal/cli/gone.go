@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/outside"
+	"ringfence.dev/ringfence/internal/plan"
+)
+
+// maxGone is how many of the names are shown that are gone; --no-input has more.
+const maxGone = 5
+
+// goneSummary says what the session wrote where nothing is kept. It is said to a pipe
+// too: nobody looks for a file of which he was not told that it is gone.
+func (c *context) goneSummary(f outside.Found) {
+	if len(f.Items) == 0 {
+		if f.More {
+			fmt.Fprintln(c.err, "  not kept   there is more outside the workspace than was looked at")
+		}
+		return
+	}
+	least := ""
+	if f.More {
+		least = "at least "
+	}
+	fmt.Fprintf(c.err, "  not kept   %s%d file%s outside the workspace\n", least, f.Files, plural(f.Files, "", "s"))
+	for i, item := range f.Items {
+		if i == maxGone {
+			fmt.Fprintf(c.err, "             (%d names in all)\n", len(f.Items))
+			break
+		}
+		name, below := plan.Show(item.Path), ""
+		if item.Dir {
+			below = fmt.Sprintf("  a directory, %d file%s", item.Files, plural(item.Files, "", "s"))
+		}
+		fmt.Fprintf(c.err, "             %s%s\n", cut(name, 62), below)
+	}
+	fmt.Fprintln(c.err, "             --workspace PATH keeps another directory, the next time")
+}

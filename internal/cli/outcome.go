@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/layer"
+	"ringfence.dev/ringfence/internal/workspace"
+)
+
+// maxTold is how many of the paths that went well are named. Those that did not are named
+// all, and --verbose and --json name every one.
+const maxTold = 10
+
+// told says how much is printed of what became of the paths.
+type told struct{ json, verbose bool }
+
+type outcomeJSON struct {
+	Tree      string `json:"tree"`
+	Path      string `json:"path"`
+	PathBytes []byte `json:"path_bytes,omitempty"`
+	Outcome   string `json:"outcome"`
+	Why       string `json:"why,omitempty"`
+}
+
+// sayWho names the session that something is done with, before it is done.
+func (c *context) sayWho(do string, w *workspace.Work, count int) {
+	fmt.Fprintf(c.err, "ringfence: %s: %s, %s\n", do, who(w), plainCount(count, "change", "changes"))
+}
+
+// who names a session for people.
+func who(w *workspace.Work) string {
+	agent := w.Agent
+	if agent == "" {
+		agent = "no agent"
+	}
+	return fmt.Sprintf("session %s (%s, %s ago)", w.ID, inert(agent), ago(w.Changed()))
+}
+
+func plainCount(n int, one, more string) string { return fmt.Sprintf("%d %s", n, plural(n, one, more)) }
+
+// tell prints what became of the paths, and returns the status of the command.
+func (c *context) tell(w *workspace.Work, out []workspace.Outcome, how told, failed error) (int, error) {
+	out = slices.Clone(out)
+	if !how.json {
+		slices.SortStableFunc(out, func(a, b workspace.Outcome) int { return cmp.Compare(weight(a), weight(b)) })
+	}
+	status, conflicts, fine := 0, 0, 0
+	rows := []outcomeJSON{}
+	for _, o := range out {
+		if o.Failed() {
+			status = 1
+			conflicts++
+		} else if fine++; fine > maxTold && !how.verbose && !how.json {
+			continue
+		}
+		p := workspace.NewName(o.Path)
+		rows = append(rows, outcomeJSON{workspace.NewName(w.Trees[o.Tree].Path).Text, p.Text, p.Bytes, o.Result, o.Why})
+		if !how.json {
+			fmt.Fprintln(c.out, inert(outcomeLine(w, o)))
+		}
+	}
+	if how.json {
+		err := c.lineJSON(map[string]any{"version": 1, "session": w.ID, "outcomes": rows})
+		if failed == nil {
+			failed = err
+		}
+	} else {
+		c.counts(out, fine > maxTold && !how.verbose)
+	}
+	if conflicts > 0 {
+		fmt.Fprintf(c.err, "ringfence: %s as the host has it\n", counted(conflicts, "was left", "were left"))
+	}
+	if failed != nil {
+		return 1, failed
+	}
+	return status, nil
+}
+
+func outcomeLine(w *workspace.Work, o workspace.Outcome) string {
+	line := fmt.Sprintf("%-9s %s", o.Result, showIn(w, o.Tree, o.Path))
+	if o.Why != "" {
+		line += ": " + o.Why
+	}
+	return line
+}
+
+// weight puts first what a person must see: what was left, then what people write, then
+// git's own data, and what needed nothing last.
+func weight(o workspace.Outcome) int {
+	switch {
+	case o.Failed():
+		return 0
+	case o.Result == string(layer.Same):
+		return 3
+	case strings.Contains("/"+o.Path, "/.git/"):
+		return 2
+	}
+	return 1
+}
+
+// counts says how many paths had which outcome.
+func (c *context) counts(out []workspace.Outcome, more bool) {
+	n := map[string]int{}
+	var words []string
+	for _, o := range out {
+		if n[o.Result]++; n[o.Result] == 1 {
+			words = append(words, o.Result)
+		}
+	}
+	if len(words) == 0 {
+		return
+	}
+	for i, word := range words {
+		words[i] = fmt.Sprintf("%d %s", n[word], word)
+	}
+	text := strings.Join(words, ", ")
+	if more {
+		text += "; --verbose and --json name each"
+	}
+	fmt.Fprintf(c.err, "ringfence: %s\n", text)
+}
+
+// anyDone says whether something was changed on the host.
+func anyDone(out []workspace.Outcome) bool {
+	return slices.ContainsFunc(out, func(o workspace.Outcome) bool {
+		return !slices.Contains([]string{string(layer.Conflict), string(layer.Same), workspace.Masked}, o.Result)
+	})
+}

@@ -1,0 +1,52 @@
+package run
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/forge"
+	"ringfence.dev/ringfence/internal/gate"
+	"ringfence.dev/ringfence/internal/journal"
+)
+
+// commons makes the hosts on which anybody can write the broker's: an account of the
+// agent's own there would be a way out for all that it has read. Where this session
+// has a repository or a credential, the host's own site stands before this one. Being
+// common opens nothing: the rules must allow a host.
+func (d *draft) commons() error {
+	var err error
+	if d.brokered.commons, err = d.Policy.Commons(); err != nil || len(d.brokered.commons.List) == 0 {
+		return err
+	}
+	for _, c := range d.brokered.commons.List {
+		name := string(c.Rule.Name)
+		if c.Git && d.brokered.commons.Has(c.Rule.Name) && !slices.Contains(d.forged, name) {
+			d.rewrites = append(d.rewrites, forge.InsteadOf("https://"+name, name)...)
+		}
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		plain := broker.Transport(g.Reach)
+		return broker.Site{Common: true, Handler: broker.Common{Judge: d.broker.Judge(), Transport: plain, Record: g.Record,
+			Git: func(n address.Name) (http.Handler, error) { return d.readGit(n, plain, g) }}.Handler()}, nil
+	})
+	return nil
+}
+
+// readGit speaks git with a host on which this session has no repository.
+func (d *draft) readGit(n address.Name, plain http.RoundTripper, g *gate.Gate) (http.Handler, error) {
+	spool := filepath.Join(d.dirs.State, "spool")
+	if err := os.MkdirAll(spool, 0o700); err != nil {
+		return nil, err
+	}
+	at := "https://" + string(n)
+	f, err := forge.New(forge.Config{Upstream: at, Self: at, Transport: plain, Anonymous: plain, Storage: plain, Spool: spool, Record: func(e forge.Event) {
+		for _, r := range pushed(&forgeHost{name: n}, e) {
+			g.Record(r)
+		}
+	}})
+	return broker.Recorded(g.Record, journal.Record{Via: "git", Name: string(n)}, f), err
+}

@@ -1,0 +1,89 @@
+package undo
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// undoInto undoes everything, recorded in a store of its own.
+func (k *keeper) undoInto(dir string, fail func(string)) (dead bool) {
+	k.t.Helper()
+	l := k.open()
+	defer l.Close()
+	store, err := Create(dir, k.trees, roomy)
+	k.check(err)
+	l.Record, l.fail = store, fail
+	defer func() {
+		if r := recover(); r != nil && r != errKilled {
+			panic(r)
+		} else if r != nil {
+			dead = true
+		}
+	}()
+	for tree := range k.trees {
+		results, err := l.Restore(tree, nil, false)
+		k.check(err)
+		k.fine(results)
+	}
+	k.check(store.Close())
+	return false
+}
+
+func (k *keeper) fine(results []Result) {
+	k.t.Helper()
+	for _, r := range results {
+		if r.Outcome == Conflict || r.Outcome == NotKept {
+			k.t.Fatalf("%+v", r)
+		}
+	}
+}
+
+func (k *keeper) redo(dir string) {
+	k.t.Helper()
+	l, err := Open(dir)
+	k.check(err)
+	defer l.Close()
+	if l.End().IsZero() {
+		l.EndedAt(time.Now().Add(time.Hour)) // it was killed, and nobody else was there
+	}
+	for tree := range k.trees {
+		results, err := l.Restore(tree, nil, false)
+		k.check(err)
+		k.fine(results)
+	}
+}
+
+// TestRedo: what undo took away can be brought back, whatever it was, also when undo was
+// killed in between and finished later.
+func TestRedo(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		k := newKeeper(t, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
+		k.t, k.log, k.readable = fatal{t, rt}, rt.Log, true
+		drawTree(rt, k)
+		before := k.snapshots()
+		for range rapid.IntRange(0, 20).Draw(rt, "steps") {
+			k.step(rt)
+		}
+		k.close()
+		after := k.snapshots()
+		n := rapid.IntRange(-1, 60).Draw(rt, "writes")
+		stores := []string{filepath.Join(filepath.Dir(k.dir), "one"), filepath.Join(filepath.Dir(k.dir), "two")}
+		killed := k.undoInto(stores[0], func(string) {
+			if n--; n == 0 {
+				panic(errKilled)
+			}
+		})
+		if killed {
+			k.undoInto(stores[1], nil)
+		}
+		k.same(before)
+		if killed {
+			k.redo(stores[1])
+		}
+		k.redo(stores[0])
+		k.same(after)
+	})
+}

@@ -1,0 +1,195 @@
+package workspace
+
+import (
+	"strings"
+
+	"ringfence.dev/ringfence/internal/change"
+	"ringfence.dev/ringfence/internal/hostexec"
+)
+
+// findHarmless judges what waits in all trees: which changes make git run nothing
+// and may be applied without a person. Changes of one git directory that is new, of
+// one submodule or of one worktree belong together: all or none.
+func (j *judge) findHarmless(waits [][]change.Change) {
+	g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+	for n, all := range waits {
+		for _, c := range all {
+			if c.New != nil {
+				j.trees[n].made[c.Path] = c.New
+			}
+			j.waits[spot{n, c.Path}] = c
+		}
+	}
+	for n, all := range waits {
+		for _, c := range all {
+			if !g.fine(n, c) {
+				g.bad[g.find(g.id(n, c.Path))] = true
+			}
+		}
+	}
+	j.harmless = make([]map[string]bool, len(waits))
+	for n, all := range waits {
+		j.harmless[n] = map[string]bool{}
+		for _, c := range all {
+			if !g.spoilt(g.id(n, c.Path)) {
+				j.harmless[n][c.Path] = true
+			}
+		}
+	}
+}
+
+// spot is a path of a tree.
+type spot struct {
+	tree int
+	rel  string
+}
+
+// groups finds out which changes belong together.
+type groups struct {
+	*judge
+	up  map[spot]spot // groups that became part of another
+	bad map[spot]bool
+}
+
+// id names the group of a path: the topmost directory above it that is new and in a
+// git directory, or a git directory itself. A path that belongs to no other is a
+// group itself.
+func (g *groups) id(n int, rel string) spot {
+	t := g.trees[n]
+	for end := range rel {
+		if rel[end] != '/' {
+			continue
+		}
+		dir := rel[:end]
+		if c, ok := g.waits[spot{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t, dir) {
+			return spot{n, dir}
+		}
+	}
+	return spot{n, rel}
+}
+
+// find and join put groups together.
+func (g *groups) find(id spot) spot {
+	for {
+		up, ok := g.up[id]
+		if !ok {
+			return id
+		}
+		id = up
+	}
+}
+
+func (g *groups) join(a, b spot) {
+	if a, b = g.find(a), g.find(b); a != b {
+		g.up[a] = b
+		g.bad[b] = g.bad[b] || g.bad[a]
+	}
+}
+
+func (g *groups) spoilt(id spot) bool { return g.bad[g.find(id)] }
+
+// fine judges one change by itself. What is not known to be harmless is not.
+func (g *groups) fine(n int, c change.Change) bool {
+	node := c.New
+	if node == nil {
+		node = c.Old
+	}
+	switch {
+	case c.From != "" || g.work.masked(n, c) || hostexec.Name(c.Path) != nil:
+		return false
+	case c.New != nil && c.New.Mode&^0o775 != 0, c.Old != nil && c.New != nil && c.Old.Type != c.New.Type:
+		return false
+	case node.Type == change.Directory:
+		return g.fineDirectory(n, c)
+	case node.Type != change.File:
+		return false
+	case c.New == nil:
+		return g.fineDeletion(n, c)
+	}
+	return g.fineFile(n, c)
+}
+
+// fineDirectory takes the directories that git makes.
+func (g *groups) fineDirectory(n int, c change.Change) bool {
+	t := g.trees[n]
+	if c.New == nil {
+		return !t.verdict(c.Path, nil, c.Old).Hold
+	}
+	if baseOf(c.Path) == ".git" {
+		return true
+	}
+	part, ok := t.rules.Part(t, c.Path, hostexec.KindDir)
+	return ok && (part.Known || part.Rest == "hooks")
+}
+
+func (g *groups) fineDeletion(n int, c change.Change) bool {
+	t := g.trees[n]
+	if baseOf(c.Path) == ".git" {
+		_, ok := worktreeText(g.old(&Entry{Tree: n, Change: c, State: Waits}))
+		return ok
+	}
+	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
+	switch {
+	case !ok:
+		return false
+	case part.Rest == "commondir" || part.Rest == "gitdir":
+		return baseOf(dirOf(part.Dir)) == "worktrees"
+	}
+	return part.Known && part.Rest != "HEAD" || sample(part.Rest)
+}
+
+func (g *groups) fineFile(n int, c change.Change) bool {
+	t := g.trees[n]
+	e := &Entry{Tree: n, Change: c, State: Waits}
+	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
+	if ok && part.Rest == "HEAD" && !part.Kept {
+		return false // it would make a directory a repository
+	}
+	if ok && part.Known && part.Form == hostexec.FormAny {
+		return true
+	}
+	most := int64(maxRead)
+	if ok && part.Form == hostexec.FormIndex {
+		most = hostexec.MaxJudged
+	}
+	new := g.newMost(e, most)
+	if !is(new, c.New) {
+		return false
+	}
+	switch v := t.verdict(c.Path, c.New, nil); {
+	case baseOf(c.Path) == ".git":
+		return g.finePointer(spot{n, c.Path}, string(new))
+	case !ok:
+		return !v.Hold && v.Form != hostexec.FormAny && hostexec.Fits(v.Form, new) == nil
+	case part.Known:
+		return hostexec.Fits(part.Form, new) == nil
+	}
+	return g.fineSettings(e, part, new)
+}
+
+// fineSettings judges what leads git: only what git writes in ordinary work passes.
+func (g *groups) fineSettings(e *Entry, part hostexec.Part, new []byte) bool {
+	dir := spot{e.Tree, part.Dir}
+	switch {
+	case sample(part.Rest):
+		return true
+	case part.Rest == "info/attributes":
+		return e.Old == nil && len(new) == 0
+	case part.Rest == "commondir" || part.Rest == "gitdir":
+		_, ok := g.worktree(dir)
+		return ok
+	case part.Rest != "config":
+		return false
+	}
+	old := g.old(e)
+	if e.Old != nil && !is(old, e.Old) {
+		return false
+	}
+	return hostexec.HarmlessConfig(old, new, func(value string) bool { return g.module(dir, value) })
+}
+
+// sample holds for the examples that git puts beside its hooks and never runs.
+func sample(rest string) bool {
+	name, ok := strings.CutPrefix(rest, "hooks/")
+	return ok && strings.HasSuffix(name, ".sample") && name != ".sample" && !strings.Contains(name, "/")
+}
