@@ -48,6 +48,8 @@ func merge(host, was, now *envText) (*Merged, error) {
 		case known && was.lines[old].text == l.text:
 		case IsPhantom([]byte(l.text)):
 			return nil, fmt.Errorf("%s was given a value that stands for another secret", l.key)
+		case strings.Contains(l.text, "$("):
+			return nil, fmt.Errorf("%s was given a value that some programs would run", l.key)
 		case known && there:
 			host.lines[at].text = l.text
 			out.Changed = append(out.Changed, l.key)

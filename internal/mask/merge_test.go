@@ -28,6 +28,7 @@ func TestMerge(t *testing.T) {
 		{"twice", p + "NEW=1\nNEW=2\n", "", ""},
 		{"on two lines", p + "NEW=\"a\nb\"\n", "", ""},
 		{"a line that goes on", p + "NEW=a\\\nb\n", "", ""},
+		{"a command", p + "NEW=$(id)\n", "", ""},
 		{"no assignment", p + "rm -rf /\n", "", ""},
 		{"other line ends", strings.ReplaceAll(p, "\n", "\r\n"), "", ""},
 	} {
