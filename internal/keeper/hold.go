@@ -96,11 +96,14 @@ func (w *worker) hold(n *needHold) error {
 	if tree.Layer == nil {
 		return unix.EROFS
 	}
+	if n.masked {
+		return w.holdMasked(n.tree, n.root)
+	}
 	at, name, err := w.parentIn(int(tree.Host.Fd()), n.root)
 	if err != nil {
 		return err
 	}
-	x := &held{root: n.root, dir: n.dir, masked: n.masked, special: n.make != nil}
+	x := &held{root: n.root, dir: n.dir, special: n.make != nil}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 	case errors.Is(err, unix.ENOENT):

@@ -51,6 +51,9 @@ type Tree struct {
 	// read-only: what is above them cannot be moved, or the rule would name nothing
 	// the next time.
 	Pinned []string
+	// Masked are those of them that show phantoms, with these. The first change inside
+	// makes such a file private; until then a read-only mount is over it.
+	Masked map[string][]byte
 	Layer  *os.File // the private layer over it, as the sandbox mounted it; nil: what would be held is refused
 }
 
@@ -96,7 +99,7 @@ type Keeper struct {
 	masks  umasks
 	links  links
 	young  young
-	made   made
+	made   ownFiles
 	asks   asking
 	done   sync.WaitGroup
 	full   sync.Once // said that the store is

@@ -4,11 +4,11 @@ import (
 	"sync"
 )
 
-// made knows the files that the session itself made under the names of secrets: it has
+// ownFiles knows the files that the session itself made under the names of secrets: it has
 // seen what is in them. It knows the files and not the names, under which a person may
 // write something else later. A file whose file system does not say when it was born
 // cannot be told from a later one of its number, and is nobody's.
-type made struct {
+type ownFiles struct {
 	mu sync.Mutex
 	of map[node]madeAt // where it was made
 }
@@ -64,7 +64,7 @@ func (w *worker) forgetGone() {
 	}
 }
 
-func (m *made) has(n node) bool {
+func (m *ownFiles) has(n node) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, ok := m.of[n]

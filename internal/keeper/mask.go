@@ -268,3 +268,52 @@ func sameContent(a, b int) (bool, error) {
 		at += int64(n)
 	}
 }
+
+// pinned is for a path that a rule of the user names: the kernel finds the mount there.
+// A file that shows phantoms is one that can be changed inside, in private.
+func (w *worker) pinned(t *target) error {
+	if _, ok := w.conf.Trees[t.tree].Masked[t.rel]; ok && w.conf.Trees[t.tree].Layer != nil {
+		return &needHold{tree: t.tree, root: t.rel, masked: true}
+	}
+	return errContinue
+}
+
+// holdMasked makes a file private over which the launch put phantoms. The layer is
+// mounted over that mount, which stays: the host's file is not seen in between. The
+// caller has names alone.
+func (w *worker) holdMasked(tree int, rel string) error {
+	t := &w.conf.Trees[tree]
+	data := t.Masked[rel]
+	up, name, err := w.parentIn(w.inner[tree], rel)
+	if err != nil {
+		return unix.EBUSY
+	}
+	host, _, err := w.parentIn(int(t.Host.Fd()), rel)
+	if err != nil {
+		return unix.EBUSY
+	}
+	if same, err := sameNode(up, host); err != nil || !same {
+		return unix.EBUSY
+	}
+	layer, _, err := w.parentIn(int(t.Layer.Fd()), rel)
+	if err != nil {
+		return err
+	}
+	if err := fill(layer, name, data); err != nil {
+		return err
+	}
+	src, err := sys.OpenBeneath(layer, name)
+	if err != nil {
+		return err
+	}
+	dst, err := sys.OpenBeneath(up, name)
+	if err != nil {
+		unix.Close(src)
+		return err
+	}
+	if err := w.spaces.AttachIn(w.own(src), w.own(dst), false); err != nil {
+		return err
+	}
+	w.held[tree].add(&held{root: rel, masked: true, shown: digest(data)})
+	return nil
+}

@@ -41,13 +41,16 @@ func (w *worker) target(s spot) (target, error) {
 	}
 	tree := &w.conf.Trees[s.tree]
 	t := target{name: s.name, tree: s.tree, rel: s.rel(), slash: s.slash}
+	if t.held = w.held[s.tree].at(t.rel); t.held != nil && t.held.masked {
+		return t, w.inLayer(&t, s.dir)
+	}
 	if tree.pins(t.rel) {
-		return t, errContinue
+		return t, w.pinned(&t)
 	}
 	if strings.HasPrefix(t.name, reserved) {
 		return t, unix.EACCES
 	}
-	if t.held = w.held[s.tree].at(t.rel); t.held != nil {
+	if t.held != nil {
 		return t, w.inLayer(&t, s.dir)
 	}
 	dir, err := openDir(int(tree.Host.Fd()), s.dir)

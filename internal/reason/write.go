@@ -42,7 +42,7 @@ func (w *World) write(s *spot) Finding {
 	f.Reason, f.Rule, f.Source = rule(s.op)+": read-only inside", rule(s.op), BuiltIn
 	switch {
 	case secrets(s.op):
-		f.By, f.Reason = WallMask, "it holds secrets and shows phantoms, which are read-only"
+		f.By, f.Reason = WallMask, "it holds secrets and shows phantoms: what is written to it is private, and waits for review"
 	case s.op.Do == plan.DoFile || s.op.Do == plan.DoSymlink:
 		f.Help = "no grant changes what ringfence itself makes"
 	case s.op.Do == plan.DoProc:

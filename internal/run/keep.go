@@ -20,6 +20,14 @@ type tree struct {
 	prefix string // ".git" for a git directory
 	rules  *hostexec.Rules
 	pinned []string
+	masked map[string][]byte // what of it shows phantoms since the launch
+}
+
+func (t *tree) keepMask(rel string, data []byte) {
+	if t.masked == nil {
+		t.masked = map[string][]byte{}
+	}
+	t.masked[rel] = data
 }
 
 // addTree mounts a directory that may be changed, in the view that policy says.
@@ -61,7 +69,11 @@ func (d *draft) keepTrees() error {
 		}
 		for _, p := range d.pinned {
 			if p != m.Src && place.Within(p, m.Src) {
-				t.pinned = append(t.pinned, strings.TrimPrefix(p[len(m.Src):], "/"))
+				rel := strings.TrimPrefix(p[len(m.Src):], "/")
+				t.pinned = append(t.pinned, rel)
+				if data, ok := d.masking.phantoms[p]; ok {
+					t.keepMask(rel, data)
+				}
 			}
 		}
 	}

@@ -109,9 +109,16 @@ func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio 
 	}
 	r.Keep = k.start(&p)
 	r.Witness = k.watchOutside(&p, r.Witness)
-	box, err := r.Start(ctx, &p, stdio)
+	layered, err := k.layMasks(p)
+	if err != nil {
+		return nil, err
+	}
+	box, err := r.Start(ctx, &layered, stdio)
 	if !noLayers(err) {
 		return box, err
+	}
+	if err := k.liftMasks(); err != nil {
+		return nil, err
 	}
 	if p, err = k.withoutLayers(p); err != nil {
 		return nil, err
@@ -134,7 +141,7 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 			host := os.NewFile(uintptr(fd), string(t.Path))
 			k.files = append(k.files, host)
 			own := s.trees[i]
-			kt := keeper.Tree{Path: string(t.Path), Git: own.prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned}
+			kt := keeper.Tree{Path: string(t.Path), Git: own.prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned, Masked: own.masked}
 			if kt.Layer = layers[i]; kt.Layer != nil {
 				k.files = append(k.files, kt.Layer)
 			} else {

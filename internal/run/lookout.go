@@ -42,7 +42,7 @@ const (
 	maxWatched = 1 << 16
 	soon       = 20 * time.Millisecond // until what failed is tried again
 	maxTries   = 100
-	round      = time.Second // between rounds, at least
+	everyRound = time.Second // between rounds, at least
 )
 
 const watchFor = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
@@ -147,7 +147,7 @@ func (o *lookout) stay(ended <-chan struct{}) {
 		defer o.notify.Close()
 		go o.read(events, ended)
 	}
-	next := time.Now().Add(round)
+	next := time.Now().Add(everyRound)
 	for {
 		var wait <-chan time.Time
 		switch {
@@ -173,7 +173,7 @@ func (o *lookout) stay(ended <-chan struct{}) {
 		if o.blind && time.Now().After(next) {
 			began := time.Now()
 			o.all(ended)
-			next = time.Now().Add(max(round, 10*time.Since(began))) // a tenth of one processor
+			next = time.Now().Add(max(everyRound, 10*time.Since(began))) // a tenth of one processor
 		}
 	}
 }

@@ -53,6 +53,8 @@ type masking struct {
 	asked string // digest of what the rules were made of
 	past  gitdir.History
 
+	phantoms map[string][]byte // of the launch, by path
+
 	mu     sync.Mutex
 	masked map[string]mask.Kind // by path
 	told   []string             // files that git's history has as they are: no mask could keep those
@@ -67,7 +69,7 @@ type maskRoot struct {
 // maskSecrets masks what is known and what is found at first sight.
 func (d *draft) maskSecrets() error {
 	m := &d.masking
-	m.seed, m.masked = make([]byte, 32), map[string]mask.Kind{}
+	m.seed, m.masked, m.phantoms = make([]byte, 32), map[string]mask.Kind{}, map[string][]byte{}
 	rand.Read(m.seed)
 	var err error
 	if m.rules, err = mask.Builtin().With(values(d.Policy.Workspace.Mask)); err != nil {
@@ -202,6 +204,7 @@ func (d *draft) maskAtLaunch(root, rel string) error {
 	}
 	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: "secrets, masked (" + string(kind) + ")"})
 	d.pinned = append(d.pinned, p)
+	d.masking.phantoms[p] = data
 	return nil
 }
 

@@ -66,6 +66,9 @@ func (w *Work) Apply(sel []Selected, said *Report, partial bool) ([]Outcome, err
 		out = append(out, masked...)
 		plans = append(plans, p)
 	}
+	if !partial && slices.ContainsFunc(out, Outcome.Failed) {
+		return out, nil
+	}
 	if !partial {
 		if refused, err := w.refusals(plans); err != nil || len(refused) > 0 {
 			return append(out, refused...), err
@@ -88,12 +91,19 @@ type planned struct {
 func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Outcome, err error) {
 	p = planned{tree: n, chosen: map[string]bool{}}
 	p.all, err = w.shown(n, said)
-	for _, c := range p.all {
+	for i, c := range p.all {
 		if !selects(sel, n, c) {
 			continue
 		}
 		if w.masked(n, c) {
-			masked = append(masked, Outcome{n, c.Path, Masked, "never written back"})
+			merged, err := w.unmask(n, c)
+			if err != nil {
+				masked = append(masked, Outcome{n, c.Path, Masked, "never written back: " + err.Error()})
+				continue
+			}
+			p.all[i] = merged
+		} else if w.holdsPhantom(n, c) {
+			masked = append(masked, Outcome{n, c.Path, string(layer.Conflict), "it holds phantom values, which stood inside for real ones"})
 			continue
 		}
 		p.chosen[c.Path] = true

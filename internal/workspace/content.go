@@ -29,6 +29,10 @@ func (c contents) old(e *Entry) []byte {
 	if e.From != "" {
 		rel = e.From
 	}
+	if e.State == Waits && e.Masked { // the session saw something else, and who reads a review sees no more
+		phantom, _ := c.work.phantomText(e.Tree, rel)
+		return phantom
+	}
 	if e.State == Waits {
 		return read(c.work.Layer(e.Tree).OpenOld(rel))
 	}

@@ -161,6 +161,9 @@ func (j *judge) rank(e *Entry) {
 	if e.Text = t.text(e, v); plain && e.Text == "git's own data" && e.New.Type == change.File {
 		e.Text = "makes git run nothing"
 	}
+	if e.Masked && e.State == Waits {
+		e.Text = j.work.mergeText(e.Tree, e.Change)
+	}
 }
 
 // plain holds for what is executed by nobody although its path is in a rule: a

@@ -77,7 +77,7 @@ const (
 	standFile  = "stand-ins"
 	undoDir    = "undo"
 	layerDir   = "layer"
-	maxWork    = 1 << 20
+	maxWork    = 8 << 20
 	workFormat = 1
 )
 
