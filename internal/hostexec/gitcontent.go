@@ -145,7 +145,7 @@ func plainModule(name string) bool {
 func plainModuleValue(e entry) bool {
 	switch e.name() {
 	case "path":
-		return printable(e.value) && plainTreePath(e.value)
+		return printable(e.value) && plainTreePath(e.value) && e.value[0] != '-'
 	case "url":
 		return plainURL(e.value) || relativeURL(e.value)
 	case "branch":
