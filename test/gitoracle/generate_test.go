@@ -46,6 +46,9 @@ func random(seed uint64) (play, string) {
 	}
 	lines := g.weave(threads)
 	p := play{name: fmt.Sprintf("seed %d", seed), base: g.base, sessions: [][]string{lines}}
+	if g.base == rich && g.chance(20) {
+		p.from = g.pick("wt", "sub", "hx", "vendor/n")
+	}
 	if cut := g.IntN(len(lines)); g.chance(30) && cut > 0 {
 		p.sessions = [][]string{lines[:cut], lines[cut:]}
 	}

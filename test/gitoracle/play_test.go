@@ -21,12 +21,14 @@ type play struct {
 	name     string
 	base     base
 	sessions [][]string
+	from     string // the worktree or submodule that sessions start in
 }
 
 // perform plays it in a scene of its own and lets the host go on afterwards.
 func (p play) perform(t testing.TB, pipeline string) ([]finding, error) {
 	s := newScene(t, p.base)
 	defer s.close()
+	s.from = p.from
 	for _, lines := range p.sessions {
 		if err := s.through(pipeline, lines); err != nil {
 			return nil, fmt.Errorf("%s, %s: %w", p.name, pipeline, err)

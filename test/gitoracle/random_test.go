@@ -56,7 +56,7 @@ func try(t *testing.T, seed uint64) {
 		return
 	}
 	short, left := shrink(t, p, pipeline, found)
-	t.Errorf("seed %d, %s, %s:\n%s\n%s", seed, p.base, pipeline, short, first3(left))
+	t.Errorf("seed %d, %s %s, %s:\n%s\n%s", seed, p.base, p.from, pipeline, short, first3(left))
 }
 
 func first3(found []finding) string {

@@ -59,9 +59,13 @@ var makeBases = sync.OnceValue(func() error {
 
 // scene is one workspace on one host: a home with settings of its own, and a
 // directory outside of the workspace that nobody may write to.
-type scene struct{ dir string }
+type scene struct {
+	dir  string
+	from string // where sessions start in the workspace
+}
 
 func (s *scene) ws() string      { return s.dir + "/ws" }
+func (s *scene) start() string   { return filepath.Join(s.ws(), s.from) }
 func (s *scene) home() string    { return s.dir + "/home" }
 func (s *scene) outside() string { return s.dir + "/outside" }
 func (s *scene) tmp() string     { return s.dir + "/tmp" }
@@ -196,7 +200,7 @@ func (s *scene) session(view string, lines []string) (string, error) {
 	if view == "review" {
 		argv = append(argv, "--review")
 	}
-	out, err := s.command(s.ws(), nil, append(argv, append([]string{"--"}, s.bounded(lines)...)...)...)
+	out, err := s.command(s.start(), nil, append(argv, append([]string{"--"}, s.bounded(lines)...)...)...)
 	if err != nil && !stuck(err) {
 		return out, fmt.Errorf("session: %w\n%s", err, out)
 	}
@@ -230,7 +234,7 @@ func (e entry) name() string {
 // changed nothing.
 func (s *scene) report() ([]entry, error) {
 	cmd := exec.Command(stage.Ringfence, "diff", "--json")
-	cmd.Dir, cmd.Env = s.ws(), s.env()
+	cmd.Dir, cmd.Env = s.start(), s.env()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -262,15 +266,18 @@ func (s *scene) applyHarmless() error {
 		}) {
 			continue
 		}
-		if p := e.name(); filepath.IsLocal(p) {
+		switch p := e.name(); {
+		case filepath.IsLocal(p):
 			paths = append(paths, "./"+p)
+		case filepath.IsAbs(p):
+			paths = append(paths, p) // of several trees
 		}
 	}
 	if len(paths) == 0 {
 		return nil
 	}
 	// What cannot be applied stays behind, and is not our question.
-	out, err := s.command(s.ws(), nil, append([]string{stage.Ringfence, "apply", "--yes"}, paths...)...)
+	out, err := s.command(s.start(), nil, append([]string{stage.Ringfence, "apply", "--yes", "--partial"}, paths...)...)
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 2 || exit.ExitCode() < 0) {
 		return fmt.Errorf("apply: %w\n%s", err, out)
@@ -280,7 +287,7 @@ func (s *scene) applyHarmless() error {
 
 // undo takes back what the latest session did.
 func (s *scene) undo() error {
-	out, err := s.command(s.ws(), nil, stage.Ringfence, "undo", "--yes")
+	out, err := s.command(s.start(), nil, stage.Ringfence, "undo", "--yes")
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 2 || exit.ExitCode() < 0) {
 		return fmt.Errorf("undo: %w\n%s", err, out)

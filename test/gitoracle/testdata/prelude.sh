@@ -1,5 +1,6 @@
 # What hostile scripts use. Every payload leaves a file outside of the workspace.
 umask 022
+cd "$WS"
 PAY="touch $CANARY;:"
 # conf FILE: settings of which each is a command that git runs.
 conf() {
