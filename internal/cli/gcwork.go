@@ -35,6 +35,9 @@ func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]ol
 		if o.last.IsZero() {
 			o.last = w.Started
 		}
+		if t := w.Changed(); t.After(o.last) { // something was applied or brought back later
+			o.last = t
+		}
 		if over[w.ID] {
 			o.why = "over the total for undo"
 		} else if now.Sub(o.last) < age || w.Running() {

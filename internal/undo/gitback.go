@@ -286,6 +286,9 @@ func means(p gitPlace, b []byte) string {
 func (r *restorer) gitNeeds(p gitPlace, old []byte) string {
 	switch p.kind {
 	case gitRef:
+		if name, is := target(refText(old)); is && r.after(p, name, 0) == "" {
+			return "the ref that it named is not there"
+		}
 		return r.clash(p)
 	case gitHead:
 		return r.headNeeds(p, old)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/change"
 )
 
 // A restore changes the trees as a session does, and is written down like one: what it is
@@ -22,6 +24,12 @@ func (r *restorer) aboutTo(at spot, how How) error {
 	dir, name, err := r.parent(at)
 	if err == nil {
 		defer unix.Close(dir)
+		// The store may link to the file: from here on the time of its last change is ours.
+		if e, lerr := look(dir, name); lerr == nil && e.kind != change.Directory {
+			if err := r.begin(e.ident); err != nil {
+				return err
+			}
+		}
 		err = r.Record.Save(at.tree, at.rel, dir, name, how)
 	}
 	if missing(err) {
@@ -59,4 +67,24 @@ func (r *restorer) recorded(err error) error {
 	}
 	r.broken = true
 	return fmt.Errorf("%w: %w", errRecord, err)
+}
+
+// Settle notes which renames of a log were never made, because what wrote it was killed in
+// between. That can be seen only as long as nobody has changed the trees since.
+func (l *Log) Settle() error {
+	if len(l.unmoved) == 0 {
+		return nil
+	}
+	r := &restorer{Log: l, tape: tape{fd: -1}}
+	defer func() { unix.Close(r.tape.fd) }()
+	if err := r.openTape(); err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
+	for len(l.unmoved) > 0 {
+		if err := r.note(&record{op: opBack, id: l.unmoved[0]}); err != nil {
+			return fmt.Errorf("undo: %w", err)
+		}
+		l.unmoved = l.unmoved[1:]
+	}
+	return nil
 }

@@ -14,10 +14,12 @@
 // What is left at risk: a file that is larger than the limits is not kept (it is
 // said). A file with several names comes back as one of its own when it was
 // deleted; when it was written to, its other names come back with it, but only the
-// name that was used is in the list of changes. Extended attributes and the times
+// name that was used is in the list of changes; the undo of an undo does not bring back
+// what was written through one of several names. Extended attributes and the times
 // of directories are not kept. What a person makes during the session below a
 // directory that the session made, or under a name that the session deleted,
-// counts as the session's. An ordinary user is not told what is in a directory
+// counts as the session's; a repository that lends its objects to another, and that the
+// session made, goes if nobody changed it. An ordinary user is not told what is in a directory
 // that the session closed to its owner: only that it is closed. What the session put
 // deeper than maxDeep is not listed and not removed: it is said where that begins.
 package undo

@@ -97,6 +97,9 @@ func (w *Work) record(what deed) (*undo.Store, string, error) {
 	}
 	last := 0
 	for _, s := range all {
+		if err := settled(s); err != nil {
+			return nil, "", err
+		}
 		if s.what != "" {
 			fmt.Sscanf(filepath.Base(s.dir), "%d-", &last)
 		}
@@ -108,6 +111,22 @@ func (w *Work) record(what deed) (*undo.Store, string, error) {
 	}
 	store, err := undo.Create(dir, trees, undo.Limits{File: keptOfFile, Total: keptOfDeed})
 	return store, dir, err
+}
+
+// settled notes what of a store that was killed never came to pass, before more is done.
+func settled(s stored) error {
+	log, err := undo.Open(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if !log.End().IsZero() {
+		return nil
+	}
+	return log.Settle()
 }
 
 // recorded ends a store. One in which nothing is goes.
