@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/workspace"
@@ -26,6 +27,7 @@ func (k *keeping) layMasks(p plan.Plan) (plan.Plan, error) {
 			return p, err
 		}
 		if s.work.Trees[n].View != workspace.Review {
+			s.likeHost(p.Ops, n)
 			continue
 		}
 		for rel, data := range t.masked {
@@ -37,6 +39,20 @@ func (k *keeping) layMasks(p plan.Plan) (plan.Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// likeHost gives the phantoms of a live tree the modes of the host's files: tools that
+// write a file anew take them over.
+func (s *Session) likeHost(ops []plan.Op, n int) {
+	for i := range ops {
+		rel, below := strings.CutPrefix(string(ops[i].Dst), s.work.Trees[n].Path+"/")
+		if _, ok := s.trees[n].masked[rel]; !ok || !below || ops[i].Do != plan.DoFile {
+			continue
+		}
+		if st, err := os.Lstat(string(ops[i].Dst)); err == nil {
+			ops[i].Mode = uint32(st.Mode().Perm())
+		}
+	}
 }
 
 // layPhantom makes a file in a layer, with the modes of the host's.
