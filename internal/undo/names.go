@@ -39,7 +39,7 @@ func (o *object) enough(how How) bool {
 		return false
 	case how == Write:
 		return o.saved&savedData != 0
-	case how == Remove:
+	case how == Remove || how == Replace:
 		return o.saved&(savedData|savedLink) != 0
 	}
 	return o.saved&savedNode != 0

@@ -88,7 +88,7 @@ func (s *Store) save(p spot, parent int, name string, how How) error {
 	if obj == nil {
 		obj = &object{id: s.names.next} // the number that it will get
 	}
-	if e.many && how != Remove {
+	if e.many && how != Remove && how != Replace {
 		unix.Linkat(parent, name, s.kept, inodeName(e.ident), 0) // where that can be done
 	}
 	img, got := e.image, savedNode

@@ -142,7 +142,7 @@ func (t *judged) save(store *undo.Store, n int, c change.Change) error {
 		return err
 	}
 	defer unix.Close(dir)
-	err = store.Save(n, c.Path, dir, baseOf(c.Path), undo.Write)
+	err = store.Save(n, c.Path, dir, baseOf(c.Path), undo.Replace)
 	if errors.Is(err, unix.ENOENT) && c.New != nil {
 		return store.Created(n, c.Path, c.New.Type == change.Directory)
 	}
