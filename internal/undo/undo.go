@@ -39,10 +39,10 @@ type How int
 
 // The ways in which an entry changes.
 const (
-	Write  How = iota // opened for writing in place, truncated
-	Remove            // unlinked, removed, replaced by a rename
-	Mode              // its mode, owner or times are set
-	Replace           // another takes its place, or nothing: it is kept as a copy and not touched itself
+	Write   How = iota // opened for writing in place, truncated
+	Remove             // unlinked, removed, replaced by a rename
+	Mode               // its mode, owner or times are set
+	Replace            // another takes its place, or nothing: it is kept as a copy and not touched itself
 )
 
 // ErrFull is in the chain when a session touched more names than a store takes.

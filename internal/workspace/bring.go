@@ -86,6 +86,7 @@ type planned struct {
 	tree   int
 	all    []change.Change
 	chosen map[string]bool
+	merge  []int // of all: files of secrets, whose real values are put in when nothing is in the way
 }
 
 func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Outcome, err error) {
@@ -96,12 +97,11 @@ func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Ou
 			continue
 		}
 		if w.masked(n, c) {
-			merged, err := w.unmask(n, c)
-			if err != nil {
+			if _, err := w.merged(n, c); err != nil {
 				masked = append(masked, Outcome{n, c.Path, Masked, "never written back: " + err.Error()})
 				continue
 			}
-			p.all[i] = merged
+			p.merge = append(p.merge, i)
 		} else if w.holdsPhantom(n, c) {
 			masked = append(masked, Outcome{n, c.Path, string(layer.Conflict), "it holds phantom values, which stood inside for real ones"})
 			continue
@@ -140,6 +140,11 @@ func (w *Work) applyAll(plans []planned) (out []Outcome, err error) {
 	}
 	defer j.close()
 	for _, p := range plans {
+		for _, i := range p.merge {
+			if p.all[i], err = w.unmask(p.tree, p.all[i]); err != nil {
+				return out, err
+			}
+		}
 		for _, c := range withDirectories(p.all, p.chosen) {
 			if err := j.trees[p.tree].saveBoth(store, p.tree, c); err != nil {
 				return out, fmt.Errorf("keep what apply takes away: %w", err)
