@@ -24,7 +24,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setup,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "sound": sound},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "root":
@@ -76,5 +76,24 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// sound runs in each repository on the host what shows whether a session left it whole:
+// every object and reference, every worktree, and a collection of what is not needed.
+func sound(ts *testscript.TestScript, neg bool, dirs []string) {
+	if neg || len(dirs) == 0 {
+		ts.Fatalf("usage: sound DIR...")
+	}
+	for _, dir := range dirs {
+		for _, args := range [][]string{
+			{"fsck", "--strict", "--no-dangling"}, {"log", "--all", "--oneline"}, {"status", "--short"}, {"worktree", "list", "--porcelain"},
+			{"gc", "-q"}, {"log", "--all", "-p", "--oneline"},
+		} {
+			if _, err := os.Stat(ts.MkAbs(dir) + "/HEAD"); err == nil && args[0] == "status" {
+				continue // a bare repository has none
+			}
+			ts.Check(ts.Exec("git", append([]string{"-C", ts.MkAbs(dir)}, args...)...))
+		}
 	}
 }
