@@ -2,7 +2,6 @@ package hostexec
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +12,9 @@ import (
 const MaxJudged = 256 << 20
 
 // Fits says whether content has the form, and if not, why. What does not fit waits
-// for a person.
-func Fits(form Form, content []byte) error {
+// for a person. config is that of the repository, which says how an index is read; for
+// other forms it may be nil.
+func Fits(form Form, content, config []byte) error {
 	if len(content) > MaxJudged {
 		return errors.New("too large to be judged")
 	}
@@ -26,7 +26,11 @@ func Fits(form Form, content []byte) error {
 	case FormPackedRefs:
 		return fitsPackedRefs(content)
 	case FormIndex:
-		return fitsIndex(content)
+		width, err := objectWidth(config)
+		if err != nil {
+			return err
+		}
+		return fitsIndex(content, width)
 	case FormTodo:
 		return fitsTodo(content)
 	case FormEmpty:
@@ -189,145 +193,4 @@ func gitAlias(name string) bool {
 	name, _, _ = strings.Cut(name, `\`)
 	name = strings.TrimRight(name, ". ")
 	return name == ".git" || name == "git~1"
-}
-
-var errIndex = errors.New("not an index as git writes it")
-
-// fitsIndex reads an index. git writes files where its entries say, and does not ask
-// whether that is in the worktree: an entry .git/hooks/post-checkout becomes a hook.
-func fitsIndex(content []byte) error {
-	if len(content) < 12 || string(content[:4]) != "DIRC" {
-		return errIndex
-	}
-	version, count := binary.BigEndian.Uint32(content[4:]), binary.BigEndian.Uint32(content[8:])
-	if version < 2 || version > 4 || uint64(count) > uint64(len(content)) {
-		return errIndex
-	}
-	r := indexReader{rest: content[12:], version: version}
-	width := 0
-	for _, size := range []int{20, 32} { // of object names
-		if r.entries(count, size) == nil {
-			width = size
-			break
-		}
-	}
-	if width == 0 {
-		if r.err != nil && !errors.Is(r.err, errIndex) {
-			return r.err
-		}
-		return errIndex
-	}
-	return indexExtensions(r.left, width)
-}
-
-// indexReader goes over the entries of an index.
-type indexReader struct {
-	rest    []byte
-	version uint32
-	left    []byte // what follows the entries
-	err     error
-}
-
-func (r *indexReader) entries(count uint32, width int) error {
-	in, name, split := r.rest, []byte(nil), bytes.Contains(r.rest, []byte("link\x00"))
-	fixed := 40 + width + 2
-	for range count {
-		if len(in) < fixed+1 {
-			return errIndex
-		}
-		flags := binary.BigEndian.Uint16(in[fixed-2:])
-		head := fixed
-		if flags&0x4000 != 0 {
-			if r.version < 3 {
-				return errIndex
-			}
-			head += 2
-		}
-		mode := binary.BigEndian.Uint32(in[24:])
-		var used int
-		var err error
-		if name, used, err = r.name(in, head, name); err != nil {
-			return err
-		}
-		path := strings.TrimSuffix(string(name), "/")
-		if len(name) == 0 && split {
-			path = "replaced" // its name is in the shared index, which is judged itself
-		}
-		if mode>>12 != 0o4 && path != string(name) && len(name) != 0 {
-			return errIndex // only directories of a sparse index end in a slash
-		}
-		if !plainTreePath(path) {
-			r.err = fmt.Errorf("git would write to %q", path)
-			return r.err
-		}
-		in = in[used:]
-	}
-	if len(in) < width {
-		return errIndex
-	}
-	r.left = in
-	return nil
-}
-
-// name reads the name of an entry: whole and padded, or in version 4 by what it has in
-// common with the one before.
-func (r *indexReader) name(in []byte, head int, before []byte) (name []byte, used int, err error) {
-	if r.version < 4 {
-		end := bytes.IndexByte(in[head:], 0)
-		if end < 0 {
-			return nil, 0, errIndex
-		}
-		if used = (head + end + 8) &^ 7; used > len(in) {
-			return nil, 0, errIndex
-		}
-		return in[head : head+end], used, nil
-	}
-	drop, n := indexVarint(in[head:])
-	if n == 0 || drop > uint64(len(before)) {
-		return nil, 0, errIndex
-	}
-	end := bytes.IndexByte(in[head+n:], 0)
-	if end < 0 {
-		return nil, 0, errIndex
-	}
-	name = append(slices.Clone(before[:len(before)-int(drop)]), in[head+n:head+n+end]...)
-	return name, head + n + end + 1, nil
-}
-
-// indexVarint reads git's number of the offset kind.
-func indexVarint(in []byte) (v uint64, n int) {
-	for n < len(in) && n < 8 {
-		c := in[n]
-		n++
-		v |= uint64(c & 0x7f)
-		if c&0x80 == 0 {
-			return v, n
-		}
-		v = (v + 1) << 7
-	}
-	return 0, 0
-}
-
-// indexExtensions knows those that git writes. One that is not known could name
-// paths too.
-func indexExtensions(in []byte, width int) error {
-	for len(in) > width {
-		if len(in) < 8 {
-			return errIndex
-		}
-		switch string(in[:4]) {
-		case "TREE", "REUC", "link", "UNTR", "FSMN", "EOIE", "IEOT", "sdir":
-		default:
-			return fmt.Errorf("extension %q is not known", in[:4])
-		}
-		size := uint64(binary.BigEndian.Uint32(in[4:])) + 8
-		if size > uint64(len(in)-width) {
-			return errIndex
-		}
-		in = in[size:]
-	}
-	if len(in) != width {
-		return errIndex
-	}
-	return nil
 }

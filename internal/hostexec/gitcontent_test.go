@@ -11,6 +11,8 @@ import (
 
 var commit = strings.Repeat("0123456789", 4)
 
+var sha1Config = []byte("[core]\n\trepositoryformatversion = 0\n")
+
 // indexOf writes an index of version 2 with entries of these paths.
 func indexOf(paths ...string) []byte {
 	b := []byte("DIRC\x00\x00\x00\x02")
@@ -26,6 +28,14 @@ func indexOf(paths ...string) []byte {
 		}
 	}
 	return append(b, make([]byte, 20)...)
+}
+
+// extended adds an extension.
+func extended(index []byte, name, data string) []byte {
+	at := len(index) - 20
+	b := append(bytes.Clone(index[:at]), name...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
+	return append(append(b, data...), index[at:]...)
 }
 
 func TestFits(t *testing.T) {
@@ -53,7 +63,7 @@ func TestFits(t *testing.T) {
 		{FormModules, "[submodule \"x/logs/y\"]\n\tpath = a\n", false}, {FormModules, "[submodule \"a\"]\n\tpath = -a\n\turl = ./x\n", false},
 		{Form(99), "", false},
 	} {
-		if err := Fits(c.form, []byte(c.content)); (err == nil) != c.fits {
+		if err := Fits(c.form, []byte(c.content), nil); (err == nil) != c.fits {
 			t.Errorf("form %d, %q: %v", c.form, c.content, err)
 		}
 	}
@@ -66,18 +76,35 @@ func TestFitsIndex(t *testing.T) {
 		"a//b": false, "./a": false, ".g\u200cit/config": false, "git~1/config": false, ".git./config": false, ".git /config": false,
 		".git::$INDEX_ALLOCATION/config": false,
 	} {
-		if err := Fits(FormIndex, indexOf("0", path)); (err == nil) != fits {
+		if err := Fits(FormIndex, indexOf("0", path), sha1Config); (err == nil) != fits {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
+	if Fits(FormIndex, indexOf("a"), nil) == nil || Fits(FormIndex, indexOf("a"), []byte("[extensions]\n\tobjectformat = sha256\n")) == nil {
+		t.Error("it fits a repository that reads it otherwise")
+	}
 	good := indexOf("a", "b/c")
+	for _, fine := range [][]byte{
+		good, extended(good, "REUC", "a\x000\x000\x000\x00"), extended(good, "IEOT", "\x00\x00\x00\x01\x00\x00\x00\x0c\x00\x00\x00\x02"),
+	} {
+		if err := Fits(FormIndex, fine, sha1Config); err != nil {
+			t.Error(err)
+		}
+	}
 	for name, bad := range map[string][]byte{
 		"nothing": nil, "cut": good[:40], "more entries": bytes.Replace(good, []byte{0, 0, 0, 2, 0, 0, 0, 2}, []byte{0, 0, 0, 2, 0, 0, 0, 9}, 1),
 		"version 9": bytes.Replace(good, []byte("DIRC\x00\x00\x00\x02"), []byte("DIRC\x00\x00\x00\x09"), 1), "more behind": append(bytes.Clone(good), 1),
 		"unknown extension": append(append(bytes.Clone(good[:len(good)-20]), "abcd\x00\x00\x00\x00"...), good[len(good)-20:]...),
+		"another length":    bytes.Replace(good, []byte{0, 1, 'a'}, []byte{0, 2, 'a'}, 1),
+		"padding":           bytes.Replace(good, []byte{'c', 0, 0}, []byte{'c', 0, 7}, 1),
+		"no name":           indexOf("", "a"),
+		"end elsewhere":     extended(good, "EOIE", "\x00\x00\x00\x20"+strings.Repeat("x", 20)),
+		"blocks elsewhere":  extended(good, "IEOT", "\x00\x00\x00\x01\x00\x00\x00\x20\x00\x00\x00\x02"),
+		"too few in blocks": extended(good, "IEOT", "\x00\x00\x00\x01\x00\x00\x00\x0c\x00\x00\x00\x01"),
+		"solved conflict":   extended(good, "REUC", "../x\x000\x000\x000\x00"),
 		"fewer entries":     bytes.Replace(indexOf("a", ".git/hooks/x"), []byte{0, 0, 0, 2, 0, 0, 0, 2}, []byte{0, 0, 0, 2, 0, 0, 0, 1}, 1),
 	} {
-		if Fits(FormIndex, bad) == nil {
+		if Fits(FormIndex, bad, sha1Config) == nil {
 			t.Errorf("%s fits", name)
 		}
 	}
@@ -102,11 +129,19 @@ func TestFitsRealIndexes(t *testing.T) {
 		if version == "3" {
 			r.git(r.tree, "update-index", "--skip-worktree", "a/b/c")
 		}
+		if version == "4" { // what large repositories have, and untracked files
+			if err := os.WriteFile(filepath.Join(r.tree, "loose"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r.git(r.tree, "update-index", "--untracked-cache")
+			r.git(r.tree, "status")
+			r.git(r.tree, "-c", "index.threads=2", "-c", "index.recordEndOfIndexEntries=true", "-c", "index.recordOffsetTable=true", "add", "loose")
+		}
 		index := r.read(".git/index")
-		if err := Fits(FormIndex, index); err != nil {
+		if err := Fits(FormIndex, index, r.read(".git/config")); err != nil {
 			t.Errorf("version %s: %v", version, err)
 		}
-		if hostile := bytes.Replace(index, []byte("xgit/hooks"), []byte(".git/hooks"), 1); !bytes.Equal(hostile, index) && Fits(FormIndex, hostile) == nil {
+		if hostile := bytes.Replace(index, []byte("xgit/hooks"), []byte(".git/hooks"), 1); !bytes.Equal(hostile, index) && Fits(FormIndex, hostile, sha1Config) == nil {
 			t.Errorf("version %s: an entry in a git directory fits", version)
 		}
 	}
@@ -122,7 +157,7 @@ func FuzzFits(f *testing.F) {
 	f.Add(int(FormTodo), []byte("pick a\nexec b\n"))
 	f.Add(int(FormRef), []byte("ref: refs/heads/x\n"))
 	f.Fuzz(func(t *testing.T, form int, content []byte) {
-		if Fits(Form(form), content) != nil {
+		if Fits(Form(form), content, sha1Config) != nil {
 			return
 		}
 		switch Form(form) {

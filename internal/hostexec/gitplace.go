@@ -318,3 +318,14 @@ func (r *Rules) InspectIn(t Tree, rel string, old, new []byte) []Finding {
 	}
 	return out
 }
+
+// Settings is the path of the repository's settings: a linked worktree has those of
+// the git directory that keeps it.
+func (p Part) Settings(t Tree) string {
+	if has(t, p.Dir, "commondir") {
+		if dir, ok := strings.CutSuffix(p.Dir, "/"+baseName(p.Dir)); ok && baseName(dir) == "worktrees" {
+			return joined(strings.TrimSuffix(strings.TrimSuffix(dir, "worktrees"), "/"), "config")
+		}
+	}
+	return joined(p.Dir, "config")
+}

@@ -99,7 +99,7 @@ func TestOrdinaryGitIsKnown(t *testing.T) {
 			t.Errorf("%s is held: %+v", rel, v)
 		}
 		if v.Form != FormAny {
-			if err := Fits(v.Form, r.read(rel)); err != nil {
+			if err := Fits(v.Form, r.read(rel), []byte(plainOld)); err != nil {
 				t.Errorf("%s: %v", rel, err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestOrdinaryGitIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Fits(FormModules, r.read(".gitmodules")); err != nil {
+	if err := Fits(FormModules, r.read(".gitmodules"), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // place first, of which nobody can know.
 //
 // git writes its references and its index so: to a lock, closed, then renamed.
-func (w *worker) seal(t *target, form hostexec.Form) (release func(), fits bool) {
+func (w *worker) seal(t, to *target, form hostexec.Form) (release func(), fits bool) {
 	in, err := openFile(t.dir, t.name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, false
@@ -32,11 +32,39 @@ func (w *worker) seal(t *target, form hostexec.Form) (release func(), fits bool)
 		}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, hostexec.MaxJudged+1))
-	if err != nil || hostexec.Fits(form, content) != nil {
+	if err != nil || hostexec.Fits(form, content, w.settingsOf(to)) != nil {
 		f.Close()
 		return nil, false
 	}
 	return func() { f.Close() }, true
+}
+
+// maxSettings bounds the settings of a repository.
+const maxSettings = 1 << 20
+
+// settingsOf reads the settings of the repository that a path belongs to, as the host
+// has them. nil: there are none to be read.
+func (w *worker) settingsOf(t *target) []byte {
+	tree := &w.conf.Trees[t.tree]
+	part, ok := tree.Rules.Part(hostTree{tree.Host}, t.rel, hostexec.KindFile)
+	if !ok {
+		return nil
+	}
+	dir, name, err := w.parentIn(int(tree.Host.Fd()), part.Settings(hostTree{tree.Host}))
+	if err != nil {
+		return nil
+	}
+	fd, err := openFile(dir, name, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
+	if err != nil || len(b) > maxSettings {
+		return nil
+	}
+	return b
 }
 
 // leased takes a lease to read: the kernel gives it only if nobody has the file open

@@ -160,9 +160,9 @@ func (g *groups) fineFile(n int, c change.Change) bool {
 	case baseOf(c.Path) == ".git":
 		return g.finePointer(spot{n, c.Path}, string(new))
 	case !ok:
-		return !v.Hold && v.Form != hostexec.FormAny && hostexec.Fits(v.Form, new) == nil
+		return !v.Hold && v.Form != hostexec.FormAny && hostexec.Fits(v.Form, new, nil) == nil
 	case part.Known:
-		return hostexec.Fits(part.Form, new) == nil
+		return hostexec.Fits(part.Form, new, g.settings(n, part)) == nil
 	}
 	return g.fineSettings(e, part, new)
 }
@@ -192,4 +192,10 @@ func (g *groups) fineSettings(e *Entry, part hostexec.Part, new []byte) bool {
 func sample(rest string) bool {
 	name, ok := strings.CutPrefix(rest, "hooks/")
 	return ok && strings.HasSuffix(name, ".sample") && name != ".sample" && !strings.Contains(name, "/")
+}
+
+// settings reads those of the repository that a path belongs to.
+func (j *judge) settings(n int, part hostexec.Part) []byte {
+	text, _ := j.text(spot{n, part.Settings(j.trees[n])})
+	return []byte(text)
 }

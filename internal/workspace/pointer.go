@@ -149,11 +149,11 @@ func (g *groups) directory(s spot) bool {
 const maxPointer = 1 << 20
 
 // text reads a file as it will be: what waits, or else what the host has.
-func (g *groups) text(s spot) (string, bool) {
-	if c, ok := g.waits[s]; ok {
-		b := g.new(&Entry{Tree: s.tree, Change: c, State: Waits})
+func (j *judge) text(s spot) (string, bool) {
+	if c, ok := j.waits[s]; ok {
+		b := j.new(&Entry{Tree: s.tree, Change: c, State: Waits})
 		return string(b), c.New != nil && is(b, c.New)
 	}
-	b := read(g.work.Layer(s.tree).OpenOld(s.rel))
+	b := read(j.work.Layer(s.tree).OpenOld(s.rel))
 	return string(b), b != nil && len(b) <= maxPointer
 }

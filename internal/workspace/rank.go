@@ -285,7 +285,11 @@ func (j *judge) misshapen(e *Entry, v hostexec.Verdict) *hostexec.Finding {
 	if content == nil {
 		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at the next git command", Why: "cannot be read"}
 	}
-	if err := hostexec.Fits(v.Form, content); err != nil {
+	var config []byte
+	if part, ok := j.trees[e.Tree].rules.Part(j.trees[e.Tree], e.Path, hostexec.KindFile); ok {
+		config = j.settings(e.Tree, part)
+	}
+	if err := hostexec.Fits(v.Form, content, config); err != nil {
 		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at a git command that reads it", Why: err.Error()}
 	}
 	return nil
