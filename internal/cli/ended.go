@@ -35,6 +35,9 @@ func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, t
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
 		c.shortList(r, waits)
+		for _, note := range r.Notes {
+			fmt.Fprintf(c.err, "             note: %s\n", inert(note))
+		}
 		fmt.Fprintf(c.err, "             see: ringfence diff %s; then: ringfence apply or discard\n", id)
 	}
 	if n := len(res.Applied); n > 0 && talk {

@@ -37,11 +37,23 @@ func objectWidth(config []byte) (int, error) {
 // whether that is in the worktree: an entry .git/hooks/post-checkout becomes a hook.
 // So it is read as git reads it, by every length and offset that git goes by, and
 // whatever git itself would not have written does not fit.
-func fitsIndex(content []byte, width int) error {
+func fitsIndex(content []byte, width int) error { return readIndex(content, width, nil) }
+
+// IndexEntries calls visit with the path and the object of each entry of an index that
+// fits a repository with these settings.
+func IndexEntries(content, config []byte, visit func(path string, object []byte)) error {
+	width, err := objectWidth(config)
+	if err != nil {
+		return err
+	}
+	return readIndex(content, width, visit)
+}
+
+func readIndex(content []byte, width int, visit func(path string, object []byte)) error {
 	if len(content) < 12+width || string(content[:4]) != "DIRC" {
 		return errIndex
 	}
-	r := &indexReader{all: content[:len(content)-width], at: 12, width: width, version: binary.BigEndian.Uint32(content[4:])}
+	r := &indexReader{all: content[:len(content)-width], at: 12, width: width, visit: visit, version: binary.BigEndian.Uint32(content[4:])}
 	count := binary.BigEndian.Uint32(content[8:])
 	if r.version < 2 || r.version > 4 || uint64(count)*uint64(40+width) > uint64(len(content)) {
 		return errIndex
@@ -73,6 +85,7 @@ type indexReader struct {
 	offsets  []uint32 // of all entries
 	nameless bool
 	shared   bool // there is a shared index, judged by itself
+	visit    func(path string, object []byte)
 }
 
 func (r *indexReader) entry() error {
@@ -103,6 +116,9 @@ func (r *indexReader) entry() error {
 		return errIndex // only directories of a sparse index end in a slash
 	case !plainTreePath(path):
 		return fmt.Errorf("git would write to %q", path)
+	}
+	if r.visit != nil {
+		r.visit(path, in[40:40+r.width])
 	}
 	r.offsets = append(r.offsets, uint32(r.at))
 	r.name, r.at = name, r.at+used
