@@ -71,6 +71,8 @@ var battery = []struct {
 	{"work", work},
 	{"held", held},
 	{"masked", masked},
+	{"git", git},
+	{"undo", undo},
 }
 
 // Names lists the probes of the battery.

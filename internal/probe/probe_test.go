@@ -26,7 +26,7 @@ func sample(t testing.TB) *Target {
 		ns[k] = n
 	}
 	return &Target{Canary: Digest([]byte(canary)), NS: ns, Places: map[string]Place{}, Process: os.Getpid(), Keeper: os.Getpid(),
-		Own: Path(dir), Workspace: Path(dir), Sibling: Path(dir), Proof: "proof"}
+		Own: Path(dir), Workspace: Path(dir), Sibling: Path(dir), Proof: "proof", Ran: Path(dir)}
 }
 
 const canary = Mark + "0123456789abcdef0123456789abcdef"

@@ -59,6 +59,7 @@ type Target struct {
 	Sibling    Path              `json:"sibling"`    // beside the workspace
 	Proof      string            `json:"proof"`      // file to write in the workspace
 	PrivateTmp []Path            `json:"privateTmp"` // files of the host whose names are free inside
+	Ran        Path              `json:"ran"`        // file that is made when something of the session runs on the host
 
 	inherited []descriptor // by us, from whoever started us
 }
@@ -91,9 +92,12 @@ func (t *Target) validate() error {
 	if t.Proof == "" || strings.ContainsAny(t.Proof, "/\x00") {
 		return fmt.Errorf("proof %q is not a file name", t.Proof)
 	}
-	paths := append([]Path{t.Own, t.Workspace, t.Sibling}, t.PrivateTmp...)
+	paths := append([]Path{t.Own, t.Workspace, t.Sibling, t.Ran}, t.PrivateTmp...)
 	for _, p := range t.Places {
 		paths = append(append(append(paths, p.Files...), p.Globs...), p.Sockets...)
+	}
+	if strings.ContainsAny(string(t.Ran), "'\"\\\n") {
+		return fmt.Errorf("path %q cannot be quoted for a shell", string(t.Ran))
 	}
 	for _, p := range paths {
 		if !path.IsAbs(string(p)) || strings.ContainsRune(string(p), 0) {

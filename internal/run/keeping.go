@@ -166,21 +166,35 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 	if k.ended {
 		return nil, nil, nil
 	}
+	err = k.stop()
+	defer func() { k.outside.Close() }()
+	if s := k.live.session; s.passing || k.live.box == nil { // nothing ran
+		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
+	}
+	report, applied, failed := k.settle()
+	// Once more: when this session began, one that was killed just before may have had
+	// a child that still held its lock.
+	return report, applied, errors.Join(err, failed, workspace.Sweep(k.live.session.dirs.State))
+}
+
+// stop ends what serves the sandbox.
+func (k *keeping) stop() (err error) {
 	k.ended = true
 	k.looks.Wait()
 	k.live.closeStatus()
-	s := k.live.session
 	if k.keeper != nil {
 		err = k.keeper.Close()
 	}
 	for _, f := range k.files {
 		f.Close()
 	}
-	defer func() { k.outside.Close() }()
-	if s.passing || k.live.box == nil { // nothing ran
-		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
-	}
-	applied, failed := s.work.Settle(k.store)
+	return err
+}
+
+// settle brings to the host what needs nobody's eyes, reviews the rest and ends the work.
+func (k *keeping) settle() (report *workspace.Report, applied []workspace.Outcome, err error) {
+	s := k.live.session
+	applied, err = s.work.Settle(k.store)
 	for _, o := range applied {
 		verdict := journal.Allow
 		if o.Failed() {
@@ -188,15 +202,12 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 		}
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
 	}
-	err = errors.Join(err, failed, k.closeStore())
-	report, failed = s.work.Review()
+	err = errors.Join(err, k.closeStore())
+	report, failed := s.work.Review()
 	k.endOutside(report)
 	s.work.Exit = k.live.exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
-	err = errors.Join(err, failed, s.work.End(time.Now(), changed))
-	// Once more: when this session began, one that was killed just before may have had
-	// a child that still held its lock.
-	return report, applied, errors.Join(err, workspace.Sweep(s.dirs.State))
+	return report, applied, errors.Join(err, failed, s.work.End(time.Now(), changed))
 }
 
 func (k *keeping) closeStore() error {

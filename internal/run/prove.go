@@ -175,6 +175,28 @@ func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, 
 	if seen.Stdout, err = io.ReadAll(io.LimitReader(outR, 4<<20)); err != nil {
 		return seen, err
 	}
-	_, err = box.Wait()
+	if _, err = box.Wait(); err == nil && job.Ended != nil {
+		err = keep.show(job.Ended)
+	}
 	return seen, err
+}
+
+// show ends a throw-away session as any other is ended, shows what it left on the host, and
+// forgets it.
+func (k *keeping) show(ended func(undo func() ([]string, error))) error {
+	work := k.live.session.work
+	err := k.stop()
+	if _, _, failed := k.settle(); err != nil || failed != nil {
+		return errors.Join(err, failed, work.Remove())
+	}
+	ended(func() (left []string, err error) {
+		all, err := work.UndoAll(nil, false)
+		for _, o := range all {
+			if o.Failed() {
+				left = append(left, o.Path)
+			}
+		}
+		return left, err
+	})
+	return work.Remove()
 }

@@ -592,7 +592,7 @@ func (r *restorer) spared(at spot) (why string, quiet bool) {
 		return why, false
 	}
 	p := r.git.place(at)
-	if (p.kind == gitObject || p.kind == gitCache) && !r.git.units[p.dir] {
+	if (p.kind == gitObject || p.kind == gitCache) && !r.git.units[p.dir] && !mutated("objects") {
 		r.git.stayed[p.dir]++
 		return "", true
 	}

@@ -288,7 +288,7 @@ func (r *restorer) clean() error {
 
 // late reports whether something changed after the session was over.
 func (r *restorer) late(e entry) bool {
-	return !r.force && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
+	return !r.force && !mutated("late") && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
 }
 
 // unlock lets us into directories of which the session took the permissions. What

@@ -30,7 +30,7 @@ func (s *Store) Save(tree int, rel string, parent int, name string, how How) err
 			return err
 		}
 	}
-	if kept, err := s.enough(p, how); kept || err != nil {
+	if kept, err := s.enough(p, how); kept || err != nil || mutated("store") {
 		return err
 	}
 	s.mu.Lock()

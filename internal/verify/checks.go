@@ -79,6 +79,8 @@ func trees() []Check {
 	return []Check{
 		{Name: "held", Defence: "what runs unasked is held back", Mechanism: "keeper, private layer"},
 		{Name: "masked", Defence: "secrets in the workspace are masked", Mechanism: "phantoms over the files"},
+		{Name: "git", Defence: "host git runs nothing of the session", Mechanism: "one model of git directories"},
+		{Name: "undo", Defence: "undo loses nothing", Mechanism: "undo store, told before"},
 	}
 }
 

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/probe"
 )
 
 const prefix = "ringfence-verify-"
@@ -50,7 +48,7 @@ func (p *plant) directories(state, runtime string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(p.workspace, probe.Secrets), []byte("API_TOKEN="+p.canary+"\n"), 0o600)
+	return p.trees()
 }
 
 // private makes a directory that only we can enter and holds a lock on it, by

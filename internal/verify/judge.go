@@ -1,11 +1,7 @@
 package verify
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -158,15 +154,9 @@ func (j judge) witness(c Check) (text string, agrees bool) {
 	switch check {
 	case "view":
 		add(probe.RootType(j.host.seen.Mounts) == "tmpfs", "root is %q", probe.RootType(j.host.seen.Mounts))
-	case "workspace":
-		if err := j.plant.proven(); err != nil {
-			add(false, "what was written did not arrive: %s", probe.Plain(err.Error()))
-		} else {
-			add(true, "what was written arrived")
-		}
-	case "held":
-		_, err := os.Lstat(filepath.Join(j.plant.workspace, probe.Unasked))
-		add(errors.Is(err, fs.ErrNotExist), "on the host: %v", err == nil)
+	case "workspace", "held", "git", "undo":
+		text, ok := j.plant.end.says(check)
+		add(ok, "%s", text)
 	case "keyring":
 		if j.host.seen.Keyring != 0 {
 			add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)

@@ -42,7 +42,10 @@ type plant struct {
 	keyring   int // 0: none could be made
 	ns        map[string]uint64
 
-	undo []func()
+	git    gitRuns           // whether git ran something in the control
+	end    *ending           // nil: nobody saw the end of the session
+	before map[string]string // the workspace as it was made
+	undo   []func()
 }
 
 // plantCanaries returns the plant even with an error, so that what stands already
@@ -190,7 +193,7 @@ func (p *plant) target(keeper int, own string) probe.Target {
 	t := probe.Target{Canary: probe.Digest([]byte(p.canary)), NS: p.ns, Places: p.places, Names: p.names,
 		Contents: map[string]string{}, Abstract: p.abstractName(), Key: p.keyName(), Segment: p.segment,
 		Process: p.stand.Process.Pid, Keeper: keeper, Own: probe.Path(own), Workspace: probe.Path(p.workspace),
-		Sibling: probe.Path(p.sibling), Proof: p.proof()}
+		Sibling: probe.Path(p.sibling), Proof: p.proof(), Ran: probe.Path(p.ran())}
 	for _, l := range p.tcp {
 		t.TCP = append(t.TCP, l.Addr().String())
 	}

@@ -61,6 +61,10 @@ type Job struct {
 	Workspace string
 	Scratch   string // a directory for what a session records; it is gone at the end
 	Gate      *Gate  // nil: the network leads nowhere
+	// Ended is called when the session has ended and what applies by itself has been
+	// applied, before anything of it is forgotten. undo takes back what the session
+	// did to the workspace, and returns the paths of it that it left alone.
+	Ended func(undo func() (left []string, err error))
 }
 
 // Gate is what the gate of a job's sandbox leads to, instead of to the world.
@@ -169,6 +173,10 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 	}
 	c.step(1)
 	p.connections() // what the control made
+	if err := p.controlTrees(ctx, j.host.control); err != nil {
+		netControl()
+		return Report{}, interrupted(ctx, fmt.Errorf("control outside: %w", err))
+	}
 	j.host.inside, j.host.seen, j.host.launch = c.inside(ctx, p)
 	c.step(2)
 	j.connections = p.connections()
@@ -219,7 +227,8 @@ func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, 
 		return nil, Seen{}, fmt.Errorf("encode target: %w", err)
 	}
 	seen, err := c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg}, Self: c.Self, Stdin: target,
-		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state})
+		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state,
+		Ended: func(undo func() ([]string, error)) { p.end = p.ended(ctx, undo) }})
 	if err != nil {
 		return nil, Seen{}, err
 	}

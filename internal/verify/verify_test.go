@@ -41,7 +41,9 @@ func bare(ctx context.Context, job Job) (Seen, error) {
 	}
 	cmd := exec.CommandContext(ctx, job.Argv[0], job.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = job.Env, job.Workspace, bytes.NewReader(job.Stdin), os.Stderr
-	seen.Stdout, err = cmd.Output()
+	if seen.Stdout, err = cmd.Output(); err == nil && job.Ended != nil {
+		job.Ended(func() ([]string, error) { return nil, nil }) // nobody knows of anything to undo
+	}
 	return seen, err
 }
 
@@ -71,6 +73,9 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		for _, set := range statuses["caps"] {
 			seen.Status[set] = noCaps
 		}
+		if job.Ended != nil {
+			job.Ended(func() ([]string, error) { return []string{filepath.Join(probe.Undone, probe.UndoBoth)}, bringBack(job) })
+		}
 		change(answer, &seen)
 		var a probe.Answer
 		for _, r := range answer {
@@ -89,7 +94,23 @@ func writeProof(_ context.Context, job Job) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(string(target.Workspace), target.Proof), []byte(target.Canary), 0o600)
+	return errors.Join(probe.Change(filepath.Join(job.Workspace, probe.Undone)),
+		os.WriteFile(filepath.Join(string(target.Workspace), target.Proof), []byte(target.Canary), 0o600))
+}
+
+// bringBack is an undo of writeProof that is as it should be.
+func bringBack(job Job) error {
+	dir := filepath.Join(job.Workspace, probe.Undone)
+	parent, err := os.ReadFile(filepath.Join(job.Workspace, probe.UndoHead)) // the other repository is its twin
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, probe.UndoHead), parent, 0o600),
+		os.Rename(filepath.Join(dir, probe.UndoMovedTo), filepath.Join(dir, probe.UndoMoved)))
+	for _, name := range []string{probe.UndoChanged, probe.UndoDeleted} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(textOf(name)), 0o600))
+	}
+	for _, name := range []string{probe.UndoCreated, probe.UndoBelow, probe.UndoBranch} {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+	}
+	return err
 }
 
 func missing(r Report) []string {
@@ -156,17 +177,111 @@ func TestWitnessContradicts(t *testing.T) {
 		if err != nil || job.Gate != nil {
 			return seen, err
 		}
+		ended := job.Ended
+		job.Ended = func(undo func() ([]string, error)) {
+			if err := os.Remove(filepath.Join(job.Workspace, mustProof(job))); err != nil {
+				t.Error(err)
+			}
+			ended(undo)
+		}
 		if out, err := bare(ctx, job); err != nil { // reaches all sockets
 			return out, err
 		}
-		return seen, os.Remove(filepath.Join(job.Workspace, mustProof(job)))
+		return seen, nil
 	}
 	r, err := Run(t.Context(), config(t, launch))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace"}; !slices.Equal(got, want) {
+	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace", "git", "undo"}; !slices.Equal(got, want) {
 		t.Errorf("missing %q, want %q", got, want)
+	}
+}
+
+// An undo that loses something, or says less or more than it left alone, is seen; so is
+// the end of a session that nobody showed.
+func TestUndoIsCompared(t *testing.T) {
+	both := filepath.Join(probe.Undone, probe.UndoBoth)
+	in := func(job Job, name string) string { return filepath.Join(job.Workspace, probe.Undone, name) }
+	for name, test := range map[string]struct {
+		spoil func(job Job) error
+		left  []string
+		want  string
+	}{
+		"nothing":            {func(Job) error { return nil }, []string{both}, ""},
+		"no word of it":      {func(Job) error { return nil }, nil, "undo left alone"},
+		"more is left":       {func(Job) error { return nil }, []string{both, "x"}, "undo left alone"},
+		"a failure":          {func(Job) error { return errors.New("no") }, []string{both}, "undo: no"},
+		"the host's branch":  {func(j Job) error { return os.Remove(in(j, hostRef)) }, []string{both}, "lost: " + hostRef},
+		"the host's change":  {func(j Job) error { return os.WriteFile(in(j, probe.UndoBoth), nil, 0o600) }, []string{both}, "lost: " + probe.UndoBoth},
+		"the objects":        {func(j Job) error { return os.RemoveAll(in(j, ".git/objects")) }, []string{both}, "lost: .git/objects/"},
+		"a file":             {func(j Job) error { return os.Remove(in(j, probe.UndoDeleted)) }, []string{both}, "lost: " + probe.UndoDeleted},
+		"something is there": {func(j Job) error { return os.WriteFile(in(j, probe.UndoCreated), nil, 0o600) }, []string{both}, "still there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			launch := perfect(func(map[string]probe.Result, *Seen) {})
+			r, err := Run(t.Context(), config(t, func(ctx context.Context, job Job) (Seen, error) {
+				if ended := job.Ended; ended != nil {
+					job.Ended = func(undo func() ([]string, error)) {
+						ended(func() ([]string, error) {
+							_, err := undo()
+							return test.left, errors.Join(err, test.spoil(job))
+						})
+					}
+				}
+				return launch(ctx, job)
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := r.Rows[len(r.Rows)-1]
+			if row.Name != "undo" || (row.Result == Held) != (test.want == "") || !strings.Contains(row.Witness, test.want) || r.Count(Missing) > 1 {
+				t.Errorf("%d missing, %+v", r.Count(Missing), row)
+			}
+		})
+	}
+}
+
+func TestEndMustBeShown(t *testing.T) {
+	launch := perfect(func(map[string]probe.Result, *Seen) {})
+	r, err := Run(t.Context(), config(t, func(ctx context.Context, job Job) (Seen, error) {
+		job.Ended = nil
+		return launch(ctx, job)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := missing(r), []string{"workspace", "held", "git", "undo"}; !slices.Equal(got, want) {
+		t.Errorf("missing %q, want %q", got, want)
+	}
+}
+
+// Each file of the attack on git is seen by itself, without git.
+func TestEachAttackOnGitIsSeen(t *testing.T) {
+	p := &plant{workspace: t.TempDir(), tmp: t.TempDir(), id: "x"}
+	for _, path := range []string{".git/objects/cc/config", ".git/objects/gg/HEAD", "sub/.git", ".git/logs/lnk", ".git/worktrees/x/commondir",
+		".git/hooks/post-checkout", ".git/config", ".git/index", ".git/objects/ab/" + strings.Repeat("g", 38)} {
+		if err := p.trees(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.strange(); len(got) > 0 {
+			t.Fatalf("strange before: %q", got)
+		}
+		name := filepath.Join(p.workspace, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.strange(); !slices.Equal(got, []string{path}) {
+			t.Errorf("strange %q, want %q", got, path)
+		}
+	}
+	// A link where an object could be is none.
+	link := filepath.Join(p.workspace, ".git/objects/ab", strings.Repeat("0", 38))
+	if err := errors.Join(p.trees(), os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink("/", link)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.strange(); len(got) != 1 {
+		t.Errorf("strange %q", got)
 	}
 }
 

@@ -16,7 +16,7 @@ type mutation struct {
 var (
 	filtered = []string{"tty", "seccomp", "mount-calls", "families", "raw"}
 	files    = []string{"home", "vscode", "runtime", "secrets", "netrc", "xauthority", "gitconfig", "browser", "view", "nosuid", "etc",
-		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace", "held", "masked"}
+		"tmp", "shm", "devices", "tables", "proc-sys", "sockets", "dbus", "workspace", "held", "masked", "git", "undo"}
 	// What the gate must be asked about before it can be seen to refuse.
 	gated = []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6", "gate-name",
 		"reach", "death"}
@@ -25,8 +25,15 @@ var (
 )
 
 var mutations = []mutation{
-	{name: "keeper", missing: []string{"held"}},
+	{name: "keeper", missing: []string{"held", "git", "undo"}},
 	{name: "masks", missing: []string{"masked"}},
+	// At the end everything is applied that waits, whatever git would do with it.
+	{name: "judge", missing: []string{"git"}},
+	// The store is not told of what goes; undo takes objects for files of the session, or
+	// what somebody did since for the session's.
+	{name: "store", missing: []string{"undo"}},
+	{name: "objects", missing: []string{"undo"}},
+	{name: "late", missing: []string{"undo"}},
 	// Without it root can still make the other namespaces; the count of nested
 	// ones would then be the host's, so that goes along.
 	{name: "user", missing: []string{"entered", "nested"}, may: []string{"held"}, refused: true},
@@ -49,7 +56,7 @@ var mutations = []mutation{
 	// The filter alone keeps the packet rules, and so does the lack of capabilities.
 	{name: "caps,seccomp", missing: slices.Concat(filtered, []string{"caps", "routes", "rules"}), asRoot: []string{"keeper"}},
 	// Landlock and seccomp demand it, so they go along.
-	{name: "no-new-privs", missing: slices.Concat(filtered, []string{"no-new-privs", "landlock", "held"})},
+	{name: "no-new-privs", missing: slices.Concat(filtered, []string{"no-new-privs", "landlock", "held", "git", "undo"})},
 	{name: "landlock", missing: []string{"landlock"}},
 	{name: "seccomp", missing: filtered},
 	// The host's devpts may not let us open its multiplexer.
