@@ -19,8 +19,9 @@ const (
 	maxListen = 100 // so that all descriptors fit one message
 )
 
-// Decode reads a plan strictly: unknown fields, another version, a relative or
-// unclean destination, an unknown wall or operation are errors.
+// Decode reads what Encode wrote, strictly: unknown fields, bytes that no file asks
+// for, another version, a relative or unclean destination, an unknown wall or
+// operation are errors. The plan shares the bytes.
 func Decode(b []byte) (*Plan, error) {
 	var p Plan
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -28,8 +29,8 @@ func Decode(b []byte) (*Plan, error) {
 	if err := d.Decode(&p); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
-	if d.InputOffset() != int64(len(b)) {
-		return nil, errors.New("decode plan: bytes after the end")
+	if err := p.take(b[d.InputOffset():]); err != nil {
+		return nil, err
 	}
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -4,7 +4,7 @@
 package plan
 
 // Version is the version of the wire form that internal/inside reads.
-const Version = 1
+const Version = 2
 
 // Plan is everything the inside stage does, in order, and nothing else.
 type Plan struct {
@@ -51,6 +51,7 @@ type Op struct {
 	Upper  Raw       `json:"upper,omitempty"` // layer: where changes go
 	Work   Raw       `json:"work,omitempty"`  // layer: overlayfs' own, beside it
 	Data   []byte    `json:"data,omitempty"`  // file
+	After  int       `json:"after,omitempty"` // file: how many bytes of it follow the plan; see Encode
 	Mode   uint32    `json:"mode,omitempty"`  // dir, tmpfs, file
 	Size   int64     `json:"size,omitempty"`  // tmpfs
 	Write  bool      `json:"write,omitempty"` // bind, file: writable

@@ -2,14 +2,11 @@ package run
 
 import (
 	"bytes"
-	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-
-	"software.sslmate.com/src/go-pkcs12"
 
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
@@ -60,11 +57,7 @@ func (d *draft) trustBroker(own []byte) error {
 	}
 	set(ownPath, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
 	if d.hasJava() {
-		store, err := javaStore(both)
-		if err != nil {
-			return fmt.Errorf("truststore for Java: %w", err)
-		}
-		d.place(javaPath, store, "certificates of the host and of the broker, for Java")
+		d.place(javaPath, javaStore(both), "certificates of the host and of the broker, for Java")
 		set("-Djavax.net.ssl.trustStore="+javaPath+" -Djavax.net.ssl.trustStoreType=PKCS12", "JAVA_TOOL_OPTIONS")
 	}
 	return nil
@@ -115,17 +108,4 @@ func (d *draft) hasJava() bool {
 		}
 	}
 	return false
-}
-
-func javaStore(bundle []byte) ([]byte, error) {
-	var certs []*x509.Certificate
-	for rest := bundle; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return pkcs12.Passwordless.EncodeTrustStore(certs, "")
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
-			certs = append(certs, c)
-		}
-	}
 }

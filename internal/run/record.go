@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -99,7 +98,7 @@ func (s *Session) beginning() ([]journal.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(s.Plan.Redacted())
+	text, err := plan.Encode(s.Plan.Redacted())
 	if err != nil {
 		return nil, fmt.Errorf("digest of the plan: %w", err)
 	}

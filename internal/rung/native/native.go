@@ -5,7 +5,6 @@ package native
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -139,9 +138,9 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 			return err
 		}
 	}
-	body, err := json.Marshal(p)
+	body, err := plan.Encode(p)
 	if err != nil {
-		return fmt.Errorf("encode plan: %w", err)
+		return err
 	}
 	// A failure before the plan was read is told in a message that waits for us:
 	// read on, and the error of the sending explains nothing.
