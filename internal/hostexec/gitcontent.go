@@ -26,7 +26,7 @@ func Fits(form Form, content []byte) error {
 	case FormPackedRefs:
 		return fitsPackedRefs(content)
 	case FormIndex:
-		return fitsIndex(content)
+		return indexOfWidth(content, sha1Width)
 	case FormTodo:
 		return fitsTodo(content)
 	case FormEmpty:
@@ -40,6 +40,16 @@ func Fits(form Form, content []byte) error {
 		return fitsLog(content)
 	}
 	return errors.New("of no known form")
+}
+
+// FitsAfter is Fits for what takes the place of old. Only what stood there says how
+// long the names of objects are in an index: who could choose would have git read
+// other entries than were judged. Where nothing stood they are those of SHA-1.
+func FitsAfter(form Form, old, content []byte) error {
+	if form == FormIndex && len(content) <= MaxJudged && indexOfWidth(old, sha1Width) != nil && indexOfWidth(old, sha256Width) == nil {
+		return indexOfWidth(content, sha256Width)
+	}
+	return Fits(form, content)
 }
 
 // fitsRef takes the two forms of a reference that git writes.
@@ -193,9 +203,15 @@ func gitAlias(name string) bool {
 
 var errIndex = errors.New("not an index as git writes it")
 
-// fitsIndex reads an index. git writes files where its entries say, and does not ask
+// The sizes of object names.
+const (
+	sha1Width   = 20
+	sha256Width = 32
+)
+
+// indexOfWidth reads an index. git writes files where its entries say, and does not ask
 // whether that is in the worktree: an entry .git/hooks/post-checkout becomes a hook.
-func fitsIndex(content []byte) error {
+func indexOfWidth(content []byte, width int) error {
 	if len(content) < 12 || string(content[:4]) != "DIRC" {
 		return errIndex
 	}
@@ -204,34 +220,33 @@ func fitsIndex(content []byte) error {
 		return errIndex
 	}
 	r := indexReader{rest: content[12:], version: version}
-	width := 0
-	for _, size := range []int{20, 32} { // of object names
-		if r.entries(count, size) == nil {
-			width = size
-			break
-		}
+	if bytes.Contains(r.rest, []byte("IEOT")) {
+		r.starts = map[int]indexStart{}
 	}
-	if width == 0 {
-		if r.err != nil && !errors.Is(r.err, errIndex) {
-			return r.err
-		}
-		return errIndex
+	if err := r.entries(count, width); err != nil {
+		return err
 	}
-	return indexExtensions(r.left, width)
+	return r.extensions(int(count), len(content)-len(r.left), width)
 }
 
 // indexReader goes over the entries of an index.
 type indexReader struct {
 	rest    []byte
 	version uint32
-	left    []byte // what follows the entries
-	err     error
+	left    []byte             // what follows the entries
+	starts  map[int]indexStart // by where they begin in the file; nil if nobody asks
+}
+
+// indexStart is where an entry begins, for who reads it without those before.
+type indexStart struct {
+	number int
+	alone  bool // its name needs no other
 }
 
 func (r *indexReader) entries(count uint32, width int) error {
 	in, name, split := r.rest, []byte(nil), bytes.Contains(r.rest, []byte("link\x00"))
 	fixed := 40 + width + 2
-	for range count {
+	for number := range count {
 		if len(in) < fixed+1 {
 			return errIndex
 		}
@@ -244,10 +259,19 @@ func (r *indexReader) entries(count uint32, width int) error {
 			head += 2
 		}
 		mode := binary.BigEndian.Uint32(in[24:])
-		var used int
+		before := len(name)
+		var used, kept int
 		var err error
-		if name, used, err = r.name(in, head, name); err != nil {
+		if name, used, kept, err = r.name(in, head, name); err != nil {
 			return err
+		}
+		// git does not look for the end of a name: it takes the length from the flags,
+		// and finds the next entry by it.
+		if int(flags&0xfff) != min(len(name), 0xfff) {
+			return errIndex
+		}
+		if r.starts != nil {
+			r.starts[12+len(r.rest)-len(in)] = indexStart{int(number), kept == 0 || before == 0}
 		}
 		path := strings.TrimSuffix(string(name), "/")
 		if len(name) == 0 && split {
@@ -257,8 +281,7 @@ func (r *indexReader) entries(count uint32, width int) error {
 			return errIndex // only directories of a sparse index end in a slash
 		}
 		if !plainTreePath(path) {
-			r.err = fmt.Errorf("git would write to %q", path)
-			return r.err
+			return fmt.Errorf("git would write to %q", path)
 		}
 		in = in[used:]
 	}
@@ -270,28 +293,29 @@ func (r *indexReader) entries(count uint32, width int) error {
 }
 
 // name reads the name of an entry: whole and padded, or in version 4 by what it has in
-// common with the one before.
-func (r *indexReader) name(in []byte, head int, before []byte) (name []byte, used int, err error) {
+// common with the one before, of which kept bytes remain.
+func (r *indexReader) name(in []byte, head int, before []byte) (name []byte, used, kept int, err error) {
 	if r.version < 4 {
 		end := bytes.IndexByte(in[head:], 0)
 		if end < 0 {
-			return nil, 0, errIndex
+			return nil, 0, 0, errIndex
 		}
 		if used = (head + end + 8) &^ 7; used > len(in) {
-			return nil, 0, errIndex
+			return nil, 0, 0, errIndex
 		}
-		return in[head : head+end], used, nil
+		return in[head : head+end], used, 0, nil
 	}
 	drop, n := indexVarint(in[head:])
 	if n == 0 || drop > uint64(len(before)) {
-		return nil, 0, errIndex
+		return nil, 0, 0, errIndex
 	}
 	end := bytes.IndexByte(in[head+n:], 0)
 	if end < 0 {
-		return nil, 0, errIndex
+		return nil, 0, 0, errIndex
 	}
-	name = append(slices.Clone(before[:len(before)-int(drop)]), in[head+n:head+n+end]...)
-	return name, head + n + end + 1, nil
+	kept = len(before) - int(drop)
+	name = append(slices.Clone(before[:kept]), in[head+n:head+n+end]...)
+	return name, head + n + end + 1, kept, nil
 }
 
 // indexVarint reads git's number of the offset kind.
@@ -308,21 +332,31 @@ func indexVarint(in []byte) (v uint64, n int) {
 	return 0, 0
 }
 
-// indexExtensions knows those that git writes. One that is not known could name
-// paths too.
-func indexExtensions(in []byte, width int) error {
+// extensions knows those that git writes. One that is not known could name paths too.
+// Two say again how many entries there are and where they end, and git believes them.
+func (r *indexReader) extensions(count, end, width int) error {
+	in := r.left
 	for len(in) > width {
 		if len(in) < 8 {
 			return errIndex
 		}
-		switch string(in[:4]) {
-		case "TREE", "REUC", "link", "UNTR", "FSMN", "EOIE", "IEOT", "sdir":
-		default:
-			return fmt.Errorf("extension %q is not known", in[:4])
-		}
 		size := uint64(binary.BigEndian.Uint32(in[4:])) + 8
 		if size > uint64(len(in)-width) {
 			return errIndex
+		}
+		body := in[8:size]
+		switch string(in[:4]) {
+		case "TREE", "REUC", "link", "UNTR", "FSMN", "sdir":
+		case "EOIE":
+			if len(body) != 4+width || int64(binary.BigEndian.Uint32(body)) != int64(end) {
+				return errIndex
+			}
+		case "IEOT":
+			if !r.blocks(body, count) {
+				return errIndex
+			}
+		default:
+			return fmt.Errorf("extension %q is not known", in[:4])
 		}
 		in = in[size:]
 	}
@@ -330,4 +364,21 @@ func indexExtensions(in []byte, width int) error {
 		return errIndex
 	}
 	return nil
+}
+
+// blocks judges the table by which git reads an index with several threads: each line
+// has the place of an entry and how many follow, and all entries are in it once.
+func (r *indexReader) blocks(table []byte, count int) bool {
+	if len(table) < 12 || len(table)%8 != 4 || binary.BigEndian.Uint32(table) != 1 {
+		return false
+	}
+	next := 0
+	for table = table[4:]; len(table) > 0; table = table[8:] {
+		start, ok := r.starts[int(binary.BigEndian.Uint32(table))]
+		if !ok || start.number != next || !start.alone {
+			return false
+		}
+		next += int(binary.BigEndian.Uint32(table[4:]))
+	}
+	return next == count
 }

@@ -53,7 +53,7 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	}
 	err := w.judgeMove(from, to)
 	if n, ok := err.(*needHold); ok && !n.verdict.Hold && from.kind() == unix.S_IFREG {
-		if release, fits := w.seal(from, n.verdict.Form); fits {
+		if release, fits := w.seal(from, to, n.verdict.Form); fits {
 			defer release()
 			err = nil
 		}

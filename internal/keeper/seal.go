@@ -15,7 +15,7 @@ import (
 // place first, of which nobody can know.
 //
 // git writes its references and its index so: to a lock, closed, then renamed.
-func (w *worker) seal(t *target, form hostexec.Form) (release func(), fits bool) {
+func (w *worker) seal(t, to *target, form hostexec.Form) (release func(), fits bool) {
 	in, err := openFile(t.dir, t.name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, false
@@ -32,11 +32,29 @@ func (w *worker) seal(t *target, form hostexec.Form) (release func(), fits bool)
 		}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, hostexec.MaxJudged+1))
-	if err != nil || hostexec.Fits(form, content) != nil {
+	if err != nil || hostexec.FitsAfter(form, w.formerIndex(to, form), content) != nil {
 		f.Close()
 		return nil, false
 	}
 	return func() { f.Close() }, true
+}
+
+// formerIndex reads the index that another is to replace.
+func (w *worker) formerIndex(to *target, form hostexec.Form) []byte {
+	if form != hostexec.FormIndex || !to.is || to.kind() != unix.S_IFREG || to.st.Size > hostexec.MaxJudged {
+		return nil
+	}
+	in, err := openFile(to.dir, to.name, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(in), to.name)
+	defer f.Close()
+	old, err := io.ReadAll(io.LimitReader(f, hostexec.MaxJudged))
+	if err != nil {
+		return nil
+	}
+	return old
 }
 
 // leased takes a lease to read: the kernel gives it only if nobody has the file open

@@ -162,7 +162,7 @@ func (g *groups) fineFile(n int, c change.Change) bool {
 	case !ok:
 		return !v.Hold && v.Form != hostexec.FormAny && hostexec.Fits(v.Form, new) == nil
 	case part.Known:
-		return hostexec.Fits(part.Form, new) == nil
+		return hostexec.FitsAfter(part.Form, g.old(e), new) == nil
 	}
 	return g.fineSettings(e, part, new)
 }

@@ -285,7 +285,7 @@ func (j *judge) misshapen(e *Entry, v hostexec.Verdict) *hostexec.Finding {
 	if content == nil {
 		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at the next git command", Why: "cannot be read"}
 	}
-	if err := hostexec.Fits(v.Form, content); err != nil {
+	if err := hostexec.FitsAfter(v.Form, j.old(e), content); err != nil {
 		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at a git command that reads it", Why: err.Error()}
 	}
 	return nil
