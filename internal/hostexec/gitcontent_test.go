@@ -147,6 +147,62 @@ func TestFitsRealIndexes(t *testing.T) {
 	}
 }
 
+// TestFitsIndexAsGitReads: git finds the next entry by the length in the flags and by
+// the width of its own object names, and a table of blocks leads it anywhere.
+func TestFitsIndexAsGitReads(t *testing.T) {
+	for name, length := range map[string]uint16{"longer": 13, "shorter": 0, "unknown": 0xfff} {
+		bad := indexOf("!", "b")
+		binary.BigEndian.PutUint16(bad[12+60:], length)
+		if Fits(FormIndex, bad, sha1Config) == nil {
+			t.Errorf("a length that is %s fits", name)
+		}
+	}
+	r := newRepository(t)
+	for _, p := range []string{"a", "b", "c", "d"} {
+		if err := os.WriteFile(filepath.Join(r.tree, p), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, version := range []string{"2", "4"} {
+		r.git(r.tree, "-c", "index.threads=3", "add", "-A")
+		r.git(r.tree, "-c", "index.threads=3", "update-index", "--force-write-index", "--index-version", version)
+		index := r.read(".git/index")
+		at, end := bytes.Index(index, []byte("IEOT")), bytes.Index(index, []byte("EOIE"))
+		if at < 0 || end < 0 {
+			t.Fatalf("version %s: git wrote no table of blocks", version)
+		}
+		if err := Fits(FormIndex, index, sha1Config); err != nil {
+			t.Errorf("version %s with a table of blocks: %v", version, err)
+		}
+		for what, where := range map[string]int{"block": at + 8 + 4 + 3, "count": at + 8 + 4 + 7, "end": end + 8 + 3} {
+			bad := bytes.Clone(index)
+			bad[where] ^= 8
+			if Fits(FormIndex, bad, sha1Config) == nil {
+				t.Errorf("version %s: another %s fits", version, what)
+			}
+		}
+	}
+}
+
+// TestFitsIndexWidth: an index fits only in a repository that reads it so.
+func TestFitsIndexWidth(t *testing.T) {
+	r := newRepository(t)
+	tree := filepath.Join(r.tree, "sub")
+	r.git(r.tree, "init", "-q", "--object-format=sha256", tree)
+	if err := os.WriteFile(filepath.Join(tree, "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.git(tree, "add", "x")
+	wide := r.read("sub/.git/index")
+	config := r.read("sub/.git/config")
+	if err := Fits(FormIndex, wide, config); err != nil {
+		t.Error(err)
+	}
+	if Fits(FormIndex, wide, sha1Config) == nil || Fits(FormIndex, indexOf("a"), config) == nil {
+		t.Error("an index of another width fits")
+	}
+}
+
 // FuzzFits: nothing that is read makes the readers fail, and no index that fits names
 // a git directory in full.
 func FuzzFits(f *testing.F) {
