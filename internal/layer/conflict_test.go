@@ -54,7 +54,7 @@ func TestHostChangedMeanwhile(t *testing.T) {
 		"directory replaced, child changed": {`mkdir d; printf 1 >d/f; printf 1 >d/e`, `rm -r d; printf 2 >d`, `printf 3 >d/f`,
 			[]string{"d/f"}, nil, "d", Conflict, ""},
 		"git's index": {`mkdir .git; printf 1 >.git/index`, `printf 2 >.git/index`, `printf 3 >.git/index`,
-			[]string{".git/index"}, nil, ".git/index", Same, "3"},
+			[]string{".git/index"}, nil, ".git/index", Conflict, "3"},
 		"a branch named index": {`mkdir -p .git/refs; printf 1 >.git/refs/index`, `printf 2 >.git/refs/index`, `printf 3 >.git/refs/index`,
 			[]string{".git/refs/index"}, nil, ".git/refs/index", Conflict, "3"},
 		"link changed on the host": {`ln -s 1 f`, `ln -sfn 2 f`, `ln -sfn 3 f`, []string{"f"}, nil, "f", Conflict, ""},

@@ -87,7 +87,7 @@ func TestCopyAndHost(t *testing.T) {
 	for p, r := range w.apply(nil, nil) {
 		got[p] = r.Outcome
 	}
-	if diff := cmp.Diff(map[string]Outcome{".git/index": Same, "b": Applied, "c": Applied, "pipe": Conflict, "suid": Applied, "text": Merged}, got); diff != "" {
+	if diff := cmp.Diff(map[string]Outcome{".git/index": Conflict, "b": Applied, "c": Applied, "pipe": Conflict, "suid": Applied, "text": Merged}, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	for p, want := range map[string]string{"text": "y\n2\nx\n", "a": "host", "b": "2", "new": "new", ".git/index": "3", "gone": "", "c": ""} {
@@ -95,10 +95,10 @@ func TestCopyAndHost(t *testing.T) {
 			t.Errorf("%s is %q, want %q", p, w.read(p), want)
 		}
 	}
-	if got := describe(w.changes()); got != "added \"pipe\"\n" {
+	if got := describe(w.changes()); got != "changed \".git/index\"\nadded \"pipe\"\n" {
 		t.Errorf("still waiting:\n%s", got)
 	}
-	if err := w.Discard([]string{"pipe"}); err != nil {
+	if err := w.Discard([]string{"pipe", ".git/index"}); err != nil {
 		t.Fatal(err)
 	}
 	w.looks(snapshot(t, w.Root))

@@ -98,8 +98,8 @@ func (a *applier) judgeOverwrite(it *item) error {
 		return err
 	}
 	if a.l.isIndex(it.path) {
-		it.act, it.why = nothing, "the host keeps its own index: run git status there"
-		it.succeed(Same)
+		// Without it a commit that is brought over would look undone on the host.
+		it.fail("the host's git wrote its index meanwhile; --partial leaves it as it is")
 		return nil
 	}
 	if it.act != writeFile || it.change.Old.Type != change.File {

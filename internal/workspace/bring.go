@@ -23,6 +23,9 @@ type Selected struct {
 // Masked is the result for a file that is never written back. It goes on waiting.
 const Masked = "masked"
 
+// LeftOut is the result for what is never brought to the host. It is no conflict.
+const LeftOut = "left out"
+
 // Outcome is what became of one path. Result is a word of package layer or undo, or
 // Masked.
 type Outcome struct {
@@ -94,6 +97,10 @@ func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Ou
 	p.all, err = w.shown(n, said)
 	for i, c := range p.all {
 		if !selects(sel, n, c) {
+			continue
+		}
+		if c.New != nil && c.New.Type == change.Special {
+			masked = append(masked, Outcome{n, c.Path, LeftOut, "a pipe, a socket or a device is never brought to the host"})
 			continue
 		}
 		if w.masked(n, c) {

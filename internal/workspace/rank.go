@@ -241,7 +241,6 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 	case change.Symlink:
 		add(hostexec.Link(e.Path, e.New.Link))
 	case change.Directory:
-		add(hostexec.Mode(e.Path, mode|0o1777, e.New.Mode))
 		add(t.bare(e))
 	case change.File:
 		add(hostexec.Mode(join(t.Prefix, e.Path), mode, e.New.Mode))
