@@ -38,6 +38,8 @@ func Fits(form Form, content []byte) error {
 		return fitsModules(content)
 	case FormLog:
 		return fitsLog(content)
+	case FormStrategy, FormApply, FormSequence, FormSign, FormName:
+		return fitsState(form, content)
 	}
 	return errors.New("of no known form")
 }
