@@ -42,6 +42,8 @@ func Fits(form Form, content, config []byte) error {
 		return fitsModules(content)
 	case FormLog:
 		return fitsLog(content)
+	case FormStrategy, FormApply, FormSequence, FormSign, FormName:
+		return fitsState(form, content)
 	}
 	return errors.New("of no known form")
 }

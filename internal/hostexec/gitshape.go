@@ -17,6 +17,11 @@ const (
 	FormEmpty           // nothing at all
 	FormModules         // .gitmodules with plain paths and addresses
 	FormLog             // a reflog
+	FormStrategy        // the name of a way to merge that git brings along
+	FormApply           // options of git apply that only say how to compare
+	FormSequence        // settings of a cherry-pick or revert, of the same kind
+	FormSign            // the option that has commits signed
+	FormName            // an object, or a branch
 )
 
 // shape says of a path in a git directory what git itself has there.
@@ -35,13 +40,14 @@ var gitFiles = map[string]Form{
 	"ORIG_HEAD": FormAny, "FETCH_HEAD": FormAny, "MERGE_HEAD": FormAny, "MERGE_MSG": FormAny, "MERGE_MODE": FormAny,
 	"MERGE_AUTOSTASH": FormAny, "AUTO_MERGE": FormAny, "CHERRY_PICK_HEAD": FormAny, "REVERT_HEAD": FormAny, "REBASE_HEAD": FormAny,
 	"COMMIT_EDITMSG": FormAny, "SQUASH_MSG": FormAny, "TAG_EDITMSG": FormAny, "NOTES_EDITMSG": FormAny, "NOTES_MERGE_REF": FormAny,
-	"NOTES_MERGE_PARTIAL": FormAny, "BISECT_HEAD": FormAny, "BISECT_LOG": FormAny, "BISECT_START": FormAny, "BISECT_TERMS": FormAny,
+	"NOTES_MERGE_PARTIAL": FormAny, "BISECT_HEAD": FormAny, "BISECT_LOG": FormAny, "BISECT_START": FormName, "BISECT_TERMS": FormAny,
 	"BISECT_NAMES": FormAny, "BISECT_EXPECTED_REV": FormAny, "BISECT_ANCESTORS_OK": FormAny, "BISECT_RUN": FormAny,
 	"BISECT_FIRST_PARENT": FormAny, "ADD_EDIT.patch": FormAny, "addp-hunk-edit.diff": FormAny, "EDIT_DESCRIPTION": FormAny,
 	"REPLACE_EDITOBJ": FormAny, "description": FormAny, "shallow": FormAny, "gc.pid": FormAny, "locked": FormAny,
 	"info/exclude": FormAny, "info/refs": FormAny, "info/sparse-checkout": FormAny, "opencode": FormAny,
-	"rebase-merge/git-rebase-todo": FormTodo, "logs/refs/.tmp-renamed-log": FormAny,
-	"sequencer/todo": FormAny, "sequencer/opts": FormAny, "sequencer/head": FormAny, "sequencer/abort-safety": FormAny,
+	"rebase-merge/git-rebase-todo": FormTodo, "rebase-merge/strategy": FormStrategy, "rebase-apply/strategy": FormStrategy,
+	"rebase-merge/gpg_sign_opt": FormSign, "rebase-apply/gpg_sign_opt": FormSign, "rebase-apply/apply-opt": FormApply, "logs/refs/.tmp-renamed-log": FormAny,
+	"sequencer/todo": FormAny, "sequencer/opts": FormSequence, "sequencer/head": FormAny, "sequencer/abort-safety": FormAny,
 }
 
 // gitDirs are its directories. Those below refs, logs, objects and the rest follow

@@ -79,7 +79,7 @@ func (j *configJudge) plain(e entry) bool {
 	case "branch":
 		return has && j.plainBranch(sub, e)
 	case "remote":
-		return has && remoteName(sub) && j.plainRemote(e)
+		return has && remoteName(sub) && j.plainRemote(sub, e)
 	case "submodule":
 		return has && j.plainSubmodule(sub, e)
 	case "lfs":
@@ -125,12 +125,12 @@ func (j *configJudge) plainBranch(name string, e entry) bool {
 	return false
 }
 
-func (j *configJudge) plainRemote(e entry) bool {
+func (j *configJudge) plainRemote(name string, e entry) bool {
 	switch e.name() {
 	case "url", "pushurl":
-		return plainURL(e.value)
+		return plainURL(e.value) && (!localPath(e.value) || j.fresh && j.now["extensions.partialclone"] == nil || slices.Contains(j.before[e.key], e.value))
 	case "fetch":
-		return plainRefspec(e.value)
+		return plainRefspec(name, e.value) || slices.Contains(j.before[e.key], e.value) && plainRefspec("", e.value)
 	case "tagopt":
 		return e.value == "--no-tags" || e.value == "--tags"
 	case "prune":

@@ -51,17 +51,24 @@ func only(s, chars string) bool { return strings.Trim(s, chars) == "" }
 // take the place of the real address wherever that is used.
 func remoteName(s string) bool { return word(s, ".-_") && len(s) < 256 }
 
-// plainRefspec fetches branches or tags to where fetched ones belong, under the same
-// name: a branch of the agent must not come as origin/main.
-func plainRefspec(spec string) bool {
+// localPath holds for an address that is a directory of this machine. git fetch --all
+// would copy the repository there to where the next session reads it.
+func localPath(url string) bool {
+	return strings.HasPrefix(url, "/") || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")
+}
+
+// plainRefspec fetches branches or tags to where those of the remote belong, under the
+// same name: a branch of the agent must not come as origin/main. With no remote named
+// it may be any.
+func plainRefspec(remote, spec string) bool {
 	from, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
 	if !ok || !printable(spec) || strings.Contains(to, ":") || strings.Contains(to, "..") {
 		return false
 	}
 	if branch, ok := strings.CutPrefix(from, "refs/heads/"); ok {
 		at, ok := strings.CutPrefix(to, "refs/remotes/")
-		_, name, _ := strings.Cut(at, "/")
-		return ok && name == branch
+		of, name, _ := strings.Cut(at, "/")
+		return ok && name == branch && (remote == "" || of == remote)
 	}
 	return strings.HasPrefix(from, "refs/tags/") && to == from
 }
