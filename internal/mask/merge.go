@@ -48,8 +48,8 @@ func merge(host, was, now *envText) (*Merged, error) {
 		case known && was.lines[old].text == l.text:
 		case IsPhantom([]byte(l.text)):
 			return nil, fmt.Errorf("%s was given a value that stands for another secret", l.key)
-		case strings.Contains(l.text, "$("):
-			return nil, fmt.Errorf("%s was given a value that some programs would run", l.key)
+		case strings.Contains(l.text, "$(") || !inertValue.MatchString(strings.TrimRight(l.text[strings.IndexByte(l.text, '=')+1:], " \t")):
+			return nil, fmt.Errorf("%s was given a value that some programs would run, or fill with others: one word or one text in quotes can be taken", l.key)
 		case known && there:
 			host.lines[at].text = l.text
 			out.Changed = append(out.Changed, l.key)
@@ -97,6 +97,10 @@ func (t *envText) has(text string) bool { return t.texts[text] }
 // plainValue is one that all readers of such files take for the same: without quotes
 // and backslashes, or in one pair of quotes with neither in it.
 var plainValue = lazily("^(?:[^'\"`\\\\\\s#][^'\"`\\\\#]*|\"[^\"\\\\`$]*\"|'[^'\\\\]*')?$")
+
+// inertValue is one that may come from inside. A shell reads such files too, and takes
+// what is after a blank or a semicolon for a command.
+var inertValue = lazily("^(?:[^'\"`\\\\#;&|<>()$\\x00-\\x20\\x7f]*|\"[^\"\\\\`$]*\"|'[^'\\\\]*')$")
 
 var envAssignment = lazily(`^(?:export )?([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 

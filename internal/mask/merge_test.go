@@ -29,6 +29,12 @@ func TestMerge(t *testing.T) {
 		{"on two lines", p + "NEW=\"a\nb\"\n", "", ""},
 		{"a line that goes on", p + "NEW=a\\\nb\n", "", ""},
 		{"a command", p + "NEW=$(id)\n", "", ""},
+		{"a command after it", p + "NEW=1; id\n", "", ""},
+		{"a command with it", p + "NEW=1 id\n", "", ""},
+		{"a pipe", p + "NEW=1|id\n", "", ""},
+		{"a process", p + "NEW=<(id)\n", "", ""},
+		{"another's value", p + "NEW=http://evil.test/${TOKEN}\n", "", ""},
+		{"in quotes", p + "NEW='1; id' \nURL=http://u:p@h.test:1/a?b=c\n", real + "NEW='1; id' \nURL=http://u:p@h.test:1/a?b=c\n", "[NEW URL] [] []"},
 		{"no assignment", p + "rm -rf /\n", "", ""},
 		{"other line ends", strings.ReplaceAll(p, "\n", "\r\n"), "", ""},
 	} {

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/layer"
 	"ringfence.dev/ringfence/internal/undo"
@@ -168,13 +166,13 @@ func (w *Work) applyAll(plans []planned) (out []Outcome, err error) {
 // saveBoth saves both names of a rename.
 func (t *judged) saveBoth(store *undo.Store, n int, c change.Change) error {
 	if c.From != "" {
-		if err := t.save(store, n, change.Change{Path: c.From, Old: c.Old}); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := t.save(store, n, change.Change{Path: c.From, Old: c.Old}); err != nil && !absent(err) {
 			return err
 		}
 		c.Old = nil
 	}
 	err := t.save(store, n, c)
-	if errors.Is(err, unix.ENOENT) && c.New == nil {
+	if absent(err) && c.New == nil {
 		return nil // the host deleted it too
 	}
 	return err

@@ -135,7 +135,7 @@ func (w *Work) followModes(n int, all []change.Change) ([]change.Change, error) 
 // for a copy: another link to a file would look like a change on the host.
 func (t *judged) save(store *undo.Store, n int, c change.Change) error {
 	dir, err := sys.OpenBeneath(t.root, dirOf(c.Path))
-	if errors.Is(err, unix.ENOENT) {
+	if absent(err) && c.New != nil {
 		return store.Created(n, c.Path, c.New.Type == change.Directory)
 	}
 	if err != nil {
@@ -143,8 +143,11 @@ func (t *judged) save(store *undo.Store, n int, c change.Change) error {
 	}
 	defer unix.Close(dir)
 	err = store.Save(n, c.Path, dir, baseOf(c.Path), undo.Replace)
-	if errors.Is(err, unix.ENOENT) && c.New != nil {
+	if absent(err) && c.New != nil {
 		return store.Created(n, c.Path, c.New.Type == change.Directory)
 	}
 	return err
 }
+
+// absent holds also where a file is in the place of a directory above: it gives way.
+func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
