@@ -157,16 +157,17 @@ func (k *call) badRequest(err error) {
 	}
 }
 
-// requests passes on one request after the other; answers come back untouched.
+// requests passes on one request after the other, and their answers.
 func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) {
 	defer k.hang(origin)()
 	var received int64
 	var ours atomic.Bool // the last word is
 	back := make(chan struct{})
+	asked := pending{methods: make(chan string, maxAsked), over: back}
 	k.g.spawn(func() {
 		defer close(back)
 		var err error
-		received, err = k.answers(origin)
+		received, err = k.answers(origin, asked)
 		switch {
 		case ours.Load():
 		case err != nil:
@@ -176,7 +177,7 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 			k.client.CloseRead() // who would answer another request?
 		}
 	})
-	sent, err := k.forward(origin, r, head)
+	sent, err := k.forward(origin, r, head, asked)
 	wait := halfOpen
 	if err != nil && !errors.Is(err, io.EOF) {
 		// Let the answers to what was passed on arrive before ours.
@@ -187,8 +188,7 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 		reset(origin) // a request that was cut must not look like a whole one
 	}
 	origin.CloseWrite()
-	origin.SetReadDeadline(time.Now().Add(wait))
-	<-back
+	k.await(origin, back, wait)
 	k.ended(sent, received, err)
 	if err != nil {
 		k.badRequest(err)
@@ -198,31 +198,21 @@ func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) 
 // halfOpen is how long an origin may be silent once its client sends no more.
 const halfOpen = 2 * time.Minute
 
-// answers passes on what the origin says. A deadline ends it only if nothing came for
-// a while.
-func (k *call) answers(origin *net.TCPConn) (n int64, err error) {
-	for {
-		more, err := io.Copy(k.client, origin)
-		n += more
-		if !errors.Is(err, os.ErrDeadlineExceeded) || more == 0 || silent(k.client) >= halfOpen {
-			return n, err
-		}
-		origin.SetReadDeadline(time.Now().Add(halfOpen))
-	}
-}
-
 // longest bounds the sending of one request.
 const longest = 6 * time.Hour
 
 // forward returns how much was sent and why it ended: nil when the client said that
 // no request follows.
-func (k *call) forward(origin *net.TCPConn, r *bufio.Reader, head *http1.Head) (sent int64, err error) {
+func (k *call) forward(origin *net.TCPConn, r *bufio.Reader, head *http1.Head, asked pending) (sent int64, err error) {
 	up, direct := k.upward(origin, true), io.Reader(k.client)
 	if up != io.Writer(origin) {
 		direct = nil
 	}
 	for {
 		k.client.SetReadDeadline(time.Now().Add(longest))
+		if !asked.add(head.Method) {
+			return sent, io.EOF
+		}
 		n, err := head.Write(up, k.hostField())
 		sent += n
 		if err != nil {

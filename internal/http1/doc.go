@@ -13,6 +13,9 @@
 // a client can make us hold in memory is bounded by the constants here; how long
 // it may take is for the caller's deadlines.
 //
+// Answers are read as strictly, by ReadAnswer, and passed on without the fields that
+// would lead the client elsewhere.
+//
 // # What is left at risk
 //
 //   - An authority is checked for its bytes and its port, not as a name. Empty

@@ -39,6 +39,9 @@ var kinds = map[string]kind{
 	"te":             hop,
 	"http2-settings": hop,
 
+	"alt-svc":            hop, // in a trailer of an answer too
+	"alternate-protocol": hop,
+
 	"authorization":          sealed,
 	"cache-control":          sealed,
 	"content-encoding":       sealed,

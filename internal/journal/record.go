@@ -30,7 +30,7 @@ func known(kind string) bool {
 const (
 	Begin   = "begin"   // the first record: who, what, where
 	Policy  = "policy"  // Digest is of the effective policy, List where its rules stand
-	Planned = "plan"    // Digest is of the plan
+	Planned = "plan"    // Digest is of the plan, in which the certificates of the host are a length
 	Walls   = "walls"   // List holds; Mode is the rung
 	Unheld  = "unheld"  // walls in List are not raised; State says why
 	Env     = "env"     // variables in List came inside; State says by whose word

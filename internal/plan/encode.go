@@ -13,27 +13,19 @@ const inline = 4 << 10
 // Encode writes a plan as Decode reads it: JSON, and after it the contents of the
 // longer files, as they are and in their order. Certificates of a host are half a
 // megabyte, which as text would be written, scanned and read back at every launch.
-func Encode(p *Plan) ([]byte, error) {
+func Encode(p *Plan) (head []byte, contents [][]byte, err error) {
 	c := *p
 	c.Ops = slices.Clone(p.Ops)
-	size := 0
 	for i := range c.Ops {
 		if o := &c.Ops[i]; o.Do == DoFile && len(o.Data) > inline {
+			contents = append(contents, o.Data)
 			o.After, o.Data = len(o.Data), nil
-			size += o.After
 		}
 	}
-	head, err := json.Marshal(&c)
-	if err != nil {
-		return nil, fmt.Errorf("encode plan: %w", err)
+	if head, err = json.Marshal(&c); err != nil {
+		return nil, nil, fmt.Errorf("encode plan: %w", err)
 	}
-	out := slices.Grow(head, size)
-	for i := range c.Ops {
-		if c.Ops[i].After > 0 {
-			out = append(out, p.Ops[i].Data...)
-		}
-	}
-	return out, nil
+	return head, contents, nil
 }
 
 // take gives the files what follows the plan, all of it.

@@ -40,7 +40,9 @@ var commons = []struct {
 	{"bugs, wikis, repositories and an account", false, "*.debian.org gcc.gnu.org"},
 	{"shared snippets of a playground", false, "golang.org *.golang.org go.dev pkg.go.dev svelte.dev developer.mozilla.org"},
 	{"questions, comments or feedback", false, "learn.microsoft.com www.php.net sqlite.org www.sqlite.org www.postgresql.org www.w3.org docs.aws.amazon.com " +
-		"docs.oracle.com docs.github.com docs.gitlab.com docs.docker.com developer.hashicorp.com docs.npmjs.com redis.io nextjs.org laravel.com www.stackage.org"},
+		"docs.oracle.com docs.github.com docs.gitlab.com docs.docker.com developer.hashicorp.com docs.npmjs.com redis.io nextjs.org laravel.com www.stackage.org www.rfc-editor.org cmake.org pytorch.org tailwindcss.com"},
+	// Their servers answer for every host of the owner, scripts and forms among them, whatever name TLS was begun for.
+	{"what else the same servers serve", false, "dl.google.com maven.google.com"},
 }
 
 var readCommons = sync.OnceValue(func() []Common {

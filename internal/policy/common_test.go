@@ -11,11 +11,11 @@ import (
 // files are the hosts of groups that take nothing from anybody: who writes there does
 // it elsewhere, or is the host's owner. Each line says why.
 var files = map[string]string{
-	"codeload.github.com raw.githubusercontent.com media.githubusercontent.com":          "files of repositories, written by git alone",
-	"objects.githubusercontent.com release-assets.githubusercontent.com":                 "files of releases behind signed links; uploads have a host of their own",
-	"files.pythonhosted.org bootstrap.pypa.io":                                           "files of PyPI; uploads have a host of their own",
-	"index.crates.io static.crates.io static.rust-lang.org":                              "files of crates.io and rustup; publishing is at crates.io",
-	"dl.google.com maven.google.com gopkg.in":                                            "files, and redirects to a forge that is common",
+	"codeload.github.com raw.githubusercontent.com media.githubusercontent.com": "files of repositories, written by git alone",
+	"objects.githubusercontent.com release-assets.githubusercontent.com":        "files of releases behind signed links; uploads have a host of their own",
+	"files.pythonhosted.org bootstrap.pypa.io":                                  "files of PyPI; uploads have a host of their own",
+	"index.crates.io static.crates.io static.rust-lang.org":                     "files of crates.io and rustup; publishing is at crates.io",
+	"gopkg.in": "redirects to a forge that is common",
 	"repo.maven.apache.org repo1.maven.org plugins-artifacts.gradle.org":                 "mirrors; publishing has hosts of its own",
 	"services.gradle.org downloads.gradle.org":                                           "files of Gradle",
 	"cache.ruby-lang.org repo.packagist.org getcomposer.org":                             "files",
@@ -29,18 +29,18 @@ var files = map[string]string{
 	"production.cloudflare.docker.com pkg-containers.githubusercontent.com":              "layers behind signed links; pushes go to the registry",
 	"mcr.microsoft.com *.data.mcr.microsoft.com":                                         "images of the owner alone: nobody else has an account",
 	"cdn.playwright.dev playwright.download.prss.microsoft.com":                          "files, written by the owner",
-	"*.spec.whatwg.org www.rfc-editor.org json-schema.org nodejs.org":                    "pages and files of the project",
+	"*.spec.whatwg.org json-schema.org nodejs.org":                                       "pages and files of the project",
 	"typescriptlang.org www.typescriptlang.org react.dev vuejs.org angular.dev vite.dev": "pages: a playground keeps its text in the link",
-	"vitest.dev eslint.org jestjs.io playwright.dev tailwindcss.com":                     "pages",
+	"vitest.dev eslint.org jestjs.io playwright.dev":                                     "pages",
 	"docs.python.org peps.python.org packaging.python.org pip.pypa.io docs.pytest.org":   "pages",
 	"docs.djangoproject.com flask.palletsprojects.com fastapi.tiangolo.com":              "pages",
 	"docs.pydantic.dev numpy.org pandas.pydata.org docs.scipy.org scikit-learn.org":      "pages",
-	"matplotlib.org pytorch.org docs.pytorch.org":                                        "pages; the forum has a host of its own",
+	"matplotlib.org docs.pytorch.org":                                                    "pages; the forum has a host of its own",
 	"docs.rs doc.rust-lang.org www.rust-lang.org":                                        "pages that are made of published crates",
 	"kotlinlang.org docs.spring.io docs.gradle.org maven.apache.org":                     "pages",
 	"docs.ruby-lang.org guides.rubyonrails.org api.rubyonrails.org":                      "pages",
 	"nginx.org kubernetes.io helm.sh git-scm.com man7.org docs.kernel.org":               "pages",
-	"www.gnu.org llvm.org clang.llvm.org cmake.org":                                      "pages; bugs and code have hosts of their own",
+	"www.gnu.org llvm.org clang.llvm.org":                                                "pages; bugs and code have hosts of their own",
 }
 
 // Every host of every group that allows is either common, and so the broker's, or

@@ -2,7 +2,9 @@ package run
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/pem"
+	"iter"
 	"strconv"
 )
 
@@ -12,15 +14,10 @@ import (
 // since a JVM that cannot read one entry trusts none.
 func javaStore(bundle []byte) []byte {
 	bags := make([]byte, 0, len(bundle))
-	for n, rest := 0, bundle; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type == "CERTIFICATE" && isCertificate(block.Bytes) {
-			n++
-			bags = appendBag(bags, block.Bytes, "ca-"+strconv.Itoa(n))
-		}
+	n := 0
+	for cert := range certificatesOf(bundle) {
+		n++
+		bags = appendBag(bags, cert, "ca-"+strconv.Itoa(n))
 	}
 	h := derHead{body: len(bags)}
 	h.wrap(derSequence) // SafeContents
@@ -35,21 +32,52 @@ func javaStore(bundle []byte) []byte {
 	h.wrap(derSequence)       // ContentInfo
 	h.put([]byte{0x02, 1, 3}) // the version
 	h.wrap(derSequence)       // PFX
-	return append(h.b, bags...)
+	return append(h.bytes(), bags...)
+}
+
+// certificatesOf reads a bundle. A host has some hundred in the plainest form, for
+// which pem.Decode takes three times as long; what is not in that form is left to it.
+func certificatesOf(bundle []byte) iter.Seq[[]byte] {
+	begin, end := []byte("-----BEGIN CERTIFICATE-----"), []byte("-----END CERTIFICATE-----")
+	return func(yield func([]byte) bool) {
+		der := make([]byte, len(bundle))
+		for rest := bundle; ; {
+			at := bytes.Index(rest, begin)
+			if at < 0 {
+				return
+			}
+			rest = rest[at:]
+			length := bytes.Index(rest, end)
+			if length < 0 {
+				return
+			}
+			block := rest[:length+len(end)]
+			rest = rest[len(block):]
+			n, err := base64.StdEncoding.Decode(der, block[len(begin):length])
+			cert := der[:n]
+			if err != nil {
+				if slow, _ := pem.Decode(append(bytes.Clone(block), '\n')); slow != nil {
+					cert = slow.Bytes
+				}
+			}
+			if isCertificate(cert) && !yield(cert) {
+				return
+			}
+		}
+	}
 }
 
 // appendBag adds a SafeBag with one certificate, trusted for every use.
 func appendBag(out, cert []byte, name string) []byte {
-	wide := make([]byte, 0, 2*len(name))
+	wide := make([]byte, 0, 64)
 	for i := range len(name) {
 		wide = append(wide, 0, name[i]) // BMPString
 	}
 	called := der(derSequence, oidFriendlyName, der(derSet, der(derBMP, wide)))
-	trusted := der(derSequence, oidTrustedUse, der(derSet, oidAnyUse))
-	if bytes.Compare(called, trusted) > 0 { // a SET OF is sorted
-		called, trusted = trusted, called
+	about := der(derSet, trustedForAll, called)
+	if bytes.Compare(called, trustedForAll) < 0 { // a SET OF is sorted
+		about = der(derSet, called, trustedForAll)
 	}
-	about := der(derSet, called, trusted)
 	h := derHead{body: len(cert)}
 	h.wrap(derOctets)
 	h.wrap(derExplicit)
@@ -59,7 +87,7 @@ func appendBag(out, cert []byte, name string) []byte {
 	h.put(oidCertBag)
 	h.body += len(about)
 	h.wrap(derSequence)
-	return append(append(append(out, h.b...), cert...), about...)
+	return append(append(append(out, h.bytes()...), cert...), about...)
 }
 
 const (
@@ -81,39 +109,52 @@ var (
 	oidAnyUse       = []byte("\x06\x04\x55\x1d\x25\x00")                                 // 2.5.29.37.0
 )
 
+var trustedForAll = der(derSequence, oidTrustedUse, der(derSet, oidAnyUse))
+
 // derHead is what stands before a body of so many bytes; it grows at its front.
 type derHead struct {
-	b    []byte
+	room [96]byte
+	used int
 	body int
 }
 
-func (h *derHead) put(b []byte)  { h.b = append(bytes.Clone(b), h.b...) }
-func (h *derHead) wrap(tag byte) { h.put(derLength(tag, len(h.b)+h.body)) }
+func (h *derHead) bytes() []byte { return h.room[len(h.room)-h.used:] }
+
+func (h *derHead) put(b []byte) {
+	h.used += len(b)
+	copy(h.bytes(), b)
+}
+
+func (h *derHead) wrap(tag byte) {
+	var room [6]byte
+	h.put(appendLength(room[:0], tag, h.used+h.body))
+}
 
 func der(tag byte, parts ...[]byte) []byte {
 	n := 0
 	for _, p := range parts {
 		n += len(p)
 	}
-	out := derLength(tag, n)
+	out := appendLength(make([]byte, 0, n+6), tag, n)
 	for _, p := range parts {
 		out = append(out, p...)
 	}
 	return out
 }
 
-func derLength(tag byte, n int) []byte {
+// appendLength adds a tag and a length in its shortest form.
+func appendLength(out []byte, tag byte, n int) []byte {
 	switch {
 	case n < 0x80:
-		return []byte{tag, byte(n)}
+		return append(out, tag, byte(n))
 	case n < 1<<8:
-		return []byte{tag, 0x81, byte(n)}
+		return append(out, tag, 0x81, byte(n))
 	case n < 1<<16:
-		return []byte{tag, 0x82, byte(n >> 8), byte(n)}
+		return append(out, tag, 0x82, byte(n>>8), byte(n))
 	case n < 1<<24:
-		return []byte{tag, 0x83, byte(n >> 16), byte(n >> 8), byte(n)}
+		return append(out, tag, 0x83, byte(n>>16), byte(n>>8), byte(n))
 	}
-	return []byte{tag, 0x84, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
+	return append(out, tag, 0x84, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
 
 // isCertificate looks at the outside: a sequence of the certificate proper, the
@@ -136,6 +177,7 @@ func derTake(tag byte, b []byte) (value, rest []byte, ok bool) {
 	if len(b) < 2 || b[0] != tag {
 		return nil, nil, false
 	}
+	var room [6]byte
 	n, at := int(b[1]), 2
 	if n >= 0x80 {
 		more := n - 0x80
@@ -148,7 +190,7 @@ func derTake(tag byte, b []byte) (value, rest []byte, ok bool) {
 		}
 		at += more
 	}
-	if n > len(b)-at || !bytes.HasPrefix(b, derLength(tag, n)) {
+	if n > len(b)-at || at != len(appendLength(room[:0], tag, n)) {
 		return nil, nil, false
 	}
 	return b[at : at+n], b[at+n:], true

@@ -48,10 +48,17 @@ func TestJavaReadsTheStore(t *testing.T) {
 	if err != nil {
 		t.Skip("needs Java's keytool")
 	}
-	certs := certificates(t, 3)
+	certs := certificates(t, 4)
 	bundle := []byte("# a comment of the bundle\n")
-	for _, c := range certs {
-		bundle = append(bundle, armour("CERTIFICATE", c)...)
+	for i, c := range certs {
+		whole := armour("CERTIFICATE", c)
+		switch i {
+		case 1:
+			whole = bytes.ReplaceAll(whole, []byte("\n"), []byte("\r\n"))
+		case 2:
+			whole = bytes.ReplaceAll(whole, []byte("\n"), []byte(" \t\n"))
+		}
+		bundle = append(bundle, whole...)
 		bundle = append(bundle, armour("CERTIFICATE", c[:len(c)-1])...)
 		bundle = append(bundle, armour("CERTIFICATE", append(bytes.Clone(c), 0))...)
 		bundle = append(bundle, armour("PRIVATE KEY", c)...)
@@ -101,6 +108,12 @@ func FuzzJavaStore(f *testing.F) {
 		store := javaStore(armour("CERTIFICATE", cert))
 		if whole, rest, ok := derTake(derSequence, store); !ok || len(rest) > 0 || len(whole) == 0 {
 			t.Error("the store is no sequence")
+		}
+		slow, _ := pem.Decode(armour("CERTIFICATE", cert))
+		for got := range certificatesOf(armour("CERTIFICATE", cert)) {
+			if !bytes.Equal(got, slow.Bytes) {
+				t.Error("read otherwise than by the library")
+			}
 		}
 		if bytes.Contains(store, cert) != isCertificate(cert) && len(cert) > 64 {
 			t.Error("what the store has is not what was judged")

@@ -98,7 +98,7 @@ func (s *Session) beginning() ([]journal.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := plan.Encode(s.Plan.Redacted())
+	text, _, err := plan.Encode(s.Plan.Redacted())
 	if err != nil {
 		return nil, fmt.Errorf("digest of the plan: %w", err)
 	}

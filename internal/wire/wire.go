@@ -120,37 +120,50 @@ func (c *Conn) Send(m Message, fds ...int) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", m.Kind, err)
 	}
-	if err := c.writeFrame(body, fds); err != nil {
+	if err := c.writeFrame(fds, body); err != nil {
 		return fmt.Errorf("send %s: %w", m.Kind, err)
 	}
 	return nil
 }
 
-// SendPlan writes an encoded plan. It is not wrapped in a Message: it is by far
-// the largest thing that is sent, and would be scanned twice on either side.
-func (c *Conn) SendPlan(plan []byte) error {
-	if err := c.writeFrame(plan, nil); err != nil {
+// SendPlan writes an encoded plan and what follows it. It is not wrapped in a Message:
+// it is by far the largest thing that is sent, and would be scanned twice on either side.
+func (c *Conn) SendPlan(plan []byte, contents ...[]byte) error {
+	if err := c.writeFrame(nil, append([][]byte{plan}, contents...)...); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
 	return nil
 }
 
-func (c *Conn) writeFrame(body []byte, fds []int) error {
-	if len(body) > MaxFrame {
-		return fmt.Errorf("%d bytes exceed %d", len(body), MaxFrame)
+func (c *Conn) writeFrame(fds []int, parts ...[]byte) error {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
 	}
-	buf := make([]byte, 4, 4+len(body))
-	binary.BigEndian.PutUint32(buf, uint32(len(body)))
-	buf = append(buf, body...)
-	var oob []byte
+	if size > MaxFrame {
+		return fmt.Errorf("%d bytes exceed %d", size, MaxFrame)
+	}
 	if len(fds) > MaxFDs {
 		return fmt.Errorf("%d descriptors exceed %d", len(fds), MaxFDs)
 	}
+	buf := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(parts[0])), uint32(size))
+	parts[0] = append(buf, parts[0]...)
+	var oob []byte
 	if len(fds) > 0 {
 		oob = unix.UnixRights(fds...)
 	}
 	c.send.Lock()
 	defer c.send.Unlock()
+	for _, p := range parts {
+		if err := c.write(p, oob); err != nil {
+			return err
+		}
+		oob = nil
+	}
+	return nil
+}
+
+func (c *Conn) write(buf, oob []byte) error {
 	for len(buf) > 0 {
 		n, err := unix.SendmsgN(c.fd, buf, oob, nil, unix.MSG_NOSIGNAL)
 		if errors.Is(err, unix.EINTR) {

@@ -66,7 +66,7 @@ func TestLargePlan(t *testing.T) {
 	near, far := pair(t)
 	body := bytes.Repeat([]byte("x"), 3<<20)
 	sent := make(chan error, 1)
-	go func() { sent <- near.SendPlan(body) }()
+	go func() { sent <- near.SendPlan(body[:7], body[7:1<<20], nil, body[1<<20:]) }()
 	got, err := far.ReceivePlan()
 	if err != nil || !bytes.Equal(got, body) {
 		t.Fatalf("%d bytes, %v", len(got), err)

@@ -138,13 +138,13 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 			return err
 		}
 	}
-	body, err := plan.Encode(p)
+	head, contents, err := plan.Encode(p)
 	if err != nil {
 		return err
 	}
 	// A failure before the plan was read is told in a message that waits for us:
 	// read on, and the error of the sending explains nothing.
-	if err := s.conn.SendPlan(body); err != nil && !errors.Is(err, unix.EPIPE) {
+	if err := s.conn.SendPlan(head, contents...); err != nil && !errors.Is(err, unix.EPIPE) {
 		return s.lost(err)
 	}
 	if err := r.takeWatch(s, p); err != nil {

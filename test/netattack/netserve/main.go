@@ -147,7 +147,7 @@ func redirect(c net.Conn, out *log) {
 		return
 	}
 	fmt.Fprintf(out, "%s %s %s\n", q.Method, q.Host, q.RequestURI)
-	io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/\r\nAlt-Svc: h2=\"evil.test:443\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
 func hold(c net.Conn, out *log) {
