@@ -2,6 +2,7 @@ package probe
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -59,13 +60,18 @@ func gitConfig(t *Target) Result {
 }
 
 // dangerous returns the first line of a git config that names a program, another
-// file or another server. An empty credential helper names none.
+// file or another server. An empty credential helper names none, and neither does a
+// section that leads the ways to a host to that host by HTTPS.
 func dangerous(config string) string {
 	words := []string{"[include", "[url", "[alias", "[filter", "[credential \"", "helper", "sshcommand", "hookspath", "fsmonitor",
-		"askpass", "pager", "editor", "program", "textconv"}
+		"askpass", "pager", "editor", "program", "textconv", "insteadof", "pushinsteadof"}
+	host := ""
 	for line := range strings.Lines(config) {
 		line = strings.ToLower(strings.TrimSpace(line))
-		if line == `helper = ""` {
+		if strings.HasPrefix(line, "[") {
+			host = urlHost(line)
+		}
+		if line == `helper = ""` || host != "" && (strings.HasPrefix(line, "[") || leadsTo(line, host)) {
 			continue
 		}
 		for _, w := range words {
@@ -75,4 +81,24 @@ func dangerous(config string) string {
 		}
 	}
 	return ""
+}
+
+// urlHost returns the host of a section [url "https://HOST/"].
+func urlHost(section string) string {
+	host, ok := strings.CutPrefix(section, `[url "https://`)
+	host, end := strings.CutSuffix(host, `/"]`)
+	if !ok || !end || strings.ContainsAny(host, "/@:\"\\") {
+		return ""
+	}
+	return host
+}
+
+// leadsTo holds for a line insteadOf that is about this host.
+func leadsTo(line, host string) bool {
+	way, ok := strings.CutPrefix(line, "insteadof = ")
+	if _, rest, scheme := strings.Cut(way, "://"); scheme {
+		way = rest
+	}
+	rest, same := strings.CutPrefix(strings.TrimPrefix(way, "git@"), host)
+	return ok && same && slices.Contains([]string{"/", ":", ":/", ":22/"}, rest)
 }

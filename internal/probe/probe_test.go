@@ -127,6 +127,13 @@ func TestGitConfig(t *testing.T) {
 		"[includeIf \"gitdir:/\"]\n":                   "[includeif \"gitdir:/\"]",
 		"[core]\n\tsshCommand = x\n\thooksPath = y\n":  "sshcommand = x",
 		"[url \"ssh://x\"]\n\tinsteadOf = https://x\n": "[url \"ssh://x\"]",
+		// All ways to a host lead to itself, and to no other.
+		"[url \"https://x.test/\"]\n\tinsteadOf = git@x.test:\n\tinsteadOf = ssh://git@x.test:22/\n": "",
+		"[url \"https://x.test/\"]\n\tinsteadOf = git@y.test:\n":                                     "insteadof = git@y.test:",
+		"[url \"https://x.test/\"]\n\tinsteadOf = https://x.test.y.test/\n":                          "insteadof = https://x.test.y.test/",
+		"[url \"https://x.test/\"]\n[core]\n\tinsteadOf = git@x.test:\n":                             "insteadof = git@x.test:",
+		"[url \"https://x.test/a/\"]\n\tinsteadOf = git@x.test:\n":                                   "[url \"https://x.test/a/\"]",
+		"[url \"https://x.test/\"]\n\thelper = store\n":                                              "helper = store",
 	} {
 		if got := dangerous(config); got != want {
 			t.Errorf("dangerous(%q) = %q", config, got)
