@@ -34,7 +34,7 @@ func TestFitsState(t *testing.T) {
 		{"BISECT_START", "--force\n", false},
 	} {
 		s, form := shapeOf(c.path, false)
-		if err := Fits(form, []byte(c.content)); s != known || (err == nil) != c.fits {
+		if err := Fits(form, []byte(c.content), nil); s != known || (err == nil) != c.fits {
 			t.Errorf("%s with %q: shape %v, %v", c.path, c.content, s, err)
 		}
 	}
