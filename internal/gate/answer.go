@@ -2,13 +2,11 @@ package gate
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"net"
 	"time"
 
 	"ringfence.dev/ringfence/internal/http1"
-	"ringfence.dev/ringfence/internal/journal"
 )
 
 // maxAsked bounds how many requests may wait for their answers; the next one waits
@@ -49,10 +47,6 @@ func (k *call) answers(origin *net.TCPConn, asked pending) (n int64, err error) 
 		}
 		for interim := true; interim; {
 			a, err := http1.ReadAnswer(r, method)
-			var bad *http1.Error
-			if errors.As(err, &bad) {
-				k.record(journal.Decision, journal.Deny, "strict HTTP: the answer is not passed on: "+bad.Reason)
-			}
 			if err != nil {
 				return n, err
 			}

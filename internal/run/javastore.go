@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"iter"
+	"slices"
 	"strconv"
 )
 
@@ -13,13 +14,13 @@ import (
 // are copied and not parsed; what does not have the outer shape of one is left out,
 // since a JVM that cannot read one entry trusts none.
 func javaStore(bundle []byte) []byte {
-	bags := make([]byte, 0, len(bundle))
+	bags := make([]byte, headRoom, headRoom+len(bundle))
 	n := 0
 	for cert := range certificatesOf(bundle) {
 		n++
 		bags = appendBag(bags, cert, "ca-"+strconv.Itoa(n))
 	}
-	h := derHead{body: len(bags)}
+	h := derHead{body: len(bags) - headRoom}
 	h.wrap(derSequence) // SafeContents
 	h.wrap(derOctets)
 	h.wrap(derExplicit)
@@ -32,7 +33,9 @@ func javaStore(bundle []byte) []byte {
 	h.wrap(derSequence)       // ContentInfo
 	h.put([]byte{0x02, 1, 3}) // the version
 	h.wrap(derSequence)       // PFX
-	return append(h.bytes(), bags...)
+	store := bags[headRoom-h.used:]
+	copy(store, h.bytes())
+	return store
 }
 
 // certificatesOf reads a bundle. A host has some hundred in the plainest form, for
@@ -40,7 +43,7 @@ func javaStore(bundle []byte) []byte {
 func certificatesOf(bundle []byte) iter.Seq[[]byte] {
 	begin, end := []byte("-----BEGIN CERTIFICATE-----"), []byte("-----END CERTIFICATE-----")
 	return func(yield func([]byte) bool) {
-		der := make([]byte, len(bundle))
+		var der []byte
 		for rest := bundle; ; {
 			at := bytes.Index(rest, begin)
 			if at < 0 {
@@ -53,6 +56,7 @@ func certificatesOf(bundle []byte) iter.Seq[[]byte] {
 			}
 			block := rest[:length+len(end)]
 			rest = rest[len(block):]
+			der = slices.Grow(der[:0], length)[:length]
 			n, err := base64.StdEncoding.Decode(der, block[len(begin):length])
 			cert := der[:n]
 			if err != nil {
@@ -111,9 +115,11 @@ var (
 
 var trustedForAll = der(derSequence, oidTrustedUse, der(derSet, oidAnyUse))
 
+const headRoom = 96
+
 // derHead is what stands before a body of so many bytes; it grows at its front.
 type derHead struct {
-	room [96]byte
+	room [headRoom]byte
 	used int
 	body int
 }
