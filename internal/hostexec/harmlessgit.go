@@ -169,20 +169,21 @@ func (j *configJudge) addresses(before, now []entry) bool {
 	for _, e := range now {
 		// One more address for what was there is no addition but a change.
 		sub, _ := e.sub()
-		if address(e) && e.section() != "submodule" && e.name() != "remote" && known[e.section()+"."+sub] && j.before[e.key] == nil {
+		if address(e) && e.section() != "submodule" && e.name() != "remote" && e.name() != "merge" && known[e.section()+"."+sub] && j.before[e.key] == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// address reports whether a setting says where git fetches from or pushes to.
+// address reports whether a setting says where git fetches from or pushes to, or what
+// it merges from there.
 func address(e entry) bool {
 	switch e.section() {
 	case "remote", "submodule":
 		return e.name() == "url" || e.name() == "pushurl"
 	case "branch":
-		return e.name() == "remote" || e.name() == "pushremote"
+		return e.name() == "remote" || e.name() == "pushremote" || e.name() == "merge"
 	}
 	return false
 }
