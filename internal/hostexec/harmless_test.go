@@ -69,6 +69,8 @@ func TestHarmfulConfig(t *testing.T) {
 		"[branch \"main\"]\n\tremote = evil\n[remote \"evil\"]\n\turl = https://evil.test/a\n", "[branch \"main\"]\n\tpushRemote = origin\n",
 		"[branch \"new\"]\n\tremote = https://evil.test/a\n", "[branch \"new\"]\n\tmergeOptions = -s x\n", "[branch]\n\tautosetuprebase = always\n",
 		"[branch \"new\"]\n\tremote = evil\n[remote \"evil\"]\n\turl = https://evil.test/a\n",
+		"[branch \"main\"]\n\tmerge = refs/heads/evil\n",
+		"[core]\n\tbare = true\n", "[extensions]\n\tpreciousObjects = true\n",
 		"[remote]\n\tpushDefault = x\n", "[submodule \"a\"]\n\tupdate = !id\n", "[submodule \"../a\"]\n\turl = https://a.test\n",
 		"[submodule \"a/hooks\"]\n\turl = https://a.test\n", "[user]\n\tsigningkey = x\n", "[user]\n\tname = \"a\\nb\"\n",
 		"[gpg]\n\tprogram = x\n", "[extensions]\n\tworktreeConfig = true\n", "[extensions]\n\tobjectformat = sha256\n",

@@ -60,16 +60,21 @@ func (j *configJudge) rest(entries []entry) []entry {
 
 // flags are settings that are true or false and execute nothing either way.
 var flags = map[string]bool{
-	"core.filemode": true, "core.bare": true, "core.logallrefupdates": true, "core.ignorecase": true, "core.precomposeunicode": true,
+	"core.filemode": true, "core.logallrefupdates": true, "core.ignorecase": true, "core.precomposeunicode": true,
 	"core.symlinks": true, "core.sparsecheckout": true, "core.sparsecheckoutcone": true, "index.sparse": true,
-	"extensions.preciousobjects": true,
 }
+
+// settled are those that a repository is made with.
+var settled = map[string]bool{"core.bare": true, "extensions.preciousobjects": true}
 
 // plain reports whether a setting is one of those that git writes in ordinary
 // work, with a value that makes git run nothing.
 func (j *configJudge) plain(e entry) bool {
 	if flags[e.key] {
 		return e.flag()
+	}
+	if settled[e.key] {
+		return j.fresh && e.flag() // a repository that is there would not be usable as before
 	}
 	if e.bare || !printable(e.value) {
 		return false
@@ -169,20 +174,21 @@ func (j *configJudge) addresses(before, now []entry) bool {
 	for _, e := range now {
 		// One more address for what was there is no addition but a change.
 		sub, _ := e.sub()
-		if address(e) && e.section() != "submodule" && e.name() != "remote" && known[e.section()+"."+sub] && j.before[e.key] == nil {
+		if address(e) && e.section() != "submodule" && e.name() != "remote" && e.name() != "merge" && known[e.section()+"."+sub] && j.before[e.key] == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// address reports whether a setting says where git fetches from or pushes to.
+// address reports whether a setting says where git fetches from or pushes to, or what
+// it merges from there.
 func address(e entry) bool {
 	switch e.section() {
 	case "remote", "submodule":
 		return e.name() == "url" || e.name() == "pushurl"
 	case "branch":
-		return e.name() == "remote" || e.name() == "pushremote"
+		return e.name() == "remote" || e.name() == "pushremote" || e.name() == "merge"
 	}
 	return false
 }

@@ -101,6 +101,9 @@ func (w *worker) mayLeave(t *target) error {
 	if t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
 		return unix.EBUSY
 	}
+	if left := maxLooked; t.isDir() && leadsToGit(t.dir, t.name, &left) {
+		return unix.EXDEV
+	}
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
@@ -173,6 +176,34 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 			return true
 		}
 		if dir && w.carries(to, fd, e, join(rel, e), left) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxLooked bounds the look for pointers in a directory that is to be moved.
+const maxLooked = 1 << 16
+
+// leadsToGit says whether a file .git lies in a directory. It names a git directory that
+// names the worktree again, by its path: were that moved, a link in its old place would
+// lead git out of the tree whenever it is used in the new one.
+func leadsToGit(dir int, name string, left *int) bool {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	entries, err := f.ReadDir(*left + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return true
+	}
+	if *left -= len(entries); *left < 0 {
+		return true
+	}
+	for _, e := range entries {
+		if strings.EqualFold(e.Name(), ".git") && !e.IsDir() || e.IsDir() && leadsToGit(fd, e.Name(), left) {
 			return true
 		}
 	}

@@ -47,6 +47,8 @@ var shapes = []operation{
 			refused(unix.EXDEV, renamed(".git/refs/heads/main", "a"))), want: repoList + " .git/refs/heads/ .git/refs/heads/main=" + ref},
 	{name: "reference deleted", host: repo + "mkdir .git/refs/heads; echo " + commit + " >.git/refs/heads/main",
 		do: func() error { return unix.Unlink(".git/refs/heads/main") }, want: repoList + " .git/refs/heads/", back: repoList + " .git/refs/heads/"},
+	{name: "directory above a submodule moves", host: repo + "mkdir -p dir/sub; echo gitdir: x >dir/sub/.git", do: refused(unix.EXDEV, renamed("dir", "dir2")),
+		want: repoList + " dir/ dir/sub/ dir/sub/.git=gitdir: x\n"},
 	{name: "HEAD deleted", host: repo, do: func() error { return unix.Unlink(".git/HEAD") }, want: repoList,
 		inside: strings.Replace(repoList, "HEAD=ref: refs/heads/main\n", "HEAD=", 1), held: ".git/HEAD", upper: ".git/ .git/HEAD?Dc---------"},
 	{name: "index that writes a hook", host: repo, do: inOrder(writing(".git/index.lock", fresh, "DIRC\x00\x00\x00\x02\x00\x00\x00\x00evil"),

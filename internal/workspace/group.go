@@ -133,7 +133,9 @@ func (g *groups) fineDeletion(n int, c change.Change) bool {
 	case !ok:
 		return false
 	case part.Rest == "commondir" || part.Rest == "gitdir":
-		return baseOf(dirOf(part.Dir)) == "worktrees"
+		// With the directory, or not at all: without them the worktree is broken.
+		dir, ok := g.waits[spot{n, part.Dir}]
+		return ok && dir.New == nil && baseOf(dirOf(part.Dir)) == "worktrees"
 	}
 	return part.Known && part.Rest != "HEAD" || sample(part.Rest)
 }
