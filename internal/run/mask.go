@@ -183,13 +183,35 @@ func (d *draft) firstLook(r maskRoot) error {
 			}
 		}
 	}
-	found, _, err := mask.Find(r.path, d.masking.rules, budget)
+	w, err := mask.NewWalk(r.path, "", d.masking.rules)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.Closed = func(rel string) { d.hideClosed(filepath.Join(r.path, rel)) }
+	found, _, err := w.Step(budget)
 	for _, f := range found {
 		if err == nil {
 			err = d.maskAtLaunch(r.path, f.Rel)
 		}
 	}
 	return err
+}
+
+// hideClosed hides a directory that we may not read and that the agent, who has the
+// same user, could open.
+func (d *draft) hideClosed(p string) {
+	if !ownDirectory(p) || d.hides(p) {
+		return
+	}
+	d.masks = append(d.masks, plan.Mask{Path: p, Why: "it cannot be read, and may have secrets in it"})
+	d.pinned = append(d.pinned, p)
+	d.Warnings = append(d.Warnings, fmt.Sprintf("%s cannot be read, so secrets in it could not be masked: it is hidden", plan.Show(p)))
+}
+
+func ownDirectory(p string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && int(st.Uid) == os.Geteuid()
 }
 
 // maskAtLaunch puts a phantom over a file, read-only.
