@@ -218,12 +218,19 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 		if !mask.Pruned(at.rel) && !mask.Kept(e.name) {
 			o.through(at.root, rel, ended)
 		}
-	case o.k.live.session.masking.rules.Match(rel):
+	case o.k.secret(p, rel):
 		delete(o.again, filepath.Join(at.root, rel))
 		if o.cover(at.root, rel, true); e.mask&unix.IN_CREATE != 0 {
 			o.fill(at.root, rel)
 		}
 	}
+}
+
+// secret holds also for what was masked because a link of such a name leads to it.
+func (k *keeping) secret(p, rel string) bool {
+	m := &k.live.session.masking
+	_, masked := m.kind(p)
+	return masked || m.rules.Match(rel)
 }
 
 // shut remembers a directory that may be opened later. One that was closed at the launch

@@ -57,6 +57,7 @@ type masking struct {
 
 	mu     sync.Mutex
 	masked map[string]mask.Kind // by path
+	links  map[string]bool      // by which files of other names were found
 	told   []string             // files that git's history has as they are: no mask could keep those
 }
 
@@ -310,6 +311,9 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 	if err != nil {
 		return p, nil, mask.Empty, !noSuchFile(err)
 	}
+	if p != real {
+		m.leads(p)
+	}
 	p = real
 	if !place.Within(p, root) {
 		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) })
@@ -333,6 +337,19 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 		data, kind = nil, mask.Empty
 	}
 	return p, data, kind, true
+}
+
+// leads remembers the name of a link: the list of the next launch has to have it, as the
+// name of what it leads to may say nothing.
+func (m *masking) leads(link string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.links == nil {
+		m.links = map[string]bool{}
+	}
+	if len(m.links) < maxMasked {
+		m.links[link] = true
+	}
 }
 
 // tells holds for a file that git has with the same content in the commit that is
@@ -434,10 +451,16 @@ func readMasks(file, asked string) []string {
 func (m *masking) save(r maskRoot) {
 	m.mu.Lock()
 	quoted := []string{}
-	for p := range m.masked {
+	add := func(p string) {
 		if place.Within(p, r.path) {
 			quoted = append(quoted, strconv.QuoteToASCII(strings.TrimPrefix(p[len(r.path):], "/")))
 		}
+	}
+	for p := range m.masked {
+		add(p)
+	}
+	for p := range m.links {
+		add(p)
 	}
 	m.mu.Unlock()
 	slices.Sort(quoted)
