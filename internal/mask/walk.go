@@ -52,6 +52,8 @@ type Walk struct {
 	// Enter is called for every directory before it is read, with a descriptor of it;
 	// nil: nobody wants to know.
 	Enter func(fd int, rel string)
+	// Closed is called for a directory that may not be read. Who owns it can open it.
+	Closed func(rel string)
 }
 
 // NewWalk opens the tree at root, to be walked from the directory below it.
@@ -139,6 +141,9 @@ func (w *Walk) enter() {
 	}
 	fd, err := unix.Openat2(w.root, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	if err == unix.EACCES && w.Closed != nil {
+		w.Closed(rel)
+	}
 	if err != nil {
 		return
 	}

@@ -28,6 +28,7 @@ type lookout struct {
 	at     map[int32]watchedDir
 	blind  bool               // not all is watched
 	again  map[string]pending // what is to be tried again, by path
+	closed map[string]bool    // directories that could not be read, by path
 }
 
 type watchedDir struct{ root, rel string }
@@ -45,7 +46,7 @@ const (
 	everyRound = time.Second // between rounds, at least
 )
 
-const watchFor = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+const watchFor = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
 // lookOn masks what is found while the agent runs.
 func (k *keeping) lookOn(ended <-chan struct{}) {
@@ -60,7 +61,7 @@ func (k *keeping) lookOn(ended <-chan struct{}) {
 	for _, r := range s.Policy.Supply.Allow {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
-	o := &lookout{k: k, at: map[int32]watchedDir{}, again: map[string]pending{}}
+	o := &lookout{k: k, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
 	defer s.masking.past.Close()
 	o.open()
 	o.all(ended)
@@ -103,6 +104,7 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 	}
 	defer w.Close()
 	w.Enter = func(fd int, rel string) { o.watch(fd, root, rel) }
+	w.Closed = func(rel string) { o.shut(filepath.Join(root, rel)) }
 	for {
 		select {
 		case <-ended:
@@ -209,17 +211,36 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 		return
 	}
 	rel := filepath.Join(at.rel, e.name)
-	switch {
+	switch p := filepath.Join(at.root, rel); {
+	case e.mask&unix.IN_ATTRIB != 0 && !o.closed[p]:
 	case e.mask&unix.IN_ISDIR != 0:
+		delete(o.closed, p)
 		if !mask.Pruned(at.rel) && !mask.Kept(e.name) {
 			o.through(at.root, rel, ended)
 		}
-	case o.k.live.session.masking.rules.Match(rel):
+	case o.k.secret(p, rel):
 		delete(o.again, filepath.Join(at.root, rel))
 		if o.cover(at.root, rel, true); e.mask&unix.IN_CREATE != 0 {
 			o.fill(at.root, rel)
 		}
 	}
+}
+
+// secret holds also for what was masked because a link of such a name leads to it.
+func (k *keeping) secret(p, rel string) bool {
+	m := &k.live.session.masking
+	_, masked := m.kind(p)
+	return masked || m.rules.Match(rel)
+}
+
+// shut remembers a directory that may be opened later. One that was closed at the launch
+// is hidden.
+func (o *lookout) shut(p string) {
+	if len(o.closed) < maxWatched {
+		o.closed[p] = true
+		return
+	}
+	o.unseeing(fmt.Errorf("more than %d may not be read", maxWatched))
 }
 
 // fill looks again at a file that was just made: whoever made it may write into it for

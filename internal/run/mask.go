@@ -57,6 +57,7 @@ type masking struct {
 
 	mu     sync.Mutex
 	masked map[string]mask.Kind // by path
+	links  map[string]bool      // by which files of other names were found
 	told   []string             // files that git's history has as they are: no mask could keep those
 }
 
@@ -183,13 +184,35 @@ func (d *draft) firstLook(r maskRoot) error {
 			}
 		}
 	}
-	found, _, err := mask.Find(r.path, d.masking.rules, budget)
+	w, err := mask.NewWalk(r.path, "", d.masking.rules)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.Closed = func(rel string) { d.hideClosed(filepath.Join(r.path, rel)) }
+	found, _, err := w.Step(budget)
 	for _, f := range found {
 		if err == nil {
 			err = d.maskAtLaunch(r.path, f.Rel)
 		}
 	}
 	return err
+}
+
+// hideClosed hides a directory that we may not read and that the agent, who has the
+// same user, could open.
+func (d *draft) hideClosed(p string) {
+	if !ownDirectory(p) || d.hides(p) {
+		return
+	}
+	d.masks = append(d.masks, plan.Mask{Path: p, Why: "it cannot be read, and may have secrets in it"})
+	d.pinned = append(d.pinned, p)
+	d.Warnings = append(d.Warnings, fmt.Sprintf("%s cannot be read, so secrets in it could not be masked: it is hidden", plan.Show(p)))
+}
+
+func ownDirectory(p string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(p, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && int(st.Uid) == os.Geteuid()
 }
 
 // maskAtLaunch puts a phantom over a file, read-only.
@@ -288,6 +311,9 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 	if err != nil {
 		return p, nil, mask.Empty, !noSuchFile(err)
 	}
+	if p != real {
+		m.leads(p)
+	}
 	p = real
 	if !place.Within(p, root) {
 		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) })
@@ -311,6 +337,19 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 		data, kind = nil, mask.Empty
 	}
 	return p, data, kind, true
+}
+
+// leads remembers the name of a link: the list of the next launch has to have it, as the
+// name of what it leads to may say nothing.
+func (m *masking) leads(link string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.links == nil {
+		m.links = map[string]bool{}
+	}
+	if len(m.links) < maxMasked {
+		m.links[link] = true
+	}
 }
 
 // tells holds for a file that git has with the same content in the commit that is
@@ -412,10 +451,16 @@ func readMasks(file, asked string) []string {
 func (m *masking) save(r maskRoot) {
 	m.mu.Lock()
 	quoted := []string{}
-	for p := range m.masked {
+	add := func(p string) {
 		if place.Within(p, r.path) {
 			quoted = append(quoted, strconv.QuoteToASCII(strings.TrimPrefix(p[len(r.path):], "/")))
 		}
+	}
+	for p := range m.masked {
+		add(p)
+	}
+	for p := range m.links {
+		add(p)
 	}
 	m.mu.Unlock()
 	slices.Sort(quoted)

@@ -33,7 +33,8 @@ func (r *restorer) bringBack(t *thing) error {
 		if err != nil && !missing(err) {
 			return err
 		}
-		if err == nil && (t.node == nil || t.node.kind == e.kind) {
+		// Another link may be in its place: nobody writes to one.
+		if err == nil && (t.node == nil || t.node.kind == e.kind && t.node.link == e.link) {
 			return r.settle(t, at, e)
 		}
 	}
