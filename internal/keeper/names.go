@@ -152,11 +152,25 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		if t.held != nil {
 			return w.unlinkHeld(&t)
 		}
+		if w.irreplaceable(&t) {
+			return unix.EBUSY
+		}
 		if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
 			return err
 		}
 		return unix.Unlinkat(t.dir, t.name, 0)
 	}))
+}
+
+// irreplaceable holds for an object of git that undo could not bring back: it is too
+// large to be kept, and with it history would go for good.
+func (w *worker) irreplaceable(t *target) bool {
+	if w.conf.Store.Keeps(t.st.Size) {
+		return false
+	}
+	tree := &w.conf.Trees[t.tree]
+	part, ok := tree.Rules.Part(hostTree{tree.Host}, t.rel, hostexec.KindFile)
+	return ok && strings.HasPrefix(part.Rest, "objects/")
 }
 
 // staysOnHost holds for what the host keeps although it was deleted inside: git's own

@@ -123,6 +123,9 @@ func (w *worker) mayLeave(t *target) error {
 
 func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	if to.is {
+		if w.irreplaceable(to) {
+			return unix.EBUSY
+		}
 		if err := w.conf.Store.Save(to.tree, to.rel, to.dir, to.name, undo.Remove); err != nil {
 			return err
 		}

@@ -353,3 +353,10 @@ func (s *Store) sync() error {
 	}
 	return errors.Join(unix.Fsync(s.kept), unix.Fsync(s.tape.fd))
 }
+
+// Keeps reports whether a file of this size could still be kept.
+func (s *Store) Keeps(size int64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return size <= s.limits.File && size <= s.limits.Total-s.sum
+}
