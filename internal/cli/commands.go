@@ -84,7 +84,7 @@ func reviews() []command {
 		{name: "discard", args: "[SESSION] [PATH...] [flags]", short: "forget what waits in a session", run: discard,
 			examples: []string{"ringfence discard --yes"}},
 		{name: "undo", args: "[SESSION] [PATH...] [flags]", short: "bring back what a session changed or deleted on the host", run: undo,
-			examples: []string{"ringfence undo --yes"}},
+			examples: []string{"ringfence undo readme --yes"}},
 	}
 }
 

@@ -22,7 +22,7 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 	}
 	for n, all := range waits {
 		for _, c := range all {
-			if !g.fine(n, c) {
+			if !g.fine(n, c, Waits) {
 				g.bad[g.find(g.id(n, c.Path))] = true
 			}
 		}
@@ -89,7 +89,7 @@ func (g *groups) join(a, b spot) {
 func (g *groups) spoilt(id spot) bool { return g.bad[g.find(id)] }
 
 // fine judges one change by itself. What is not known to be harmless is not.
-func (g *groups) fine(n int, c change.Change) bool {
+func (g *groups) fine(n int, c change.Change, state State) bool {
 	node := c.New
 	if node == nil {
 		node = c.Old
@@ -104,9 +104,9 @@ func (g *groups) fine(n int, c change.Change) bool {
 	case node.Type != change.File:
 		return false
 	case c.New == nil:
-		return g.fineDeletion(n, c)
+		return g.fineDeletion(n, c, state)
 	}
-	return g.fineFile(n, c)
+	return g.fineFile(n, c, state)
 }
 
 // fineDirectory takes the directories that git makes.
@@ -122,10 +122,10 @@ func (g *groups) fineDirectory(n int, c change.Change) bool {
 	return ok && (part.Known || part.Rest == "hooks")
 }
 
-func (g *groups) fineDeletion(n int, c change.Change) bool {
+func (g *groups) fineDeletion(n int, c change.Change, state State) bool {
 	t := g.trees[n]
 	if baseOf(c.Path) == ".git" {
-		_, ok := worktreeText(g.old(&Entry{Tree: n, Change: c, State: Waits}))
+		_, ok := worktreeText(g.old(&Entry{Tree: n, Change: c, State: state}))
 		return ok
 	}
 	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
@@ -140,9 +140,9 @@ func (g *groups) fineDeletion(n int, c change.Change) bool {
 	return part.Known && part.Rest != "HEAD" || sample(part.Rest)
 }
 
-func (g *groups) fineFile(n int, c change.Change) bool {
+func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	t := g.trees[n]
-	e := &Entry{Tree: n, Change: c, State: Waits}
+	e := &Entry{Tree: n, Change: c, State: state}
 	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
 	if ok && part.Rest == "HEAD" && !part.Kept {
 		return false // it would make a directory a repository

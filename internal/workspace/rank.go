@@ -176,7 +176,11 @@ func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 	case e.New.Type == change.Directory:
 		return e.Old == nil || e.Old.Type == change.Directory
 	}
-	return e.State == Waits && j.harmless[e.Tree][e.Path]
+	if e.State == OnHost { // it was applied: by itself, or by a person
+		g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+		return t.ownData(e.Path) && g.fine(e.Tree, e.Change, OnHost)
+	}
+	return j.harmless[e.Tree][e.Path]
 }
 
 // text is the one line for people: the most specific thing that gives the rank.

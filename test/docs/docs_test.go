@@ -136,7 +136,7 @@ func (p *person) past(t *testing.T) {
 	t.Helper()
 	p.must(t, "mkdir -p ~/.local/share/man/man1")
 	p.must(t, "ringfence run --name old --review -- sh -c 'echo tidy >notes.txt'")
-	p.must(t, "ringfence run --name live -- sh -c 'echo more >>README.md'")
+	p.must(t, "ringfence run --name readme -- sh -c 'echo more >>README.md'")
 	p.must(t, "printf rf-docs-key | ringfence secret set anthropic")
 	p.must(t, "! ringfence run -- curl --silent http://denied.example.org")
 	p.must(t, "ringfence run -d --name demo -- sh")
