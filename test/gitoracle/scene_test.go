@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds one session, and everything that the host does after it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // upstreams is where the remotes of every scene lie. Nothing may write there.
 const upstreams = stage.Work + "/up"
