@@ -37,6 +37,10 @@ var pruned = []string{
 // maxPending bounds the memory that a tree can make a Walk use.
 const maxPending = 1 << 20
 
+// ErrMany says that a tree has more directories than a Walk can keep in mind: not all
+// of it was looked at.
+var ErrMany = errors.New("too many directories")
+
 // Walk finds the files of a tree in steps. It opens directories and no path twice,
 // follows no link, and asks nothing of a file but its name before it matches.
 type Walk struct {
@@ -199,7 +203,7 @@ func (w *Walk) entry() (Found, bool, error) {
 	switch kind {
 	case unix.DT_DIR:
 		if len(w.pending) >= maxPending {
-			return Found{}, false, fmt.Errorf("walk: below %q are too many directories", w.rel)
+			return Found{}, false, fmt.Errorf("walk: below %q: %w", w.rel, ErrMany)
 		}
 		if !w.flat && !Kept(name) {
 			w.pending = append(w.pending, w.rel+name)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,7 +117,10 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 			o.cover(root, f.Rel, false)
 		}
 		o.k.writeDown()
-		if err != nil {
+		switch {
+		case errors.Is(err, mask.ErrMany): // the rest is never looked at, however often it is tried
+			o.giveUp(root, err)
+		case err != nil:
 			o.unseeing(err)
 		}
 		if done || err != nil {
