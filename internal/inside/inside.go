@@ -52,6 +52,15 @@ type step struct {
 func (s *step) Error() string { return s.name + ": " + s.err.Error() }
 func (s *step) Unwrap() error { return s.err }
 
+// init keeps the main goroutine on the first thread. Later it may have been moved to
+// another: the bounding set is dropped on the thread that runs, and the kernel shows
+// that of the first one as the process's. A busy machine refused launches so.
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		runtime.LockOSThread()
+	}
+}
+
 // Main runs the inside stage and does not return. It must be called on the main
 // thread: session keyring and parent-death signal belong to a thread.
 func Main() {
