@@ -2,67 +2,65 @@ package outside
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
-	"strconv"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// rest is the time between two looks: an agent can make names faster than they can be
-// looked at.
-const rest = time.Second
+// rest is the time between two looks. They are looks and no watch: the kernel gives a
+// user few watchers, and those that guard secrets come first.
+const rest = 2 * time.Second
 
 // maxWatched bounds the directories in which a first name is waited for.
 const maxWatched = 64
 
-// First calls tell with the first name that will not be kept, at about the moment it
-// is made, and returns; or it returns when ended is closed. Names deep in directories
-// that are not watched are found at the end alone.
+// First calls tell with the first name that will not be kept, soon after it is made,
+// and returns; or it returns when ended is closed. Names deep in directories that are
+// not watched are found at the end alone.
 func (p *Places) First(ended <-chan struct{}, tell func(Item)) error {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return fmt.Errorf("inotify: %w", err)
-	}
-	events := os.NewFile(uintptr(fd), "inotify")
-	defer events.Close()
-	if err := p.arm(fd); err != nil {
-		return err
-	}
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-ended:
-			events.Close()
-		case <-done:
+	dirs := p.watched()
+	defer func() {
+		for _, d := range dirs {
+			d.Close()
 		}
 	}()
-	buf := make([]byte, 64<<10)
-	for {
-		// Before the first wait too: for what was made while the watches were set.
-		looked := time.Now()
-		if found := p.Find(); len(found.Items) > 0 {
-			tell(found.Items[0])
-			return nil
+	look := time.NewTicker(rest)
+	defer look.Stop()
+	for last := []unix.Timespec(nil); ; {
+		now := stamps(dirs)
+		if !slices.Equal(now, last) {
+			if found := p.Find(); len(found.Items) > 0 {
+				tell(found.Items[0])
+				return nil
+			}
 		}
-		if _, err := events.Read(buf); err != nil {
-			return nil
-		}
+		last = now
 		select {
 		case <-ended:
 			return nil
-		case <-time.After(rest - time.Since(looked)):
+		case <-look.C:
 		}
 	}
 }
 
-// arm watches the directories that were there before the agent.
-func (p *Places) arm(inotify int) error {
-	watched := 0
+// stamps are the times at which names last came or went.
+func stamps(dirs []*os.File) []unix.Timespec {
+	out := make([]unix.Timespec, len(dirs))
+	for i, d := range dirs {
+		var st unix.Stat_t
+		if unix.Fstat(int(d.Fd()), &st) == nil {
+			out[i] = st.Mtim
+		}
+	}
+	return out
+}
+
+// watched opens the directories that were there before the agent.
+func (p *Places) watched() (out []*os.File) {
 	for i := range p.roots {
 		r := &p.roots[i]
 		dirs := []string{"."}
@@ -72,22 +70,15 @@ func (p *Places) arm(inotify int) error {
 			}
 		}
 		for _, rel := range dirs {
-			if watched == maxWatched {
-				return nil
+			if len(out) == maxWatched {
+				return out
 			}
-			d, err := openDir(int(r.dir.Fd()), rel)
-			if err != nil {
-				continue // a file, or a mount of something that is kept
-			}
-			watched++
-			_, err = unix.InotifyAddWatch(inotify, "/proc/self/fd/"+strconv.Itoa(int(d.Fd())), unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
-			d.Close()
-			if err != nil {
-				return fmt.Errorf("watch %q: %w", path.Join(r.at, rel), err)
+			if d, err := openDir(int(r.dir.Fd()), rel); err == nil { // else a file, or a mount of something that is kept
+				out = append(out, d)
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
