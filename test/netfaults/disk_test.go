@@ -1,6 +1,7 @@
 package netfaults
 
 import (
+	"fmt"
 	"errors"
 	"os"
 	"path/filepath"
@@ -71,7 +72,7 @@ var refusals = []struct {
 func TestFullJournal(t *testing.T) {
 	empty(t)
 	w := world.New(t)
-	s := hand.Launch{Env: onSmallDisk, Flags: []string{"--allow-host", world.Allowed, "--allow-host", world.Allowed + ":7", "--allow-host", "late.allowed.test"}}.Start(t, w)
+	s := hand.Launch{Env: onSmallDisk, Flags: []string{"--allow-host", world.Allowed, "--allow-host", world.Allowed + ":7", "--allow-host", "late.allowed.test", "--allow-host", "*.drain.test"}}.Start(t, w)
 	t.Cleanup(func() { empty(t) })
 	served(t, s, "before")
 	if a := s.Do(order.Order{Do: "open", At: world.Allowed + ":7", Text: "hello", Keep: "old"}); a.Error != "" {
@@ -81,6 +82,8 @@ func TestFullJournal(t *testing.T) {
 	// The last page of the journal has room for a while.
 	n := 0
 	for ; n < 200 && s.Do(order.Order{Do: "get", At: allowedWeb}).Status == 200; n++ {
+	}
+	for ; n < 400 && s.Do(order.Order{Do: "look", At: fmt.Sprintf("n%d.drain.test", n)}).Error == ""; n++ { // its record is shorter
 	}
 	t.Logf("%d requests more found room", n)
 	w.Forget()
