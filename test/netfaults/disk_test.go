@@ -1,8 +1,8 @@
 package netfaults
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
