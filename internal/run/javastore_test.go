@@ -46,7 +46,7 @@ func armour(kind string, der []byte) []byte {
 func TestJavaReadsTheStore(t *testing.T) {
 	keytool, err := exec.LookPath("keytool")
 	if err != nil {
-		t.Skip("needs Java's keytool")
+		t.Fatal("needs Java's keytool")
 	}
 	certs := certificates(t, 4)
 	bundle := []byte("# a comment of the bundle\n")

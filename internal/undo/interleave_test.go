@@ -25,7 +25,7 @@ var (
 // order, and the session is undone. Git is the judge.
 func TestInterleavings(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
+		t.Fatal("no git")
 	}
 	for n := range *interleavings {
 		seed := *firstSeed + uint64(n)
