@@ -103,6 +103,9 @@ type Env struct {
 	Set  map[string]string `toml:"set"`
 	Root map[string]string `toml:"root"` // set for uid 0 only
 	Pass []string          `toml:"pass"` // taken from the launcher; never a secret
+	// Trust names variables that lead to the certificates, beside those of every session:
+	// for an agent that keeps git's settings from the commands it runs.
+	Trust []string `toml:"trust"`
 }
 
 // Network is what the agent itself reaches, in every mode of the network but none.

@@ -51,6 +51,7 @@ func (d *draft) trustBroker(own []byte) error {
 	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
 		"NIX_SSL_CERT_FILE", "PERL_LWP_SSL_CA_FILE", "HEX_CACERTS_PATH", "SYSTEM_CERTIFICATE_PATH",
 		"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH") // a cafile of the system's would take the place of what node trusts
+	set(bundlePath, d.Profile.Env.Trust...)
 	d.gitTrusts(bundlePath)
 	for name, file := range settingsFiles { // of programs that heed no variable of their own
 		d.place(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
