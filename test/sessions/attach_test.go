@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -182,9 +183,11 @@ func TestExecTerminal(t *testing.T) {
 // Killed supervisors leave nothing that runs, whoever is attached.
 func TestKilled(t *testing.T) {
 	w := newWorld(t)
-	w.must("run", "--net", "none", "-d", "--name", "dies", "--", "sh", "-c", "sleep 1000 & exec sleep 1001")
+	mark := fmt.Sprintf("sleep 1000.%d", os.Getpid()) // of nobody else on this machine
+	w.must("run", "--net", "none", "-d", "--name", "dies", "--", "sh", "-c", mark+" & exec sed -u s,asked,answered,")
 	p := w.sit("attach", "dies")
-	w.eventually("the attachment", func() bool { return w.ps()[0].Attached })
+	p.types("asked\r") // who sees the answer is attached; before that, attach says another thing
+	p.sees("answered")
 	s := w.ps()[0]
 	if err := unix.Kill(s.PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -194,7 +197,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	w.eventually("the end of what was inside", func() bool {
-		out, err := exec.Command("pgrep", "-f", "^sleep 100[01]$").Output()
+		out, err := exec.Command("pgrep", "-f", "^"+mark+"$").Output()
 		return err != nil && len(out) == 0
 	})
 	if list := w.ps("-a"); len(list) != 1 || list[0].State != "killed" {
