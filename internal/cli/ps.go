@@ -146,8 +146,9 @@ func (c *context) sessions(all, memory bool) ([]listed, error) {
 		if err != nil {
 			return nil, err
 		}
+		// One that has a socket and no answer is just dying: it is told of by what it left.
 		for _, w := range works {
-			if !slices.Contains(ids, w.ID) {
+			if !slices.ContainsFunc(list, func(l listed) bool { return l.Session == w.ID }) {
 				list = append(list, ended(w))
 			}
 		}

@@ -200,9 +200,13 @@ func TestKilled(t *testing.T) {
 		out, err := exec.Command("pgrep", "-f", "^"+mark+"$").Output()
 		return err != nil && len(out) == 0
 	})
-	if list := w.ps("-a"); len(list) != 1 || list[0].State != "killed" {
-		t.Errorf("%+v", list)
-	}
+	w.eventually("the word for it", func() bool {
+		list := w.ps("-a")
+		if len(list) != 1 { // at no moment
+			t.Fatalf("%+v", list)
+		}
+		return list[0].State == "killed"
+	})
 	w.must("rm", "dies")
 	if left := w.left(); len(left) > 0 {
 		t.Errorf("left: %q", left)
