@@ -44,6 +44,9 @@ func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
 		if waits[n], err = w.followModes(n, waits[n]); err != nil {
 			return nil, err
 		}
+		if waits[n], err = w.dropEmptied(j.trees[n], n, waits[n]); err != nil {
+			return nil, err
+		}
 	}
 	j.findHarmless(waits)
 	var out []Outcome
@@ -129,6 +132,33 @@ func (w *Work) followModes(n int, all []change.Change) ([]change.Change, error) 
 		}
 	}
 	return slices.DeleteFunc(all, staleDirectory), nil
+}
+
+// dropEmptied removes from the layer a directory that nothing holds and that is empty.
+// It was live, and lay in the layer only for something held in it; the session has
+// removed both, or the host would have it. What lies in a new directory waits with that.
+func (w *Work) dropEmptied(t *judged, n int, all []change.Change) ([]change.Change, error) {
+	upper, err := sys.OpenSource(w.Upper(n))
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(upper)
+	made := map[string]bool{}
+	for _, c := range all {
+		made[c.Path] = c.Old == nil
+	}
+	emptied := func(c change.Change) bool {
+		if c.Old != nil || c.New == nil || c.From != "" || c.New.Type != change.Directory || made[dirOf(c.Path)] || t.verdict(c.Path, c.New, nil).Hold {
+			return false
+		}
+		dir, err := sys.OpenBeneath(upper, dirOf(c.Path))
+		if err != nil {
+			return false
+		}
+		defer unix.Close(dir)
+		return unix.Unlinkat(dir, baseOf(c.Path), unix.AT_REMOVEDIR) == nil
+	}
+	return slices.DeleteFunc(all, emptied), nil
 }
 
 // save tells the store of a change that is about to be brought to the host. It asks
