@@ -75,6 +75,7 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 			w.young.note(n)
 		}
 		w.mine(&t, err)
+		w.locks(&t, err)
 		return err
 	}))
 }
@@ -141,8 +142,11 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		if t.isDir() {
 			return unix.EISDIR
 		}
-		if text, err := readlinkat(t.dir, t.name); t.held == nil && (err == nil && text == Nowhere || w.lockOfHost(&t)) {
-			return unix.EBUSY // another session's, or the host's own
+		if text, err := readlinkat(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
+			return unix.EBUSY // another session's
+		}
+		if err := w.ofHost(&t); err != nil {
+			return err
 		}
 		if err := w.judge(&t, unix.S_IFREG); err != nil {
 			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
