@@ -130,40 +130,54 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		w.answer(w.alone(func() error { return w.rmdir(dirfd, at) }))
 		return
 	}
-	w.answer(w.change(func() error {
-		t, err := w.find(dirfd, at, false)
-		if err != nil {
+	err := w.change(func() error { return w.remove(dirfd, at, false) })
+	if errors.Is(err, errAlone) {
+		err = w.alone(func() error { return w.remove(dirfd, at, true) })
+	}
+	w.answer(err)
+}
+
+// errAlone says that a lock is to go: were two to remove it at once, the second could
+// meet that of the host, which came when the first was gone.
+var errAlone = errors.New("to be done alone")
+
+// remove removes what is no directory. alone says that the caller has names alone.
+func (w *worker) remove(dirfd int, at uint64, alone bool) error {
+	t, err := w.find(dirfd, at, false)
+	if err != nil {
+		return err
+	}
+	// On a read-only mount the kernel would not even look.
+	if !t.is {
+		return unix.ENOENT
+	}
+	if t.isDir() {
+		return unix.EISDIR
+	}
+	if text, err := readlinkat(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
+		return unix.EBUSY // another session's
+	}
+	if err := w.ofHost(&t); err != nil {
+		return err
+	}
+	if !alone && w.isLock(&t) {
+		return errAlone
+	}
+	if err := w.judge(&t, unix.S_IFREG); err != nil {
+		if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
 			return err
 		}
-		// On a read-only mount the kernel would not even look.
-		if !t.is {
-			return unix.ENOENT
-		}
-		if t.isDir() {
-			return unix.EISDIR
-		}
-		if text, err := readlinkat(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
-			return unix.EBUSY // another session's
-		}
-		if err := w.ofHost(&t); err != nil {
-			return err
-		}
-		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
-				return err
-			}
-		}
-		if t.held != nil {
-			return w.unlinkHeld(&t)
-		}
-		if w.irreplaceable(&t) {
-			return unix.EBUSY
-		}
-		if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
-			return err
-		}
-		return unix.Unlinkat(t.dir, t.name, 0)
-	}))
+	}
+	if t.held != nil {
+		return w.unlinkHeld(&t)
+	}
+	if w.irreplaceable(&t) {
+		return unix.EBUSY
+	}
+	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
+		return err
+	}
+	return unix.Unlinkat(t.dir, t.name, 0)
 }
 
 // irreplaceable holds for an object of git that undo could not bring back: it is too

@@ -281,7 +281,7 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		if err != nil {
 			return err
 		}
-		if w.ofHost(&from) != nil {
+		if w.ofHost(&from) != nil || w.isLock(&from) {
 			return unix.EBUSY
 		}
 		if to.is {
