@@ -181,9 +181,14 @@ func (w *worker) remove(dirfd int, at uint64, alone bool) error {
 }
 
 // irreplaceable holds for an object of git that undo could not bring back: it is too
-// large to be kept, and with it history would go for good.
-func (w *worker) irreplaceable(t *target) bool {
-	if w.conf.Store.Keeps(t.st.Size) {
+// large to be kept, and with it history would go for good. It is neither deleted nor
+// written.
+func (w *worker) irreplaceable(t *target) bool { return !w.conf.Store.Keeps(t.st.Size) && w.object(t) }
+
+// object holds for an object of git that is not the session's own and not kept yet. It gets
+// no other name: under that it would not look like an object when the store is full.
+func (w *worker) object(t *target) bool {
+	if t.held != nil || t.kind() != unix.S_IFREG || w.conf.Store.Kept(t.tree, t.rel) {
 		return false
 	}
 	tree := &w.conf.Trees[t.tree]

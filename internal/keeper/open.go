@@ -136,6 +136,9 @@ func (w *worker) openExisting(t *target, flags int) (int, error) {
 	if err := w.ofHost(t); err != nil {
 		return -1, err
 	}
+	if w.irreplaceable(t) {
+		return -1, unix.EBUSY
+	}
 	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err != nil {
 		return -1, err
 	}

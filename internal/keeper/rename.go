@@ -108,6 +108,9 @@ func (w *worker) mayLeave(t *target) error {
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
+	if w.object(t) {
+		return unix.EXDEV
+	}
 	whole := tree.Path + "/" + t.rel
 	for i := range w.conf.Trees { // a tree in a tree
 		if p := w.conf.Trees[i].Path; p == whole || strings.HasPrefix(p, whole+"/") {
