@@ -85,6 +85,8 @@ func shapeOf(rel string, dir bool) (shape, Form) {
 		return yes(refNames(rest)), FormRef
 	case "logs":
 		return yes(rest == "HEAD" || strings.HasPrefix(rest, "refs/") && refNames(rest)), FormAny
+	case "info":
+		return yes(strings.HasPrefix(rest, "refs_") && plainName(rest)), FormAny // before it becomes info/refs
 	case "modules", "worktrees":
 		return nested, FormAny
 	case "rebase-merge", "rebase-apply":
@@ -164,7 +166,7 @@ func objectFile(rel string) bool {
 	case dir == "pack":
 		return packFile(name)
 	case dir == "info":
-		return name == "packs" || name == "commit-graph" || name == "commit-graph.lock" || commitGraph(name)
+		return name == "packs" || strings.HasPrefix(name, "packs_") && plainName(name) || name == "commit-graph" || name == "commit-graph.lock" || commitGraph(name)
 	}
 	return false
 }

@@ -81,6 +81,12 @@ func TestOrdinaryGitIsKnown(t *testing.T) {
 	} {
 		r.git(r.tree, args...)
 	}
+	// What git update-server-info, which gc calls, renames when it is whole.
+	for _, rel := range []string{".git/info/refs_WIEFro", ".git/objects/info/packs_L8SmS0"} {
+		if v := rules.JudgeIn(realTree(r.tree), rel, KindFile); v.Hold || v.Form != FormAny {
+			t.Errorf("%s is held: %+v", rel, v)
+		}
+	}
 	leads := []string{"config", "commondir", "gitdir", "hooks"}
 	err := filepath.WalkDir(filepath.Join(r.tree, ".git"), func(p string, e os.DirEntry, err error) error {
 		rel, _ := filepath.Rel(r.tree, p)

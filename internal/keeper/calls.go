@@ -112,10 +112,17 @@ func (w *worker) change(do func() error) error {
 
 // alone is change for calls that move or remove directories.
 func (w *worker) alone(do func() error) error {
-	for range 4 {
+	for range 16 {
 		w.names.Lock()
 		err := do()
 		w.names.Unlock()
+		if errors.Is(err, errRetry) {
+			continue
+		}
+		if errors.Is(err, errYoung) {
+			time.Sleep(youth / 8)
+			continue
+		}
 		n, ok := err.(*needHold)
 		if !ok {
 			return err

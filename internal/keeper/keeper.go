@@ -99,6 +99,7 @@ type Keeper struct {
 	masks  umasks
 	links  links
 	young  young
+	locked locked
 	made   ownFiles
 	asks   asking
 	done   sync.WaitGroup

@@ -87,6 +87,7 @@ func (w *worker) copyOwn(t *target, f *os.File) (*os.File, error) {
 	if err == nil {
 		w.young.add(fd)
 		err = unix.Renameat(t.dir, temp, t.dir, t.name)
+		w.locks(t, err)
 	}
 	if err == nil {
 		_, err = own.Seek(0, io.SeekStart)

@@ -75,6 +75,7 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 			w.young.note(n)
 		}
 		w.mine(&t, err)
+		w.locks(&t, err)
 		return err
 	}))
 }
@@ -129,43 +130,65 @@ func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 		w.answer(w.alone(func() error { return w.rmdir(dirfd, at) }))
 		return
 	}
-	w.answer(w.change(func() error {
-		t, err := w.find(dirfd, at, false)
-		if err != nil {
+	err := w.change(func() error { return w.remove(dirfd, at, false) })
+	if errors.Is(err, errAlone) {
+		err = w.alone(func() error { return w.remove(dirfd, at, true) })
+	}
+	w.answer(err)
+}
+
+// errAlone says that a lock is to go: were two to remove it at once, the second could
+// meet that of the host, which came when the first was gone.
+var errAlone = errors.New("to be done alone")
+
+// remove removes what is no directory. alone says that the caller has names alone.
+func (w *worker) remove(dirfd int, at uint64, alone bool) error {
+	t, err := w.find(dirfd, at, false)
+	if err != nil {
+		return err
+	}
+	// On a read-only mount the kernel would not even look.
+	if !t.is {
+		return unix.ENOENT
+	}
+	if t.isDir() {
+		return unix.EISDIR
+	}
+	if text, err := readlinkat(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
+		return unix.EBUSY // another session's
+	}
+	if err := w.ofHost(&t); err != nil {
+		return err
+	}
+	if !alone && w.isLock(&t) {
+		return errAlone
+	}
+	if err := w.judge(&t, unix.S_IFREG); err != nil {
+		if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
 			return err
 		}
-		// On a read-only mount the kernel would not even look.
-		if !t.is {
-			return unix.ENOENT
-		}
-		if t.isDir() {
-			return unix.EISDIR
-		}
-		if text, err := readlinkat(t.dir, t.name); t.held == nil && (err == nil && text == Nowhere || w.lockOfHost(&t)) {
-			return unix.EBUSY // another session's, or the host's own
-		}
-		if err := w.judge(&t, unix.S_IFREG); err != nil {
-			if n := err.(*needHold); n.root != t.rel || w.staysOnHost(&t, n) {
-				return err
-			}
-		}
-		if t.held != nil {
-			return w.unlinkHeld(&t)
-		}
-		if w.irreplaceable(&t) {
-			return unix.EBUSY
-		}
-		if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
-			return err
-		}
-		return unix.Unlinkat(t.dir, t.name, 0)
-	}))
+	}
+	if t.held != nil {
+		return w.unlinkHeld(&t)
+	}
+	if w.irreplaceable(&t) {
+		return unix.EBUSY
+	}
+	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Remove); err != nil {
+		return err
+	}
+	return unix.Unlinkat(t.dir, t.name, 0)
 }
 
 // irreplaceable holds for an object of git that undo could not bring back: it is too
-// large to be kept, and with it history would go for good.
-func (w *worker) irreplaceable(t *target) bool {
-	if w.conf.Store.Keeps(t.st.Size) {
+// large to be kept, and with it history would go for good. It is neither deleted nor
+// written.
+func (w *worker) irreplaceable(t *target) bool { return !w.conf.Store.Keeps(t.st.Size) && w.object(t) }
+
+// object holds for an object of git that is not the session's own and not kept yet. It gets
+// no other name: under that it would not look like an object when the store is full.
+func (w *worker) object(t *target) bool {
+	if t.held != nil || t.kind() != unix.S_IFREG || w.conf.Store.Kept(t.tree, t.rel) {
 		return false
 	}
 	tree := &w.conf.Trees[t.tree]

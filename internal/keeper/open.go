@@ -126,17 +126,18 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 		w.young.add(fd)
 	}
 	w.mine(t, err)
+	w.locks(t, err)
 	return fd, err
 }
 
 // openExisting opens a file of the host to write. What was judged by name and what
 // was opened by name must be the same file: other threads change names meanwhile.
 func (w *worker) openExisting(t *target, flags int) (int, error) {
-	if w.lockOfHost(t) {
-		return -1, unix.EBUSY
+	if err := w.ofHost(t); err != nil {
+		return -1, err
 	}
-	if w.young.ofHost(t) {
-		return -1, errYoung
+	if w.irreplaceable(t) {
+		return -1, unix.EBUSY
 	}
 	if err := w.conf.Store.Save(t.tree, t.rel, t.dir, t.name, undo.Write); err != nil {
 		return -1, err
@@ -202,17 +203,6 @@ func openFile(dir int, name string, flags int, mode uint32) (int, error) {
 		}
 	}
 	return fd, nil
-}
-
-// lockOfHost holds for the lock of a held name that the session did not make: whoever
-// made it is about to rename it there.
-func (w *worker) lockOfHost(t *target) bool {
-	held, ok := strings.CutSuffix(t.rel, ".lock")
-	if !ok || !w.conf.Trees[t.tree].Rules.Judge(held, false).Hold {
-		return false
-	}
-	n, _, ok := nodeAt(t.dir, t.name)
-	return ok && !w.young.has(n)
 }
 
 // openHeld opens in the layer. A held file that was deleted has a shell there.

@@ -46,6 +46,14 @@ var paused = []operation{
 		writing("r/config", create, "2"), pause)},
 	{name: "young", do: inOrder(writing("c", create, "1"), writing("c", over, "2"), pause,
 		refused(unix.EBUSY, func() error { return unix.Link("a", "b") }), writing("a", over, "late"))},
+	{name: "locks of the host", do: inOrder(writing(".git/refs/heads/own.lock", create, commit), writing("evil", create, "evil"), pause,
+		refused(unix.EBUSY, renamed("evil", ".git/index.lock")), refused(unix.EBUSY, func() error { return unix.Unlink(".git/index.lock") }),
+		refused(unix.EBUSY, renamed(".git/index.lock", "x")), refused(unix.EBUSY, func() error { return unix.Link(".git/index.lock", "x") }),
+		refused(unix.EBUSY, writing(".git/index.lock", unix.O_WRONLY, "x")), refused(unix.EBUSY, renamed("evil", ".git/packed-refs.new")),
+		refused(unix.EBUSY, renamed("evil", "bare/HEAD.lock")),
+		writing(".git/refs/heads/own.lock", over, commit), renamed(".git/refs/heads/own.lock", ".git/refs/heads/own"))},
+	{name: "exchange young", do: inOrder(writing("e", create, "1"), writing("f", create, "2"), pause, renamed("e", "a"),
+		func() error { return unix.Unlink("b") }, renamed("c", "d"))},
 	{name: "masked", do: inOrder(pause, reads("pw", "phantom"), writing("pw", unix.O_WRONLY|unix.O_APPEND, "+"), reads("pw", "phantom+"),
 		func() error { return unix.Unlink("pw") })},
 	{name: "masked-below", do: inOrder(writing(".vscode/new", create, "1"), writing(".vscode/own", unix.O_WRONLY, "OWN"), func() error { return unix.Unlink(".vscode/gone") }, pause,
@@ -162,6 +170,43 @@ func TestYoung(t *testing.T) {
 	}
 	if age := st.ModTime().Sub(born); age < youth {
 		t.Errorf("it was written at the age of %s", age)
+	}
+}
+
+// TestLocksOfHost: the host's git renames its lock to a name whose content counts, and
+// nobody judges it then. What is in the lock is out of the session's reach, however old
+// it is; a lock of the session's own is not.
+func TestLocksOfHost(t *testing.T) {
+	b := newBox(t, "mkdir -p .git/refs/heads .git/objects bare/objects bare/refs; touch .git/HEAD bare/HEAD")
+	b.start("locks of the host")
+	b.pause()
+	b.sh("for f in .git/index.lock .git/packed-refs.new bare/HEAD.lock; do printf host >tree/$f; done")
+	a := b.finish()
+	want := ".git/ .git/HEAD= .git/index.lock=host .git/objects/ .git/packed-refs.new=host .git/refs/ .git/refs/heads/ .git/refs/heads/own=" + commit +
+		" bare/ bare/HEAD.lock=host bare/HEAD= bare/objects/ bare/refs/ evil=evil"
+	if host := b.end(); a.Err != "" || host != want {
+		t.Errorf("ended with %q, and the host has\n\t%s, want\n\t%s", a.Err, host, want)
+	}
+}
+
+// TestYoungExchanged: a file that the host made a moment ago is not replaced, moved or
+// deleted before it is older: the host may be about to rename it to a held name.
+func TestYoungExchanged(t *testing.T) {
+	b := newBox(t, "true")
+	b.start("exchange young")
+	b.pause()
+	b.tick()
+	b.sh("for f in a b c; do printf host >tree/$f; done")
+	_, born, ok := nodeAt(unix.AT_FDCWD, b.dir+"/tree/c")
+	if !ok {
+		t.Fatal("this test needs a file system that tells when a file was made")
+	}
+	a := b.finish()
+	if age := time.Since(born); age < youth {
+		t.Errorf("all was done at the age of %s", age)
+	}
+	if host := b.end(); a.Err != "" || host != "a=1 d=host f=2" {
+		t.Errorf("ended with %q, and the host has %s", a.Err, host)
 	}
 }
 

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -48,8 +49,8 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	if err := w.mayLeave(from); err != nil {
 		return err
 	}
-	if from.held == nil && w.lockOfHost(from) || to.is && to.held == nil && w.lockOfHost(to) {
-		return unix.EBUSY
+	if err := cmp.Or(w.ofHost(from), w.ofHost(to)); err != nil {
+		return err
 	}
 	err := w.judgeMove(from, to)
 	if n, ok := err.(*needHold); ok && !n.verdict.Hold && from.kind() == unix.S_IFREG {
@@ -107,6 +108,9 @@ func (w *worker) mayLeave(t *target) error {
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
+	if w.object(t) {
+		return unix.EXDEV
+	}
 	whole := tree.Path + "/" + t.rel
 	for i := range w.conf.Trees { // a tree in a tree
 		if p := w.conf.Trees[i].Path; p == whole || strings.HasPrefix(p, whole+"/") {
@@ -133,14 +137,30 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	if err := w.conf.Store.Renamed(from.tree, from.rel, to.tree, to.rel, from.isDir()); err != nil {
 		return err
 	}
-	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
+	err := renameFound(from, to, flags)
 	w.mine(to, err)
+	w.locks(to, err)
 	if err != nil {
 		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
 			return lost
 		}
 	}
 	return err
+}
+
+// renameFound renames to a name as it was found: where nothing was, somebody else may have
+// put a lock since, or another session what its keeper has just judged.
+func renameFound(from, to *target, flags uint32) error {
+	if !to.is && flags == 0 {
+		switch err := unix.Renameat2(from.dir, from.name, to.dir, to.name, unix.RENAME_NOREPLACE); err {
+		case unix.EINVAL: // not every file system has it
+		case unix.EEXIST:
+			return errRetry
+		default:
+			return err
+		}
+	}
+	return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
 }
 
 // maxCarried bounds the look into a directory that is to be moved.
@@ -264,7 +284,7 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		if err != nil {
 			return err
 		}
-		if from.held == nil && (w.young.ofHost(&from) || w.lockOfHost(&from)) {
+		if w.ofHost(&from) != nil || w.isLock(&from) {
 			return unix.EBUSY
 		}
 		if to.is {
@@ -284,6 +304,7 @@ func (w *worker) link(oldfd int, old uint64, newfd int, new uint64, flags uint32
 		}
 		err = unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
 		w.mine(&to, err)
+		w.locks(&to, err)
 		return err
 	}))
 }

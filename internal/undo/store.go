@@ -360,3 +360,11 @@ func (s *Store) Keeps(size int64) bool {
 	defer s.mu.RUnlock()
 	return size <= s.limits.File && size <= s.limits.Total-s.sum
 }
+
+// Kept reports whether a change of what is at a path loses nothing any more: it is kept,
+// or the session's own.
+func (s *Store) Kept(tree int, rel string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.names.enough(spot{tree, rel}, Write)
+}

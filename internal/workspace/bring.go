@@ -45,6 +45,20 @@ func selects(sel []Selected, n int, c change.Change) bool {
 	})
 }
 
+// halfSelected returns the name of a move that was not asked for: who asks for src wants
+// no hook that was moved out of it.
+func halfSelected(sel []Selected, n int, c change.Change) string {
+	if sel == nil || c.From == "" {
+		return ""
+	}
+	for _, p := range []string{c.Path, c.From} {
+		if !selects(sel, n, change.Change{Path: p}) {
+			return p
+		}
+	}
+	return ""
+}
+
 // Apply brings to the host what waits: all of it, or what sel names. said is the
 // report that a person saw: what is not as it was then is refused. Files that were
 // masked stay as the host has them. Unless partial is set nothing is brought over where
@@ -95,6 +109,10 @@ func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Ou
 	p.all, err = w.shown(n, said)
 	for i, c := range p.all {
 		if !selects(sel, n, c) {
+			continue
+		}
+		if away := halfSelected(sel, n, c); away != "" {
+			masked = append(masked, Outcome{n, c.Path, string(layer.Conflict), fmt.Sprintf("it is a move of %q to %q, and %q was not asked for", c.From, c.Path, away)})
 			continue
 		}
 		if c.New != nil && c.New.Type == change.Special {

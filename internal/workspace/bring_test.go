@@ -27,8 +27,15 @@ func TestApplySome(t *testing.T) {
 		"source added live n\nsource added live n/o\nsource added live n/o/p\nsource added waits n/q\n", lines(h.review())); diff != "" {
 		t.Error(diff)
 	}
-	// All of a, by name: the rename has its old half there.
-	out, err = h.Apply([]Selected{{0, "a"}}, nil, true)
+	// All of a, by name: the rename has only its old half there.
+	for _, part := range []string{"a", "b"} {
+		out, err = h.Apply([]Selected{{0, part}}, nil, false)
+		must(t, err)
+		if diff := cmp.Diff("conflict b/m\n", results(out)); diff != "" || h.exists("b/m") || !h.exists("a/m") {
+			t.Error("half of a move was asked for", diff)
+		}
+	}
+	out, err = h.Apply([]Selected{{0, "a"}, {0, "b"}}, nil, false)
 	must(t, err)
 	if diff := cmp.Diff("applied a\napplied a/y\napplied b/m\n", results(out)); diff != "" {
 		t.Error(diff)

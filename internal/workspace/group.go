@@ -12,6 +12,7 @@ import (
 // one submodule or of one worktree belong together: all or none.
 func (j *judge) findHarmless(waits [][]change.Change) {
 	g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+	j.groups = g
 	for n, all := range waits {
 		for _, c := range all {
 			if c.New != nil {
@@ -27,12 +28,17 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 			}
 		}
 	}
-	j.harmless = make([]map[string]bool, len(waits))
+	g.choose(waits)
+}
+
+// choose lists what is in no group that is spoilt.
+func (g *groups) choose(waits [][]change.Change) {
+	g.harmless = make([]map[string]bool, len(waits))
 	for n, all := range waits {
-		j.harmless[n] = map[string]bool{}
+		g.harmless[n] = map[string]bool{}
 		for _, c := range all {
 			if !g.spoilt(g.id(n, c.Path)) || mutated("judge") {
-				j.harmless[n][c.Path] = true
+				g.harmless[n][c.Path] = true
 			}
 		}
 	}

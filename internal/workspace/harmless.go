@@ -49,7 +49,10 @@ func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
 		}
 	}
 	j.findHarmless(waits)
-	var out []Outcome
+	out, err := w.dropRefused(j, waits)
+	if err != nil {
+		return nil, err
+	}
 	for n := range w.Trees {
 		if w.Trees[n].View != Live {
 			continue
@@ -59,6 +62,35 @@ func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
 		if err != nil {
 			return out, err
 		}
+	}
+	return out, nil
+}
+
+// dropRefused leaves groups out of which something could not be brought over, because the
+// host has changed it meanwhile: all or none. A pointer without its directory, or settings
+// without the pointer that they were judged by, would be something else.
+func (w *Work) dropRefused(j *judge, waits [][]change.Change) (out []Outcome, err error) {
+	for again := true; again; {
+		again = false
+		for n := range w.Trees {
+			chosen := j.harmless[n]
+			if w.Trees[n].View != Live || len(chosen) == 0 {
+				continue
+			}
+			l := w.Layer(n)
+			l.Base = nil
+			refused, err := l.Refusals(w.applyLog(n), cover(waits[n], chosen), withDirectories(waits[n], chosen))
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range refused {
+				if id := j.groups.find(j.groups.id(n, r.Path)); !j.groups.bad[id] {
+					j.groups.bad[id], again = true, true
+					out = append(out, Outcome{n, r.Path, string(r.Outcome), r.Why})
+				}
+			}
+		}
+		j.groups.choose(waits)
 	}
 	return out, nil
 }

@@ -121,3 +121,23 @@ func TestModesOfDirectoriesAreTheHosts(t *testing.T) {
 	}
 	must(t, h.End(time.Now(), true))
 }
+
+// TestSettleAllOrNone: where the host has changed a part of a group meanwhile, nothing of
+// the group is brought over.
+func TestSettleAllOrNone(t *testing.T) {
+	h := newWorld(t, Live, project+`; git worktree add -q first`)
+	h.held(`git worktree add -q wt; git config user.name agent`)
+	h.sh(`git worktree remove first`) // with it goes .git/worktrees
+	_, err := h.Settle(h.store)
+	must(t, err)
+	if h.exists("wt/.git") || h.exists(".git/worktrees/wt") {
+		t.Error("a part of a worktree was applied")
+	}
+	waits := map[string]bool{}
+	for _, e := range h.review().Waiting() {
+		waits[e.Path] = true
+	}
+	if !waits["wt/.git"] || waits[".git/config"] {
+		t.Errorf("waits: %v", waits)
+	}
+}

@@ -22,6 +22,7 @@ type judge struct {
 	notes    []string
 	waits    map[spot]change.Change
 	harmless []map[string]bool // by tree: what may be applied without a person
+	groups   *groups           // of what waits
 }
 
 // judged is a tree with what is known of it.
