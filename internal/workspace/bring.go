@@ -113,7 +113,7 @@ func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Ou
 		}
 		p.chosen[c.Path] = true
 	}
-	return p, masked, err
+	return p, append(masked, w.keepOut(&p)...), err
 }
 
 // refusals asks what could not be brought over, and brings nothing over.
