@@ -29,15 +29,19 @@ func (c *context) workSummary(res run.Result, talk bool) {
 	c.goneSummary(r.Outside)
 }
 
+func (c *context) noteList(r *workspace.Report) {
+	for _, note := range r.Notes {
+		fmt.Fprintf(c.err, "             note: %s\n", inert(note))
+	}
+}
+
 // changeSummary is what changed, or waits to.
 func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, talk bool) {
 	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
 		c.shortList(r, waits)
-		for _, note := range r.Notes {
-			fmt.Fprintf(c.err, "             note: %s\n", inert(note))
-		}
+		c.noteList(r)
 		fmt.Fprintf(c.err, "             see: ringfence diff %s; then: ringfence apply or discard\n", id)
 	}
 	if n := len(res.Applied); n > 0 && talk {
@@ -46,6 +50,9 @@ func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, t
 	if len(live) > 0 {
 		fmt.Fprintf(c.err, "  changed    %d on the host%s\n", len(live), ranked(live))
 		c.shortList(r, executed(live))
+		if len(waits) == 0 {
+			c.noteList(r)
+		}
 		fmt.Fprintf(c.err, "             ringfence undo %s brings back what was\n", id)
 	}
 }
@@ -64,8 +71,8 @@ func (c *context) lostSummary(r *workspace.Report) {
 	}
 }
 
-// important is what is said to a pipe too: something waits.
-func important(r *workspace.Report) bool { return len(r.Waiting()) > 0 }
+// important is what is said to a pipe too: something waits, or has to be known.
+func important(r *workspace.Report) bool { return len(r.Waiting()) > 0 || len(r.Notes) > 0 }
 
 func plural(n int, one, more string) string {
 	if n == 1 {

@@ -137,7 +137,11 @@ func (r *rubbish) remove(c *context, discard bool) error {
 		step(n)
 	}
 	for _, o := range removable(r.works) {
-		if err := c.forget("gc", o.work, discard); err != nil {
+		if o.over {
+			if err := o.work.DropUndo(); err != nil {
+				return err
+			}
+		} else if err := c.forget("gc", o.work, discard); err != nil {
 			return err
 		}
 		n++

@@ -18,6 +18,7 @@ type oldWork struct {
 	last time.Time
 	why  string
 	kept bool // changes wait in it
+	over bool // it is not old: only what it keeps for undo goes, to make room
 }
 
 // oldWorks lists the work of sessions that ended before the given age. Where
@@ -38,9 +39,10 @@ func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]ol
 		if t := w.Changed(); t.After(o.last) { // something was applied or brought back later
 			o.last = t
 		}
+		young := now.Sub(o.last) < age
 		if over[w.ID] {
-			o.why = "over the total for undo"
-		} else if now.Sub(o.last) < age || w.Running() {
+			o.why, o.over = "over the total for undo", young
+		} else if young || w.Running() {
 			continue
 		}
 		if (&chosen{work: w}).waits() {

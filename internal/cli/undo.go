@@ -51,7 +51,7 @@ func undo(c *context, name string, args []string) (int, error) {
 	if r.Entries = r.Live(); len(r.Entries) == 0 {
 		return c.nothing(ch, "is live: there is nothing to undo", *asJSON)
 	}
-	if err := notPast(ch.work, r, works); err != nil {
+	if err := notPast(ch.work, r, works, *force); err != nil {
 		return 2, err
 	}
 	c.sayWho(name, ch.work, len(r.Entries))
@@ -112,6 +112,8 @@ func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*workspace.
 	switch {
 	case ch.work.Running():
 		return nil, nil, fault.New(fault.Refused, "ringfence stop "+ch.work.ID, "session %s still runs", ch.work.ID)
+	case ch.work.Dropped():
+		return nil, nil, droppedFault(ch.work, "")
 	case redo && !ch.work.Undone():
 		return nil, nil, fault.New(fault.Refused, "", "nothing of %s was undone of late", who(ch.work))
 	case redo && len(paths) > 0:
@@ -147,16 +149,25 @@ func latestToUndo(works []*workspace.Work, here string, redo bool) (*chosen, err
 			return nil, fault.New(fault.Failed, "ringfence discard forgets them; or "+other, "%s, the latest here, has nothing on the host: its changes wait", who(w))
 		case redo:
 			return nil, fault.New(fault.Failed, other, "%s, the latest here, was not undone", who(w))
+		case w.Dropped():
+			return nil, droppedFault(w, other)
 		}
 	}
 	return nil, fault.New(fault.Failed, "", "no session has left anything to undo in %s", plan.Show(here))
 }
 
-// notPast refuses to undo what a newer session has changed since.
-func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work) error {
+// droppedFault is for a session whose undo made room for others.
+func droppedFault(w *workspace.Work, hint string) error {
+	return fault.New(fault.Failed, hint, "%s can no longer be undone: what it kept was dropped, to stay within [workspace] undo-total", who(w))
+}
+
+// notPast refuses to undo what another session has changed since, or at the same time:
+// what both changed cannot be told apart by who did it. force takes the latter back too.
+func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work, force bool) error {
 	mine := changedFiles(r)
 	for _, other := range works {
-		if other.ID == w.ID || !other.Changed().After(w.Changed()) {
+		newer := other.Changed().After(w.Changed())
+		if other.ID == w.ID || !newer && (force || !other.Running() && !other.Changed().After(w.Began())) {
 			continue
 		}
 		theirs, _ := other.Review() // what could be read counts
@@ -177,8 +188,12 @@ func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work) er
 		for i := range both {
 			both[i] = plan.Show(both[i])
 		}
-		return fault.New(fault.Refused, "ringfence undo "+other.ID+" first", "%s is newer than session %s and changed the same files: %s%s",
-			who(other), w.ID, strings.Join(both, ", "), more)
+		files := strings.Join(both, ", ") + more
+		if !newer {
+			return fault.New(fault.Refused, "name other paths; --force takes back what both did there",
+				"%s changed the same files as session %s, at the same time or since: %s", who(other), w.ID, files)
+		}
+		return fault.New(fault.Refused, "ringfence undo "+other.ID+" first", "%s is newer than session %s and changed the same files: %s", who(other), w.ID, files)
 	}
 	return nil
 }

@@ -133,7 +133,8 @@ func Start(conf Config) (*Keeper, error) {
 	return k, nil
 }
 
-func (k *Keeper) open() error {
+// enter opens the sandbox.
+func (k *Keeper) enter() error {
 	const flags = unix.O_PATH | unix.O_CLOEXEC
 	own := "/proc/" + strconv.Itoa(k.conf.PID)
 	for _, o := range []struct {
@@ -149,6 +150,13 @@ func (k *Keeper) open() error {
 			return fmt.Errorf("keeper: open %s: %w", o.name, err)
 		}
 		*o.at = fd
+	}
+	return nil
+}
+
+func (k *Keeper) open() error {
+	if err := k.enter(); err != nil {
+		return err
 	}
 	// Now, while nobody could have moved the directories above them.
 	for i := range k.conf.Trees {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -163,60 +164,111 @@ func fill(dir int, name string, data []byte) error {
 }
 
 // MaskAt puts data over a file that lies in no tree, read-only. The bytes lie in the
-// layer of some tree, under a name that is gone before anybody can have seen it.
+// layer of some tree, under a name that goes once they are mounted: of a file that has
+// no name the kernel makes no mount.
 func (k *Keeper) MaskAt(path string, data []byte) (Cover, error) {
 	w := &worker{Keeper: k}
 	defer w.closeAll()
+	dst, cover, err := bareAt(k.root, path)
+	if err != nil || dst < 0 {
+		return cover, err
+	}
+	w.own(dst)
+	for i := range k.conf.Trees {
+		if k.conf.Trees[i].Layer == nil {
+			continue
+		}
+		dir, _, err := w.parentIn(int(k.conf.Trees[i].Layer.Fd()), reserved)
+		if err != nil {
+			return Covered, err
+		}
+		return Covered, w.attachCopy(dir, dst, data)
+	}
+	return Covered, shut(k.spaces, k.root, dst)
+}
+
+// ShutAt makes a file that lies in no tree unreadable in the sandbox of a process. It is
+// for sessions without a keeper, which have nowhere to put phantoms.
+func ShutAt(pid int, path string) (Cover, error) {
+	k := &Keeper{conf: Config{PID: pid}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+	defer k.release()
+	if err := k.enter(); err != nil {
+		return Covered, err
+	}
+	dst, cover, err := bareAt(k.root, path)
+	if err != nil || dst < 0 {
+		return cover, err
+	}
+	defer unix.Close(dst)
+	return Covered, shut(k.spaces, k.root, dst)
+}
+
+// shut puts a device over a file where no device can be opened.
+func shut(spaces sys.Namespaces, root, dst int) error {
+	src, err := sys.OpenBeneath(root, "dev/null")
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	return spaces.AttachIn(src, dst, true)
+}
+
+// BareAt says of a file that lies in no tree whether the sandbox of a process sees the
+// host's own, as far as can be told.
+func BareAt(pid int, path string) bool {
+	root, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(root)
+	dst, _, err := bareAt(root, path)
+	if dst >= 0 {
+		unix.Close(dst)
+	}
+	return dst >= 0 || err != nil
+}
+
+// bareAt opens the host's own file where the sandbox sees that; it is -1 elsewhere.
+func bareAt(root int, path string) (dst int, cover Cover, err error) {
 	var host, inside unix.Stat_t
 	switch err := unix.Lstat(path, &host); {
 	case gone(err) || err == nil && host.Mode&unix.S_IFMT != unix.S_IFREG:
-		return Gone, nil
+		return -1, Gone, nil
 	case err != nil:
-		return Covered, err
+		return -1, Covered, err
 	}
-	dst, err := sys.OpenBeneath(k.root, strings.TrimPrefix(path, "/"))
+	dst, err = sys.OpenBeneath(root, strings.TrimPrefix(path, "/"))
 	if gone(err) {
-		return Gone, nil // it is not shown
+		return -1, Gone, nil // it is not shown
 	}
 	if err != nil {
-		return Covered, err
+		return -1, Covered, err
 	}
-	if err := unix.Fstat(w.own(dst), &inside); err != nil || inside.Dev != host.Dev || inside.Ino != host.Ino {
-		return Covered, err
+	if err := unix.Fstat(dst, &inside); err != nil || inside.Dev != host.Dev || inside.Ino != host.Ino {
+		unix.Close(dst)
+		return -1, Covered, err
 	}
-	src, err := w.unnamed(data)
-	if err != nil {
-		return Covered, err
-	}
-	return Covered, w.spaces.AttachIn(src, dst, true)
+	return dst, Covered, nil
 }
 
-// unnamed makes a file without a name in some layer.
-func (w *worker) unnamed(data []byte) (int, error) {
+// attachCopy puts data over a file, read-only. Meanwhile it has a name in a layer.
+func (w *worker) attachCopy(layer, dst int, data []byte) error {
 	var b [8]byte
 	rand.Read(b[:])
 	name := reserved + "mask-" + hex.EncodeToString(b[:])
-	for i := range w.conf.Trees {
-		if w.conf.Trees[i].Layer == nil {
-			continue
-		}
-		at, _, err := w.parentIn(int(w.conf.Trees[i].Layer.Fd()), name)
-		if err != nil {
-			return -1, err
-		}
-		fd, err := unix.Openat(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
-		if err != nil {
-			return -1, err
-		}
-		f := os.NewFile(uintptr(fd), name)
-		_, err = f.Write(data)
-		src, oerr := sys.OpenBeneath(at, name)
-		if err := errors.Join(err, f.Close(), oerr, unix.Unlinkat(at, name, 0)); err != nil {
-			return -1, err
-		}
-		return w.own(src), nil
+	fd, err := unix.Openat(layer, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
+	if err != nil {
+		return err
 	}
-	return -1, errors.New("there is no layer")
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		var src int
+		if src, err = sys.OpenBeneath(layer, name); err == nil {
+			err = w.spaces.AttachIn(w.own(src), dst, true)
+		}
+	}
+	return errors.Join(err, unix.Unlinkat(layer, name, 0))
 }
 
 // maskBelow masks a file in a directory that is private: in the layer, where it is not

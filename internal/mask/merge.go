@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -104,14 +105,20 @@ var inertValue = lazily("^(?:[^'\"`\\\\#;&|<>()$\\x00-\\x20\\x7f]*|\"[^\"\\\\`$]
 
 var envAssignment = lazily(`^(?:export )?([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 
+// unprinted holds for what moves a terminal's cursor, and for blanks that only some
+// readers take for one: to a shell a # after such a blank begins no comment.
+func unprinted(r rune) bool {
+	return r != ' ' && r != '\t' && r != '\n' && (unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
+}
+
 func readEnv(data []byte) (*envText, error) {
-	if len(data) > maxFile || !utf8.Valid(data) || strings.ContainsAny(string(data), "\r\x00") {
+	if len(data) > maxFile || !utf8.Valid(data) || strings.ContainsFunc(string(data), unprinted) {
 		return nil, errors.New("it is too large, or not plain text")
 	}
 	t := &envText{at: map[string]int{}, texts: map[string]bool{}}
 	for line := range strings.Lines(string(data)) {
 		l := envLine{text: strings.TrimSuffix(line, "\n")}
-		if bare := strings.TrimSpace(l.text); bare != "" && bare[0] != '#' {
+		if bare := strings.Trim(l.text, " \t"); bare != "" && bare[0] != '#' {
 			f := envAssignment.FindStringSubmatch(l.text)
 			if f == nil || !plainValue.MatchString(strings.TrimRight(f[2], " \t")) {
 				return nil, errors.New("it has a line that is not one plain KEY=value")

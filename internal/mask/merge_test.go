@@ -36,6 +36,9 @@ func TestMerge(t *testing.T) {
 		{"another's value", p + "NEW=http://evil.test/${TOKEN}\n", "", ""},
 		{"in quotes", p + "NEW='1; id' \nURL=http://u:p@h.test:1/a?b=c\n", real + "NEW='1; id' \nURL=http://u:p@h.test:1/a?b=c\n", "[NEW URL] [] []"},
 		{"no assignment", p + "rm -rf /\n", "", ""},
+		{"a comment that is none to a shell", p + "\u00a0# x; id\nNEW=1\n", "", ""},
+		{"another", p + "\v# x; id\nNEW=1\n", "", ""},
+		{"a comment that moves the cursor", p + "# \x1b[2A\nNEW=1\n", "", ""},
 		{"other line ends", strings.ReplaceAll(p, "\n", "\r\n"), "", ""},
 	} {
 		m, err := Merge("a/.env", []byte(real), phantom, []byte(c.changed))

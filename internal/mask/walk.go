@@ -122,7 +122,9 @@ func (w *Walk) Step(b Budget) (found []Found, done bool, err error) {
 				return found, false, nil
 			}
 			dirs++
-			w.enter()
+			if err := w.enter(); err != nil {
+				return found, false, err
+			}
 		}
 		f, ok, err := w.entry()
 		if err != nil {
@@ -134,8 +136,9 @@ func (w *Walk) Step(b Budget) (found []Found, done bool, err error) {
 	}
 }
 
-// enter opens the next directory.
-func (w *Walk) enter() {
+// enter opens the next directory. That nothing can be opened just now is an error: what
+// was not looked at must not be taken for looked at.
+func (w *Walk) enter() error {
 	last := len(w.pending) - 1
 	rel := w.pending[last]
 	w.pending = w.pending[:last]
@@ -148,8 +151,11 @@ func (w *Walk) enter() {
 	if err == unix.EACCES && w.Closed != nil {
 		w.Closed(rel)
 	}
+	if starved(err) {
+		return fmt.Errorf("walk: open %q: %w", rel, err)
+	}
 	if err != nil {
-		return
+		return nil
 	}
 	w.dir, w.rel, w.flat = fd, rel, Pruned(rel)
 	if w.Enter != nil {
@@ -158,6 +164,12 @@ func (w *Walk) enter() {
 	if rel != "" {
 		w.rel += "/"
 	}
+	return nil
+}
+
+// starved holds where the system has nothing left to open files with.
+func starved(err error) bool {
+	return err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOMEM || err == unix.EIO
 }
 
 // fill reads entries of the open directory. It is false at its end.
@@ -250,7 +262,7 @@ func (w *Walk) look(name string) (Found, bool) {
 	f := Found{Rel: w.rel + name, Kind: Empty}
 	fd, err := unix.Openat(w.dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return f, err == unix.EACCES || err == unix.EPERM
+		return f, err == unix.EACCES || err == unix.EPERM || starved(err)
 	}
 	file := os.NewFile(uintptr(fd), strings.ToValidUTF8(name, "?"))
 	defer file.Close()

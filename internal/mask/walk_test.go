@@ -224,3 +224,46 @@ func BenchmarkWalk(b *testing.B) {
 		}
 	}
 }
+
+// TestStarved: with no descriptor left nothing is passed over.
+func TestStarved(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{".env", "d/.env"} {
+		put(t, root, name, "API_TOKEN=abcdefghijklmnop\n")
+	}
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWalk(root, "", Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(w.root) + 2, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	var fds []int
+	for {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		fds = append(fds, fd)
+	}
+	if n := len(fds); n > 0 { // one, for the root: none is left for what is in it
+		unix.Close(fds[n-1])
+		fds = fds[:n-1]
+	}
+	found, done, err := w.Step(Budget{})
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	unix.Setrlimit(unix.RLIMIT_NOFILE, &old)
+	if len(found) == 2 && done && err == nil {
+		return
+	}
+	if done || err == nil || len(found) != 1 && len(found) != 2 {
+		t.Errorf("found %v, done %v, %v: want .env, and d or an error", found, done, err)
+	}
+}

@@ -101,6 +101,9 @@ func (o *lookout) all(ended <-chan struct{}) {
 func (o *lookout) through(root, below string, ended <-chan struct{}) {
 	w, err := mask.NewWalk(root, below, o.k.live.session.masking.rules)
 	if err != nil {
+		if !noSuchFile(err) {
+			o.unseeing(err)
+		}
 		return
 	}
 	defer w.Close()

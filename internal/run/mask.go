@@ -177,11 +177,14 @@ func (d *draft) firstLook(r maskRoot) error {
 	if list == nil {
 		budget = mask.Budget{}
 	}
+	var led []string // files of other names, to which links led
 	for _, rel := range list {
-		if d.masking.rules.Match(rel) {
-			if err := d.maskAtLaunch(r.path, rel); err != nil {
-				return err
-			}
+		if !d.masking.rules.Match(rel) {
+			led = append(led, rel)
+			continue
+		}
+		if err := d.maskAtLaunch(r.path, rel); err != nil {
+			return err
 		}
 	}
 	w, err := mask.NewWalk(r.path, "", d.masking.rules)
@@ -194,6 +197,13 @@ func (d *draft) firstLook(r maskRoot) error {
 	for _, f := range found {
 		if err == nil {
 			err = d.maskAtLaunch(r.path, f.Rel)
+		}
+	}
+	// After the links, whose names say what is in them. Such a file stays masked without its
+	// link: the agent may have deleted that. Who wants it shown names it in reveal.
+	for _, rel := range led {
+		if err == nil {
+			err = d.maskAtLaunch(r.path, rel)
 		}
 	}
 	return err
@@ -329,7 +339,11 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind mask.Ki
 	if err != nil {
 		return p, nil, mask.Empty, true
 	}
-	data, kind, err = mask.Phantom(rel, secret, m.seed)
+	name := rel
+	if !m.rules.Match(rel) {
+		name = "" // a link led here once: what this name says of the content is nothing
+	}
+	data, kind, err = mask.Phantom(name, secret, m.seed)
 	if kind == mask.None || m.tells(root, p, secret) {
 		return p, nil, mask.None, false
 	}

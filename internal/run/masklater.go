@@ -58,7 +58,13 @@ func (k *keeping) inLive(p string) (n int, rel string) {
 // bare says whether the sandbox may see the host's file.
 func (k *keeping) bare(p string) bool {
 	n, rel := k.inLive(p)
-	return n >= 0 && k.keeper.Bare(n, rel)
+	switch {
+	case n >= 0:
+		return k.keeper.Bare(n, rel)
+	case treeOf(k.live.session.work.Trees, func(t workspace.Tree) string { return t.Path }, p) >= 0:
+		return false // in a layer it was written anew, and is not the host's
+	}
+	return keeper.BareAt(k.live.box.PID(), p)
 }
 
 // coverFile puts data in the place of a file, for the sandbox.
@@ -75,7 +81,7 @@ func (k *keeping) coverFile(p string, data []byte) (keeper.Cover, error) {
 		return k.maskInLayer(n, strings.TrimPrefix(p[len(s.work.Trees[n].Path):], "/"), data)
 	}
 	if k.keeper == nil {
-		return keeper.Covered, errors.New("it lies in nothing that can be changed inside")
+		return keeper.ShutAt(k.live.box.PID(), p)
 	}
 	return k.keeper.MaskAt(p, data)
 }

@@ -131,7 +131,7 @@ func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Ou
 		}
 		p.chosen[c.Path] = true
 	}
-	return p, masked, err
+	return p, append(masked, w.keepOut(&p)...), err
 }
 
 // refusals asks what could not be brought over, and brings nothing over.
@@ -140,7 +140,7 @@ func (w *Work) refusals(plans []planned) (out []Outcome, err error) {
 		if len(p.chosen) == 0 {
 			continue
 		}
-		results, err := w.Layer(p.tree).Refusals(w.applyLog(p.tree), cover(p.all, p.chosen), withDirectories(p.all, p.chosen))
+		results, err := w.Layer(p.tree).Refusals(w.applyLog(p.tree), w.cover(p.tree, p.all, p.chosen), withDirectories(p.all, p.chosen))
 		for _, r := range results {
 			out = append(out, Outcome{p.tree, r.Path, string(r.Outcome), r.Why})
 		}
@@ -222,7 +222,7 @@ func (w *Work) bring(l *layer.Layer, n int, all []change.Change, chosen map[stri
 	if _, err := os.Lstat(w.applyLog(n)); len(chosen) == 0 && errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	results, err := l.Apply(w.applyLog(n), cover(all, chosen), withDirectories(all, chosen))
+	results, err := l.Apply(w.applyLog(n), w.cover(n, all, chosen), withDirectories(all, chosen))
 	var out []Outcome
 	for _, r := range results {
 		if r.Outcome != layer.Same || chosen[r.Path] {
@@ -248,6 +248,17 @@ func withDirectories(all []change.Change, chosen map[string]bool) []change.Chang
 		}
 	}
 	return out
+}
+
+// cover is of a tree: what stands in its layer for masked files is no change and was not
+// chosen, and whoever asks for all would ask for that.
+func (w *Work) cover(n int, all []change.Change, chosen map[string]bool) []string {
+	for rel := range w.Trees[n].Phantoms {
+		if !chosen[rel] {
+			all = append(all[:len(all):len(all)], change.Change{Path: rel})
+		}
+	}
+	return cover(all, chosen)
 }
 
 // cover names the chosen changes, and no other, by as few paths as can be: each
@@ -321,7 +332,7 @@ func (w *Work) discard(n int, sel []Selected) error {
 	if len(chosen) == 0 {
 		return nil
 	}
-	return w.Layer(n).Discard(cover(all, chosen))
+	return w.Layer(n).Discard(w.cover(n, all, chosen))
 }
 
 // forget removes the work if nothing waits and nothing can be undone any more.

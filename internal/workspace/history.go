@@ -270,9 +270,24 @@ func (w *Work) Changed() time.Time {
 	}
 	all, _ := w.stores()
 	for _, s := range standing(all) {
-		if st, err := os.Lstat(s.dir + "/log"); err == nil && s.what != "" && st.ModTime().After(last) {
+		// Of one that was killed, its own store says how long it was at work.
+		if st, err := os.Lstat(s.dir + "/log"); err == nil && (s.what != "" || w.Ended.IsZero()) && st.ModTime().After(last) {
 			last = st.ModTime()
 		}
 	}
 	return last
+}
+
+// Began is when the host was first changed for the session, or could be: where everything
+// waits for review, that is when something of it was first applied.
+func (w *Work) Began() time.Time {
+	all, _ := w.stores()
+	if !slices.ContainsFunc(w.Trees, func(t Tree) bool { return t.View == Live }) {
+		for _, s := range all {
+			if st, err := os.Lstat(s.dir + "/log"); err == nil && s.what != "" {
+				return st.ModTime()
+			}
+		}
+	}
+	return w.Started
 }

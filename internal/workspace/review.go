@@ -76,7 +76,7 @@ func (w *Work) Review() (*Report, error) {
 	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
 	})
-	r.Notes = append(append(r.Notes, j.notes...), j.staged(r.Entries)...)
+	r.Notes = append(append(append(r.Notes, j.notes...), j.staged(r.Entries)...), w.followed(j)...)
 	r.note(running)
 	return r, failed
 }

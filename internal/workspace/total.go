@@ -43,8 +43,9 @@ func Excess(state string, total int64) (over []Stored, left int64, err error) {
 	return over, left, err
 }
 
-// DropUndo forgets what a session keeps for undo, and the session where that is all
-// there is of it. It refuses where something waits: who asked may have looked earlier.
+// DropUndo forgets what a session keeps for undo. Its record stays until it is old: who
+// asks for the latest session must not get an older one for it. It refuses where
+// something waits: who asked may have looked earlier.
 func (w *Work) DropUndo() error {
 	release, err := w.Seize()
 	if err != nil {
@@ -54,11 +55,11 @@ func (w *Work) DropUndo() error {
 	if waits, err := w.Waits(); waits || err != nil {
 		return errors.Join(fmt.Errorf("changes wait in session %s", w.ID), err)
 	}
-	if !w.Stays {
-		return w.Remove()
-	}
 	all, err := w.stores()
 	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(w.dropMark(), nil, 0o600); err != nil {
 		return err
 	}
 	for i, s := range all {
@@ -69,6 +70,15 @@ func (w *Work) DropUndo() error {
 		}
 	}
 	return nil
+}
+
+func (w *Work) dropMark() string { return filepath.Join(w.dir, "undo-dropped") }
+
+// Dropped says whether what the session kept for undo had to go.
+func (w *Work) Dropped() bool {
+	all, err := w.stores()
+	_, lerr := os.Lstat(w.dropMark())
+	return err == nil && len(all) == 0 && lerr == nil
 }
 
 // stored measures them. The sum of a directory is remembered beside it for as long as no

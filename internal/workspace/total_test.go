@@ -88,11 +88,14 @@ func TestExcess(t *testing.T) {
 			t.Errorf("%s keeps its store", w.ID)
 		}
 	}
-	if _, err := Open(state, "stays"); err != nil {
-		t.Errorf("a session that stays is gone: %v", err)
-	}
-	if _, err := Open(state, "old"); err == nil {
-		t.Error("of a session only its name is left")
+	for id, want := range map[string]bool{"stays": true, "old": true, "new": false, "waits": false} {
+		w, err := Open(state, id)
+		if err != nil { // an older one would be taken for the latest
+			t.Fatalf("%s is gone: %v", id, err)
+		}
+		if w.Dropped() != want {
+			t.Errorf("%s: dropped is %v, want %v", id, w.Dropped(), want)
+		}
 	}
 	// What came since is measured anew.
 	if err := os.WriteFile(filepath.Join(waits.Undo(), "kept", "2"), make([]byte, 500), 0o600); err != nil {
