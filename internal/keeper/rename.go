@@ -135,6 +135,9 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	}
 	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
 	w.mine(to, err)
+	if err == nil && from.isDir() {
+		w.made.carry(from, to)
+	}
 	if err != nil {
 		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
 			return lost
