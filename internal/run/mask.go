@@ -98,6 +98,7 @@ func (d *draft) maskSecrets() error {
 		}
 	}
 	slices.Sort(m.told)
+	d.ignoreMasked()
 	return nil
 }
 
