@@ -35,6 +35,7 @@ func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err err
 	if err != nil || cover != keeper.Covered {
 		return err == nil && cover == keeper.Own, err
 	}
+	s.masking.shows(p, data)
 	fresh, err := s.masking.add(p, kind)
 	if fresh {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
