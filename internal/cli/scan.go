@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/posture"
 	"ringfence.dev/ringfence/internal/pretrust"
 	"ringfence.dev/ringfence/internal/run"
 )
@@ -47,6 +48,7 @@ func scan(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	c.inHistory(root, report)
 	form, open, err := c.scanned(root, report)
 	if err != nil {
 		return 2, err
@@ -99,6 +101,15 @@ func (c *context) scanAt(root, dir string) (*pretrust.Report, error) {
 	defer done()
 	budget.Step = step
 	return pretrust.Scan(root, budget)
+}
+
+// inHistory adds what is a secret no more.
+func (c *context) inHistory(root string, report *pretrust.Report) {
+	secrets, whole := posture.InHistory(root, c.getenv("HOME"))
+	for _, path := range secrets {
+		report.InHistory(strings.TrimPrefix(path[len(root):], "/"))
+	}
+	report.Complete = report.Complete && whole
 }
 
 // startIn is where in a workspace an agent would start.

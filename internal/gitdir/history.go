@@ -34,14 +34,41 @@ type opened struct {
 // Has reports it for the file at path, which lies below root. What it cannot tell is
 // false.
 func (h *History) Has(root, path string, content []byte) bool {
-	repo, rel := h.repoOf(root, path)
-	if repo == nil || !h.shown(filepath.Join(repo.CommonDir, "objects")) {
-		return false
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := h.open(repo)
+	at, _, rel := h.at(root, path)
 	return at != nil && at.Has(rel, content) == nil
+}
+
+// File is what the commit that is checked out has in a file, and which one that is.
+func (h *History) File(root, path string) (content []byte, commit string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, commit, rel := h.at(root, path)
+	if at == nil {
+		return nil, "", false
+	}
+	content, err := at.File(rel)
+	return content, commit, err == nil
+}
+
+// Stored reports whether the repository of a file has this content as an object, in
+// whatever commit or none.
+func (h *History) Stored(root, path string, content []byte) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, _, _ := h.at(root, path)
+	return at != nil && at.Stored(content) == nil
+}
+
+// at opens what is checked out where a file lies; nil if that cannot be read.
+func (h *History) at(root, path string) (at *gitobject.Snapshot, commit, rel string) {
+	repo, rel := h.repoOf(root, path)
+	if repo == nil || !h.shown(filepath.Join(repo.CommonDir, "objects")) {
+		return nil, "", ""
+	}
+	at = h.open(repo)
+	return at, h.repos[repo.GitDir].head, rel
 }
 
 func (h *History) shown(dir string) bool {

@@ -77,14 +77,14 @@ func (id ID) hash() hash.Hash {
 }
 
 // names reports whether content, as an object of type t, has this id.
-func (id ID) names(t Type, content []byte) bool {
+func (id ID) names(t Type, content []byte) bool { return id == id.of(t, content) }
+
+// of is the id of content, as an object of type t, by the hash of this one.
+func (id ID) of(t Type, content []byte) ID {
 	h := id.hash()
 	h.Write([]byte(string(t) + " " + strconv.Itoa(len(content)) + "\x00"))
 	h.Write(content)
-	var other ID
-	other.size = id.size
-	copy(other.raw[:], h.Sum(nil))
-	return id == other
+	return idFrom(h.Sum(nil), int(id.size))
 }
 
 // idFrom returns the id whose bytes are b, of which there are enough.

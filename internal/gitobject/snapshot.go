@@ -40,28 +40,51 @@ func (s *Store) Snapshot(commit ID) (*Snapshot, error) {
 // Has returns nil if the commit has a file of just this content at path, and a store
 // has it too: whoever reads the stores can read it.
 func (n *Snapshot) Has(path string, content []byte) error {
-	id, parts := n.root, strings.Split(path, "/")
-	if len(parts) > maxLevels {
-		return ErrMissing
-	}
-	for i, name := range parts {
-		tree, err := n.tree(id)
-		if err != nil {
-			return err
-		}
-		mode, next, err := lookIn(tree, name, int(n.root.size))
-		if err != nil {
-			return err
-		}
-		if last := i == len(parts)-1; last != (mode == "100644" || mode == "100755") || !last && mode != "40000" {
-			return ErrMissing
-		}
-		id = next
+	id, err := n.find(path)
+	if err != nil {
+		return err
 	}
 	if !id.names(Blob, content) {
 		return ErrMissing
 	}
 	return n.store.Has(id, Blob)
+}
+
+// File is what the commit has in the file at path.
+func (n *Snapshot) File(path string) ([]byte, error) {
+	id, err := n.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return n.store.Read(id, Blob)
+}
+
+// Stored returns nil if a store has a file of just this content, in whatever commit or
+// none.
+func (n *Snapshot) Stored(content []byte) error {
+	return n.store.Has(n.root.of(Blob, content), Blob)
+}
+
+func (n *Snapshot) find(path string) (ID, error) {
+	id, parts := n.root, strings.Split(path, "/")
+	if len(parts) > maxLevels {
+		return ID{}, ErrMissing
+	}
+	for i, name := range parts {
+		tree, err := n.tree(id)
+		if err != nil {
+			return ID{}, err
+		}
+		mode, next, err := lookIn(tree, name, int(n.root.size))
+		if err != nil {
+			return ID{}, err
+		}
+		if last := i == len(parts)-1; last != (mode == "100644" || mode == "100755") || !last && mode != "40000" {
+			return ID{}, ErrMissing
+		}
+		id = next
+	}
+	return id, nil
 }
 
 func (n *Snapshot) tree(id ID) ([]byte, error) {

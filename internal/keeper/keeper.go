@@ -91,25 +91,27 @@ type Keeper struct {
 	root   int // "/" inside
 	proc   int // the host's proc
 
-	names  sync.RWMutex     // who moves a directory has it alone
-	held   []holds          // by tree
-	nested []*gitdir.Nested // by tree
-	inner  []int            // by tree: its mount inside
-	stand  *standIns
-	masks  umasks
-	links  links
-	young  young
-	locked locked
-	made   ownFiles
-	asks   asking
-	done   sync.WaitGroup
-	full   sync.Once // said that the store is
+	names    sync.RWMutex     // who moves a directory has it alone
+	held     []holds          // by tree
+	nested   []*gitdir.Nested // by tree
+	inner    []int            // by tree: its mount inside
+	stand    *standIns
+	masks    umasks
+	links    links
+	young    young
+	locked   locked
+	made     ownFiles
+	asks     asking
+	done     sync.WaitGroup
+	watching sync.WaitGroup
+	end      chan struct{} // closed when nobody is left inside
+	full     sync.Once     // said that the store is
 }
 
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
-		young: young{since: time.Now()}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+		young: young{since: time.Now()}, made: newOwnFiles(), end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &gitdir.Nested{Root: conf.Trees[i].Path})
 	}
@@ -121,6 +123,9 @@ func Start(conf Config) (*Keeper, error) {
 	for range workers {
 		k.done.Add(1)
 		go k.work(ready)
+	}
+	if conf.Secret != nil {
+		k.watching.Go(func() { k.watchOwn(k.end) })
 	}
 	var err error
 	for range workers {
@@ -176,6 +181,8 @@ func (k *Keeper) open() error {
 func (k *Keeper) Close() error {
 	k.calls.Close()
 	k.done.Wait()
+	close(k.end)
+	k.watching.Wait()
 	err := errors.Join(k.settle(), k.stand.clear())
 	k.release()
 	return err

@@ -49,7 +49,7 @@ func (k *Keeper) Mask(tree int, rel string, data []byte) (Cover, error) {
 	case err != nil:
 		return Covered, err
 	}
-	if n, _, ok := nodeAt(dir, name); ok && k.made.has(n) {
+	if n, _, ok := nodeAt(dir, name); ok && k.made.stillOwn(n, tree, rel, dir, name) {
 		return Own, nil
 	}
 	x := k.held[tree].at(rel)

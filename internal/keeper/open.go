@@ -145,7 +145,9 @@ func (w *worker) openExisting(t *target, flags int) (int, error) {
 	if err := w.part(t); err != nil {
 		return -1, err
 	}
-	w.writes(t)
+	if err := w.writes(t); err != nil {
+		return -1, err
+	}
 	fd, err := openFile(t.dir, t.name, flags&^(unix.O_TRUNC|unix.O_CREAT|unix.O_EXCL), 0)
 	if err != nil {
 		return -1, ignoreAs(err, unix.ELOOP, unix.EAGAIN)

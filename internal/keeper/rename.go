@@ -140,6 +140,9 @@ func (w *worker) moveOnHost(from, to *target, flags uint32) error {
 	err := renameFound(from, to, flags)
 	w.mine(to, err)
 	w.locks(to, err)
+	if err == nil && from.isDir() {
+		w.made.carry(from, to)
+	}
 	if err != nil {
 		if lost := w.conf.Store.NotRenamed(from.tree, from.rel, to.tree, to.rel); lost != nil {
 			return lost

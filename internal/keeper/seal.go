@@ -26,7 +26,7 @@ func (w *worker) seal(t, to *target, form hostexec.Form) (release func(), fits b
 		f.Close()
 		return nil, false
 	}
-	if st.Nlink != 1 || !leased(in) {
+	if st.Nlink != 1 || lease(in) != nil {
 		if f, err = w.copyOwn(t, f); err != nil {
 			return nil, false
 		}
@@ -67,9 +67,9 @@ func (w *worker) settingsOf(t *target) []byte {
 	return b
 }
 
-// leased takes a lease to read: the kernel gives it only if nobody has the file open
+// lease takes a lease to read: the kernel gives it only if nobody has the file open
 // to write, and closing the file gives it back. Not every file system has leases.
-func leased(fd int) bool {
+func lease(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
-	return err == nil
+	return err
 }

@@ -71,6 +71,9 @@ func (w *worker) closeAll() {
 }
 
 func (w *worker) serve() {
+	if w.made.some() {
+		w.lookOwn(true)
+	}
 	do := handlers[w.call.Nr]
 	if w.conf.Asked != nil && w.note() || do == nil {
 		w.calls.Continue(&w.call)

@@ -97,33 +97,56 @@ func projectSecrets(l *look) (hits []hit) {
 	if l.Project == "" || place.Within(l.Home, l.Project) {
 		return nil
 	}
-	found, done, err := mask.Find(l.Project, mask.Builtin(), projectBudget)
-	if err != nil || !done {
+	whole := l.secretsIn(l.Project, func(path string, inHistory bool) bool {
+		h := hit{path: path}
+		if inHistory {
+			h.detail = "a secret is in git's history: replace it, no mask can keep it"
+		}
+		hits = append(hits, h)
+		return len(hits) <= maxHits
+	})
+	if !whole {
 		l.notes = append(l.notes, "the project is large: not every directory was searched for secrets")
 	}
-	repo, _ := gitdir.Find(l.Project, l.Home) // without one, nothing is in its history
-	past := gitdir.History{Repo: repo, Shown: []string{l.Project}}
+	slices.SortFunc(hits, func(a, b hit) int { return strings.Compare(a.path, b.path) })
+	return hits
+}
+
+// InHistory lists the files of secrets below root that git has in the commit that is
+// checked out as they are. whole says that all of it was looked through.
+func InHistory(root, home string) (paths []string, whole bool) {
+	l := &look{World: World{Home: home, Project: root}}
+	whole = l.secretsIn(root, func(path string, inHistory bool) bool {
+		if inHistory {
+			paths = append(paths, path)
+		}
+		return len(paths) <= maxHits
+	})
+	slices.Sort(paths)
+	return paths, whole && len(paths) <= maxHits
+}
+
+// secretsIn visits the files of secrets below root as long as visit says so.
+func (l *look) secretsIn(root string, visit func(path string, inHistory bool) bool) (whole bool) {
+	found, whole, err := mask.Find(root, mask.Builtin(), projectBudget)
+	repo, _ := gitdir.Find(root, l.Home) // without one, nothing is in its history
+	past := gitdir.History{Repo: repo, Shown: []string{root}}
 	defer past.Close()
 	seed := make([]byte, 32) // what is made of it is not shown to anybody
 	for _, f := range found {
-		path := filepath.Join(l.Project, f.Rel)
-		if f.Link || f.Size == 0 || len(hits) > maxHits {
+		path := filepath.Join(root, f.Rel)
+		if f.Link || f.Size == 0 {
 			continue
 		}
 		data, err := l.read(path, maxSettings)
 		if err != nil {
 			continue
 		}
-		if _, kind, err := mask.Phantom(f.Rel, data, seed); err == nil && kind != mask.None {
-			h := hit{path: path}
-			if past.Has(l.Project, path, data) {
-				h.detail = "a secret is in git's history: replace it, no mask can keep it"
-			}
-			hits = append(hits, h)
+		if _, kind, err := mask.Phantom(f.Rel, data, seed); err == nil && kind != mask.None && !visit(path, past.Has(root, path, data)) {
+			break
 		}
 	}
-	slices.SortFunc(hits, func(a, b hit) int { return strings.Compare(a.path, b.path) })
-	return hits
+	return whole && err == nil
 }
 
 func openHome(l *look) []hit {

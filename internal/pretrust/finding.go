@@ -82,6 +82,12 @@ func (r *Report) Dangerous() bool {
 	return false
 }
 
+// InHistory adds a file of secrets that git has in its history as it is.
+func (r *Report) InHistory(rel string) {
+	r.Findings = append(r.Findings, Finding{ID: kHistory.id, Level: kHistory.level, Path: rel, Who: "an agent, and whoever has a clone",
+		When: "at any time", What: "a secret is in git's history", Gets: kHistory.gets, real: rel})
+}
+
 // About lists the findings of one file.
 func (r *Report) About(f File) []Finding {
 	var out []Finding

@@ -44,4 +44,5 @@ var (
 	kStartup   = kind{"SC-054", Danger, "a configuration runs when the project is opened"}
 	kDirenv    = kind{"SC-060", Note, "shell code runs in every shell there, once it is allowed"}
 	kMise      = kind{"SC-061", Note, "shell code or variables take effect in every shell there, once they are trusted"}
+	kHistory   = kind{"SC-070", Note, "the secret, from git's objects: no mask can keep it. Replace it"}
 )

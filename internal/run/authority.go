@@ -68,11 +68,7 @@ func (d *draft) trustBroker(own []byte) error {
 // gitTrusts tells git by its settings: a variable would go before what a repository says
 // of its own server.
 func (d *draft) gitTrusts(bundle string) {
-	for i := range d.files {
-		if d.files[i].Dst == gitConfigPath {
-			d.files[i].Data = append(slices.Clone(d.files[i].Data), "[http]\n\tsslCAInfo = \""+bundle+"\"\n"...)
-		}
-	}
+	d.gitSays("[http]\n\tsslCAInfo = \"" + bundle + "\"\n")
 }
 
 // hostBundle reads the authorities that the host trusts.

@@ -2,7 +2,10 @@ package run
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/gitdir"
 	"ringfence.dev/ringfence/internal/plan"
@@ -10,7 +13,10 @@ import (
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
-const gitConfigPath = plan.Own + "/gitconfig"
+const (
+	gitConfigPath = plan.Own + "/gitconfig"
+	gitIgnorePath = plan.Own + "/gitignore"
+)
 
 // git shows what a repository needs outside the workspace and writes the curated
 // global config: the user's identity, no helpers, no includes.
@@ -51,4 +57,47 @@ func (d *draft) git() error {
 	d.files = append(d.files, plan.File{Dst: gitConfigPath, Data: []byte(text), Why: "curated git config"})
 	d.base = append(d.base, policy.Setting{Name: "GIT_CONFIG_GLOBAL", Value: gitConfigPath, Source: policy.Source{File: "git"}})
 	return nil
+}
+
+// gitSays adds to the curated config.
+func (d *draft) gitSays(text string) {
+	for i := range d.files {
+		if d.files[i].Dst == gitConfigPath {
+			d.files[i].Data = append(slices.Clone(d.files[i].Data), text...)
+		}
+	}
+}
+
+// ignoreMasked makes git inside pass over the files that show phantoms: else `git add -A`
+// would commit one, and `git stash -u` put it away and not find its place free again. What
+// git tracks already, or is told to add by force, it adds. A repository with a
+// core.excludesFile of its own reads only that.
+func (d *draft) ignoreMasked() {
+	var lines []string
+	for p := range d.masking.masked {
+		if line, ok := ignoreLine(p); ok {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	slices.Sort(lines)
+	d.place(gitIgnorePath, []byte(strings.Join(lines, "")), "files that show phantoms, which git passes over")
+	d.gitSays("[core]\n\texcludesFile = \"" + gitIgnorePath + "\"\n")
+}
+
+var ignoreEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `)
+
+// ignoreLine names a file as git reads it: from the top of its repository.
+func ignoreLine(p string) (string, bool) {
+	for dir := filepath.Dir(p); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			rel := strings.TrimPrefix(p[len(dir):], "/")
+			return "/" + ignoreEscapes.Replace(rel) + "\n", !strings.ContainsAny(rel, "\n\r")
+		}
+		if dir == "/" {
+			return "", false
+		}
+	}
 }

@@ -203,6 +203,7 @@ func (k *keeping) settle() (report *workspace.Report, applied []workspace.Outcom
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
 	}
 	err = errors.Join(err, k.closeStore())
+	k.sayCommitted()
 	report, failed := s.work.Review()
 	k.endOutside(report)
 	s.work.Exit = k.live.exit

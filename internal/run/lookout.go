@@ -27,9 +27,10 @@ type lookout struct {
 	k      *keeping
 	notify *os.File
 	at     map[int32]watchedDir
-	blind  bool               // not all is watched
-	again  map[string]pending // what is to be tried again, by path
-	closed map[string]bool    // directories that could not be read, by path
+	shown  map[int32]watchedDir // files that are shown as they are, with their names
+	blind  bool                 // not all is watched
+	again  map[string]pending   // what is to be tried again, by path
+	closed map[string]bool      // directories that could not be read, by path
 }
 
 type watchedDir struct{ root, rel string }
@@ -62,7 +63,7 @@ func (k *keeping) lookOn(ended <-chan struct{}) {
 	for _, r := range s.Policy.Supply.Allow {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
-	o := &lookout{k: k, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
+	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
 	defer s.masking.past.Close()
 	o.open()
 	o.all(ended)
@@ -149,6 +150,18 @@ func (o *lookout) watch(fd int, root, rel string) {
 	o.at[int32(wd)] = watchedDir{root, rel}
 }
 
+// watchShown tells the kernel to tell when somebody writes to a file that is shown as
+// it is. The watch over its directory says so only when that one is done.
+func (o *lookout) watchShown(root, rel string) {
+	if o.notify == nil || len(o.at)+len(o.shown) >= maxWatched {
+		return
+	}
+	wd, err := unix.InotifyAddWatch(int(o.notify.Fd()), filepath.Join(root, rel), unix.IN_MODIFY|unix.IN_DONT_FOLLOW)
+	if err == nil {
+		o.shown[int32(wd)] = watchedDir{root, rel}
+	}
+}
+
 // stay waits for what is new until the session ends.
 func (o *lookout) stay(ended <-chan struct{}) {
 	events := make(chan []byte)
@@ -212,6 +225,11 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 	at, ok := o.at[e.wd]
 	if e.mask&unix.IN_IGNORED != 0 {
 		delete(o.at, e.wd)
+		delete(o.shown, e.wd)
+		return
+	}
+	if f, is := o.shown[e.wd]; is {
+		o.cover(f.root, f.rel, true)
 		return
 	}
 	if !ok || e.name == "" {
@@ -276,9 +294,11 @@ func (o *lookout) retry() {
 // cover masks a file. changed says that it may be another than before.
 func (o *lookout) cover(root, rel string, changed bool) {
 	p := filepath.Join(root, rel)
-	err := o.k.maskLater(root, rel, changed)
+	shown, err := o.k.maskLater(root, rel, changed)
 	if err == nil {
-		delete(o.again, p)
+		if delete(o.again, p); shown {
+			o.watchShown(root, rel)
+		}
 		return
 	}
 	x := o.again[p]

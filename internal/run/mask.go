@@ -53,12 +53,11 @@ type masking struct {
 	asked string // digest of what the rules were made of
 	past  gitdir.History
 
-	phantoms map[string][]byte // of the launch, by path
-
-	mu     sync.Mutex
-	masked map[string]mask.Kind // by path
-	links  map[string]bool      // by which files of other names were found
-	told   []string             // files that git's history has as they are: no mask could keep those
+	mu       sync.Mutex
+	phantoms map[string][]byte    // by path
+	masked   map[string]mask.Kind // by path
+	links    map[string]bool      // by which files of other names were found
+	told     []string             // files that git's history has as they are: no mask could keep those
 }
 
 // maskRoot is a directory that is looked through.
@@ -98,6 +97,7 @@ func (d *draft) maskSecrets() error {
 		}
 	}
 	slices.Sort(m.told)
+	d.ignoreMasked()
 	return nil
 }
 

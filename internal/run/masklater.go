@@ -13,31 +13,34 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/keeper"
+	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
 // maskLater masks a file in a running session: it becomes private, with phantoms. What
-// was masked before is looked at again only if it changed.
-func (k *keeping) maskLater(root, rel string, changed bool) error {
+// was masked before is looked at again only if it changed. shown says that it has
+// a name of such and is shown as it is, as long as nobody writes something else into it.
+func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err error) {
 	s := k.live.session
 	if _, known := s.masking.kind(filepath.Join(root, rel)); known && !changed && !k.bare(filepath.Join(root, rel)) {
-		return nil
+		return false, nil
 	}
 	p, data, kind, ok := s.masking.phantom(root, rel)
 	if !ok || s.hides(p) {
-		return nil
+		return !ok && kind == mask.None, nil
 	}
 	cover, err := k.coverFile(p, data)
 	if err != nil || cover != keeper.Covered {
-		return err
+		return err == nil && cover == keeper.Own, err
 	}
+	s.masking.shows(p, data)
 	fresh, err := s.masking.add(p, kind)
 	if fresh {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
 	}
-	return err
+	return false, err
 }
 
 // hides holds for what is hidden altogether.

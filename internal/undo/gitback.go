@@ -81,7 +81,7 @@ func (r *restorer) survey() {
 		}
 	}
 	for unit := range r.git.units {
-		if r.touched(unit) {
+		if r.touched(unit) || r.displaced(unit) {
 			r.git.keep[r.rootOf(unit)] = wentOn
 		}
 		r.git.free[spot{unit.tree, join(unit.rel, "index")}] = true

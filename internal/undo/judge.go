@@ -132,6 +132,36 @@ func (r *restorer) replaced(at spot, e entry) bool {
 	return known && was.ident != e.ident && !r.force && !r.begun[e.ident]
 }
 
+const movedThere = "it was moved there after the session"
+
+// displaced reports whether something is in a directory, or is one, that stands where the
+// session left another or nothing: somebody moved it there, which changes no file in it.
+// What this undo moved is where it should be.
+func (r *restorer) displaced(at spot) bool {
+	if r.force {
+		return false
+	}
+	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
+		if r.shaken[s] {
+			return false
+		}
+	}
+	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
+		other, known := r.strange[s]
+		if !known {
+			if _, noted := r.left[s]; noted {
+				e, err := r.look(s)
+				other = err == nil && r.replaced(s, e)
+			}
+			r.strange[s] = other
+		}
+		if other {
+			return true
+		}
+	}
+	return false
+}
+
 // carried reports whether a thing is where it was in its directory, wherever that
 // is now.
 func (r *restorer) carried(t *thing) (spot, bool) {
@@ -164,6 +194,8 @@ func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
 		return ""
 	case r.adopts(t):
 		return ""
+	case r.displaced(at):
+		return movedThere
 	}
 	late := ""
 	r.walk(region{at, n, owner{mine: true}}, func(f found) bool {

@@ -112,6 +112,8 @@ func (r *restorer) foreign(e entry, g region) string {
 	switch {
 	case r.late(e):
 		return changedLater
+	case r.displaced(g.at):
+		return movedThere
 	case !r.force && (g.node == nil || g.node.state != alias) && r.older(e):
 		return "it is older than the session"
 	}
@@ -153,6 +155,10 @@ func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
 			removed = append(removed, below.at.rel)
 		}
 		worst = max(worst, became)
+	}
+	if worst == gone && r.displaced(g.at) && r.git.place(g.at).kind == notGit {
+		r.say(g.at.rel, Conflict, movedThere)
+		return conflict, nil
 	}
 	if worst != gone {
 		for _, path := range removed {

@@ -45,6 +45,7 @@ type restorer struct {
 	gaps    map[*node]bool    // names that things left, to be cleared
 	modes   map[spot]uint32   // modes that directories get at the end
 	opened  map[uint32]uint32 // modes that directories had before we opened them
+	strange map[spot]bool     // places with something else in them than the session left
 	found   []string          // names of now that things had which were asked for
 	results []Result
 	broken  bool // nothing can be noted any more
@@ -61,7 +62,7 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 		return nil, err
 	}
 	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
-		gaps: map[*node]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+		gaps: map[*node]bool{}, strange: map[spot]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
 	if err := r.only(paths); err != nil {
 		return nil, err
 	}

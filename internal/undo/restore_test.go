@@ -78,6 +78,41 @@ func TestLater(t *testing.T) {
 	k.same(before)
 }
 
+// TestMovedLater: a file does not change when somebody moves the directory that it is in.
+// What stands where the session left nothing, or another directory, is somebody's all the
+// same, with all that is in it.
+func TestMovedLater(t *testing.T) {
+	at := func(rel string) spot { return spot{0, rel} }
+	k := newKeeper(t, 1, roomy)
+	k.plant(0, map[string]string{"d/c": "1", "f": "2", "g/x": "3"})
+	for _, err := range []error{
+		k.write(at("d/new"), "session"), k.mkdir(at("d/sub")), k.rename(at("d"), at("e")), // moved back
+		k.remove(at("f")), k.mkdir(at("m")), k.write(at("m/in"), "session"), // put where a file was
+		k.mkdir(at("n")), k.write(at("n/1"), "session"), k.mkdir(at("o")), k.write(at("o/2"), "session"), // changed places
+		k.write(at("g/own"), "session"), k.rename(at("g"), at("h")), // left alone
+	} {
+		k.check(err)
+	}
+	k.close()
+	waitTick(t, k)
+	for _, m := range [][2]string{{"e", "d"}, {"m", "f"}, {"n", "t"}, {"o", "n"}, {"t", "o"}} {
+		k.check(os.Rename(k.path(at(m[0])), k.path(at(m[1]))))
+	}
+	got := outcomes(k.restore(0, nil, false))
+	want := "d/new: conflict\nd/sub: conflict\nf: conflict\ng: restored\ng/own: removed\nn: conflict\nn/2: conflict\no: conflict\no/1: conflict\n"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for rel, content := range map[string]string{"d/c": "1", "d/new": "session", "f/in": "session", "n/2": "session", "o/1": "session", "g/x": "3"} {
+		if data, err := os.ReadFile(k.path(at(rel))); err != nil || string(data) != content {
+			t.Errorf("%s: %q, %v, want %q", rel, data, err, content)
+		}
+	}
+	if _, err := os.Lstat(k.path(at("d/sub"))); err != nil {
+		t.Error(err)
+	}
+}
+
 // waitTick waits until the clock of the file system has moved.
 func waitTick(t *testing.T, k *keeper) {
 	t.Helper()
