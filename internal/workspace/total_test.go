@@ -3,6 +3,7 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -45,7 +46,8 @@ func TestExcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	end(t, waits)
-	storedWork(t, state, "runs", at(1), 1000, nil)
+	runs := storedWork(t, state, "runs", at(1), 1000, nil)
+	defer runtime.KeepAlive(runs) // its lock is let go when nobody knows it
 	stays := storedWork(t, state, "stays", at(2), 1000, func(w *Work) { w.Stays = true })
 	end(t, stays)
 	old := storedWork(t, state, "old", at(3), 1000, nil)
