@@ -9,6 +9,7 @@ import (
 
 // corners are what tools do now and then.
 var corners = []operation{
+	{name: "move what stands for a name of another session", host: "mkdir -p d/e; ln -s " + Nowhere + " d/e/.envrc", do: renamed("d", "x"), err: "EXDEV", want: "d/ d/e/ d/e/.envrc->" + Nowhere},
 	{name: "name for a file without one", do: func() error {
 		fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_RDWR, 0o600)
 		if err != nil {

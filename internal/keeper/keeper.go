@@ -176,14 +176,14 @@ func (k *Keeper) open() error {
 	return err
 }
 
-// Close ends the service and takes away what stood on the host for held names.
+// Close ends the service and takes away what stood on the host for held names, and locks.
 // Nothing may be left inside that could call.
 func (k *Keeper) Close() error {
 	k.calls.Close()
 	k.done.Wait()
 	close(k.end)
 	k.watching.Wait()
-	err := errors.Join(k.settle(), k.stand.clear())
+	err := errors.Join(k.settle(), k.stand.clear(), k.unlock())
 	k.release()
 	return err
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"strings"
 	"sync"
 
@@ -18,28 +19,49 @@ import (
 // is forgotten when the younger one is full, and its locks then count as the host's.
 type locked struct {
 	mu        sync.Mutex
-	now, then map[node]bool
+	now, then map[node]madeAt
 }
 
 const maxLocks = 1 << 15
 
-func (l *locked) note(n node) {
+func (l *locked) note(n node, at madeAt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now == nil || len(l.now) >= maxLocks {
-		l.now, l.then = map[node]bool{}, l.now
+		l.now, l.then = map[node]madeAt{}, l.now
 	}
-	l.now[n] = true
+	l.now[n] = at
 }
 
 func (l *locked) has(n node) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now[n] || l.then[n]
+	_, now := l.now[n]
+	_, then := l.then[n]
+	return now || then
+}
+
+// unlock removes the locks that the session left: whoever made them is gone, and nobody
+// else may.
+func (k *Keeper) unlock() (all error) {
+	for _, some := range []map[node]madeAt{k.locked.then, k.locked.now} {
+		for n, at := range some {
+			dir, err := openDir(int(k.conf.Trees[at.tree].Host.Fd()), parentOf(at.rel))
+			if err != nil {
+				continue
+			}
+			name := at.rel[strings.LastIndexByte(at.rel, '/')+1:]
+			if now, _, ok := nodeAt(dir, name); ok && now == n {
+				all = errors.Join(all, ignore(unix.Unlinkat(dir, name, 0), unix.ENOENT))
+			}
+			unix.Close(dir)
+		}
+	}
+	return all
 }
 
 // ofHost refuses to change, move or replace a file that somebody else made and is about
-// to rename. A stale lock that nobody will rename is a person's to remove.
+// to rename. A stale lock of the host's, or of a killed session, is a person's to remove.
 func (w *worker) ofHost(t *target) error {
 	if t.held != nil || !t.is || t.isDir() {
 		return nil
@@ -62,7 +84,7 @@ func (w *worker) locks(t *target, err error) {
 		return
 	}
 	if n, _, ok := nodeAt(t.dir, t.name); ok {
-		w.locked.note(n)
+		w.locked.note(n, madeAt{t.tree, t.rel})
 	}
 }
 

@@ -51,7 +51,8 @@ var paused = []operation{
 		refused(unix.EBUSY, renamed(".git/index.lock", "x")), refused(unix.EBUSY, func() error { return unix.Link(".git/index.lock", "x") }),
 		refused(unix.EBUSY, writing(".git/index.lock", unix.O_WRONLY, "x")), refused(unix.EBUSY, renamed("evil", ".git/packed-refs.new")),
 		refused(unix.EBUSY, renamed("evil", "bare/HEAD.lock")),
-		writing(".git/refs/heads/own.lock", over, commit), renamed(".git/refs/heads/own.lock", ".git/refs/heads/own"))},
+		writing(".git/refs/heads/own.lock", over, commit), renamed(".git/refs/heads/own.lock", ".git/refs/heads/own"),
+		writing(".git/HEAD.lock", create, "left over"))},
 	{name: "exchange young", do: inOrder(writing("e", create, "1"), writing("f", create, "2"), pause, renamed("e", "a"),
 		func() error { return unix.Unlink("b") }, renamed("c", "d"))},
 	{name: "masked", do: inOrder(pause, reads("pw", "phantom"), writing("pw", unix.O_WRONLY|unix.O_APPEND, "+"), reads("pw", "phantom+"),
@@ -175,7 +176,7 @@ func TestYoung(t *testing.T) {
 
 // TestLocksOfHost: the host's git renames its lock to a name whose content counts, and
 // nobody judges it then. What is in the lock is out of the session's reach, however old
-// it is; a lock of the session's own is not.
+// it is; a lock of the session's own is not, and goes with it.
 func TestLocksOfHost(t *testing.T) {
 	b := newBox(t, "mkdir -p .git/refs/heads .git/objects bare/objects bare/refs; touch .git/HEAD bare/HEAD")
 	b.start("locks of the host")

@@ -211,7 +211,8 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 // maxLooked bounds the look for pointers in a directory that is to be moved.
 const maxLooked = 1 << 16
 
-// leadsToGit says whether a file .git lies in a directory. It names a git directory that
+// leadsToGit says whether a file .git lies in a directory, or what stands for a held name of
+// another session, which would not find it again. The file names a git directory that
 // names the worktree again, by its path: were that moved, a link in its old place would
 // lead git out of the tree whenever it is used in the new one.
 func leadsToGit(dir int, name string, left *int) bool {
@@ -229,8 +230,17 @@ func leadsToGit(dir int, name string, left *int) bool {
 		return true
 	}
 	for _, e := range entries {
-		if strings.EqualFold(e.Name(), ".git") && !e.IsDir() || e.IsDir() && leadsToGit(fd, e.Name(), left) {
+		switch {
+		case e.IsDir():
+			if leadsToGit(fd, e.Name(), left) {
+				return true
+			}
+		case strings.EqualFold(e.Name(), ".git"):
 			return true
+		case e.Type() == os.ModeSymlink:
+			if text, err := readlinkat(fd, e.Name()); err != nil || text == Nowhere {
+				return true
+			}
 		}
 	}
 	return false

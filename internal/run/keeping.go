@@ -205,6 +205,9 @@ func (k *keeping) settle() (report *workspace.Report, applied []workspace.Outcom
 	err = errors.Join(err, k.closeStore())
 	k.sayCommitted()
 	report, failed := s.work.Review()
+	if err := s.work.OfferClone(); err != nil {
+		k.live.talk.Warn(err.Error())
+	}
 	k.endOutside(report)
 	s.work.Exit = k.live.exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0

@@ -48,8 +48,7 @@ func firstLine(s string) string {
 }
 
 // MakeClone clones the repository at source into the session's state, on a branch
-// of the session's name, and gives source a remote of that name, to fetch from. Objects
-// are copied: a hard link could be written through.
+// of the session's name. Objects are copied: a hard link could be written through.
 func (w *Work) MakeClone(source string) error {
 	w.Source = source
 	if err := w.save(); err != nil {
@@ -62,19 +61,8 @@ func (w *Work) MakeClone(source string) error {
 	if _, err := git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
 		return err
 	}
-	if err := copyRemotes(source, dir); err != nil {
-		return err
-	}
-	if _, err := git(source, "remote", "add", w.ID, dir); err != nil {
-		return err
-	}
-	_, err := git(source, "remote", "set-url", "--push", w.ID, noPush)
-	return err
+	return copyRemotes(source, dir)
 }
-
-// noPush is no address. A push to the clone would run its hooks on the host, and they are
-// the session's.
-const noPush = "/dev/null/a-push-would-run-hooks-of-the-session"
 
 // copyRemotes gives the clone the remotes of its source, so that a push goes where
 // one from the source would.

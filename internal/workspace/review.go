@@ -52,6 +52,11 @@ func (w *Work) Review() (*Report, error) {
 	if err := w.tidy(running); err != nil {
 		r.Notes = append(r.Notes, err.Error())
 	}
+	if !running && w.Ended.IsZero() { // it was killed
+		if err := w.OfferClone(); err != nil {
+			r.Notes = append(r.Notes, err.Error())
+		}
+	}
 	log, failed := w.openLog()
 	if log != nil {
 		defer log.Close()
