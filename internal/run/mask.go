@@ -429,6 +429,9 @@ func (s *Session) secret(tree int, rel string) bool {
 // it makes of that is its own.
 func (s *Session) shown(tree int, rel string) bool {
 	root := s.work.Trees[tree].Path
+	if _, masked := s.masking.kind(filepath.Join(root, rel)); !masked && mask.Pruned(filepath.Dir(filepath.Dir(rel))) {
+		return true // nobody looks there
+	}
 	_, _, kind, ok := s.masking.phantom(root, rel)
 	return !ok && kind == mask.None
 }
