@@ -64,7 +64,28 @@ type masking struct {
 // maskRoot is a directory that is looked through.
 type maskRoot struct {
 	path string
-	file string // the list of what was found
+	file string      // the list of what was found
+	dir  os.FileInfo // of the launch; nil: not known
+}
+
+var errMoved = errors.New("was moved")
+
+// inPlace is an error where a tree was moved: the sandbox sees it still, and what is at its
+// path now says nothing of it.
+func (m *masking) inPlace(root string) error {
+	for _, r := range m.roots {
+		if r.path != root || r.dir == nil {
+			continue
+		}
+		now, err := os.Lstat(root)
+		if err == nil && !os.SameFile(r.dir, now) {
+			err = errors.New("another directory is there")
+		}
+		if err != nil {
+			return fmt.Errorf("%s %w: %w", plan.Show(root), errMoved, err)
+		}
+	}
+	return nil
 }
 
 // maskSecrets masks what is known and what is found at first sight.
@@ -79,7 +100,8 @@ func (d *draft) maskSecrets() error {
 	revealed := d.revealed()
 	m.rules, m.asked = m.rules.Without(revealed), d.maskDigest(revealed)
 	for _, root := range d.maskRoots() {
-		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json")})
+		dir, _ := os.Lstat(root)
+		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json"), dir})
 	}
 	m.past.Repo = d.Repo
 	for _, r := range m.roots {

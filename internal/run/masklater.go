@@ -22,6 +22,9 @@ import (
 // was masked before is looked at again only if it changed.
 func (k *keeping) maskLater(root, rel string, changed bool) error {
 	s := k.live.session
+	if err := s.masking.inPlace(root); err != nil {
+		return err
+	}
 	if _, known := s.masking.kind(filepath.Join(root, rel)); known && !changed && !k.bare(filepath.Join(root, rel)) {
 		return nil
 	}
