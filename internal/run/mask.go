@@ -274,6 +274,7 @@ func (k *keeping) maskClone(p *plan.Plan) error {
 	if s.clones == "" {
 		return nil
 	}
+	s.masking.past.Shown = append(s.masking.past.Shown, s.work.CloneDir()) // its objects are shown
 	found, _, err := mask.Find(s.work.CloneDir(), s.masking.rules, mask.Budget{})
 	if err != nil {
 		return err
