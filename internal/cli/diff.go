@@ -104,6 +104,8 @@ func (c *context) printReport(r *workspace.Report) {
 	switch {
 	case len(r.Entries) == 0 && w.Undone():
 		fmt.Fprintf(c.err, "ringfence: session %s is undone: ringfence undo --redo %s brings its changes back\n", w.ID, w.ID)
+	case len(r.Entries) == 0 && w.Source != "":
+		fmt.Fprintf(c.err, "ringfence: session %s changed nothing here; what it committed is in its clone: git fetch %s\n", w.ID, w.ID)
 	case len(r.Entries) == 0:
 		fmt.Fprintf(c.err, "ringfence: session %s changed nothing\n", w.ID)
 	default:

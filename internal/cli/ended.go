@@ -25,6 +25,11 @@ func (c *context) workSummary(res run.Result, talk bool) {
 	if talk || important(r) {
 		c.changeSummary(res, waits, live, talk)
 	}
+	if w := r.Work; w.Source != "" {
+		if waits, err := w.Waits(); waits && err == nil {
+			fmt.Fprintf(c.err, "  waits      commits in the clone that the repository has not: git fetch %s\n", w.ID)
+		}
+	}
 	c.lostSummary(r)
 	c.goneSummary(r.Outside)
 }

@@ -18,8 +18,8 @@ and removes what it made: all of it, or what lies at or below the paths. Without
 it is the latest here, and never an older one. What somebody changed since is named and
 left alone, and the exit status is 1 then. Git's objects stay: refs, HEAD and the index
 go back where they still are what the session left. A newer session that changed the same
-files must be undone first. --redo takes the last undo back. Without a terminal --yes is
-needed.
+files must be undone first; of what another changed at the same time nothing is taken back
+without --force. --redo takes the last undo back. Without a terminal --yes is needed.
 
 Kept are files of up to 256 MiB each and 1 GiB in one session ([workspace] undo-file and
 undo), and 4 GiB of all sessions (undo-total): beyond that the oldest session can no

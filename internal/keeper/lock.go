@@ -15,6 +15,12 @@ import (
 // host itself put anything to a held name, or to one whose content is judged. git's locks
 // are such files for as long as they are there, others while they are young.
 
+// madeAt is where something was made.
+type madeAt struct {
+	tree int
+	rel  string
+}
+
 // locked knows the locks that the session made. There are two generations: the older one
 // is forgotten when the younger one is full, and its locks then count as the host's.
 type locked struct {

@@ -102,7 +102,7 @@ func (w *worker) mayLeave(t *target) error {
 	if t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
 		return unix.EBUSY
 	}
-	if left := maxLooked; t.isDir() && leadsToGit(t.dir, t.name, &left) {
+	if t.isDir() && w.tied(t) {
 		return unix.EXDEV
 	}
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
@@ -208,14 +208,38 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 	return false
 }
 
-// maxLooked bounds the look for pointers in a directory that is to be moved.
+// maxLooked bounds the look into a directory that is to be moved.
 const maxLooked = 1 << 16
 
-// leadsToGit says whether a file .git lies in a directory, or what stands for a held name of
-// another session, which would not find it again. The file names a git directory that
-// names the worktree again, by its path: were that moved, a link in its old place would
-// lead git out of the tree whenever it is used in the new one.
-func leadsToGit(dir int, name string, left *int) bool {
+// tied says whether something in a directory keeps it where it is.
+//
+// A file .git names a git directory that names the worktree again, by its path: were that
+// moved, a link in its old place would lead git out of the tree whenever it is used in the
+// new one. What stands for a held name of another session would not be found again by it.
+// A file of secrets is masked by its place, and would not be in another where the
+// next session does not look; what the session made itself, or is shown, may go.
+func (w *worker) tied(t *target) bool {
+	left := maxLooked
+	return anyIn(t.dir, t.name, t.rel, &left, func(dir int, rel, name string) bool {
+		if strings.EqualFold(name, ".git") {
+			return true
+		}
+		if text, err := readlinkat(dir, name); err != unix.EINVAL && (err != nil || text == Nowhere) {
+			return true
+		}
+		if w.conf.Secret == nil || !w.conf.Secret(t.tree, rel) {
+			return false
+		}
+		if n, _, ok := nodeAt(dir, name); ok && w.made.stillOwn(n, t.tree, rel, dir, name) {
+			return false
+		}
+		return w.conf.Shown == nil || !w.conf.Shown(t.tree, rel)
+	})
+}
+
+// anyIn asks about all that is in a directory and is none itself. What cannot be looked at
+// counts, and what is past the bound.
+func anyIn(dir int, name, rel string, left *int, is func(dir int, rel, name string) bool) bool {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return true
@@ -230,17 +254,9 @@ func leadsToGit(dir int, name string, left *int) bool {
 		return true
 	}
 	for _, e := range entries {
-		switch {
-		case e.IsDir():
-			if leadsToGit(fd, e.Name(), left) {
-				return true
-			}
-		case strings.EqualFold(e.Name(), ".git"):
+		below := join(rel, e.Name())
+		if !e.IsDir() && is(fd, below, e.Name()) || e.IsDir() && anyIn(fd, e.Name(), below, left, is) {
 			return true
-		case e.Type() == os.ModeSymlink:
-			if text, err := readlinkat(fd, e.Name()); err != nil || text == Nowhere {
-				return true
-			}
 		}
 	}
 	return false

@@ -307,7 +307,7 @@ func (o *lookout) cover(root, rel string, changed bool) {
 		o.k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked yet: " + err.Error()})
 	}
 	o.again[p] = x
-	if x.tries > maxTries {
+	if x.tries > maxTries || errors.Is(err, errMoved) {
 		o.giveUp(p, err)
 	}
 }

@@ -63,7 +63,28 @@ type masking struct {
 // maskRoot is a directory that is looked through.
 type maskRoot struct {
 	path string
-	file string // the list of what was found
+	file string      // the list of what was found
+	dir  os.FileInfo // of the launch; nil: not known
+}
+
+var errMoved = errors.New("was moved")
+
+// inPlace is an error where a tree was moved: the sandbox sees it still, and what is at its
+// path now says nothing of it.
+func (m *masking) inPlace(root string) error {
+	for _, r := range m.roots {
+		if r.path != root || r.dir == nil {
+			continue
+		}
+		now, err := os.Lstat(root)
+		if err == nil && !os.SameFile(r.dir, now) {
+			err = errors.New("another directory is there")
+		}
+		if err != nil {
+			return fmt.Errorf("%s %w: %w", plan.Show(root), errMoved, err)
+		}
+	}
+	return nil
 }
 
 // maskSecrets masks what is known and what is found at first sight.
@@ -78,7 +99,8 @@ func (d *draft) maskSecrets() error {
 	revealed := d.revealed()
 	m.rules, m.asked = m.rules.Without(revealed), d.maskDigest(revealed)
 	for _, root := range d.maskRoots() {
-		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json")})
+		dir, _ := os.Lstat(root)
+		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", session.Key(root)+".json"), dir})
 	}
 	m.past.Repo = d.Repo
 	for _, r := range m.roots {
@@ -252,6 +274,7 @@ func (k *keeping) maskClone(p *plan.Plan) error {
 	if s.clones == "" {
 		return nil
 	}
+	s.masking.past.Shown = append(s.masking.past.Shown, s.work.CloneDir()) // its objects are shown
 	found, _, err := mask.Find(s.work.CloneDir(), s.masking.rules, mask.Budget{})
 	if err != nil {
 		return err
@@ -429,6 +452,9 @@ func (s *Session) secret(tree int, rel string) bool {
 // it makes of that is its own.
 func (s *Session) shown(tree int, rel string) bool {
 	root := s.work.Trees[tree].Path
+	if _, masked := s.masking.kind(filepath.Join(root, rel)); !masked && mask.Pruned(filepath.Dir(filepath.Dir(rel))) {
+		return true // nobody looks there
+	}
 	_, _, kind, ok := s.masking.phantom(root, rel)
 	return !ok && kind == mask.None
 }

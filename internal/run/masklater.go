@@ -24,6 +24,9 @@ import (
 // a name of such and is shown as it is, as long as nobody writes something else into it.
 func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err error) {
 	s := k.live.session
+	if err := s.masking.inPlace(root); err != nil {
+		return false, err
+	}
 	if _, known := s.masking.kind(filepath.Join(root, rel)); known && !changed && !k.bare(filepath.Join(root, rel)) {
 		return false, nil
 	}
