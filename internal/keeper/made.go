@@ -144,7 +144,7 @@ func (w *worker) writes(t *target) error {
 	}
 	m := &w.made
 	m.mu.Lock()
-	if n, _, ok := nodeAt(t.dir, t.name); ok && m.of[n] != nil {
+	if n, ok := m.isOne(t); ok {
 		defer m.mu.Unlock()
 		if !m.reopen(n, t.dir, t.name) {
 			return errYoung
@@ -156,6 +156,14 @@ func (w *worker) writes(t *target) error {
 		w.mine(t, nil)
 	}
 	return nil
+}
+
+func (m *ownFiles) isOne(t *target) (n node, ok bool) {
+	if len(m.of) == 0 {
+		return n, false
+	}
+	n, _, ok = nodeAt(t.dir, t.name)
+	return n, ok && m.of[n] != nil
 }
 
 // reopen notes that the session may write to one of its files from now on. It is false if
@@ -230,10 +238,14 @@ func (m *ownFiles) stillOwn(n node, tree int, rel string, dir int, name string) 
 }
 
 // lookOwn looks at files that the session may have open: at those that are due, or at a
-// few of all.
+// few of all. Between calls nobody waits for it.
 func (w *worker) lookOwn(few bool) {
 	defer w.closeAll()
-	w.names.Lock()
+	if !few {
+		w.names.Lock()
+	} else if !w.names.TryLock() {
+		return
+	}
 	defer w.names.Unlock()
 	m := &w.made
 	m.mu.Lock()

@@ -34,7 +34,7 @@ var pruned = []string{
 	".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".turbo", ".parcel-cache", ".yarn", ".pnpm-store", ".m2", "pods",
 }
 
-// maxPending bounds the memory that a tree can make a Walk use.
+// maxPending is the bound of a Walk unless somebody sets another.
 const maxPending = 1 << 20
 
 // ErrMany says that a tree has more directories than a Walk can keep in mind: not all
@@ -58,6 +58,8 @@ type Walk struct {
 	Enter func(fd int, rel string)
 	// Closed is called for a directory that may not be read. Who owns it can open it.
 	Closed func(rel string)
+	// Most bounds the directories that are kept in mind, and with them the memory.
+	Most int
 }
 
 // NewWalk opens the tree at root, to be walked from the directory below it.
@@ -66,7 +68,7 @@ func NewWalk(root, below string, r *Rules) (*Walk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("walk %q: %w", root, err)
 	}
-	return &Walk{root: fd, rules: r, pending: []string{below}, dir: -1, buf: make([]byte, 32<<10)}, nil
+	return &Walk{root: fd, rules: r, pending: []string{below}, dir: -1, buf: make([]byte, 32<<10), Most: maxPending}, nil
 }
 
 // Close lets go of the tree.
@@ -214,7 +216,7 @@ func (w *Walk) entry() (Found, bool, error) {
 	}
 	switch kind {
 	case unix.DT_DIR:
-		if len(w.pending) >= maxPending {
+		if len(w.pending) >= w.Most {
 			return Found{}, false, fmt.Errorf("walk: below %q: %w", w.rel, ErrMany)
 		}
 		if !w.flat && !Kept(name) {

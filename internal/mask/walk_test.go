@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -265,5 +266,27 @@ func TestStarved(t *testing.T) {
 	}
 	if done || err == nil || len(found) != 1 && len(found) != 2 {
 		t.Errorf("found %v, done %v, %v: want .env, and d or an error", found, done, err)
+	}
+}
+
+// TestMany: a tree that is too large to be kept in mind is not found to be without secrets.
+func TestMany(t *testing.T) {
+	root := t.TempDir()
+	for i := range 40 {
+		if err := os.MkdirAll(filepath.Join(root, "a", fmt.Sprint(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{0, 1, 16, 39, 64} {
+		w, err := NewWalk(root, "", Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Most = most
+		_, done, err := w.Step(Budget{})
+		w.Close()
+		if few := most < 40; errors.Is(err, ErrMany) != few || done == few {
+			t.Errorf("%d: done %v, %v", most, done, err)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type lookout struct {
 	blind  bool                 // not all is watched
 	again  map[string]pending   // what is to be tried again, by path
 	closed map[string]bool      // directories that could not be read, by path
+	most   int                  // tests: directories that a walk keeps in mind
 }
 
 type watchedDir struct{ root, rel string }
@@ -108,6 +109,9 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 		return
 	}
 	defer w.Close()
+	if o.most > 0 {
+		w.Most = o.most
+	}
 	w.Enter = func(fd int, rel string) { o.watch(fd, root, rel) }
 	w.Closed = func(rel string) { o.shut(filepath.Join(root, rel)) }
 	for {

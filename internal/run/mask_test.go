@@ -11,7 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/mask"
+	"ringfence.dev/ringfence/internal/rung"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // event is what inotify gives, with a length of its own for the name.
@@ -156,5 +159,62 @@ func TestSavedMasks(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{".env", "a/b/\xff\n\"", "elsewhere"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestManyEndsSession: where a walk cannot see everything the agent must not go on.
+func TestManyEndsSession(t *testing.T) {
+	root := t.TempDir()
+	for i := range 40 {
+		if err := os.Mkdir(filepath.Join(root, fmt.Sprint(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{16, 64} {
+		box := &closedBox{}
+		l := &live{session: &Session{}, box: box}
+		l.session.masking.rules = mask.Builtin()
+		l.book.Writer = journal.Create(t.TempDir(), session.NewID())
+		o := &lookout{k: &keeping{live: l}, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, most: most}
+		o.through(root, "", make(chan struct{}))
+		if why := l.alarmed.Load(); box.closed != (most < 40) || box.closed != (why != nil) || o.blind {
+			t.Errorf("%d: closed %v, why %v, blind %v", most, box.closed, why, o.blind)
+		}
+		if err := l.book.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// closedBox only says whether it was closed: a real one would need a million directories.
+type closedBox struct {
+	rung.Sandbox
+	closed bool
+}
+
+func (b *closedBox) Close() error { b.closed = true; return nil }
+
+// TestMaskList: the list of the next launch has the link by which a file of another name
+// was found, and what it leads to.
+func TestMaskList(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "settings.txt"), []byte("API_TOKEN=real-secret-1-abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("settings.txt", filepath.Join(root, ".env")); err != nil {
+		t.Fatal(err)
+	}
+	r := maskRoot{path: root, file: filepath.Join(t.TempDir(), "masks", "list.json")}
+	m := &masking{rules: mask.Builtin(), seed: make([]byte, 32), asked: "x", roots: []maskRoot{r}, masked: map[string]mask.Kind{}}
+	p, _, kind, ok := m.phantom(root, ".env")
+	if !ok || p != filepath.Join(root, "settings.txt") {
+		t.Fatal(p, kind, ok)
+	}
+	if _, err := m.add(p, kind); err != nil {
+		t.Fatal(err)
+	}
+	m.save(r)
+	if got := readMasks(r.file, "x"); !slices.Equal(got, []string{".env", "settings.txt"}) {
+		t.Errorf("%q", got)
 	}
 }
