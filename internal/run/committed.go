@@ -22,17 +22,16 @@ func (m *masking) shows(p string, data []byte) {
 	m.phantoms[p] = data
 }
 
-// sayCommitted tells at the end which phantoms got into the host's repositories: in the
+// committedNotes tell at the end which phantoms got into the host's repositories: in the
 // live view git's objects are the host's at once, and whoever has the commit takes them
 // for real values. Under review they wait, and apply refuses the file.
 //
 // Left at risk: a phantom that was copied to another file, or changed and committed on a
 // branch that is not checked out, is not found here. The push of it is refused by its mark.
-func (k *keeping) sayCommitted() {
+func (k *keeping) committedNotes() (notes []string) {
 	s := k.live.session
 	m := &s.masking
 	defer m.past.Close()
-	said := 0
 	for _, p := range slices.Sorted(maps.Keys(m.phantoms)) {
 		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return place.Within(p, r.path) })
 		if n < 0 {
@@ -43,13 +42,12 @@ func (k *keeping) sayCommitted() {
 			continue
 		}
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: commit + " has phantom values of it"})
-		if said++; said <= maxCommitted {
-			k.live.talk.Warn(fmt.Sprintf("%s has phantom values of %s in it: ringfence undo %s takes back what this session committed or stashed", commit, plan.Show(p), s.ID))
-		}
+		notes = append(notes, fmt.Sprintf("%s has phantom values of %s in it: ringfence undo %s takes back what this session committed or stashed", commit, plan.Show(p), s.ID))
 	}
-	if said > maxCommitted {
-		k.live.talk.Warn(fmt.Sprintf("git has phantom values of %d more files in it", said-maxCommitted))
+	if more := len(notes) - maxCommitted; more > 0 {
+		notes = append(notes[:maxCommitted], fmt.Sprintf("git has phantom values of %d more files in it", more))
 	}
+	return notes
 }
 
 // committed says what of git has the phantom of a file: the commit that is checked out,

@@ -203,8 +203,11 @@ func (k *keeping) settle() (report *workspace.Report, applied []workspace.Outcom
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
 	}
 	err = errors.Join(err, k.closeStore())
-	k.sayCommitted()
+	notes := k.committedNotes()
 	report, failed := s.work.Review()
+	if report != nil {
+		report.Notes = append(report.Notes, notes...)
+	}
 	if err := s.work.OfferClone(); err != nil {
 		k.live.talk.Warn(err.Error())
 	}
