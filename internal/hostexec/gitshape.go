@@ -54,7 +54,7 @@ var gitFiles = map[string]Form{
 // from what may lie in them.
 var gitDirs = map[string]bool{
 	"objects": true, "refs": true, "logs": true, "info": true, "rebase-merge": true, "rebase-apply": true, "sequencer": true,
-	"NOTES_MERGE_WORKTREE": true, "modules": true, "worktrees": true, "reftable": true, "branches": true, "lfs": true,
+	"NOTES_MERGE_WORKTREE": true, "modules": true, "worktrees": true, "branches": true, "lfs": true,
 	"rebase-apply/patch-merge-tmp-dir": true,
 }
 
@@ -93,8 +93,6 @@ func shapeOf(rel string, dir bool) (shape, Form) {
 		return yes(!strings.Contains(rest, "/") && plainName(rest) && rest != "HEAD"), FormAny
 	case "NOTES_MERGE_WORKTREE":
 		return yes(hex(strings.ReplaceAll(rest, "/", ""))), FormAny
-	case "reftable":
-		return yes(!strings.Contains(rest, "/") && (rest == "tables.list" || strings.HasPrefix(rest, "0x"))), FormAny
 	case "lfs":
 		return yes(lfsFile(rest)), FormAny
 	}

@@ -101,7 +101,7 @@ func (j *configJudge) plain(e entry) bool {
 	case "extensions.objectformat":
 		return j.fresh && (e.value == "sha1" || e.value == "sha256")
 	case "extensions.refstorage":
-		return j.fresh && (e.value == "files" || e.value == "reftable")
+		return j.fresh && e.value == "files"
 	case "extensions.partialclone":
 		return j.fresh && remoteName(e.value)
 	}

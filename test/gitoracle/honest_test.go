@@ -1,7 +1,6 @@
 package gitoracle
 
 import (
-	"os/exec"
 	"regexp"
 	"testing"
 
@@ -69,14 +68,6 @@ func TestHonest(t *testing.T) {
 			})
 		}
 	}
-	t.Run("reftable", func(t *testing.T) {
-		if exec.Command("git", "init", "-q", "--ref-format=reftable", t.TempDir()).Run() != nil {
-			t.Skip("this git has none")
-		}
-		s := newScene(t, plain)
-		defer s.close()
-		work{inside: `git init -q --ref-format=reftable vendor/r; git -C vendor/r commit -q --allow-empty -m r`, works: `git -C vendor/r log -1`}.perform(t, s, "live")
-	})
 }
 
 func (w work) perform(t *testing.T, s *scene, view string) {
