@@ -12,7 +12,7 @@ import (
 
 // apply brings to the host what a session changed and what waits.
 func apply(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths (of a move both names have to). What the host changed meanwhile is merged where texts allow it, and is never\noverwritten: if one change cannot be brought over, none is, each that cannot is named,\nand the exit status is 1. `ringfence undo` takes back what was applied. Without a\nterminal --yes is needed.")
+	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths; of a move both names have to. What the host changed meanwhile is merged where\ntexts allow it, and is never overwritten: if one change cannot be brought over, none\nis, each that cannot is named, and the exit status is 1. `ringfence undo` takes back\nwhat was applied. Without a terminal --yes is needed.")
 	yes := f.Bool("yes", false, "do not ask")
 	partial := f.Bool("partial", false, "apply the rest where some changes cannot be applied")
 	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
