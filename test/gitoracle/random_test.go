@@ -49,7 +49,7 @@ func try(t *testing.T, seed uint64) {
 	p, pipeline := random(seed)
 	found, err := p.perform(t, pipeline)
 	if err != nil {
-		t.Errorf("seed %d: %v", seed, err)
+		t.Errorf("seed %d: %v\n%s", seed, err, p)
 		return
 	}
 	if len(found) == 0 {

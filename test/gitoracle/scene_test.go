@@ -201,10 +201,17 @@ func (s *scene) session(view string, lines []string) (string, error) {
 		argv = append(argv, "--review")
 	}
 	out, err := s.command(s.start(), nil, append(argv, append([]string{"--"}, s.bounded(lines)...)...)...)
-	if err != nil && !stuck(err) {
+	if err != nil && !stuck(err) && !s.broken() {
 		return out, fmt.Errorf("session: %w\n%s", err, out)
 	}
 	return out, nil
+}
+
+// broken holds where git itself finds no repository any more, since an earlier session
+// deleted parts of it: that ringfence does not start there either is right.
+func (s *scene) broken() bool {
+	_, err := s.command(s.start(), nil, "git", "rev-parse", "--git-dir")
+	return err != nil
 }
 
 // unfenced plays lines as if there were no sandbox.
