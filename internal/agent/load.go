@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sys"
 )
 
 //go:embed profiles/*.toml
@@ -89,8 +90,12 @@ func validName(name string) bool {
 }
 
 // readBounded reads a small regular file whole. Anything else is refused before
-// it is opened: opening a pipe would hang.
+// it is opened: opening a pipe would hang. A profile says what an agent is shown, so
+// nobody else may have written it.
 func readBounded(file string) ([]byte, error) {
+	if _, err := sys.Owned(file); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err

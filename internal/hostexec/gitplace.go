@@ -22,6 +22,27 @@ type Tree interface {
 	At(rel string) (kind Kind, is bool)
 }
 
+// Memory is a tree that does not change meanwhile, for one who asks about path after
+// path: the git directories around the last directory are remembered. It is not to be
+// shared.
+type Memory struct {
+	Tree
+	dir    string
+	start  int
+	known  bool
+	places []gitPlace
+}
+
+// around is gitPlaces, asked for once in a directory.
+func (m *Memory) around(r *Rules, rel string) []gitPlace {
+	dir := rel[:max(strings.LastIndexByte(rel, '/'), 0)]
+	if !m.known || m.dir != dir || m.start != r.start {
+		m.dir, m.start, m.known = dir, r.start, true
+		m.places = r.askPlaces(m.places[:0], m.Tree, rel)
+	}
+	return m.places
+}
+
 // JudgeIn says what the host makes of a path of a tree. It goes by the names of the
 // path, and by what git would make of the directories around it: whatever git could
 // take for a git directory is one here, whatever it is called and wherever it lies.
@@ -67,6 +88,13 @@ const maxPlaces = 64
 // makes a directory one that may become a git directory: everything else can come
 // later, or lie elsewhere by way of commondir.
 func (r *Rules) gitPlaces(out []gitPlace, t Tree, rel string) []gitPlace {
+	if m, ok := t.(*Memory); ok {
+		return append(out, m.around(r, rel)...)
+	}
+	return r.askPlaces(out, t, rel)
+}
+
+func (r *Rules) askPlaces(out []gitPlace, t Tree, rel string) []gitPlace {
 	if r.start == 0 {
 		out = append(out, gitPlace{named: true, certain: true})
 	}

@@ -13,15 +13,28 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sys"
 )
 
 // ProjectFile is the name of a project's own policy.
 const ProjectFile = ".ringfence.toml"
 
-// Load reads the policy file at path. It returns nil without an error only if
-// nothing is there: what is there and cannot be used never turns into defaults.
+// Load reads the policy file at path, which must be ours or the system's, all the way
+// down: nobody else says what is shown of our files. It returns nil without an error
+// only if nothing is there: what is there and cannot be used never turns into defaults.
 // Symlinks are followed, since people link their configuration from elsewhere.
 func Load(path string) (*Policy, error) {
+	if _, err := sys.Owned(path); err != nil {
+		if foreign := (*sys.Foreign)(nil); errors.As(err, &foreign) {
+			return nil, fault.New(fault.Refused, foreign.Hint(), "policy %s is not yours alone: %w", printable(path), err)
+		}
+		return nil, readError(path, err)
+	}
+	return LoadNamed(path)
+}
+
+// LoadNamed reads the policy file that a person named, whoever owns it.
+func LoadNamed(path string) (*Policy, error) {
 	data, err := readRegular(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil {

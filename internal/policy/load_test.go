@@ -41,7 +41,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"bad": "unknown key", "dangling": "a symlink to nothing", "loop": "symlink", "fifo": "not a regular file", ".": "not a regular file",
+		"bad": "unknown key", "dangling": "a symlink to nothing", "loop": "symbolic links", "fifo": "not a regular file", ".": "not a regular file",
 		"good/x": "not a directory", "new\nline": `new\nline":1: not valid TOML`,
 	} {
 		p, err := Load(dir + "/" + name)

@@ -124,11 +124,10 @@ func (d *draft) rules() error {
 // userPolicy is what the user wrote, the secrets that were set, and what the user
 // granted for good: everywhere, and in this project.
 func (d *draft) userPolicy() (*policy.Policy, error) {
-	own := filepath.Join(d.dirs.Config, "policy.toml")
+	p, err := policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
 	if d.opt.PolicyFile != "" {
-		own = d.opt.PolicyFile
+		p, err = policy.LoadNamed(d.opt.PolicyFile)
 	}
-	p, err := policy.Load(own)
 	if err != nil {
 		return nil, err
 	}

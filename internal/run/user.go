@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // currentUser describes who runs ringfence. HOME decides where home is, as for
@@ -26,10 +27,15 @@ func currentUser(getenv func(string) string) (plan.User, error) {
 	if h := getenv("HOME"); h != "" {
 		u.Home = h
 	}
-	home, err := filepath.EvalSymlinks(u.Home)
-	if err != nil || !filepath.IsAbs(home) || home == "/" {
-		return plan.User{}, fault.New(fault.Refused, "set HOME to your home directory",
-			"home directory %q is not usable: it must be an existing directory below /", u.Home)
+	if !filepath.IsAbs(u.Home) {
+		return plan.User{}, unusable(u.Home)
+	}
+	home, err := session.Owned(u.Home)
+	if err != nil {
+		return plan.User{}, err
+	}
+	if st, err := os.Stat(home); err != nil || !st.IsDir() || home == "/" {
+		return plan.User{}, unusable(u.Home)
 	}
 	u.Home = home
 	if s := getenv("SHELL"); filepath.IsAbs(s) {
@@ -42,6 +48,11 @@ func currentUser(getenv func(string) string) (plan.User, error) {
 		}
 	}
 	return u, nil
+}
+
+func unusable(home string) error {
+	return fault.New(fault.Refused, "set HOME to your home directory",
+		"home directory %q is not usable: it must be an existing directory below /", home)
 }
 
 // system reports whether a path lies where the view shows the operating system.

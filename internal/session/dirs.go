@@ -9,11 +9,13 @@
 package session
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sys"
 )
 
 // Dirs are ringfence's own directories. Nothing is kept anywhere else in HOME.
@@ -23,8 +25,9 @@ type Dirs struct {
 	Runtime string // $XDG_RUNTIME_DIR/ringfence; "" when there is none that is ours alone
 }
 
-// XDG places the directories and creates none. As the specification asks, a
-// relative value counts as unset. There is no substitute for the runtime
+// XDG places the directories and creates none. All of them, and home, must be ours all
+// the way down: with the HOME of somebody else, root would obey his policy and write
+// through his links. As the specification asks, a relative value counts as unset. There is no substitute for the runtime
 // directory: under /tmp another user could own the name first.
 func XDG(env func(string) string, home string) (Dirs, error) {
 	if !filepath.IsAbs(home) {
@@ -41,7 +44,22 @@ func XDG(env func(string) string, home string) (Dirs, error) {
 	if run := env("XDG_RUNTIME_DIR"); filepath.IsAbs(run) && oursAlone(run) {
 		d.Runtime = filepath.Join(run, "ringfence")
 	}
+	for _, dir := range []*string{&home, &d.Config, &d.State} {
+		var err error
+		if *dir, err = Owned(*dir); err != nil {
+			return Dirs{}, err
+		}
+	}
 	return d, nil
+}
+
+// Owned resolves a directory, and refuses it if it is not ours all the way down.
+func Owned(dir string) (string, error) {
+	real, err := sys.Owned(dir)
+	if foreign := (*sys.Foreign)(nil); errors.As(err, &foreign) {
+		return "", fault.New(fault.Refused, foreign.Hint(), "%q is not yours alone: %w", dir, err)
+	}
+	return real, err
 }
 
 // GrantFile is where what a person granted for good is kept: of one project, or with

@@ -5,13 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -52,6 +52,23 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 		all = slices.DeleteFunc(all, l.objects(tree))
 	}
 	return all, nil
+}
+
+// Was tells what stood in a place where nothing is any more: the session deleted it. nil
+// means that something is there, that nothing was, or that it is not known.
+func (l *Log) Was(tree int, rel string) *change.Node {
+	t := l.first[spot{tree, rel}]
+	if l.checkTree(tree) != nil || t == nil || t.node == nil {
+		return nil
+	}
+	s := sides{tree: tree, after: map[string]*change.Node{}, blind: map[string]bool{}}
+	if l.unseen == nil {
+		l.unseen = map[spot]string{}
+	}
+	if l.now(s, rel) != nil {
+		return nil
+	}
+	return l.old(t, nil)
 }
 
 // looked holds for an index of git that lists what it listed before: git writes one anew
@@ -233,7 +250,8 @@ func sumAt(dir int, name string) (int64, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	return sum(os.NewFile(uintptr(fd), name))
+	defer unix.Close(fd)
+	return sumOf(fd)
 }
 
 // maxSummed bounds what is read of a file to tell whether it changed: an agent makes
@@ -246,15 +264,35 @@ const (
 // sum hashes a file and closes it.
 func sum(f *os.File) (int64, string, error) {
 	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.Size() > maxSummed {
-		return st.Size(), "", nil
+	return sumOf(int(f.Fd()))
+}
+
+// room is what files are read into, one after another: at the end of a session there may
+// be hundreds of thousands.
+var room = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+func sumOf(fd int) (int64, string, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err == nil && st.Size > maxSummed {
+		return st.Size, "", nil
 	}
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return 0, "", err
+	buf := room.Get().(*[64 << 10]byte)
+	defer room.Put(buf)
+	h, size := sha256.New(), int64(0)
+	for {
+		n, err := unix.Read(fd, buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		if n == 0 {
+			return size, hex.EncodeToString(h.Sum(nil)), nil
+		}
+		h.Write(buf[:n])
+		size += int64(n)
 	}
-	return n, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // old describes what a thing was. What was not written to has the content of now.

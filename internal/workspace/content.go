@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -63,11 +64,15 @@ func readMost(f *os.File, err error, most int64) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	st, err := f.Stat()
 	if err != nil {
 		return nil
 	}
-	return append([]byte{}, b...)
+	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), most)+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // is reports whether a content is that of a node, all of it.

@@ -123,18 +123,11 @@ func (w *Work) unchanged(n int, all []change.Change, chosen map[string]bool) err
 	if n >= len(log.Trees()) {
 		return nil
 	}
-	live, err := log.Changes(n)
-	if err != nil {
-		return err
-	}
-	before := map[string]change.Node{}
-	for _, c := range live {
-		if c.Kind() == change.Deleted {
-			before[c.Path] = *c.Old
-		}
-	}
 	for _, c := range all {
-		if c.Old == nil && c.From == "" && before[c.Path] == *c.New {
+		if c.Old != nil || c.From != "" || c.New == nil {
+			continue
+		}
+		if was := log.Was(n, c.Path); was != nil && *was == *c.New {
 			chosen[c.Path] = true
 		}
 	}

@@ -3,8 +3,10 @@ package workspace
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +33,7 @@ type judged struct {
 	root   int // descriptor; -1: the tree is gone
 	rules  *hostexec.Rules
 	made   map[string]*change.Node // what the session made or changed
+	memory *hostexec.Memory        // while nothing is brought to the host
 	nested *gitdir.Nested
 }
 
@@ -87,6 +90,14 @@ func (t *judged) At(rel string) (hostexec.Kind, bool) {
 	return hostexec.KindSpecial, true
 }
 
+// tree is whom the rules ask.
+func (t *judged) tree() hostexec.Tree {
+	if t.memory != nil {
+		return t.memory
+	}
+	return t
+}
+
 func kindOf(t change.Type) hostexec.Kind {
 	switch t {
 	case change.File:
@@ -133,9 +144,30 @@ func (j *judge) rankAll(entries []Entry) {
 		}
 	}
 	j.findHarmless(waits)
-	for i := range entries {
-		j.rank(&entries[i])
+	// From here on the judge only reads. Each worker takes a run of entries, which lie
+	// in the same directories: a session may have made hundreds of thousands.
+	var group sync.WaitGroup
+	for run := range slices.Chunk(entries, max(len(entries)/(4*runtime.GOMAXPROCS(0)), 256)) {
+		group.Go(func() {
+			j := j.reading()
+			for i := range run {
+				j.rank(&run[i])
+			}
+		})
 	}
+	group.Wait()
+}
+
+// reading is the same judge for one worker, which remembers the directory that it is in.
+func (j *judge) reading() *judge {
+	out := *j
+	out.trees = nil
+	for _, t := range j.trees {
+		mine := *t
+		mine.memory = &hostexec.Memory{Tree: t}
+		out.trees = append(out.trees, &mine)
+	}
+	return &out
 }
 
 // rank says of one change how soon the host executes it, and why.
@@ -206,7 +238,7 @@ func (t *judged) text(e *Entry, v hostexec.Verdict) string {
 }
 
 // ownData holds for what lies in a git directory.
-func (t *judged) ownData(rel string) bool { return rel != "." && t.rules.InGitDirectory(t, rel) }
+func (t *judged) ownData(rel string) bool { return rel != "." && t.rules.InGitDirectory(t.tree(), rel) }
 
 // verdict asks the rules about a path. node is what is there, or else was.
 func (t *judged) verdict(rel string, node, was *change.Node) hostexec.Verdict {
@@ -216,9 +248,9 @@ func (t *judged) verdict(rel string, node, was *change.Node) hostexec.Verdict {
 	if rel == "." || node == nil {
 		return hostexec.Verdict{Rank: hostexec.Source}
 	}
-	v := t.rules.JudgeIn(t, rel, kindOf(node.Type))
+	v := t.rules.JudgeIn(t.tree(), rel, kindOf(node.Type))
 	if e, ok := t.nested.Executed(rel); ok && !v.Hold {
-		v = t.rules.With([]string{e}).JudgeIn(t, rel, kindOf(node.Type))
+		v = t.rules.With([]string{e}).JudgeIn(t.tree(), rel, kindOf(node.Type))
 	}
 	return v
 }
@@ -273,7 +305,7 @@ func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict, plain bool) []h
 	if new == nil {
 		return []hostexec.Finding{{Rank: v.Rank, Who: "unknown", When: "unknown", Why: "cannot be read"}}
 	}
-	found := t.rules.InspectIn(t, e.Path, old, new)
+	found := t.rules.InspectIn(t.tree(), e.Path, old, new)
 	if plain {
 		found = slices.DeleteFunc(found, func(f hostexec.Finding) bool { return f.Rank == hostexec.Unasked })
 	}
@@ -309,7 +341,7 @@ func (t *judged) bare(e *Entry) *hostexec.Finding {
 	if dir == "" {
 		dir = "."
 	}
-	if e.Old != nil || t.Prefix != "" || t.ownData(dir) || !t.rules.InGitDirectory(t, join(dir, "x")) {
+	if e.Old != nil || t.Prefix != "" || t.ownData(dir) || !t.rules.InGitDirectory(t.tree(), join(dir, "x")) {
 		return nil
 	}
 	return &hostexec.Finding{

@@ -77,7 +77,7 @@ func (w *Work) Review() (*Report, error) {
 	}
 	defer j.close()
 	j.rankAll(r.Entries)
-	own := j.gitsOwn(r.Entries)
+	own := j.reading().gitsOwn(r.Entries)
 	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
 	})
