@@ -45,6 +45,9 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 	}
 	src := &hostLogin{login: l, name: m.Login + " login", again: m.Hint}
 	f.source, f.name = src, src.name
+	if err := d.onlyVendor(m, f); err != nil {
+		return false, err
+	}
 	if t.Kind == login.APIKey {
 		src.kind = model.Key
 		return true, nil
