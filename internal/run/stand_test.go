@@ -161,7 +161,7 @@ func (p *played) phantom(name string) string {
 			return s.Value
 		}
 	}
-	return ""
+	return "nothing-stands-there" // and not "": a request without a credential is another one
 }
 
 // asking is a request from inside.
