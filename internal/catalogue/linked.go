@@ -28,3 +28,17 @@ func Linked(home, dir string) []Finding {
 	}
 	return found
 }
+
+// There lists the locations of home that rows name outright and that exist.
+func There(home string) []Finding {
+	var found []Finding
+	for _, r := range paths() {
+		if r.root != inHome || strings.Contains(r.rest, "*") {
+			continue
+		}
+		if path := home + "/" + r.rest; exists(path) {
+			found = append(found, Finding{Path: path, Entry: r.entry})
+		}
+	}
+	return found
+}

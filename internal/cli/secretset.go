@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/secret"
+	"ringfence.dev/ringfence/internal/service"
 	"ringfence.dev/ringfence/internal/terminal"
 )
 
@@ -32,7 +33,7 @@ func newSecretFlags(c *context) *secretFlags {
 		"Keeps a secret. Its value is typed without echo, or read from stdin when that is no\nterminal; it is never an argument. With --from, or a command, the value stays where it is\nand is read from there at use. Without flags a secret that exists gets a new value.")}
 	f := l.set
 	f.StringVar(&l.use, "use", "", "the `KIND` of credential: "+strings.Join(policy.SecretUses(), ", ")+" (default: NAME, if it is one)")
-	f.Var(&l.hosts, "host", "a `HOST[:PORT]` that it is for; may be repeated")
+	f.Var(&l.hosts, "host", "a `HOST[:PORT]` that it is for, and no other; may be repeated (default: the public host of the kind, if it has one)")
 	f.StringVar(&l.from, "from", "", "where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME or secret-service:ATTR=VALUE: `SOURCE`")
 	f.StringVar(&l.header, "header", "", "the `NAME` of the header, for --use header")
 	f.StringVar(&l.user, "user", "", "the `NAME` of the user, for --use basic")
@@ -171,6 +172,9 @@ func secretSet(c *context, args []string) (int, error) {
 		use = "use " + s.Use.Value
 	}
 	fmt.Fprintf(c.err, "ringfence: secret %s is kept: %s; %s\n", name, inert(said), use)
+	if public := service.Kind(s.Kind()).Public(); public != "" && len(s.Hosts) == 0 {
+		fmt.Fprintf(c.err, "ringfence: it is for %s alone; for a server of your own: ringfence secret set %s --use %s --host HOST\n", public, name, s.Kind())
+	}
 	if kind != "store" {
 		fmt.Fprintf(c.err, "ringfence: `ringfence secret test %s` tries it\n", name)
 	}

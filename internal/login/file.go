@@ -71,6 +71,9 @@ func (l *Login) read(ctx context.Context) (contents, error) {
 var errBroken = errors.New("not whole")
 
 func (l *Login) readOnce() (contents, error) {
+	if err := l.c.Unseen(l.c.Path); err != nil {
+		return contents{}, err
+	}
 	// A fifo must not hold us.
 	fd, err := unix.Open(l.c.Path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {

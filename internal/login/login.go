@@ -30,13 +30,14 @@ const margin = 5 * time.Minute
 // Config says whose login it is and what it needs.
 type Config struct {
 	Agent     Agent
-	Provider  string            // for Opencode: the entry of its file
-	Path      string            // the client's file; see Path
-	State     string            // a directory of ours: lock and ledger; made when missing
-	Transport http.RoundTripper // dials the server that renews
-	Endpoint  *Endpoint         // that server; nil is the vendor's own
-	Warn      func(error)       // told what went wrong without being an error; may be nil
-	Now       func() time.Time  // nil is time.Now
+	Provider  string                  // for Opencode: the entry of its file
+	Path      string                  // the client's file; see Path
+	State     string                  // a directory of ours: lock and ledger; made when missing
+	Transport http.RoundTripper       // dials the server that renews
+	Endpoint  *Endpoint               // that server; nil is the vendor's own
+	Unseen    func(path string) error // says why the file must not be used: it lies where an agent reads; may be nil
+	Warn      func(error)             // told what went wrong without being an error; may be nil
+	Now       func() time.Time        // nil is time.Now
 }
 
 // Login is one login of the host. Its methods may be called at the same time.
@@ -68,6 +69,9 @@ func Open(c Config) (*Login, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Unseen == nil {
+		c.Unseen = func(string) error { return nil }
 	}
 	if c.Warn == nil {
 		c.Warn = func(error) {}

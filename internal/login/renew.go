@@ -169,6 +169,9 @@ func (l *Login) save(ctx context.Context, was contents, g grant) (theirs *conten
 	if err != nil {
 		return nil, err
 	}
+	if err := l.c.Unseen(l.c.Path); err != nil {
+		return nil, err
+	}
 	return nil, replace(l.c.Path, text)
 }
 

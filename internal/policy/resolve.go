@@ -39,6 +39,16 @@ func Resolve(l Layers) (*Policy, []Change) {
 	return p, ignored
 }
 
+// Bare is the policy that holds without the project's file; whole where there is none.
+func (l Layers) Bare(whole *Policy) *Policy {
+	if l.Project == nil {
+		return whole
+	}
+	l.Project, l.ProjectTrusted = nil, false
+	p, _ := Resolve(l)
+	return p
+}
+
 // take lets hold what a ceiling says of things that are not a matter of more or less.
 func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Network.Proxy != nil {

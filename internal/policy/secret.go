@@ -14,7 +14,7 @@ type Secret struct {
 	From    *Rule // where it is kept; nil means in the store of ringfence
 	Command List  // argv of what prints it
 	Use     *Rule // the kind of credential that is made of it; nil: none
-	Hosts   List  // where the credential goes; nil means where the kind says
+	Hosts   List  // where the credential goes, and nowhere else; nil means the public host of the kind
 	Header  *Rule // name of the header, for "header"
 	User    *Rule // name of the user, for "basic" and registries
 	Allow   List  // requests besides those of the kind: METHOD /PATH
@@ -72,7 +72,7 @@ func findSecretKey(name string) *secretKey {
 const (
 	patternSecret = `^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`
 	patternFrom   = `^(store|command|env:[A-Za-z_][A-Za-z0-9_]*|file:(/|~/).*|pass:.+|keyring:.+|secret-service:[^=,]+=[^,]+(,[^=,]+=[^,]+)*)$`
-	patternTo     = `^(https?://)?(\*\.)?[^*/:\s]+(:[0-9]{1,5})?$`
+	patternTo     = `^(https?://)?[^*/:\s]+(:[0-9]{1,5})?$`
 	patternHead   = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 	patternAsk    = `^(\*|[A-Z]+(,[A-Z]+)*) /[^%?#;\\\s]*$`
 	patternRole   = `^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+$`
@@ -91,7 +91,7 @@ var secretKeys = []secretKey{
 		about: "The kind of credential that is made of it."},
 		wordOf: func(s *Secret) **Rule { return &s.Use }},
 	{key: key{name: "hosts", form: formList, check: checkTo, pattern: patternTo, same: plainHost,
-		about: "Hosts that the credential is for: NAME, NAME:PORT or, for bearer, basic and header, *.NAME; by TLS unless it says http://."},
+		about: "Hosts that the credential is for, and no others: NAME or NAME:PORT; by TLS unless it says http://. Without any, the one public host of the kind."},
 		listOf: func(s *Secret) *List { return &s.Hosts }},
 	{key: key{name: "header", form: formWord, check: checkHeader, pattern: patternHead,
 		about: "The header that carries it, for use = \"header\"."},

@@ -33,7 +33,7 @@ deny = ["* /gists/**"]
 [secret.corp]
 from = "file:~/.config/corp/key"
 use = "header"
-hosts = ["*.corp.test", "https://api.corp.test:8443"]
+hosts = ["corp.test", "https://api.corp.test:8443"]
 header = "X-Api-Key"
 
 [secret.cloud]
@@ -119,6 +119,9 @@ var secretErrors = []struct{ name, text, want, hint string }{
 	{"host", "[secret.a]\nhosts = ['*']\n", `p.toml:2: [secret.a] hosts: "*": a star stands only at the front, before a dot: *.example.org
     2 | hosts = ['*']
       |          ^~~`, ""},
+	{"hosts below", "[secret.a]\nhosts = ['*.x.test']\n", `p.toml:2: [secret.a] hosts: "*.x.test": a credential is for hosts by their whole names: name each
+    2 | hosts = ['*.x.test']
+      |          ^~~~~~~~~~`, ""},
 	{"path of a host", "[secret.a]\nhosts = ['http://x.test/p']\n", `p.toml:2: [secret.a] hosts: "http://x.test/p": methods and paths are written in allow and deny
     2 | hosts = ['http://x.test/p']
       |          ^~~~~~~~~~~~~~~~~`, ""},
@@ -174,7 +177,7 @@ func TestSecretValues(t *testing.T) {
 		{"from", []string{"store", "command", "env:A_1", "file:/a", "file:~/a b", "pass:a/b", "keyring:a:b", "secret-service:a=b,c=d"},
 			[]string{"", "store:", "command:x", "env:", "env:1", "env:A B", "file:a", "file:../a", "file:/a/../b", "file:/a*", "pass:", "pass:-x", "pass:a\nb", "keyring:", "secret-service:",
 				"secret-service:a", "secret-service:a=", "secret-service:=b", "secret-service:-a=b", "secret-service:a=-b", "secret-service:a=b,", "STORE", "gh"}},
-		{"hosts", []string{"x.test", "x.test:8443", "https://x.test", "http://x.test:8080", "*.x.test"}, []string{"", "*", "*.test", "10.0.0.1", "tcp://x.test:1", "GET http://x.test/a", "x.test/a", "a.*.test"}},
+		{"hosts", []string{"x.test", "x.test:8443", "https://x.test", "http://x.test:8080"}, []string{"", "*", "*.x.test", "*.test", "10.0.0.1", "tcp://x.test:1", "GET http://x.test/a", "x.test/a", "a.*.test"}},
 		{"header", []string{"X-Api-Key", "Authorization", "private-token"}, []string{"", "X Key", "X:Key", "X\r\nY", "Host", "content-LENGTH", "Transfer-Encoding", strings.Repeat("x", 65)}},
 		{"user", []string{"__token__", "a b"}, []string{"", "a:b", "a\nb"}},
 		{"role", []string{"arn:aws:iam::123456789012:role/x", "arn:aws-us-gov:iam::123456789012:role/a/b"},
@@ -243,11 +246,11 @@ func TestCheckSecrets(t *testing.T) {
 pass = ["NPM_TOKEN"]
 [secret.a]
 use = "header"
-hosts = ["*.github.io", "x.test"]
+hosts = ["evil.github.io", "x.test"]
 [secret.b]
 from = "command"
 use = "github"
-hosts = ["*.x.test"]
+hosts = ["x.test"]
 user = "me"
 [secret.c]
 command = ["x"]
@@ -265,7 +268,7 @@ use = "aws"
 use = "basic"
 [secret.g]
 use = "bearer"
-hosts = ["*.y.test", "y.test:80"]
+hosts = ["a.y.test", "y.test:80"]
 [secret.h]
 use = "bearer"
 hosts = ["b.y.test", "https://y.test", "http://y.test"]
@@ -282,22 +285,21 @@ from = "env:X"
 	}
 	want := []string{
 		`4: [secret.a] is used as header and has no header`,
-		`5: "*.github.io" would hand [secret.a] to anybody: who likes can have a name below github.io`,
 		`6: [secret.b] has no command = ["PROGRAM", …]`,
 		`10: [secret.b] has user, which means nothing to use = "github"`,
-		`9: "*.x.test": use = "github" wants each host by its name`,
 		`11: [secret.c] has a command and is from store: write from = "command"`,
+		`13: [secret.c] is used as npm and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
 		`15: [secret.c] has static, which means nothing to use = "npm"`,
 		`14: NPM_TOKEN is to hold what stands for the secret c, and [env] passes or sets it too`,
 		`18: the program of [secret.d] is a name on PATH, or a path that begins with / or ~/`,
+		`19: [secret.d] is used as npm and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
 		`20: NPM_TOKEN is to hold what stands for the secret d, and for c in p.toml:11`,
 		`19: [secret.d] is used as npm, and so is [secret.c] in p.toml:11: say which hosts each is for`,
 		`20: NPM_TOKEN is to hold what stands for the secret d, and [env] passes or sets it too`,
 		`22: [secret.e] is used as aws and has no role`,
-		`24: [secret.f] is used as basic and has no hosts`,
+		`24: [secret.f] is used as basic and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
 		`24: [secret.f] is used as basic and has no user`,
 		`31: [secret.h] has publish, which means nothing to use = "bearer"`,
-		`30: "b.y.test": [secret.h] and, in p.toml:27, [secret.g] are both used as bearer there`,
 		`30: "http://y.test": [secret.h] and, in p.toml:27, [secret.g] are both used as bearer there`,
 	}
 	if d := cmp.Diff(want, got); d != "" {

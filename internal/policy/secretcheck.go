@@ -76,7 +76,7 @@ func (c *checker) secretUse(s *Secret) {
 			c.add(src, "[secret.%s] has %s, which means nothing to use = %q", s.Name, k, kind.name)
 		}
 	}
-	need(kind.hosts && len(s.Hosts) == 0, "hosts")
+	need(kind.hosts && len(s.Hosts) == 0, "hosts: it is sent to those that you name, --host NAME, and to no other")
 	need(kind.name == "header" && s.Header == nil, "header")
 	need(kind.name == "basic" && s.User == nil, "user")
 	need(kind.name == "aws" && s.Role == nil && (s.Static == nil || !s.Static.Value), "role")
@@ -91,8 +91,6 @@ func (c *checker) secretUse(s *Secret) {
 			c.add(h.Source, "%v", err)
 		} else if registry, shared := r.Shared(); shared {
 			c.add(h.Source, "%q would hand [secret.%s] to anybody: who likes can have a name below %s", h.Value, s.Name, registry)
-		} else if r.Below && !kind.star {
-			c.add(h.Source, "%q: use = %q wants each host by its name", h.Value, kind.name)
 		}
 	}
 }
@@ -126,7 +124,7 @@ func overlap(a, b string) bool {
 	if errX != nil || errY != nil {
 		return false // said already
 	}
-	if !(x.Name == y.Name && x.Below == y.Below || x.Below && y.Name.Under(x.Name) || y.Below && x.Name.Under(y.Name)) {
+	if x.Name != y.Name {
 		return false
 	}
 	for _, port := range []uint16{x.Port, y.Port, 443, 80} {

@@ -14,7 +14,6 @@ import (
 type use struct {
 	name    string
 	hosts   bool // it has no host of its own
-	star    bool // *.NAME is admitted: the header is the same wherever it goes
 	user    bool // it may have a user's name
 	publish bool // it is for a registry of packages
 }
@@ -22,9 +21,9 @@ type use struct {
 var uses = []use{
 	{name: "anthropic"}, {name: "openai"}, {name: "gemini"},
 	{name: "github"}, {name: "gitlab"}, {name: "gitea", hosts: true},
-	{name: "npm", user: true, publish: true}, {name: "pypi", user: true, publish: true}, {name: "cargo", publish: true},
+	{name: "npm", hosts: true, user: true, publish: true}, {name: "pypi", hosts: true, user: true, publish: true}, {name: "cargo", hosts: true, publish: true},
 	{name: "go", hosts: true, user: true}, {name: "maven", hosts: true, user: true, publish: true},
-	{name: "bearer", hosts: true, star: true}, {name: "basic", hosts: true, star: true, user: true}, {name: "header", hosts: true, star: true},
+	{name: "bearer", hosts: true}, {name: "basic", hosts: true, user: true}, {name: "header", hosts: true},
 	{name: "aws"},
 }
 
@@ -103,6 +102,8 @@ func checkTo(v string) error {
 	switch {
 	case err != nil:
 		return err
+	case r.Below:
+		return fmt.Errorf("%q: a credential is for hosts by their whole names: name each", v)
 	case !r.Whole():
 		return fmt.Errorf("%q: methods and paths are written in allow and deny", v)
 	case r.Proto == address.TCP:

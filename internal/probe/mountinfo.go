@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +12,8 @@ import (
 
 // Mount is one line of mountinfo.
 type Mount struct {
+	ID          int
+	Dev, Root   string // the filesystem, and which part of it is mounted
 	Point, Type string
 	Options     []string // of the mount, not of the filesystem
 }
@@ -36,7 +39,11 @@ func parseMount(line string) (Mount, bool) {
 	if !ok || len(f) < 6 || len(g) < 1 {
 		return Mount{}, false
 	}
-	return Mount{Point: unescape(f[4]), Type: g[0], Options: strings.Split(f[5], ",")}, true
+	id, err := strconv.Atoi(f[0])
+	if err != nil {
+		return Mount{}, false
+	}
+	return Mount{ID: id, Dev: f[2], Root: unescape(f[3]), Point: unescape(f[4]), Type: g[0], Options: strings.Split(f[5], ",")}, true
 }
 
 // unescape undoes the octal escapes of mountinfo.

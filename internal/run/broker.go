@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/broker"
@@ -25,6 +26,23 @@ type brokeredHost struct {
 	why  string // not "": TLS to it is refused, for this reason
 	// ruled is set where being the broker's opens nothing: the rules must allow it.
 	ruled bool
+	// claimed is set for a host whose secret is switched off: it is as taken as before.
+	claimed bool
+}
+
+// has holds for a host that is the broker's.
+func (b *brokered) has(n address.Name) bool {
+	return slices.ContainsFunc(b.hosts, func(h brokeredHost) bool { return h.name == n })
+}
+
+// claim refuses a host that another secret has.
+func (b *brokered) claim(n address.Name) error {
+	for _, other := range b.hosts {
+		if other.name == n && (other.why == "" || other.claimed) {
+			return fmt.Errorf("%s is the host of another secret too", n)
+		}
+	}
+	return nil
 }
 
 // own makes a host the broker's.
@@ -41,10 +59,8 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 			return err
 		}
 	}
-	for _, other := range b.hosts {
-		if other.name == n && other.why == "" {
-			return fmt.Errorf("%s is the host of another secret too", n)
-		}
+	if err := b.claim(n); err != nil {
+		return err
 	}
 	b.hosts = append(b.hosts, h)
 	return nil
@@ -59,7 +75,7 @@ func (d *draft) brokerReach() error {
 		}
 		text := string(h.name)
 		if h.port != 443 {
-			text = fmt.Sprintf("%s:%d/tls", h.name, h.port)
+			text = fmt.Sprintf("https://%s:%d", h.name, h.port)
 		}
 		r, err := address.ParseRule(text)
 		if err != nil {

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/secret"
 	"ringfence.dev/ringfence/internal/service"
 	"ringfence.dev/ringfence/internal/session"
 )
@@ -51,21 +49,17 @@ func (d *draft) forges() error {
 	if remotes, err = d.knownRemotes(remotes); err != nil {
 		return err
 	}
-	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked") {
+	if d.modeNone() || modeOf(d.bare) == locked {
 		return nil
 	}
 	hosts := map[string]*forgeHost{}
 	var order []string
 	for _, r := range remotes {
-		at := r.Host
-		if r.Port != "" && !r.SSH {
-			at += ":" + r.Port
+		n, at, ok := hostOf(r)
+		if !ok {
+			continue // not the name of a host: git would not find it either
 		}
 		if hosts[at] == nil {
-			n, err := address.ParseName(r.Host)
-			if err != nil {
-				continue // not the name of a host: git would not find it either
-			}
 			hosts[at] = &forgeHost{name: n, url: &url.URL{Scheme: "https", Host: at}}
 			order = append(order, at)
 		}
@@ -74,6 +68,10 @@ func (d *draft) forges() error {
 		}
 	}
 	for _, at := range order {
+		if modeOf(d.Policy) == locked { // by the project's file
+			d.shutForge(hosts[at], policy.ProjectFile+" sets the mode "+locked)
+			continue
+		}
 		if err := d.forge(hosts[at]); err != nil {
 			d.notice(fmt.Sprintf("%s is not brokered: %v", plan.Show(at), err))
 		}
@@ -215,8 +213,25 @@ func pushed(h *forgeHost, e forge.Event) []journal.Record {
 	return out
 }
 
-// apiApart holds for the one forge whose API has a host of its own.
-func apiApart(h *forgeHost) bool { return h.name == "github.com" }
+// githubAPI is the host of github.com's API.
+const githubAPI = "api.github.com"
+
+// githubShut are hosts of github.com that no session has a repository on.
+var githubShut = []address.Name{"gist.github.com", "uploads.github.com"}
+
+// shutForge closes a forge that would be served, with all of its hosts.
+func (d *draft) shutForge(h *forgeHost, why string) {
+	d.brokered.shut(h.name, why)
+	if apiApart(h) {
+		for _, n := range append([]address.Name{githubAPI}, githubShut...) {
+			d.brokered.shut(n, why)
+		}
+	}
+}
+
+// apiApart holds for the one forge whose API has a host of its own. Another port of it
+// is another server.
+func apiApart(h *forgeHost) bool { return h.url.Host == service.GitHub.Public() }
 
 // forgeAPI serves the API of a forge, where its kind is known.
 func (d *draft) forgeAPI(h *forgeHost) error {
@@ -226,9 +241,9 @@ func (d *draft) forgeAPI(h *forgeHost) error {
 	if !apiApart(h) {
 		return nil
 	}
-	api := &url.URL{Scheme: "https", Host: "api.github.com"}
+	api := &url.URL{Scheme: "https", Host: githubAPI}
 	n := address.Name(api.Host)
-	for _, shut := range []address.Name{"gist.github.com", "uploads.github.com"} {
+	for _, shut := range githubShut {
 		d.brokered.own(shut, "what is published there is not this repository")
 	}
 	if err := d.brokered.ownAt(n, ""); err != nil {
@@ -252,116 +267,6 @@ func (d *draft) apiHandler(h *forgeHost, at *url.URL, g *gate.Gate) (http.Handle
 
 // phantom is the one of a forge, made when the session is prepared.
 func (h *forgeHost) phantom(d *draft) broker.Phantom { return d.forgePhantoms[h.name] }
-
-// forgeCredential finds the token for a forge: the user's own secret first, then what
-// the forge's own client keeps on the host.
-func (d *draft) forgeCredential(h *forgeHost) {
-	h.kind, h.user = kindOf(h.name), "x-access-token"
-	secrets := d.Policy.SecretsOn()
-	for i := range secrets {
-		s := &secrets[i]
-		kind := service.Kind(s.Kind())
-		if kind != service.GitHub && kind != service.GitLab && kind != service.Gitea || !covers(s, h, kind) {
-			continue
-		}
-		h.kind, h.source, h.secret = kind, &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}, s.Name
-		if u := valueOf(s.User); u != "" {
-			h.user = u
-		}
-	}
-	if h.source == nil {
-		d.clientToken(h)
-	}
-	if h.kind == service.GitLab {
-		h.user = "oauth2"
-	}
-	if h.source != nil {
-		d.Keys = append(d.Keys, string(h.name)+" by "+h.secret)
-	}
-	if h.source == nil {
-		h.secret = string(h.name)
-		h.source = absent{fmt.Sprintf("the host has no credential for %s; there: gh auth login, or: ringfence secret set NAME --use github --host %[1]s", h.name)}
-		return
-	}
-	if h.kind == "" {
-		return
-	}
-	prefix, length, _ := service.Shape(h.kind)
-	p := broker.NewPhantom(prefix, len(prefix)+length)
-	if d.forgePhantoms == nil {
-		d.forgePhantoms = map[address.Name]broker.Phantom{}
-	}
-	d.forgePhantoms[h.name] = p
-	at := h.url.Host
-	if apiApart(h) {
-		at = "api.github.com"
-	}
-	svc, err := service.New(service.Config{Kind: h.kind, Host: at, Repos: h.repos})
-	if err != nil {
-		d.notice(fmt.Sprintf("the API of %s is not brokered: %v", h.name, err))
-		h.kind = ""
-		return
-	}
-	d.setPhantoms(svc.ClientEnv(string(p)), nil, p)
-}
-
-// covers holds for a secret that is for a host; one that names none is for the kind's
-// own.
-func covers(s *policy.Secret, h *forgeHost, kind service.Kind) bool {
-	if len(s.Hosts) == 0 {
-		return kindOf(h.name) == kind
-	}
-	return slices.ContainsFunc(s.Hosts, func(r policy.Rule) bool { return strings.TrimPrefix(r.Value, "https://") == h.url.Host })
-}
-
-// kindOf knows forges by their names.
-func kindOf(n address.Name) service.Kind {
-	switch s := string(n); {
-	case s == "github.com":
-		return service.GitHub
-	case s == "gitlab.com", strings.HasPrefix(s, "gitlab."):
-		return service.GitLab
-	case s == "codeberg.org", strings.HasPrefix(s, "gitea."), strings.HasPrefix(s, "forgejo."):
-		return service.Gitea
-	}
-	return ""
-}
-
-// clientToken finds the login of gh or glab on the host.
-func (d *draft) clientToken(h *forgeHost) {
-	config := d.getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) {
-		config = filepath.Join(d.User.Home, ".config")
-	}
-	for _, c := range []struct {
-		kind service.Kind
-		file string
-		argv []string
-	}{
-		{service.GitHub, "gh/hosts.yml", []string{"gh", "auth", "token", "--hostname", h.url.Host}},
-		{service.GitLab, "glab-cli/config.yml", []string{"glab", "config", "get", "token", "--host", h.url.Host}},
-	} {
-		b, err := readIfPresent(filepath.Join(config, c.file), 1<<20)
-		if err != nil || !hasHost(b, h.url.Host) || h.kind != "" && h.kind != c.kind {
-			continue
-		}
-		h.kind, h.secret = c.kind, c.argv[0]+" login"
-		h.source = &keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: c.argv}, host: d.vault(d.opt.Environ),
-			hint: "run it there: " + strings.Join(c.argv, " ")}
-		return
-	}
-}
-
-// hasHost holds if a client's settings have a login for the very host: a line of its
-// own, whose indentation differs between clients.
-func hasHost(settings []byte, host string) bool {
-	for line := range bytes.Lines(settings) {
-		if strings.TrimSpace(string(line)) == host+":" {
-			return true
-		}
-	}
-	return false
-}
 
 // Remotes lists the remotes that the repository of a session has now, and accept makes
 // them its own.

@@ -28,7 +28,7 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 		return false, nil
 	}
 	via := &late{}
-	conf := login.Config{Agent: who, Path: login.Path(who, d.getenv, d.User.Home), State: filepath.Join(d.dirs.State, "login"), Transport: via, Warn: via.warn}
+	conf := login.Config{Agent: who, Path: login.Path(who, d.getenv, d.User.Home), State: filepath.Join(d.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: d.unseen}
 	if who == login.Opencode {
 		conf.Provider = m.API
 	}
@@ -45,6 +45,9 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 	}
 	src := &hostLogin{login: l, name: m.Login + " login", again: m.Hint}
 	f.source, f.name = src, src.name
+	if err := d.onlyVendor(m, f); err != nil {
+		return false, err
+	}
 	if t.Kind == login.APIKey {
 		src.kind = model.Key
 		return true, nil

@@ -51,7 +51,8 @@ func (d *draft) serverRules(l policy.Layers) error {
 	own.Network.Mode = &mode
 	l.User, l.ProjectTrusted = own, false
 	d.Policy, _ = policy.Resolve(l)
-	d.Policy.MCP = nil
+	d.bare = l.Bare(d.Policy)
+	d.Policy.MCP, d.bare.MCP = nil, nil
 	return d.serverSees(s.Sees())
 }
 

@@ -38,9 +38,9 @@ func (d *draft) models() error {
 	return nil
 }
 
-func (d *draft) modeNone() bool {
-	return d.Policy.Network.Mode != nil && d.Policy.Network.Mode.Value == modeNone
-}
+func (d *draft) modeNone() bool { return modeOf(d.Policy) == modeNone }
+
+func modeOf(p *policy.Policy) string { return valueOf(p.Network.Mode) }
 
 // model leads the agent to one of them. missing says what the user has to do.
 func (d *draft) model(m agent.Model) (missing string, err error) {
@@ -124,18 +124,9 @@ type found struct {
 	missing  string // there is none: what the user has to do
 }
 
-// upstreamOf is where the requests go: what the user named, or the vendor.
+// upstreamOf is where the requests go: to the host that a secret is for, else where the
+// launcher's variable says, else to the vendor.
 func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) {
-	for _, name := range m.Base {
-		if v := d.getenv(name); v != "" {
-			u, err := parseUpstream(v)
-			if err != nil {
-				return nil, false, fault.New(fault.Usage, "", "%s: %w", name, err)
-			}
-			d.notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
-			return u, true, nil
-		}
-	}
 	if s := d.secretFor(m.API); s != nil && len(s.Hosts) > 0 {
 		v := s.Hosts[0].Value
 		if !strings.Contains(v, "://") {
@@ -144,8 +135,40 @@ func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) 
 		u, err := parseUpstream(v)
 		return u, true, err
 	}
+	if name, v := d.baseOf(m); v != "" {
+		u, err := parseUpstream(v)
+		if err != nil {
+			return nil, false, fault.New(fault.Usage, "", "%s: %w", name, err)
+		}
+		return u, true, nil
+	}
 	u, err = url.Parse(m.Upstream)
 	return u, false, err
+}
+
+// baseOf is the launcher's variable that names another upstream than the vendor's.
+func (d *draft) baseOf(m agent.Model) (name, value string) {
+	for _, name := range m.Base {
+		if v := d.getenv(name); v != "" {
+			return name, v
+		}
+	}
+	return "", ""
+}
+
+// onlyVendor leads what was kept for the vendor to the vendor. A variable in the
+// environment is no word about a credential that was stored without it: a file of a
+// project may have set it.
+func (d *draft) onlyVendor(m agent.Model, f *found) error {
+	vendor, err := url.Parse(m.Upstream)
+	if err != nil || !f.trusted || f.upstream.Scheme == vendor.Scheme && f.upstream.Host == vendor.Host {
+		return err
+	}
+	name, _ := d.baseOf(m)
+	d.Warnings = append(d.Warnings, fmt.Sprintf("%s names %s, and %s is for %s alone: it goes there and nowhere else; for the other host: ringfence secret set NAME --use %s --host %[2]s",
+		name, f.upstream.Host, f.name, vendor.Host, m.API))
+	f.upstream, f.trusted = vendor, false
+	return nil
 }
 
 func parseUpstream(s string) (*url.URL, error) {
@@ -158,11 +181,10 @@ func parseUpstream(s string) (*url.URL, error) {
 }
 
 // secretFor finds the user's own secret for a kind of credential.
-func (d *draft) secretFor(use string) *policy.Secret {
-	secrets := d.Policy.SecretsOn()
-	for i := range secrets {
-		if s := &secrets[i]; s.Kind() == use {
-			return s
+func (d *draft) secretFor(use string) *usable {
+	for _, u := range d.secrets() {
+		if u.Kind() == use {
+			return &u
 		}
 	}
 	return nil
@@ -177,11 +199,20 @@ func (d *draft) credentialOf(m agent.Model) (found, error) {
 	}
 	f := found{name: m.API, upstream: up, trusted: trusted}
 	if s := d.secretFor(m.API); s != nil {
-		f.source, f.name = &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ), kind: string(model.Key)}, s.Name
-		return f, nil
+		f.source, f.name = &keptSecret{ref: refOf(s.Secret), host: d.vault(d.opt.Environ), kind: string(model.Key)}, s.Name
+		if s.off != "" {
+			f.missing, f.source = s.off, absent{s.off}
+		}
+		if len(s.Hosts) == 0 {
+			err = d.onlyVendor(m, &f)
+		}
+		return f, err
 	}
 	for _, k := range m.Keys {
 		if v := d.getenv(k.Env); v != "" {
+			if name, base := d.baseOf(m); base != "" {
+				d.notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
+			}
 			if k.As == string(model.OAuth) {
 				f.facts = map[string]string{}
 			}

@@ -70,6 +70,7 @@ type Session struct {
 	Name       string // that the user gave; may be empty
 	Plan       *plan.Plan
 	Policy     *policy.Policy
+	bare       *policy.Policy  // what holds without the project's file
 	Ignored    []policy.Change // widenings of an untrusted project file
 	Env        environ.Environment
 	Profile    *agent.Profile
@@ -150,8 +151,8 @@ func Prepare(opt Options) (*Session, error) {
 	}
 	d := &draft{Session: &Session{ID: session.NewID(), Name: opt.Name, passing: opt.Passing, asked: opt}, opt: opt}
 	for _, step := range []func() error{
-		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.servers, d.services, d.forges, d.commons, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.maskSecrets, d.pretrust, d.keepTrees, d.keepState,
-		d.note, d.hooks, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.makePlan, d.learn,
+		d.who, d.where, d.rules, d.enforceable, d.facts, d.profile, d.models, d.servers, d.services, d.forges, d.shutOff, d.commons, d.program, d.network, d.toolchains, d.git, d.makeBroker, d.grants, d.hideSources, d.maskSecrets, d.pretrust, d.keepTrees, d.keepState,
+		d.note, d.hooks, d.brakes, d.decoys, d.environment, d.placeState, d.layDecoys, d.stillHidden, d.makePlan, d.learn,
 	} {
 		if err := step(); err != nil {
 			d.Close()

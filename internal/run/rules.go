@@ -118,6 +118,7 @@ func (d *draft) rules() error {
 		return d.serverRules(l)
 	}
 	d.Policy, d.Ignored = policy.Resolve(l)
+	d.bare = l.Bare(d.Policy)
 	return d.moreWorkspaces()
 }
 
@@ -164,9 +165,16 @@ func (s *Session) Problems() []policy.Problem {
 	return policy.Check(s.Policy, env)
 }
 
-// enforceable refuses to start with a rule that would be shown and not hold.
+// enforceable refuses to start with a rule that would be shown and not hold. A project's
+// file mends nothing: what is refused without it is refused with it.
 func (d *draft) enforceable() error {
 	problems := d.Problems()
+	if len(problems) == 0 && d.bare != d.Policy {
+		with := d.Policy
+		d.Policy = d.bare
+		problems = d.Problems()
+		d.Policy = with
+	}
 	if len(problems) == 0 {
 		return nil
 	}

@@ -24,20 +24,22 @@ import (
 // services are the hosts that the user's secrets are for. In mode locked there are
 // none: it is for the agent's own API.
 func (d *draft) services() error {
-	if mode := d.Policy.Network.Mode; mode != nil && (mode.Value == modeNone || mode.Value == "locked" && d.opt.Server == "") {
+	if d.modeNone() || !d.serves(d.bare) {
 		return nil
 	}
-	secrets := d.Policy.SecretsOn()
-	for i := range secrets {
-		s := &secrets[i]
+	for _, u := range d.secrets() {
+		s := u.Secret
+		if !d.serves(d.Policy) {
+			u.off = policy.ProjectFile + " sets the mode " + d.Policy.Network.Mode.Value
+		}
 		var err error
 		switch s.Kind() {
 		case "", "anthropic", "openai", "gemini", "github", "gitlab", "gitea":
 			// Models and forges have their own place.
 		case "aws":
-			err = d.cloud(s)
+			err = d.cloud(u)
 		default:
-			err = d.service(s)
+			err = d.service(u)
 		}
 		if err != nil {
 			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
@@ -54,21 +56,23 @@ func (d *draft) services() error {
 const npmrcPath = plan.Own + "/npmrc"
 
 // service makes the hosts of a secret the broker's.
-func (d *draft) service(s *policy.Secret) error {
+func (d *draft) service(u usable) error {
+	s := u.Secret
 	if len(s.Hosts) == 0 {
 		return errors.New("it has no hosts: say which it is for")
+	}
+	if u.off != "" {
+		return d.shutSecret(s, u.off)
 	}
 	kind := service.Kind(s.Kind())
 	prefix, length, _ := service.Shape(kind)
 	phantom := broker.NewPhantom(prefix, len(prefix)+length)
 	for _, h := range s.Hosts {
-		if strings.Contains(h.Value, "*") || strings.HasPrefix(h.Value, "http://") {
+		at := secretHost(h.Value)
+		if at == "" {
 			return fmt.Errorf("%s: only a host by its name, by TLS, can be brokered", h.Value)
 		}
-		u, err := url.Parse("https://" + strings.TrimPrefix(h.Value, "https://"))
-		if err != nil {
-			return err
-		}
+		u := &url.URL{Scheme: "https", Host: at}
 		svc, err := service.New(service.Config{Kind: kind, Host: u.Host, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
 			Allow: values(s.Allow), Deny: values(s.Deny)})
 		if err != nil {
@@ -129,7 +133,8 @@ func values(l policy.List) []string {
 }
 
 // cloud serves short-lived credentials of a role at the endpoint inside.
-func (d *draft) cloud(s *policy.Secret) error {
+func (d *draft) cloud(u usable) error {
+	s := u.Secret
 	phantom := broker.NewPhantom("", 64)
 	source := &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}
 	conf := sts.Config{Phantom: string(phantom), Session: d.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
@@ -148,6 +153,9 @@ func (d *draft) cloud(s *policy.Secret) error {
 		reach = func(*gate.Gate) broker.Reach { return broker.Direct }
 	} else if n, err := address.ParseName("sts." + conf.Region + ".amazonaws.com"); err == nil {
 		d.brokered.own(n, "ringfence asks it for the agent")
+	}
+	if u.off != "" {
+		return nil
 	}
 	conf.Transport = http.DefaultTransport // to be checked; the real one comes with the gate
 	if _, err := sts.New(conf); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // vault is what secrets of this session are read from, on the host.
 func (d *draft) vault(environ []string) secret.Host {
-	return secret.Host{Environ: environ, Home: d.User.Home, Store: SecretStore(d.dirs.Config, d.dirs.State), Workspaces: d.written()}
+	return secret.Host{Environ: environ, Home: d.User.Home, Store: SecretStore(d.dirs.Config, d.dirs.State), Workspaces: d.written(), Unseen: d.unseen}
 }
 
 // SecretStore is ringfence's own store of secrets.

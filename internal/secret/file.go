@@ -24,6 +24,11 @@ func (h Host) file(path string) (string, error) {
 	if err := h.outside(path); err != nil {
 		return "", err
 	}
+	if h.Unseen != nil {
+		if err := h.Unseen(path); err != nil {
+			return "", err
+		}
+	}
 	data, err := readPrivate(path, maxValue+2, 0o077) // and its newline
 	return string(data), err
 }

@@ -23,7 +23,8 @@ type Host struct {
 	Home       string
 	Workspaces []string // what an agent can write: nothing there is ever a source
 	Store      Store
-	Patience   time.Duration // with a command; 30 s if none is given
+	Unseen     func(path string) error // says why a file must not be used; may be nil
+	Patience   time.Duration           // with a command; 30 s if none is given
 }
 
 // Read returns the secret as it is now. An error names the secret and its source,

@@ -52,7 +52,7 @@ var overridingQuery = []string{"_method", "x-http-method-override", "sudo"}
 // NeedsBody reports whether Judge must see the body of r.
 func (s *Service) NeedsBody(r Request) bool {
 	method, p, d := s.form(r)
-	if d.Reason != "" || !s.config.Kind.forge() || reading(method) || method == websocket {
+	if d.Reason != "" || !s.config.Kind.Forge() || reading(method) || method == websocket {
 		return false
 	}
 	d, decided := s.byUser(method, p)
@@ -111,7 +111,7 @@ func (s *Service) form(r Request) (method string, p path, d Decision) {
 			return bad("the parameter %q asks for another request than this one", parameter(name))
 		}
 	}
-	p, err = parsePath(r.Path, s.config.Kind == NPM || s.config.Kind.forge())
+	p, err = parsePath(r.Path, s.config.Kind == NPM || s.config.Kind.Forge())
 	if err != nil {
 		return bad("%v", err)
 	}
@@ -139,7 +139,7 @@ func (s *Service) byUser(method string, p path) (Decision, bool) {
 // looksInto judges what a forge would take from elsewhere than the path. It
 // returns the reason for a denial, or "".
 func (s *Service) looksInto(method string, rule rule, r Request) string {
-	if !s.config.Kind.forge() {
+	if !s.config.Kind.Forge() {
 		return ""
 	}
 	if reading(method) {
@@ -179,11 +179,11 @@ func (s *Service) why(method string) string {
 	switch c := s.config; {
 	case method == websocket:
 		return "no rule allows a WebSocket here"
-	case c.Kind.forge() && reading(method):
+	case c.Kind.Forge() && reading(method):
 		return "this is not on the list of what may be read"
-	case c.Kind.forge() && len(c.Repos) == 0:
+	case c.Kind.Forge() && len(c.Repos) == 0:
 		return "writing is denied: the session has no repository here"
-	case c.Kind.forge():
+	case c.Kind.Forge():
 		return "writing is denied but for issues, pull requests and comments of " + strings.Join(c.Repos, ", ")
 	case c.Kind.registry() && reading(method):
 		return "this is not on the list of what may be read"

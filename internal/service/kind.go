@@ -33,7 +33,21 @@ func Kinds() []Kind {
 }
 
 func (k Kind) registry() bool { return slices.Contains([]Kind{NPM, PyPI, Cargo, Go, Maven}, k) }
-func (k Kind) forge() bool    { return slices.Contains([]Kind{GitHub, GitLab, Gitea}, k) }
+
+// Forge holds for the kinds that keep repositories.
+func (k Kind) Forge() bool { return slices.Contains([]Kind{GitHub, GitLab, Gitea}, k) }
+
+// Public is the one host that a credential of the kind is for when nobody named
+// another; "" for kinds that have none.
+func (k Kind) Public() string {
+	switch k {
+	case GitHub:
+		return "github.com"
+	case GitLab:
+		return "gitlab.com"
+	}
+	return ""
+}
 
 // Config describes one brokered host.
 type Config struct {
@@ -110,7 +124,7 @@ func check(c Config) error {
 	if c.Publish && !c.Kind.registry() {
 		return fmt.Errorf("publish is for registries, not for %s", c.Kind)
 	}
-	if !c.Kind.forge() && (c.Only || len(c.Repos) > 0) {
+	if !c.Kind.Forge() && (c.Only || len(c.Repos) > 0) {
 		return fmt.Errorf("repositories are for forges, not for %s", c.Kind)
 	}
 	for _, repo := range c.Repos {

@@ -721,7 +721,7 @@ _ringfence_secret_set() {
 		'*--env[a VARIABLE that holds, inside, what stands for it; may be repeated]:VARIABLE: ' \
 		'*--from[where it is kept\: store (the default), env\:VAR, file\:PATH, pass\:NAME, keyring\:NAME or secret-service\:ATTR=VALUE\: SOURCE]:SOURCE: ' \
 		'*--header[the NAME of the header, for --use header]:NAME: ' \
-		'*--host[a HOST\[\:PORT\] that it is for; may be repeated]:HOST[\:PORT]: ' \
+		'*--host[a HOST\[\:PORT\] that it is for, and no other; may be repeated (default\: the public host of the kind, if it has one)]:HOST[\:PORT]: ' \
 		'*--use[the KIND of credential\: anthropic, openai, gemini, github, gitlab, gitea, npm, pypi, cargo, go, maven, bearer, basic, header, aws (default\: NAME, if it is one)]:KIND: ' \
 		'*--user[the NAME of the user, for --use basic]:NAME: ' \
 		'1: :{true}' \

@@ -31,8 +31,8 @@ func TestModelStaleKey(t *testing.T) {
 				http.Error(w, `{"type":"error"}`, http.StatusUnauthorized)
 			})
 			s.write(key, realKey+"\n", 0o600)
-			s.policy("[secret.mine]\nuse = \"anthropic\"\nfrom = \"file:" + key + "\"\n")
-			s.env = append(s.env, "ANTHROPIC_BASE_URL="+at)
+			at = strings.Replace(at, "127.0.0.1", "localhost", 1)
+			s.policy("[secret.mine]\nuse = \"anthropic\"\nhosts = [\"" + at + "\"]\nfrom = \"file:" + key + "\"\n")
 			got, r := s.asked(ask("one", "/v1/messages", hello))
 			a, n := got["one"], len(v.requests())
 			if renewed && (a.Status != 200 || a.Body != "ok" || n != 2) {

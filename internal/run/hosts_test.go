@@ -1,0 +1,193 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/gitdir"
+	"ringfence.dev/ringfence/internal/service"
+)
+
+// hostile are addresses that a clone's config can name: not one of them is a host of the
+// secret, each looks like one to somebody. %s is the host that the secret is for.
+var hostile = []string{
+	"https://%s.evil.test/alice/work", "https://evil%s/alice/work", "https://evil.test/%s/alice/work", "https://%s@evil.test/alice/work",
+	"https://%s:x@evil.test/alice/work", "https://%s:8443/alice/work", "http://%s:80/alice/work", "https://%s:443@evil.test/alice/work",
+	"git@evil.test:%s/alice/work", "%s@evil.test:alice/work", "ssh://%s@evil.test/alice/work", "https://api.%s/alice/work",
+	"https://www.%s/alice/work", "https://%s..evil.test/alice/work", "https://gitlab.evil.test/alice/work", "https://github.evil.test/alice/work",
+	"https://gitea.evil.test/alice/work", "https://forgejo.evil.test/alice/work", "https://github.com.evil.test/alice/work",
+	"https://gitlab.com.evil.test/alice/work", "https://evilgithub.com/alice/work", "https://gitlab.co/alice/work", "https://xn--gthub-n4a.com/alice/work",
+	"https://g\u0456thub.com/alice/work", "https://%s%%2eevil.test/alice/work", "https://gitlab/alice/work", "https://users/alice/work", "https://alice/alice/work",
+	"https://127.0.0.1/alice/work", "https://[::1]/alice/work",
+}
+
+// targets are the hosts that an address like that could mean.
+func targets(host string) []string {
+	out := []string{host, host + ".evil.test", "evil" + host, "evil.test", host + ":8443", host + ":80", "api." + host, "www." + host, "gitlab.evil.test", "github.evil.test",
+		"gitea.evil.test", "forgejo.evil.test", "github.com.evil.test", "gitlab.com.evil.test", "evilgithub.com", "gitlab.co", "xn--gthub-n4a.com",
+		"api.github.com", "uploads.github.com", "github.com", "gitlab.com", "codeberg.org"}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// everyRequest is what clients of all kinds ask, with everything that they could hold.
+func everyRequest(host string) (out []asking) {
+	for _, path := range []string{"/package", "/alice/work.git/info/refs?service=git-upload-pack", "/api/v4/projects/alice%2Fwork", "/api/v1/repos/alice/work", "/repos/alice/work"} {
+		out = append(out, asking{host: host, method: "GET", path: path})
+	}
+	return append(out, asking{host: host, method: "GET", path: "/package", header: map[string]string{"Authorization": "Bearer @PH@"}})
+}
+
+// A secret goes to the hosts that it was kept for. Remotes are wishes.
+func TestForgeCredentialGoesHome(t *testing.T) {
+	for _, kind := range service.Kinds() {
+		if !kind.Forge() {
+			continue
+		}
+		for _, named := range []string{"", "lab.test", "lab.test:8443"} {
+			if named == "" && kind.Public() == "" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s for %q", kind, named), func(t *testing.T) {
+				home, line := kind.Public(), ""
+				if named != "" {
+					home, line = named, fmt.Sprintf("hosts = [%q]\n", named)
+				}
+				name, _, _ := strings.Cut(home, ":")
+				table := fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\nenv = [\"PH\"]\n%s", kind, line)
+				forgeHostile(t, table, home, name)
+			})
+		}
+	}
+}
+
+// forgeHostile tries all remotes with one secret, and then its own, which is the control.
+func forgeHostile(t *testing.T, table, home, name string) {
+	all := slices.Clone(hostile)
+	if strings.Contains(table, "hosts = ") {
+		all = all[:12] // those that the name itself is in
+	}
+	for _, where := range append(all, "https://"+home+"/alice/work", "HTTPS://"+strings.ToUpper(home)+"/alice/work") {
+		remote := where
+		if strings.Contains(where, "%s") {
+			remote = fmt.Sprintf(where, name)
+		}
+		s := newStand(t)
+		s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef")
+		s.policy(allowed(targets(name)) + table)
+		s.git("[remote \"origin\"]\n\turl = " + remote + "\n[url \"https://evil.test/\"]\n\tinsteadOf = https://" + home + "/\n")
+		p, err := s.open()
+		if err != nil {
+			t.Fatalf("%s: %v", remote, err)
+		}
+		var got []string
+		try := []string{home, "github.com", "api.github.com", "gitlab.com"}
+		if r, ok := gitdir.ParseRemote(remote); ok {
+			_, at, _ := hostOf(r)
+			try = append(try, at)
+		}
+		slices.Sort(try)
+		for _, host := range slices.Compact(try) {
+			for _, a := range everyRequest(host) {
+				if host != "" {
+					got = append(got, hosts(p.ask(a))...)
+				}
+			}
+		}
+		p.close()
+		slices.Sort(got)
+		got = slices.Compact(got)
+		want := []string{}
+		if r, _, ok := strings.Cut(strings.ToLower(remote), "://"); ok && r == "https" && strings.HasPrefix(strings.ToLower(remote)+"/", "https://"+home+"/") {
+			want = []string{home}
+			if home == service.GitHub.Public() {
+				want = []string{"api.github.com", home}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("remote %s: the token for %s went to %q, want %q\n%q", remote, home, got, want, p.Notices)
+		}
+	}
+}
+
+// allowed opens hosts, so that no rule of the network hides where a credential goes.
+func allowed(hosts []string) string {
+	var list []string
+	for _, h := range hosts {
+		list = append(list, fmt.Sprintf("%q", "https://"+h))
+	}
+	return "[network]\nallow = [" + strings.Join(list, ", ") + "]\n"
+}
+
+// Who relied on the look of a name is told the one command that helps.
+func TestForgeSecretWithoutHostIsSaid(t *testing.T) {
+	s := newStand(t)
+	s.policy("[secret.lab]\nuse = \"gitlab\"\nfrom = \"env:LAB\"\n")
+	s.git("[remote \"origin\"]\n\turl = git@gitlab.example.test:alice/work.git\n")
+	p, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	if all := strings.Join(p.Notices, "\n"); !strings.Contains(all, "is for gitlab.com alone") || !strings.Contains(all, "ringfence secret set lab --use gitlab --host gitlab.example.test") {
+		t.Errorf("said: %s", all)
+	}
+}
+
+// Logins of the forges' own clients count for the host that they stand under, not for a
+// user's name or another key that is spelt like a host.
+func TestHasHost(t *testing.T) {
+	const gh = "github.com:\n    users:\n        alice.test:\n            oauth_token: x\n    user: alice.test\nghe.test:\n    user: bob\n"
+	const glab = "git_protocol: ssh\nhosts:\n    gitlab.com:\n        token: x\n        container.test:\n    lab.test:\n        token: y\nother:\n    evil.test:\n"
+	for _, c := range []struct {
+		text, below, host string
+		want              bool
+	}{
+		{gh, "", "github.com", true}, {gh, "", "ghe.test", true}, {gh, "", "users", false}, {gh, "", "alice.test", false}, {gh, "", "user", false}, {gh, "", "hub.com", false},
+		{glab, "hosts", "gitlab.com", true}, {glab, "hosts", "lab.test", true}, {glab, "hosts", "container.test", false}, {glab, "hosts", "evil.test", false},
+		{glab, "hosts", "hosts", false}, {glab, "hosts", "token", false},
+	} {
+		if got := hasHost([]byte(c.text), c.below, c.host); got != c.want {
+			t.Errorf("%s below %q: %v", c.host, c.below, got)
+		}
+	}
+}
+
+// Every other kind goes to the hosts that were named, whatever is asked of others.
+func TestServiceCredentialGoesHome(t *testing.T) {
+	for _, kind := range service.Kinds() {
+		if kind.Forge() {
+			continue
+		}
+		t.Run(string(kind), func(t *testing.T) {
+			more := map[service.Kind]string{service.Header: "header = \"X-Api-Key\"\n", service.Basic: "user = \"me\"\n"}[kind]
+			const home = "registry.test"
+			near := []string{home, home + ".evil.test", "evil" + home, "api." + home, home + ":8443", "evil.test"}
+			s := newStand(t)
+			s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef")
+			s.policy(allowed(near) + fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\nenv = [\"PH\"]\nhosts = [%q]\n%s", kind, home, more))
+			s.git("[remote \"origin\"]\n\turl = https://registry.test.evil.test/alice/work\n[remote \"b\"]\n\turl = https://registry.test:8443/alice/work\n")
+			p, err := s.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.close()
+			var got []string
+			for _, host := range near {
+				for _, a := range everyRequest(host) {
+					got = append(got, hosts(p.ask(a))...)
+				}
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, []string{home}) {
+				t.Errorf("the credential went to %q", got)
+			}
+			s.policy(fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\n%s", kind, more))
+			if _, err := s.open(); err == nil || !strings.Contains(err.Error(), "--host") {
+				t.Errorf("without a host: %v", err)
+			}
+		})
+	}
+}
