@@ -48,6 +48,8 @@ func unreachable(err error) (status int, why string) {
 		return 499, "the client went away"
 	case errors.Is(err, errCoding):
 		return http.StatusBadGateway, err.Error()
+	case errors.Is(err, errUnrecorded):
+		return http.StatusServiceUnavailable, err.Error()
 	}
 	return http.StatusBadGateway, "the upstream was not reached: " + err.Error()
 }

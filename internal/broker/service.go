@@ -35,6 +35,12 @@ func (s Service) Handler() http.Handler {
 	carry := &carrier{next: s.Transport, source: s.Source, put: func(r *http.Request, c Credential) error {
 		s.Service.Put(r, s.User, c.Value)
 		return nil
+	}, note: func(r *http.Request, why string) error {
+		d, _ := r.Context().Value(verdict{}).(service.Decision)
+		if d.Reason == "" || why != "" {
+			d.Reason = why
+		}
+		return s.note(r, journal.Allow, d)
 	}}
 	site := &serviceSite{Service: s}
 	site.relay = relay(s.Upstream, carry, s.fail)
@@ -88,11 +94,7 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, d)
 		return
 	}
-	if err := s.note(r, journal.Allow, d); err != nil {
-		s.say(w, http.StatusServiceUnavailable, service.Decision{Rule: "everything is recorded", Reason: "the journal cannot be written"})
-		return
-	}
-	r = r.WithContext(context.WithValue(r.Context(), learner{}, d.Learn))
+	r = r.WithContext(context.WithValue(r.Context(), verdict{}, d)) // written down as it leaves, and its answer shown to who wants to see it
 	s.Service.Service.Strip(r)
 	r.Header = only(r.Header, passes)
 	s.relay.ServeHTTP(w, r)
@@ -144,13 +146,13 @@ func blot(resp *http.Response) error {
 	return nil
 }
 
-// learner is under what a request carries who wants to see its answer.
-type learner struct{}
+// verdict is under what a request carries how it was judged.
+type verdict struct{}
 
 // learn shows an answer to who wants to see it.
 func learn(resp *http.Response) error {
-	see, _ := resp.Request.Context().Value(learner{}).(func([]byte))
-	if see == nil || resp.StatusCode != http.StatusOK {
+	d, _ := resp.Request.Context().Value(verdict{}).(service.Decision)
+	if d.Learn == nil || resp.StatusCode != http.StatusOK {
 		return nil
 	}
 	const most = 4 << 20
@@ -163,7 +165,7 @@ func learn(resp *http.Response) error {
 		return err
 	}
 	if len(b) < most {
-		see(b)
+		d.Learn(b)
 	}
 	resp.Body = &body{io.MultiReader(bytes.NewReader(b), resp.Body), resp.Body}
 	return nil

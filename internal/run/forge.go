@@ -179,8 +179,13 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
+	note := func(r *http.Request, why string) error {
+		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Name: string(h.name), Method: r.Method, Secret: h.secret,
+			Verdict: journal.Allow, Reason: why})
+	}
 	f, err := forge.New(forge.Config{
-		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
+		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
+		Anonymous: broker.Bare(plain), Storage: broker.Bare(plain),
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
 		Record: func(e forge.Event) {
 			for _, r := range pushed(h, e) {
