@@ -119,6 +119,25 @@ func (b bare) RoundTrip(r *http.Request) (*http.Response, error) {
 // Bare sends requests without a credential.
 func Bare(next http.RoundTripper) http.RoundTripper { return bare{next} }
 
+// Noted sends requests that carry a credential already: each is written down before it
+// leaves.
+func Noted(next http.RoundTripper, note func(r *http.Request, why string) error) http.RoundTripper {
+	return noted{next, note}
+}
+
+type noted struct {
+	next http.RoundTripper
+	note func(*http.Request, string) error
+}
+
+func (n noted) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.note(r, "") != nil {
+		closeBody(r)
+		return nil, errUnrecorded
+	}
+	return n.next.RoundTrip(r)
+}
+
 // errNoWord is a token that no header can carry.
 var errNoWord = errors.New("the credential is not one word")
 

@@ -180,12 +180,12 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 		return nil, err
 	}
 	note := func(r *http.Request, why string) error {
-		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Name: string(h.name), Method: r.Method, Secret: h.secret,
+		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Name: r.URL.Hostname(), Method: r.Method, Secret: h.secret,
 			Verdict: journal.Allow, Reason: why})
 	}
 	f, err := forge.New(forge.Config{
 		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
-		Anonymous: broker.Bare(plain), Storage: broker.Bare(plain),
+		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
 		Record: func(e forge.Event) {
 			for _, r := range pushed(h, e) {
@@ -269,7 +269,7 @@ func (d *draft) forgeCredential(h *forgeHost) {
 		if kind != service.GitHub && kind != service.GitLab && kind != service.Gitea || !covers(s, h, kind) {
 			continue
 		}
-		h.kind, h.source, h.secret = kind, &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}, s.Name
+		h.kind, h.source, h.secret = kind, d.kept(&keptSecret{ref: refOf(s)}), s.Name
 		if u := valueOf(s.User); u != "" {
 			h.user = u
 		}
@@ -351,8 +351,7 @@ func (d *draft) clientToken(h *forgeHost) {
 			continue
 		}
 		h.kind, h.secret = c.kind, c.argv[0]+" login"
-		h.source = &keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: c.argv}, host: d.vault(d.opt.Environ),
-			hint: "run it there: " + strings.Join(c.argv, " ")}
+		h.source = d.kept(&keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: c.argv}, hint: "run it there: " + strings.Join(c.argv, " ")})
 		return
 	}
 }
