@@ -262,3 +262,53 @@ func TestProofIsBounded(t *testing.T) {
 		t.Errorf("steps: %v", err)
 	}
 }
+
+// TestLinks: where refs lead is what the server says, in one step or in many; what it
+// says in two ways, or round in circles, is refused.
+func TestLinks(t *testing.T) {
+	for what, c := range map[string]struct {
+		lines, head, ref, want, err string
+	}{
+		"in many steps":         {ones + " HEAD symref-target:refs/heads/a\n" + ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/b", "refs/heads/b", "refs/heads/a", "refs/heads/b", ""},
+		"in another case":       {ones + " HEAD\n" + ones + " refs/heads/a symref-target:refs/heads/b", "", "refs/heads/A", "refs/heads/b", ""},
+		"unborn":                {"unborn HEAD symref-target:refs/heads/main", "refs/heads/main", "refs/heads/x", "refs/heads/x", ""},
+		"circle":                {ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/b symref-target:refs/heads/a", "", "refs/heads/a", "", "circles"},
+		"two targets":           {ones + " refs/heads/a symref-target:refs/heads/b symref-target:refs/heads/c", "", "", "", "no ref"},
+		"no name":               {ones + " refs/heads/a symref-target:HEAD", "", "", "", "no ref"},
+		"nothing":               {ones + " refs/heads/a symref-target:", "", "", "", "no ref"},
+		"with what is peeled":   {ones + " refs/heads/a peeled:" + ones + " symref-target:refs/heads/b", "", "refs/heads/a", "refs/heads/b", ""},
+		"a branch by two lines": {ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/a symref-target:refs/heads/c", "", "", "", "no ref"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := state{refs: map[string]pack.ID{}, links: map[string]string{}}
+			var err error
+			for line := range strings.SplitSeq(c.lines, "\n") {
+				if err == nil {
+					err = s.add(line)
+				}
+			}
+			head, to := "", ""
+			if err == nil {
+				head, err = s.leads("HEAD")
+			}
+			if err == nil {
+				to, err = s.leads(c.ref)
+			}
+			if c.err == "" && (err != nil || head != c.head || to != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("HEAD leads to %q, %s to %q: %v", head, c.ref, to, err)
+			}
+		})
+	}
+}
+
+// TestUnknownHead: where the server does not tell which branch is the default one, each
+// that is where HEAD is may be it.
+func TestUnknownHead(t *testing.T) {
+	id, _ := pack.ParseID(ones)
+	s := state{refs: map[string]pack.ID{"refs/heads/trunk": id, "refs/heads/other": {1}}, at: id}
+	for ref, want := range map[string]bool{"refs/heads/trunk": true, "refs/heads/other": false, "refs/heads/main": true, "refs/heads/new": false} {
+		if isDefault(ref, s) != want {
+			t.Errorf("%s: %v", ref, !want)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/pack"
 )
 
 const (
@@ -11,8 +13,28 @@ const (
 	tagsPrefix  = "refs/tags/"
 )
 
-// judgeName holds a command to the rules that need no history.
+// judgeName holds a command to the rules that need no history: under the name that it
+// has, and under that of the ref to which the server has this one lead.
 func (f *Forge) judgeName(c command, s state) string {
+	why := f.judgeOne(c, s)
+	to, err := s.leads(c.ref)
+	switch {
+	case why != "" || err == nil && to == c.ref:
+		return why
+	case err != nil:
+		return err.Error()
+	}
+	if _, known := s.refs[to]; known {
+		c.ref = to
+		return f.judgeOne(c, s)
+	}
+	s.refs = map[string]pack.ID{to: c.old} // it was not asked for; the name was, and is where the client thinks
+	c.ref = to
+	return f.judgeOne(c, s)
+}
+
+// judgeOne does so under one name.
+func (f *Forge) judgeOne(c command, s state) string {
 	branch, isBranch := strings.CutPrefix(c.ref, headsPrefix)
 	isTag := strings.HasPrefix(c.ref, tagsPrefix)
 	switch now := s.refs[c.ref]; {
@@ -39,6 +61,9 @@ func (f *Forge) judgeName(c command, s state) string {
 func isDefault(ref string, s state) bool {
 	if s.head != "" {
 		return strings.EqualFold(ref, s.head)
+	}
+	if id, ok := s.refs[ref]; ok && id == s.at { // it may be the one, and the server does not tell
+		return true
 	}
 	return strings.EqualFold(ref, headsPrefix+"main") || strings.EqualFold(ref, headsPrefix+"master")
 }
