@@ -106,6 +106,8 @@ func passes(name string) bool {
 	switch name {
 	case "Range", "If-Range": // half a credential would not be found
 		return false
+	case "Sec-Websocket-Extensions": // nor one that is compressed
+		return false
 	case "Accept-Encoding", "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip":
 		return false
 	}

@@ -136,7 +136,7 @@ func plainError(err error) error {
 	var missing *Missing
 	var cert *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &missing), errors.Is(err, errDecoy), errors.Is(err, errLong), errors.Is(err, errCoding), errors.Is(err, errNoWord), errors.Is(err, errUnrecorded):
+	case errors.As(err, &missing), errors.Is(err, errDecoy), errors.Is(err, errLong), errors.Is(err, errCoding), errors.Is(err, errPart), errors.Is(err, errNoWord), errors.Is(err, errUnrecorded):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled

@@ -27,7 +27,13 @@ type wire struct {
 	t *http.Transport
 
 	mu    sync.Mutex
-	lines map[string][]*line // open connections, by scheme and address; the oldest first
+	lines map[way][]*line // open connections; the oldest first
+}
+
+// way is where a line leads.
+type way struct {
+	scheme, addr string
+	old          bool // by HTTP/1: what is to change its protocol
 }
 
 // line is one connection, of HTTP/1 or HTTP/2.
@@ -46,7 +52,7 @@ const (
 func Transport(reach Reach) http.RoundTripper { return newWire(reach) }
 
 func newWire(reach Reach) *wire {
-	return &wire{lines: map[string][]*line{}, t: &http.Transport{
+	return &wire{lines: map[way][]*line{}, t: &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			t, err := address.ParseTarget(addr)
 			if err != nil {
@@ -74,7 +80,7 @@ type fresh struct{}
 // RoundTrip implements http.RoundTripper. A line that turns out to be closed before
 // anything was said on it is no attempt: another one is taken.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	key := r.URL.Scheme + " " + addressOf(r.URL)
+	key := way{r.URL.Scheme, addressOf(r.URL), r.Header.Get("Upgrade") != ""}
 	for {
 		l, used, err := w.line(r.Context(), key)
 		if err != nil {
@@ -104,7 +110,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // line finds a line with room for a request, or opens one.
-func (w *wire) line(ctx context.Context, key string) (l *line, used bool, err error) {
+func (w *wire) line(ctx context.Context, key way) (l *line, used bool, err error) {
 	if ctx.Value(fresh{}) == nil {
 		w.mu.Lock()
 		open := slices.Clone(w.lines[key])
@@ -115,8 +121,13 @@ func (w *wire) line(ctx context.Context, key string) (l *line, used bool, err er
 			}
 		}
 	}
-	scheme, addr, _ := strings.Cut(key, " ")
-	cc, err := w.t.NewClientConn(ctx, scheme, addr)
+	t := w.t
+	if key.old {
+		t = t.Clone()
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetHTTP1(true)
+	}
+	cc, err := t.NewClientConn(ctx, key.scheme, key.addr)
 	if err != nil {
 		return nil, false, err
 	}
@@ -134,7 +145,7 @@ func (w *wire) line(ctx context.Context, key string) (l *line, used bool, err er
 }
 
 // watch is told of each change of a line.
-func (w *wire) watch(key string, l *line) {
+func (w *wire) watch(key way, l *line) {
 	if l.Err() != nil {
 		w.drop(key, l)
 		return
@@ -159,7 +170,7 @@ func (w *wire) watch(key string, l *line) {
 
 // drop gives a line no more requests. Those that are on their way end as they will:
 // with the last of them the line is closed.
-func (w *wire) drop(key string, l *line) {
+func (w *wire) drop(key way, l *line) {
 	w.mu.Lock()
 	w.lines[key] = slices.DeleteFunc(w.lines[key], func(other *line) bool { return other == l })
 	if len(w.lines[key]) == 0 {
@@ -173,7 +184,7 @@ func (w *wire) drop(key string, l *line) {
 }
 
 // rest ends a line that nobody has used for long.
-func (w *wire) rest(key string, l *line) {
+func (w *wire) rest(key way, l *line) {
 	if l.InFlight() == 0 {
 		w.drop(key, l)
 	}

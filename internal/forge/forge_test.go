@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -312,3 +313,28 @@ func TestUnknownHead(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRanges: an LFS object is asked for whole, and a part of one does not come in.
+func TestNoRanges(t *testing.T) {
+	for status, want := range map[int]int{200: 200, 206: 502} {
+		var asked http.Header
+		f := configured(t)
+		u, _ := url.Parse("https://forge.test/object")
+		id := f.tickets.add(ticket{method: "GET", url: u, header: http.Header{}, until: f.now().Add(time.Hour), access: access{transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r.Header
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Range": {"bytes 0-1/9"}}, Body: io.NopCloser(strings.NewReader("ab"))}, nil
+		})}}, f.now())
+		r := httptest.NewRequest("GET", "/git/forge.test/lfs/"+id, nil)
+		r.URL.Path = f.prefix + "/lfs/" + id
+		r.Header.Set("Range", "bytes=0-1")
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		if w.Code != want || asked.Get("Range") != "" || w.Header().Get("Content-Range") != "" {
+			t.Errorf("status %d: %d %v, asked with %v", status, w.Code, w.Header(), asked)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
