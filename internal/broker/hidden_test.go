@@ -32,7 +32,7 @@ func TestHiddenAnswers(t *testing.T) {
 		"whole for part":             {"Range: bytes=0-9\r\n", "200 OK\r\nContent-Length: 2\r\n\r\nok", 200},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				for _, field := range []string{"Range", "If-Range", "Sec-Websocket-Extensions"} {
 					if v := r.Header.Get(field); v != "" {
 						t.Errorf("%s: %s left", field, v)
@@ -51,6 +51,15 @@ func TestHiddenAnswers(t *testing.T) {
 				io.Copy(io.Discard, conn)
 			}))
 			t.Cleanup(server.Close)
+			server.EnableHTTP2 = true
+			w := newWire(Direct)
+			if strings.HasPrefix(c.answer, "101") { // what is to change its protocol goes by HTTP/1, also where the server speaks both
+				server.StartTLS()
+				w.t.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+				w.old.TLSClientConfig = w.t.TLSClientConfig.Clone()
+			} else {
+				server.Start()
+			}
 			u, err := url.Parse(server.URL)
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +69,7 @@ func TestHiddenAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := Service{Service: svc, Kind: service.Bearer, Name: "test", Upstream: u, Phantom: "phantom-phantom-phantom", Source: fixed{genuine},
-				Transport: Transport(Direct), Record: func(journal.Record) error { return nil }}
+				Transport: w, Record: func(journal.Record) error { return nil }}
 			_, at, _ := stand(t, nil, []Site{{Prefix: "/service", Handler: s.Handler()}})
 			conn, err := net.Dial("tcp", at)
 			if err != nil {

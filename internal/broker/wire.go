@@ -24,7 +24,8 @@ import (
 //
 // Trailers never leave: they come after the verdict.
 type wire struct {
-	t *http.Transport
+	t   *http.Transport
+	old *http.Transport // speaks HTTP/1 alone
 
 	mu    sync.Mutex
 	lines map[way][]*line // open connections; the oldest first
@@ -52,7 +53,14 @@ const (
 func Transport(reach Reach) http.RoundTripper { return newWire(reach) }
 
 func newWire(reach Reach) *wire {
-	return &wire{lines: map[way][]*line{}, t: &http.Transport{
+	w := &wire{t: transport(reach), old: transport(reach), lines: map[way][]*line{}}
+	w.old.Protocols = new(http.Protocols)
+	w.old.Protocols.SetHTTP1(true)
+	return w
+}
+
+func transport(reach Reach) *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			t, err := address.ParseTarget(addr)
 			if err != nil {
@@ -63,7 +71,7 @@ func newWire(reach Reach) *wire {
 		ForceAttemptHTTP2: true, DisableCompression: true,
 		TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: idleLine,
 		MaxResponseHeaderBytes: 256 << 10, ExpectContinueTimeout: 5 * time.Second,
-	}}
+	}
 }
 
 // lost is a request that may have left and got no answer.
@@ -123,9 +131,7 @@ func (w *wire) line(ctx context.Context, key way) (l *line, used bool, err error
 	}
 	t := w.t
 	if key.old {
-		t = t.Clone()
-		t.Protocols = new(http.Protocols)
-		t.Protocols.SetHTTP1(true)
+		t = w.old
 	}
 	cc, err := t.NewClientConn(ctx, key.scheme, key.addr)
 	if err != nil {
