@@ -338,3 +338,15 @@ func TestNoRanges(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestOptions: a push option says how a branch is shown, and holds no command.
+func TestOptions(t *testing.T) {
+	f := configured(t)
+	for option, want := range map[string]bool{"merge_request.create": true, "merge_request.title=a title": true, `merge_request.description=one\ntwo /usr`: true,
+		"merge_request.merge_when_pipeline_succeeds": false, "ci.variable=A=b": false, "merge_request.description=/merge": false, `merge_request.description=x\n/merge`: false,
+		`merge_request.description=x\n ／merge`: false, `merge_request.description=/\rmerge`: false, `merge_request.description=<!-- -->/merge`: false} {
+		if why := f.judgeOptions([]string{option}); (why == "") != want {
+			t.Errorf("%s: %q", option, why)
+		}
+	}
+}

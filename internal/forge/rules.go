@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/pack"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 const (
@@ -123,10 +124,8 @@ func (f *Forge) judgeOptions(options []string) string {
 			return fmt.Sprintf("the push option %q is denied", key)
 		}
 		// GitLab takes lines of a description for commands, and \n for the end of one.
-		for line := range strings.SplitSeq(strings.ReplaceAll(value, `\n`, "\n"), "\n") {
-			if strings.HasPrefix(strings.TrimSpace(line), "/") {
-				return fmt.Sprintf("the push option %q holds a command", key)
-			}
+		if value = strings.ReplaceAll(value, `\n`, "\n"); service.Command(value) || strings.Contains(value, `\r`) {
+			return fmt.Sprintf("the push option %q holds a command", key)
 		}
 	}
 	return ""

@@ -163,6 +163,9 @@ func (s *Service) looksInto(method string, rule rule, r Request) string {
 			return fmt.Sprintf("the body holds %q", name)
 		}
 	}
+	if reason := s.judgeTexts(body); reason != "" {
+		return reason
+	}
 	if rule.body != nil {
 		return rule.body(body)
 	}
