@@ -90,7 +90,7 @@ func whole(r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, errLong
 	}
-	if r.Header.Get("Content-Encoding") != "" {
+	if len(r.Header.Values("Content-Encoding")) > 0 {
 		return nil, errors.New("the request is compressed: it must be readable to be judged")
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, most+1))

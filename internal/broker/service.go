@@ -71,7 +71,7 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, service.Decision{Rule: "one credential", Reason: err.Error()})
 		return
 	}
-	if r.Header.Get("Content-Encoding") != "" {
+	if len(r.Header.Values("Content-Encoding")) > 0 {
 		s.deny(w, r, http.StatusUnsupportedMediaType, service.Decision{Rule: "readable", Reason: "the request is compressed: it must be readable to be judged"})
 		return
 	}
