@@ -347,3 +347,81 @@ func TestUnrecordedDoesNotLeave(t *testing.T) {
 		}
 	}
 }
+
+// The same for many clients at once, who share connections that an upstream closes when
+// it likes.
+func TestRecordsOfACrowd(t *testing.T) {
+	moods := map[string][]string{
+		"h2":       {"ok", "ok", "refuse", "ok", "goaway", "401", "ok", "reset", "429", "goaway, close"},
+		"http/1.1": {"ok", "ok", "close", "ok", "401", "half", "ok", "ok, then close"},
+	}
+	for protocol, list := range moods {
+		t.Run(protocol, func(t *testing.T) {
+			h := serveHostile(t, protocol, func(n int) string { return list[n%len(list)] })
+			at, phantom, records := attemptStand(t, h)
+			const clients, each = 20, 8
+			var all sync.WaitGroup
+			for c := range clients {
+				all.Go(func() {
+					for n := range each {
+						raw := wanted["read"]
+						if (c+n)%2 == 0 {
+							raw = wanted["model, chunks and trailers"]
+						}
+						exchange(t, at, fmt.Sprintf(raw, phantom))
+					}
+				})
+			}
+			all.Wait()
+			got, trailers := h.counted()
+			if n := records(); n < got || n > clients*each*maxLeft || trailers > 0 {
+				t.Errorf("%d requests reached the upstream, %d are in the journal, %d trailers", got, n, trailers)
+			}
+			t.Logf("%d requests for %d, %d records", got, clients*each, records())
+		})
+	}
+}
+
+// Lines that nobody uses are few, and one that is used again is not opened anew.
+func TestLinesAreKept(t *testing.T) {
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		h := serveHostile(t, protocol, func(int) string { return "ok" })
+		w := newWire(Direct)
+		w.t.TLSClientConfig = h.client
+		ask := func() {
+			r, err := http.NewRequest("GET", h.at.String()+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := w.RoundTrip(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		for range 20 {
+			ask()
+		}
+		count := func() (n int) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, l := range w.lines {
+				n += len(l)
+			}
+			return n
+		}
+		if n := count(); n != 1 {
+			t.Errorf("%s: one request after the other needs %d lines", protocol, n)
+		}
+		var all sync.WaitGroup
+		for range 3 * maxIdle {
+			all.Go(ask)
+		}
+		all.Wait()
+		if n := count(); n > maxIdle {
+			t.Errorf("%s: %d lines are kept", protocol, n)
+		}
+	}
+}
