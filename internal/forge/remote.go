@@ -161,8 +161,7 @@ func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 			return s, fmt.Errorf("read refs: %w", err)
 		}
 		if line == "" {
-			s.head, err = s.leads("HEAD")
-			return s, err
+			return s, s.settle()
 		}
 		if err := s.add(line); err != nil {
 			return s, err
@@ -200,6 +199,18 @@ func (s *state) add(line string) error {
 	}
 	s.refs[name] = id
 	return nil
+}
+
+// settle finds where HEAD leads, once all is listed, and forgets the branches that lead
+// to what is none: a pull request of a stranger has not been accepted for such a name.
+func (s *state) settle() (err error) {
+	for name := range s.links {
+		if to, err := s.leads(name); err != nil || !strings.HasPrefix(to, headsPrefix) {
+			delete(s.refs, name)
+		}
+	}
+	s.head, err = s.leads("HEAD")
+	return err
 }
 
 // maxLinks is how far a ref may lead, as git has it.

@@ -15,22 +15,22 @@ const (
 )
 
 // judgeName holds a command to the rules that need no history: under the name that it
-// has, and under that of the ref to which the server has this one lead.
+// has, and before that under the one of the ref to which the server has it lead.
 func (f *Forge) judgeName(c command, s state) string {
-	why := f.judgeOne(c, s)
 	to, err := s.leads(c.ref)
-	switch {
-	case why != "" || err == nil && to == c.ref:
-		return why
-	case err != nil:
+	if err != nil {
 		return err.Error()
 	}
-	if _, known := s.refs[to]; known {
-		c.ref = to
-		return f.judgeOne(c, s)
+	if to != c.ref {
+		there, known := c, s
+		there.ref = to
+		if _, listed := s.refs[to]; !listed { // it was not asked for; the name was, and is where the client thinks
+			known.refs = map[string]pack.ID{to: c.old}
+		}
+		if why := f.judgeOne(there, known); why != "" {
+			return why
+		}
 	}
-	s.refs = map[string]pack.ID{to: c.old} // it was not asked for; the name was, and is where the client thinks
-	c.ref = to
 	return f.judgeOne(c, s)
 }
 

@@ -191,9 +191,22 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 			for _, r := range pushed(h, e) {
 				g.Record(r)
 			}
-		}, Spool: spool,
+		}, Spool: spool, Decoy: func(data []byte) bool { return pushesDecoy(g, h, data) },
 	})
 	return broker.Recorded(g.Record, journal.Record{Via: "git", Name: string(h.name), Secret: h.secret}, f), err
+}
+
+// pushesDecoy looks into what a push holds: what is compressed is not found on its way.
+func pushesDecoy(g *gate.Gate, h *forgeHost, data []byte) bool {
+	set := g.Decoys()
+	if set == nil {
+		return false
+	}
+	decoy, form, found := set.Find(data)
+	if found {
+		g.Caught(string(h.name), decoy, form)
+	}
+	return found
 }
 
 // pushed are the records of what git wanted: one for each ref of a push.
