@@ -317,7 +317,7 @@ func Recorded(record Recorder, r journal.Record, next http.Handler) http.Handler
 		r := r
 		r.Method = q.Method
 		if err := record(r); err != nil {
-			refuse(w, http.StatusServiceUnavailable, "the journal cannot be written, and what cannot be recorded is not done")
+			refuse(w, http.StatusServiceUnavailable, errUnrecorded.Error())
 			return
 		}
 		next.ServeHTTP(w, q)

@@ -94,7 +94,7 @@ func (s *commonSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, said(d))
 		return
 	case s.note(n, r, journal.Allow, d) != nil:
-		refuse(w, http.StatusServiceUnavailable, "the journal cannot be written, and what cannot be recorded is not done")
+		refuse(w, http.StatusServiceUnavailable, errUnrecorded.Error())
 		return
 	}
 	if !raw {

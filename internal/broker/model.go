@@ -27,7 +27,7 @@ type Model struct {
 
 // Handler serves the API.
 func (m Model) Handler() http.Handler {
-	carry := &carrier{next: m.Transport, source: m.Source, put: m.put}
+	carry := &carrier{next: m.Transport, source: m.Source, put: m.put, note: m.left}
 	for _, values := range m.Extra {
 		carry.more = append(carry.more, values...)
 	}
@@ -76,10 +76,6 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, err)
 		return
 	}
-	if err := s.note(r, journal.Allow, ""); err != nil {
-		s.say(w, http.StatusServiceUnavailable, model.Denied{Rule: "everything is recorded", Reason: "the journal cannot be written"})
-		return
-	}
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	r.Header = head
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.Trim), ""
@@ -118,6 +114,9 @@ func (m Model) note(r *http.Request, verdict, reason string) error {
 	return m.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: m.Upstream.Hostname(), Method: r.Method,
 		Secret: m.Name, Verdict: verdict, Reason: reason})
 }
+
+// left writes down a request that leaves with the credential.
+func (m Model) left(r *http.Request, why string) error { return m.note(r, journal.Allow, why) }
 
 // deny answers in the vendor's own form, so that the agent shows it.
 func (m Model) deny(w http.ResponseWriter, r *http.Request, status int, err error) {

@@ -46,8 +46,10 @@ func unreachable(err error) (status int, why string) {
 		return http.StatusUnauthorized, missing.Reason
 	case errors.Is(err, context.Canceled):
 		return 499, "the client went away"
-	case errors.Is(err, errCoding):
+	case errors.Is(err, errCoding), errors.Is(err, errPart):
 		return http.StatusBadGateway, err.Error()
+	case errors.Is(err, errUnrecorded):
+		return http.StatusServiceUnavailable, err.Error()
 	}
 	return http.StatusBadGateway, "the upstream was not reached: " + err.Error()
 }
@@ -88,7 +90,7 @@ func whole(r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, errLong
 	}
-	if r.Header.Get("Content-Encoding") != "" {
+	if len(r.Header.Values("Content-Encoding")) > 0 {
 		return nil, errors.New("the request is compressed: it must be readable to be judged")
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, most+1))

@@ -14,6 +14,9 @@ import (
 // errCoding is an answer that cannot be searched.
 var errCoding = errors.New("the upstream compressed its answer in a way that cannot be searched for the credential")
 
+// errPart is half an answer, which nobody asked for: half a credential is not found.
+var errPart = errors.New("the upstream answered with a part of what it was asked for, which cannot be searched for the credential")
+
 // scrub takes the real credential out of an answer before it enters: a server that
 // echoes what it was sent would hand it to the agent. What is put in its place has
 // the same length, so that nothing else changes.
@@ -38,7 +41,15 @@ func scrub(resp *http.Response, cred Credential, more []string) (*http.Response,
 		resp.Body.Close()
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusPartialContent {
+		resp.Body.Close()
+		return nil, errPart
+	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
+		if len(resp.Header.Values("Sec-Websocket-Extensions")) > 0 || !strings.EqualFold(resp.Header.Get("Upgrade"), "websocket") {
+			resp.Body.Close()
+			return nil, errCoding
+		}
 		if both, ok := resp.Body.(io.ReadWriteCloser); ok {
 			resp.Body = &twoWay{Reader: set.Reader(both), ReadWriteCloser: both}
 		}

@@ -35,6 +35,12 @@ func (s Service) Handler() http.Handler {
 	carry := &carrier{next: s.Transport, source: s.Source, put: func(r *http.Request, c Credential) error {
 		s.Service.Put(r, s.User, c.Value)
 		return nil
+	}, note: func(r *http.Request, why string) error {
+		d, _ := r.Context().Value(verdict{}).(service.Decision)
+		if d.Reason == "" || why != "" {
+			d.Reason = why
+		}
+		return s.note(r, journal.Allow, d)
 	}}
 	site := &serviceSite{Service: s}
 	site.relay = relay(s.Upstream, carry, s.fail)
@@ -65,7 +71,7 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, service.Decision{Rule: "one credential", Reason: err.Error()})
 		return
 	}
-	if r.Header.Get("Content-Encoding") != "" {
+	if len(r.Header.Values("Content-Encoding")) > 0 {
 		s.deny(w, r, http.StatusUnsupportedMediaType, service.Decision{Rule: "readable", Reason: "the request is compressed: it must be readable to be judged"})
 		return
 	}
@@ -88,11 +94,7 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, d)
 		return
 	}
-	if err := s.note(r, journal.Allow, d); err != nil {
-		s.say(w, http.StatusServiceUnavailable, service.Decision{Rule: "everything is recorded", Reason: "the journal cannot be written"})
-		return
-	}
-	r = r.WithContext(context.WithValue(r.Context(), learner{}, d.Learn))
+	r = r.WithContext(context.WithValue(r.Context(), verdict{}, d)) // written down as it leaves, and its answer shown to who wants to see it
 	s.Service.Service.Strip(r)
 	r.Header = only(r.Header, passes)
 	s.relay.ServeHTTP(w, r)
@@ -103,6 +105,8 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func passes(name string) bool {
 	switch name {
 	case "Range", "If-Range": // half a credential would not be found
+		return false
+	case "Sec-Websocket-Extensions": // nor one that is compressed
 		return false
 	case "Accept-Encoding", "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip":
 		return false
@@ -144,13 +148,13 @@ func blot(resp *http.Response) error {
 	return nil
 }
 
-// learner is under what a request carries who wants to see its answer.
-type learner struct{}
+// verdict is under what a request carries how it was judged.
+type verdict struct{}
 
 // learn shows an answer to who wants to see it.
 func learn(resp *http.Response) error {
-	see, _ := resp.Request.Context().Value(learner{}).(func([]byte))
-	if see == nil || resp.StatusCode != http.StatusOK {
+	d, _ := resp.Request.Context().Value(verdict{}).(service.Decision)
+	if d.Learn == nil || resp.StatusCode != http.StatusOK {
 		return nil
 	}
 	const most = 4 << 20
@@ -163,7 +167,7 @@ func learn(resp *http.Response) error {
 		return err
 	}
 	if len(b) < most {
-		see(b)
+		d.Learn(b)
 	}
 	resp.Body = &body{io.MultiReader(bytes.NewReader(b), resp.Body), resp.Body}
 	return nil

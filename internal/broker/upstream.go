@@ -35,23 +35,6 @@ type Missing struct{ Reason string }
 
 func (m *Missing) Error() string { return m.Reason }
 
-// Transport makes what requests leave by. Nothing is asked of the environment, and
-// answers come as they are: a compressed one could not be searched.
-func Transport(reach Reach) *http.Transport {
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			t, err := address.ParseTarget(addr)
-			if err != nil {
-				return nil, err
-			}
-			return reach(ctx, t)
-		},
-		ForceAttemptHTTP2: true, DisableCompression: true,
-		TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 32,
-		MaxResponseHeaderBytes: 256 << 10, ExpectContinueTimeout: 5 * time.Second,
-	}
-}
-
 // Direct is the way to an upstream that the user named, wherever it is: also on
 // loopback or on a private network. Nothing that the agent says chooses it.
 func Direct(ctx context.Context, t address.Target) (net.Conn, error) {
@@ -59,24 +42,41 @@ func Direct(ctx context.Context, t address.Target) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(t.Host(), fmt.Sprint(t.Port)))
 }
 
-// carrier puts the credential on each request, and takes it out of each answer.
+// carrier puts the credential on each request, and takes it out of each answer. What it
+// sends it has written down before: one record for each request that leaves.
 type carrier struct {
 	next   http.RoundTripper
 	source Source
 	put    func(*http.Request, Credential) error
 	more   []string // what else must not come back
+	// note writes down that a request leaves, and why it does so again. What cannot be
+	// written down does not leave.
+	note func(r *http.Request, why string) error
 }
+
+// errUnrecorded is a request that did not leave because it could not be written down.
+var errUnrecorded = errors.New("the journal cannot be written, and what cannot be recorded is not done")
+
+// Why a request is sent once more.
+const (
+	sentRenewed = "sent again: the credential was renewed"
+	sentRefused = "sent again: the connection was closed before an answer"
+)
 
 // RoundTrip gets the credential anew each time. One that the upstream calls stale is
 // asked for once more: the host may have renewed it meanwhile.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	cred, err := c.source.Get(r.Context())
 	if err != nil {
-		return nil, err
+		return nil, err // with its body: it may go without a credential
 	}
-	resp, err := c.try(r, cred)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
+	resp, err := c.send(r, cred, "")
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
+	}
+	q, ok := rewound(r)
+	if !ok {
+		return resp, nil
 	}
 	c.source.Stale(cred)
 	again, err := c.source.Get(r.Context())
@@ -84,23 +84,38 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	resp.Body.Close()
-	if r.GetBody != nil {
-		r = r.Clone(r.Context())
-		if r.Body, err = r.GetBody(); err != nil {
-			return nil, err
-		}
-	}
-	return c.try(r, again)
+	return c.send(q, again, sentRenewed)
 }
 
-func (c *carrier) try(r *http.Request, cred Credential) (*http.Response, error) {
-	out := r.Clone(deaf{r.Context()})
-	if err := c.put(out, cred); err != nil {
+// send tries, and tries once more what is lost and may be sent twice: four times is
+// the most that one request of the agent's can leave.
+func (c *carrier) send(r *http.Request, cred Credential, why string) (*http.Response, error) {
+	resp, err := c.try(r, cred, why, deaf{r.Context()})
+	if err == nil {
+		return resp, nil
+	}
+	if q, ok := rewound(r); ok && mayResend(r, err) {
+		resp, err = c.try(q, cred, sentRefused, context.WithValue(deaf{r.Context()}, fresh{}, true))
+	}
+	if err != nil {
+		return nil, plainError(err)
+	}
+	return resp, nil
+}
+
+func (c *carrier) try(r *http.Request, cred Credential, why string, ctx context.Context) (*http.Response, error) {
+	out := r.Clone(ctx)
+	err := c.put(out, cred)
+	if err == nil && c.note(r, why) != nil {
+		err = errUnrecorded
+	}
+	if err != nil {
+		closeBody(r)
 		return nil, err
 	}
 	resp, err := c.next.RoundTrip(out)
 	if err != nil {
-		return nil, plainError(err)
+		return nil, err
 	}
 	answer := *resp // what comes after the body would be added to the one that the transport knows
 	answer.Trailer, answer.Request = nil, r
@@ -121,7 +136,7 @@ func plainError(err error) error {
 	var missing *Missing
 	var cert *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &missing), errors.Is(err, errDecoy), errors.Is(err, errLong), errors.Is(err, errCoding), errors.Is(err, errNoWord):
+	case errors.As(err, &missing), errors.Is(err, errDecoy), errors.Is(err, errLong), errors.Is(err, errCoding), errors.Is(err, errPart), errors.Is(err, errNoWord), errors.Is(err, errUnrecorded):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -103,6 +104,9 @@ type bare struct{ next http.RoundTripper }
 
 func (b bare) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(r)
+	if q, ok := rewound(r); err != nil && ok && mayResend(r, err) {
+		resp, err = b.next.RoundTrip(q.WithContext(context.WithValue(q.Context(), fresh{}, true)))
+	}
 	if err != nil {
 		return nil, plainError(err)
 	}
@@ -112,14 +116,37 @@ func (b bare) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// Bare sends requests without a credential.
+func Bare(next http.RoundTripper) http.RoundTripper { return bare{next} }
+
+// Noted sends requests that carry a credential already: each is written down before it
+// leaves.
+func Noted(next http.RoundTripper, note func(r *http.Request, why string) error) http.RoundTripper {
+	return noted{next, note}
+}
+
+type noted struct {
+	next http.RoundTripper
+	note func(*http.Request, string) error
+}
+
+func (n noted) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.note(r, "") != nil {
+		closeBody(r)
+		return nil, errUnrecorded
+	}
+	return n.next.RoundTrip(r)
+}
+
 // errNoWord is a token that no header can carry.
 var errNoWord = errors.New("the credential is not one word")
 
 // Carry puts the credential of a source on requests, as git does: with a user and a
-// password. Where the host has none they go without, for what is public; what then
-// wants one is told what the host lacks.
-func Carry(next http.RoundTripper, source Source, user string) http.RoundTripper {
-	with := &carrier{next: next, source: source, put: func(r *http.Request, c Credential) error {
+// password, and has each of them written down by note before it leaves. Where the host
+// has none they go without, for what is public; what then wants one is told what the
+// host lacks.
+func Carry(next http.RoundTripper, source Source, user string, note func(r *http.Request, why string) error) http.RoundTripper {
+	with := &carrier{next: next, source: source, note: note, put: func(r *http.Request, c Credential) error {
 		if strings.ContainsAny(c.Value, "\r\n\x00") {
 			return errNoWord
 		}

@@ -38,7 +38,9 @@ type Config struct {
 	Protected []string    // patterns of branches; * is within an element, ** is not
 	Allow     []string    // refusals that are switched off
 	Record    func(Event) // may be nil; is called from many goroutines
-	Spool     string      // directory on a disk for pushes that are being judged; "": the usual one
+	// Decoy tells of a decoy in what is pushed, which is denied then. nil: nobody looks.
+	Decoy func(data []byte) bool
+	Spool string // directory on a disk for pushes that are being judged; "": the usual one
 }
 
 // Event is something that a client wanted.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -260,5 +261,92 @@ func TestProofIsBounded(t *testing.T) {
 	}
 	if _, err := p.walk(pack.ID{1}); err != errMuch {
 		t.Errorf("steps: %v", err)
+	}
+}
+
+// TestLinks: where refs lead is what the server says, in one step or in many; what it
+// says in two ways, or round in circles, is refused.
+func TestLinks(t *testing.T) {
+	for what, c := range map[string]struct {
+		lines, head, ref, want, err string
+	}{
+		"in many steps":         {ones + " HEAD symref-target:refs/heads/a\n" + ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/b", "refs/heads/b", "refs/heads/a", "refs/heads/b", ""},
+		"in another case":       {ones + " HEAD\n" + ones + " refs/heads/a symref-target:refs/heads/b", "", "refs/heads/A", "refs/heads/b", ""},
+		"unborn":                {"unborn HEAD symref-target:refs/heads/main", "refs/heads/main", "refs/heads/x", "refs/heads/x", ""},
+		"circle":                {ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/b symref-target:refs/heads/a", "", "refs/heads/a", "", "circles"},
+		"two targets":           {ones + " refs/heads/a symref-target:refs/heads/b symref-target:refs/heads/c", "", "", "", "no ref"},
+		"no name":               {ones + " refs/heads/a symref-target:HEAD", "", "", "", "no ref"},
+		"nothing":               {ones + " refs/heads/a symref-target:", "", "", "", "no ref"},
+		"with what is peeled":   {ones + " refs/heads/a peeled:" + ones + " symref-target:refs/heads/b", "", "refs/heads/a", "refs/heads/b", ""},
+		"a branch by two lines": {ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/a symref-target:refs/heads/c", "", "", "", "no ref"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := state{refs: map[string]pack.ID{}, links: map[string]string{}}
+			var err error
+			for line := range strings.SplitSeq(c.lines, "\n") {
+				if err == nil {
+					err = s.add(line)
+				}
+			}
+			head, to := "", ""
+			if err == nil {
+				head, err = s.leads("HEAD")
+			}
+			if err == nil {
+				to, err = s.leads(c.ref)
+			}
+			if c.err == "" && (err != nil || head != c.head || to != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("HEAD leads to %q, %s to %q: %v", head, c.ref, to, err)
+			}
+		})
+	}
+}
+
+// TestUnknownHead: where the server does not tell which branch is the default one, each
+// that is where HEAD is may be it.
+func TestUnknownHead(t *testing.T) {
+	id, _ := pack.ParseID(ones)
+	s := state{refs: map[string]pack.ID{"refs/heads/trunk": id, "refs/heads/other": {1}}, at: id}
+	for ref, want := range map[string]bool{"refs/heads/trunk": true, "refs/heads/other": false, "refs/heads/main": true, "refs/heads/new": false} {
+		if isDefault(ref, s) != want {
+			t.Errorf("%s: %v", ref, !want)
+		}
+	}
+}
+
+// TestNoRanges: an LFS object is asked for whole, and a part of one does not come in.
+func TestNoRanges(t *testing.T) {
+	for status, want := range map[int]int{200: 200, 206: 502} {
+		var asked http.Header
+		f := configured(t)
+		u, _ := url.Parse("https://forge.test/object")
+		id := f.tickets.add(ticket{method: "GET", url: u, header: http.Header{}, until: f.now().Add(time.Hour), access: access{transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r.Header
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Range": {"bytes 0-1/9"}}, Body: io.NopCloser(strings.NewReader("ab"))}, nil
+		})}}, f.now())
+		r := httptest.NewRequest("GET", "/git/forge.test/lfs/"+id, nil)
+		r.URL.Path = f.prefix + "/lfs/" + id
+		r.Header.Set("Range", "bytes=0-1")
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		if w.Code != want || asked.Get("Range") != "" || w.Header().Get("Content-Range") != "" {
+			t.Errorf("status %d: %d %v, asked with %v", status, w.Code, w.Header(), asked)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestOptions: a push option says how a branch is shown, and holds no command.
+func TestOptions(t *testing.T) {
+	f := configured(t)
+	for option, want := range map[string]bool{"merge_request.create": true, "merge_request.title=a title": true, `merge_request.description=one\ntwo /usr`: true,
+		"merge_request.merge_when_pipeline_succeeds": false, "ci.variable=A=b": false, "merge_request.description=/merge": false, `merge_request.description=x\n/merge`: false,
+		`merge_request.description=x\n ／merge`: false, `merge_request.description=/\rmerge`: false, `merge_request.description=<!-- -->/merge`: false} {
+		if why := f.judgeOptions([]string{option}); (why == "") != want {
+			t.Errorf("%s: %q", option, why)
+		}
 	}
 }

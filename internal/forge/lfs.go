@@ -183,7 +183,7 @@ func (f *Forge) ticket(name string, act action, o *answerObject, a access) (tick
 	}
 	for key, value := range act.Header {
 		switch key = http.CanonicalHeaderKey(key); key {
-		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade", "Trailer":
+		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Upgrade", "Trailer", "Range", "If-Range":
 		default:
 			t.header.Set(key, value)
 		}

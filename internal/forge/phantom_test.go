@@ -61,3 +61,35 @@ func TestPhantomsAreNotPushed(t *testing.T) {
 		}
 	}
 }
+
+// TestDecoysAreNotPushed: neither in a file, nor in what is new in one, nor in a message
+// or the name of a file; also where no history has to be shown.
+func TestDecoysAreNotPushed(t *testing.T) {
+	const decoy = "AKIADECOYDECOYDECOY0"
+	for name, c := range map[string]struct {
+		file, data, message string
+		want                error
+	}{
+		"nothing":   {"a", "x", "x", nil},
+		"a file":    {"a", "key = " + decoy, "x", errDecoy},
+		"a message": {"a", "x", "x " + decoy, errDecoy},
+		"a name":    {decoy, "x", "x", errDecoy},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", "-ec", "git init -q . && git add -A && git commit -q -F - && echo HEAD | git pack-objects -q --revs --stdout")
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(c.message)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b.test"}
+		b, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newProof(context.Background(), nil, state{})
+		p.decoy = func(data []byte) bool { return bytes.Contains(data, []byte(decoy)) }
+		if err := p.read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

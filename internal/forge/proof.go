@@ -25,6 +25,8 @@ type proof struct {
 	asked   map[pack.ID]bool // commits that the server was asked about
 	kept    int64            // bytes, roughly, that the maps take
 	steps   int              // commits that walks have passed
+
+	decoy func([]byte) bool // see Config
 }
 
 // One push may take that much memory besides its pack's index, and that many
@@ -59,11 +61,15 @@ func (p *proof) read(r io.ReaderAt, size int64) error {
 		if mask.IsPhantom(data) {
 			return errPhantom
 		}
-		return nil
+		return p.search(data)
 	}
-	p.pushed, err = pack.Read(p.ctx, r, size, lim, p.keep)
-	if errors.Is(err, errPhantom) {
-		return errPhantom
+	p.pushed, err = pack.Read(p.ctx, r, size, lim, func(id pack.ID, kind pack.Kind, data []byte) error {
+		return errors.Join(p.search(data), p.keep(id, kind, data))
+	})
+	for _, never := range []error{errPhantom, errDecoy} {
+		if errors.Is(err, never) {
+			return never
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the pack cannot be read: %w", err)
@@ -77,6 +83,17 @@ const maxText = 1 << 20
 // errPhantom is for values that stand inside for real ones: whoever pulls them takes
 // them for those.
 var errPhantom = errors.New("a file in this push holds phantom values, which stand inside in the place of secrets: take it out of the commits")
+
+// errDecoy is for credentials that nobody has a reason to touch.
+var errDecoy = errors.New("something in this push holds a decoy credential")
+
+// search looks for decoys in what is new: files, names, messages.
+func (p *proof) search(data []byte) error {
+	if p.decoy != nil && p.decoy(data) {
+		return errDecoy
+	}
+	return nil
+}
 
 // keep notes what of an object matters.
 func (p *proof) keep(id pack.ID, kind pack.Kind, data []byte) error {

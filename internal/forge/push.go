@@ -151,7 +151,8 @@ func (f *Forge) judge(ctx context.Context, a access, p *push, file *spool) []str
 	}
 	free := f.allow[Force] && f.allow[Workflows] // then no history has to be shown
 	proof := newProof(ctx, r, s)
-	if err := proof.read(io.NewSectionReader(file, p.size, file.size-p.size), file.size-p.size); err != nil && (!free || errors.Is(err, errPhantom)) {
+	proof.decoy = f.Decoy
+	if err := proof.read(io.NewSectionReader(file, p.size, file.size-p.size), file.size-p.size); err != nil && (!free || errors.Is(err, errPhantom) || errors.Is(err, errDecoy)) {
 		return all(err.Error())
 	}
 	if free {

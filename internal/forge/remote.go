@@ -129,11 +129,15 @@ func (r *remote) command(ctx context.Context, name string, args []string) (*http
 
 // state is where the refs of a repository are.
 type state struct {
-	refs map[string]pack.ID // all branches, and what else was asked for
-	head string             // the ref that HEAD leads to; "": not known
+	refs  map[string]pack.ID // all branches, and what else was asked for
+	links map[string]string  // refs that are another name for a second one, HEAD among them
+	at    pack.ID            // where HEAD is
+	head  string             // the ref that HEAD leads to; "": not known
 }
 
-// state asks for the branches, for HEAD and for the given refs.
+// state asks for the branches, for HEAD and for the given refs, and where those lead
+// that are only names of others. (The list before a push, of an older protocol, tells
+// that of HEAD alone.)
 func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 	args := []string{"symrefs"}
 	if r.unborn {
@@ -145,7 +149,7 @@ func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 			args = append(args, "ref-prefix "+ref)
 		}
 	}
-	s := state{refs: map[string]pack.ID{}}
+	s := state{refs: map[string]pack.ID{}, links: map[string]string{}}
 	resp, err := r.command(ctx, "ls-refs", args)
 	if err != nil {
 		return s, err
@@ -157,7 +161,7 @@ func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 			return s, fmt.Errorf("read refs: %w", err)
 		}
 		if line == "" {
-			return s, nil
+			return s, s.settle()
 		}
 		if err := s.add(line); err != nil {
 			return s, err
@@ -172,20 +176,65 @@ func (s *state) add(line string) error {
 		return errors.New("the server lists a ref in a way we do not understand")
 	}
 	name := words[1]
-	if name == "HEAD" {
-		for _, w := range words[2:] {
-			if to, ok := strings.CutPrefix(w, "symref-target:"); ok {
-				s.head = to
-			}
+	for _, w := range words[2:] {
+		to, ok := strings.CutPrefix(w, "symref-target:")
+		if !ok {
+			continue
 		}
+		if was, twice := s.links[name]; !goodRef(to) || twice && was != to {
+			return fmt.Errorf("the server says that %.100q leads to %.100q, which is no ref", name, to)
+		}
+		s.links[name] = to
+	}
+	if name == "HEAD" && words[0] == "unborn" {
 		return nil
 	}
 	id, err := pack.ParseID(words[0])
 	if err != nil {
 		return fmt.Errorf("read refs: %w", err)
 	}
+	if name == "HEAD" {
+		s.at = id
+		return nil
+	}
 	s.refs[name] = id
 	return nil
+}
+
+// settle finds where HEAD leads, once all is listed, and forgets the branches that lead
+// to what is none: a pull request of a stranger has not been accepted for such a name.
+func (s *state) settle() (err error) {
+	for name := range s.links {
+		if to, err := s.leads(name); err != nil || !strings.HasPrefix(to, headsPrefix) {
+			delete(s.refs, name)
+		}
+	}
+	s.head, err = s.leads("HEAD")
+	return err
+}
+
+// maxLinks is how far a ref may lead, as git has it.
+const maxLinks = 5
+
+// leads returns the ref that a name stands for in the end; "" for a HEAD of which the
+// server does not tell. Case does not count: a server may keep refs where it does not.
+func (s *state) leads(name string) (string, error) {
+	for range maxLinks + 1 {
+		to, ok := s.links[name]
+		for from, other := range s.links {
+			if !ok && strings.EqualFold(from, name) {
+				to, ok = other, true
+			}
+		}
+		switch {
+		case !ok && name == "HEAD":
+			return "", nil
+		case !ok:
+			return name, nil
+		}
+		name = to
+	}
+	return "", errors.New("a ref of the server leads round in circles")
 }
 
 // answerLine returns a line of an answer, "" at its end or at that of a section.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/pack"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 const (
@@ -11,8 +14,28 @@ const (
 	tagsPrefix  = "refs/tags/"
 )
 
-// judgeName holds a command to the rules that need no history.
+// judgeName holds a command to the rules that need no history: under the name that it
+// has, and before that under the one of the ref to which the server has it lead.
 func (f *Forge) judgeName(c command, s state) string {
+	to, err := s.leads(c.ref)
+	if err != nil {
+		return err.Error()
+	}
+	if to != c.ref {
+		there, known := c, s
+		there.ref = to
+		if _, listed := s.refs[to]; !listed { // it was not asked for; the name was, and is where the client thinks
+			known.refs = map[string]pack.ID{to: c.old}
+		}
+		if why := f.judgeOne(there, known); why != "" {
+			return why
+		}
+	}
+	return f.judgeOne(c, s)
+}
+
+// judgeOne does so under one name.
+func (f *Forge) judgeOne(c command, s state) string {
 	branch, isBranch := strings.CutPrefix(c.ref, headsPrefix)
 	isTag := strings.HasPrefix(c.ref, tagsPrefix)
 	switch now := s.refs[c.ref]; {
@@ -39,6 +62,9 @@ func (f *Forge) judgeName(c command, s state) string {
 func isDefault(ref string, s state) bool {
 	if s.head != "" {
 		return strings.EqualFold(ref, s.head)
+	}
+	if id, ok := s.refs[ref]; ok && id == s.at { // it may be the one, and the server does not tell
+		return true
 	}
 	return strings.EqualFold(ref, headsPrefix+"main") || strings.EqualFold(ref, headsPrefix+"master")
 }
@@ -98,10 +124,8 @@ func (f *Forge) judgeOptions(options []string) string {
 			return fmt.Sprintf("the push option %q is denied", key)
 		}
 		// GitLab takes lines of a description for commands, and \n for the end of one.
-		for line := range strings.SplitSeq(strings.ReplaceAll(value, `\n`, "\n"), "\n") {
-			if strings.HasPrefix(strings.TrimSpace(line), "/") {
-				return fmt.Sprintf("the push option %q holds a command", key)
-			}
+		if value = strings.ReplaceAll(value, `\n`, "\n"); service.Command(value) || strings.Contains(value, `\r`) {
+			return fmt.Sprintf("the push option %q holds a command", key)
 		}
 	}
 	return ""

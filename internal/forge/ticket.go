@@ -71,8 +71,6 @@ func (s *tickets) get(id string, now time.Time) (ticket, bool) {
 	return t, ok
 }
 
-var byteRange = regexp.MustCompile(`^bytes=[0-9]{1,18}-[0-9]{0,18}$`)
-
 // serveObject moves an LFS object between the client and where it is kept.
 func (f *Forge) serveObject(w http.ResponseWriter, r *http.Request, id string) {
 	t, ok := f.tickets.get(id, f.now())
@@ -94,7 +92,7 @@ func (f *Forge) serveObject(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	defer resp.Body.Close()
-	good := resp.StatusCode/100 == 2
+	good := resp.StatusCode/100 == 2 && resp.StatusCode != http.StatusPartialContent
 	if !good {
 		status := resp.StatusCode
 		if status == http.StatusUnauthorized || status < 400 {
@@ -138,9 +136,8 @@ func (f *Forge) moveObject(w http.ResponseWriter, r *http.Request, t ticket) (*h
 	if t.method == http.MethodPost {
 		req.Header.Set("Accept", lfsType)
 	}
-	if want := r.Header.Get("Range"); t.method == http.MethodGet && byteRange.MatchString(want) {
-		req.Header.Set("Range", want)
-	}
+	// No range of the client's goes with it: in half an answer half a credential would
+	// not be found. git-lfs begins anew where it gets the whole.
 	return t.transport.RoundTrip(req)
 }
 
@@ -151,10 +148,8 @@ func (f *Forge) passObject(w http.ResponseWriter, resp *http.Response, t ticket)
 		kind = lfsType
 	}
 	w.Header().Set("Content-Type", kind)
-	for _, key := range []string{"Content-Length", "Content-Range", "Accept-Ranges"} {
-		if v := resp.Header.Get(key); v != "" && t.method == http.MethodGet {
-			w.Header().Set(key, v)
-		}
+	if v := resp.Header.Get("Content-Length"); v != "" && t.method == http.MethodGet {
+		w.Header().Set("Content-Length", v)
 	}
 	w.WriteHeader(resp.StatusCode)
 	if err := stream(w, resp.Body); err != nil {

@@ -43,7 +43,8 @@ func (d *draft) readGit(n address.Name, plain http.RoundTripper, g *gate.Gate) (
 		return nil, err
 	}
 	at := "https://" + string(n)
-	f, err := forge.New(forge.Config{Upstream: at, Self: at, Transport: plain, Anonymous: plain, Storage: plain, Spool: spool, Record: func(e forge.Event) {
+	bare := broker.Bare(plain)
+	f, err := forge.New(forge.Config{Upstream: at, Self: at, Transport: bare, Anonymous: bare, Storage: bare, Spool: spool, Record: func(e forge.Event) {
 		for _, r := range pushed(&forgeHost{name: n}, e) {
 			g.Record(r)
 		}

@@ -177,16 +177,34 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
+	note := func(r *http.Request, why string) error {
+		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Name: r.URL.Hostname(), Method: r.Method, Secret: h.secret,
+			Verdict: journal.Allow, Reason: why})
+	}
 	f, err := forge.New(forge.Config{
-		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user), Anonymous: plain, Storage: plain,
+		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
+		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
 		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
 		Record: func(e forge.Event) {
 			for _, r := range pushed(h, e) {
 				g.Record(r)
 			}
-		}, Spool: spool,
+		}, Spool: spool, Decoy: func(data []byte) bool { return pushesDecoy(g, h, data) },
 	})
 	return broker.Recorded(g.Record, journal.Record{Via: "git", Name: string(h.name), Secret: h.secret}, f), err
+}
+
+// pushesDecoy looks into what a push holds: what is compressed is not found on its way.
+func pushesDecoy(g *gate.Gate, h *forgeHost, data []byte) bool {
+	set := g.Decoys()
+	if set == nil {
+		return false
+	}
+	decoy, form, found := set.Find(data)
+	if found {
+		g.Caught(string(h.name), decoy, form)
+	}
+	return found
 }
 
 // pushed are the records of what git wanted: one for each ref of a push.

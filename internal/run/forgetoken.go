@@ -48,7 +48,7 @@ func (d *draft) forgeCredential(h *forgeHost) {
 			h.kind, h.secret, h.source = kind, s.Name, absent{s.off}
 			return
 		}
-		h.kind, h.source, h.secret = kind, &keptSecret{ref: refOf(s.Secret), host: d.vault(d.opt.Environ)}, s.Name
+		h.kind, h.source, h.secret = kind, d.kept(&keptSecret{ref: refOf(s.Secret)}), s.Name
 		if u := valueOf(s.User); u != "" {
 			h.user = u
 		}
@@ -174,8 +174,8 @@ func (d *draft) clientToken(h *forgeHost) {
 		}
 		argv := append(slices.Clone(c.argv), h.url.Host)
 		h.kind, h.secret = c.kind, argv[0]+" login"
-		h.source = &keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: argv}, host: d.vault(c.environ(d.opt.Environ, h)),
-			hint: "run it there: " + strings.Join(argv, " ")}
+		h.source = d.kept(&keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: argv}, host: d.vault(c.environ(d.opt.Environ, h)),
+			hint: "run it there: " + strings.Join(argv, " ")})
 		return
 	}
 }

@@ -27,7 +27,7 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 	if m.Login == "" {
 		return false, nil
 	}
-	via := &late{}
+	via := &late{secret: m.Login + " login"}
 	conf := login.Config{Agent: who, Path: login.Path(who, d.getenv, d.User.Home), State: filepath.Join(d.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: d.unseen}
 	if who == login.Opencode {
 		conf.Provider = m.API
@@ -83,6 +83,8 @@ func (d *draft) renewal(server string, via *late) {
 
 // late is a transport that is there once the gate is.
 type late struct {
+	secret string // its name, for the journal
+
 	mu   sync.Mutex
 	gate *gate.Gate
 	rt   http.RoundTripper
@@ -91,7 +93,10 @@ type late struct {
 func (l *late) set(g *gate.Gate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gate, l.rt = g, broker.Transport(g.Reach)
+	l.gate, l.rt = g, broker.Noted(broker.Transport(g.Reach), func(r *http.Request, _ string) error {
+		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "login", Name: r.URL.Hostname(), Method: r.Method, Secret: l.secret,
+			Verdict: journal.Allow, Reason: "to renew it"})
+	})
 }
 
 // warn records what went wrong with a renewal without ending it.

@@ -199,7 +199,7 @@ func (d *draft) credentialOf(m agent.Model) (found, error) {
 	}
 	f := found{name: m.API, upstream: up, trusted: trusted}
 	if s := d.secretFor(m.API); s != nil {
-		f.source, f.name = &keptSecret{ref: refOf(s.Secret), host: d.vault(d.opt.Environ), kind: string(model.Key)}, s.Name
+		f.source, f.name = d.kept(&keptSecret{ref: refOf(s.Secret), kind: string(model.Key)}), s.Name
 		if s.off != "" {
 			f.missing, f.source = s.off, absent{s.off}
 		}

@@ -138,6 +138,7 @@ type draft struct {
 	npmrc         []string
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom
+	keptSecrets   map[string]*keptSecret
 
 	modelArgs []string                  // lead the agent to the broker
 	overlays  map[string]map[string]any // so do these keys of its settings files

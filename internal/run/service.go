@@ -82,7 +82,7 @@ func (d *draft) service(u usable) error {
 		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
 		d.npmrc = append(d.npmrc, svc.ClientLines(string(phantom))...)
 		if err := d.serveAt(u, broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: u, Phantom: phantom,
-			Source: &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}}); err != nil {
+			Source: d.kept(&keptSecret{ref: refOf(s)})}); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func values(l policy.List) []string {
 func (d *draft) cloud(u usable) error {
 	s := u.Secret
 	phantom := broker.NewPhantom("", 64)
-	source := &keptSecret{ref: refOf(s), host: d.vault(d.opt.Environ)}
+	source := d.kept(&keptSecret{ref: refOf(s)})
 	conf := sts.Config{Phantom: string(phantom), Session: d.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
 		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
 	if ttl := valueOf(s.TTL); ttl != "" {
@@ -164,7 +164,10 @@ func (d *draft) cloud(u usable) error {
 	d.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
 		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		conf.Transport = broker.Transport(reach(g))
+		conf.Transport = broker.Noted(broker.Transport(reach(g)), func(r *http.Request, _ string) error {
+			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
+				Verdict: journal.Allow, Reason: "for credentials that end"})
+		})
 		conf.Record = func(e sts.Event) {
 			verdict := journal.Allow
 			if e.Reason != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,48 +34,92 @@ func refOf(s *policy.Secret) secret.Ref {
 	return r
 }
 
-// kept is a secret that is read when it is used. What costs a program to read is
-// remembered for a while.
+// keptSecret is a secret that is read when it is used. What costs a program to read is
+// remembered for a while, and so is that it could not be read: whatever an upstream
+// answers and however often, the program runs once in a while.
 type keptSecret struct {
 	ref  secret.Ref
 	host secret.Host
 	kind string
-	hint string // what to do when it cannot be read; "": try it
+	hint string           // what to do when it cannot be read; "": try it
+	now  func() time.Time // nil is time.Now
 
 	mu    sync.Mutex
 	value string
-	until time.Time
+	err   error
+	ran   time.Time // when a program was asked last
+	stale bool      // the upstream refused the value
 }
 
-const remember = 5 * time.Minute
+const (
+	remember = 5 * time.Minute
+	calm     = 30 * time.Second // between two runs of a program, whatever came of the first
+)
+
+// kept is the one source of a secret, however many hosts it is for.
+func (d *draft) kept(k *keptSecret) *keptSecret {
+	if k.host.Environ == nil {
+		k.host = d.vault(d.opt.Environ)
+	}
+	key := k.ref.Name + "\x00" + k.ref.From + "\x00" + k.ref.Arg + "\x00" + strings.Join(k.ref.Argv, "\x00") + "\x00" + k.kind
+	if d.keptSecrets == nil {
+		d.keptSecrets = map[string]*keptSecret{}
+	}
+	if d.keptSecrets[key] == nil {
+		d.keptSecrets[key] = k
+	}
+	return d.keptSecrets[key]
+}
+
+// byProgram holds for a secret that a program tells.
+func (k *keptSecret) byProgram() bool {
+	return k.ref.From == "command" || k.ref.From == "pass" || k.ref.From == "secret-service"
+}
+
+// due holds when the secret has to be read.
+func (k *keptSecret) due(now time.Time) bool {
+	switch since := now.Sub(k.ran); {
+	case !k.byProgram() || k.ran.IsZero():
+		return true
+	case k.err != nil || k.stale:
+		return since >= calm
+	default:
+		return since >= remember
+	}
+}
 
 // Get implements broker.Source.
 func (k *keptSecret) Get(ctx context.Context) (broker.Credential, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.value == "" || time.Now().After(k.until) {
-		v, err := k.ref.Read(ctx, k.host)
-		if err != nil {
-			hint := k.hint
-			if hint == "" {
-				hint = "there: ringfence secret test " + k.ref.Name
-			}
-			return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host cannot read %s; %s", k.ref.Name, hint)}
+	now := time.Now
+	if k.now != nil {
+		now = k.now
+	}
+	if k.due(now()) {
+		// A client that goes away does not end the program: it would be run again for
+		// the next one. It has a bound of its own.
+		v, err := k.ref.Read(context.WithoutCancel(ctx), k.host)
+		k.err, k.ran, k.stale = err, now(), false
+		if err == nil {
+			k.value = v.Reveal()
 		}
-		k.value = v.Reveal()
-		k.until = time.Time{}
-		if k.ref.From == "command" || k.ref.From == "pass" || k.ref.From == "secret-service" {
-			k.until = time.Now().Add(remember)
+	}
+	if k.err != nil {
+		hint := k.hint
+		if hint == "" {
+			hint = "there: ringfence secret test " + k.ref.Name
 		}
+		return broker.Credential{}, &broker.Missing{Reason: fmt.Sprintf("the host cannot read %s; %s", k.ref.Name, hint)}
 	}
 	return broker.Credential{Secret: k.ref.Name, Value: k.value, Kind: k.kind}, nil
 }
 
 // Stale implements broker.Source.
-func (k *keptSecret) Stale(broker.Credential) {
+func (k *keptSecret) Stale(c broker.Credential) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.value = ""
+	k.stale = k.stale || c.Value == k.value
 }
 
 // variable is a key of the launcher's environment.

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -48,7 +49,8 @@ func bodyOf(r Request) (object, error) {
 }
 
 // readObject reads one JSON object. A name that stands twice is refused: two
-// readers could take two different values.
+// readers could take two different values. So is one that differs by case alone, which
+// Gitea reads as the same.
 func readObject(data []byte) (object, error) {
 	switch {
 	case len(data) > MaxBody:
@@ -98,16 +100,17 @@ func readValue(d *json.Decoder, depth int) (any, error) {
 }
 
 func readMembers(d *json.Decoder, depth int) (any, error) {
-	o := object{}
+	o, folded := object{}, map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
 		if err != nil || !ok {
 			return nil, errors.New("it cannot be read")
 		}
-		if _, twice := o[name]; twice {
+		if folded[fold(name)] {
 			return nil, fmt.Errorf("%.40q stands in it twice", name)
 		}
+		folded[fold(name)] = true
 		if o[name], err = readValue(d, depth+1); err != nil {
 			return nil, err
 		}
@@ -118,23 +121,13 @@ func readMembers(d *json.Decoder, depth int) (any, error) {
 	return o, nil
 }
 
-// anyString reports whether is holds for any string in v, names excepted.
-func anyString(v any, is func(string) bool) bool {
-	switch v := v.(type) {
-	case string:
-		return is(v)
-	case []any:
-		for _, e := range v {
-			if anyString(e, is) {
-				return true
-			}
+// fold is one spelling for all that differ by case alone.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
 		}
-	case object:
-		for _, e := range v {
-			if anyString(e, is) {
-				return true
-			}
-		}
-	}
-	return false
+		return least
+	}, s)
 }

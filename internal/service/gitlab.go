@@ -2,7 +2,6 @@ package service
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -118,19 +117,28 @@ func (s *Service) gitlab(api string) {
 	}
 }
 
-// quickAction is a line that GitLab takes for a command: "/merge", "/move a/b".
-var quickAction = regexp.MustCompile(`(?m)^\s*/[A-Za-z_]+(?:\s|$)`)
+// gitlabFields are what a write may hold: a field of tomorrow may merge, approve or
+// lead to another project.
+var gitlabFields = []string{
+	"title", "description", "body", "note", "labels", "add_labels", "remove_labels", "assignee_id", "assignee_ids", "reviewer_ids",
+	"milestone_id", "state_event", "discussion_locked", "confidential", "internal", "due_date", "start_date", "weight", "issue_type",
+	"source_branch", "target_branch", "source_project_id", "target_project_id", "project_id", "squash", "remove_source_branch",
+	"allow_collaboration", "allow_maintainer_to_push", "draft", "position", "resolved", "commit_id", "note_id", "discussion_id",
+	"merge_request_to_resolve_discussions_of", "discussion_to_resolve", "name", "color", "priority", "path", "line", "line_type",
+	"id", "iid", "issue_iid", "merge_request_iid", "noteable_id",
+}
 
-// plainText keeps a write in this project: no text that is a command, and no
-// field that names another project.
+// plainText keeps a write in this project: no field that is not known, and none that
+// names another project. (What the texts say is judged for every forge.)
 func (s *Service) plainText(body object) string {
 	for key, value := range body {
-		if name := parameter(key); strings.HasSuffix(name, "project_id") && !slices.Contains(s.config.Repos, fmt.Sprint(value)) {
+		name := parameter(key)
+		if !slices.Contains(gitlabFields, name) {
+			return fmt.Sprintf("%.40q is not taken here", name)
+		}
+		if strings.HasSuffix(name, "project_id") && !slices.Contains(s.config.Repos, fmt.Sprint(value)) {
 			return fmt.Sprintf("%q names another project", name)
 		}
-	}
-	if anyString(body, func(s string) bool { return quickAction.MatchString(strings.ReplaceAll(s, "\r", "\n")) }) {
-		return "a line that begins with a slash and a word is a command to GitLab: put it in backticks"
 	}
 	return ""
 }

@@ -136,6 +136,9 @@ func (s *Service) mutates(doc *document, vars object) string {
 	if len(doc.defaults) > 0 {
 		return "variables of a mutation have no defaults here"
 	}
+	if reason := s.judgeTexts(vars); reason != "" {
+		return reason
+	}
 	for _, sel := range doc.sels {
 		m, listed := mutations[sel.field]
 		switch {
@@ -168,6 +171,9 @@ func (s *Service) holds(name string, m mutation, input, vars object) string {
 	}
 	for key, raw := range input {
 		value := resolve(raw, vars)
+		if reason := s.judgeTexts(value); reason != "" {
+			return reason
+		}
 		switch {
 		case slices.Contains(m.target, key) || key == "clientMutationId":
 		case !slices.Contains(m.plain, key):

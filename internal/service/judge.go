@@ -115,7 +115,10 @@ func (s *Service) form(r Request) (method string, p path, d Decision) {
 	if err != nil {
 		return bad("%v", err)
 	}
-	if len(r.Header.Values("Upgrade")) > 0 {
+	if to := r.Header.Values("Upgrade"); len(to) > 0 {
+		if len(to) > 1 || !strings.EqualFold(to[0], "websocket") {
+			return bad("a connection may become a WebSocket, and nothing else")
+		}
 		return websocket, p, Decision{}
 	}
 	return r.Method, p, Decision{}
@@ -159,6 +162,9 @@ func (s *Service) looksInto(method string, rule rule, r Request) string {
 		if name := parameter(key); slices.Contains(overridingQuery, name) || credentialParameter(name) {
 			return fmt.Sprintf("the body holds %q", name)
 		}
+	}
+	if reason := s.judgeTexts(body); reason != "" {
+		return reason
 	}
 	if rule.body != nil {
 		return rule.body(body)

@@ -31,7 +31,7 @@ func TestUpgrade(t *testing.T) {
 		rw.Flush()
 		lines := bufio.NewScanner(rw)
 		for lines.Scan() { // one at a time: nobody in between may wait for more
-			fmt.Fprintf(rw, "heard %s, you are %s.\n", lines.Text(), secret)
+			fmt.Fprintf(rw, "heard %s, you are %s.\n", lines.Text()[6:], secret)
 			rw.Flush()
 		}
 	})
@@ -45,7 +45,8 @@ while True:
     line = f.readline(); print(line.decode().strip())
     if line in (b"\r\n", b""): break
 for n in range(3):
-    say("word %d\n" % n); print(f.readline().decode().strip())
+    word = b"word %d\n" % n
+    f.write(bytes([0x81, 0x80 | len(word), 0, 0, 0, 0]) + word); f.flush(); print(f.readline().decode().strip())
 `), 0o644)
 	s.policy(table + "allow = [\"* /**\"]\n")
 	if r := s.ringfence("run", "--", "python3", "talk.py"); !strings.Contains(r.Stdout, "403") || len(v.requests()) != 0 {

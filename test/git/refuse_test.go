@@ -2,6 +2,7 @@ package git
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -241,6 +242,73 @@ func TestHonestPushes(t *testing.T) {
 			before := w.all(own)
 			if out, err := w.run("work", append([]string{"push", "origin"}, c.push...)...); err != nil || w.all(own) == before {
 				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestSymbolicBranches: a branch of the forge that is only another name for a second
+// one is judged as that one, whichever way its server spells where it leads.
+func TestSymbolicBranches(t *testing.T) {
+	for what, c := range map[string]struct {
+		links [][2]string // name and target
+		push  []string
+		want  string // "": it passes
+		allow []string
+	}{
+		"to the default branch":           {[][2]string{{"topic", "main"}}, []string{"fix:topic"}, "pushes to the default branch are denied", []string{"push-default"}},
+		"by two steps":                    {[][2]string{{"topic", "inner"}, {"inner", "main"}}, []string{"fix:topic"}, "pushes to the default branch are denied", []string{"push-default"}},
+		"to a protected branch":           {[][2]string{{"topic", "release/1"}}, []string{"fix:topic"}, "pushes to protected branches are denied", nil},
+		"deletion":                        {[][2]string{{"topic", "main"}}, []string{":topic"}, "deletions are denied", nil},
+		"deletion, where that is allowed": {[][2]string{{"topic", "main"}}, []string{":topic"}, "pushes to the default branch are denied", []string{"delete", "push-default"}},
+		"HEAD leads by one":               {[][2]string{{"front", "old"}, {"HEAD", "front"}}, []string{"old2:old"}, "pushes to the default branch are denied", []string{"push-default"}},
+		"HEAD leads to one":               {[][2]string{{"front", "old"}, {"HEAD", "front"}}, []string{"old2:front"}, "pushes to the default branch are denied", []string{"push-default"}},
+		"to no branch":                    {[][2]string{{"topic", "refs/pull/1/head"}}, []string{"fix:topic"}, "pushes to refs that are no branches are denied", nil},
+		"to another branch":               {[][2]string{{"topic", "old"}}, []string{"old2:topic"}, "", nil},
+		"to another branch, forced":       {[][2]string{{"topic", "old"}}, []string{"--force", "origin/old~1:refs/heads/topic"}, "pushes that do not move a branch forward are denied", []string{"force"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.git(w.bare(own), "update-ref", "refs/pull/1/head", "refs/heads/main")
+			for _, l := range slices.Backward(c.links) {
+				name, to := l[0], l[1]
+				if name != "HEAD" {
+					name = "refs/heads/" + name
+				}
+				if !strings.HasPrefix(to, "refs/") {
+					to = "refs/heads/" + to
+				}
+				w.git(w.bare(own), "symbolic-ref", name, to)
+			}
+			w.clone("work")
+			w.git("work", "switch", "-q", "-C", "fix", "origin/main")
+			w.commit("work", "more")
+			w.git("work", "switch", "-q", "-C", "old2", "origin/old")
+			w.commit("work", "more")
+			if strings.HasPrefix(what, "deletion,") {
+				w.frontFor(allow("delete"))
+				w.git("work", "remote", "set-url", "origin", "https://"+host+"/"+own+".git")
+			}
+			before := w.all(own)
+			push := append([]string{"push", "origin"}, c.push...)
+			out, err := w.run("work", push...)
+			if c.want == "" {
+				if err != nil || w.all(own) == before {
+					t.Errorf("%v\n%s", err, out)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(out, c.want) || w.all(own) != before {
+				t.Errorf("%v, want %s\n%s%s", err, c.want, out, w.all(own))
+			}
+			if c.allow == nil {
+				return
+			}
+			w.frontFor(allow(c.allow...))
+			w.git("work", "remote", "set-url", "origin", "https://"+host+"/"+own+".git")
+			if out, err := w.run("work", push...); err != nil || w.all(own) == before {
+				t.Errorf("allowed, and still: %v\n%s", err, out)
 			}
 		})
 	}

@@ -1,0 +1,427 @@
+package broker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/model"
+	"ringfence.dev/ringfence/internal/service"
+)
+
+// hostile is an upstream that counts the requests which reach it with the credential,
+// and treats them badly.
+type hostile struct {
+	act func(n int) string // what becomes of the nth, from 1 on
+
+	mu       sync.Mutex
+	n        int // with the credential
+	trailers int
+	at       *url.URL
+	client   *tls.Config
+}
+
+// serveHostile begins one that speaks "h2" or "http/1.1", by TLS.
+func serveHostile(t *testing.T, protocol string, act func(n int) string) *hostile {
+	t.Helper()
+	certified := httptest.NewUnstartedServer(nil) // for its certificate
+	certified.StartTLS()
+	t.Cleanup(certified.Close)
+	h := &hostile{act: act, client: certified.Client().Transport.(*http.Transport).TLSClientConfig.Clone()}
+	h.client.ServerName = "example.com"
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{protocol}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	h.at = &url.URL{Scheme: "https", Host: l.Addr().String()}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			if protocol == "h2" {
+				go h.speak2(c)
+			} else {
+				go h.speak1(c)
+			}
+		}
+	}()
+	return h
+}
+
+// count is called for each request, and says what becomes of it.
+func (h *hostile) count(key string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !strings.Contains(key, "GENUINE") {
+		return "ok"
+	}
+	h.n++
+	return h.act(h.n)
+}
+
+func (h *hostile) counted() (requests, trailers int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.n, h.trailers
+}
+
+const early = "answer before the body"
+
+var statuses = map[string]int{"ok": 200, "401": 401, "429": 429, "307": 307, "503": 503, "ok, then close": 200}
+
+func (h *hostile) speak1(c net.Conn) {
+	defer c.Close()
+	for in := bufio.NewReader(c); ; {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key")
+		if h.act(0) == early {
+			h.count(key)
+			io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		h.mu.Lock()
+		h.trailers += len(r.Trailer)
+		h.mu.Unlock()
+		do := h.count(key)
+		status := statuses[do]
+		switch do {
+		case "half":
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhal")
+			return
+		case "nonsense":
+			io.WriteString(c, "nonsense\r\n\r\n")
+			return
+		}
+		if status == 0 { // it hangs up
+			return
+		}
+		fmt.Fprintf(c, "HTTP/1.1 %d Word\r\nLocation: https://elsewhere.test/\r\nRetry-After: 0\r\nContent-Length: 2\r\n\r\nok", status)
+		if do == "ok, then close" {
+			return
+		}
+	}
+}
+
+func (h *hostile) speak2(c net.Conn) {
+	defer c.Close()
+	if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	f := http2.NewFramer(c, c)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	f.WriteSettings()
+	keys := map[uint32]string{}
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		ended := false
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				f.WriteSettingsAck()
+			}
+		case *http2.MetaHeadersFrame:
+			id := frame.StreamID
+			if _, begun := keys[id]; begun {
+				h.mu.Lock()
+				h.trailers++
+				h.mu.Unlock()
+			} else {
+				for _, field := range frame.Fields {
+					if field.Name == "x-api-key" || field.Name == "authorization" {
+						keys[id] += field.Value
+					}
+				}
+			}
+			ended = frame.StreamEnded()
+		case *http2.DataFrame:
+			ended = frame.StreamEnded()
+		}
+		if ended && !h.answer2(f, frame.Header().StreamID, h.count(keys[frame.Header().StreamID])) {
+			return
+		}
+	}
+}
+
+// answer2 does one thing to a stream; false ends the connection.
+func (h *hostile) answer2(f *http2.Framer, id uint32, do string) bool {
+	switch do {
+	case "refuse":
+		f.WriteRSTStream(id, http2.ErrCodeRefusedStream)
+		return true
+	case "protocol":
+		f.WriteRSTStream(id, http2.ErrCodeProtocol)
+		return true
+	case "reset":
+		f.WriteRSTStream(id, http2.ErrCodeInternal)
+		return true
+	case "goaway":
+		f.WriteGoAway(0, http2.ErrCodeNo, nil)
+		return true
+	case "goaway, close":
+		f.WriteGoAway(0, http2.ErrCodeNo, nil)
+		return false
+	case "goaway, error":
+		f.WriteGoAway(id-1, http2.ErrCodeEnhanceYourCalm, []byte("calm"))
+		return false
+	}
+	status := statuses[do]
+	if status == 0 {
+		return false
+	}
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	e.WriteField(hpack.HeaderField{Name: ":status", Value: fmt.Sprint(status)})
+	e.WriteField(hpack.HeaderField{Name: "location", Value: "https://elsewhere.test/"})
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true})
+	f.WriteData(id, true, []byte("ok"))
+	return do != "ok, then close"
+}
+
+// renewing is a source that has another credential whenever it is called stale.
+type renewing struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (s *renewing) Get(context.Context) (Credential, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Credential{Secret: "test", Value: fmt.Sprintf("sk-GENUINE-GENUINE-GENUINE-%03d", s.n), Kind: "key"}, nil
+}
+
+func (s *renewing) Stale(Credential) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n++
+}
+
+// attemptStand is a model and a service in front of an upstream, and the count of
+// records of what left.
+func attemptStand(t *testing.T, h *hostile) (at string, phantom Phantom, records func() int) {
+	t.Helper()
+	w := newWire(Direct)
+	w.t.TLSClientConfig = h.client
+	var mu sync.Mutex
+	left := 0
+	record := func(r journal.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Verdict == journal.Allow && r.Secret != "" && r.Method != "" {
+			left++
+		}
+		return nil
+	}
+	phantom = NewPhantom("sk-ant-api03-", 108)
+	m := Model{API: model.Anthropic, Name: "test", Upstream: h.at, Phantom: phantom, Source: &renewing{}, Allow: model.Default, Transport: w, Record: record}
+	svc, err := service.New(service.Config{Kind: service.Bearer, Host: h.at.Host, Allow: []string{"* /**"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Service{Service: svc, Kind: service.Bearer, Name: "test", Upstream: h.at, Phantom: phantom, Source: &renewing{}, Transport: w, Record: record}
+	_, at, _ = stand(t, nil, []Site{{Prefix: "/anthropic", Handler: m.Handler()}, {Prefix: "/service", Handler: s.Handler()}})
+	return at, phantom, func() int { mu.Lock(); defer mu.Unlock(); return left }
+}
+
+// wanted are requests of a client, in raw form. %s is the phantom.
+var wanted = map[string]string{
+	"model": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:809\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n" +
+		`{"model":"m","messages":[]}`,
+	"model, chunks and trailers": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: 127.0.0.1:809\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		"1b;ext=1\r\n" + `{"model":"m","messages":[]}` + "\r\n0\r\nX-Late: 1\r\n\r\n",
+	"read": "GET /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\n\r\n",
+	"read, chunks and trailers": "GET /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		"0\r\nX-Late: 1\r\n\r\n",
+	"idempotent write": "POST /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 1\r\nContent-Length: 2\r\n\r\nhi",
+	"write, chunks and trailers": "PUT /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		"2\r\nhi\r\n0\r\nX-Late: 1\r\n\r\n",
+}
+
+// maxLeft is how often one request of a client may leave.
+const maxLeft = 4
+
+// Whatever an upstream does, each request that reaches it with the credential is in the
+// journal, there are few of them for one of the client's, and no trailer is among them.
+func TestOneRecordForEachRequest(t *testing.T) {
+	ways := map[string][]string{
+		"h2":       {"ok", "refuse", "protocol", "reset", "goaway", "goaway, close", "goaway, error", "close", "401", "429", "307", "503", "ok, then close"},
+		"http/1.1": {"ok", "close", "401", "429", "307", "503", "half", "nonsense", "ok, then close", early},
+	}
+	for protocol, list := range ways {
+		for _, way := range list {
+			for _, first := range []string{way, "ok"} {
+				t.Run(protocol+" "+first+" "+way, func(t *testing.T) {
+					h := serveHostile(t, protocol, func(n int) string {
+						if n == 1 {
+							return first
+						}
+						return way
+					})
+					at, phantom, records := attemptStand(t, h)
+					before, races := 0, way == early || way == "ok, then close"
+					for name, raw := range wanted {
+						for range 2 {
+							exchange(t, at, fmt.Sprintf(raw, phantom))
+							got, _ := h.counted()
+							if got-before > maxLeft || got == before && !races {
+								t.Errorf("%s: it left %d times", name, got-before)
+							}
+							before = got
+							// What leaves on a line that is being closed may not be read there.
+							if n := records(); n != got && !(races && n > got) {
+								t.Fatalf("%s: %d requests reached the upstream with the credential, %d are in the journal", name, got, n)
+							}
+						}
+					}
+					if _, trailers := h.counted(); trailers != 0 {
+						t.Errorf("%d trailers left", trailers)
+					}
+				})
+			}
+		}
+	}
+}
+
+// exchange sends one request and waits for the end of its answer.
+func exchange(t *testing.T, at, raw string) (status int) {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, raw)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body) // it may be cut
+	return resp.StatusCode
+}
+
+// What cannot be written down does not leave, the second time no more than the first.
+func TestUnrecordedDoesNotLeave(t *testing.T) {
+	for _, lasts := range []int{0, 1} {
+		h := serveHostile(t, "h2", func(int) string { return "refuse" })
+		w := newWire(Direct)
+		w.t.TLSClientConfig = h.client
+		n := 0
+		m := Model{API: model.Anthropic, Name: "test", Upstream: h.at, Phantom: "phantom-phantom-phantom", Source: &renewing{}, Allow: model.Default, Transport: w,
+			Record: func(r journal.Record) error {
+				if r.Verdict == journal.Allow {
+					if n++; n > lasts {
+						return io.ErrShortWrite
+					}
+				}
+				return nil
+			}}
+		_, at, _ := stand(t, nil, []Site{{Prefix: "/anthropic", Handler: m.Handler()}})
+		status := exchange(t, at, fmt.Sprintf(wanted["model"], "phantom-phantom-phantom"))
+		if left, _ := h.counted(); left != lasts || status != http.StatusServiceUnavailable {
+			t.Errorf("a journal that takes %d records: it left %d times, status %d", lasts, left, status)
+		}
+	}
+}
+
+// The same for many clients at once, who share connections that an upstream closes when
+// it likes.
+func TestRecordsOfACrowd(t *testing.T) {
+	moods := map[string][]string{
+		"h2":       {"ok", "ok", "refuse", "ok", "goaway", "401", "ok", "reset", "429", "goaway, close"},
+		"http/1.1": {"ok", "ok", "close", "ok", "401", "half", "ok", "ok, then close"},
+	}
+	for protocol, list := range moods {
+		t.Run(protocol, func(t *testing.T) {
+			h := serveHostile(t, protocol, func(n int) string { return list[n%len(list)] })
+			at, phantom, records := attemptStand(t, h)
+			const clients, each = 20, 8
+			var all sync.WaitGroup
+			for c := range clients {
+				all.Go(func() {
+					for n := range each {
+						raw := wanted["read"]
+						if (c+n)%2 == 0 {
+							raw = wanted["model, chunks and trailers"]
+						}
+						exchange(t, at, fmt.Sprintf(raw, phantom))
+					}
+				})
+			}
+			all.Wait()
+			got, trailers := h.counted()
+			if n := records(); n < got || n > clients*each*maxLeft || trailers > 0 {
+				t.Errorf("%d requests reached the upstream, %d are in the journal, %d trailers", got, n, trailers)
+			}
+			t.Logf("%d requests for %d, %d records", got, clients*each, records())
+		})
+	}
+}
+
+// Lines that nobody uses are few, and one that is used again is not opened anew.
+func TestLinesAreKept(t *testing.T) {
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		h := serveHostile(t, protocol, func(int) string { return "ok" })
+		w := newWire(Direct)
+		w.t.TLSClientConfig = h.client
+		ask := func() {
+			r, err := http.NewRequest("GET", h.at.String()+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := w.RoundTrip(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		for range 20 {
+			ask()
+		}
+		count := func() (n int) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, l := range w.lines {
+				n += len(l)
+			}
+			return n
+		}
+		if n := count(); n != 1 {
+			t.Errorf("%s: one request after the other needs %d lines", protocol, n)
+		}
+		var all sync.WaitGroup
+		for range 3 * maxIdle {
+			all.Go(ask)
+		}
+		all.Wait()
+		if n := count(); n > maxIdle {
+			t.Errorf("%s: %d lines are kept", protocol, n)
+		}
+	}
+}

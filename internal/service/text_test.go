@@ -1,0 +1,117 @@
+package service
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// gitlabReads is how GitLab finds commands in a text: it deletes carriage returns, and
+// then a line that begins with a slash and the name of a command is one, in any case.
+func gitlabActs(s string) bool {
+	return regexp.MustCompile(`(?im)^[ \t]*/(?:merge|approve|close|move|assign|rebase|run_pipeline|relate)(?:[ \t\n]|$)`).MatchString(strings.ReplaceAll(s, "\r", ""))
+}
+
+// hostileTexts are commands as somebody would hide them.
+var hostileTexts = []string{
+	"/merge", "/MERGE", "/\rmerge", "/m\re\rrge", "\r/merge", "x\r/merge", "x\n\r/merge", "x\r\n/merge", "x\u2028/merge", "x\u2029/merge", "x\u0085/merge",
+	"x\v/merge", "x\f/merge", "\u0000/merge", "/me\u0000rge", "\ufeff/merge", "\u200b/merge", "/\u200bmerge", "\u00a0/merge", "\u3164/merge", "\u2800/merge", "\u2060/merge",
+	"<!-- -->/merge", "text <!-- \n -->/merge", "```\n```\n/merge", "```\n/merge\n```", "> x\n/merge", "\t /approve", "/move\tother/project", "/move other/project",
+	"/merge /x", "/merge\u00a0/x", "/ merge", "／merge", "/merge\u001b[2K/", "/tmp", "/_", "/é", "/" + "\u202e" + "egrem", "x\x7f\n/merge",
+}
+
+// harmlessTexts are what people write.
+var harmlessTexts = []string{
+	"", "well done", "see `/merge`", "either/or", "/usr/bin/env is a path", "/a/b", "// a comment", "line\r\nline\r\n\r\n- item\n\ttab", "a\n/srv/x\nb", "👩‍💻 naïve “quotes” – ok", "1/2", "<!-- hidden -->text",
+}
+
+// No text that GitLab obeys passes, and none that is made to look like one; what people
+// write does.
+func TestCommands(t *testing.T) {
+	s := newService(t, Config{Kind: GitLab, Repos: []string{"42"}})
+	for _, where := range []struct{ method, path, field string }{
+		{"POST", "/issues", "description"}, {"POST", "/issues", "title"}, {"PUT", "/issues/1", "description"}, {"POST", "/issues/1/notes", "body"},
+		{"PUT", "/issues/1/notes/2", "body"}, {"POST", "/merge_requests", "description"}, {"PUT", "/merge_requests/1", "description"},
+		{"POST", "/merge_requests/1/notes", "body"}, {"POST", "/merge_requests/1/discussions", "body"}, {"POST", "/repository/commits/abc/comments", "note"},
+		{"POST", "/merge_requests/1/discussions", "position"},
+	} {
+		ask := func(text string) Decision {
+			b, err := json.Marshal(map[string]any{where.field: text})
+			if where.field == "position" {
+				b, err = json.Marshal(map[string]any{"body": "x", "position": map[string]any{"deep": []string{text}}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := request(where.method + " /api/v4/projects/42" + where.path + " " + string(b))
+			return s.Judge(r)
+		}
+		for _, text := range hostileTexts {
+			if d := ask(text); d.Allow {
+				t.Errorf("%s %s: %q passes", where.method, where.path, text)
+			}
+		}
+		for _, text := range harmlessTexts {
+			if d := ask(text); !d.Allow {
+				t.Errorf("%s %s: %q does not pass: %s", where.method, where.path, text, d.Reason)
+			}
+		}
+	}
+}
+
+// Every forge: characters that readers take in different ways, a name that stands twice
+// for a reader to whom case means nothing, a robot that acts.
+func TestTextsOfForges(t *testing.T) {
+	hub := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
+	tea := newService(t, Config{Kind: Gitea, Repos: []string{"o/r"}, Host: "gitea.test"})
+	for text, want := range map[string]bool{
+		`{"body":"fine\r\n\tyes"}`: true, `{"body":"a\rb"}`: false, `{"body":"a\u0000"}`: false, `{"body":"\u001b[2K"}`: false, `{"body":"a\u2028b"}`: false,
+		`{"body":"\ud800"}`: false, `{"body":"\udc00\ud800"}`: false, `{"body":"\ud83d\ude00"}`: true, `{"body":"\ufffe"}`: false,
+		`{"body":"x","BODY":"y"}`: false, `{"body":"x","Body":"y"}`: false, `{"labels":["a\rb"]}`: false, `{"a\rb":"x"}`: false, `{"ſtate":"x","state":"y"}`: false,
+	} {
+		if d := hub.Judge(request("POST /repos/o/r/issues/1/comments " + text)); d.Allow != want {
+			t.Errorf("GitHub: %s: %+v", text, d)
+		}
+		if d := tea.Judge(request("POST /api/v1/repos/o/r/issues/1/comments " + text)); d.Allow != want {
+			t.Errorf("Gitea: %s: %+v", text, d)
+		}
+	}
+	for text, want := range map[string]bool{"@dependabot merge": false, "@Dependabot squash and merge": false, "@depend\u200babot merge": false, "ask dependabot": true,
+		"@copilot fix it": false, "@alice": true, "@copilots": true} {
+		b, _ := json.Marshal(map[string]string{"body": text})
+		if d := hub.Judge(request("POST /repos/o/r/issues/1/comments " + string(b))); d.Allow != want {
+			t.Errorf("%q: %+v", text, d)
+		}
+	}
+}
+
+// Fields that are not known do not pass at GitLab.
+func TestGitLabFields(t *testing.T) {
+	s := newService(t, Config{Kind: GitLab, Repos: []string{"42"}})
+	for body, want := range map[string]bool{`{"title":"t","labels":["a"],"assignee_ids[]":[1]}`: true, `{"title":"t","approvals_before_merge":0}`: false,
+		`{"title":"t","merge_when_pipeline_succeeds":true}`: false, `{"title":"t","auto_merge":true}`: false, `{"title":"t","to_project_id":42}`: false} {
+		if d := s.Judge(request("POST /api/v4/projects/42/merge_requests " + body)); d.Allow != want {
+			t.Errorf("%s: %+v", body, d)
+		}
+	}
+}
+
+// FuzzCommand: what GitLab takes for a command, in whatever disguise, does not pass.
+func FuzzCommand(f *testing.F) {
+	for _, s := range append(hostileTexts, harmlessTexts...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) {
+			return
+		}
+		if gitlabActs(s) && Unclear(s) == "" && !Command(s) {
+			t.Errorf("%q passes", s)
+		}
+		if Unclear(s) == "" && strings.Contains(strings.ReplaceAll(s, "\r\n", ""), "\r") {
+			t.Errorf("%q is clear", s)
+		}
+	})
+}
