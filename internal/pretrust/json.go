@@ -37,9 +37,12 @@ var (
 )
 
 // parseJSON reads JSON as agents and editors do: comments and a comma behind the
-// last element are let pass.
+// last element are let pass. Who reads none of that reads nothing at all.
 func parseJSON(data []byte) (*node, error) {
 	p := &jsonReader{in: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
+	if err := oneReading(p.in); err != nil {
+		return nil, err
+	}
 	n, err := p.value()
 	if err == nil {
 		if err = p.space(); err == nil && p.at < len(p.in) {
@@ -169,6 +172,9 @@ func (p *jsonReader) element(n *node) error {
 	}
 	var err error
 	if m.name, err = p.string(); err != nil {
+		return err
+	}
+	if err = nameReads(m.name); err != nil {
 		return err
 	}
 	if err = p.space(); err != nil {

@@ -22,6 +22,9 @@ func parseTOML(data []byte) (*node, *tomlFile, error) {
 	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'.'}) > maxNodes {
 		return nil, nil, errMany
 	}
+	if err := oneReading(data); err != nil {
+		return nil, nil, err
+	}
 	f := &tomlFile{lines: strings.Split(string(data), "\n")}
 	if err := toml.Unmarshal(data, &f.all); err != nil {
 		return nil, nil, err
@@ -42,6 +45,9 @@ func (f *tomlFile) node(v any, line, deep int) (*node, error) {
 	case map[string]any:
 		n.kind = '{'
 		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := nameReads(name); err != nil {
+				return nil, err
+			}
 			at := f.line(name, line)
 			c, err := f.node(v[name], at, deep+1)
 			if err != nil {
