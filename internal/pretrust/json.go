@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // node is one value of a settings file, whatever its form. A table keeps the order
@@ -40,7 +43,7 @@ var (
 // last element are let pass. Who reads none of that reads nothing at all.
 func parseJSON(data []byte) (*node, error) {
 	p := &jsonReader{in: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
-	if err := oneReading(p.in); err != nil {
+	if err := hostexec.OneReading(p.in); err != nil {
 		return nil, err
 	}
 	n, err := p.value()
@@ -259,4 +262,16 @@ func quoteJSON(s string) []byte {
 		return []byte(`""`)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+}
+
+var errName = errors.New("a name with characters that nobody sees")
+
+// nameReads refuses names that a reader could take for others.
+func nameReads(name string) error {
+	for _, r := range name {
+		if r == utf8.RuneError || invisible(r) {
+			return errName
+		}
+	}
+	return nil
 }

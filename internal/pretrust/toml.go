@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // tomlFile is a TOML file between its parser and its writer, which know no lines: a
@@ -22,7 +24,7 @@ func parseTOML(data []byte) (*node, *tomlFile, error) {
 	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'.'}) > maxNodes {
 		return nil, nil, errMany
 	}
-	if err := oneReading(data); err != nil {
+	if err := hostexec.OneReading(data); err != nil {
 		return nil, nil, err
 	}
 	f := &tomlFile{lines: strings.Split(string(data), "\n")}

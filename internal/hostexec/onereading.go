@@ -1,16 +1,15 @@
-package pretrust
+package hostexec
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 )
 
-// oneReading refuses text that readers take apart in different ways: what one of them
+// OneReading refuses text that readers take apart in different ways: what one of them
 // takes for the end of a line, and so of a comment, is a character for another one.
 // What is left has lines that end in "\n" or "\r\n", and nothing that people do not
 // see but blanks and tabs.
-func oneReading(text []byte) error {
+func OneReading(text []byte) error {
 	line := 1
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -24,18 +23,6 @@ func oneReading(text []byte) error {
 			return fmt.Errorf("line %d: the character U+%04X, which ends a line for some readers or is nothing to them", line, r)
 		}
 		i += n
-	}
-	return nil
-}
-
-var errName = errors.New("a name with characters that nobody sees")
-
-// nameReads refuses names that a reader could take for others.
-func nameReads(name string) error {
-	for _, r := range name {
-		if r == utf8.RuneError || invisible(r) {
-			return errName
-		}
 	}
 	return nil
 }
