@@ -49,7 +49,7 @@ func (r *rule) stands(at []string, v *node) standing {
 		}
 	}
 	for _, k := range r.keys { // what is taken out leaves an empty table behind
-		if way := strings.Split(k.path, "."); len(at) < len(way) && matchNames(way[:len(at)], at) && tableOrList(v, way[len(at)]) {
+		if way := strings.Split(k.path, "."); way[0] != "**" && len(at) < len(way) && matchNames(way[:len(at)], at) && tableOrList(v, way[len(at)]) {
 			found = onTheWay
 		}
 	}

@@ -20,7 +20,7 @@ var unasked = map[string][]string{
 		`{"autoupdate": true, "x": "EVIL"}`, `{"lsp": {"x": {"command": ["EVIL"], "extensions": [".x"]}}}`, `{"lsp": {"x": {"initialization": {"a": "EVIL"}}}}`,
 		`{"formatter": {"x": {"command": ["EVIL"]}}}`, `{"formatter": {"x": {"environment": {"a": "EVIL"}}}}`, `{"instructions": ["https://EVIL"]}`, `{"instructions": ["~/EVIL", "a.md"]}`,
 		`{"instructions": ["../EVIL"]}`, `{"command": {"x": {"template": "!` + "`EVIL`" + `"}}}`, `{"new": {"EVIL": 1}}`, `{"theme": {"EVIL": 1}}`, `{"mcp": {"EVIL": {"enabled": true}}}`,
-		`{"agent.build.prompt": "EVIL"}`, `{"THEME": "EVIL"}`, `{"theme ": "EVIL"}`, `["EVIL"]`,
+		`{"agent.build.prompt": "EVIL"}`, `{"THEME": "EVIL"}`, `{"theme ": "EVIL"}`, `["EVIL"]`, `{"EVIL": {"x": 1}}`, `{"EVIL": {}}`,
 	},
 	".gemini/settings.json": {
 		`{"policyPaths": ["EVIL"]}`, `{"adminPolicyPaths": ["EVIL"]}`, `{"tools": {"shell": {"pager": "EVIL"}}}`, `{"modelConfigs": {"customAliases": {"a": {"modelConfig": {"httpOptions": {"baseUrl": "EVIL"}}}}}}`,
