@@ -16,6 +16,9 @@ const maxDepth = 64
 // behind another reading.
 func jsonSettings(b []byte) ([]setting, error) {
 	p := &jsonReader{in: bytes.TrimPrefix(b, []byte("\ufeff")), line: 1}
+	if err := OneReading(p.in); err != nil {
+		return nil, err
+	}
 	err := p.value(nil)
 	if err == nil {
 		if err = p.space(); err == nil && p.at < len(p.in) {

@@ -49,6 +49,9 @@ func gitSettings(b []byte) ([]setting, error) {
 
 // lineSettings takes every line for a key, with its white space made plain.
 func lineSettings(b []byte) ([]setting, error) {
+	if err := OneReading(b); err != nil {
+		return nil, err
+	}
 	var out []setting
 	for i, line := range strings.Split(string(b), "\n") {
 		text := strings.Join(strings.Fields(line), " ")
@@ -68,6 +71,9 @@ func lineSettings(b []byte) ([]setting, error) {
 func tomlSettings(b []byte) ([]setting, error) {
 	if bytes.Count(b, []byte{'['})+bytes.Count(b, []byte{'{'}) > maxSettings {
 		return nil, errMany
+	}
+	if err := OneReading(b); err != nil {
+		return nil, err
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(b, &all); err != nil {

@@ -7,7 +7,8 @@
 // it: Scan finds, File.Neutral is what stands inside for a file that nobody trusts.
 //
 // A neutral file is written anew from what was understood, so no other reader can
-// find in it what we did not see. What is not understood is left out as a whole.
+// find in it what we did not see. What is not understood is left out as a whole, and
+// so is what two readers could understand in two ways: see hostexec.OneReading.
 //
 // # Bounds
 //
@@ -18,7 +19,8 @@
 //
 // # What is left at risk
 //
-//   - A setting that no rule names is taken for harmless. Agents get new ones.
+//   - Of agents without a list of harmless settings (see agents.go), a setting that no
+//     rule names is taken for harmless. Agents get new ones.
 //   - What is deep in a large tree is found by a scan by hand, not at the launch.
 //   - Instructions that are plain to see are not judged: what they say is for whoever
 //     reads them.

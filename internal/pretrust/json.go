@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // node is one value of a settings file, whatever its form. A table keeps the order
@@ -37,9 +40,12 @@ var (
 )
 
 // parseJSON reads JSON as agents and editors do: comments and a comma behind the
-// last element are let pass.
+// last element are let pass. Who reads none of that reads nothing at all.
 func parseJSON(data []byte) (*node, error) {
 	p := &jsonReader{in: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
+	if err := hostexec.OneReading(p.in); err != nil {
+		return nil, err
+	}
 	n, err := p.value()
 	if err == nil {
 		if err = p.space(); err == nil && p.at < len(p.in) {
@@ -171,6 +177,9 @@ func (p *jsonReader) element(n *node) error {
 	if m.name, err = p.string(); err != nil {
 		return err
 	}
+	if err = nameReads(m.name); err != nil {
+		return err
+	}
 	if err = p.space(); err != nil {
 		return err
 	}
@@ -253,4 +262,16 @@ func quoteJSON(s string) []byte {
 		return []byte(`""`)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
+}
+
+var errName = errors.New("a name with characters that nobody sees")
+
+// nameReads refuses names that a reader could take for others.
+func nameReads(name string) error {
+	for _, r := range name {
+		if r == utf8.RuneError || invisible(r) {
+			return errName
+		}
+	}
+	return nil
 }

@@ -31,10 +31,11 @@ type judged struct {
 func (r *rule) judge(data []byte) judged {
 	switch r.form {
 	case asJSON:
-		return r.settings(parseJSON(data))
+		n, err := parseJSON(data)
+		return r.settings(data, n, err)
 	case asTOML:
 		n, f, err := parseTOML(data)
-		out := r.settings(n, err)
+		out := r.settings(data, n, err)
 		if err == nil && out.mended {
 			if out.neutral, err = f.render(n); err != nil {
 				out.neutral = nil
@@ -56,12 +57,17 @@ func (r *rule) judge(data []byte) judged {
 }
 
 // settings judges a tree. One that is not understood is left out.
-func (r *rule) settings(n *node, err error) judged {
+func (r *rule) settings(data []byte, n *node, err error) judged {
 	if err != nil {
-		return judged{hits: []hit{unclear(err)}, neutral: []byte("{}\n"), mended: true}
+		h := unclear(err)
+		h.full = string(data) // whoever trusts it has seen it
+		return judged{hits: []hit{h}, neutral: []byte("{}\n"), mended: true}
 	}
-	f := finder{keys: r.keys}
+	f := finder{rule: r}
 	f.table(n, nil)
+	if len(f.hits) == 0 && r.written.in(string(data)) && r.written.first {
+		f.hits = []hit{{kind: kWritten, what: "in a comment", seed: string(data), full: string(data)}}
+	}
 	if len(f.hits) == 0 {
 		return judged{}
 	}
@@ -75,24 +81,58 @@ func unclear(err error) hit {
 
 // finder goes over a tree and takes out what it finds.
 type finder struct {
-	keys []key
+	rule *rule
 	hits []hit
 }
 
 func (f *finder) table(n *node, above []string) {
+	twice := f.twice(n)
 	n.members = slices.DeleteFunc(n.members, func(m member) bool {
-		return f.value(m.name, m.line, m.value, append(above[:len(above):len(above)], m.name))
+		at := append(above[:len(above):len(above)], m.name)
+		if f.value(m.line, m.value, at) {
+			return true
+		}
+		if twice[m.name] {
+			f.hits = append(f.hits, hitOf(kTwice, at, m.line, m.value))
+		}
+		return twice[m.name]
 	})
 	n.items = slices.DeleteFunc(n.items, func(v *node) bool {
-		return f.value("", v.line, v, append(above[:len(above):len(above)], "[]"))
+		return f.value(v.line, v, append(above[:len(above):len(above)], "[]"))
 	})
 }
 
+// twice are the names that a table has more than once: one reader takes the first,
+// another the last. Where nothing is passed on each is judged, and that is enough.
+func (f *finder) twice(n *node) map[string]bool {
+	if f.rule.shown {
+		return nil
+	}
+	out, seen := map[string]bool{}, map[string]bool{}
+	for _, m := range n.members {
+		out[m.name], seen[m.name] = seen[m.name], true
+	}
+	return out
+}
+
 // value reports whether a value goes as a whole.
-func (f *finder) value(name string, line int, v *node, at []string) bool {
-	for _, k := range f.keys {
+func (f *finder) value(line int, v *node, at []string) bool {
+	for _, k := range f.rule.keys {
 		if matches(strings.Split(strings.ToLower(k.path), "."), at) && (k.test == nil || k.test(lastName(at), v)) {
 			f.hits = append(f.hits, hitOf(k.kind, at, line, v))
+			return true
+		}
+	}
+	if w := f.rule.written; v.kind == '"' && w.in(v.text) || w.in(at[len(at)-1]) && w.first {
+		f.hits = append(f.hits, hitOf(kWritten, at, line, v))
+		return true
+	}
+	if f.rule.allowed != nil {
+		switch f.rule.stands(at, v) {
+		case harmless:
+			return false
+		case strange:
+			f.hits = append(f.hits, hitOf(kUnknown, at, line, v))
 			return true
 		}
 	}

@@ -93,8 +93,8 @@ func (s *scan) write(t *text) {
 
 // level is how much a hit asks of a person under this name.
 func (n name) level(h hit) Level {
-	if h.kind.id == kUnclear.id && n.rule != nil && n.rule.shown {
-		return Note // an editor does not understand it either, or asks
+	if h.kind.id == kUnclear.id && n.rule != nil && n.rule.shown && n.rule.form != asJSON {
+		return Note // who obeys it does not understand it either; of JSON editors read on behind a mistake
 	}
 	return h.kind.level
 }

@@ -24,14 +24,17 @@ type rule struct {
 	files []string // with their parents, at any depth; "*" within a name
 	form  form
 	keys  []key
-	code  kind
+	// allowed, if there are any, are all that passes beside what keys names.
+	allowed []allowed
+	code    kind
 	// shown: the file is not changed inside, because nobody inside obeys it.
 	shown bool
 	// partly: others rewrite the file all the time, so trust is for what was found.
-	partly bool
-	bare   bool   // git's, of a directory that is none of git's by its name
-	who    string // if the names do not say it
-	when   string
+	partly  bool
+	written *written // what the reader puts into the values, nil if nothing
+	bare    bool     // git's, of a directory that is none of git's by its name
+	who     string   // if the names do not say it
+	when    string
 }
 
 // key is a setting. Names are joined by "."; "*" is any one name, "**" any number of
@@ -110,13 +113,14 @@ var geminiKeys = join(
 	keys(kHook, "hooks"),
 	tested(kServer, filled, "mcpServers.*"), keys(kServer, "mcp.serverCommand", "mcpServerCommand"),
 	keys(kHelper, "tools.discoveryCommand", "tools.callCommand", "toolDiscoveryCommand", "toolCallCommand", "bugCommand", "advanced.bugCommand"),
-	tested(kAllow, truth, "autoAccept", "tools.autoAccept", "security.disableYoloMode", "security.folderTrust.trusted"),
+	tested(kAllow, truth, "autoAccept", "tools.autoAccept", "security.folderTrust.trusted"),
 	tested(kAllow, bypasses, "general.defaultApprovalMode", "tools.approvalMode"),
 	tested(kAllow, broad, "tools.allowed.[]", "allowedTools.[]", "coreTools.[]"),
 	keys(kSandbox, "sandbox", "tools.sandbox"),
 	tested(kDirs, outside, "includeDirectories.[]", "context.includeDirectories.[]"),
 	keys(kEndpoint, "telemetry.otlpEndpoint", "telemetry.target", "telemetry.outfile", "proxy", "security.auth.baseUrl", "baseUrl"),
 	tested(kPlugin, filled, "extensions", "experimental.extensionManagement"),
+	tested(kAllow, filled, "policyPaths", "adminPolicyPaths"),
 	odd,
 )
 
@@ -125,15 +129,16 @@ var opencodeKeys = join(
 	tested(kPlugin, filled, "plugin", "plugins"),
 	tested(kHelper, commands, "lsp.*", "formatter.*"),
 	keys(kHook, "hooks", "experimental.hook"),
-	tested(kEndpoint, filled, "provider.*.options.baseURL", "provider.*.api", "provider.*.npm"),
-	tested(kAllow, broadPermission, "permission", "permission.*", "agent.*.permission.*", "mode.*.permission.*"),
+	tested(kEndpoint, filled, "provider.*.options.baseURL", "provider.*.api", "provider.*.npm", "provider.*.models.*.provider"),
+	tested(kAllow, broadPermission, "permission", "permission.*", "agent.*.permission", "agent.*.permission.*", "mode.*.permission", "mode.*.permission.*"),
+	tested(kHelper, filled, "shell"), tested(kUpdate, truth, "autoupdate"),
 	tested(kPlugin, address, "instructions.[]", "theme"),
 	odd,
 )
 
 var codexKeys = join(
 	tested(kServer, filled, "mcp_servers.*"),
-	keys(kHelper, "notify", "experimental_instructions_file"),
+	keys(kHelper, "notify", "profiles.*.notify", "experimental_instructions_file"),
 	keys(kHook, "hooks"),
 	tested(kEndpoint, filled, "model_providers.*", "openai_base_url", "chatgpt_base_url", "profiles.*.openai_base_url", "otel"),
 	keys(kEndpoint, "model_provider", "profiles.*.model_provider"),
@@ -183,12 +188,12 @@ var rules = []rule{
 	{files: []string{".claude/settings.local.json"}, form: asJSON, keys: claudeKeys, partly: true},
 	{files: []string{".mcp.json", "mcp.json", ".cursor/mcp.json", ".github/mcp.json", ".roo/mcp.json", ".kilocode/mcp.json", ".amazonq/mcp.json",
 		".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".factory/mcp.json", ".trae/mcp.json", ".vscode/mcp.json"}, form: asJSON, keys: serverKeys},
-	{files: []string{".gemini/settings.json", ".qwen/settings.json"}, form: asJSON, keys: geminiKeys},
+	{files: []string{".gemini/settings.json", ".qwen/settings.json"}, form: asJSON, keys: geminiKeys, allowed: geminiAllowed, written: geminiWrites},
 	{files: []string{".gemini/extensions/*/gemini-extension.json"}, form: asJSON, keys: anyAgentKeys},
-	{files: []string{"opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, form: asJSON, keys: opencodeKeys},
+	{files: []string{"opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, form: asJSON, keys: opencodeKeys, allowed: opencodeAllowed, written: opencodeWrites},
 	{files: []string{".opencode/plugin/*.ts", ".opencode/plugin/*.js", ".opencode/plugins/*.ts", ".opencode/plugins/*.js", ".opencode/tool/*.ts",
 		".opencode/tool/*.js", ".opencode/tools/*.ts", ".opencode/tools/*.js"}, form: asCode, code: kPlugin},
-	{files: []string{".codex/config.toml", ".codex/agents/**/*.toml"}, form: asTOML, keys: codexKeys},
+	{files: []string{".codex/config.toml", ".codex/agents/**/*.toml"}, form: asTOML, keys: codexKeys, allowed: codexAllowed},
 	{files: []string{".codex/rules/**/*.rules", ".gemini/policies/**/*.toml"}, form: asCode, code: kAllow},
 	{files: []string{".codex/hooks.json", ".cursor/hooks.json", ".cursor/cli.json", ".cursor/environment.json", ".github/hooks/*.json", "crush.json",
 		".crush.json", ".factory/settings.json", ".augment/settings.json", ".amp/settings.json", ".continue/config.json", ".windsurf/hooks.json",

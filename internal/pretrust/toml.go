@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // tomlFile is a TOML file between its parser and its writer, which know no lines: a
@@ -21,6 +23,9 @@ type tomlFile struct {
 func parseTOML(data []byte) (*node, *tomlFile, error) {
 	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'.'}) > maxNodes {
 		return nil, nil, errMany
+	}
+	if err := hostexec.OneReading(data); err != nil {
+		return nil, nil, err
 	}
 	f := &tomlFile{lines: strings.Split(string(data), "\n")}
 	if err := toml.Unmarshal(data, &f.all); err != nil {
@@ -42,6 +47,9 @@ func (f *tomlFile) node(v any, line, deep int) (*node, error) {
 	case map[string]any:
 		n.kind = '{'
 		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := nameReads(name); err != nil {
+				return nil, err
+			}
 			at := f.line(name, line)
 			c, err := f.node(v[name], at, deep+1)
 			if err != nil {
