@@ -131,6 +131,15 @@ var opencodeKeys = join(
 	odd,
 )
 
+// tuiKeys are of opencode's settings for its terminal, as 1.18.33 reads them: the
+// plugins named there run in its process.
+var tuiKeys = join(
+	keys(kPlugin, "plugin", "plugins", "plugin_enabled"),
+	odd,
+	tested(kUnknown, unlike("$schema", "theme", "keybinds", "leader_timeout", "attention", "prompt", "scroll_speed", "scroll_acceleration", "diff_style", "cursor", "mouse"), "*"),
+	keys(kUnknown, "attention.sounds"),
+)
+
 var codexKeys = join(
 	tested(kServer, filled, "mcp_servers.*"),
 	keys(kHelper, "notify", "experimental_instructions_file"),
@@ -186,6 +195,7 @@ var rules = []rule{
 	{files: []string{".gemini/settings.json", ".qwen/settings.json"}, form: asJSON, keys: geminiKeys},
 	{files: []string{".gemini/extensions/*/gemini-extension.json"}, form: asJSON, keys: anyAgentKeys},
 	{files: []string{"opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, form: asJSON, keys: opencodeKeys},
+	{files: []string{"tui.json", "tui.jsonc"}, form: asJSON, keys: tuiKeys},
 	{files: []string{".opencode/plugin/*.ts", ".opencode/plugin/*.js", ".opencode/plugins/*.ts", ".opencode/plugins/*.js", ".opencode/tool/*.ts",
 		".opencode/tool/*.js", ".opencode/tools/*.ts", ".opencode/tools/*.js"}, form: asCode, code: kPlugin},
 	{files: []string{".codex/config.toml", ".codex/agents/**/*.toml"}, form: asTOML, keys: codexKeys},
@@ -194,7 +204,7 @@ var rules = []rule{
 		".crush.json", ".factory/settings.json", ".augment/settings.json", ".amp/settings.json", ".continue/config.json", ".windsurf/hooks.json",
 		".kiro/agents/*.json", ".devin/config.json"}, form: asJSON, keys: anyAgentKeys},
 	{files: []string{".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/**/*.md", ".claude/output-styles/**/*.md",
-		".agents/skills/**/*.md", ".github/agents/**/*.md", ".github/skills/**/*.md", ".opencode/agent/**/*.md", ".opencode/agents/**/*.md",
+		".agents/skills/**/*.md", ".github/agents/**/*.md", ".github/skills/**/*.md", ".opencode/agent/**/*.md", ".opencode/agents/**/*.md", ".opencode/mode/*.md", ".opencode/modes/*.md",
 		".opencode/command/**/*.md", ".opencode/commands/**/*.md", ".opencode/skill/**/*.md", ".opencode/skills/**/*.md"}, form: asFront,
 		keys: join(keys(kHook, "hooks"), keys(kServer, "mcpServers", "mcp-servers"), tested(kAllow, bypasses, "permissionMode", "permission-mode"),
 			tested(kAllow, broadTools, "allowed-tools", "allowedTools"))},
