@@ -29,9 +29,12 @@ type rule struct {
 	shown bool
 	// partly: others rewrite the file all the time, so trust is for what was found.
 	partly bool
-	bare   bool   // git's, of a directory that is none of git's by its name
-	who    string // if the names do not say it
-	when   string
+	bare   bool // git's, of a directory that is none of git's by its name
+	// above: the file makes a program of the directory so many levels above it. All that
+	// is in there is trusted with it.
+	above int
+	who   string // if the names do not say it
+	when  string
 }
 
 // key is a setting. Names are joined by "."; "*" is any one name, "**" any number of
