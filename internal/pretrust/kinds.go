@@ -22,6 +22,7 @@ var (
 	kAway      = kind{"SC-011", Danger, "the agent reads a file outside of the project in its place"}
 	kUpdate    = kind{"SC-012", Danger, "the agent replaces itself by another version"}
 	kUnknown   = kind{"SC-013", Danger, "whatever a setting does that ringfence does not know"}
+	kPrompt    = kind{"SC-014", Danger, "the agent is given a prompt of the repository's choice, at a time that it sets"}
 	kHidden    = kind{"SC-020", Danger, "instructions that an agent reads and a person does not see"}
 	kBidi      = kind{"SC-021", Danger, "text that a person reads in another order than an agent"}
 	kComment   = kind{"SC-022", Danger, "instructions that are not shown where the file is shown as a page"}

@@ -154,6 +154,30 @@ func TestReachServers(t *testing.T) {
 	}
 }
 
+// TestReachPlugin: every file of a plugin is trusted with its manifest.
+func TestReachPlugin(t *testing.T) {
+	const at = ".claude/skills/x/"
+	root := plant(t, map[string]string{at + ".claude-plugin/plugin.json": `{"name": "x"}`, at + "bin/tool": "1", at + "deep/er/lib.js": "2", "elsewhere": "3"})
+	manifest := func() string {
+		for _, f := range look(t, root).Files {
+			if f.Path == at+".claude-plugin/plugin.json" {
+				return f.Digest
+			}
+		}
+		return ""
+	}
+	for _, rel := range []string{"bin/tool", "deep/er/lib.js", "new/file"} {
+		before := manifest()
+		if put(t, root, at+rel, "another"); before == "" || manifest() == before {
+			t.Errorf("%q changed, and the digest did not: %q", rel, before)
+		}
+	}
+	before := manifest()
+	if put(t, root, "elsewhere", "another"); manifest() != before {
+		t.Error("a file elsewhere is part of the plugin")
+	}
+}
+
 // TestReachAway: a script that is a link out of the tree is known by where it leads.
 func TestReachAway(t *testing.T) {
 	root := hooked(t, `sh ./out.sh`)

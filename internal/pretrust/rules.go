@@ -193,6 +193,12 @@ var containerKeys = join(
 var rules = []rule{
 	{files: []string{".claude/settings.json"}, form: asJSON, keys: claudeKeys},
 	{files: []string{".claude/settings.local.json"}, form: asJSON, keys: claudeKeys, partly: true},
+	// A plugin below skills loads if its manifest can be read; the others are what it
+	// loads by their names alone.
+	{files: []string{".claude/skills/*/.claude-plugin/plugin.json", ".claude/skills/*/hooks/hooks.json", ".claude/skills/*/monitors/monitors.json"}, form: asCode, code: kPlugin, above: 2},
+	{files: []string{".claude/skills/*/.mcp.json", ".claude/skills/*/.lsp.json", ".claude/skills/*/settings.json"}, form: asCode, code: kPlugin, above: 1},
+	{files: []string{".claude/workflows/**/*.js", ".claude/workflows/**/*.mjs", ".claude/workflows/**/*.ts", ".claude/skills/*/workflows/**/*.js"}, form: asCode, code: kPlugin},
+	{files: []string{".claude/scheduled_tasks.json"}, form: asCode, code: kPrompt},
 	{files: []string{".mcp.json", "mcp.json", ".cursor/mcp.json", ".github/mcp.json", ".roo/mcp.json", ".kilocode/mcp.json", ".amazonq/mcp.json",
 		".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".factory/mcp.json", ".trae/mcp.json", ".vscode/mcp.json"}, form: asJSON, keys: serverKeys},
 	{files: []string{".gemini/settings.json", ".qwen/settings.json"}, form: asJSON, keys: geminiKeys},
