@@ -65,7 +65,7 @@ func (s State) check() error {
 	case KindFile:
 		return nil
 	case KindDir:
-		if s.Seed != "" || len(s.Carry) > 0 {
+		if s.Seed != "" || len(s.Carry) > 0 || len(s.Answer) > 0 {
 			return fmt.Errorf("%q: only a file has a seed", s.Path)
 		}
 		return nil

@@ -78,6 +78,9 @@ type State struct {
 	Kind  string   `toml:"kind"`
 	Seed  string   `toml:"seed"`  // a file's first content
 	Carry []string `toml:"carry"` // keys of the host's JSON that join the seed
+	// Answer are keys that are true whenever a session begins: questions of the agent's
+	// that ringfence answers. @DIR@ is every directory that it may ask about.
+	Answer []string `toml:"answer"`
 	Rules
 }
 
@@ -93,9 +96,11 @@ type Config struct {
 // Rules refine what Scrub and Fill do. A key path is dotted; "*" is any one key.
 type Rules struct {
 	Drop []string `toml:"drop"` // removed whatever they hold
-	Keep []string `toml:"keep"` // never secret although the name looks like it
-	Mine []string `toml:"mine"` // tables keyed by directory: entries of other projects go
-	Unit []string `toml:"unit"` // what goes as a whole if a text inside gives a secret away
+	// Forget is removed without a word: answers that the host's agent was given.
+	Forget []string `toml:"forget"`
+	Keep   []string `toml:"keep"` // never secret although the name looks like it
+	Mine   []string `toml:"mine"` // tables keyed by directory: entries of other projects go
+	Unit   []string `toml:"unit"` // what goes as a whole if a text inside gives a secret away
 }
 
 // Env is what the agent's environment has besides everyone's.

@@ -16,6 +16,7 @@ import (
 type Judge struct {
 	Secret     func(name string) bool // whether a variable of that name holds a secret
 	Workspaces []string
+	Dir        string // where the agent starts
 }
 
 // maxSettings bounds a settings file in bytes, maxDepth in levels.
@@ -122,13 +123,13 @@ func render(format string, tree map[string]any) ([]byte, error) {
 
 // scrubber walks one settings file.
 type scrubber struct {
-	drop, keep, mine, unit [][]string
-	judge                  Judge
-	gone                   []string
+	drop, forget, keep, mine, unit [][]string
+	judge                          Judge
+	gone                           []string
 }
 
 func newScrubber(r Rules, j Judge) *scrubber {
-	return &scrubber{drop: split(r.Drop), keep: split(r.Keep), mine: split(r.Mine), unit: split(r.Unit), judge: j}
+	return &scrubber{drop: split(r.Drop), forget: split(r.Forget), keep: split(r.Keep), mine: split(r.Mine), unit: split(r.Unit), judge: j}
 }
 
 // fate is what becomes of a value.
@@ -147,7 +148,7 @@ func (s *scrubber) table(path []string, t map[string]any, suspect bool) fate {
 	end := stays
 	for key, value := range t {
 		here := append(path[:len(path):len(path)], key)
-		if foreign && !s.ours(key) {
+		if foreign && !s.ours(key) || matches(s.forget, here) {
 			delete(t, key)
 			continue
 		}

@@ -35,9 +35,11 @@ func TestFill(t *testing.T) {
 	}`
 	want := `{
 		"theme": "dark", "hasCompletedOnboarding": true, "numStartups": 12,
-		"projects": {"/w": {"hasTrustDialogAccepted": true, "allowedTools": ["Bash(ls:*)"]}}
+		"projects": {"/w": {"allowedTools": ["Bash(ls:*)"]}}
 	}`
-	got := string(claudeJSON(t).Fill([]byte(host), judge))
+	state := claudeJSON(t)
+	state.Answer = nil
+	got := string(state.Fill([]byte(host), judge))
 	if diff := cmp.Diff(generic(t, want), generic(t, got)); diff != "" {
 		t.Error(diff)
 	}
@@ -48,13 +50,40 @@ func TestFill(t *testing.T) {
 
 func TestFillWithoutHost(t *testing.T) {
 	for _, host := range []string{"", "{", "[]", "null", strings.Repeat("x", maxSettings+1)} {
-		if got := string(claudeJSON(t).Fill([]byte(host), judge)); got != "{\"hasCompletedOnboarding\": true}\n" {
-			t.Errorf("%.20q: %q", host, got)
+		got := string(claudeJSON(t).Fill([]byte(host), judge))
+		want := `{"hasCompletedOnboarding": true, "projects": {"/w": {"hasTrustDialogAccepted": true}}}`
+		if diff := cmp.Diff(generic(t, want), generic(t, got)); diff != "" {
+			t.Errorf("%.20q: %s", host, diff)
 		}
 	}
 	plain := State{Path: "~/x", Kind: KindFile, Seed: "not json"}
 	if got := string(plain.Fill([]byte(`{"a":1}`), judge)); got != "not json" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestAnswered: the folder is trusted for the agent, by us: whatever an earlier session
+// left, and only for what this session works in.
+func TestAnswered(t *testing.T) {
+	s := claudeJSON(t)
+	j := Judge{Secret: judge.Secret, Workspaces: []string{"/w"}, Dir: "/w/a.b"}
+	for before, want := range map[string]string{
+		`{"x": 12345678901234567890}`: `{"x": 12345678901234567890, "projects": {"/w": {"hasTrustDialogAccepted": true}, "/w/a.b": {"hasTrustDialogAccepted": true}}}`,
+		`{"projects": {"/w": {"hasTrustDialogAccepted": false, "y": 1}, "/w/a.b": {"hasTrustDialogAccepted": true}, "/z": {}}}`: `{"projects": {"/w": {"hasTrustDialogAccepted": true, "y": 1}, "/w/a.b": {"hasTrustDialogAccepted": true}, "/z": {}}}`,
+		`{"projects": {"/w": {"hasTrustDialogAccepted": true}, "/w/a.b": {"hasTrustDialogAccepted": true}}}`:                    "",
+		`{"projects": []}`: "", `{`: "", ``: "", `[]`: "",
+	} {
+		got := string(s.Answered([]byte(before), j))
+		if got == "" && want == "" {
+			continue
+		}
+		if want == "" {
+			t.Errorf("%s: became %s", before, got)
+			continue
+		}
+		if diff := cmp.Diff(generic(t, want), generic(t, got)); diff != "" {
+			t.Errorf("%s: %s", before, diff)
+		}
 	}
 }
 

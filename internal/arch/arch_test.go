@@ -49,6 +49,7 @@ var levels = map[string]int{
 
 	"internal/agent":      1,
 	"internal/hook":       1, // judges tool calls, in the words of the agents
+	"internal/loads":      0, // what agents load from a folder, as a list
 	"internal/shell":      0, // reads command lines
 	"internal/footprint":  0, // what was made on a machine, to be taken away
 	"internal/shadow":     2, // agents' names on PATH

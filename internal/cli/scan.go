@@ -190,7 +190,7 @@ func writeFinding(w io.Writer, f scanFinding) {
 	case f.Cured:
 		inside = "the file is shown without it, until it is trusted"
 	}
-	for _, l := range []struct{ name, text string }{{"what", f.What}, {"all", f.Full}, {"who", f.Who + ", " + f.When}, {"gets", f.Gets}, {"inside", inside}} {
+	for _, l := range []struct{ name, text string }{{"what", blot("", f.What)}, {"all", blot("", f.Full)}, {"who", f.Who + ", " + f.When}, {"gets", f.Gets}, {"inside", inside}} {
 		if l.text == "" {
 			continue
 		}

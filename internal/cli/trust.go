@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/catalogue"
@@ -97,7 +98,8 @@ func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
 			fmt.Fprintf(c.out, "%s widens nothing\n", policy.ProjectFile)
 		}
 		for _, ch := range changes {
-			fmt.Fprintln(c.out, ch)
+			ch.Value = blot(ch.Key, ch.Value)
+			fmt.Fprintln(c.out, inert(ch.String()))
 		}
 	}
 	data, digest, err := run.ReadProjectEnv(root)
@@ -113,7 +115,7 @@ func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
 		if row, refused := catalogue.Env(e.Name); refused {
 			mark = "   refused at launch: " + row.What
 		}
-		fmt.Fprintf(c.out, "+ [env] %s   (%s:%d)%s\n", e.Name, run.ProjectEnv, e.Source.Line, mark)
+		fmt.Fprintf(c.out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), run.ProjectEnv, e.Source.Line, mark)
 	}
 	return append(out, proposal{run.ProjectEnv, digest}), nil
 }
@@ -139,10 +141,26 @@ func (c *context) scanProposals(root, dir string) ([]proposal, error) {
 		}
 		switch {
 		case asked && f.Digest == "":
-			fmt.Fprintf(c.err, "ringfence: warning: %s cannot be trusted: it was not read\n", plan.Show(f.Path))
+			fmt.Fprintf(c.err, "ringfence: warning: %s cannot be trusted: it was not read, or is or uses more than can be shown\n", plan.Show(f.Path))
 		case asked:
+			c.together(f)
 			out = append(out, proposal{f.Path, f.Digest})
 		}
 	}
 	return out, nil
+}
+
+// together names what is trusted with a file: all of it, because it is what runs.
+func (c *context) together(f pretrust.File) {
+	for _, with := range f.With {
+		fmt.Fprintf(c.out, "  with    %s\n", plan.Show(with))
+	}
+	if f.WithAll {
+		fmt.Fprintf(c.out, "  with    %s\n", wrapText("every file of the tree: it does not say which script it runs, so a change of any file takes the trust back", 10, 80))
+	}
+}
+
+// blot is a value for people, without secrets.
+func blot(name, value string) string {
+	return agent.Blot(name, value, func(n string) bool { e, ok := catalogue.Env(n); return ok && e.Class == catalogue.Secret })
 }

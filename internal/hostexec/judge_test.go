@@ -92,6 +92,8 @@ var held = map[string]string{
 	".gemini/settings.json":                     ".gemini",
 	".cursor/mcp.json":                          ".cursor",
 	"opencode.json":                             "opencode.json",
+	"tui.json":                                  "tui.json",
+	"a/b/tui.jsonc":                             "a/b/tui.jsonc",
 	".github/hooks/x.json":                      ".github/hooks",
 	".kiro/hooks/a.hook":                        ".kiro/hooks",
 	".roomodes":                                 ".roomodes",

@@ -136,7 +136,7 @@ func (s *scan) bareRepositories() {
 			rel := path.Join(dir, "hooks", name)
 			h := hit{kind: kBare, what: "a hook, " + quote(name), seed: name, runs: rel}
 			s.add(rel, rel, bareRule, h)
-			s.report.Files = append(s.report.Files, File{Path: rel, Danger: true, Digest: s.digest(rel, nil, nil, []hit{h})})
+			s.report.Files = append(s.report.Files, File{Path: rel, Danger: true, Digest: s.digest(rel, nil, nil, []hit{h}).sum})
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (s *scan) gitHooks(dir string) {
 		s.done[rel] = true
 		h := hit{kind: kGitHook, what: "a hook, " + quote(name), seed: name, runs: rel}
 		s.add(rel, rel, nil, h)
-		s.report.Files = append(s.report.Files, File{Path: rel, Digest: s.digest(rel, nil, nil, []hit{h})})
+		s.report.Files = append(s.report.Files, File{Path: rel, Digest: s.digest(rel, nil, nil, []hit{h}).sum})
 	}
 }
 

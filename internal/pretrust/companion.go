@@ -3,17 +3,20 @@ package pretrust
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// What a command names in the tree is part of what is trusted with it: a script that
-// a hook runs, the release that yarnPath leads to.
+// What a command uses of the tree is part of what is trusted with it: a script that a
+// hook runs, the release that yarnPath leads to. words.go reads commands as a shell
+// does, reach.go finds the files; every word that is a name by itself counts too.
 const (
 	maxWords      = 4096     // that may be names, of one file
 	maxNamed      = 64       // files that are named by one
@@ -25,33 +28,104 @@ const (
 var roots = strings.NewReplacer("${CLAUDE_PROJECT_DIR}/", "", "$CLAUDE_PROJECT_DIR/", "", "${workspaceFolder}/", "", "${workspaceRoot}/", "", "$PWD/", "", "${PWD}/", "")
 
 // digest is of what would be trusted: the file, or of one that is rewritten all the
-// time what was found in it; and the files of the tree that it names. It is "" if that
+// time what was found in it; and the files of the tree that it uses. It is none if that
 // is more than can be looked at: then it cannot be trusted.
-func (s *scan) digest(rel string, r *rule, data []byte, hits []hit) string {
+func (s *scan) digest(rel string, r *rule, data []byte, hits []hit) digested {
 	h := sha256.New()
-	fmt.Fprintf(h, "ringfence pretrust 2\n%q %q\n", rel, ruleName(r))
+	fmt.Fprintf(h, "ringfence pretrust 3\n%q %q\n", rel, ruleName(r))
 	if r != nil && !r.partly || cutShort(hits) {
 		fmt.Fprintf(h, "file %x\n", sha256.Sum256(data))
 	}
 	for _, hit := range hits {
 		fmt.Fprintf(h, "%s %x\n", hit.kind.id, sha256.Sum256([]byte(hit.seed)))
 	}
+	with, err := s.companions(rel, r, hits)
+	if err != nil || len(hits) > maxHits || slices.ContainsFunc(hits, func(h hit) bool { return len(h.full) > maxFull }) {
+		return digested{}
+	}
+	for _, f := range with.files {
+		fmt.Fprintf(h, "names %q %s\n", f.rel, f.stat)
+	}
+	if with.all != "" {
+		fmt.Fprintf(h, "all %s\n", with.all)
+	}
+	return digested{hex.EncodeToString(h.Sum(nil)), with}
+}
+
+// digested is a digest, and what it is of beside the file itself.
+type digested struct {
+	sum string
+	with
+}
+
+// with is what is trusted together with a file.
+type with struct {
+	files []entry // with what they hold
+	all   string  // every file of the tree: the digest of that
+}
+
+// companions finds the files that are used by what was found.
+func (s *scan) companions(rel string, r *rule, hits []hit) (with, error) {
 	words, ok := named(hits)
-	found := 0
-	for _, name := range words {
+	if !ok {
+		return with{}, errBudget
+	}
+	var u usage
+	for _, h := range hits {
+		u.set = nil
+		u.add(h)
+	}
+	most := maxNamed
+	if r != nil && r.above > 0 {
+		dir := rel
+		for range r.above {
+			dir = path.Dir(dir)
+		}
+		files, err := s.below(dir)
+		if err != nil {
+			return with{}, err
+		}
+		words, most = append(words, files...), starredNames
+	}
+	found, err := s.reached(&u)
+	if err != nil {
+		return with{}, err
+	}
+	var out with
+	if found.all {
+		if out.all, err = s.allFiles(); err != nil {
+			return with{}, err
+		}
+	}
+	but := rel
+	if r == nil { // it is what it runs
+		but = ""
+	}
+	out.files, err = s.contents(append(words, found.files...), but)
+	if len(out.files) > most {
+		err = errBudget
+	}
+	return out, err
+}
+
+// contents tells what files hold, those that are there.
+func (s *scan) contents(names []string, but string) (out []entry, err error) {
+	seen := map[string]bool{but: true}
+	for _, name := range names {
 		sum, real, err := s.companion(name)
+		if errors.Is(err, errAway) {
+			sum, real, err = "leads to "+s.tree.links(name), name, nil
+		}
 		if err == errBudget {
-			return ""
+			return nil, err
 		}
-		if err == nil {
-			fmt.Fprintf(h, "names %q %s\n", real, sum)
-			found++
+		if err == nil && !seen[real] {
+			seen[real] = true
+			out = append(out, entry{real, sum})
 		}
 	}
-	if !ok || found > maxNamed || len(hits) > maxHits || slices.ContainsFunc(hits, func(h hit) bool { return len(h.full) > maxFull }) {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	slices.SortFunc(out, func(a, b entry) int { return strings.Compare(a.rel, b.rel) })
+	return out, nil
 }
 
 // cutShort: there is more in a text than its findings tell.
@@ -60,9 +134,13 @@ func cutShort(hits []hit) bool {
 }
 
 // oneDigest is the digest of a file that has several names.
-func oneDigest(sums []string) string {
-	if len(sums) == 1 {
-		return sums[0]
+func oneDigest(of []digested) string {
+	if len(of) == 1 {
+		return of[0].sum
+	}
+	var sums []string
+	for _, d := range of {
+		sums = append(sums, d.sum)
 	}
 	if slices.Contains(sums, "") {
 		return ""

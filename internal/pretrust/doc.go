@@ -24,6 +24,7 @@
 //   - What is deep in a large tree is found by a scan by hand, not at the launch.
 //   - Instructions that are plain to see are not judged: what they say is for whoever
 //     reads them.
-//   - A program that a trusted setting starts is part of the trust if the setting
-//     names a file of the tree; what that program reads in turn is not.
+//   - A script that a trusted command runs is part of the trust, as far as a shell's
+//     reading of the command tells which; what the script reads in turn is not, nor is
+//     what a program runs that is not known to run its arguments.
 package pretrust

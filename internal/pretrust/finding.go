@@ -48,6 +48,10 @@ type File struct {
 	// Digest is of what would be trusted. A change of it is another matter. What was not
 	// read has none, and cannot be trusted.
 	Digest string
+	// With are the files of the tree that are trusted together with this one, because it
+	// uses them. WithAll: any file may be what it runs, so every change counts.
+	With    []string
+	WithAll bool
 	// Neutral is what stands for the file; nil if it is shown as it is.
 	Neutral []byte
 	// Content is the file as it is.

@@ -2,6 +2,7 @@ package pretrust
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -57,6 +58,25 @@ func FuzzText(f *testing.F) {
 			if h.kind.level == Danger && h.kind.id != kFar.id {
 				t.Fatalf("%q stands for %q and still has %s %s", out.neutral, data, h.kind.id, h.what)
 			}
+		}
+	})
+}
+
+// FuzzReach: whatever a command is, it has an end, and a name that it says plainly is
+// among those that it uses.
+func FuzzReach(f *testing.F) {
+	for _, s := range []string{`sh x.sh`, `cd d && ./x`, `"$(git rev-parse --show-toplevel)"/x`, "a\x00b", `eval 'eval "eval x"'`, `{a,b}/[x]?`, `${X:-$(y)}`, "cat <<E\n$X\nE", `F=$F; $F`, "x\r\ny"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, command string) {
+		var u usage
+		u.text("sh ./plain.sh; " + command)
+		u.argv([]string{command, command})
+		for _, n := range u.names {
+			fits(floating(n.name), "/"+command)
+		}
+		if !u.unnamed && !slices.Contains(u.names, used{"./plain.sh", true}) {
+			t.Errorf("%q hides a name: %+v", command, u.names)
 		}
 	})
 }

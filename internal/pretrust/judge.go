@@ -12,12 +12,13 @@ import (
 
 // hit is a finding before it is known whose.
 type hit struct {
-	kind kind
-	line int
-	what string // for people, quoted
-	seed string // what exactly was found, for the digest
-	runs string // the text of a command, if it is one
-	full string // all of it, where what does not say it
+	kind  kind
+	line  int
+	what  string // for people, quoted
+	seed  string // what exactly was found, for the digest
+	runs  string // the text of a command, if it is one
+	value *node  // the same, if it is more than text
+	full  string // all of it, where what does not say it
 }
 
 // judged is what became of a file.
@@ -195,7 +196,7 @@ func glob(pattern, name string) bool {
 
 func hitOf(k kind, at []string, line int, v *node) hit {
 	name := strings.ReplaceAll(strings.Join(at, "."), ".[]", "")
-	h := hit{kind: k, line: line, runs: texts(v)}
+	h := hit{kind: k, line: line, runs: texts(v), value: v}
 	all := string(renderJSON(v))
 	h.seed = name + "\x00" + all
 	shown := brief(v)
@@ -338,7 +339,7 @@ func (r *rule) whole(data []byte) judged {
 	}
 	first, line := firstLine(string(data))
 	neutral := []byte("// Taken out by ringfence: nobody has trusted it yet.\n")
-	if r.code.id == kAllow.id { // of another language
+	if r.code.id == kAllow.id || r.code.id == kPrompt.id { // of another language
 		neutral = []byte{}
 	}
 	return judged{

@@ -24,6 +24,7 @@ var (
 	kUnknown   = kind{"SC-013", Danger, "whatever a setting does that ringfence does not know"}
 	kTwice     = kind{"SC-014", Danger, "one of two readings of a setting that is there more than once"}
 	kWritten   = kind{"SC-015", Danger, "whatever a variable or a file holds that the agent puts in its place"}
+	kPrompt    = kind{"SC-016", Danger, "the agent is given a prompt of the repository's choice, at a time that it sets"}
 	kHidden    = kind{"SC-020", Danger, "instructions that an agent reads and a person does not see"}
 	kBidi      = kind{"SC-021", Danger, "text that a person reads in another order than an agent"}
 	kComment   = kind{"SC-022", Danger, "instructions that are not shown where the file is shown as a page"}

@@ -71,12 +71,17 @@ func (s *scan) finish() {
 
 func (s *scan) write(t *text) {
 	f := File{Path: t.real, Content: t.data}
-	var sums []string
+	var sums []digested
 	for i, n := range t.names {
 		if len(t.hits[i]) == 0 {
 			continue
 		}
-		sums = append(sums, s.digest(t.real, n.rule, t.data, t.hits[i]))
+		d := s.digest(t.real, n.rule, t.data, t.hits[i])
+		sums = append(sums, d)
+		for _, c := range d.files {
+			f.With = append(f.With, c.rel)
+		}
+		f.WithAll = f.WithAll || d.all != ""
 		f.Danger = f.Danger || n.counts && slices.ContainsFunc(t.hits[i], func(h hit) bool { return n.level(h) == Danger })
 	}
 	f.Digest = oneDigest(sums)
@@ -213,7 +218,7 @@ func (s *scan) away(rel string, r *rule, counts bool, err error) {
 		h.what += ", to " + quote(to)
 	}
 	found := s.add(rel, rel, r, h)
-	f := File{Path: rel, Danger: true, Digest: s.digest(rel, nil, nil, []hit{h}), Stops: h.what}
+	f := File{Path: rel, Danger: true, Digest: s.digest(rel, nil, nil, []hit{h}).sum, Stops: h.what}
 	switch {
 	case !counts:
 		found.Level, f.Danger, f.Stops = Note, false, ""

@@ -89,7 +89,7 @@ func (s *scan) starredDir(dir string) {
 		}
 		return
 	}
-	w := &walk{tree: s.tree, all: true, budget: Budget{Entries: starredNames, Depth: starredDepth + strings.Count(dir, "/"), Time: time.Hour}}
+	w := &walk{tree: s.tree, all: true, only: true, budget: Budget{Entries: starredNames, Depth: starredDepth + strings.Count(dir, "/"), Time: time.Hour}}
 	w.visit = func(rel string, kind byte) {
 		if r, _ := ruleOf(rel); r != nil && (kind == unix.DT_REG || kind == unix.DT_LNK) {
 			s.file(rel, byPlace)

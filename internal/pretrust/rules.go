@@ -33,8 +33,11 @@ type rule struct {
 	partly  bool
 	written *written // what the reader puts into the values, nil if nothing
 	bare    bool     // git's, of a directory that is none of git's by its name
-	who     string   // if the names do not say it
-	when    string
+	// above: the file makes a program of the directory so many levels above it. All that
+	// is in there is trusted with it.
+	above int
+	who   string // if the names do not say it
+	when  string
 }
 
 // key is a setting. Names are joined by "."; "*" is any one name, "**" any number of
@@ -136,6 +139,15 @@ var opencodeKeys = join(
 	odd,
 )
 
+// tuiKeys are of opencode's settings for its terminal, as 1.18.33 reads them: the
+// plugins named there run in its process.
+var tuiKeys = join(
+	keys(kPlugin, "plugin", "plugins", "plugin_enabled"),
+	odd,
+	tested(kUnknown, unlike("$schema", "theme", "keybinds", "leader_timeout", "attention", "prompt", "scroll_speed", "scroll_acceleration", "diff_style", "cursor", "mouse"), "*"),
+	keys(kUnknown, "attention.sounds"),
+)
+
 var codexKeys = join(
 	tested(kServer, filled, "mcp_servers.*"),
 	keys(kHelper, "notify", "profiles.*.notify", "experimental_instructions_file"),
@@ -186,11 +198,18 @@ var containerKeys = join(
 var rules = []rule{
 	{files: []string{".claude/settings.json"}, form: asJSON, keys: claudeKeys},
 	{files: []string{".claude/settings.local.json"}, form: asJSON, keys: claudeKeys, partly: true},
+	// A plugin below skills loads if its manifest can be read; the others are what it
+	// loads by their names alone.
+	{files: []string{".claude/skills/*/.claude-plugin/plugin.json", ".claude/skills/*/hooks/hooks.json", ".claude/skills/*/monitors/monitors.json"}, form: asCode, code: kPlugin, above: 2},
+	{files: []string{".claude/skills/*/.mcp.json", ".claude/skills/*/.lsp.json", ".claude/skills/*/settings.json"}, form: asCode, code: kPlugin, above: 1},
+	{files: []string{".claude/workflows/**/*.js", ".claude/workflows/**/*.mjs", ".claude/workflows/**/*.ts", ".claude/skills/*/workflows/**/*.js"}, form: asCode, code: kPlugin},
+	{files: []string{".claude/scheduled_tasks.json"}, form: asCode, code: kPrompt},
 	{files: []string{".mcp.json", "mcp.json", ".cursor/mcp.json", ".github/mcp.json", ".roo/mcp.json", ".kilocode/mcp.json", ".amazonq/mcp.json",
 		".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".factory/mcp.json", ".trae/mcp.json", ".vscode/mcp.json"}, form: asJSON, keys: serverKeys},
 	{files: []string{".gemini/settings.json", ".qwen/settings.json"}, form: asJSON, keys: geminiKeys, allowed: geminiAllowed, written: geminiWrites},
 	{files: []string{".gemini/extensions/*/gemini-extension.json"}, form: asJSON, keys: anyAgentKeys},
 	{files: []string{"opencode.json", "opencode.jsonc", ".opencode.json", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, form: asJSON, keys: opencodeKeys, allowed: opencodeAllowed, written: opencodeWrites},
+	{files: []string{"tui.json", "tui.jsonc"}, form: asJSON, keys: tuiKeys, written: opencodeWrites},
 	{files: []string{".opencode/plugin/*.ts", ".opencode/plugin/*.js", ".opencode/plugins/*.ts", ".opencode/plugins/*.js", ".opencode/tool/*.ts",
 		".opencode/tool/*.js", ".opencode/tools/*.ts", ".opencode/tools/*.js"}, form: asCode, code: kPlugin},
 	{files: []string{".codex/config.toml", ".codex/agents/**/*.toml"}, form: asTOML, keys: codexKeys, allowed: codexAllowed},
@@ -199,7 +218,7 @@ var rules = []rule{
 		".crush.json", ".factory/settings.json", ".augment/settings.json", ".amp/settings.json", ".continue/config.json", ".windsurf/hooks.json",
 		".kiro/agents/*.json", ".devin/config.json"}, form: asJSON, keys: anyAgentKeys},
 	{files: []string{".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/**/*.md", ".claude/output-styles/**/*.md",
-		".agents/skills/**/*.md", ".github/agents/**/*.md", ".github/skills/**/*.md", ".opencode/agent/**/*.md", ".opencode/agents/**/*.md",
+		".agents/skills/**/*.md", ".github/agents/**/*.md", ".github/skills/**/*.md", ".opencode/agent/**/*.md", ".opencode/agents/**/*.md", ".opencode/mode/*.md", ".opencode/modes/*.md",
 		".opencode/command/**/*.md", ".opencode/commands/**/*.md", ".opencode/skill/**/*.md", ".opencode/skills/**/*.md"}, form: asFront,
 		keys: join(keys(kHook, "hooks"), keys(kServer, "mcpServers", "mcp-servers"), tested(kAllow, bypasses, "permissionMode", "permission-mode"),
 			tested(kAllow, broadTools, "allowed-tools", "allowedTools"))},

@@ -65,6 +65,10 @@ type scan struct {
 	plain    map[string]bool // names of instructions
 	sums     map[string]string
 	sumBytes int64
+	// all files of the tree, if somebody asked
+	listed     bool
+	entries    []entry
+	entriesErr error
 }
 
 // instructs is Instructions, for names that may be some.

@@ -241,6 +241,8 @@ type walk struct {
 	// all: nothing is passed over, and links are followed to directories of the tree.
 	all    bool
 	closed func(dir string, err error) // with all, told of what cannot be listed
+	only   bool                        // not the root, unless it is said
+	deep   bool                        // nothing is passed over but git's own
 }
 
 // maxPending bounds the memory that a tree can make us use.
@@ -260,8 +262,11 @@ func (w *walk) spent() bool {
 
 func (w *walk) run(first []string) {
 	w.begin, w.seen = time.Now(), map[string]bool{}
-	for _, dir := range append(first, ".") {
+	for _, dir := range first {
 		w.add(dir)
+	}
+	if !w.only {
+		w.add(".")
 	}
 	for n := 0; n < len(w.pending); n++ {
 		if w.spent() {
@@ -353,7 +358,7 @@ func (w *walk) entry(dir int, above, name string, kind byte) {
 		w.add(rel) // if it is no directory, nothing is listed
 		return
 	}
-	if kind != unix.DT_DIR || pruned[name] && !w.all {
+	if kind != unix.DT_DIR || pruned[name] && !w.all && (!w.deep || name == ".git") {
 		return
 	}
 	if strings.Count(rel, "/") >= w.budget.Depth {

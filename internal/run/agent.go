@@ -127,6 +127,7 @@ func (d *draft) toolchains() error {
 // only, come the user's settings without their secrets.
 func (d *draft) keepState() error {
 	judge := agent.Judge{Secret: func(name string) bool { e, ok := catalogue.Env(name); return ok && e.Class == catalogue.Secret }}
+	judge.Dir = d.dir
 	for _, ws := range d.Workspaces {
 		judge.Workspaces = append(judge.Workspaces, ws.Path)
 	}
@@ -170,6 +171,9 @@ func (d *draft) stateItem(s agent.State, j agent.Judge) error {
 		seed = s.Fill(host, j)
 	}
 	d.keep(rel, s.Kind == agent.KindDir, seed, "state of "+d.Profile.Title+", private to this project")
+	if len(s.Answer) > 0 {
+		d.state[len(d.state)-1].Amend = func(now []byte) []byte { return s.Answered(now, j) }
+	}
 	return nil
 }
 

@@ -16,6 +16,8 @@ type Item struct {
 	Dir  bool
 	Mode uint32 // permissions when it is made; 0 means 0700 and 0600
 	Seed []byte // first content of a file; what exists is never written
+	// Amend returns another content for a file that exists, nil if it stays. May be nil.
+	Amend func(now []byte) []byte
 }
 
 // Placed is an item as it stands on the host, ready to be attached.
@@ -51,6 +53,11 @@ func (p *Project) ensure(it Item) (Placed, error) {
 	}
 	for range tries {
 		ok, err := p.identify(it, &pl)
+		if ok && it.Amend != nil {
+			if err = p.amend(it); err == nil {
+				ok, err = p.identify(it, &pl)
+			}
+		}
 		if ok || err != nil {
 			return pl, err
 		}

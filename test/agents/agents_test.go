@@ -23,6 +23,7 @@ type agent struct {
 	args     []string // for every conversation with the model
 	begin    []string // a new conversation; the prompt follows
 	resume   []string // the last one again; the prompt follows
+	plain    []string // one that is not resumed
 	bare     []string // arguments that lead it to the model at {URL} without ringfence …
 	bareEnv  []string // … and variables
 	presents string   // what a shell inside and outside takes for the agent's own credential

@@ -11,6 +11,7 @@ var claude = agent{
 	args:     []string{"--dangerously-skip-permissions"},
 	begin:    []string{"--session-id", conversation, "-p"},
 	resume:   []string{"--resume", conversation, "-p"},
+	plain:    []string{"-p"},
 	bareEnv:  []string{"IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"},
 	presents: "${ANTHROPIC_API_KEY:-$ANTHROPIC_AUTH_TOKEN}",
 	tools: map[string]func(string, string) model.Call{

@@ -7,6 +7,7 @@ var codex = agent{
 	api: "openai", vendor: "api.openai.com", base: "OPENAI_BASE_URL", tail: "/v1", key: "OPENAI_API_KEY",
 	args:   []string{"exec", "--skip-git-repo-check", "-m", "scripted"},
 	resume: []string{"resume", "--last"},
+	plain:  []string{"--dangerously-bypass-hook-trust"},
 	bare: []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "model_provider=scripted",
 		"-c", `model_providers.scripted={name="scripted",base_url="{URL}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`},
 	presents: "${OPENAI_API_KEY:-$RINGFENCE_OPENAI}",

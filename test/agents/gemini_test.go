@@ -8,6 +8,7 @@ var gemini = agent{
 	args:     []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-flash", "--include-directories", "{HOME}"},
 	begin:    []string{"-p"},
 	resume:   []string{"--resume", "latest", "-p"},
+	plain:    []string{"-p"},
 	presents: "$GEMINI_API_KEY",
 	tools: map[string]func(string, string) model.Call{
 		toolShell: func(command, _ string) model.Call {
