@@ -21,6 +21,7 @@ func (r *Relay) readKeys() error {
 		return ErrHangup
 	}
 	r.keys = r.keys[:n]
+	r.pastes.take(r.keys, r.filter.marks, r.filter.traces.mode(bracketedPaste))
 	return nil
 }
 

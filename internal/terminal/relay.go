@@ -41,8 +41,8 @@ const (
 	outLimit = 16 << 10 // output read at once; nothing is read before it is written
 
 	// defaultPatience is how long a terminal may take at the end to accept
-	// the rest of the output, and to answer.
-	defaultPatience = 300 * time.Millisecond
+	// the rest of the output, to answer, and to go on with a paste.
+	defaultPatience = time.Second
 	// askedLately is how long after a query its answer may still come.
 	askedLately = 2 * time.Second
 	// recheck is how often a job in the background looks whether it has been
@@ -68,6 +68,8 @@ type Relay struct {
 
 	buf     []byte // for reading
 	keys    []byte // read from in, not yet written to master
+	pastes  Pastes // follows what is read from in
+	owes    bool   // the agent saw a paste begin whose end it will not see
 	pending queue  // filtered, not yet written to out
 	notes   chan string
 	lines   chan string
