@@ -82,7 +82,7 @@ func (r *Relay) swallow(ask bool) (l lost) {
 		if err != nil || n == 0 {
 			break
 		}
-		r.pastes.take(buf[:n], r.filter.marks, true)
+		r.pastes.Follow(buf[:n], r.filter.marks)
 		l.bytes += n
 		l.lines = l.lines || bytes.ContainsAny(buf[:n], "\r\n")
 	}

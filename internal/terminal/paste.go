@@ -2,13 +2,14 @@ package terminal
 
 import "time"
 
-// What a terminal sends around a paste where it was asked to, and how it answers
-// CSI 5 n.
+// What a terminal sends around a paste where it was asked to.
 const (
-	pasteBegin = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
-	statusOK   = "\x1b[0n"
+	PasteBegin = "\x1b[200~"
+	PasteEnd   = "\x1b[201~"
 )
+
+// statusOK is how a terminal answers CSI 5 n.
+const statusOK = "\x1b[0n"
 
 // pasteStalls is how long a paste may pause when its end can no longer be counted on:
 // the agent has told the terminal to mark pastes no more, and some then leave the end
@@ -18,7 +19,7 @@ const pasteStalls = time.Second
 // Pastes follows what a terminal sends, split at any byte, and knows whether a paste is
 // under way. It changes nothing.
 type Pastes struct {
-	seq    [len(pasteBegin)]byte // a sequence that may become one of the above
+	seq    [len(PasteBegin)]byte // a sequence that may become one of the above
 	n      int
 	open   bool
 	status int // answers to CSI 5 n, outside of pastes: a paste may hold anything
@@ -48,10 +49,10 @@ func (p *Pastes) Scan(b []byte, ever, on bool) (n int, pasted bool) {
 	return n, pasted
 }
 
-// take follows all of b; on as for Scan.
-func (p *Pastes) take(b []byte, ever, on bool) {
+// Follow follows all of b, with no thought of silence: a paste ends where it is marked.
+func (p *Pastes) Follow(b []byte, ever bool) {
 	for len(b) > 0 {
-		n, _ := p.Scan(b, ever, on)
+		n, _ := p.Scan(b, ever, true)
 		b = b[n:]
 	}
 }
@@ -69,9 +70,9 @@ func (p *Pastes) step(c byte, ever bool) {
 	p.seq[p.n] = c
 	p.n++
 	switch string(p.seq[:p.n]) {
-	case pasteBegin:
+	case PasteBegin:
 		p.open = p.open || ever
-	case pasteEnd:
+	case PasteEnd:
 		p.open = false
 	case statusOK:
 		if !p.open {

@@ -72,7 +72,7 @@ func poison(canary string, size int, marked bool) []byte {
 	line := "touch " + canary + "\r"
 	b := bytes.Repeat([]byte(line), size/len(line)+1)
 	if marked {
-		b = slices.Concat([]byte(pasteBegin), b, []byte(pasteEnd))
+		b = slices.Concat([]byte(PasteBegin), b, []byte(PasteEnd))
 	}
 	return b
 }

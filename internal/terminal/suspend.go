@@ -25,14 +25,7 @@ const drainLimit = 1 << 20
 
 func (r *Relay) suspend() error {
 	// An agent that stops itself has first printed what leaves its screen.
-	for left := drainLimit; left > 0 && !r.ended; left -= outLimit {
-		if r.push() != nil {
-			break
-		}
-		if more, err := r.readMaster(); err != nil || !more {
-			break
-		}
-	}
+	_ = r.last()
 	r.leave()
 	stopJob()
 	if err := r.enter(); err != nil {
@@ -80,7 +73,7 @@ func (r *Relay) enter() error {
 	r.left = false
 	if r.owes { // a paste whose rest was thrown away: for the agent it ends here
 		r.owes = false
-		r.keys = append(r.keys, pasteEnd...)
+		r.keys = append(r.keys, PasteEnd...)
 	}
 	return r.filter.Return()
 }
