@@ -137,8 +137,8 @@ func (x *tmux) screen() string { return x.do("capture-pane", "-p", "-S", "-") }
 // The agent of these tests asks for marks, takes the beginning of a paste, and then does
 // something else.
 const (
-	pasteAgent  = `stty raw -echo; printf "\033[?2004h"; echo rea""dy; head -c 200 >/dev/null; echo t""ook; `
-	unmarked    = `stty raw -echo; echo rea""dy; head -c 200 >/dev/null; `
+	pasteAgent  = `stty raw -echo; printf "\033[?2004h"; echo w""aits; head -c 200 >/dev/null; echo t""ook; `
+	unmarked    = `stty raw -echo; echo w""aits; head -c 200 >/dev/null; `
 	readsNoMore = `exec sleep 1000`
 )
 
@@ -155,12 +155,12 @@ var cuts = []cut{
 	{"the agent exits, unmarked", "", unmarked + "exit 3", nil},
 	{"the agent is killed", "", pasteAgent + "kill -9 $$", nil},
 	{"the agent stops", "", pasteAgent + "kill -TSTP $$; exit 3", nil},
-	{"stop", "", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("stop", "--time", "0", "pasted") }},
+	{"stop", "", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("stop", "--time", "0", w.pasted()) }},
 	{"kept, the agent exits", "--keep", pasteAgent + "exit 3", nil},
-	{"kept, stop", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("stop", "--time", "0", "pasted") }},
+	{"kept, stop", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("stop", "--time", "0", w.pasted()) }},
 	{"kept, the detach key", "--keep", pasteAgent + readsNoMore, func(_ *world, d desktop) { d.types("\x1dd") }},
-	{"kept, detach", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("detach", "pasted") }},
-	{"kept, taken over", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.sit("attach", "pasted") }},
+	{"kept, detach", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.must("detach", w.pasted()) }},
+	{"kept, taken over", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) { w.sit("attach", w.pasted()) }},
 	{"kept, the supervisor is killed", "--keep", pasteAgent + readsNoMore, func(w *world, _ desktop) {
 		if err := unix.Kill(w.ps()[0].PID, unix.SIGKILL); err != nil {
 			w.t.Error(err)
@@ -183,8 +183,13 @@ func TestPaste(t *testing.T) {
 func (c cut) try(t *testing.T, open func(*world) desktop, size int) {
 	w := newWorld(t)
 	d := open(w)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("on the screen: %q", d.screen())
+		}
+	})
 	canary := filepath.Join(w.home, "canary")
-	command := fmt.Sprintf("%s run --net none --yes --name pasted %s -- sh -c '%s'\r", stage.Ringfence, c.flags, c.agent)
+	command := fmt.Sprintf("%s run --net none --yes --name %s %s -- sh -c '%s'\r", stage.Ringfence, w.pasted(), c.flags, c.agent)
 	w.paste(d, canary, command, size, func() {
 		if c.then != nil {
 			w.eventually("the beginning of the paste inside", func() bool { return strings.Contains(d.screen(), "took") })
@@ -192,19 +197,26 @@ func (c cut) try(t *testing.T, open func(*world) desktop, size int) {
 		}
 	})
 	if _, err := os.Stat(canary); err == nil {
-		t.Errorf("a line of the paste ran on the host: %s", d.screen())
+		t.Error("a line of the paste ran on the host")
+	}
+	if strings.Contains(d.screen(), "Stopped") { // then it can answer nobody
+		d.types("fg\r")
+		w.eventually("the end of the session", func() bool { return strings.Contains(d.screen(), "P4>") })
 	}
 	if len(w.ps()) > 0 {
-		w.must("stop", "--all", "--time", "0")
+		w.must("stop", "--time", "0", w.pasted())
 	}
 }
+
+// pasted is the name of the session that is pasted into.
+func (w *world) pasted() string { return filepath.Base(w.home) }
 
 // paste runs a command, pastes into it, and returns when the shell has answered again.
 func (w *world) paste(d desktop, canary, command string, size int, then func()) {
 	w.t.Helper()
 	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(command)
-	w.eventually("the agent", func() bool { return strings.Contains(d.screen(), "ready") })
+	w.eventually("the agent", func() bool { return strings.Contains(d.screen(), "waits") })
 	line := "touch " + canary + "\r"
 	text := strings.Repeat(line, size/len(line)+1)
 	d.pastes(text)
