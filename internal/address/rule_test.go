@@ -117,3 +117,20 @@ func TestBareAgreesWithTheList(t *testing.T) {
 		}
 	}
 }
+
+func TestRegistrable(t *testing.T) {
+	for name, want := range map[Name]Name{
+		"a.b.c.test": "c.test", "c.test": "c.test", "test": "test", "x.y.bbc.co.uk": "bbc.co.uk", "bbc.co.uk": "bbc.co.uk",
+		"x.y.github.io": "y.github.io", "github.io": "github.io", "a.b.s3.amazonaws.com": "b.s3.amazonaws.com", "": "",
+	} {
+		if got := name.Registrable(); got != want {
+			t.Errorf("%q: %q, not %q", name, got, want)
+		}
+	}
+	// The list of suffixes that browsers keep is the oracle, for names that people meet.
+	for _, n := range []string{"www.example.com", "a.b.example.com.au", "docs.python.org", "x.example.co.jp", "a.example.org.uk", "a.b.example.gov.br"} {
+		if want, err := publicsuffix.EffectiveTLDPlusOne(n); err != nil || string(Name(n).Registrable()) != want {
+			t.Errorf("%s: %s, not %s", n, Name(n).Registrable(), want)
+		}
+	}
+}

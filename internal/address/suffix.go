@@ -35,3 +35,17 @@ var shared = []Name{
 func (n Name) Shared() bool {
 	return slices.ContainsFunc(shared, n.Under)
 }
+
+// Registrable is the part of a name that somebody had to ask a registry, or the owner of
+// a shared domain, for: below it, names cost nothing. An address or a name of one label
+// is its own. It is by the tables above and not by the list that browsers keep: where
+// they fall short, names of several owners count as one, which hides none of them.
+func (n Name) Registrable() Name {
+	for own := n; ; {
+		_, after, more := strings.Cut(string(own), ".")
+		if above := Name(after); !more || bare(above) || slices.Contains(shared, above) {
+			return own
+		}
+		own = Name(after)
+	}
+}

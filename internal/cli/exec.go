@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/kept"
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/terminal"
 )
@@ -31,7 +33,11 @@ func execCommand(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 125, err
 	}
-	return c.execIn(id, *dir, cmd)
+	called := id
+	if !strings.HasPrefix(id, arg) {
+		called = arg // by its name
+	}
+	return c.execIn(id, called, *dir, cmd)
 }
 
 // splitCommand takes what is behind the first --.
@@ -42,7 +48,7 @@ func splitCommand(args []string) (before, cmd []string) {
 	return args, nil
 }
 
-func (c *context) execIn(id, dir string, cmd []string) (int, error) {
+func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
 	s, err := run.OpenStreams([3]*os.File{c.in, c.out, c.err})
 	if err != nil {
 		return 125, err
@@ -73,7 +79,7 @@ func (c *context) execIn(id, dir string, cmd []string) (int, error) {
 	}
 	defer conn.Close()
 	s.CloseInside()
-	status, err := c.carryExec(s, r, conn)
+	status, err := c.carryExec(s, r, conn, kept.Mark(called, cmd[0]))
 	if lost := s.Drain(); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
@@ -81,18 +87,25 @@ func (c *context) execIn(id, dir string, cmd []string) (int, error) {
 }
 
 // carryExec stands between the user's terminal and the command until it ends.
-func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn) (int, error) {
-	relayed := make(chan error, 1)
+func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn, mark string) (int, error) {
+	relayed, finish := make(chan error, 1), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
-		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], OnSignal: func(os.Signal) {}})
+		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, OnSignal: func(os.Signal) {}})
 		if err != nil {
 			return 125, err
 		}
+		finish = relay.Finish
 		go func() { relayed <- relay.Run(gocontext.Background()) }()
 	} else {
 		relayed <- nil
 	}
+	// Who else holds the terminal, a child in the background or the agent, may print
+	// there for ever: what is there when the command has ended is the last.
+	defer func() {
+		finish()
+		<-relayed
+	}()
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(ch)
@@ -107,7 +120,6 @@ func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn)
 			return 137, fault.New(fault.Failed, "see `ringfence ps -a`", "the session has ended")
 		}
 		if status, ok := control.StatusOf(body); ok && kind == control.Exited {
-			<-relayed
 			return status, nil
 		}
 		if kind == control.Exited {

@@ -60,21 +60,7 @@ func (c *context) showRequests(all []control.Status) error {
 	w := bufio.NewWriter(c.out)
 	for _, s := range all {
 		fmt.Fprintf(w, "%s  %s  %s  %s\n", s.Session, s.Mode, inert(s.Agent), plan.Show(s.Dir))
-		for _, p := range s.Pending {
-			state := fmt.Sprintf("refused %d×", p.Refused)
-			if p.Waiting > 0 {
-				state = fmt.Sprintf("waits since %s", p.Since.Local().Format(time.TimeOnly))
-			}
-			who := ""
-			if p.Command != "" {
-				who = fmt.Sprintf(" by %s (%d)", plan.Show(p.Command), p.PID)
-			}
-			where := plan.Show(p.Host)
-			if p.Port != 0 {
-				where = fmt.Sprintf("%s:%d", where, p.Port)
-			}
-			fmt.Fprintf(w, "  %s %s%s\n    ringfence grant %s --host %s\n", where, state, who, s.Session, plan.Show(hostArg(p)))
-		}
+		showPending(w, s)
 		for _, q := range s.Wishes {
 			fmt.Fprintf(w, "  the agent asks for %s %s: %s\n", q.Kind, plan.Show(q.What), strconv.QuoteToGraphic(q.Reason))
 			if q.Kind == "host" {
@@ -91,18 +77,11 @@ func (c *context) showRequests(all []control.Status) error {
 				fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
 			}
 		}
-		if len(s.Pending)+len(s.Wishes)+len(s.Grants)+len(s.Servers) == 0 {
+		if len(s.Pending)+len(s.Others)+len(s.Wishes)+len(s.Grants)+len(s.Servers) == 0 {
 			fmt.Fprintln(w, "  nothing waits")
 		}
 	}
 	return w.Flush()
-}
-
-func hostArg(p control.Pending) string {
-	if p.Port == 443 || p.Port == 80 || p.Port == 0 {
-		return p.Host
-	}
-	return fmt.Sprintf("%s:%d", p.Host, p.Port)
 }
 
 func until(t time.Time) string {

@@ -150,8 +150,11 @@ func (c *Conn) Receive() (kind byte, body []byte, err error) {
 
 // SendStatus ends a conversation with how it went.
 func (c *Conn) SendStatus(status int) error {
-	return c.Send(Exited, binary.BigEndian.AppendUint32(nil, uint32(status)))
+	return c.Send(Exited, StatusBody(status))
 }
+
+// StatusBody is the body of an Exited frame.
+func StatusBody(status int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(status)) }
 
 // StatusOf reads the body of an Exited frame.
 func StatusOf(body []byte) (int, bool) {

@@ -54,6 +54,7 @@ type Status struct {
 	Mode    string    `json:"mode"` // of the network
 	Started time.Time `json:"started"`
 	Pending []Pending `json:"pending"`
+	Others  []Others  `json:"others,omitempty"`
 	Grants  []Grant   `json:"grants"`
 	Servers []Server  `json:"servers"`
 	Wishes  []Wish    `json:"wishes,omitempty"`
@@ -90,6 +91,14 @@ type Pending struct {
 	Since   time.Time `json:"since"`
 	Waiting int       `json:"waiting"` // connections that wait now
 	Refused int       `json:"refused"`
+	Domain  string    `json:"domain"` // that somebody had to register
+}
+
+// Others are refusals of hosts that are not listed, because there are too many.
+type Others struct {
+	Domain  string    `json:"domain,omitempty"` // "": of domains of which no host is listed
+	Refused int       `json:"refused"`
+	Since   time.Time `json:"since"`
 }
 
 // Wish is what the agent asked a person for, in its own words.

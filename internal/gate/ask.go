@@ -21,6 +21,14 @@ type Pending struct {
 	Since   time.Time    `json:"since"`
 	Waiting int          `json:"waiting"` // connections that wait now
 	Refused int          `json:"refused"` // that gave up waiting
+	Domain  address.Name `json:"domain"`  // whose it is
+}
+
+// Others are targets that are not listed because there are too many.
+type Others struct {
+	Domain  address.Name `json:"domain,omitempty"` // "": of domains of which none is listed
+	Refused int          `json:"refused"`
+	Since   time.Time    `json:"since"`
 }
 
 // asking is what nobody has decided yet.
@@ -28,19 +36,23 @@ type asking struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew at every grant
 	open    map[address.Target]*Pending
+	each    map[address.Name]int     // listed targets by domain
+	others  map[address.Name]*Others // not more than there are domains in each, and one
 	waiting int
 	told    map[address.Target]time.Time
 	last    time.Time
 }
 
 const (
-	maxPending     = 512
-	maxWaitingEach = 8 // connections to one target
+	maxPending     = 512 // targets; the first that were wanted
+	maxOfDomain    = 16  // of one domain: its owner has as many names as he likes
+	maxWaitingEach = 8   // connections to one target
 	tellAgain      = 20 * time.Second
 	tellOther      = 300 * time.Millisecond
 )
 
 func (a *asking) init() {
+	a.each, a.others = map[address.Name]int{}, map[address.Name]*Others{}
 	a.changed, a.open, a.told = make(chan struct{}), map[address.Target]*Pending{}, map[address.Target]time.Time{}
 }
 
@@ -109,32 +121,69 @@ func (a *asking) enter(t address.Target) (*Pending, chan struct{}, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]
-	if a.waiting >= maxWaiting || p == nil && !a.room() || p != nil && p.Waiting >= maxWaitingEach {
+	if a.waiting >= maxWaiting || p != nil && p.Waiting >= maxWaitingEach {
 		return nil, nil, false
 	}
+	// What waits is bounded by itself: a person is asked also where a flood of what was
+	// refused has filled the list.
 	if p == nil {
-		p = &Pending{Name: t.Name, Port: t.Port, Since: time.Now()}
-		a.open[t] = p
+		p = a.add(t)
 	}
 	p.Waiting++
 	a.waiting++
 	return p, a.changed, true
 }
 
-// room makes place for one more target: the oldest for which nobody waits is forgotten.
-func (a *asking) room() bool {
-	if len(a.open) < maxPending {
-		return true
+func (a *asking) add(t address.Target) *Pending {
+	p := &Pending{Name: t.Name, Port: t.Port, Since: time.Now(), Domain: t.Name.Registrable()}
+	a.open[t] = p
+	a.each[p.Domain]++
+	return p
+}
+
+func (a *asking) remove(t address.Target) {
+	p := a.open[t]
+	if p == nil {
+		return
 	}
-	var oldest address.Target
-	var since time.Time
-	for t, p := range a.open {
-		if p.Waiting == 0 && (since.IsZero() || p.Since.Before(since)) {
-			oldest, since = t, p.Since
+	delete(a.open, t)
+	if a.each[p.Domain]--; a.each[p.Domain] <= 0 {
+		delete(a.each, p.Domain)
+		if o := a.others[p.Domain]; o != nil { // keeps its count, among those of no domain
+			delete(a.others, p.Domain)
+			a.uncounted(o.Refused, o.Since)
 		}
 	}
-	delete(a.open, oldest)
-	return !since.IsZero()
+}
+
+// full holds where one more target of a domain cannot be listed. Those that were first
+// stay: an agent that asks for many names cannot make one forgotten by that.
+func (a *asking) full(domain address.Name) bool {
+	return len(a.open) >= maxPending || a.each[domain] >= maxOfDomain
+}
+
+// overflow counts what is not listed.
+func (a *asking) overflow(domain address.Name) {
+	if a.each[domain] == 0 {
+		a.uncounted(1, time.Now())
+		return
+	}
+	o := a.others[domain]
+	if o == nil {
+		o = &Others{Domain: domain, Since: time.Now()}
+		a.others[domain] = o
+	}
+	o.Refused++
+}
+
+// uncounted counts what is of no domain that is listed.
+func (a *asking) uncounted(n int, since time.Time) {
+	o := a.others[""]
+	if o == nil {
+		o = &Others{Since: since}
+		a.others[""] = o
+	}
+	o.Refused += n
 }
 
 // note remembers what was refused without waiting, for who looks later.
@@ -142,13 +191,14 @@ func (a *asking) note(t address.Target) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]
-	if p == nil && a.room() {
-		p = &Pending{Name: t.Name, Port: t.Port, Since: time.Now()}
-		a.open[t] = p
+	if p == nil {
+		if domain := t.Name.Registrable(); a.full(domain) {
+			a.overflow(domain)
+			return
+		}
+		p = a.add(t)
 	}
-	if p != nil {
-		p.Refused++
-	}
+	p.Refused++
 }
 
 func (a *asking) describe(p *Pending, o *owner) Pending {
@@ -184,6 +234,11 @@ func (a *asking) leave(p *Pending, granted bool) {
 	if !granted && p.Refused == 0 {
 		p.Refused = 1
 	}
+	t := address.Target{Name: p.Name, Port: p.Port}
+	if p.Waiting == 0 && a.open[t] == p && (len(a.open) > maxPending || a.each[p.Domain] > maxOfDomain) {
+		a.overflow(p.Domain) // it was listed beyond the bound while it waited
+		a.remove(t)
+	}
 }
 
 func (a *asking) next() chan struct{} {
@@ -201,6 +256,18 @@ func (g *Gate) Pending() []Pending {
 		out = append(out, *p)
 	}
 	slices.SortFunc(out, func(x, y Pending) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Name, y.Name)) })
+	return out
+}
+
+// Others lists what was refused and is not listed, by domain.
+func (g *Gate) Others() []Others {
+	g.asks.mu.Lock()
+	defer g.asks.mu.Unlock()
+	var out []Others
+	for _, o := range g.asks.others {
+		out = append(out, *o)
+	}
+	slices.SortFunc(out, func(x, y Others) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Domain, y.Domain)) })
 	return out
 }
 
@@ -237,7 +304,7 @@ func (g *Gate) Grant(e policy.Entry, expires time.Time) error {
 	g.asks.changed = make(chan struct{})
 	for t := range g.asks.open {
 		if _, on := e.Rule.On(t.Port); (on || t.Port == 0) && e.Rule.Covers(t.Name) {
-			delete(g.asks.open, t)
+			g.asks.remove(t)
 		}
 	}
 	g.asks.mu.Unlock()

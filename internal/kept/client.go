@@ -2,9 +2,11 @@ package kept
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,36 +39,90 @@ type Client struct {
 // Run shows the session until it ends or the person leaves it.
 func (c *Client) Run() (How, error) {
 	defer c.Conn.Close()
-	var out io.Writer = &terminal.Plain{W: c.Out}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT)
+	defer stop()
 	if c.In != nil {
-		filter := terminal.NewFilter(c.Out, true)
-		defer filter.Leave()
-		out = filter
+		return c.relay(ctx)
 	}
-	restore, err := c.raw()
+	// Without keys a hang-up is heard here; with them the relay hears it.
+	ctx, stop = signal.NotifyContext(ctx, unix.SIGHUP)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { c.Conn.Close() })()
+	if ws, err := terminal.Size(c.Out); err == nil {
+		c.Conn.SendWindow(ws.Row, ws.Col)
+	}
+	how := c.listen(&terminal.Plain{W: c.Out})
+	if how == Lost && ctx.Err() != nil {
+		return Detached, nil
+	}
+	return how, nil
+}
+
+// relay stands between the person's terminal and the session, as the session's own relay
+// stands between that and the agent: one way to give a terminal back, whoever has it.
+func (c *Client) relay(ctx context.Context) (How, error) {
+	far, near, err := control.Pair() // near is what the relay has in the place of a pty
 	if err != nil {
 		return Lost, err
 	}
-	defer restore()
-	left := make(chan struct{}, 1)
-	stop := c.signals(left)
-	defer stop()
-	if c.In != nil {
-		go c.keys(left)
-	}
-	heard := make(chan How, 1)
-	go func() { heard <- c.listen(out) }()
-	select {
-	case how := <-heard:
-		return how, nil
-	case <-left:
-		// Nobody writes to the terminal when it is given back.
-		c.Conn.Close()
-		if how := <-heard; how == Ended {
-			return how, nil
+	defer near.Close()
+	defer far.Close()
+	var relay *terminal.Relay
+	var keys detacher
+	sizes := make(latest, 1)
+	defer close(sizes)
+	go func() {
+		for ws := range sizes {
+			c.Conn.SendWindow(ws.Row, ws.Col)
 		}
-		return Detached, nil
+	}()
+	relay, err = terminal.New(terminal.Config{In: c.In, Out: c.Out, Master: near, Resize: sizes.set, Keys: keys.run,
+		OnSignal: func(s os.Signal) {
+			if s == unix.SIGTSTP { // of us alone: the session goes on
+				relay.Suspend()
+			}
+		}})
+	if err != nil {
+		return Lost, err
 	}
+	sent, heard := make(chan struct{}), make(chan How, 1)
+	go func() {
+		defer close(sent)
+		c.keys(far)
+	}()
+	go func() {
+		heard <- c.listen(far)
+		far.CloseWrite() // what came before is still shown
+	}()
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP) // it may come when the relay has ended
+	if relay.Run(ctx) == nil {
+		return <-heard, nil
+	}
+	// What was typed before the person left is the session's.
+	c.Conn.SetWriteDeadline(time.Now().Add(lastKeys))
+	unix.Shutdown(int(near.Fd()), unix.SHUT_WR)
+	<-sent
+	c.Conn.Close()
+	far.Close()
+	if how := <-heard; how == Ended {
+		return how, nil
+	}
+	return Detached, nil
+}
+
+// lastKeys is how long the session may take for what was typed before the person left.
+const lastKeys = time.Second
+
+// latest holds the last size that was not told yet. The relay must not wait for a session
+// that takes nothing.
+type latest chan *terminal.Winsize
+
+func (l latest) set(ws *terminal.Winsize) {
+	select {
+	case <-l:
+	default:
+	}
+	l <- ws
 }
 
 // listen shows what comes.
@@ -92,56 +148,12 @@ func (c *Client) listen(out io.Writer) How {
 	}
 }
 
-// raw lets every key through, where there are keys.
-func (c *Client) raw() (restore func(), err error) {
-	if c.In == nil {
-		return func() {}, nil
-	}
-	return terminal.Raw(c.In)
-}
-
-// signals tells of the size of the terminal, and leaves when it is asked to.
-func (c *Client) signals(left chan<- struct{}) (stop func()) {
-	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, unix.SIGWINCH, unix.SIGHUP, unix.SIGTERM, unix.SIGINT)
-	c.size()
-	go func() {
-		for s := range ch {
-			if s == unix.SIGWINCH {
-				c.size()
-				continue
-			}
-			leave(left)
-		}
-	}()
-	return func() { signal.Stop(ch); close(ch) }
-}
-
-func (c *Client) size() {
-	if ws, err := terminal.Size(c.Out); err == nil {
-		c.Conn.SendWindow(ws.Row, ws.Col)
-	}
-}
-
-func leave(left chan<- struct{}) {
-	select {
-	case left <- struct{}{}:
-	default:
-	}
-}
-
-// keys passes on what is typed until the person detaches.
-func (c *Client) keys(left chan<- struct{}) {
+// keys passes on what is typed.
+func (c *Client) keys(from io.Reader) {
 	buf := make([]byte, 4<<10)
-	var d detacher
 	for {
-		n, err := c.In.Read(buf)
-		pass, gone := d.take(buf[:n])
-		if len(pass) > 0 && c.Conn.Send(control.Keys, pass) != nil {
-			return
-		}
-		if gone || err != nil {
-			leave(left)
+		n, err := from.Read(buf)
+		if n > 0 && c.Conn.Send(control.Keys, buf[:n]) != nil || err != nil {
 			return
 		}
 	}
@@ -157,6 +169,15 @@ var releases = [][]byte{[]byte("\x1b[93;5:3u"), []byte("\x1b[57442;1:3u"), []byt
 // detacher waits for Ctrl-] d. Ctrl-] twice is one Ctrl-] for the session; before any
 // other key it is what it is.
 type detacher struct{ held []byte }
+
+// run is for package terminal. In a paste the key is text as all else.
+func (d *detacher) run(typed []byte, pasted bool) (pass []byte, gone bool) {
+	if !pasted {
+		return d.take(typed)
+	}
+	pass, d.held = append(d.held, typed...), nil
+	return pass, false
+}
 
 func (d *detacher) take(typed []byte) (pass []byte, gone bool) {
 	for len(typed) > 0 {

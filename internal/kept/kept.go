@@ -31,8 +31,15 @@ const (
 	redraw = 150 * time.Millisecond
 )
 
-// Title is that of a terminal while a session has it, until the agent gives another.
-const Title = "[fenced]"
+// Mark is what the title of a terminal begins with while a session, or a command beside
+// its agent, has it: whose terminal it is.
+func Mark(session, command string) string {
+	mark := "[fenced] " + session
+	if command != "" {
+		mark += " exec " + command
+	}
+	return mark
+}
 
 // Terminal is the held side of a session's terminal.
 type Terminal struct {
@@ -41,7 +48,8 @@ type Terminal struct {
 
 	mu     sync.Mutex
 	filter *terminal.Filter // remembers which modes are on
-	client *control.Conn
+	client *shown           // nil: nobody is attached
+	title  string
 	tail   []byte
 	log    *Log
 	size   unix.Winsize
@@ -49,12 +57,13 @@ type Terminal struct {
 
 // New holds master, and shows what comes out of it to first.
 func New(master *os.File, first *control.Conn) *Terminal {
-	t := &Terminal{master: master, ended: make(chan struct{}), client: first}
+	t := &Terminal{master: master, ended: make(chan struct{})}
 	t.filter = terminal.NewFilter((*sink)(t), true)
-	go t.carry()
 	if first != nil {
-		go t.listen(first)
+		t.client = show(first)
+		go t.listen(t.client)
 	}
+	go t.carry()
 	return t
 }
 
@@ -66,15 +75,10 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// show sends to who is attached, if he takes it; mu is held.
+// show sends to who is attached; mu is held.
 func (t *Terminal) show(kind byte, p []byte) {
-	if t.client == nil {
-		return
-	}
-	t.client.SetWriteDeadline(time.Now().Add(takes))
-	if t.client.Send(kind, p) != nil {
-		t.client.Close()
-		t.client = nil
+	if t.client != nil {
+		t.client.add(kind, p)
 	}
 }
 
@@ -85,7 +89,9 @@ func (t *Terminal) carry() {
 	for {
 		n, err := t.master.Read(buf)
 		if n > 0 {
-			t.take(buf[:n])
+			if client := t.take(buf[:n]); client != nil {
+				client.room()
+			}
 		}
 		if err != nil {
 			return
@@ -93,7 +99,8 @@ func (t *Terminal) carry() {
 	}
 }
 
-func (t *Terminal) take(p []byte) {
+// take remembers and shows what was printed, and returns who is shown it.
+func (t *Terminal) take(p []byte) *shown {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tail = append(t.tail, p...)
@@ -104,6 +111,7 @@ func (t *Terminal) take(p []byte) {
 		t.log.Write(p)
 	}
 	t.filter.Write(p)
+	return t.client
 }
 
 // Record begins to write what is printed to a log.
@@ -113,10 +121,11 @@ func (t *Terminal) Record(log *Log) {
 	t.log = log
 }
 
-// Began tells who is attached that the session runs.
-func (t *Terminal) Began(id string) {
+// Began tells who is attached that the session runs. Who attaches later finds the title.
+func (t *Terminal) Began(id, title string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.title = title
 	t.show(control.Began, []byte(id))
 }
 
@@ -132,15 +141,16 @@ func (t *Terminal) Attached() bool {
 func (t *Terminal) Attach(c *control.Conn, rows, cols uint16) {
 	t.mu.Lock()
 	t.drop(nil)
-	t.client = c
+	me := show(c)
+	t.client = me
 	if !t.filter.Alternate() {
 		t.show(control.Output, lines(t.tail))
 	}
 	t.filter.Return() // to the sink: the modes that are on
-	t.show(control.Output, []byte("\x1b]2;"+Title+"\x07"))
+	t.show(control.Output, []byte("\x1b]2;"+t.title+"\x07"))
 	t.mu.Unlock()
 	t.wake(rows, cols)
-	t.listen(c)
+	t.listen(me)
 }
 
 // lines leaves out what is before the first whole line, which may be half of a
@@ -191,31 +201,29 @@ func (t *Terminal) Detach() bool {
 }
 
 // drop ends the connection to who is attached, if it is this one or any; mu is held.
-func (t *Terminal) drop(c *control.Conn) {
+func (t *Terminal) drop(c *shown) {
 	if t.client == nil || c != nil && t.client != c {
 		return
 	}
 	if c == nil {
 		t.show(control.Taken, nil)
 	}
-	if t.client != nil {
-		t.client.Close()
-	}
+	t.client.end()
 	t.client = nil
 }
 
-// listen passes on what c types until it ends.
-func (t *Terminal) listen(c *control.Conn) {
+// listen passes on what c types until it ends. A paste that is under way then ends for
+// the session too: else the keys of the next would be part of it.
+func (t *Terminal) listen(c *shown) {
+	var pastes terminal.Pastes
 	for {
-		kind, body, err := c.Receive()
+		kind, body, err := c.conn.Receive()
 		if err != nil {
-			t.mu.Lock()
-			t.drop(c)
-			t.mu.Unlock()
-			return
+			break
 		}
 		switch kind {
 		case control.Keys:
+			pastes.Follow(body, true)
 			t.master.Write(body)
 		case control.Window:
 			if rows, cols, ok := control.WindowOf(body); ok {
@@ -223,9 +231,15 @@ func (t *Terminal) listen(c *control.Conn) {
 			}
 		}
 	}
+	t.mu.Lock()
+	t.drop(c)
+	t.mu.Unlock()
+	if pastes.Open() {
+		t.master.WriteString(terminal.PasteEnd)
+	}
 }
 
-// finishes is how long the last output may take to arrive.
+// finishes is how long the last output may take to arrive, and each part of it.
 const finishes = 2 * time.Second
 
 // Finish tells who is attached how the session went. Nobody may print any more: the
@@ -236,14 +250,17 @@ func (t *Terminal) Finish(status int) {
 	case <-time.After(finishes):
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.client != nil {
-		t.client.SetWriteDeadline(time.Now().Add(takes))
-		t.client.SendStatus(status)
-		t.client.Close()
+	client := t.client
+	if client != nil {
+		client.add(control.Exited, control.StatusBody(status))
+		client.end()
 		t.client = nil
 	}
 	if t.log != nil {
 		t.log.Close()
+	}
+	t.mu.Unlock()
+	if client != nil {
+		<-client.done
 	}
 }

@@ -72,7 +72,7 @@ func TestAttach(t *testing.T) {
 	term := New(master, theirs)
 	io.WriteString(slave, "one\n")
 	expect(t, first, "one")
-	term.Began("id")
+	term.Began("id", "[fenced] id")
 	if kind := expect(t, first, ""); kind != control.Began {
 		t.Errorf("%c came where the beginning was due", kind)
 	}

@@ -153,7 +153,10 @@ func (s *Session) Mode() string {
 func (d *desk) network(out *control.Status) {
 	g := d.live.gate
 	for _, p := range g.Pending() {
-		out.Pending = append(out.Pending, control.Pending{Host: string(p.Name), Port: p.Port, PID: p.PID, Command: p.Command, Since: p.Since, Waiting: p.Waiting, Refused: p.Refused})
+		out.Pending = append(out.Pending, control.Pending{Host: string(p.Name), Port: p.Port, PID: p.PID, Command: p.Command, Since: p.Since, Waiting: p.Waiting, Refused: p.Refused, Domain: string(p.Domain)})
+	}
+	for _, o := range g.Others() {
+		out.Others = append(out.Others, control.Others{Domain: string(o.Domain), Refused: o.Refused, Since: o.Since})
 	}
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
 	if t := l.talk.Terminal; t != nil {
-		t.Began(l.session.ID)
+		t.Began(l.session.ID, l.session.mark())
 	}
 	keep.looks.Go(func() { keep.lookOn(l.ended) })
 	keep.looks.Go(func() { keep.firstOutside(l.ended) })
@@ -178,7 +179,13 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		l.gate.Alarmed()
 	}
 	if l.relay != nil {
-		<-l.relayed
+		l.relay.Finish()
+		if stuck := <-l.relayed; errors.Is(stuck, terminal.ErrStuck) {
+			l.streams.Mute()
+		}
+		if in := l.streams.in; in != nil {
+			defer terminal.Discard(in) // what follows can take its time
+		}
 	}
 	res := l.settle(exit, keep)
 	events := group.Events()
@@ -260,9 +267,12 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 	return nil
 }
 
+// mark is what the title of a terminal begins with while the session has it.
+func (s *Session) mark() string { return kept.Mark(cmp.Or(s.Name, s.ID), "") }
+
 func (l *live) takeTerminal(master *os.File) error {
 	var err error
-	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, Mark: kept.Title, OnSignal: func(s os.Signal) {
+	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, Mark: l.session.mark(), OnSignal: func(s os.Signal) {
 		if sig, ok := s.(syscall.Signal); ok {
 			l.box.Signal(sig)
 		}

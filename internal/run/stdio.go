@@ -24,6 +24,7 @@ type Streams struct {
 	files   [3]*os.File // what goes inside
 	own     []*os.File  // our copies of what went inside
 	in, out *os.File    // the user's terminal, if any
+	std     [3]*os.File // what the user gave
 
 	sources []*os.File // our ends of the pipes the agent writes to
 	pumps   sync.WaitGroup
@@ -33,7 +34,7 @@ type Streams struct {
 
 // OpenStreams stands between the agent and what the user gave.
 func OpenStreams(std [3]*os.File) (*Streams, error) {
-	s := &Streams{}
+	s := &Streams{std: std}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -157,6 +158,21 @@ func (s *Streams) Inside() []*os.File { return s.files[:] }
 
 // Terminal is the user's terminal, to read from and to write to; nil where there is none.
 func (s *Streams) Terminal() (in, out *os.File) { return s.in, s.out }
+
+// Mute gives up on a terminal that takes no output: what would be written to it goes
+// nowhere, for to wait would keep a session from ending. It is called last.
+func (s *Streams) Mute() {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(null)
+	for n, f := range s.std[1:] {
+		if s.tty&(2<<n) != 0 {
+			unix.Dup3(null, int(f.Fd()), 0)
+		}
+	}
+}
 
 // CloseInside closes our copies of what went inside, so that pipes end when the
 // agent ends them.

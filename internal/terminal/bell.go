@@ -23,6 +23,7 @@ const (
 	stopAsked                   // SIGTSTP from outside
 	suspended                   // Suspend was called
 	noted                       // Notify was called
+	lastCall                    // Finish was called
 )
 
 // heeded are the signals that the relay handles itself.

@@ -1,17 +1,22 @@
 package terminal
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
+// mayRead holds where there is room for keys. Where a key may mean that the user leaves,
+// it must be seen also behind what an agent that hangs does not take.
+func (r *Relay) mayRead() bool {
+	return len(r.keys) == 0 || r.conf.Keys != nil && len(r.keys) < keyLimit
+}
+
 // readKeys reads what the user typed. In raw mode a terminal has no end of file:
 // nothing to read where the poll promised something means that it is gone.
 func (r *Relay) readKeys() error {
-	n, err := unix.Read(r.in, r.keys[:inLimit])
+	n, err := unix.Read(r.in, r.typed)
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return nil
@@ -20,7 +25,19 @@ func (r *Relay) readKeys() error {
 	case err != nil || n == 0:
 		return ErrHangup
 	}
-	r.keys = r.keys[:n]
+	for rest := r.typed[:n]; len(rest) > 0; {
+		n, pasted := r.pastes.Scan(rest, r.filter.marks, r.filter.traces.mode(bracketedPaste))
+		pass, leave := rest[:n], false
+		if r.conf.Keys != nil {
+			pass, leave = r.conf.Keys(pass, pasted)
+		}
+		r.keys = append(r.keys, pass...)
+		if leave {
+			r.writeKeys()
+			return ErrLeft
+		}
+		rest = rest[n:]
+	}
 	return nil
 }
 
@@ -73,11 +90,11 @@ func (r *Relay) writeOut() error {
 	return nil
 }
 
-// push writes all that is pending, if the terminal takes it in time.
+// push writes all that is pending, if the terminal takes some of it in time.
 func (r *Relay) push() error {
-	for until := time.Now().Add(r.patience); len(r.pending) > 0; {
-		if !ready(r.out, unix.POLLOUT, until) {
-			return errors.New("the terminal takes no output")
+	for len(r.pending) > 0 {
+		if !ready(r.out, unix.POLLOUT, time.Now().Add(r.patience)) {
+			return ErrStuck
 		}
 		if err := r.writeOut(); err != nil {
 			return err
@@ -85,6 +102,24 @@ func (r *Relay) push() error {
 	}
 	return nil
 }
+
+// last carries what the agent has printed until now, if the terminal takes it in time. An
+// agent that prints without end is not waited for.
+func (r *Relay) last() error {
+	for left := drainLimit; left > 0 && !r.ended; left -= outLimit {
+		if err := r.push(); err != nil {
+			return err
+		}
+		if more, err := r.readMaster(); err != nil || !more {
+			break
+		}
+	}
+	return r.push()
+}
+
+// Finish ends the relay: what has been printed is still shown, and nothing after it. It
+// may be called at any time, from any goroutine.
+func (r *Relay) Finish() { r.bell.ring(lastCall) }
 
 // ready waits until fd can be read or written, or is gone, or time is up.
 func ready(fd int, what int16, until time.Time) bool {

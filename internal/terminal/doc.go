@@ -19,13 +19,16 @@
 //
 //   - Queries with a fixed answer pass, for programs need them. The answer comes
 //     in as input, which goes to the agent while the relay runs. When it ends, or
-//     the job is stopped, the relay waits for outstanding answers (see settle)
-//     and throws away unread input; a terminal slower than that can still have
-//     a fixed string such as "\e[?62c" land in the user's shell.
+//     the job is stopped, the relay takes in what is under way (see swallow) and
+//     throws it away: answers, and the rest of a paste. A terminal that answers
+//     nothing and pauses for longer than the relay's patience in the middle of a
+//     paste that it does not mark can still have the rest land in the user's shell.
 //   - A terminal that does not read UTF-8 may see a C1 control inside a valid
 //     character. The sequences which switch a terminal to such a mode are
 //     dropped; a user who lives in one is not protected from it.
 //   - Text can still lie: an agent may draw a false prompt, and a link may be
 //     labelled with another address. Sixel reaches the terminal's image decoder.
-//   - After kill -9 of the supervisor the terminal stays raw: `reset` cures it.
+//   - After kill -9 of the process that holds the terminal the terminal stays raw
+//     (`reset` cures it), and what was on its way in goes to the shell, the rest of
+//     a paste too: nobody is left who could take it. kill -STOP is the same.
 package terminal

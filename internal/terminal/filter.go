@@ -58,8 +58,9 @@ type Filter struct {
 	pend  [utf8.UTFMax]byte
 	npend int
 
-	asked  int // queries passed
-	status int // of these, CSI 5 n, whose answer the relay uses as a mark
+	asked  int  // queries passed
+	status int  // of these, CSI 5 n, whose answer the relay uses as a mark
+	marks  bool // the terminal was asked at least once to mark pastes
 	traces traces
 }
 

@@ -45,13 +45,16 @@ var modeTable = []mode{
 	{1048, false, false, true, "save cursor: an act, not a state"},
 	{1049, false, false, false, "alternate screen with saved cursor"},
 	{1070, true, false, true, "private colours of sixel"},
-	{2004, false, false, false, "bracketed paste"},
+	{bracketedPaste, false, false, false, "the terminal marks what is pasted"},
 	{2026, false, false, false, "synchronized output"},
 	{2027, false, false, true, "grapheme clusters"},
 	{2031, false, true, false, "reports of the colour scheme"},
 	{2048, false, true, false, "reports of the size"},
 	{8452, false, false, true, "cursor after sixel"},
 }
+
+// bracketedPaste is the mode in which a terminal marks where a paste begins and ends.
+const bracketedPaste = 2004
 
 // screenModes are those that show the alternate screen.
 var screenModes = []int{47, 1047, 1049}
@@ -69,6 +72,7 @@ func (f *Filter) keepModes(c *csi) bool {
 			continue
 		}
 		f.traces.setMode(row, c.final == 'h')
+		f.marks = f.marks || n == bracketedPaste && c.final == 'h'
 		if kept != nil {
 			kept = append(kept, ';')
 		}

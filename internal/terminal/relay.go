@@ -15,6 +15,12 @@ import (
 // has something to clean up has to catch it by itself.
 var ErrHangup = errors.New("the terminal was closed")
 
+// ErrStuck means that the terminal takes no output: it hangs, or was stopped.
+var ErrStuck = errors.New("the terminal takes no output")
+
+// ErrLeft means that the user asked to leave, by a key that Config.Keys knows.
+var ErrLeft = errors.New("the user left")
+
 // Config says between what a Relay stands. The files stay the caller's, and open
 // until Run has returned.
 type Config struct {
@@ -23,10 +29,16 @@ type Config struct {
 	In *os.File
 	// Out is the user's terminal, to which is written.
 	Out *os.File
-	// Master is the master side of the agent's pty. Somebody inside must
-	// hold the other side open from before Run until the agent has ended,
-	// for when the last holder closes it the relay ends.
+	// Master is the master side of the agent's pty, or a socket to who has it.
+	// Somebody inside must hold the other side open from before Run until the
+	// agent has ended, for when the last holder closes it the relay ends.
 	Master *os.File
+	// Resize, if set, is told of the size instead of Master.
+	Resize func(*Winsize)
+	// Keys, if set, sees what was typed before it is passed on, says what of it
+	// is, and whether the user wants to leave. What was pasted is told apart from
+	// what was typed; a run is of one kind.
+	Keys func(run []byte, pasted bool) (pass []byte, leave bool)
 	// Mark stands before every title that the agent gives the terminal, and
 	// is the title until it gives one; "" marks nothing.
 	Mark string
@@ -37,12 +49,13 @@ type Config struct {
 }
 
 const (
-	inLimit  = 4 << 10  // keys read and not yet taken by the agent
+	inLimit  = 4 << 10  // read at once of what was typed
+	keyLimit = 1 << 20  // keys read and not yet taken where Config.Keys must see them
 	outLimit = 16 << 10 // output read at once; nothing is read before it is written
 
 	// defaultPatience is how long a terminal may take at the end to accept
-	// the rest of the output, and to answer.
-	defaultPatience = 300 * time.Millisecond
+	// the rest of the output, to answer, and to go on with a paste.
+	defaultPatience = time.Second
 	// askedLately is how long after a query its answer may still come.
 	askedLately = 2 * time.Second
 	// recheck is how often a job in the background looks whether it has been
@@ -67,7 +80,10 @@ type Relay struct {
 	front   bool          // in the foreground: keys are ours
 
 	buf     []byte // for reading
+	typed   []byte // for reading from in
 	keys    []byte // read from in, not yet written to master
+	pastes  Pastes // follows what is read from in
+	owes    bool   // the agent saw a paste begin whose end it will not see
 	pending queue  // filtered, not yet written to out
 	notes   chan string
 	lines   chan string
@@ -90,7 +106,7 @@ func (q *queue) Write(p []byte) (int, error) {
 // terminal, so that an agent started after New finds it right.
 func New(conf Config) (*Relay, error) {
 	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8), notes: make(chan string, maxNotes), lines: make(chan string, maxNotes), patience: defaultPatience}
-	r.keys, r.buf = make([]byte, 0, inLimit), make([]byte, outLimit)
+	r.typed, r.keys, r.buf = make([]byte, inLimit), make([]byte, 0, inLimit), make([]byte, outLimit)
 	for _, f := range []*os.File{conf.Out, conf.In} {
 		if f != nil && !IsTerminal(f) {
 			return nil, fmt.Errorf("relay: %s is not a terminal", f.Name())
@@ -152,6 +168,10 @@ func (r *Relay) resize() error {
 	if err != nil {
 		return err
 	}
+	if r.conf.Resize != nil {
+		r.conf.Resize(ws)
+		return nil
+	}
 	if err := unix.IoctlSetWinsize(r.master, unix.TIOCSWINSZ, ws); err != nil {
 		return fmt.Errorf("set size of the pty: %w", err)
 	}
@@ -181,6 +201,9 @@ func (r *Relay) loop(ctx context.Context) error {
 		if err := r.attend(ctx, events); err != nil {
 			return err
 		}
+		if events&lastCall != 0 {
+			return r.last()
+		}
 		if events != 0 {
 			continue // what the poll said may be long ago
 		}
@@ -201,7 +224,7 @@ func (r *Relay) wants() [4]unix.PollFd {
 		pollMaster: {Fd: -1},
 		pollOut:    {Fd: int32(r.out)},
 	}
-	if r.front && len(r.keys) == 0 {
+	if r.front && r.mayRead() {
 		fds[pollIn].Events = unix.POLLIN
 	}
 	if len(r.pending) > 0 {

@@ -1,10 +1,8 @@
 package terminal
 
 import (
-	"bytes"
 	"os/signal"
 	"runtime"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,14 +25,7 @@ const drainLimit = 1 << 20
 
 func (r *Relay) suspend() error {
 	// An agent that stops itself has first printed what leaves its screen.
-	for left := drainLimit; left > 0 && !r.ended; left -= outLimit {
-		if r.push() != nil {
-			break
-		}
-		if more, err := r.readMaster(); err != nil || !more {
-			break
-		}
-	}
+	_ = r.last()
 	r.leave()
 	stopJob()
 	if err := r.enter(); err != nil {
@@ -80,6 +71,10 @@ func (r *Relay) enter() error {
 		return nil
 	}
 	r.left = false
+	if r.owes { // a paste whose rest was thrown away: for the agent it ends here
+		r.owes = false
+		r.keys = append(r.keys, PasteEnd...)
+	}
 	return r.filter.Return()
 }
 
@@ -96,52 +91,3 @@ func (r *Relay) raw() error {
 	}
 	return nil
 }
-
-// leave gives the terminal back. What the user has typed and we have not read is
-// left for the shell, unless answers of the terminal may be among it. Errors are
-// of no use here: a terminal that is gone needs nothing.
-func (r *Relay) leave() {
-	r.left = true
-	chatty, _ := r.filter.Leave()
-	err := r.push()
-	if r.saved == nil {
-		return
-	}
-	if foreground(r.in) {
-		if err == nil && (chatty || time.Since(r.lastAsk) < askedLately) {
-			r.settle()
-			_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
-		}
-		_ = setTermios(r.in, r.saved)
-	}
-	r.saved, r.front = nil, false
-}
-
-// settle waits until the terminal has answered what the agent asked, so that no
-// answer and no mouse report is typed into the user's shell. A terminal answers
-// in order: we ask for its status, and what comes before the answer is dropped.
-// The agent may have asked for the status too, so that many answers come first.
-func (r *Relay) settle() {
-	r.pending = append(r.pending, "\x1b[5n"...)
-	if r.push() != nil {
-		return
-	}
-	var seen []byte
-	var buf [256]byte
-	wanted := 1 + r.filter.status
-	for until := time.Now().Add(r.patience); wanted > 0 && ready(r.in, unix.POLLIN, until); {
-		n, err := unix.Read(r.in, buf[:])
-		if err == unix.EAGAIN || err == unix.EINTR {
-			continue
-		}
-		if err != nil || n == 0 {
-			return
-		}
-		seen = append(seen, buf[:n]...)
-		wanted -= bytes.Count(seen, []byte(statusOK))
-		seen = seen[max(0, len(seen)-len(statusOK)+1):]
-	}
-}
-
-// statusOK is how a terminal answers CSI 5 n.
-const statusOK = "\x1b[0n"

@@ -73,16 +73,3 @@ func again(call func() error) error {
 		}
 	}
 }
-
-// Raw lets every key of a terminal through as it is, until restore.
-func Raw(f *os.File) (restore func(), err error) {
-	fd := int(f.Fd())
-	saved, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a terminal: %w", f.Name(), err)
-	}
-	if err := setTermios(fd, rawMode(*saved)); err != nil {
-		return nil, err
-	}
-	return func() { _ = setTermios(fd, saved) }, nil
-}

@@ -13,8 +13,8 @@ import (
 const marker = "inside"
 
 // titleMark is what ringfence itself tells a terminal just before: keep your title, and
-// say that this is fenced.
-const titleMark = "\x1b[22;0t\x1b]2;[fenced]\a"
+// say that this is fenced, and which session it is.
+var titleMark = regexp.MustCompile(`^\x1b\[22;0t\x1b\]2;\[fenced\] [a-z0-9]+\a`)
 
 // canaryForm returns a regular expression that matches value and not itself, so
 // that a script which holds it does not find its own text.

@@ -157,7 +157,7 @@ func (h *host) attack(got *outcome) error {
 	got.Out, got.Err = stdout.String(), stderr.String()
 	for line := range strings.Lines(got.Out) {
 		if c.Terminal {
-			line = strings.TrimPrefix(line, titleMark)
+			line = titleMark.ReplaceAllString(line, "")
 		}
 		got.Ran = got.Ran || strings.TrimSpace(line) == marker
 	}

@@ -1,0 +1,123 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// typedLately is how long after the last key a paste may still be under way that
+	// nothing marks.
+	typedLately = 5 * time.Second
+	// settled is how long nothing may come once the terminal has answered. Answers can
+	// be part of what was pasted, and then more follows at once.
+	settled = 50 * time.Millisecond
+)
+
+// leave gives the terminal back. What was typed, pasted or answered and did not reach
+// the agent is thrown away: it was meant for the agent, and the next who reads is a
+// shell, which would run it. Errors are of no use here: a terminal that is gone needs
+// nothing.
+func (r *Relay) leave() {
+	r.left = true
+	chatty, _ := r.filter.Leave()
+	err := r.push()
+	if r.saved == nil {
+		return
+	}
+	if foreground(r.in) {
+		r.owes = r.pastes.open
+		if chatty || r.expectsMore() {
+			r.tellLost(r.swallow(err == nil))
+		}
+		_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
+		_ = setTermios(r.in, r.saved)
+	}
+	r.saved, r.front = nil, false
+}
+
+// expectsMore holds where something may be on its way from the terminal.
+func (r *Relay) expectsMore() bool {
+	return r.pastes.open || len(r.keys) > 0 || time.Since(r.lastAsk) < askedLately ||
+		time.Since(r.pastes.last) < typedLately || ready(r.in, unix.POLLIN, time.Now().Add(time.Millisecond))
+}
+
+// lost is what was thrown away.
+type lost struct {
+	bytes int
+	lines bool // a shell would have run some of it
+}
+
+// swallow reads and throws away what is on its way: the rest of a paste, answers, mouse
+// reports. A terminal sends in order, so we ask for its status, and all that comes before
+// the answer is of the time before. The agent may have asked for the status too, then as
+// many answers come first. Where nobody answers, silence is the end; of a paste that was
+// marked, its mark is. It has no other bound: to give up in the middle would be to let
+// the rest of a paste be run.
+func (r *Relay) swallow(ask bool) (l lost) {
+	if ask {
+		r.pending = append(r.pending, "\x1b[5n"...)
+		ask = r.push() == nil
+	}
+	if ask {
+		r.filter.status++
+	}
+	var buf [4096]byte
+	for {
+		wait := r.patience
+		if ask && r.pastes.status >= r.filter.status && !r.pastes.open {
+			wait = settled
+		}
+		if !ready(r.in, unix.POLLIN, time.Now().Add(wait)) {
+			break
+		}
+		n, err := unix.Read(r.in, buf[:])
+		if err == unix.EAGAIN || err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			break
+		}
+		r.pastes.Follow(buf[:n], r.filter.marks)
+		l.bytes += n
+		l.lines = l.lines || bytes.ContainsAny(buf[:n], "\r\n")
+	}
+	r.pastes.open = false
+	r.pastes.status = r.filter.status // what was not answered until now is not waited for again
+	return l
+}
+
+// tellLost says that something was thrown away, where it was more than an answer.
+func (r *Relay) tellLost(l lost) {
+	if l.lines {
+		r.pending = append(r.pending, fmt.Sprintf("\r\nringfence: %d bytes of what was typed or pasted did not reach the session and were thrown away\r\n", l.bytes)...)
+		_ = r.push()
+	}
+}
+
+// Discard throws away what was typed into f since it was given back, so that it does not
+// become a command of the shell: who types while ringfence has not ended yet may still
+// mean the session.
+func Discard(f *os.File) {
+	fd := int(f.Fd())
+	saved, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil || !foreground(fd) {
+		return
+	}
+	// As lines, what has no end yet would not be seen.
+	if setTermios(fd, rawMode(*saved)) != nil {
+		return
+	}
+	var buf [4096]byte
+	for wait := time.Millisecond; ready(fd, unix.POLLIN, time.Now().Add(wait)); wait = settled {
+		if n, err := unix.Read(fd, buf[:]); n <= 0 && err != unix.EINTR && err != unix.EAGAIN {
+			break
+		}
+	}
+	_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
+	_ = setTermios(fd, saved)
+}
