@@ -174,6 +174,7 @@ func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before,
 		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
 		Say:      c.sayer(talk),
+		Ending:   func() (func(int), func()) { return c.progress("looking at what changed", 0) },
 		Person:   !l.noInput && !l.detach && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err),
 		Terminal: c.kept})
 	if err != nil {

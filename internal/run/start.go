@@ -49,6 +49,9 @@ type Talk struct {
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
+	// Ending is called when nothing runs any more and what it changed is looked at: how
+	// far that is, and that it is over. May be nil.
+	Ending func() (step func(n int), done func())
 	// Terminal is that of a session that outlives the one it was started from; nil if
 	// it does not.
 	Terminal *kept.Terminal
@@ -207,8 +210,14 @@ func (l *live) settle(exit rung.Exit, keep *keeping) Result {
 	code := exit.Code()
 	l.exit = &code
 	res := Result{Exit: exit}
+	done := func() {}
+	if l.talk.Ending != nil && l.session.work != nil {
+		l.session.work.Looked, done = l.talk.Ending()
+	}
 	var lost error
-	if res.Review, res.Applied, lost = keep.end(); lost != nil {
+	res.Review, res.Applied, lost = keep.end()
+	done()
+	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
 	}
 	if l.door == nil {

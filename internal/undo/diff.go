@@ -32,7 +32,7 @@ type sides struct {
 // looked at is a change too, of which the new side has no content, and unless it is
 // only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
-	l.summed = 0
+	l.summed, l.compared = 0, 0
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
@@ -134,6 +134,9 @@ func (l *Log) compare(s sides, r region, f found) {
 	if _, again := s.after[f.at.rel]; here && again && f.err != nil {
 		l.miss(f.at, f.err) // of a directory: what is in it
 		return
+	}
+	if l.compared++; l.Looked != nil && l.compared%256 == 0 {
+		l.Looked(l.compared)
 	}
 	now := l.nodeOf(f)
 	if here {

@@ -34,6 +34,10 @@ type Log struct {
 
 	summed int64 // bytes that were read to tell what changed
 
+	// Looked is called with how many entries were compared, now and then; may be nil.
+	Looked   func(n int)
+	compared int
+
 	begun map[ident]bool // inodes that a restore changed
 	step  *record        // what a restore began and did not finish
 	close *record        // what is to be noted of that

@@ -165,6 +165,7 @@ func (w *Work) openStores(stores []stored, over bool) (*history, error) {
 			continue
 		}
 		if err == nil {
+			log.Looked = w.Looked
 			h.logs = append(h.logs, log)
 			if trees := log.Trees(); len(trees) != len(w.Trees) {
 				err = fmt.Errorf("the store for undo has %d trees, not %d", len(trees), len(w.Trees))

@@ -65,7 +65,8 @@ type Work struct {
 	Stays   bool   // until it is removed, whatever it did
 	Exit    *int   // its status, once it has ended by itself
 
-	Step func() // is called for each change that is brought over or back; may be nil
+	Step   func()      // is called for each change that is brought over or back; may be nil
+	Looked func(n int) // is called now and then while a review looks at the host; may be nil
 
 	dir  string
 	lock *os.File
