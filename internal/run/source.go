@@ -40,6 +40,7 @@ type keptSecret struct {
 	host secret.Host
 	kind string
 	hint string // what to do when it cannot be read; "": try it
+	file string // where the program that is asked keeps it; "": not known
 
 	mu    sync.Mutex
 	value string
@@ -53,6 +54,11 @@ func (k *keptSecret) Get(ctx context.Context) (broker.Credential, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.value == "" || time.Now().After(k.until) {
+		if k.file != "" {
+			if err := k.host.Unseen(k.file); err != nil {
+				return broker.Credential{}, &broker.Missing{Reason: err.Error()}
+			}
+		}
 		v, err := k.ref.Read(ctx, k.host)
 		if err != nil {
 			hint := k.hint
