@@ -168,13 +168,14 @@ func (d *draft) configHome() string {
 // clientToken finds the login of gh or glab on the host.
 func (d *draft) clientToken(h *forgeHost) {
 	for _, c := range clients {
-		b, err := readIfPresent(filepath.Join(d.configHome(), c.file), 1<<20)
+		file := filepath.Join(d.configHome(), c.file)
+		b, err := readIfPresent(file, 1<<20)
 		if err != nil || !hasHost(b, c.below, h.url.Host) || h.kind != "" && h.kind != c.kind {
 			continue
 		}
 		argv := append(slices.Clone(c.argv), h.url.Host)
 		h.kind, h.secret = c.kind, argv[0]+" login"
-		h.source = d.kept(&keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: argv}, host: d.vault(c.environ(d.opt.Environ, h)),
+		h.source = d.kept(&keptSecret{ref: secret.Ref{Name: h.secret, From: "command", Argv: argv}, host: d.vault(c.environ(d.opt.Environ, h)), file: file,
 			hint: "run it there: " + strings.Join(argv, " ")})
 		return
 	}

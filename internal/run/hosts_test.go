@@ -191,3 +191,31 @@ func TestServiceCredentialGoesHome(t *testing.T) {
 		})
 	}
 }
+
+// What was kept for a vendor goes to the vendor, whatever a variable of the launcher says.
+func TestModelCredentialGoesHome(t *testing.T) {
+	const login = `{"claudeAiOauth": {"accessToken": "` + realMark + `-login-0123456789abcdef", "refreshToken": "r", "expiresAt": 4102444800000}}`
+	for _, base := range []string{"", "https://evil.test", "https://api.anthropic.com.evil.test", "https://evilapi.anthropic.com", "https://api.anthropic.com:8443",
+		"http://api.anthropic.com", "https://API.ANTHROPIC.COM.", "https://127.0.0.1.evil.test", "https://localhost.evil.test", "https://xn--pi-7ma.anthropic.com"} {
+		for name, prepare := range map[string]func(*stand){
+			"secret": func(s *stand) { s.policy("[secret.mine]\nuse = \"anthropic\"\nfrom = \"env:LAB\"\n") },
+			"login":  func(s *stand) { s.put(".claude/.credentials.json", login) },
+		} {
+			s := newStand(t)
+			s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef", "ANTHROPIC_BASE_URL="+base)
+			prepare(s)
+			p, err := s.open()
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, base, err)
+			}
+			header := map[string]string{"Authorization": "Bearer @" + map[string]string{"secret": "ANTHROPIC_AUTH_TOKEN", "login": "CLAUDE_CODE_OAUTH_TOKEN"}[name] + "@"}
+			if got := hosts(p.ask(asking{method: "POST", path: "/anthropic/v1/messages", header: header})); !slices.Equal(got, []string{"api.anthropic.com"}) {
+				t.Errorf("%s with %q went to %q", name, base, got)
+			}
+			if all := strings.Join(p.Warnings, "\n"); base != "" && !strings.Contains(all, "ringfence secret set NAME --use anthropic --host") {
+				t.Errorf("%s with %q: the person is told %q", name, base, all)
+			}
+			p.close()
+		}
+	}
+}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -73,7 +76,10 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		reach := g.Reach
 		if c.trusted {
-			if reach = broker.Direct; denied(g, c.upstream) {
+			if reach = broker.Direct; d.published(c.upstream) {
+				return broker.Site{}, fault.New(fault.Refused, "publish another port", "%s requests are to go to %s, which is published from inside: the agent would get the credential", m.API, c.upstream.Host)
+			}
+			if denied(g, c.upstream) {
 				return broker.Site{}, fault.New(fault.Refused, "", "policy denies %s, where %s requests are to go", c.upstream.Host, m.API)
 			}
 		}
@@ -82,6 +88,19 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
+}
+
+// loopback holds for an upstream on this machine, by a name or a number that means
+// nothing else.
+func loopback(u *url.URL) bool {
+	a, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && a.IsLoopback()
+}
+
+// published holds for an upstream that is a port of the session's own: who listens there
+// is the agent.
+func (d *draft) published(u *url.URL) bool {
+	return loopback(u) && slices.ContainsFunc(d.Reach.Publish, func(p policy.Port) bool { return strconv.Itoa(int(p.Host)) == u.Port() })
 }
 
 // denied holds for an upstream that a rule of policy denies.
@@ -158,10 +177,10 @@ func (d *draft) baseOf(m agent.Model) (name, value string) {
 
 // onlyVendor leads what was kept for the vendor to the vendor. A variable in the
 // environment is no word about a credential that was stored without it: a file of a
-// project may have set it.
+// project may have set it. A gateway on the loopback of this machine is the person's own.
 func (d *draft) onlyVendor(m agent.Model, f *found) error {
 	vendor, err := url.Parse(m.Upstream)
-	if err != nil || !f.trusted || f.upstream.Scheme == vendor.Scheme && f.upstream.Host == vendor.Host {
+	if err != nil || !f.trusted || loopback(f.upstream) || f.upstream.Scheme == vendor.Scheme && f.upstream.Host == vendor.Host {
 		return err
 	}
 	name, _ := d.baseOf(m)

@@ -136,6 +136,7 @@ type draft struct {
 
 	remember      []func() error // written with the project's state
 	npmrc         []string
+	signKey       string   // the file of the key that signs; may be none
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom
 	keptSecrets   map[string]*keptSecret

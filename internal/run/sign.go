@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/gate"
@@ -52,6 +53,7 @@ func (d *draft) signing(own gitdir.Host) ([]gitdir.Entry, error) {
 		d.mounts = append(d.mounts, plan.Mount{Src: self, Dst: filepath.Join(clientDir, name), Why: "asks the host for signatures"})
 	}
 	d.Keys = append(d.Keys, "signatures by "+key.Format)
+	d.signKey = strings.TrimSuffix(policy.Expand(key.Name, d.User.Home), ".pub")
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		conf.Record = func(e sign.Event) { g.Record(signed(e)) }
 		return broker.Site{Prefix: "/sign", Whole: true, Handler: broker.Recorded(g.Record, journal.Record{Via: "sign", Secret: "signing key"}, sign.New(conf))}, nil

@@ -42,6 +42,7 @@ type keptSecret struct {
 	host secret.Host
 	kind string
 	hint string           // what to do when it cannot be read; "": try it
+	file string           // where the program that is asked keeps it; "": not known
 	now  func() time.Time // nil is time.Now
 
 	mu    sync.Mutex
@@ -97,6 +98,11 @@ func (k *keptSecret) Get(ctx context.Context) (broker.Credential, error) {
 		now = k.now
 	}
 	if k.due(now()) {
+		if k.file != "" {
+			if err := k.host.Unseen(k.file); err != nil {
+				return broker.Credential{}, &broker.Missing{Reason: err.Error()}
+			}
+		}
 		// A client that goes away does not end the program: it would be run again for
 		// the next one. It has a bound of its own.
 		v, err := k.ref.Read(context.WithoutCancel(ctx), k.host)

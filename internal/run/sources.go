@@ -58,6 +58,9 @@ func (d *draft) origins() (out []origin) {
 			file(policy.Expand(arg, d.User.Home), "the secret "+d.Policy.Secret[i].Name)
 		}
 	}
+	if filepath.IsAbs(d.signKey) {
+		file(d.signKey, "the key that signs")
+	}
 	store := SecretStore(d.dirs.Config, d.dirs.State)
 	file(store.Path, "the secret store")
 	file(store.Identity, "the key of the secret store")
