@@ -425,3 +425,46 @@ func TestLinesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// What is sent again, and what is not: what the server did not look at, what only reads
+// on a line that may have been old, and what was refused for a credential that has been
+// renewed since.
+func TestSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		protocol, request string
+		acts              []string // the last goes on
+		status, left      int      // of the last request; of all
+		asks              int
+	}{
+		{"h2", "model", []string{"refuse", "ok"}, 200, 2, 1},
+		{"h2", "model", []string{"goaway", "ok"}, 200, 2, 1},
+		{"h2", "model", []string{"401", "ok"}, 200, 2, 1},
+		{"h2", "model", []string{"401", "refuse", "ok"}, 200, 3, 1},
+		{"h2", "model", []string{"refuse", "401", "refuse", "ok"}, 200, 4, 1},
+		{"h2", "model", []string{"refuse"}, 502, 2, 1},
+		{"h2", "model", []string{"reset", "ok"}, 502, 1, 1},
+		{"h2", "model", []string{"protocol", "ok"}, 502, 1, 1},
+		{"h2", "model", []string{"close", "ok"}, 502, 1, 1},
+		{"h2", "model", []string{"429", "ok"}, 429, 1, 1},
+		{"h2", "model", []string{"307", "ok"}, 307, 1, 1},
+		{"h2", "write, chunks and trailers", []string{"refuse", "ok"}, 502, 1, 1},
+		{"http/1.1", "model", []string{"close", "ok"}, 502, 1, 1},
+		{"http/1.1", "model", []string{"ok", "close", "ok"}, 502, 2, 2},
+		{"http/1.1", "idempotent write", []string{"ok", "close", "ok"}, 502, 2, 2},
+		{"http/1.1", "read", []string{"close", "ok"}, 502, 1, 1},
+		{"http/1.1", "read", []string{"ok", "close", "ok"}, 200, 3, 2},
+		{"http/1.1", "read", []string{"401", "ok"}, 200, 2, 1},
+	} {
+		t.Run(fmt.Sprint(c.protocol, " ", c.request, " ", c.acts), func(t *testing.T) {
+			h := serveHostile(t, c.protocol, func(n int) string { return c.acts[min(max(n, 1), len(c.acts))-1] })
+			at, phantom, records := attemptStand(t, h)
+			status := 0
+			for range c.asks {
+				status = exchange(t, at, fmt.Sprintf(wanted[c.request], phantom))
+			}
+			if left, _ := h.counted(); status != c.status || left != c.left || records() != left {
+				t.Errorf("status %d, it left %d times, %d records", status, left, records())
+			}
+		})
+	}
+}

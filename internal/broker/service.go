@@ -94,6 +94,9 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, d)
 		return
 	}
+	if d.Body != nil {
+		putBack(r, d.Body) // what was judged is what is sent
+	}
 	r = r.WithContext(context.WithValue(r.Context(), verdict{}, d)) // written down as it leaves, and its answer shown to who wants to see it
 	s.Service.Service.Strip(r)
 	r.Header = only(r.Header, passes)

@@ -85,7 +85,7 @@ func readValue(d *json.Decoder, depth int) (any, error) {
 	case json.Delim('{'):
 		return readMembers(d, depth)
 	case json.Delim('['):
-		var list []any
+		list := []any{}
 		for d.More() {
 			v, err := readValue(d, depth+1)
 			if err != nil {
@@ -119,6 +119,21 @@ func readMembers(d *json.Decoder, depth int) (any, error) {
 		return nil, errors.New("it cannot be read")
 	}
 	return o, nil
+}
+
+// anew writes an object that was read: without what two readers might take for two
+// things. It is nil where there is none.
+func (o object) anew() []byte {
+	if o == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(o) != nil {
+		return []byte("{}") // what was read can be written
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // fold is one spelling for all that differ by case alone.

@@ -35,6 +35,10 @@ type Decision struct {
 	Reason string
 	Hint   string // what helps, for whoever reads the refusal
 
+	// Body, where it is not nil, is sent in the place of the one that was judged: the
+	// same, spelled in the one way that every reader takes for that.
+	Body []byte
+
 	// Learn, where it is not nil, must be given the body of a successful answer,
 	// decoded: the request goes out without Accept-Encoding then.
 	Learn func(body []byte)
@@ -81,10 +85,11 @@ func (s *Service) Judge(r Request) Decision {
 		if !rule.allows(method, p) {
 			continue
 		}
-		if reason := s.looksInto(method, rule, r); reason != "" {
+		body, reason := s.looksInto(method, rule, r)
+		if reason != "" {
 			return s.no(method, r.Path, rule.text, reason)
 		}
-		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it"}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew()}
 	}
 	return s.no(method, r.Path, "default", s.why(method))
 }
@@ -140,36 +145,36 @@ func (s *Service) byUser(method string, p path) (Decision, bool) {
 }
 
 // looksInto judges what a forge would take from elsewhere than the path. It
-// returns the reason for a denial, or "".
-func (s *Service) looksInto(method string, rule rule, r Request) string {
+// returns the reason for a denial, or "", and the body as it was read.
+func (s *Service) looksInto(method string, rule rule, r Request) (object, string) {
 	if !s.config.Kind.Forge() {
-		return ""
+		return nil, ""
 	}
 	if reading(method) {
 		if r.Length != 0 {
-			return "a request that reads has no body"
+			return nil, "a request that reads has no body"
 		}
-		return ""
+		return nil, ""
 	}
 	if r.Query != "" {
-		return "a request that writes has no query"
+		return nil, "a request that writes has no query"
 	}
 	body, err := bodyOf(r)
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
 	}
 	for key := range body {
 		if name := parameter(key); slices.Contains(overridingQuery, name) || credentialParameter(name) {
-			return fmt.Sprintf("the body holds %q", name)
+			return nil, fmt.Sprintf("the body holds %q", name)
 		}
 	}
 	if reason := s.judgeTexts(body); reason != "" {
-		return reason
+		return nil, reason
 	}
 	if rule.body != nil {
-		return rule.body(body)
+		return body, rule.body(body)
 	}
-	return ""
+	return body, ""
 }
 
 func (s *Service) no(method, path, rule, reason string) Decision {

@@ -98,6 +98,26 @@ func TestGitLabFields(t *testing.T) {
 	}
 }
 
+// What goes on is written anew: every spelling of a body becomes the same one.
+func TestBodyAnew(t *testing.T) {
+	s := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
+	for body, want := range map[string]string{
+		`{ "body" : "\u002fmerge \u003c&\u2713" , "n":1.50, "list":[ ], "deep":{"b":null,"a":[true]} }`: `{"body":"/merge <&✓","deep":{"a":[true],"b":null},"list":[],"n":1.50}`,
+		`{}`: `{}`,
+	} {
+		d := s.Judge(request("POST /repos/o/r/issues/1/comments " + body))
+		if !d.Allow || string(d.Body) != want {
+			t.Errorf("%s: %s %+v", body, d.Body, d)
+		}
+		if again, err := readObject(d.Body); err != nil || string(again.anew()) != want {
+			t.Errorf("%s: read again it is %s: %v", body, again.anew(), err)
+		}
+	}
+	if d := s.Judge(request("POST /graphql " + `{"query":"{ viewer { login } }", "variables" : {} }`)); string(d.Body) != `{"query":"{ viewer { login } }","variables":{}}` {
+		t.Errorf("%s", d.Body)
+	}
+}
+
 // FuzzCommand: what GitLab takes for a command, in whatever disguise, does not pass.
 func FuzzCommand(f *testing.F) {
 	for _, s := range append(hostileTexts, harmlessTexts...) {

@@ -59,6 +59,7 @@ func TestGitWorks(t *testing.T) {
 // refusals are commands that are refused, and the switch that opens each.
 var refusals = []struct{ name, opens, command string }{
 	{"default branch", "push-default", "git push origin HEAD:main"},
+	{"symbolic branch", "push-default", as + "commit -q --allow-empty -m alias && git push origin HEAD:alias"},
 	{"force", "force", "git push -f origin old:topic"},
 	{"lease", "force", "git push --force-with-lease=topic:$(git ls-remote origin refs/heads/topic | cut -f1) origin origin/main:refs/heads/topic"},
 	{"delete", "delete", "git push origin :topic"},
@@ -91,6 +92,7 @@ func TestGitRefusals(t *testing.T) {
 			f.git(seed, "checkout", "-q", "-b", "topic")
 			f.git(seed, "commit", "-q", "--allow-empty", "-m", "topic")
 			f.git(seed, "push", "-q", f.bare(ownRepo), "topic")
+			f.git(f.bare(ownRepo), "symbolic-ref", "refs/heads/alias", "refs/heads/main")
 			if open != "" {
 				s.policy("[broker]\ngit = [\"" + open + "\"]\n")
 			}
