@@ -43,6 +43,19 @@ var unasked = map[string][]string{
 	},
 }
 
+// TestHeadPermissions: what opencode is allowed at the head of an agent goes.
+func TestHeadPermissions(t *testing.T) {
+	for head, dangerous := range map[string]bool{
+		"permission:\n  bash: allow\n": true, "permission: allow\n": true, "permission: {bash: {\"*\": \"allow\"}}\n": true, "permission:\n  bash: \"\\x61llow\"\n": true,
+		"\"permission\":\n  bash: allow\n": true, "permission:\n  edit: deny\n  bash: ask\n": false, "tools:\n  write: false\n": false,
+	} {
+		r := look(t, plant(t, map[string]string{".opencode/agent/a.md": "---\ndescription: x\n" + head + "---\nBe kind.\n"}))
+		if r.Dangerous() != dangerous {
+			t.Errorf("%q: %q", head, said(r))
+		}
+	}
+}
+
 // TestUnknownGoes: what is not known to be harmless where it stands is not passed on.
 func TestUnknownGoes(t *testing.T) {
 	for file, texts := range unasked {

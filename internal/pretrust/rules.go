@@ -221,7 +221,7 @@ var rules = []rule{
 		".agents/skills/**/*.md", ".github/agents/**/*.md", ".github/skills/**/*.md", ".opencode/agent/**/*.md", ".opencode/agents/**/*.md", ".opencode/mode/*.md", ".opencode/modes/*.md",
 		".opencode/command/**/*.md", ".opencode/commands/**/*.md", ".opencode/skill/**/*.md", ".opencode/skills/**/*.md"}, form: asFront,
 		keys: join(keys(kHook, "hooks"), keys(kServer, "mcpServers", "mcp-servers"), tested(kAllow, bypasses, "permissionMode", "permission-mode"),
-			tested(kAllow, broadTools, "allowed-tools", "allowedTools"))},
+			tested(kAllow, broadTools, "allowed-tools", "allowedTools"), tested(kAllow, saysAllow, "permission", "permissions"))},
 	{files: []string{".env", ".env.local", ".env.development", ".gemini/.env", ".codex/.env", ".claude/.env"}, form: asLines, partly: true,
 		keys: join(tested(kEnv, redirects, "*"))},
 	{files: []string{".yarnrc.yml"}, form: asYAML, keys: join(keys(kYarn, "yarnPath", "plugins"), tested(kYarn, lie, "enableStrictSsl"),

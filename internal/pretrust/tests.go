@@ -82,6 +82,11 @@ func broadPermission(name string, v *node) bool {
 	return risky && strings.EqualFold(v.text, "allow")
 }
 
+// saysAllow: a block of permissions in which something is allowed, or may be.
+func saysAllow(_ string, v *node) bool {
+	return strings.Contains(strings.ToLower(v.text), "allow") || strings.ContainsAny(v.text, "\\&*!")
+}
+
 func everything(_ string, v *node) bool { return v.text == "*" || v.text == "**" }
 
 // outside: a directory that is not in the project, by its text.

@@ -1,14 +1,11 @@
 package agents
 
 import (
-	"crypto/sha256"
 	"embed"
-	"fmt"
 	"os"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"testing"
+
+	"ringfence.dev/ringfence/test/agents/npm"
 )
 
 // systemPath is what every user of the machine has.
@@ -34,25 +31,11 @@ func tempDir(t *testing.T) string {
 //go:embed attacks.toml npm/package.json npm/package-lock.json
 var sources embed.FS
 
-// findAgents returns the node_modules that scripts/tools installed from the lock
-// file as it is now: by root for all, or by the user for himself.
+// findAgents returns the node_modules with the agents of the lock file.
 func findAgents(t *testing.T) string {
-	lock, err := sources.ReadFile("npm/package-lock.json")
+	dir, err := npm.Modules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(lock)
-	name := fmt.Sprintf("ringfence-test/agents-%x/node_modules", sum[:6])
-	places := []string{"/var/cache"}
-	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && os.Getuid() != 0 { // HOME is the stage's
-		places = append(places, filepath.Join(u.HomeDir, ".cache"))
-	}
-	for _, place := range places {
-		dir := filepath.Join(place, name)
-		if _, err := os.Stat(dir); err == nil {
-			return dir
-		}
-	}
-	t.Fatalf("no %s in %q: run `make tools`", name, places)
-	return ""
+	return dir
 }

@@ -13,7 +13,8 @@ var gemini = receiver{
 	generate: jsonFile{
 		harmless: []string{`"theme": "a"`, `"ui": {"hideTips": true}`, `"model": {"name": "x"}`, `"general": {"vimMode": true}`},
 		hostile: []string{`"mcpServers": {"EVIL": {"command": "EVIL"}}`, `"hooks": {"BeforeTool": [{"command": "EVIL"}]}`, `"policyPaths": ["EVIL"]`, `"tools": {"discoveryCommand": "EVIL"}`,
-			`"tools": {"shell": {"pager": "EVIL"}}`, `"telemetry": {"otlpEndpoint": "EVIL"}`, `"context": {"includeDirectories": ["/EVIL"]}`, `"experimental": {"extensionRegistryURI": "EVIL"}`},
+			`"tools": {"shell": {"pager": "EVIL"}}`, `"telemetry": {"otlpEndpoint": "EVIL"}`, `"context": {"includeDirectories": ["/EVIL"]}`, `"experimental": {"extensionRegistryURI": "EVIL"}`,
+			`"context": {"fileName": "$MARK"}`, `"tools": {"allowed": ["${MARK}"]}`},
 		texts: []string{`$MARK`, `${MARK}`, `${NOTHING:-EVIL}`},
 	}.generate,
 	known: append(hiddenJSON(`"mcpServers": {"EVIL": {"command": "EVIL"}}`, `"theme"`), `{"tools": {"allowed": ["$MARK"]}}`, `{"context": {"fileName": "${MARK}"}}`),

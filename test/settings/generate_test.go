@@ -69,12 +69,23 @@ func (f jsonFile) generate(r *rand.Rand) string {
 	for range r.IntN(3) {
 		members = append(members, f.harmless[r.IntN(len(f.harmless))])
 	}
+	hidden := ""
 	for range 1 + r.IntN(2) {
-		members = append(members, f.hostile[r.IntN(len(f.hostile))])
+		member := f.hostile[r.IntN(len(f.hostile))]
+		if r.IntN(2) == 0 { // in what is a comment for some
+			end := ends[r.IntN(len(ends))]
+			if r.IntN(2) == 0 {
+				end = "\r"
+			}
+			hidden += "// x" + end + member + ",\n"
+			continue
+		}
+		members = append(members, member)
 	}
+	members = append(members, f.harmless[0])
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	var b strings.Builder
-	b.WriteString(space() + "{")
+	b.WriteString(space() + "{" + hidden)
 	for i, m := range members {
 		if i > 0 {
 			b.WriteString(",")
@@ -82,6 +93,9 @@ func (f jsonFile) generate(r *rand.Rand) string {
 		name, value, _ := strings.Cut(m, ": ")
 		if r.IntN(8) == 0 {
 			value = `"x", ` + name + ": " + value // there twice
+		}
+		if r.IntN(8) == 0 {
+			value = `"` + f.texts[r.IntN(len(f.texts))] + `"`
 		}
 		if r.IntN(8) == 0 {
 			name = `"` + escape(r, strings.Trim(name, `"`)) + `"`
@@ -92,7 +106,7 @@ func (f jsonFile) generate(r *rand.Rand) string {
 		b.WriteString(",")
 	}
 	b.WriteString("}" + space())
-	return edit(r, b.String(), pieces, max(0, r.IntN(5)-2))
+	return edit(r, b.String(), pieces, max(0, r.IntN(6)-3))
 }
 
 // escape writes one letter as a number.
