@@ -40,7 +40,12 @@ func pair(t *testing.T) (ours, theirs *control.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if theirs, err = control.Inherited(int(far.Fd())); err != nil {
+	defer far.Close()
+	own, err := unix.Dup(int(far.Fd())) // Inherited closes what it is given, and so would far
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = control.Inherited(own); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
