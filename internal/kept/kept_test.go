@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"os"
@@ -39,7 +40,12 @@ func pair(t *testing.T) (ours, theirs *control.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if theirs, err = control.Inherited(int(far.Fd())); err != nil {
+	defer far.Close()
+	own, err := unix.Dup(int(far.Fd())) // Inherited closes what it is given, and so would far
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = control.Inherited(own); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
@@ -242,4 +248,69 @@ func parts(s string, split bool) (out [][]byte) {
 		out, s = append(out, []byte(s[:n])), s[n:]
 	}
 	return out
+}
+
+// In a paste the detach key is text, also where it was typed half before.
+func TestDetachKeyInAPaste(t *testing.T) {
+	var d detacher
+	d.run([]byte("\x1d"), false)
+	if pass, gone := d.run([]byte("d\x1dd\x1d"), true); gone || string(pass) != "\x1dd\x1dd\x1d" {
+		t.Errorf("%q, gone %v", pass, gone)
+	}
+	if pass, gone := d.run([]byte("d"), false); gone || string(pass) != "d" {
+		t.Errorf("after it: %q, gone %v", pass, gone)
+	}
+	if _, gone := d.run([]byte("\x1dd"), false); !gone {
+		t.Error("typed, it means nothing")
+	}
+}
+
+// Who is taken over in the middle of a paste leaves no open paste to the next.
+func TestPasteEndsWithItsClient(t *testing.T) {
+	master, slave := terminalPair(t)
+	first, theirs := pair(t)
+	term := New(master, theirs)
+	if err := first.Send(control.Keys, []byte("\x1b[200~half\n")); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(slave)
+	if line, err := in.ReadString('\n'); err != nil || line != "\x1b[200~half\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	term.Detach()
+	if kind := expect(t, first, ""); kind != control.Taken {
+		t.Errorf("the first was told %c", kind)
+	}
+	eventually(t, "the end of the paste inside", func() bool { // as its terminal echoes it
+		term.mu.Lock()
+		defer term.mu.Unlock()
+		return bytes.HasSuffix(term.tail, []byte("[201~"))
+	})
+}
+
+// Whoever asks about a session does not wait for a client that takes nothing.
+func TestHungClient(t *testing.T) {
+	master, slave := terminalPair(t)
+	_, theirs := pair(t)
+	term := New(master, theirs)
+	go func() { // until the test closes the terminal
+		for {
+			if _, err := slave.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
+				return
+			}
+		}
+	}()
+	eventually(t, "a full queue", func() bool {
+		if !term.mu.TryLock() {
+			return false
+		}
+		client := term.client
+		term.mu.Unlock()
+		client.mu.Lock()
+		defer client.mu.Unlock()
+		return client.held > queueLimit
+	})
+	if !term.Attached() || !term.Detach() || term.Attached() {
+		t.Error("it was waited for")
+	}
 }

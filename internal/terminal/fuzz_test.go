@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -160,4 +161,27 @@ func TestScanner(t *testing.T) {
 			t.Errorf("%s: %.200q goes for harmful", name, in)
 		}
 	}
+}
+
+// FuzzPastes: how input is split changes nothing, and every byte belongs to one run.
+func FuzzPastes(f *testing.F) {
+	for _, seed := range []string{"a\x1b[200~b\x1b[201~c", "\x1b[200~\x1b[0n\x1b[20", "\x1b\x1b[201~\x1b[0n", "\x1b[200~\x1b[200~\x1b[201~x"} {
+		f.Add([]byte(seed), uint8(3), true)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, size uint8, ever bool) {
+		var whole, split Pastes
+		whole.Follow(b, ever)
+		for part := range slices.Chunk(b, int(size)+1) {
+			for len(part) > 0 {
+				n, pasted := split.Scan(part, ever, true)
+				if n < 1 || n > len(part) || pasted && !ever {
+					t.Fatalf("%d of %d, pasted %v", n, len(part), pasted)
+				}
+				part = part[n:]
+			}
+		}
+		if whole.open != split.open || whole.status != split.status {
+			t.Errorf("whole %+v, split %+v", whole, split)
+		}
+	})
 }

@@ -125,6 +125,17 @@ func TestBackground(t *testing.T) {
 	s.expect("read hello")
 }
 
+// TestBackgroundAsksNothing: the answers of the terminal to a job in the background would
+// be typed into the shell.
+func TestBackgroundAsksNothing(t *testing.T) {
+	s, supervisor := shell(t)
+	s.line(supervisor + `sh -c 'printf "beg\033[c\033[5n\033[?1003h\033]11;?\007un\n"; read x; printf "\033[ca""sks\n"' &`)
+	s.expect("begun")
+	s.line("fg")
+	s.send("\r")
+	s.expect("\x1b[casks")
+}
+
 // TestOrphan: where no shell could continue the job Ctrl-Z does not freeze it.
 func TestOrphan(t *testing.T) {
 	s := newScreen(t)

@@ -37,7 +37,7 @@ func (r *Relay) leave() {
 		_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
 		_ = setTermios(r.in, r.saved)
 	}
-	r.saved, r.front = nil, false
+	r.saved, r.front, r.filter.answered = nil, false, false
 }
 
 // expectsMore holds where something may be on its way from the terminal.

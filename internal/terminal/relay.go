@@ -116,7 +116,7 @@ func New(conf Config) (*Relay, error) {
 		r.tty = conf.In
 	}
 	r.filter = NewFilter(&r.pending, conf.In != nil)
-	r.filter.mark = conf.Mark
+	r.filter.mark = clean(conf.Mark, titleLimit)
 	r.master = int(conf.Master.Fd())
 	if err := unix.SetNonblock(r.master, true); err != nil {
 		return nil, fmt.Errorf("relay: pty: %w", err)

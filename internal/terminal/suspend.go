@@ -60,7 +60,9 @@ func (r *Relay) enter() error {
 		return err
 	}
 	if r.in >= 0 {
-		if r.front = foreground(r.in); !r.front {
+		r.front = foreground(r.in)
+		r.filter.answered = r.front // in the background the shell would read the answers
+		if !r.front {
 			return nil
 		}
 		if err := r.raw(); err != nil {
