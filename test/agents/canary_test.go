@@ -89,7 +89,8 @@ func (c *cage) sing(t *testing.T, prompt string, inside bool) {
 		name := fmt.Sprintf("%s.canary", strings.ReplaceAll(prompt, " ", "-"))
 		turns = append(turns, use(write(filepath.Join(c.dir, name), "hello\n")))
 	}
-	m := model.New(prompt, append(turns, say("that is all"))...)
+	turns = append(turns, use(c.agent.shell(c.waits())), say("that is all"))
+	m := model.New(prompt, turns...)
 	env := c.env
 	defer func() { c.env = env }()
 	url := c.hire(t, m)
@@ -110,6 +111,17 @@ func (c *cage) sing(t *testing.T, prompt string, inside bool) {
 	if r.status != 0 || !strings.Contains(r.stdout, "that is all") {
 		t.Fatalf("%s: status %d\n%s%s", prompt, r.status, r.stdout, r.stderr)
 	}
+}
+
+// waits is a command that gives those that start beside the conversation the time to:
+// until all of them ran, or a while.
+func (c *cage) waits() string {
+	names := c.list.Canaries()
+	var files []string
+	for _, n := range names {
+		files = append(files, loads.Ran(n))
+	}
+	return fmt.Sprintf("i=0; while [ $i -lt 50 ] && [ $(ls %s 2>/dev/null | wc -l) -lt %d ]; do i=$((i+1)); sleep 0.1; done", strings.Join(files, " "), len(files))
 }
 
 // sung lists the canaries that ran, sorted, and clears them away.
