@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/run"
 	"ringfence.dev/ringfence/internal/secret"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 // secretCommand keeps secrets on the host. No value is ever an argument, and none is
@@ -159,6 +160,9 @@ func (c *context) secretRows(d *drawer, stored []string) []secretRow {
 		s := &d.all.Secret[i]
 		kind, arg := s.Origin()
 		row := secretRow{Name: s.Name, Use: s.Kind(), Hosts: texts(s.Hosts), Env: texts(s.Env), From: ref(s).String(), Off: s.IsOff(), Source: s.Source.String()}
+		if public := service.Kind(row.Use).Public(); public != "" && len(row.Hosts) == 0 {
+			row.Hosts = []string{public}
+		}
 		set := false
 		switch kind {
 		case "store":
