@@ -70,7 +70,7 @@ func (l *look) policies() []*policy.Policy {
 		return nil
 	}
 	path := filepath.Join(l.Config, "policy.toml")
-	p, err := policy.Load(path)
+	p, err := policy.LoadNamed(path)
 	if err != nil {
 		l.broken = append(l.broken, hit{path: path, detail: "ringfence starts nothing until it is mended"})
 	}
