@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,13 @@ func openOpencode(t *testing.T) func(*testing.T, string) []string {
 		if answer.StatusCode != http.StatusOK || json.Unmarshal(body, &config) != nil {
 			return nil // it does not take the file
 		}
-		return marked(config, "model", "small_model", "username", "logLevel")
+		return slices.DeleteFunc(marked(config, "model", "small_model", "username", "logLevel"), ownText)
 	}
+}
+
+// ownText holds for instructions that are a file of the project: an agent may read that
+// whenever it likes. An address that the generator broke becomes one.
+func ownText(seen string) bool {
+	path, is := strings.CutPrefix(seen, "instructions.[] = ")
+	return is && !strings.Contains(path, "://") && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") && !strings.Contains(path, "..")
 }

@@ -127,8 +127,8 @@ func (s *table) try(what, text string) {
 	if len(found) == 0 {
 		return
 	}
-	text = s.shrink(text)
-	s.t.Errorf("%s, %s: sees %q in %q, of %q", s.name, what, s.sees(ours, text), ours(s.t, s.receiver, text), text)
+	short := s.shrink(text)
+	s.t.Errorf("%s, %s: sees %q of\n%q\nand %q in %q, of %q", s.name, what, found, text, s.sees(ours, short), ours(s.t, s.receiver, short), short)
 }
 
 // shrink drops pieces as long as something is still seen, smaller ones each time.
