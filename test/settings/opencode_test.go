@@ -56,10 +56,3 @@ func openOpencode(t *testing.T) func(*testing.T, string) []string {
 		return slices.DeleteFunc(marked(config, "model", "small_model", "username", "logLevel"), ownText)
 	}
 }
-
-// ownText holds for instructions that are a file of the project: an agent may read that
-// whenever it likes. An address that the generator broke becomes one.
-func ownText(seen string) bool {
-	path, is := strings.CutPrefix(seen, "instructions.[] = ")
-	return is && !strings.Contains(path, "://") && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") && !strings.Contains(path, "..")
-}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +204,12 @@ func TestControl(t *testing.T) {
 			t.Error("a naive judge misses nothing: this proves nothing")
 		}
 	})
+}
+
+// ownText holds for what names a file of the project: an agent may read that whenever it
+// likes. A place elsewhere that the generator broke becomes one.
+func ownText(seen string) bool {
+	at, path, _ := strings.Cut(seen, " = ")
+	named := slices.Contains([]string{"instructions", "context.includeDirectories", "includeDirectories"}, strings.TrimSuffix(at, ".[]"))
+	return named && !strings.Contains(path, "://") && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") && !strings.Contains(path, "..")
 }

@@ -100,7 +100,8 @@ func marked(tree any, harmless ...string) []string {
 		case map[string]any:
 			for name, c := range v {
 				if len(at) == 0 && slices.Contains(harmless, name) {
-					if _, text := c.(string); text {
+					switch c.(type) {
+					case string, []any: // a list is no name of anything
 						continue
 					}
 				}
