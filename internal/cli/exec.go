@@ -91,7 +91,7 @@ func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn,
 	relayed, finish := make(chan error, 1), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
-		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, OnSignal: func(os.Signal) {}})
+		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, Stays: true, OnSignal: func(os.Signal) {}})
 		if err != nil {
 			return 125, err
 		}

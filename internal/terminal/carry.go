@@ -75,6 +75,16 @@ func (r *Relay) readMaster() (more bool, err error) {
 	return true, err
 }
 
+// reopened looks whether somebody inside has opened the pty again, where the relay stays.
+func (r *Relay) reopened() error {
+	if !r.ended || len(r.pending) > 0 {
+		return nil
+	}
+	r.ended = false
+	_, err := r.readMaster()
+	return err
+}
+
 // writeOut writes what the terminal takes at once.
 func (r *Relay) writeOut() error {
 	n, err := unix.Write(r.out, r.pending)
