@@ -96,6 +96,7 @@ type Relay struct {
 	left    bool // the terminal is the user's: what the agent had on is off
 
 	lastAsk  time.Time
+	bulk     time.Time // when several lines came at once that no mark ended
 	patience time.Duration
 }
 
