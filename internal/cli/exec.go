@@ -80,7 +80,7 @@ func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
 	defer conn.Close()
 	s.CloseInside()
 	status, err := c.carryExec(s, r, conn, kept.Mark(called, cmd[0]))
-	if lost := s.Drain(); lost != nil && err == nil {
+	if lost := s.Drain(nil); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return status, err
