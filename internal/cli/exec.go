@@ -80,7 +80,7 @@ func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
 	defer conn.Close()
 	s.CloseInside()
 	status, err := c.carryExec(s, r, conn, kept.Mark(called, cmd[0]))
-	if lost := s.Drain(); lost != nil && err == nil {
+	if lost := s.Drain(nil); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return status, err
@@ -91,7 +91,7 @@ func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn,
 	relayed, finish := make(chan error, 1), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
-		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, OnSignal: func(os.Signal) {}})
+		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, Stays: true, OnSignal: func(os.Signal) {}})
 		if err != nil {
 			return 125, err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // listed is one session as ps and status tell of it.
 type listed struct {
 	*control.Status
-	State string     `json:"state"` // running, frozen, ended, killed
+	State string     `json:"state"` // running, frozen, stopped, ended, killed
 	Ended *time.Time `json:"ended,omitempty"`
 	Exit  *int       `json:"exit,omitempty"`
 }
@@ -26,6 +27,7 @@ type listed struct {
 const (
 	stateRunning = "running"
 	stateFrozen  = "frozen"
+	stateStopped = "stopped" // by Ctrl-Z, or by its agent
 	stateEnded   = "ended"
 	stateKilled  = "killed"
 )
@@ -86,7 +88,7 @@ func (c *context) state(s listed) string {
 		return c.paint(good, "kept")
 	case s.State == stateRunning:
 		return c.paint(good, stateRunning)
-	case s.State == stateFrozen, s.State == stateKilled:
+	case s.State == stateFrozen, s.State == stateStopped, s.State == stateKilled:
 		return c.paint(bad, s.State)
 	}
 	return s.State
@@ -136,8 +138,11 @@ func (c *context) sessions(all, memory bool) ([]listed, error) {
 	}
 	for _, s := range statuses(ids, memory) {
 		l := listed{Status: s, State: stateRunning}
-		if s.Frozen {
+		switch {
+		case s.Frozen:
 			l.State = stateFrozen
+		case s.Stopped:
+			l = c.stopped(s)
 		}
 		list = append(list, l)
 	}
@@ -157,14 +162,31 @@ func (c *context) sessions(all, memory bool) ([]listed, error) {
 	return list, nil
 }
 
+// stopped tells of a session that answers nobody by what it has written down.
+func (c *context) stopped(s *control.Status) listed {
+	works, _ := c.works()
+	for _, w := range works {
+		if w.ID == s.Session {
+			l := ended(w)
+			l.State, l.Stopped = stateStopped, true
+			return l
+		}
+	}
+	return listed{Status: s, State: stateStopped}
+}
+
 // statuses asks many sessions at once. One that ends meanwhile is left out.
 func statuses(ids []string, memory bool) []*control.Status {
 	got := make([]*control.Status, len(ids))
 	var asks sync.WaitGroup
 	for i, id := range ids {
 		asks.Go(func() {
-			if r, err := control.Ask(id, control.Request{Do: "status", Memory: memory}); err == nil {
+			r, err := control.Ask(id, control.Request{Do: "status", Memory: memory})
+			switch {
+			case err == nil:
 				got[i] = r.Status
+			case errors.Is(err, control.ErrStopped):
+				got[i] = &control.Status{Session: id, Stopped: true}
 			}
 		})
 	}
@@ -225,6 +247,9 @@ func (c *context) findRunning(arg string) (string, error) {
 // nameOf asks whoever has a name for its id.
 func nameOf(name string) string {
 	r, err := control.Ask(name, control.Request{Do: "status"})
+	if errors.Is(err, control.ErrStopped) {
+		return name // which is as good: it listens there too
+	}
 	if err != nil || r.Status == nil || r.Status.Name != name {
 		return ""
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 	"unicode/utf16"
@@ -36,6 +38,9 @@ func requests(c *context, name string, args []string) (int, error) {
 		r, err := control.Ask(id, control.Request{Do: "status"})
 		if err != nil && one != "" {
 			return 1, err
+		}
+		if errors.Is(err, control.ErrStopped) {
+			c.explain(fmt.Errorf("%s: %w", id, err))
 		}
 		if err == nil && r.Status != nil {
 			all = append(all, *r.Status)
@@ -70,18 +75,34 @@ func (c *context) showRequests(all []control.Status) error {
 		for _, g := range s.Grants {
 			fmt.Fprintf(w, "  granted %s %s\n", plan.Show(g.Rule), until(g.Expires))
 		}
-		for _, srv := range s.Servers {
-			if srv.Published != 0 {
-				fmt.Fprintf(w, "  http://localhost:%d → inside:%d\n", srv.Published, srv.Port)
-			} else {
-				fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
-			}
-		}
+		showServers(w, s.Servers)
 		if len(s.Pending)+len(s.Others)+len(s.Wishes)+len(s.Grants)+len(s.Servers) == 0 {
 			fmt.Fprintln(w, "  nothing waits")
 		}
 	}
 	return w.Flush()
+}
+
+// maxShownServers bounds those that nobody outside can reach: an agent can listen at
+// every port there is, and what waits would scroll away.
+const maxShownServers = 8
+
+func showServers(w io.Writer, all []control.Server) {
+	hidden := 0
+	for _, srv := range all {
+		switch {
+		case srv.Published != 0:
+			fmt.Fprintf(w, "  http://localhost:%d → inside:%d\n", srv.Published, srv.Port)
+		case hidden < maxShownServers:
+			hidden++
+			fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
+		default:
+			hidden++
+		}
+	}
+	if n := hidden - maxShownServers; n > 0 {
+		fmt.Fprintf(w, "  … and %d ports more at which somebody inside listens: ringfence requests --json lists them\n", n)
+	}
 }
 
 func until(t time.Time) string {

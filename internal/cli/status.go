@@ -82,6 +82,10 @@ func (c *context) statusLine(s *control.Status) (int, error) {
 		fmt.Fprintln(c.out, "not fenced")
 		return 1, nil
 	}
+	if s.Stopped {
+		fmt.Fprintln(c.out, "fenced · stopped")
+		return 0, nil
+	}
 	text := fmt.Sprintf("fenced · %s %s · %d/%d walls · net %s", s.Rung, s.Level, len(s.Walls), s.Of, s.Mode)
 	if s.Denial != nil {
 		text += fmt.Sprintf(" · denied %d, last %s", s.Denied, plan.Show(s.Denial.What))

@@ -11,6 +11,7 @@
 package control
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,8 +70,9 @@ type Status struct {
 	Kept     bool            `json:"kept,omitempty"`
 	Attached bool            `json:"attached,omitempty"`
 	Frozen   bool            `json:"frozen,omitempty"`
-	Denied   int             `json:"denied"`           // connections, uses and files
-	Denial   *Denial         `json:"denial,omitempty"` // the last
+	Stopped  bool            `json:"stopped,omitempty"` // it answers nobody: little else is known
+	Denied   int             `json:"denied"`            // connections, uses and files
+	Denial   *Denial         `json:"denial,omitempty"`  // the last
 	Meter    json.RawMessage `json:"trifecta,omitempty"`
 }
 
@@ -262,6 +264,9 @@ func (c *Conn) ask(q Request) (Reply, error) {
 	if err := ours(c.UnixConn); err != nil {
 		return Reply{}, err
 	}
+	if err := c.awake(q.Do); err != nil {
+		return Reply{}, err
+	}
 	if err := c.write(q, q.Files...); err != nil {
 		return Reply{}, err
 	}
@@ -296,16 +301,41 @@ func Sessions() ([]string, error) {
 	return out, nil
 }
 
-// ours holds for a peer that is the same user, in the same user and PID namespace.
-func ours(c *net.UnixConn) error {
-	raw, err := c.SyscallConn()
+// ErrStopped means that the job of the session was stopped, by Ctrl-Z or by its agent.
+var ErrStopped = fault.New(fault.Failed, "bring it back with fg where it was started, or end it with ringfence stop", "the session is stopped and answers nobody")
+
+// awake holds where the other side can answer. A session that is to end is continued
+// for that: an agent that stops its own job must not be out of reach.
+func (c *Conn) awake(do string) error {
+	cred, err := peer(c.UnixConn)
 	if err != nil {
 		return err
 	}
-	var cred *unix.Ucred
-	if ctl := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); ctl != nil {
-		return ctl
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(int(cred.Pid)) + "/stat")
+	if _, rest, _ := strings.Cut(string(b[bytes.LastIndexByte(b, ')')+1:]), " "); err != nil || !strings.HasPrefix(rest, "T") {
+		return nil // who is gone does not answer, which is seen
 	}
+	if do != "stop" {
+		return ErrStopped
+	}
+	return unix.Kill(int(cred.Pid), unix.SIGCONT)
+}
+
+// peer is the process at the other side.
+func peer(c *net.UnixConn) (cred *unix.Ucred, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	if ctl := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); ctl != nil {
+		return nil, ctl
+	}
+	return cred, err
+}
+
+// ours holds for a peer that is the same user, in the same user and PID namespace.
+func ours(c *net.UnixConn) error {
+	cred, err := peer(c)
 	if err != nil {
 		return err
 	}

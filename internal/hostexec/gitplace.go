@@ -31,6 +31,33 @@ type Memory struct {
 	start  int
 	known  bool
 	places []gitPlace
+	heads  map[string]head // by path: what a directory is known by
+}
+
+// head is what is at a path.
+type head struct {
+	kind Kind
+	is   bool
+}
+
+// maxHeads bounds what is remembered. It is more than a path can be deep.
+const maxHeads = 8 << 10
+
+// At remembers whether a directory has a HEAD: each path asks that of all directories
+// around it, and in a deep tree each question is a long walk.
+func (m *Memory) At(rel string) (Kind, bool) {
+	if baseName(rel) != "HEAD" {
+		return m.Tree.At(rel)
+	}
+	h, known := m.heads[rel]
+	if !known {
+		if m.heads == nil || len(m.heads) >= maxHeads {
+			m.heads = map[string]head{}
+		}
+		h.kind, h.is = m.Tree.At(rel)
+		m.heads[rel] = h
+	}
+	return h.kind, h.is
 }
 
 // around is gitPlaces, asked for once in a directory.
@@ -38,7 +65,7 @@ func (m *Memory) around(r *Rules, rel string) []gitPlace {
 	dir := rel[:max(strings.LastIndexByte(rel, '/'), 0)]
 	if !m.known || m.dir != dir || m.start != r.start {
 		m.dir, m.start, m.known = dir, r.start, true
-		m.places = r.askPlaces(m.places[:0], m.Tree, rel)
+		m.places = r.askPlaces(m.places[:0], m, rel)
 	}
 	return m.places
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -159,12 +161,56 @@ func (c *Client) keys(from io.Reader) {
 	}
 }
 
-// prefixes are Ctrl-], as terminals send it: as ever, and with the keyboard protocol
-// that some agents switch on.
-var prefixes = [][]byte{{0x1d}, []byte("\x1b[93;5u"), []byte("\x1b[93;5:1u"), []byte("\x1b[27;5;93~")}
+// press reads one key of those that matter here at the beginning of b: as ever, and as the
+// keyboard protocols that some agents switch on spell it, with whatever else was asked to be
+// reported: locks, other layouts, the text. n is 0 where it is none.
+func press(b []byte) (k key, n int) {
+	switch {
+	case b[0] == 0x1d:
+		return prefix, 1
+	case b[0] == 'd':
+		return leaves, 1
+	case bytes.HasPrefix(b, []byte("\x1b[27;5;93~")):
+		return prefix, 10
+	case b[0] != 0x1b:
+		return other, 0
+	}
+	m := spelled.FindSubmatch(b)
+	if m == nil {
+		return other, 0
+	}
+	code, _ := strconv.Atoi(string(m[1]))
+	mods, _ := strconv.Atoi(string(m[2]))
+	if mods > 0 {
+		mods--
+	}
+	switch mods &^= capsLock | numLock; {
+	case string(m[3]) == "3" || code >= firstModifier && code <= lastModifier:
+		return silent, len(m[0])
+	case code == ']' && mods == ctrl:
+		return prefix, len(m[0])
+	case code == 'd' && mods == 0:
+		return leaves, len(m[0])
+	}
+	return other, 0
+}
 
-// releases are what that protocol sends when the key is let go.
-var releases = [][]byte{[]byte("\x1b[93;5:3u"), []byte("\x1b[57442;1:3u"), []byte("\x1b[57442;5:3u")}
+// spelled is CSI code:others ; modifiers:event ; text u.
+var spelled = regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
+
+type key int
+
+const (
+	other  key = iota
+	prefix     // Ctrl-]
+	leaves     // d
+	silent     // a key that was let go, or one such as Ctrl by itself
+)
+
+const (
+	ctrl, capsLock, numLock     = 4, 64, 128
+	firstModifier, lastModifier = 57441, 57454
+)
 
 // detacher waits for Ctrl-] d. Ctrl-] twice is one Ctrl-] for the session; before any
 // other key it is what it is.
@@ -181,35 +227,22 @@ func (d *detacher) run(typed []byte, pasted bool) (pass []byte, gone bool) {
 
 func (d *detacher) take(typed []byte) (pass []byte, gone bool) {
 	for len(typed) > 0 {
-		if p := match(typed, prefixes); p != nil {
-			if d.held != nil {
-				pass, d.held = append(pass, p...), nil
-			} else {
-				d.held = p
-			}
-			typed = typed[len(p):]
+		k, n := press(typed)
+		switch {
+		case k == prefix && d.held == nil:
+			d.held, typed = bytes.Clone(typed[:n]), typed[n:]
 			continue
+		case k == prefix:
+			pass, d.held, typed = append(pass, typed[:n]...), nil, typed[n:]
+			continue
+		case k == silent && d.held != nil:
+			typed = typed[n:]
+			continue
+		case k == leaves && d.held != nil:
+			return pass, true
 		}
-		if d.held != nil {
-			if p := match(typed, releases); p != nil {
-				typed = typed[len(p):]
-				continue
-			}
-			if typed[0] == 'd' || bytes.HasPrefix(typed, []byte("\x1b[100u")) || bytes.HasPrefix(typed, []byte("\x1b[100;1u")) {
-				return pass, true
-			}
-			pass, d.held = append(pass, d.held...), nil
-		}
+		pass, d.held = append(pass, d.held...), nil
 		pass, typed = append(pass, typed[0]), typed[1:]
 	}
 	return pass, false
-}
-
-func match(b []byte, any [][]byte) []byte {
-	for _, p := range any {
-		if bytes.HasPrefix(b, p) {
-			return p
-		}
-	}
-	return nil
 }

@@ -144,7 +144,8 @@ func (t *Terminal) Attach(c *control.Conn, rows, cols uint16) {
 	me := show(c)
 	t.client = me
 	if !t.filter.Alternate() {
-		t.show(control.Output, lines(t.tail))
+		// What was asked in it was answered then.
+		terminal.NewFilter((*sink)(t), false).Write(lines(t.tail))
 	}
 	t.filter.Return() // to the sink: the modes that are on
 	t.show(control.Output, []byte("\x1b]2;"+t.title+"\x07"))

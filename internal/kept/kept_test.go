@@ -111,6 +111,32 @@ func TestAttach(t *testing.T) {
 }
 
 // Who went away does not stop the session, and the log has it all.
+// TestAttachAsksNothingOld: who attaches is shown what was printed, and his terminal is not
+// asked what another was asked: the answers would be typed into the session.
+func TestAttachAsksNothingOld(t *testing.T) {
+	master, slave := terminalPair(t)
+	term := New(master, nil)
+	slave.WriteString("\x1b[6n\x1b[cbefore\n")
+	eventually(t, "the output", func() bool {
+		term.mu.Lock()
+		defer term.mu.Unlock()
+		return strings.Contains(string(term.tail), "before")
+	})
+	ours, theirs := pair(t)
+	go term.Attach(theirs, 24, 80)
+	var seen strings.Builder
+	for !strings.Contains(seen.String(), "\x1b]2;") { // the title comes behind it
+		_, body, err := ours.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Write(body)
+	}
+	if text := seen.String(); !strings.Contains(text, "before") || strings.Contains(text, "\x1b[6n") || strings.Contains(text, "\x1b[c") {
+		t.Errorf("shown: %q", text)
+	}
+}
+
 func TestAlone(t *testing.T) {
 	master, slave := terminalPair(t)
 	first, theirs := pair(t)
@@ -213,6 +239,10 @@ func TestDetacher(t *testing.T) {
 		{"Ctrl-] and another key", "\x1dx", "\x1dx", false},
 		{"d alone", "d", "d", false},
 		{"new keyboards", "\x1b[93;5ud", "", true},
+		{"new keyboards, with the text", "\x1b[93;5u\x1b[93;5:3u\x1b[57442;1:3u\x1b[100;;100u", "", true},
+		{"new keyboards, with NumLock", "\x1b[93;133u\x1b[93;133:3u\x1b[100;129u", "", true},
+		{"new keyboards, another layout", "\x1b[93::91;5u\x1b[100::102;1:1u", "", true},
+		{"new keyboards, Shift-D", "\x1b[93;5u\x1b[100:68;2;68u", "\x1b[93;5u\x1b[100:68;2;68u", false},
 		{"new keyboards, with releases", "\x1b[93;5:1u\x1b[93;5:3u\x1b[57442;1:3ud", "", true},
 		{"new keyboards, d as a sequence", "\x1b[93;5u\x1b[100u", "", true},
 		{"an arrow", "\x1b[A", "\x1b[A", false},

@@ -126,6 +126,7 @@ func (l *live) stop(grace time.Duration) control.Reply {
 			}
 		}
 		l.box.Close()
+		l.tell()
 		c.Receive() // until we are gone, or the person is
 	}}
 }

@@ -76,7 +76,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, hup: hup, began: make(chan struct{}), ended: make(chan struct{})}
+	live := &live{session: s, talk: talk, hup: hup, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
 	if err := live.openBook(); err != nil {
 		return Result{}, err
 	}
@@ -113,6 +113,8 @@ type live struct {
 	hup     chan os.Signal // a hang-up before there was an agent to be told
 	began   chan struct{}  // closed when box is there
 	ended   chan struct{}
+	told    chan struct{} // closed when somebody wants it to end
+	telling sync.Once
 	gate    *gate.Gate // of the door, also after it was closed
 	book    book
 	denials denials
@@ -199,7 +201,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if why := l.endedFor(); why != nil {
 		return res, fault.New(fault.Refused, "see what it did: ringfence log "+l.session.ID, "%w", why)
 	}
-	if lost := l.streams.Drain(); lost != nil && err == nil {
+	if lost := l.streams.Drain(l.told); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
@@ -315,7 +317,12 @@ func (l *live) watchTerminal() {
 	}
 }
 
+// tell notes that somebody wants the session to end: then nobody is waited for who does
+// not take what it printed.
+func (l *live) tell() { l.telling.Do(func() { close(l.told) }) }
+
 func (l *live) hangUp() {
+	l.tell()
 	l.box.Signal(syscall.SIGHUP)
 	select {
 	case <-l.ended:
@@ -330,6 +337,9 @@ func (l *live) forwardSignals() (stop func()) {
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 	go func() {
 		for s := range c {
+			if s == syscall.SIGHUP || s == syscall.SIGTERM {
+				l.tell()
+			}
 			if s == syscall.SIGHUP {
 				go l.hangUp()
 				continue

@@ -183,12 +183,34 @@ func (s *Streams) CloseInside() {
 	s.own = nil
 }
 
+// errUnread means that output was given up.
+var errUnread = errors.New("who reads it takes nothing")
+
+// unreadGrace is how long a reader that takes nothing is waited for once somebody wants
+// the session to end.
+const unreadGrace = 2 * time.Second
+
 // Drain is called when the sandbox has ended: it waits until everything that was
-// written has been passed on, and returns what could not be.
-func (s *Streams) Drain() error {
+// written has been passed on, and returns what could not be. A reader may take its time,
+// as a pager does, until told is closed.
+func (s *Streams) Drain(told <-chan struct{}) error {
 	for _, r := range s.sources {
 		r.SetReadDeadline(time.Now())
 	}
-	s.pumps.Wait()
-	return s.lost
+	passed := make(chan struct{})
+	go func() {
+		s.pumps.Wait()
+		close(passed)
+	}()
+	select {
+	case <-passed:
+		return s.lost
+	case <-told:
+	}
+	select {
+	case <-passed:
+		return s.lost
+	case <-time.After(unreadGrace):
+		return errUnread
+	}
 }

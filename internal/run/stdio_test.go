@@ -1,10 +1,12 @@
 package run
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestStreams(t *testing.T) {
@@ -41,7 +43,7 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.CloseInside()
-	if err := s.Drain(); err != nil {
+	if err := s.Drain(nil); err != nil {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "from inside" {
@@ -83,7 +85,7 @@ func TestDrainDoesNotWait(t *testing.T) {
 	if _, err := s.files[1].WriteString("in time"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Drain(); err != nil { // s.files[1] is still open
+	if err := s.Drain(nil); err != nil { // s.files[1] is still open
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(out.Name()); err != nil || string(b) != "in time" {
@@ -109,7 +111,36 @@ func TestLostOutputIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.CloseInside()
-	if err := s.Drain(); err == nil {
+	if err := s.Drain(nil); err == nil {
 		t.Error("output was lost and nobody was told")
+	}
+}
+
+// TestStreamsUnread: a reader that takes nothing is waited for until somebody wants the
+// session to end, and then no more.
+func TestStreamsUnread(t *testing.T) {
+	r, w, err := os.Pipe() // nobody reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	s, err := OpenStreams([3]*os.File{null, w, null})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := s.Inside()[1]
+	inside.SetWriteDeadline(time.Now().Add(time.Second))
+	inside.Write(make([]byte, 1<<20)) // until both pipes are full
+	s.CloseInside()
+	told := make(chan struct{})
+	close(told)
+	if err := s.Drain(told); !errors.Is(err, errUnread) {
+		t.Errorf("drained: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -25,6 +26,8 @@ func (r *Relay) readKeys() error {
 	case err != nil || n == 0:
 		return ErrHangup
 	}
+	ends := r.pastes.ends
+	defer func() { r.noteLines(r.typed[:n], ends) }()
 	for rest := r.typed[:n]; len(rest) > 0; {
 		n, pasted := r.pastes.Scan(rest, r.filter.marks, r.filter.traces.mode(bracketedPaste))
 		pass, leave := rest[:n], false
@@ -39,6 +42,17 @@ func (r *Relay) readKeys() error {
 		rest = rest[n:]
 	}
 	return nil
+}
+
+// noteLines remembers when several lines came at once, which nobody types. A paste that
+// was marked and has ended is over.
+func (r *Relay) noteLines(typed []byte, ends int) {
+	switch {
+	case r.pastes.ends != ends:
+		r.bulk = time.Time{}
+	case bytes.ContainsAny(typed[:len(typed)-1], "\r\n"):
+		r.bulk = time.Now()
+	}
 }
 
 // writeKeys passes keys on to the agent; those typed after its end are lost.
@@ -73,6 +87,16 @@ func (r *Relay) readMaster() (more bool, err error) {
 		r.lastAsk = time.Now()
 	}
 	return true, err
+}
+
+// reopened looks whether somebody inside has opened the pty again, where the relay stays.
+func (r *Relay) reopened() error {
+	if !r.ended || len(r.pending) > 0 {
+		return nil
+	}
+	r.ended = false
+	_, err := r.readMaster()
+	return err
 }
 
 // writeOut writes what the terminal takes at once.

@@ -2,8 +2,10 @@ package terminal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +18,8 @@ const (
 	// settled is how long nothing may come once the terminal has answered. Answers can
 	// be part of what was pasted, and then more follows at once.
 	settled = 50 * time.Millisecond
+	// stalls is how many times longer a terminal may be silent that has more to send.
+	stalls = 10
 )
 
 // leave gives the terminal back. What was typed, pasted or answered and did not reach
@@ -24,8 +28,13 @@ const (
 // nothing.
 func (r *Relay) leave() {
 	r.left = true
+	drawn := len(r.pending)
 	chatty, _ := r.filter.Leave()
+	undo := slices.Clone(r.pending[drawn:])
 	err := r.push()
+	if errors.Is(err, ErrStuck) {
+		r.force(undo)
+	}
 	if r.saved == nil {
 		return
 	}
@@ -38,6 +47,19 @@ func (r *Relay) leave() {
 		_ = setTermios(r.in, r.saved)
 	}
 	r.saved, r.front, r.filter.answered = nil, false, false
+}
+
+// force takes back what a terminal that hangs has not read yet, as far as the kernel lets
+// us (all but 4096 bytes): what the agent asks in it would be answered to the shell. The
+// room is for what gives the terminal back, after the end of a sequence that was cut.
+func (r *Relay) force(undo []byte) {
+	if !foreground(r.out) {
+		return
+	}
+	_ = unix.IoctlSetInt(r.out, unix.TCFLSH, unix.TCOFLUSH)
+	r.pending = append(append(r.pending[:0], can, esc, '\\'), undo...)
+	_ = r.push()
+	r.pending = r.pending[:0]
 }
 
 // expectsMore holds where something may be on its way from the terminal.
@@ -55,8 +77,8 @@ type lost struct {
 // swallow reads and throws away what is on its way: the rest of a paste, answers, mouse
 // reports. A terminal sends in order, so we ask for its status, and all that comes before
 // the answer is of the time before. The agent may have asked for the status too, then as
-// many answers come first. Where nobody answers, silence is the end; of a paste that was
-// marked, its mark is. It has no other bound: to give up in the middle would be to let
+// many answers come first. Where nobody answers, silence is the end (see silence); of a
+// paste that was marked, its mark is. It has no other bound: to give up in the middle would be to let
 // the rest of a paste be run.
 func (r *Relay) swallow(ask bool) (l lost) {
 	if ask {
@@ -67,12 +89,9 @@ func (r *Relay) swallow(ask bool) (l lost) {
 		r.filter.status++
 	}
 	var buf [4096]byte
+	rest := bytes.ContainsAny(r.keys, "\r\n") || time.Since(r.bulk) < typedLately // of a paste whose end is not seen yet
 	for {
-		wait := r.patience
-		if ask && r.pastes.status >= r.filter.status && !r.pastes.open {
-			wait = settled
-		}
-		if !ready(r.in, unix.POLLIN, time.Now().Add(wait)) {
+		if !ready(r.in, unix.POLLIN, time.Now().Add(r.silence(ask, rest))) {
 			break
 		}
 		n, err := unix.Read(r.in, buf[:])
@@ -82,13 +101,31 @@ func (r *Relay) swallow(ask bool) (l lost) {
 		if err != nil || n == 0 {
 			break
 		}
+		ends, lines := r.pastes.ends, bytes.ContainsAny(buf[:n], "\r\n")
 		r.pastes.Follow(buf[:n], r.filter.marks)
 		l.bytes += n
-		l.lines = l.lines || bytes.ContainsAny(buf[:n], "\r\n")
+		l.lines = l.lines || lines
+		rest = r.pastes.ends == ends && (rest || lines)
 	}
-	r.pastes.open = false
+	r.pastes.open, r.pastes.within = false, 0
 	r.pastes.status = r.filter.status // what was not answered until now is not waited for again
 	return l
+}
+
+// silence is how long nothing may come before that is taken for the end. A line to a
+// terminal far away pauses for longer than a shell should be waited for: where something
+// says that more comes, it is waited for.
+func (r *Relay) silence(ask bool, rest bool) time.Duration {
+	answered := ask && r.pastes.status >= r.filter.status
+	switch {
+	case answered && !r.pastes.open:
+		return settled
+	case r.pastes.open && ask && r.pastes.status+r.pastes.within >= r.filter.status:
+		return r.patience // it has answered: it leaves the end of the paste out
+	case r.pastes.open || rest || ask && r.pastes.speaks:
+		return stalls * r.patience
+	}
+	return r.patience
 }
 
 // tellLost says that something was thrown away, where it was more than an answer.

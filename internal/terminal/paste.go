@@ -22,7 +22,10 @@ type Pastes struct {
 	seq    [len(PasteBegin)]byte // a sequence that may become one of the above
 	n      int
 	open   bool
-	status int // answers to CSI 5 n, outside of pastes: a paste may hold anything
+	ends   int  // pastes that have ended
+	speaks bool // the terminal has answered CSI 5 n before
+	status int  // answers to CSI 5 n, outside of pastes: a paste may hold anything
+	within int  // and in the one that is open
 	last   time.Time
 }
 
@@ -73,10 +76,14 @@ func (p *Pastes) step(c byte, ever bool) {
 	case PasteBegin:
 		p.open = p.open || ever
 	case PasteEnd:
-		p.open = false
+		p.open, p.within = false, 0
+		p.ends++
 	case statusOK:
-		if !p.open {
+		if p.open {
+			p.within++
+		} else {
 			p.status++
+			p.speaks = true
 		}
 	}
 }

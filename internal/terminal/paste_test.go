@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // typist is the keyboard side of a terminal: like a real one it sends pastes and answers
@@ -16,8 +17,10 @@ type typist struct {
 	s    *screen
 	mute bool // answers nothing
 	work chan []byte
-	idle chan chan struct{}
-	seen []byte
+	// pause is what it makes where there is nil to send: the line hangs.
+	pause time.Duration
+	idle  chan chan struct{}
+	seen  []byte
 }
 
 func newTypist(s *screen, mute bool) *typist {
@@ -28,6 +31,9 @@ func newTypist(s *screen, mute bool) *typist {
 		for {
 			select {
 			case b := <-ty.work:
+				if b == nil {
+					<-time.After(ty.pause)
+				}
 				if _, err := s.master.Write(b); err != nil {
 					return
 				}
@@ -106,6 +112,37 @@ func TestPasteStaysInside(t *testing.T) {
 	}
 }
 
+// TestPasteStalls: a paste that pauses for longer than the relay waits for a terminal that
+// has nothing to say is still a paste.
+func TestPasteStalls(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	for name, c := range map[string]struct{ marked, mute bool }{"marked": {true, false}, "marked, mute": {true, true}, "plain": {false, false}, "plain, mute": {false, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			canary := filepath.Join(t.TempDir(), "canary")
+			s, supervisor := shell(t)
+			ty := newTypist(s, c.mute)
+			on, text := "", poison(canary, 5<<10, c.marked)
+			if c.marked {
+				on = `printf "\033[?2004h";`
+			}
+			s.line(patienceVar + "=" + patience.String() + " " + supervisor + `sh -c 'stty raw -echo; ` + on + ` echo rea""dy; head -c 200 >/dev/null; exit 3'`)
+			s.expect("ready")
+			ty.pause = 2 * patience
+			ty.work <- text[:2<<10]
+			ty.work <- nil
+			ty.work <- text[2<<10:]
+			s.expect("P> ")
+			ty.done()
+			s.send("\x15echo the e''nd\n")
+			s.expect("the end\r\n")
+			if _, err := os.Stat(canary); err == nil {
+				t.Error("a line of the paste ran in the shell")
+			}
+		})
+	}
+}
+
 func pasteInto(t *testing.T, end string, size int, marked, mute bool) {
 	canary := filepath.Join(t.TempDir(), "canary")
 	s, supervisor := shell(t)
@@ -115,7 +152,7 @@ func pasteInto(t *testing.T, end string, size int, marked, mute bool) {
 		on = `printf "\033[?2004h";`
 	}
 	if mute {
-		supervisor = patienceVar + "=2s " + supervisor
+		supervisor = patienceVar + "=500ms " + supervisor
 	}
 	s.line(supervisor + `sh -c 'stty raw -echo; ` + on + ` echo rea""dy; head -c 200 >/dev/null; ` + end + `'`)
 	s.expect("ready")

@@ -33,6 +33,10 @@ type Config struct {
 	// Somebody inside must hold the other side open from before Run until the
 	// agent has ended, for when the last holder closes it the relay ends.
 	Master *os.File
+	// Stays keeps the terminal until Finish is called, also where nobody holds the other
+	// side of Master any more: who runs there decides when to close it, and the terminal
+	// would be given back to a shell while the person still types to what runs.
+	Stays bool
 	// Resize, if set, is told of the size instead of Master.
 	Resize func(*Winsize)
 	// Keys, if set, sees what was typed before it is passed on, says what of it
@@ -59,7 +63,8 @@ const (
 	// askedLately is how long after a query its answer may still come.
 	askedLately = 2 * time.Second
 	// recheck is how often a job in the background looks whether it has been
-	// brought to the foreground, for bash does not tell a running job.
+	// brought to the foreground, for bash does not tell a running job; and whether
+	// somebody holds the pty again.
 	recheck = 500 * time.Millisecond
 )
 
@@ -91,6 +96,7 @@ type Relay struct {
 	left    bool // the terminal is the user's: what the agent had on is off
 
 	lastAsk  time.Time
+	bulk     time.Time // when several lines came at once that no mark ended
 	patience time.Duration
 }
 
@@ -187,11 +193,14 @@ const (
 )
 
 func (r *Relay) loop(ctx context.Context) error {
-	for !r.ended || len(r.pending) > 0 {
+	for !r.ended || len(r.pending) > 0 || r.conf.Stays {
 		r.takeNote()
+		if err := r.reopened(); err != nil {
+			return err
+		}
 		fds := r.wants()
 		timeout := -1
-		if r.in >= 0 && !r.front {
+		if r.in >= 0 && !r.front || r.ended {
 			timeout = int(recheck.Milliseconds())
 		}
 		if _, err := unix.Poll(fds[:], timeout); err != nil && err != unix.EINTR {

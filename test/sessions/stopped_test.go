@@ -1,0 +1,30 @@
+package sessions
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/test/stage"
+)
+
+// TestStoppedSessionIsInReach: an agent that stops its own job, and with it the session's
+// process, is still told of, and can be ended.
+func TestStoppedSessionIsInReach(t *testing.T) {
+	w := newWorld(t)
+	d := w.scripted()
+	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
+	d.types(fmt.Sprintf("%s run --net none --yes --name %s -- sh -c 'kill -TSTP $$; sleep 1000'\r", stage.Ringfence, w.pasted()))
+	w.eventually("the shell", func() bool { return strings.Contains(d.screen(), "Stopped") })
+	list := w.ps()
+	if len(list) != 1 || list[0].State != "stopped" || list[0].Name != w.pasted() {
+		t.Errorf("ps tells of %+v", list)
+	}
+	if _, talk, status := w.try("status", w.pasted()); status == 0 || !strings.Contains(talk, "is stopped") {
+		t.Errorf("status %d: %s", status, talk)
+	}
+	w.must("stop", "--time", "0", w.pasted())
+	if list := w.ps(); len(list) > 0 {
+		t.Errorf("ps tells of %+v after the end", list)
+	}
+}
