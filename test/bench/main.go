@@ -29,7 +29,7 @@ func main() {
 	unkept := flag.String("unkept", "", "a test build of the binary, which can leave the keeper out")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
-	only := flag.String("only", "", "one part alone: start, size, memory, work, net, view, files, large or person")
+	only := flag.String("only", "", "one part alone: start, size, memory, work, net, view, files, large, end or person")
 	flag.Parse()
 	exit(measure(*ringfence, *unkept, *srt, *source, *rounds, *only))
 }
@@ -53,7 +53,7 @@ func measure(ringfence, unkept, srt, source string, rounds int, only string) err
 		run  func() error
 	}{
 		{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network},
-		{"view", b.views}, {"files", b.files}, {"large", b.large}, {"person", b.person},
+		{"view", b.views}, {"files", b.files}, {"large", b.large}, {"end", b.end}, {"person", b.person},
 	} {
 		if only != "" && only != part.name {
 			continue
