@@ -121,11 +121,18 @@ func passes(name string) bool {
 // clone, of a runner.
 var tokens = regexp.MustCompile(`("(?:temp_clone_token|tempCloneToken|runners_token|registration_token)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
 
+// holdsJSON tells of an answer in JSON, also in a call of a function: GitHub wraps it so
+// for who asks with "callback".
+func holdsJSON(resp *http.Response) bool {
+	kind := strings.ToLower(resp.Header.Get("Content-Type"))
+	return strings.Contains(kind, "json") || strings.Contains(kind, "javascript")
+}
+
 // blot takes such tokens out of an answer in JSON. One that is too long to be held is
 // not passed on.
 func blot(resp *http.Response) error {
 	const most = 16 << 20
-	if !strings.Contains(resp.Header.Get("Content-Type"), "json") || resp.StatusCode == http.StatusSwitchingProtocols {
+	if !holdsJSON(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
 	room := int64(most)
