@@ -133,8 +133,17 @@ func (d *draft) hideSource(o origin, s sighting) error {
 		return fault.New(fault.Refused, fmt.Sprintf("start in a narrower directory, or move what %s leads to", plan.Show(o.path)),
 			"%s holds %s (%s), and the agent would see it", plan.Show(s.root), o.what, plan.Show(s.at))
 	}
+	// Nothing can be put over what is not there, and who logs in makes it.
+	if o.ours && (s.absent > 1 || o.dir && s.absent > 0) {
+		return fault.New(fault.Refused, "make it first, it will be hidden then: mkdir -p "+plan.Show(hide),
+			"%s would be in %s, which is not there yet: once somebody makes it (%s), the agent would see it", o.what, plan.Show(hide), plan.Show(o.path))
+	}
 	d.masks = append(d.masks, plan.Mask{Path: hide, Why: "holds " + o.what})
 	d.pinned = append(d.pinned, hide)
+	if s.absent > 0 && hide == s.at {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s is not there yet: it would be %s, and the agent could read it", plan.Show(hide), o.what))
+		return nil
+	}
 	d.Warnings = append(d.Warnings, fmt.Sprintf("%s is hidden: it holds %s, which is %s", plan.Show(hide), o.what, plan.Show(o.path)))
 	return nil
 }
