@@ -33,12 +33,6 @@ type origin struct {
 
 // origins lists them.
 func (d *draft) origins() (out []origin) {
-	config := func(variable, name string) string {
-		if dir := d.getenv(variable); filepath.IsAbs(dir) {
-			return dir
-		}
-		return filepath.Join(d.configHome(), name)
-	}
 	file := func(path, what string) { out = append(out, origin{path, what, true, false}) }
 	tree := func(variable, fallback, what string) {
 		if dir := d.getenv(variable); filepath.IsAbs(dir) {
@@ -51,8 +45,11 @@ func (d *draft) origins() (out []origin) {
 			file(login.Path(a, env, d.User.Home), "the login of "+string(a))
 		}
 	}
-	file(filepath.Join(config("GH_CONFIG_DIR", "gh"), "hosts.yml"), "the login of gh")
-	file(filepath.Join(config("GLAB_CONFIG_DIR", "glab-cli"), "config.yml"), "the login of glab")
+	for _, c := range clients {
+		for _, path := range d.clientFiles(c) {
+			file(path, "the login of "+c.argv[0])
+		}
+	}
 	for i := range d.Policy.Secret {
 		if kind, arg := d.Policy.Secret[i].Origin(); kind == "file" {
 			file(policy.Expand(arg, d.User.Home), "the secret "+d.Policy.Secret[i].Name)
