@@ -89,7 +89,7 @@ func (s *Service) Judge(r Request) Decision {
 		if reason != "" {
 			return s.no(method, r.Path, rule.text, reason)
 		}
-		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew()}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew(), Learn: rule.learn}
 	}
 	return s.no(method, r.Path, "default", s.why(method))
 }

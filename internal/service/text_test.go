@@ -157,6 +157,32 @@ func TestGitLabFields(t *testing.T) {
 	}
 }
 
+// glab asks for the project by its name, and gives the number that it was told.
+func TestGitLabNumberIsLearnt(t *testing.T) {
+	s := newService(t, Config{Kind: GitLab, Repos: []string{"o/r"}})
+	create := func(id string) bool {
+		return s.Judge(request(`POST /api/v4/projects/o%2Fr/merge_requests {"title":"t","source_branch":"f","target_branch":"m","target_project_id":` + id + `}`)).Allow
+	}
+	if create("42") {
+		t.Error("a number that nobody told")
+	}
+	if d := s.Judge(request("GET /api/v4/projects/o%2Fother")); !d.Allow || d.Learn != nil {
+		t.Errorf("another project is learnt from: %+v", d)
+	}
+	d := s.Judge(request("GET /api/v4/projects/o%2Fr?license=true"))
+	if !d.Allow || d.Learn == nil {
+		t.Fatalf("%+v", d)
+	}
+	for _, answer := range []string{`{"id":42,"name":"r"}`, `{"id":"7x"}`, `[]`, `{"id":1.5}`, `{"id":-3}`} {
+		d.Learn([]byte(answer))
+	}
+	for id, want := range map[string]bool{"42": true, `"42"`: true, "7": false, `"7x"`: false, "1.5": false, "-3": false, "null": false, "4.2e1": false} {
+		if create(id) != want {
+			t.Errorf("%s: %v", id, !want)
+		}
+	}
+}
+
 // What goes on is written anew: every spelling of a body becomes the same one.
 func TestBodyAnew(t *testing.T) {
 	s := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
