@@ -84,3 +84,14 @@ func TestHiddenAnswers(t *testing.T) {
 		})
 	}
 }
+
+// Fields that would hide an answer from the search, or that tell a server who somebody
+// before it has seen, do not go on.
+func TestFieldsThatStay(t *testing.T) {
+	for name, want := range map[string]bool{"Accept": true, "Content-Type": true, "X-Github-Api-Version": true, "Accept-Encoding": false, "Accept-Charset": false, "A-Im": false,
+		"Range": false, "X-Forwarded-Host": false, "X-Forwarded-User": false, "X_forwarded_user": false, "X-Webauth-User": false, "Remote-User": false} {
+		if passes(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}

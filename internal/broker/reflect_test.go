@@ -152,13 +152,16 @@ func TestForeignKey(t *testing.T) {
 
 // Tokens of another kind that a forge puts into honest answers do not come in.
 func TestBlot(t *testing.T) {
-	in := `{"id":1,"temp_clone_token":"AB\"C","x":{"runners_token" : "GR1348"},"name":"temp_clone_token"}`
-	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, ContentLength: int64(len(in)), Body: io.NopCloser(strings.NewReader(in))}
-	if err := blot(resp); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := io.ReadAll(resp.Body)
-	if want := `{"id":1,"temp_clone_token":"*****","x":{"runners_token" : "******"},"name":"temp_clone_token"}`; string(got) != want {
-		t.Errorf("%s", got)
+	const in = `{"id":1,"temp_clone_token":"AB\"C","x":{"runners_token" : "GR1348"},"name":"temp_clone_token"}`
+	const want = `{"id":1,"temp_clone_token":"*****","x":{"runners_token" : "******"},"name":"temp_clone_token"}`
+	for kind, wrap := range map[string]string{"application/json; charset=utf-8": "%s", "application/javascript; charset=utf-8": "/**/f({\"data\":%s})", "text/JavaScript": "%s"} {
+		in, want := fmt.Sprintf(wrap, in), fmt.Sprintf(wrap, want)
+		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: int64(len(in)), Body: io.NopCloser(strings.NewReader(in))}
+		if err := blot(resp); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := io.ReadAll(resp.Body); string(got) != want {
+			t.Errorf("%s: %s", kind, got)
+		}
 	}
 }

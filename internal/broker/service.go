@@ -104,15 +104,24 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // passes holds for the fields of a request that go on. What would have the answer
-// compressed does not, nor what speaks of the way that a request came.
+// compressed does not, nor what speaks of the way that a request came, or of a user whom
+// somebody on that way has seen.
 func passes(name string) bool {
 	switch name {
 	case "Range", "If-Range": // half a credential would not be found
 		return false
 	case "Sec-Websocket-Extensions": // nor one that is compressed
 		return false
-	case "Accept-Encoding", "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip":
+	case "Accept-Charset", "A-Im": // nor one in other letters, or in a difference
 		return false
+	case "Accept-Encoding", "Forwarded", "Via", "X-Real-Ip", "Remote-User", "X-Remote-User", "X-Authenticated-User":
+		return false
+	}
+	name = strings.ReplaceAll(name, "_", "-") // servers may read it so
+	for _, before := range []string{"X-Forwarded-", "X-Webauth-"} {
+		if len(name) > len(before) && strings.EqualFold(name[:len(before)], before) {
+			return false
+		}
 	}
 	return true
 }
@@ -121,11 +130,18 @@ func passes(name string) bool {
 // clone, of a runner.
 var tokens = regexp.MustCompile(`("(?:temp_clone_token|tempCloneToken|runners_token|registration_token)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
 
+// holdsJSON tells of an answer in JSON, also in a call of a function: GitHub wraps it so
+// for who asks with "callback".
+func holdsJSON(resp *http.Response) bool {
+	kind := strings.ToLower(resp.Header.Get("Content-Type"))
+	return strings.Contains(kind, "json") || strings.Contains(kind, "javascript")
+}
+
 // blot takes such tokens out of an answer in JSON. One that is too long to be held is
 // not passed on.
 func blot(resp *http.Response) error {
 	const most = 16 << 20
-	if !strings.Contains(resp.Header.Get("Content-Type"), "json") || resp.StatusCode == http.StatusSwitchingProtocols {
+	if !holdsJSON(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
 	room := int64(most)

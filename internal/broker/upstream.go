@@ -42,6 +42,9 @@ func Direct(ctx context.Context, t address.Target) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(t.Host(), fmt.Sprint(t.Port)))
 }
 
+// OwnPort is why an upstream is not reached that turns out to be the agent itself.
+const OwnPort = "it is a port that the session publishes, and the agent would get the credential"
+
 // carrier puts the credential on each request, and takes it out of each answer. What it
 // sends it has written down before: one record for each request that leaves.
 type carrier struct {
@@ -148,7 +151,7 @@ func plainError(err error) error {
 		return errors.New("no answer in time")
 	}
 	for _, known := range []string{"the name does not exist", "no route to the host", "no answer in time", "connection refused", "no rule allows this host",
-		"the host's resolver failed", "the host's resolver does not answer", "out of descriptors"} {
+		"the host's resolver failed", "the host's resolver does not answer", "out of descriptors", OwnPort} {
 		if strings.HasSuffix(err.Error(), known) {
 			return errors.New(known)
 		}

@@ -342,11 +342,22 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // TestOptions: a push option says how a branch is shown, and holds no command.
 func TestOptions(t *testing.T) {
 	f := configured(t)
-	for option, want := range map[string]bool{"merge_request.create": true, "merge_request.title=a title": true, `merge_request.description=one\ntwo /usr`: true,
+	for option, want := range map[string]bool{"ci.skip": true, "merge_request.title=a title": true, `merge_request.description=one\ntwo /usr`: true,
 		"merge_request.merge_when_pipeline_succeeds": false, "ci.variable=A=b": false, "merge_request.description=/merge": false, `merge_request.description=x\n/merge`: false,
 		`merge_request.description=x\n ／merge`: false, `merge_request.description=/\rmerge`: false, `merge_request.description=<!-- -->/merge`: false} {
 		if why := f.judgeOptions([]string{option}); (why == "") != want {
 			t.Errorf("%s: %q", option, why)
+		}
+	}
+	// Without a description GitLab takes the one of a commit, and acts on it.
+	for text, want := range map[string]bool{"": false, " merge_request.title=t": false, " merge_request.description=d": true, " merge_request.description=": false,
+		` merge_request.description=\n`: false, " merge_request.description=d merge_request.description=": false} {
+		why := f.judgeOptions(strings.Split("merge_request.create"+text, " "))
+		if (why == "") != want {
+			t.Errorf("create%s: %q", text, why)
+		}
+		if text == "" && !strings.Contains(why, "-o merge_request.description=") {
+			t.Errorf("it does not say what helps: %s", why)
 		}
 	}
 }

@@ -117,7 +117,12 @@ var harmless = []string{"ci.skip", "merge_request.create", "merge_request.target
 	"merge_request.draft", "merge_request.label", "merge_request.unlabel", "merge_request.assign", "merge_request.unassign",
 	"merge_request.remove_source_branch", "topic", "title", "description"}
 
+// creates is the option for which GitLab takes the description from a commit where there
+// is none, and acts on the commands in that: it is to be given, and judged.
+const creates, describes = "merge_request.create", "merge_request.description"
+
 func (f *Forge) judgeOptions(options []string) string {
+	create, described := false, false
 	for _, o := range options {
 		key, value, _ := strings.Cut(o, "=")
 		if !slices.Contains(harmless, key) {
@@ -127,6 +132,15 @@ func (f *Forge) judgeOptions(options []string) string {
 		if value = strings.ReplaceAll(value, `\n`, "\n"); service.Command(value) || strings.Contains(value, `\r`) {
 			return fmt.Sprintf("the push option %q holds a command", key)
 		}
+		create = create || key == creates
+		if key == describes {
+			if described = strings.TrimSpace(value) != ""; !described {
+				return fmt.Sprintf("the push option %q is empty", key)
+			}
+		}
+	}
+	if create && !described {
+		return fmt.Sprintf("the push option %q is denied without %[2]q, since the forge would take commands out of a commit's message; add -o %[2]s=TEXT", creates, describes)
 	}
 	return ""
 }

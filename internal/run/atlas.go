@@ -1,6 +1,8 @@
 package run
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,31 +72,58 @@ func (a *atlas) dir(path string) (real string, s spot) {
 	return real, s
 }
 
-// spots lists where a path lies: under its own name, and under each that links and
-// mounts of single files lead to.
-func (a *atlas) spots(path string) (out []spot) {
-	for range 40 { // as many links as the kernel follows
-		dir, s := a.dir(filepath.Dir(path))
+// step is a spot on the way to a path.
+type step struct {
+	spot
+	link   bool // it only leads on
+	absent int  // how many names at its end lead to nothing yet
+}
+
+// steps lists where a path lies, or would lie once it is made: each link on the way to it,
+// and under its last name what is there, with what is mounted over that.
+func (a *atlas) steps(path string) (out []step) {
+	at, names, links := "/", elements(path), 0
+	for len(names) > 0 {
+		real, s := a.dir(at)
 		if s.dev == "" {
 			return out
 		}
-		path = filepath.Join(dir, filepath.Base(path))
-		out = append(out, spot{s.dev, filepath.Join(s.at, filepath.Base(path))})
-		for _, m := range a.mounts {
-			if m.Point == path {
-				out = append(out, spot{m.Dev, m.Root})
-			}
+		if names[0] == ".." {
+			at, names = filepath.Dir(real), names[1:]
+			continue
 		}
-		to, err := os.Readlink(path)
-		if err != nil {
+		here := step{spot: spot{s.dev, filepath.Join(s.at, names[0])}}
+		at = filepath.Join(real, names[0])
+		to, err := os.Readlink(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			here.at, here.absent = filepath.Join(s.at, filepath.Join(names...)), len(names)
+			return append(out, here)
+		case err != nil: // it is no link
+			if names = names[1:]; len(names) == 0 {
+				out = append(out, here)
+			}
+			continue
+		}
+		if links++; links > 40 { // as many as the kernel follows
 			return out
 		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(dir, to)
+		here.link = true
+		if at, out, names = real, append(out, here), append(elements(to), names[1:]...); filepath.IsAbs(to) {
+			at = "/"
 		}
-		path = to
+	}
+	for _, m := range a.mounts {
+		if m.Point == at {
+			out = append(out, step{spot: spot{m.Dev, m.Root}})
+		}
 	}
 	return out
+}
+
+// elements are the names of a path, one by one.
+func elements(path string) []string {
+	return slices.DeleteFunc(strings.Split(path, "/"), func(name string) bool { return name == "" || name == "." })
 }
 
 // window is a part of the host that a session sees.
@@ -108,8 +137,8 @@ func (a *atlas) windows(mounts []plan.Mount) (out []window) {
 	for _, m := range mounts {
 		real, s := a.dir(m.Src)
 		if s.dev == "" { // a file
-			if all := a.spots(m.Src); len(all) > 0 {
-				out = append(out, window{all[len(all)-1], m.Dst})
+			if all := a.steps(m.Src); len(all) > 0 {
+				out = append(out, window{all[len(all)-1].spot, m.Dst})
 			}
 			continue
 		}
@@ -128,17 +157,20 @@ type sighting struct {
 	at   string // inside
 	root string // what shows it
 	wide bool   // it is what shows it, or something above that
+	// absent is how many names at its end lead to nothing yet: 1 for a file that is to be
+	// made in a directory which is there.
+	absent int
 }
 
 // sightings lists where a path would be seen.
 func (a *atlas) sightings(path string, windows []window) (out []sighting) {
-	for _, s := range a.spots(path) {
+	for _, s := range a.steps(path) {
 		for _, w := range windows {
 			var seen sighting
-			if rel, ok := w.holds(s); ok {
-				seen = sighting{filepath.Join(w.inside, rel), w.inside, rel == ""}
-			} else if _, ok := s.holds(w.spot); ok {
-				seen = sighting{w.inside, w.inside, true}
+			if rel, ok := w.holds(s.spot); ok {
+				seen = sighting{filepath.Join(w.inside, rel), w.inside, rel == "", s.absent}
+			} else if _, ok := s.holds(w.spot); ok && !s.link {
+				seen = sighting{w.inside, w.inside, true, 0}
 			} else {
 				continue
 			}

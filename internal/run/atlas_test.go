@@ -39,7 +39,14 @@ func TestSightings(t *testing.T) {
 	want := map[string]string{
 		"home/linked/auth.json": "codex/auth.json", "home/twice/auth.json": "codex/auth.json", "home/file.json": "codex/auth.json", "tree/codex/auth.json": "codex/auth.json",
 		"home/plain/later.json": "codex/later.json", "home/linked/absent.json": "codex/absent.json", "home/plain/auth.json": "", "home/nowhere/auth.json": "", "beside/auth.json": "",
+		// What somebody is going to make, and a link in the tree that leads out of it again.
+		"home/dangling/auth.json": "new/deep/auth.json", "home/around/auth.json": "out", "home/updown/auth.json": "codex/auth.json",
 	}
+	absent := map[string]int{"home/plain/later.json": 1, "home/linked/absent.json": 1, "home/dangling/auth.json": 3}
+	must(os.Symlink(at("tree/new/deep"), at("home/dangling")))
+	must(os.Symlink("../home/plain", at("tree/out")))
+	must(os.Symlink("../tree/out", at("home/around")))
+	must(os.Symlink("linked/../../tree/./codex", at("home/updown")))
 	runtime.LockOSThread() // and never unlocked: the thread ends with the test, and its mounts with it
 	if os.Geteuid() == 0 && unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) == nil {
 		must(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
@@ -56,6 +63,9 @@ func TestSightings(t *testing.T) {
 		var got []string
 		for _, s := range a.sightings(at(path), windows) {
 			got = append(got, s.at)
+			if s.absent != absent[path] {
+				t.Errorf("%s: %d names are not there", path, s.absent)
+			}
 		}
 		var wanted []string
 		if rel != "" {

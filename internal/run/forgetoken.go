@@ -144,16 +144,18 @@ func kindOf(at string) service.Kind {
 // client is a program of a forge that keeps logins on the host.
 type client struct {
 	kind  service.Kind
-	file  string   // below the user's configuration
+	env   string   // names its directory, if set
+	dir   string   // else that one, below the user's configuration
+	file  string   // in it
 	below string   // the key under which hosts stand in it; "": at its top
 	argv  []string // prints the token for the host that is named last
 	drop  []string // variables by which it would print another token than that of the host
 }
 
 var clients = []client{
-	{service.GitHub, "gh/hosts.yml", "", []string{"gh", "auth", "token", "--hostname"},
+	{service.GitHub, "GH_CONFIG_DIR", "gh", "hosts.yml", "", []string{"gh", "auth", "token", "--hostname"},
 		[]string{"GH_HOST", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}},
-	{service.GitLab, "glab-cli/config.yml", "hosts", []string{"glab", "config", "get", "token", "--host"},
+	{service.GitLab, "GLAB_CONFIG_DIR", "glab-cli", "config.yml", "hosts", []string{"glab", "config", "get", "token", "--host"},
 		[]string{"GITLAB_HOST", "GITLAB_URI", "GL_HOST", "GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN", "OAUTH_TOKEN"}},
 }
 
@@ -165,10 +167,20 @@ func (d *draft) configHome() string {
 	return filepath.Join(d.User.Home, ".config")
 }
 
+// clientFiles are where a client keeps its logins: where it looks, and where it would
+// without its variable.
+func (d *draft) clientFiles(c client) []string {
+	usual := filepath.Join(d.configHome(), c.dir, c.file)
+	if dir := d.getenv(c.env); filepath.IsAbs(dir) {
+		return []string{filepath.Join(dir, c.file), usual}
+	}
+	return []string{usual}
+}
+
 // clientToken finds the login of gh or glab on the host.
 func (d *draft) clientToken(h *forgeHost) {
 	for _, c := range clients {
-		file := filepath.Join(d.configHome(), c.file)
+		file := d.clientFiles(c)[0]
 		b, err := readIfPresent(file, 1<<20)
 		if err != nil || !hasHost(b, c.below, h.url.Host) || h.kind != "" && h.kind != c.kind {
 			continue

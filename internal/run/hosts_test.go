@@ -2,6 +2,8 @@ package run
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +154,31 @@ func TestHasHost(t *testing.T) {
 		if got := hasHost([]byte(c.text), c.below, c.host); got != c.want {
 			t.Errorf("%s below %q: %v", c.host, c.below, got)
 		}
+	}
+}
+
+// The login of gh is found where its variable says that it is.
+func TestClientElsewhere(t *testing.T) {
+	s := newStand(t)
+	s.put(".gh/hosts.yml", "github.com:\n    user: alice\n")
+	tool := s.put("bin/gh", "#!/bin/sh\n[ \"$GH_CONFIG_DIR\" = '"+filepath.Join(s.home, ".gh")+"' ] && echo "+realMark+"-gh-0123456789abcdef\n")
+	if err := os.Chmod(tool, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.environ = []string{"HOME=" + s.home, "PATH=" + filepath.Dir(tool) + ":/usr/bin:/bin", "GH_CONFIG_DIR=" + filepath.Join(s.home, ".gh")}
+	s.policy(allowed([]string{"github.com", "api.github.com"}))
+	s.git("[remote \"origin\"]\n\turl = https://github.com/alice/work\n")
+	p, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	var got []string
+	for _, a := range everyRequest("github.com") {
+		got = append(got, hosts(p.ask(a))...)
+	}
+	if !slices.Contains(got, "github.com") {
+		t.Errorf("the login is not used: %q %q", got, p.Notices)
 	}
 }
 

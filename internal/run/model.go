@@ -1,13 +1,15 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -76,7 +78,7 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
 		reach := g.Reach
 		if c.trusted {
-			if reach = broker.Direct; d.published(c.upstream) {
+			if reach = d.direct; d.published(c.upstream) {
 				return broker.Site{}, fault.New(fault.Refused, "publish another port", "%s requests are to go to %s, which is published from inside: the agent would get the credential", m.API, c.upstream.Host)
 			}
 			if denied(g, c.upstream) {
@@ -97,10 +99,29 @@ func loopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || err == nil && a.IsLoopback()
 }
 
-// published holds for an upstream that is a port of the session's own: who listens there
-// is the agent.
+// published holds for an upstream that is a port of the session's own, as far as its name
+// tells: who listens there is the agent.
 func (d *draft) published(u *url.URL) bool {
-	return loopback(u) && slices.ContainsFunc(d.Reach.Publish, func(p policy.Port) bool { return strconv.Itoa(int(p.Host)) == u.Port() })
+	port, err := address.ParsePort(u.Port())
+	return err == nil && loopback(u) && d.publishes(port)
+}
+
+func (d *draft) publishes(port uint16) bool {
+	return slices.ContainsFunc(d.Reach.Publish, func(p policy.Port) bool { return p.Host == port })
+}
+
+// direct is the way to an upstream that the user named, wherever it is, but for a port of
+// the session's own. Loopback has many names: what counts is where the connection went.
+func (d *draft) direct(ctx context.Context, t address.Target) (net.Conn, error) {
+	c, err := broker.Direct(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && d.publishes(t.Port) {
+		c.Close()
+		return nil, errors.New(broker.OwnPort)
+	}
+	return c, nil
 }
 
 // denied holds for an upstream that a rule of policy denies.

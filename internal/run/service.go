@@ -150,7 +150,7 @@ func (d *draft) cloud(u usable) error {
 	}
 	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
 	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
-		reach = func(*gate.Gate) broker.Reach { return broker.Direct }
+		reach = func(*gate.Gate) broker.Reach { return d.direct }
 	} else if n, err := address.ParseName("sts." + conf.Region + ".amazonaws.com"); err == nil {
 		d.brokered.own(n, "ringfence asks it for the agent")
 	}

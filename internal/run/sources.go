@@ -33,12 +33,6 @@ type origin struct {
 
 // origins lists them.
 func (d *draft) origins() (out []origin) {
-	config := func(variable, name string) string {
-		if dir := d.getenv(variable); filepath.IsAbs(dir) {
-			return dir
-		}
-		return filepath.Join(d.configHome(), name)
-	}
 	file := func(path, what string) { out = append(out, origin{path, what, true, false}) }
 	tree := func(variable, fallback, what string) {
 		if dir := d.getenv(variable); filepath.IsAbs(dir) {
@@ -51,8 +45,11 @@ func (d *draft) origins() (out []origin) {
 			file(login.Path(a, env, d.User.Home), "the login of "+string(a))
 		}
 	}
-	file(filepath.Join(config("GH_CONFIG_DIR", "gh"), "hosts.yml"), "the login of gh")
-	file(filepath.Join(config("GLAB_CONFIG_DIR", "glab-cli"), "config.yml"), "the login of glab")
+	for _, c := range clients {
+		for _, path := range d.clientFiles(c) {
+			file(path, "the login of "+c.argv[0])
+		}
+	}
 	for i := range d.Policy.Secret {
 		if kind, arg := d.Policy.Secret[i].Origin(); kind == "file" {
 			file(policy.Expand(arg, d.User.Home), "the secret "+d.Policy.Secret[i].Name)
@@ -133,8 +130,17 @@ func (d *draft) hideSource(o origin, s sighting) error {
 		return fault.New(fault.Refused, fmt.Sprintf("start in a narrower directory, or move what %s leads to", plan.Show(o.path)),
 			"%s holds %s (%s), and the agent would see it", plan.Show(s.root), o.what, plan.Show(s.at))
 	}
+	// Nothing can be put over what is not there, and who logs in makes it.
+	if o.ours && (s.absent > 1 || o.dir && s.absent > 0) {
+		return fault.New(fault.Refused, "make it first, it will be hidden then: mkdir -p "+plan.Show(hide),
+			"%s would be in %s, which is not there yet: once somebody makes it (%s), the agent would see it", o.what, plan.Show(hide), plan.Show(o.path))
+	}
 	d.masks = append(d.masks, plan.Mask{Path: hide, Why: "holds " + o.what})
 	d.pinned = append(d.pinned, hide)
+	if s.absent > 0 && hide == s.at {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s is not there yet: it would be %s, and the agent could read it", plan.Show(hide), o.what))
+		return nil
+	}
 	d.Warnings = append(d.Warnings, fmt.Sprintf("%s is hidden: it holds %s, which is %s", plan.Show(hide), o.what, plan.Show(o.path)))
 	return nil
 }

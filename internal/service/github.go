@@ -1,6 +1,11 @@
 package service
 
-import "strings"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // githubRoots are read by name; paging answers with the same by number.
 var githubRoots = []string{"/repos/*/*", "/repositories/{n}"}
@@ -146,16 +151,56 @@ func (s *Service) github(base string) {
 		mine = append(mine, "/repos/"+own+owner+"/"+own+name)
 	}
 	s.add(&s.allow, api, under(mine, githubRepoRead)...)
-	s.add(&s.allow, api, under(mine, githubWrite)...)
-	for _, text := range under(mine, githubReview) {
+	for _, text := range under(mine, slices.Concat(githubWrite, githubReview)) {
 		r := must(api, text)
-		r.body = noApproval
+		r.body = plainWrite
 		s.allow = append(s.allow, r)
 	}
 	if !s.config.Only {
 		s.add(&s.allow, api, githubRead...)
 		s.add(&s.allow, api, under(githubRoots, githubRepoRead)...)
 	}
+}
+
+// githubFields are what a write may hold: a field of tomorrow may lead to another
+// repository, as agent_assignment does, which sets a robot to work there.
+var githubFields = []string{
+	"title", "body", "state", "state_reason", "assignee", "assignees", "labels", "milestone", "type", "name", "color", "description", "content",
+	"head", "head_repo", "base", "draft", "issue", "maintainer_can_modify", "reviewers", "team_reviewers", "event", "comments",
+	"commit_id", "path", "position", "line", "side", "start_line", "start_side", "subject_type", "in_reply_to",
+}
+
+// plainWrite holds a write to fields that are known, and to people.
+func plainWrite(body object) string {
+	for name, value := range body {
+		if !slices.Contains(githubFields, name) {
+			return fmt.Sprintf("%.40q is not taken here", name)
+		}
+		if name == "assignee" || name == "assignees" {
+			robot := false
+			eachText(value, func(login string) { robot = robot || assigned.MatchString(login) })
+			if robot {
+				return noRobot
+			}
+		}
+	}
+	return noApproval(body)
+}
+
+const noRobot = "what is assigned to a robot has it push and open pull requests: assign it to a person"
+
+// assigned are logins that are no person's: whoever gets an issue begins to work on it.
+var assigned = regexp.MustCompile(`(?i)^@?copilot\b|\[bot\]|(?:swe|code)-agent`)
+
+// robotID holds for ids of robots in GraphQL, in the form of today and in the one before.
+func robotID(v any, vars object) bool {
+	switch v := resolve(v, vars).(type) {
+	case string:
+		return strings.HasPrefix(v, "BOT_") || strings.HasPrefix(v, "MDM6Qm90")
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return robotID(e, vars) })
+	}
+	return false
 }
 
 // noApproval holds a review to what cannot open a protected branch.

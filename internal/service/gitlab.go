@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,6 +106,11 @@ func (s *Service) gitlab(api string) {
 	for _, repo := range s.config.Repos {
 		mine = append(mine, "/projects/"+ownPath(repo))
 	}
+	for _, root := range mine {
+		r := must(api, "GET "+root)
+		r.learn = s.learnProject
+		s.allow = append(s.allow, r)
+	}
 	s.add(&s.allow, api, under(mine, gitlabProjectRead)...)
 	for _, text := range under(mine, gitlabWrite) {
 		r := must(api, text)
@@ -136,9 +142,23 @@ func (s *Service) plainText(body object) string {
 		if !slices.Contains(gitlabFields, name) {
 			return fmt.Sprintf("%.40q is not taken here", name)
 		}
-		if strings.HasSuffix(name, "project_id") && !slices.Contains(s.config.Repos, fmt.Sprint(value)) {
+		if id := fmt.Sprint(value); strings.HasSuffix(name, "project_id") && !slices.Contains(s.config.Repos, id) && !s.knows(projectID+id) {
 			return fmt.Sprintf("%q names another project", name)
 		}
 	}
 	return ""
+}
+
+// projectID stands before the number of a project among what is known.
+const projectID = "project "
+
+// learnProject remembers the number of a project of the session: glab asks for it by name
+// and gives the number where the merge request is to go.
+func (s *Service) learnProject(answer []byte) {
+	var project struct {
+		ID json.Number `json:"id"`
+	}
+	if json.Unmarshal(answer, &project) == nil && digits(project.ID.String()) {
+		s.learn(projectID + project.ID.String())
+	}
 }

@@ -182,6 +182,8 @@ func (s *Service) holds(name string, m mutation, input, vars object) string {
 			if id, ok := value.(string); !ok || !s.knows(id) {
 				return "the head of a pull request is in the same repository"
 			}
+		case key == "assigneeIds" && robotID(value, vars):
+			return noRobot
 		case key == "event" && !harmlessReview(fmt.Sprint(value)):
 			return "a review may comment or ask for changes, not approve"
 		}

@@ -89,7 +89,7 @@ func (s *Service) Judge(r Request) Decision {
 		if reason != "" {
 			return s.no(method, r.Path, rule.text, reason)
 		}
-		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew()}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew(), Learn: rule.learn}
 	}
 	return s.no(method, r.Path, "default", s.why(method))
 }
@@ -209,9 +209,12 @@ func (s *Service) why(method string) string {
 
 func reading(method string) bool { return method == "GET" || method == "HEAD" }
 
-// parameter is the name under which frameworks take a parameter: in any case,
-// and without the brackets of a list.
+// parameter is the name under which frameworks take a parameter: in any case, without
+// the brackets of a list, and without those before it, which Rack passes over.
 func parameter(name string) string {
-	name, _, _ = strings.Cut(name, "[")
+	name = strings.TrimLeft(strings.TrimSpace(name), "[]")
+	if end := strings.IndexAny(name, "[]"); end >= 0 {
+		name = name[:end]
+	}
 	return strings.ToLower(strings.TrimSpace(name))
 }

@@ -60,6 +60,7 @@ const npmReads = `
 	GET /-/v1/search?text=foo
 	GET /-/package/x/dist-tags
 	GET /-/package/@s%2fx/dist-tags
+	GET /download/@s/x/1.0.0/0123abc
 	POST /-/npm/v1/security/advisories/bulk {}
 	POST /-/npm/v1/security/audits/quick {}
 	GET /-/npm/v1/keys

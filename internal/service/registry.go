@@ -48,6 +48,8 @@ var npmRead = []string{
 	// bound to the name by an encoded slash.
 	"GET,HEAD /{pkg}", "GET,HEAD /{pkg}/*", "GET,HEAD /{pkg}/-/**",
 	"GET,HEAD /@*/*", "GET,HEAD /@*/*/*", "GET,HEAD /@*/*/-/**",
+	// Files as GitHub's registry hands them out: by name, version and digest.
+	"GET,HEAD /download/@*/*/*/*",
 }
 
 var npmPublish = []string{

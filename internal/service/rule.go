@@ -20,6 +20,7 @@ type rule struct {
 	text    string   // as it was written
 	reason  string   // for a denial of ours
 	body    func(object) string
+	learn   func([]byte) // see Decision
 }
 
 // parseRule reads "GET,POST /path/**". In a pattern "*" stands for a run of

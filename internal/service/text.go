@@ -2,7 +2,9 @@ package service
 
 import (
 	"fmt"
+	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -67,8 +69,15 @@ func visible(r rune) rune {
 // of them: merge, close, push.
 var robots = regexp.MustCompile(`(?i)@(?:dependabot|copilot)\b`)
 
-// callsRobot reports whether a text speaks to one of them.
-func callsRobot(s string) bool { return robots.MatchString(strings.Map(visible, s)) }
+// htmlTag is markup, which stands between letters without parting them.
+var htmlTag = regexp.MustCompile(`<[^<>]*>`)
+
+// callsRobot reports whether a text speaks to one of them, as it is written or as it is
+// shown: names are looked for in what Markdown has become.
+func callsRobot(s string) bool {
+	bare := htmlTag.ReplaceAllString(htmlComment.ReplaceAllString(s, ""), "")
+	return slices.ContainsFunc([]string{s, html.UnescapeString(s), html.UnescapeString(bare)}, func(t string) bool { return robots.MatchString(strings.Map(visible, t)) })
+}
 
 // judgeTexts holds what a body says to what the forge will read in it, names included.
 func (s *Service) judgeTexts(body any) (why string) {

@@ -2,6 +2,9 @@ package service
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -79,10 +82,66 @@ func TestTextsOfForges(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"@dependabot merge": false, "@Dependabot squash and merge": false, "@depend\u200babot merge": false, "ask dependabot": true,
-		"@copilot fix it": false, "@alice": true, "@copilots": true} {
+		"@copilot fix it": false, "@alice": true, "@copilots": true, "&#64;copilot fix it": false, "&commat;copilot": false, "@copil&#111;t fix it": false,
+		"@co<!-- x -->pilot": false, "@<b></b>copilot": false, "a <b> & copilot": true} {
 		b, _ := json.Marshal(map[string]string{"body": text})
 		if d := hub.Judge(request("POST /repos/o/r/issues/1/comments " + string(b))); d.Allow != want {
 			t.Errorf("%q: %+v", text, d)
+		}
+	}
+}
+
+// An issue that is assigned to a robot of GitHub's has it push and open pull requests,
+// where "agent_assignment" says. Fields that are not known do not pass.
+func TestNoRobotIsSetToWork(t *testing.T) {
+	s := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
+	for line, want := range map[string]bool{
+		`POST /repos/o/r/issues {"title":"t","assignees":["copilot-swe-agent[bot]"]}`:                                 false,
+		`POST /repos/o/r/issues {"title":"t","agent_assignment":{"target_repo":"o/other"}}`:                           false,
+		`PATCH /repos/o/r/issues/1 {"assignees":["alice","Copilot"]}`:                                                 false,
+		`PATCH /repos/o/r/issues/1 {"assignee":"copilot"}`:                                                            false,
+		`POST /repos/o/r/issues/1/assignees {"assignees":["openai-code-agent[bot]"]}`:                                 false,
+		`POST /repos/o/r/issues/1/assignees {"assignees":["alice"]}`:                                                  true,
+		`POST /repos/o/r/issues {"title":"t","body":"b","labels":["a"],"milestone":1,"assignees":["copilotsfriend"]}`: true,
+		`POST /repos/o/r/pulls {"title":"t","head":"f","base":"main","draft":true,"maintainer_can_modify":true}`:      true,
+		`POST /repos/o/r/pulls/1/reviews {"event":"COMMENT","comments":[{"path":"a","line":1,"body":"b"}]}`:           true,
+		`POST /repos/o/r/pulls/1/comments {"body":"b","commit_id":"c","path":"p","line":1,"side":"RIGHT"}`:            true,
+		`POST /repos/o/r/pulls/1/requested_reviewers {"reviewers":["alice"],"team_reviewers":["t"]}`:                  true,
+		`POST /repos/o/r/pulls {"title":"t","head":"f","base":"main","auto_merge":true}`:                              false,
+	} {
+		if d := s.Judge(request(line)); d.Allow != want {
+			t.Errorf("%s: %+v", line, d)
+		}
+	}
+	s.learn("I_1")
+	for input, want := range map[string]bool{`["BOT_kgDOC9w8XQ"]`: false, `"BOT_kgDOC9w8XQ"`: false, `["U_1","MDM6Qm90MQ=="]`: false, `["U_1"]`: true} {
+		line := `POST /graphql {"query":"mutation($a:[ID!]!){addAssigneesToAssignable(input:{assignableId:\"I_1\",assigneeIds:$a}){clientMutationId}}","variables":{"a":` + input + `}}`
+		if d := s.Judge(request(line)); d.Allow != want {
+			t.Errorf("%s: %+v", line, d)
+		}
+	}
+	if d := s.Judge(request(`POST /graphql {"query":"mutation($a:ID!){addAssigneesToAssignable(input:{assignableId:\"I_1\",assigneeIds:[$a]}){clientMutationId}}","variables":{"a":"BOT_1"}}`)); d.Allow {
+		t.Errorf("a robot in a list: %+v", d)
+	}
+}
+
+// Rack passes over brackets before and behind the name of a parameter.
+func TestBracketsOfParameters(t *testing.T) {
+	s, c := newService(t, Config{Kind: GitLab, Host: "lab.test"}), &Common{}
+	for _, form := range []string{"%s", "[%s]", "%s]", "]%s", "[[%s", "%%5B%s%%5D", "%s[]", "[%s][]", "+[%s]"} {
+		for _, name := range []string{"sudo", "private_token"} {
+			query := fmt.Sprintf(form, name) + "=x"
+			r := httptest.NewRequest("GET", "/api/v4/projects?"+query, nil)
+			value, _, _ := s.Presented(r)
+			if d := s.Judge(From(r, nil)); d.Allow && value == "" {
+				t.Errorf("%s passes, and nothing is presented", query)
+			}
+			if s.Strip(r); name == "private_token" && r.URL.RawQuery != "" {
+				t.Errorf("%s stays", r.URL.RawQuery)
+			}
+			if d, _ := c.Judge("gitlab.com", Request{Method: "GET", Path: "/api/v4/projects", Query: query, Header: http.Header{}}); d.Allow {
+				t.Errorf("%s passes at a common host", query)
+			}
 		}
 	}
 }
@@ -98,14 +157,41 @@ func TestGitLabFields(t *testing.T) {
 	}
 }
 
+// glab asks for the project by its name, and gives the number that it was told.
+func TestGitLabNumberIsLearnt(t *testing.T) {
+	s := newService(t, Config{Kind: GitLab, Repos: []string{"o/r"}})
+	create := func(id string) bool {
+		return s.Judge(request(`POST /api/v4/projects/o%2Fr/merge_requests {"title":"t","source_branch":"f","target_branch":"m","target_project_id":` + id + `}`)).Allow
+	}
+	if create("42") {
+		t.Error("a number that nobody told")
+	}
+	if d := s.Judge(request("GET /api/v4/projects/o%2Fother")); !d.Allow || d.Learn != nil {
+		t.Errorf("another project is learnt from: %+v", d)
+	}
+	d := s.Judge(request("GET /api/v4/projects/o%2Fr?license=true"))
+	if !d.Allow || d.Learn == nil {
+		t.Fatalf("%+v", d)
+	}
+	for _, answer := range []string{`{"id":42,"name":"r"}`, `{"id":"7x"}`, `[]`, `{"id":1.5}`, `{"id":-3}`} {
+		d.Learn([]byte(answer))
+	}
+	for id, want := range map[string]bool{"42": true, `"42"`: true, "7": false, `"7x"`: false, "1.5": false, "-3": false, "null": false, "4.2e1": false} {
+		if create(id) != want {
+			t.Errorf("%s: %v", id, !want)
+		}
+	}
+}
+
 // What goes on is written anew: every spelling of a body becomes the same one.
 func TestBodyAnew(t *testing.T) {
 	s := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
+	tea := newService(t, Config{Kind: Gitea, Repos: []string{"o/r"}, Host: "gitea.test"})
 	for body, want := range map[string]string{
 		`{ "body" : "\u002fmerge \u003c&\u2713" , "n":1.50, "list":[ ], "deep":{"b":null,"a":[true]} }`: `{"body":"/merge <&✓","deep":{"a":[true],"b":null},"list":[],"n":1.50}`,
 		`{}`: `{}`,
 	} {
-		d := s.Judge(request("POST /repos/o/r/issues/1/comments " + body))
+		d := tea.Judge(request("POST /api/v1/repos/o/r/issues/1/comments " + body))
 		if !d.Allow || string(d.Body) != want {
 			t.Errorf("%s: %s %+v", body, d.Body, d)
 		}

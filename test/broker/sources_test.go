@@ -72,3 +72,27 @@ func TestLoginInWorkspace(t *testing.T) {
 	h.end()
 	os.Remove(link)
 }
+
+// The directory of a login is to be made in the workspace: by whoever logs in, during the
+// session, and then nothing would cover it.
+func TestLoginThatIsNotThereYet(t *testing.T) {
+	s := begin(t)
+	dir, link := filepath.Join(s.Dir, "dot/later"), filepath.Join(stage.Home, ".claude")
+	os.RemoveAll(link)
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(link)
+	if got := s.ringfence("claude", "--", "true"); got.Status == 0 || !strings.Contains(got.Stderr, "mkdir -p "+dir) {
+		t.Fatalf("%d: %s", got.Status, got.Stderr)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h := s.hold("claude", "--", "sh")
+	s.writeLogin(s.account(), time.Hour)
+	if got := h.say("cat dot/later/.credentials.json 2>&1; mv dot/later dot/x 2>&1; ls -A dot/later; echo"); strings.Contains(got, "CANARY") || strings.Contains(got, ".credentials.json\n") {
+		t.Errorf("inside: %s", got)
+	}
+	h.end()
+}
