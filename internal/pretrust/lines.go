@@ -3,6 +3,7 @@ package pretrust
 import (
 	"errors"
 	"strings"
+	"unicode"
 )
 
 // lines judges a file of NAME=VALUE, or NAME VALUE, and takes out lines.
@@ -146,11 +147,15 @@ func blocksOf(text string) ([]block, error) {
 // front judges the settings at the head of a text.
 func (r *rule) front(data []byte) judged {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	if language(text) != "" {
+		first, _, _ := strings.Cut(text, "\n")
+		return judged{hits: []hit{{kind: kPlugin, line: 1, what: "a head in a language of its own: " + quote(first), seed: text, runs: text, full: text}}, neutral: []byte{}, mended: true}
+	}
 	body, ok := strings.CutPrefix(text, "---\n")
 	head, tail, closed := strings.Cut(body, "\n---")
 	if !ok || !closed {
 		// Some readers are not so strict about where it begins and ends.
-		if strings.HasPrefix(strings.TrimSpace(text), "---") && settles(text) {
+		if strings.HasPrefix(unseen(text), "---") && settles(text) {
 			return judged{hits: []hit{unclear(errors.New("a head that does not begin or end as it should"))}, neutral: []byte{}, mended: true}
 		}
 		return judged{}
@@ -170,6 +175,25 @@ func (r *rule) front(data []byte) judged {
 	}
 	return judged{hits: hits, neutral: []byte("---\n" + rest + "---" + tail), mended: true}
 }
+
+// language is what stands beside the dashes that begin a head. opencode reads heads with
+// gray-matter, which takes it for the language of the head: one in "js" is a program, and
+// runs when the file is loaded.
+func language(text string) string {
+	rest, ok := strings.CutPrefix(unseen(text), "---")
+	if !ok || strings.HasPrefix(rest, "-") {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "\r\n"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.TrimFunc(rest, blank)
+}
+
+// unseen is a text without what some readers take off its beginning.
+func unseen(text string) string { return strings.TrimLeftFunc(text, blank) }
+
+func blank(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
 
 // settles: a text may have one of the settings in it.
 func settles(text string) bool {
