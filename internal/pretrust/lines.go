@@ -2,6 +2,7 @@ package pretrust
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -155,14 +156,14 @@ func (r *rule) front(data []byte) judged {
 	head, tail, closed := strings.Cut(body, "\n---")
 	if !ok || !closed {
 		// Some readers are not so strict about where it begins and ends.
-		if strings.HasPrefix(unseen(text), "---") && settles(text) {
+		if strings.HasPrefix(unseen(text), "---") && r.settles(text) {
 			return judged{hits: []hit{unclear(errors.New("a head that does not begin or end as it should"))}, neutral: []byte{}, mended: true}
 		}
 		return judged{}
 	}
 	hits, rest, err := r.split(head + "\n")
 	if err != nil {
-		if !settles(head) {
+		if !r.settles(head) {
 			return judged{}
 		}
 		hits, rest = []hit{unclear(err)}, ""
@@ -196,7 +197,12 @@ func unseen(text string) string { return strings.TrimLeftFunc(text, blank) }
 func blank(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
 
 // settles: a text may have one of the settings in it.
-func settles(text string) bool {
+func (r *rule) settles(text string) bool {
 	low := strings.ToLower(text)
-	return strings.Contains(low, "hook") || strings.Contains(low, "mcp") || strings.Contains(low, "permission") || strings.Contains(low, "allowed") || strings.Contains(low, "\\")
+	for _, word := range []string{"hook", "mcp", "permission", "allowed", "\\"} {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.keys, func(k key) bool { return strings.Contains(low, strings.ToLower(k.path)) })
 }
