@@ -52,3 +52,19 @@ func TestEnvFile(t *testing.T) {
 		t.Errorf("%v", r.Findings[0].What)
 	}
 }
+
+// TestLinesHaveOneReading: dotenv, which Gemini CLI reads .env with, knows more blanks and
+// more ends of lines.
+func TestLinesHaveOneReading(t *testing.T) {
+	for _, text := range []string{"export\tNODE_OPTIONS=EVIL\n", "export  NODE_OPTIONS=EVIL\n", "\ufeff\ufeffNODE_OPTIONS=EVIL\n", "A=1\n\ufeffNODE_OPTIONS=EVIL\n",
+		"# hi\u2028NODE_OPTIONS=EVIL\n", "A='1'\u2029NODE_OPTIONS=EVIL\n", "NODE_OPTIONS\ufeff=EVIL\n", "export\u00a0NODE_OPTIONS=EVIL\n", "export\u3000NODE_OPTIONS=EVIL\n",
+		"export\vNODE_OPTIONS=EVIL\n", "A=1\rNODE_OPTIONS=EVIL\n", "NODE_OPTIONS:  EVIL\n"} {
+		root := plant(t, map[string]string{".env": text})
+		if got := shows(t, root, look(t, root)); len(got) > 0 {
+			t.Errorf("%q: shown", text)
+		}
+	}
+	if r := look(t, plant(t, map[string]string{".env": "\ufeff# für alle\r\nexport A=1\r\nNAME=\"Jörg – ß\"\r\nB =\t2\n"})); len(r.Findings) > 0 {
+		t.Errorf("%v", r.Findings[0].What)
+	}
+}

@@ -18,6 +18,12 @@ func (r *rule) lines(data []byte) judged {
 	n := 0
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r", "\n")) {
 		n++
+		if strings.ContainsFunc(line, otherBlank) { // dotenv ends a line at some of them, and skips others
+			h := unclear(errors.New("a character that some readers take for the end of a line, or for a blank"))
+			h.line, h.seed, h.full = n, line, line
+			out.hits = append(out.hits, h)
+			continue
+		}
 		name, value := splitLine(line)
 		if k, ok := r.named(name, value); ok {
 			h := hit{kind: k.kind, line: n, what: quote(name), seed: line, runs: value, full: line}
@@ -32,13 +38,18 @@ func (r *rule) lines(data []byte) judged {
 	return out
 }
 
+// otherBlank: nobody sees it, and it is none of the blanks that all readers know.
+func otherBlank(r rune) bool { return r != ' ' && r != '\t' && r != '\n' && blank(r) }
+
 // splitLine reads one setting. The name of one that cannot be read for sure is "?".
 func splitLine(line string) (name, value string) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' || line[0] == ';' {
 		return "", ""
 	}
-	line = strings.TrimSpace(strings.TrimPrefix(line, "export "))
+	if rest, ok := strings.CutPrefix(line, "export"); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
+		line = strings.TrimSpace(rest)
+	}
 	end := strings.IndexAny(line, "= \t:")
 	if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "@") { // of one registry
 		end = strings.IndexByte(line, '=')
