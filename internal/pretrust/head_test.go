@@ -68,3 +68,16 @@ func TestLinesHaveOneReading(t *testing.T) {
 		t.Errorf("%v", r.Findings[0].What)
 	}
 }
+
+// TestNpmrcOfOpencode: opencode installs packages in its own directory when it starts,
+// and the settings there name the program for git.
+func TestNpmrcOfOpencode(t *testing.T) {
+	root := plant(t, map[string]string{".opencode/.npmrc": "registry=https://npm.test/\ngit=EVIL\n", "a/.opencode/.npmrc": "git=EVIL\n"})
+	r, err := Scan(root, First("a/b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shows(t, root, r); len(got) > 0 || !r.Dangerous() {
+		t.Errorf("shown %q, dangerous %v", got, r.Dangerous())
+	}
+}

@@ -231,7 +231,8 @@ var rules = []rule{
 	{files: []string{".yarnrc.yml"}, form: asYAML, keys: join(keys(kYarn, "yarnPath", "plugins"), tested(kYarn, lie, "enableStrictSsl"),
 		keys(kYarn, "injectEnvironmentFiles", "unsafeHttpWhitelist", "httpProxy", "httpsProxy"))},
 	{files: []string{".yarnrc"}, form: asLines, keys: keys(kYarn, "yarn-path", "yarnpath", "script-shell", "child-process-spawn", "--*")},
-	{files: []string{".npmrc"}, form: asLines, keys: join(keys(kNpm, "script-shell", "shell", "node-options", "git", "onload-script", "init-module",
+	// opencode installs packages in its own directory when it starts.
+	{files: []string{".npmrc", ".opencode/.npmrc"}, form: asLines, keys: join(keys(kNpm, "script-shell", "shell", "node-options", "git", "onload-script", "init-module",
 		"init.module", "userconfig", "globalconfig", "pnpmfile", "global-pnpmfile", "editor", "viewer", "npmpath", "node-gyp", "python",
 		"scripts-prepend-node-path"), tested(kNpm, lie, "strict-ssl"), keys(kNpm, "proxy", "https-proxy", "http-proxy", "noproxy", "?"))},
 	{files: []string{".pnpmfile.cjs", ".pnpmfile.mjs"}, form: asCode, code: kPnpm, shown: true},
