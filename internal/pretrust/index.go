@@ -3,6 +3,7 @@ package pretrust
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -17,6 +18,7 @@ type spot struct {
 type index struct {
 	exact   map[string][]spot
 	starred map[string][]spot // by what stands behind the last "."
+	deep    []spot            // with a parent
 }
 
 var indexed = sync.OnceValue(func() *index {
@@ -24,6 +26,9 @@ var indexed = sync.OnceValue(func() *index {
 	for i := range rules {
 		for _, f := range rules[i].files {
 			s := spot{&rules[i], strings.Split(strings.ToLower(f), "/")}
+			if len(s.names) > 1 {
+				x.deep = append(x.deep, s)
+			}
 			last := s.names[len(s.names)-1]
 			if strings.Contains(last, "*") {
 				x.starred[path.Ext(last)] = append(x.starred[path.Ext(last)], s)
@@ -72,4 +77,37 @@ func (s *spot) in(names []string) int {
 		}
 	}
 	return -1
+}
+
+// meaning tells by which rules the names below a directory may be judged: how far each
+// rule has come with the names that lead there, and whether it would count. Of two
+// names of one directory with the same meaning, one is enough.
+func (s *scan) meaning(dir string) string {
+	names := strings.Split(strings.ToLower(dir), "/")
+	var out []string
+	for i, spot := range indexed().deep {
+		for n := range names {
+			home := path.Join(append([]string{"."}, strings.Split(dir, "/")[:n]...)...)
+			for _, left := range rest(spot.names, names[n:]) {
+				out = append(out, itoa(i)+" "+itoa(left)+" "+strconv.FormatBool(s.starts(home)))
+			}
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ",")
+}
+
+// rest lists how many names of a pattern may be left behind those that are given.
+func rest(pattern, names []string) (out []int) {
+	switch {
+	case len(pattern) == 0:
+		return nil
+	case len(names) == 0:
+		return []int{len(pattern)}
+	case pattern[0] == "**":
+		return append(rest(pattern, names[1:]), rest(pattern[1:], names)...)
+	case glob(pattern[0], names[0]):
+		return rest(pattern[1:], names[1:])
+	}
+	return nil
 }

@@ -2,7 +2,9 @@ package pretrust
 
 import (
 	"errors"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // lines judges a file of NAME=VALUE, or NAME VALUE, and takes out lines.
@@ -16,6 +18,12 @@ func (r *rule) lines(data []byte) judged {
 	n := 0
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r", "\n")) {
 		n++
+		if strings.ContainsFunc(line, otherBlank) { // dotenv ends a line at some of them, and skips others
+			h := unclear(errors.New("a character that some readers take for the end of a line, or for a blank"))
+			h.line, h.seed, h.full = n, line, line
+			out.hits = append(out.hits, h)
+			continue
+		}
 		name, value := splitLine(line)
 		if k, ok := r.named(name, value); ok {
 			h := hit{kind: k.kind, line: n, what: quote(name), seed: line, runs: value, full: line}
@@ -30,13 +38,18 @@ func (r *rule) lines(data []byte) judged {
 	return out
 }
 
+// otherBlank: nobody sees it, and it is none of the blanks that all readers know.
+func otherBlank(r rune) bool { return r != ' ' && r != '\t' && r != '\n' && blank(r) }
+
 // splitLine reads one setting. The name of one that cannot be read for sure is "?".
 func splitLine(line string) (name, value string) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' || line[0] == ';' {
 		return "", ""
 	}
-	line = strings.TrimSpace(strings.TrimPrefix(line, "export "))
+	if rest, ok := strings.CutPrefix(line, "export"); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
+		line = strings.TrimSpace(rest)
+	}
 	end := strings.IndexAny(line, "= \t:")
 	if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "@") { // of one registry
 		end = strings.IndexByte(line, '=')
@@ -146,18 +159,22 @@ func blocksOf(text string) ([]block, error) {
 // front judges the settings at the head of a text.
 func (r *rule) front(data []byte) judged {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	if language(text) != "" {
+		first, _, _ := strings.Cut(text, "\n")
+		return judged{hits: []hit{{kind: kPlugin, line: 1, what: "a head in a language of its own: " + quote(first), seed: text, runs: text, full: text}}, neutral: []byte{}, mended: true}
+	}
 	body, ok := strings.CutPrefix(text, "---\n")
 	head, tail, closed := strings.Cut(body, "\n---")
 	if !ok || !closed {
 		// Some readers are not so strict about where it begins and ends.
-		if strings.HasPrefix(strings.TrimSpace(text), "---") && settles(text) {
+		if strings.HasPrefix(unseen(text), "---") && r.settles(text) {
 			return judged{hits: []hit{unclear(errors.New("a head that does not begin or end as it should"))}, neutral: []byte{}, mended: true}
 		}
 		return judged{}
 	}
 	hits, rest, err := r.split(head + "\n")
 	if err != nil {
-		if !settles(head) {
+		if !r.settles(head) {
 			return judged{}
 		}
 		hits, rest = []hit{unclear(err)}, ""
@@ -171,8 +188,32 @@ func (r *rule) front(data []byte) judged {
 	return judged{hits: hits, neutral: []byte("---\n" + rest + "---" + tail), mended: true}
 }
 
+// language is what stands beside the dashes that begin a head. opencode reads heads with
+// gray-matter, which takes it for the language of the head: one in "js" is a program, and
+// runs when the file is loaded.
+func language(text string) string {
+	rest, ok := strings.CutPrefix(unseen(text), "---")
+	if !ok || strings.HasPrefix(rest, "-") {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "\r\n"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.TrimFunc(rest, blank)
+}
+
+// unseen is a text without what some readers take off its beginning.
+func unseen(text string) string { return strings.TrimLeftFunc(text, blank) }
+
+func blank(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
+
 // settles: a text may have one of the settings in it.
-func settles(text string) bool {
+func (r *rule) settles(text string) bool {
 	low := strings.ToLower(text)
-	return strings.Contains(low, "hook") || strings.Contains(low, "mcp") || strings.Contains(low, "permission") || strings.Contains(low, "allowed") || strings.Contains(low, "\\")
+	for _, word := range []string{"hook", "mcp", "permission", "allowed", "\\"} {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.keys, func(k key) bool { return strings.Contains(low, strings.ToLower(k.path)) })
 }

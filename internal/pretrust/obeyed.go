@@ -95,7 +95,7 @@ func (s *scan) starredDir(dir string) {
 			s.file(rel, byPlace)
 		}
 	}
-	w.closed = s.closed
+	w.closed, w.below = s.closed, s.meaning
 	w.run([]string{dir})
 	s.report.Entries += w.entries
 	if w.cut {

@@ -341,3 +341,32 @@ func TestGitElsewhere(t *testing.T) {
 		t.Errorf("%v %q", err, said(r))
 	}
 }
+
+// TestNamesOfADirectory: a link to the inside of what is obeyed does not hide it from the
+// scan, whichever of the names is met first.
+func TestNamesOfADirectory(t *testing.T) {
+	const manifest, hooks, server = "plug/.claude-plugin/plugin.json", "plug/hooks/hooks.json", "plug/.mcp.json"
+	files := map[string]string{manifest: `{"name": "EVIL"}`, hooks: evilHook, server: evilServer, "x/gemini-extension.json": evilServer}
+	for _, links := range []map[string]string{
+		{".claude/skills/z": "../../plug", ".claude/skills/a": "../../plug/.claude-plugin", ".claude/skills/b": "../../plug/hooks"},
+		{".claude/skills/z": "../../plug", ".claude/skills/d/a": "../../../plug", ".claude/skills/all": "../.."},
+		{".claude": ".c", ".c/skills/z": "../../plug", ".c/skills/a": "z/.claude-plugin", ".c/skills/b": "z/hooks", ".c/skills/c": "../.."},
+		{".claude/skills/z": "../../plug", ".claude/skills/loop": ".", ".claude/skills/up": "../skills"},
+	} {
+		root := plant(t, files)
+		for at, to := range links {
+			link(t, root, at, to)
+		}
+		link(t, root, ".gemini/extensions/z", "../../x")
+		budgets(t, root, func(t *testing.T, r *Report) {
+			if got := shows(t, root, r); len(got) > 0 {
+				t.Errorf("%v: shown: %q", links, got)
+			}
+			for _, f := range r.Files {
+				if f.Stops != "" {
+					t.Errorf("%v: %s stops the launch: %s", links, f.Path, f.Stops)
+				}
+			}
+		})
+	}
+}

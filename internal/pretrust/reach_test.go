@@ -195,3 +195,29 @@ func TestReachAway(t *testing.T) {
 		t.Error("the link leads elsewhere, and the digest is the same")
 	}
 }
+
+// TestReachOfPrograms: a file that a command runs without spelling its name out is
+// trusted with it.
+func TestReachOfPrograms(t *testing.T) {
+	for _, c := range []struct{ command, file string }{
+		{`bash < "$S"`, "d/x.sh"}, {`bash < "$CLAUDE_PROJECT_DIR/d/$S.sh"`, "d/x.sh"}, {`cat "$S" | python3`, "x.py"}, {`cat "$S" | python3 -`, "x.py"}, {`python3 < "$S"`, "x.py"},
+		{`PATH="$CLAUDE_PROJECT_DIR/bin:$PATH" lint`, "bin/lint"}, {`export PATH=$PWD/bin:$PATH; lint --fix`, "bin/lint"}, {`PATH=bin:$PATH && lint`, "bin/lint"},
+		{`env PATH=bin:/usr/bin lint`, "bin/lint"}, {`cd d && NODE_OPTIONS="--require ./x.js" node -v`, "d/x.js"}, {`node -e 'require("./d/x")'`, "d/x.js"},
+		{`python3 -c 'import hook'`, "hook.py"}, {`python3 -c 'import d.hook'`, "d/hook.py"}, {`node -r./d/x.js -e 0`, "d/x.js"}, {`python3 -mhook`, "hook.py"},
+		{`make -s lint`, "Makefile"}, {`make -C d lint`, "d/Makefile"}, {`just fmt`, "justfile"}, {`npm run lint`, "package.json"}, {`cd d && npm test`, "d/package.json"},
+		{`pnpm lint`, "package.json"}, {`docker compose run x`, "compose.yml"},
+	} {
+		text, err := json.Marshal(c.command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := plant(t, map[string]string{".claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": ` + string(text) + `}]}]}}`, c.file: "one"})
+		before := look(t, root).Files[0].Digest
+		if err := os.WriteFile(filepath.Join(root, c.file), []byte("another"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if after := look(t, root).Files[0].Digest; before == "" || before == after {
+			t.Errorf("%s: %s is in no digest", c.command, c.file)
+		}
+	}
+}

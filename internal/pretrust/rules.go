@@ -222,12 +222,17 @@ var rules = []rule{
 		".opencode/command/**/*.md", ".opencode/commands/**/*.md", ".opencode/skill/**/*.md", ".opencode/skills/**/*.md"}, form: asFront,
 		keys: join(keys(kHook, "hooks"), keys(kServer, "mcpServers", "mcp-servers"), tested(kAllow, bypasses, "permissionMode", "permission-mode"),
 			tested(kAllow, broadTools, "allowed-tools", "allowedTools"), tested(kAllow, saysAllow, "permission", "permissions"))},
+	// Gemini CLI runs a command that stands in auth ("!…") when it loads a remote agent. It
+	// asks once, and then knows the agent by its address alone.
+	{files: []string{".gemini/agents/**/*.md", ".qwen/agents/**/*.md"}, form: asFront,
+		keys: join(keys(kHelper, "auth"), keys(kServer, "mcp_servers", "mcpServers", "mcp-servers", "agent_card_url", "agent_card_json"), keys(kHook, "hooks"))},
 	{files: []string{".env", ".env.local", ".env.development", ".gemini/.env", ".codex/.env", ".claude/.env"}, form: asLines, partly: true,
-		keys: join(tested(kEnv, redirects, "*"))},
+		keys: join(tested(kEnv, badEnv, "*"))},
 	{files: []string{".yarnrc.yml"}, form: asYAML, keys: join(keys(kYarn, "yarnPath", "plugins"), tested(kYarn, lie, "enableStrictSsl"),
 		keys(kYarn, "injectEnvironmentFiles", "unsafeHttpWhitelist", "httpProxy", "httpsProxy"))},
 	{files: []string{".yarnrc"}, form: asLines, keys: keys(kYarn, "yarn-path", "yarnpath", "script-shell", "child-process-spawn", "--*")},
-	{files: []string{".npmrc"}, form: asLines, keys: join(keys(kNpm, "script-shell", "shell", "node-options", "git", "onload-script", "init-module",
+	// opencode installs packages in its own directory when it starts.
+	{files: []string{".npmrc", ".opencode/.npmrc"}, form: asLines, keys: join(keys(kNpm, "script-shell", "shell", "node-options", "git", "onload-script", "init-module",
 		"init.module", "userconfig", "globalconfig", "pnpmfile", "global-pnpmfile", "editor", "viewer", "npmpath", "node-gyp", "python",
 		"scripts-prepend-node-path"), tested(kNpm, lie, "strict-ssl"), keys(kNpm, "proxy", "https-proxy", "http-proxy", "noproxy", "?"))},
 	{files: []string{".pnpmfile.cjs", ".pnpmfile.mjs"}, form: asCode, code: kPnpm, shown: true},

@@ -241,6 +241,7 @@ type walk struct {
 	// all: nothing is passed over, and links are followed to directories of the tree.
 	all    bool
 	closed func(dir string, err error) // with all, told of what cannot be listed
+	below  func(dir string) string     // with all, what the names below a directory may mean
 	only   bool                        // not the root, unless it is said
 	deep   bool                        // nothing is passed over but git's own
 }
@@ -302,11 +303,15 @@ func (w *walk) list(dir string) {
 		return
 	}
 	defer unix.Close(fd)
-	if w.all && dir != real {
-		if w.seen["\x00"+real] {
+	if w.all && dir != real { // by links: the same directory means more by one name than by another
+		key := "\x00" + real
+		if w.below != nil {
+			key += "\x00" + w.below(dir)
+		}
+		if w.seen[key] {
 			return
 		}
-		w.seen["\x00"+real] = true
+		w.seen[key] = true
 	}
 	buf := make([]byte, 16<<10)
 	for {

@@ -86,7 +86,7 @@ func (u *usage) object(v *node) {
 		case low == "args" || low == "command" && argv != nil:
 		case slices.Contains(silent, low) && m.value.kind == '{': // variables: their values may be names
 			for _, e := range m.value.members {
-				u.names = append(u.names, used{name: templated(e.value.text)})
+				u.variables(e.name, templated(e.value.text))
 			}
 		default:
 			u.node(m.name, m.value)
@@ -193,7 +193,7 @@ func (u *usage) command(c shell.Command, fed bool) {
 	for _, a := range c.Assign {
 		for _, v := range a.Values {
 			value := u.word(v)
-			u.names = append(u.names, used{name: value})
+			u.variables(a.Name, value)
 			if u.assign(a.Name, value); a.Append || a.Array {
 				u.assign(a.Name, any1)
 			}
@@ -211,14 +211,15 @@ func (u *usage) command(c shell.Command, fed bool) {
 		}
 		names, texts = append(names, name), append(texts, text)
 	}
+	reads := readsProgram(names)
 	for _, r := range c.Redirs {
 		if strings.HasPrefix(r.Op, "<") {
-			u.names = append(u.names, used{name: u.word(r.Target)})
+			u.names = append(u.names, used{u.word(r.Target), reads})
 			u.word(r.Doc)
 			fed = fed || r.Op != "<"
 		}
 	}
-	if fed && len(names) > 0 && interprets(names) {
+	if fed && (interprets(names) || reads) {
 		u.unnamed = true // what it reads is not known
 	}
 	u.simple(names, texts)
@@ -352,6 +353,9 @@ func (u *usage) simple(names, texts []string) {
 	case slices.Contains(wrappers, program):
 		u.wrapper(program, names[1:], texts[1:])
 	}
+	for _, f := range read.of(program, texts[1:]) {
+		u.names = append(u.names, used{f, true})
+	}
 	for i, n := range names[1:] {
 		u.operand(n)
 		if f := texts[i]; f == "-C" || f == "--prefix" || f == "--directory" || f == "--cwd" || f == "--chdir" {
@@ -372,8 +376,8 @@ func (u *usage) sets(texts []string) {
 // operand is a word that is given to a program.
 func (u *usage) operand(n string) {
 	u.names = append(u.names, used{name: n})
-	if _, value, ok := strings.Cut(n, "="); ok {
-		u.names = append(u.names, used{name: value})
+	if name, value, ok := strings.Cut(n, "="); ok {
+		u.variables(name, value)
 	}
 }
 
@@ -415,19 +419,22 @@ func (u *usage) interpreter(program string, names, texts []string) {
 			}
 			return
 		case slices.Contains([]string{"-e", "-c", "-p", "-E", "--eval", "--print"}, n), slices.Contains([]string{"awk", "gawk", "mawk", "sed", "jq"}, program):
+			if i+1 < len(texts) && n != "-p" {
+				u.imports(texts[i+1])
+			}
 			return // a program in the line itself, which people see; its words are looked at
 		case n == "-m" && i+1 < len(names):
 			mod := strings.ReplaceAll(names[i+1], ".", "/")
 			u.names = append(u.names, used{mod + ".py", true}, used{mod + "/__main__.py", true}, used{mod + "/__init__.py", true})
 			return
 		case strings.HasPrefix(n, "-"):
+			if len(n) > 2 && n[1] != '-' { // with its value: -r./x.js, -mx
+				u.script(n[2:])
+			}
 			continue
 		default:
-			if u.names = append(u.names, used{n, true}); program == "run-parts" {
+			if u.script(n); program == "run-parts" {
 				u.names = append(u.names, used{n + "/" + any1, true})
-			}
-			for _, ext := range []string{".js", ".mjs", ".cjs", ".ts", ".py", ".sh", "/index.js", "/__main__.py"} {
-				u.names = append(u.names, used{n + ext, true})
 			}
 			return
 		}
