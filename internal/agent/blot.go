@@ -10,7 +10,8 @@ import (
 // Blot returns a value for people, without what would give a secret away: all of it
 // under a name that secrets have, else the words that have a secret's shape. Of these
 // the beginning stays. Nothing that a shell would run is hidden: a value with blanks or
-// with signs of a shell is no token.
+// with signs of a shell is no token, and neither is what can be a path. What is shown too
+// much is in the repository anyway; what is hidden too much could run.
 func Blot(name, value string, secret func(name string) bool) string {
 	s := scrubber{judge: Judge{Secret: secret}}
 	if s.secretName(name) && !harmless(value) && tokens().MatchString(value) {
@@ -29,16 +30,37 @@ func (s *scrubber) blot(text string) string {
 			return blotted(value)
 		})
 	}
-	return shapes().ReplaceAllStringFunc(text, func(found string) string {
-		if strings.Contains(found, "(a secret") {
-			return found
+	var b strings.Builder
+	last := 0
+	for _, m := range shapes().FindAllStringIndex(text, -1) {
+		b.WriteString(text[last:m[0]])
+		last = m[1]
+		if found := text[m[0]:m[1]]; strings.Contains(found, "(a secret") || inPath(text, m[0], m[1]) {
+			b.WriteString(found)
+		} else {
+			b.WriteString(blotted(found))
 		}
-		return blotted(found)
-	})
+	}
+	return b.String() + text[last:]
 }
 
-// tokens: a text that can be nothing but one.
-var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.~+/=:@%-]+$`) })
+// inPath holds for a part of a path, or the name of a file: ./ghp_…/../run.sh, sk-….js.
+func inPath(text string, start, end int) bool {
+	found := text[start:end]
+	switch {
+	case strings.Contains(found, "://"), strings.HasPrefix(found, "-----"):
+		return false
+	case strings.ContainsAny(found, "/."):
+		_, value, of := strings.Cut(found, " ") // bearer ./run.sh
+		return of && strings.HasPrefix(strings.TrimLeft(value, " \t"), ".") || of && strings.HasPrefix(strings.TrimLeft(value, " \t"), "/")
+	}
+	return start > 0 && strings.IndexByte("/\\.", text[start-1]) >= 0 || end < len(text) && strings.IndexByte("/\\.", text[end]) >= 0
+}
+
+// tokens: a text that can be nothing but one. What has a slash, or an ending, can be a path.
+var tokens = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\w~+=:@%-]+(?:\.[\w~+=-]{8,})*$`)
+})
 
 // members finds "NAME": "VALUE" in JSON.
 var members = sync.OnceValue(func() *regexp.Regexp {

