@@ -14,7 +14,10 @@ func TestStoppedSessionIsInReach(t *testing.T) {
 	w := newWorld(t)
 	d := w.scripted()
 	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
-	d.types(fmt.Sprintf("%s run --net none --yes --name %s -- sh -c 'kill -TSTP $$; sleep 1000'\r", stage.Ringfence, w.pasted()))
+	d.types(fmt.Sprintf("%s run --net none --yes --name %s -- sh -c 'echo rea''dy; read x; kill -TSTP $$; sleep 1000'\r", stage.Ringfence, w.pasted()))
+	// Who stops as its first act is let go on: the terminal may just have become its own.
+	w.eventually("the agent", func() bool { return strings.Contains(d.screen(), "ready") })
+	d.types("\r")
 	w.eventually("the shell", func() bool { return strings.Contains(d.screen(), "Stopped") })
 	list := w.ps()
 	if len(list) != 1 || list[0].State != "stopped" || list[0].Name != w.pasted() {
