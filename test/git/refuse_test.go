@@ -200,7 +200,7 @@ func TestHonestPushes(t *testing.T) {
 		"tree of an old commit":        {both(cmd("switch", "-q", "-c", "fix", "main~1"), cmd("revert", "--no-edit", "HEAD")), []string{"fix"}},
 		"other file next to workflows": {change("fix", ".github/CODEOWNERS", "* @bob\n"), []string{"fix"}},
 		"two branches":                 {both(change("a", "a", "a"), change("b", "b", "b")), []string{"a", "b"}},
-		"harmless option":              {change("fix", "x", "x"), []string{"-o", "merge_request.create", "-o", "merge_request.title=a b", "fix"}},
+		"harmless option":              {change("fix", "x", "x"), []string{"-o", "merge_request.create", "-o", "merge_request.title=a b", "-o", "merge_request.description=c d", "fix"}},
 		"many commits": {func(w *world) {
 			w.git("work", "switch", "-q", "-c", "fix")
 			for i := range 60 {
