@@ -18,6 +18,9 @@ const (
 	// settled is how long nothing may come once the terminal has answered. Answers can
 	// be part of what was pasted, and then more follows at once.
 	settled = 50 * time.Millisecond
+	// Nobody types more at once, or faster.
+	typedAtOnce = 16
+	typedFast   = 30 * time.Millisecond
 	// stalls is how many times longer a terminal may be silent that has more to send.
 	stalls = 10
 )
@@ -90,8 +93,13 @@ func (r *Relay) swallow(ask bool) (l lost) {
 	}
 	var buf [4096]byte
 	rest := bytes.ContainsAny(r.keys, "\r\n") || time.Since(r.bulk) < typedLately // of a paste whose end is not seen yet
+	pasted, last := time.Now(), time.Time{}                                       // when something came that nobody types, or anything
 	for {
-		if !ready(r.in, unix.POLLIN, time.Now().Add(r.silence(ask, rest))) {
+		end := time.Now().Add(r.silence(ask, rest))
+		if most := pasted.Add(stalls * r.patience); end.After(most) {
+			end = most // whoever goes on typing is not waited for
+		}
+		if !ready(r.in, unix.POLLIN, end) {
 			break
 		}
 		n, err := unix.Read(r.in, buf[:])
@@ -105,7 +113,12 @@ func (r *Relay) swallow(ask bool) (l lost) {
 		r.pastes.Follow(buf[:n], r.filter.marks)
 		l.bytes += n
 		l.lines = l.lines || lines
-		rest = r.pastes.ends == ends && (rest || lines)
+		now := time.Now()
+		bulk := n > typedAtOnce || now.Sub(last) < typedFast
+		if last = now; bulk {
+			pasted = now
+		}
+		rest = r.pastes.ends == ends && (rest || lines && bulk)
 	}
 	r.pastes.open, r.pastes.within = false, 0
 	r.pastes.status = r.filter.status // what was not answered until now is not waited for again

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -141,6 +142,31 @@ func TestPasteStalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTypingOn: who types line after line into a terminal that answers nothing gets the
+// shell back all the same.
+func TestTypingOn(t *testing.T) {
+	s, supervisor := shell(t)
+	ty := newTypist(s, true)
+	s.line(patienceVar + "=200ms " + supervisor + `sh -c 'stty raw -echo; echo rea""dy; head -c 4 >/dev/null; exit 3'`)
+	s.expect("ready")
+	over := make(chan struct{})
+	var typing sync.WaitGroup
+	typing.Go(func() {
+		for tick := time.NewTicker(150 * time.Millisecond); ; {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				s.send("# x\r")
+			}
+		}
+	})
+	s.expect("P> ")
+	close(over)
+	typing.Wait()
+	ty.done()
 }
 
 func pasteInto(t *testing.T, end string, size int, marked, mute bool) {
