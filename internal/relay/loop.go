@@ -234,11 +234,11 @@ func (l *loop) end(p *pair, err error) {
 	l.mu.Lock()
 	l.leave(p)
 	l.mu.Unlock()
-	if p.door != nil {
-		p.door.inside.Add(-1)
-	}
 	if p.tell != nil {
 		p.tell(p.counts(), err)
+	}
+	if p.door != nil {
+		p.door.inside.Add(-1)
 	}
 }
 

@@ -96,11 +96,14 @@ func (l *loop) answer() {
 	l.knocks = -1
 	for _, d := range l.open {
 		for i := 0; d.knock && l.knocks < 0; i++ {
-			if d.Max > 0 && d.inside.Load() >= int64(d.Max) {
+			if !d.enter() {
 				l.knocks = 10
 				break
 			}
 			fd, err := accept(d.fd)
+			if err != nil {
+				d.inside.Add(-1)
+			}
 			switch {
 			case err == errAgain:
 				d.knock = false
@@ -116,9 +119,18 @@ func (l *loop) answer() {
 	}
 }
 
+// enter takes a place before the connection is accepted: two loops that only looked
+// whether there is one would both find the last.
+func (d *door) enter() bool {
+	if n := d.inside.Add(1); d.Max > 0 && n > int64(d.Max) {
+		d.inside.Add(-1)
+		return false
+	}
+	return true
+}
+
 // welcome starts the time in which a client has to say what it wants.
 func (l *loop) welcome(d *door, fd int) {
-	d.inside.Add(1)
 	p := newPair(fd)
 	p.door, p.guest, p.last, p.idle = d, true, l.now, d.Patience
 	l.greet(p)
