@@ -174,16 +174,25 @@ var taskKeys = join(
 	tested(kTask, word("folderopen"), "**.runOptions.runOn", "**.runOn"),
 )
 
-var editorKeys = []key{
+var editorKeys = append(programKeys(), []key{
 	{kTask, "**.task.allowAutomaticTasks", word("on")},
 	{kAllow, "**.chat.tools.autoApprove", truth},
 	{kAllow, "**.chat.tools.global.autoApprove", truth},
 	{kAllow, "**.security.workspace.trust.enabled", lie},
 	{kServer, "**.mcp.servers.*", filled},
 	{kServer, "context_servers.*", filled},
-	{kEditor, "**", runsInTree},
 	{kEnv, "**.terminal.integrated.env.linux.*", badEnv},
 	{kEnv, "**.terminal.integrated.env.osx.*", badEnv},
+}...)
+
+// programKeys are editors' settings whose names say that they are programs, or maps or
+// lists of them.
+func programKeys() []key {
+	var out []key
+	for _, end := range []string{"path", "executable", "command", "binary", "interpreter", "shell", "program", "server", "tools", "runtime", "wrapper", "tsdk", "pluginPaths"} {
+		out = append(out, tested(kEditor, runsInTree, "**.*"+end, "**.*"+end+".**")...)
+	}
+	return out
 }
 
 var containerKeys = join(

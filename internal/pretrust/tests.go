@@ -129,19 +129,13 @@ func opensHost(_ string, v *node) bool {
 	return false
 }
 
-// runsInTree: an editor's setting whose name says that it is a program, and whose
-// value is a file of the folder.
-func runsInTree(name string, v *node) bool {
+// runsInTree: the value is a file of the folder that may be a program.
+func runsInTree(_ string, v *node) bool {
 	if v.kind != '"' {
 		return false
 	}
-	name = strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
-	program := false
-	for _, end := range []string{"path", "executable", "executablepath", "command", "binary", "interpreter", "shell", "serverpath", "program", "server"} {
-		program = program || strings.HasSuffix(name, end)
-	}
 	text := strings.ToLower(v.text)
-	if !program || strings.Contains(text, "/.venv/") || strings.Contains(text, "/venv/") || strings.Contains(text, "node_modules/") {
+	if strings.Contains(text, "/.venv/") || strings.Contains(text, "/venv/") || strings.Contains(text, "node_modules/") {
 		return false
 	}
 	for _, here := range []string{"./", "../", "${workspacefolder", "${workspaceroot", "${filedirname", ".vscode/", "/tmp/", "/dev/shm/", "/var/tmp/"} {
