@@ -62,7 +62,7 @@ func diff(c *context, name string, args []string) (int, error) {
 }
 
 func (c *context) printJSON(r *workspace.Report) error {
-	b, err := r.JSON()
+	b, err := r.JSON(0)
 	if err == nil {
 		_, err = c.out.Write(append(b, '\n'))
 	}

@@ -140,12 +140,15 @@ func cut(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
+// maxLine is how many changes the line below lists: it stands in logs.
+const maxLine = 1000
+
 // workJSON is the summary for programs: one line.
 func (c *context) workJSON(res run.Result) {
 	if res.Review == nil {
 		return
 	}
-	b, err := res.Review.JSON()
+	b, err := res.Review.JSON(maxLine)
 	if err != nil {
 		return
 	}

@@ -42,8 +42,9 @@ type reportJSON struct {
 	Started time.Time   `json:"started"`
 	Ended   *time.Time  `json:"ended,omitempty"` // missing: it runs, or was killed
 	Trees   []placeJSON `json:"trees"`
-	Entries []entryJSON `json:"entries"` // by rank, then tree, then path
-	Lost    []string    `json:"lost"`    // what cannot be undone
+	Entries []entryJSON `json:"entries"`        // by rank, then tree, then path
+	More    int         `json:"more,omitempty"` // so many entries are not listed; `diff --json` has all
+	Lost    []string    `json:"lost"`           // what cannot be undone
 	Notes   []string    `json:"notes"`
 	Outside *goneJSON   `json:"outside,omitempty"` // what was written where nothing is kept
 }
@@ -114,8 +115,9 @@ type nodeJSON struct {
 	LinkBytes []byte      `json:"link_bytes,omitempty"`
 }
 
-// JSON writes the report for programs.
-func (r *Report) JSON() ([]byte, error) {
+// JSON writes the report for programs, with at most so many entries: those that matter
+// most. 0 is all.
+func (r *Report) JSON(most int) ([]byte, error) {
 	w := r.Work
 	j := reportJSON{Version: reportFormat, Session: w.ID, Agent: w.Agent, Project: NewName(w.Project).Text, Started: w.Started.UTC(),
 		Trees: []placeJSON{}, Entries: []entryJSON{}, Lost: append([]string{}, r.Lost...), Notes: append([]string{}, r.Notes...)}
@@ -128,8 +130,12 @@ func (r *Report) JSON() ([]byte, error) {
 		n := NewName(t.Path)
 		j.Trees = append(j.Trees, placeJSON{n.Text, n.Bytes, t.View})
 	}
-	for i := range r.Entries {
-		j.Entries = append(j.Entries, r.Entries[i].form())
+	entries := r.Entries
+	if most > 0 && len(entries) > most {
+		entries, j.More = entries[:most], len(entries)-most
+	}
+	for i := range entries {
+		j.Entries = append(j.Entries, entries[i].form())
 	}
 	return json.MarshalIndent(j, "", "  ")
 }
