@@ -2,6 +2,7 @@ package pretrust
 
 import (
 	"strings"
+	"unicode"
 
 	"ringfence.dev/ringfence/internal/catalogue"
 )
@@ -259,7 +260,14 @@ var rules = []rule{
 }
 
 // badEnv: a variable that loads code, or leads an agent elsewhere.
+// A name with another character may be one: "A=B" with the value C is A with the value
+// B=C for some, and shells take functions from names with "%%".
 func badEnv(name string, _ *node) bool {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r)
+	}) {
+		return true
+	}
 	if row, ok := catalogue.Env(name); ok && row.Class != catalogue.Secret {
 		return true
 	}

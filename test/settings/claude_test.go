@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,7 +15,7 @@ var claude = receiver{
 	name: "claude", file: claudeFile, seeds: 300, open: openClaude,
 	generate: jsonFile{
 		harmless: []string{`"model": "a"`, `"outputStyle": "x"`, `"cleanupPeriodDays": 9`, `"includeCoAuthoredBy": true`},
-		hostile: []string{`"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "EVIL"}]}]}`, `"env": {"NODE_OPTIONS": "EVIL"}`, `"apiKeyHelper": "EVIL"`,
+		hostile: []string{`"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "EVIL"}]}]}`, `"env": {"NODE_OPTIONS": "EVIL"}`, `"env": {"NODE_OPTIONS=--require": "./EVIL"}`, `"apiKeyHelper": "EVIL"`,
 			`"statusLine": {"type": "command", "command": "EVIL"}`, `"permissions": {"additionalDirectories": ["/EVIL"]}`,
 			`"enabledPlugins": {"EVIL@x": true}`, `"enabledMcpjsonServers": ["EVIL"]`, `"awsAuthRefresh": "EVIL"`, `"otelHeadersHelper": "EVIL"`, `"fileSuggestion": {"type": "command", "command": "EVIL"}`},
 		texts: []string{"x", "$MARK", "${MARK}"}, strict: true,
@@ -24,6 +26,13 @@ var claude = receiver{
 
 // named finds the names of what is dangerous, as they are usually written.
 var named = regexp.MustCompile(`"(hooks|env|\w+Helper|statusLine|permissions|enabled\w+|awsAuthRefresh|fileSuggestion)"`)
+
+// otherVariable holds for a variable that has become one that nobody knows.
+func otherVariable(seen string) bool {
+	return plainVariable.MatchString(seen) && !strings.HasPrefix(seen, "env.NODE_OPTIONS =")
+}
+
+var plainVariable = regexp.MustCompile(`^env\.[\w.-]* = `)
 
 // openClaude starts the real one as an editor does, by its protocol of lines. Asked for
 // its settings it reads the files anew. It has no network.
@@ -48,7 +57,7 @@ func openClaude(t *testing.T) func(*testing.T, string) []string {
 			if settings == nil {
 				t.Fatalf("it does not tell its settings: %v", said)
 			}
-			return marked(settings["effective"], "model", "outputStyle")
+			return slices.DeleteFunc(marked(settings["effective"], "model", "outputStyle"), otherVariable)
 		}
 	}
 }
