@@ -8,7 +8,10 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
@@ -79,16 +82,41 @@ func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
 	}
 	defer conn.Close()
 	s.CloseInside()
-	status, err := c.carryExec(s, r, conn, kept.Mark(called, cmd[0]))
-	if lost := s.Drain(nil); lost != nil && err == nil {
+	told := make(chan struct{})
+	status, err := c.carryExec(s, r, &hearing{Conn: conn, told: told}, kept.Mark(called, cmd[0]))
+	if lost := s.Drain(told); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return status, err
 }
 
+// hearing is a connection to a command, and what was heard of its end.
+type hearing struct {
+	*control.Conn
+	once sync.Once
+	told chan struct{} // closed when somebody wants it to end, or the session has ended
+	left atomic.Bool
+}
+
+// tell notes that nobody is to be waited for who does not take what the command printed.
+func (h *hearing) tell() { h.once.Do(func() { close(h.told) }) }
+
+// leaveGrace is how long the session may take to tell the end of what it was asked to
+// end. It gives the command two seconds.
+const leaveGrace = 10 * time.Second
+
+// leave says that the person is gone: the session ends the command, whether it listens
+// or not. How it ended is still heard, but not waited for where the session stands still.
+func (h *hearing) leave() {
+	h.tell()
+	h.left.Store(true)
+	h.SetReadDeadline(time.Now().Add(leaveGrace))
+	h.CloseWrite()
+}
+
 // carryExec stands between the user's terminal and the command until it ends.
-func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn, mark string) (int, error) {
-	relayed, finish := make(chan error, 1), func() {}
+func (c *context) carryExec(s *run.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
+	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
 		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, Stays: true, OnSignal: func(os.Signal) {}})
@@ -96,9 +124,14 @@ func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn,
 			return 125, err
 		}
 		finish = relay.Finish
-		go func() { relayed <- relay.Run(gocontext.Background()) }()
+		go func() {
+			defer close(relayed)
+			if relay.Run(gocontext.Background()) != nil {
+				conn.leave() // without a terminal, nobody reaches the command any more
+			}
+		}()
 	} else {
-		relayed <- nil
+		close(relayed)
 	}
 	// Who else holds the terminal, a child in the background or the agent, may print
 	// there for ever: what is there when the command has ended is the last.
@@ -106,20 +139,48 @@ func (c *context) carryExec(s *run.Streams, r control.Reply, conn *control.Conn,
 		finish()
 		<-relayed
 	}()
+	defer conn.passSignals()()
+	return conn.status()
+}
+
+// passSignals sends the command what is sent to us.
+func (h *hearing) passSignals() (stop func()) {
 	ch := make(chan os.Signal, 8)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
-	defer signal.Stop(ch)
 	go func() {
 		for sig := range ch {
-			conn.Send(control.Signal, []byte{byte(sig.(syscall.Signal))})
+			if sig == syscall.SIGTERM {
+				h.tell()
+			}
+			if sig == syscall.SIGHUP {
+				h.leave()
+				continue
+			}
+			h.Send(control.Signal, []byte{byte(sig.(syscall.Signal))})
 		}
 	}()
+	return func() {
+		signal.Stop(ch)
+		close(ch)
+	}
+}
+
+// status waits for how the command ended.
+func (h *hearing) status() (int, error) {
 	for {
-		kind, body, err := conn.Receive()
+		kind, body, err := h.Receive()
 		if err != nil {
+			h.tell()
+			if h.left.Load() {
+				return 128 + int(syscall.SIGHUP), nil
+			}
 			return 137, fault.New(fault.Failed, "see `ringfence ps -a`", "the session has ended")
 		}
 		if status, ok := control.StatusOf(body); ok && kind == control.Exited {
+			go func() {
+				h.Receive() // the end of the session
+				h.tell()
+			}()
 			return status, nil
 		}
 		if kind == control.Exited {

@@ -39,7 +39,7 @@ func (s *scan) digest(rel string, r *rule, data []byte, hits []hit) digested {
 	for _, hit := range hits {
 		fmt.Fprintf(h, "%s %x\n", hit.kind.id, sha256.Sum256([]byte(hit.seed)))
 	}
-	with, err := s.companions(rel, r, hits)
+	with, err := s.companions(rel, r, data, hits)
 	if err != nil || len(hits) > maxHits || slices.ContainsFunc(hits, func(h hit) bool { return len(h.full) > maxFull }) {
 		return digested{}
 	}
@@ -65,11 +65,13 @@ type with struct {
 }
 
 // companions finds the files that are used by what was found.
-func (s *scan) companions(rel string, r *rule, hits []hit) (with, error) {
+func (s *scan) companions(rel string, r *rule, data []byte, hits []hit) (with, error) {
 	words, ok := named(hits)
-	if !ok {
+	put, all := s.inserted(rel, string(data))
+	if !ok || !all {
 		return with{}, errBudget
 	}
+	words = append(words, put...)
 	var u usage
 	for _, h := range hits {
 		u.set = nil
@@ -90,6 +92,9 @@ func (s *scan) companions(rel string, r *rule, hits []hit) (with, error) {
 	found, err := s.reached(&u)
 	if err != nil {
 		return with{}, err
+	}
+	if len(found.dirs) > 0 {
+		most = starredNames
 	}
 	var out with
 	if found.all {
@@ -170,6 +175,23 @@ func named(hits []hit) ([]string, bool) {
 		}
 	}
 	return out, true
+}
+
+// inserted lists the files whose text opencode puts into a file of settings before it
+// reads it, and whether it is all of them.
+func (s *scan) inserted(rel, data string) (out []string, all bool) {
+	const mark = "{file:"
+	for at := strings.Index(data, mark); at >= 0; at = strings.Index(data, mark) {
+		name, rest, ok := strings.Cut(data[at+len(mark):], "}")
+		if !ok {
+			break
+		}
+		data = rest
+		if name, ok := s.tree.leads(path.Dir(rel), strings.TrimSpace(name)); ok && len(name) < unix.PathMax {
+			out = append(out, name)
+		}
+	}
+	return out, len(out) <= maxWords
 }
 
 // companion tells the content of a file that a setting names.

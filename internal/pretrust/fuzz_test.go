@@ -75,7 +75,7 @@ func FuzzReach(f *testing.F) {
 		for _, n := range u.names {
 			fits(floating(n.name), "/"+command)
 		}
-		if !u.unnamed && !slices.Contains(u.names, used{"./plain.sh", true}) {
+		if !u.unnamed && !slices.Contains(u.names, used{name: "./plain.sh", runs: true, dir: true}) {
 			t.Errorf("%q hides a name: %+v", command, u.names)
 		}
 	})

@@ -51,32 +51,11 @@ func readsProgram(names []string) bool {
 	return true
 }
 
-// readers are programs that run what stands in a file of a name of their own.
-type readers map[string][]string
-
-var read = readers{
-	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"},
-	"just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"}, "rake": {"Rakefile"},
-	"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json", ".yarnrc.yml", ".yarnrc"}, "bun": {"package.json", "bunfig.toml"},
-	"deno": {"deno.json", "deno.jsonc"}, "composer": {"composer.json"}, "cargo": {"Cargo.toml", "build.rs"},
-	"pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml", "lefthook.yaml", ".lefthook.yml"},
-	"docker": {"compose.yml", "compose.yaml", "docker-compose.yml", "docker-compose.yaml"}, "docker-compose": {"compose.yml", "compose.yaml", "docker-compose.yml", "docker-compose.yaml"},
-	"tox": {"tox.ini"}, "nox": {"noxfile.py"}, "pytest": {"conftest.py", "pytest.ini"}, "mise": {"mise.toml", ".mise.toml"},
-}
-
-// of lists the files that a command of this program reads by itself.
-func (r readers) of(program string, args []string) []string {
-	if program == "docker" && !slices.Contains(args, "compose") {
-		return nil
-	}
-	return r[program]
-}
-
 // script is the name of one, to which interpreters add an ending.
 func (u *usage) script(name string) {
-	u.names = append(u.names, used{name, true})
+	u.names = append(u.names, used{name: name, runs: true, dir: true})
 	for _, ext := range []string{".js", ".mjs", ".cjs", ".ts", ".py", ".pm", ".rb", ".sh", "/index.js", "/__main__.py", "/__init__.py"} {
-		u.names = append(u.names, used{name + ext, true})
+		u.names = append(u.names, used{name: name + ext, runs: true})
 	}
 }
 

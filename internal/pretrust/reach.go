@@ -1,6 +1,7 @@
 package pretrust
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,7 @@ import (
 // These bound what is looked at for names that a command does not say in full.
 const (
 	maxReached = 1 << 18 // names of the tree
+	maxMeant   = 1 << 16 // names that commands may mean
 	maxBases   = 64      // directories that commands may be in
 )
 
@@ -55,7 +57,8 @@ func (s *scan) everything() ([]entry, error) {
 // reach is the files of the tree that commands use, as far as their text says it.
 type reach struct {
 	files []string
-	all   bool // any file may be what they run
+	dirs  []string // directories in which something is run
+	all   bool     // any file may be what they run
 }
 
 // reached resolves what commands use. A name may be meant from the root, from where an
@@ -70,35 +73,50 @@ func (s *scan) reached(u *usage) (reach, error) {
 		case name == "" || len(name) > unix.PathMax:
 		case !wild && path.IsAbs(name):
 			if rel, ok := s.tree.leads("", name); ok {
-				out.files = append(out.files, rel)
+				out.add(cmp.Or(rel, "."), n.dir)
 			}
 		case !wild && !lost:
 			for _, b := range bases {
 				if rel := path.Join(b, name); local(rel) {
-					out.files = append(out.files, rel)
+					out.add(rel, n.dir)
 				}
 			}
 		case strings.Trim(name, any1+"./") == "":
-			out.all = out.all || n.runs && wild
+			out.all = out.all || n.runs && wild || n.dir && !wild
 		case strings.Contains(path.Base(name), any1) && !n.runs: // given to a program: data
 		default:
 			patterns = append(patterns, floating(name))
-		}
-	}
-	if len(patterns) > 0 && !out.all {
-		entries, err := s.everything()
-		if err != nil {
-			return out, err
-		}
-		for _, e := range entries {
-			if slices.ContainsFunc(patterns, func(p string) bool { return fits(p, "/"+e.rel) }) {
-				out.files = append(out.files, e.rel)
+			if n.dir {
+				patterns = append(patterns, floating(name+"/"+any1))
 			}
 		}
 	}
-	slices.Sort(out.files)
-	out.files = slices.Compact(out.files)
-	return out, nil
+	if len(out.files) > maxMeant {
+		return reach{}, errBudget
+	}
+	if err := s.within(&out); err != nil || out.all || len(patterns) == 0 {
+		return out.sorted(), err
+	}
+	entries, err := s.everything()
+	for _, e := range entries {
+		if slices.ContainsFunc(patterns, func(p string) bool { return fits(p, "/"+e.rel) }) {
+			out.files = append(out.files, e.rel)
+		}
+	}
+	return out.sorted(), err
+}
+
+func (r *reach) add(rel string, dir bool) {
+	r.files = append(r.files, rel)
+	if dir {
+		r.dirs = append(r.dirs, rel)
+	}
+}
+
+func (r reach) sorted() reach {
+	slices.Sort(r.files)
+	r.files = slices.Compact(r.files)
+	return r
 }
 
 // plainName is a name without the mark of the project's directory, and whether a part

@@ -55,7 +55,7 @@ func TestReach(t *testing.T) {
 		{`if true; then for i in 1 2; do timeout 5 env A=1 d/x.sh & done; fi`, "d/x.sh"},
 		{`cat d/x.sh | sh`, everyFile},
 		{`sh < d/x.sh`, "d/x.sh"},
-		{`python3 tool`, "tool/__main__.py"},
+		{`python3 tool`, "tool/__main__.py,tool/run.py"},
 		{`python3 -m tool.run`, "tool/run.py"},
 		{`node tool/run.py "$FILE"`, "tool/run.py"},
 		{`for f in hooks/*.sh; do sh "$f"; done`, "hooks/one.sh,hooks/two.sh"},

@@ -15,10 +15,12 @@ const (
 	here1 = "\x01" // the project's directory, or one that the command went to
 )
 
-// used is one name, and whether a program of that name would be run.
+// used is one name, whether a program of that name would be run, and whether what it
+// finds in a directory of that name would be.
 type used struct {
 	name string
 	runs bool
+	dir  bool
 }
 
 // usage is what commands use of a tree.
@@ -29,6 +31,8 @@ type usage struct {
 	unnamed bool
 	deep    int
 	set     map[string][]string // variables of one text
+	wrapped bool                // in a command that a wrapper runs
+	known   map[string]bool     // programs whose own files are among the names
 }
 
 // add says what the commands of a hit use.
@@ -214,7 +218,7 @@ func (u *usage) command(c shell.Command, fed bool) {
 	reads := readsProgram(names)
 	for _, r := range c.Redirs {
 		if strings.HasPrefix(r.Op, "<") {
-			u.names = append(u.names, used{u.word(r.Target), reads})
+			u.names = append(u.names, used{name: u.word(r.Target), runs: reads})
 			u.word(r.Doc)
 			fed = fed || r.Op != "<"
 		}
@@ -317,7 +321,8 @@ func output(l shell.List) string {
 
 // wrappers run the command that follows them.
 var wrappers = []string{"env", "exec", "command", "builtin", "nohup", "nice", "ionice", "timeout", "time", "sudo", "doas", "xargs", "setsid", "stdbuf", "flock", "npx", "bunx",
-	"uvx", "chronic", "caffeinate", "busybox", "unbuffer", "script", "watch", "parallel", "find", "fd", "uv", "poetry", "pipenv", "pnpm", "yarn", "npm", "bun", "mise", "direnv"}
+	"uvx", "chronic", "caffeinate", "busybox", "unbuffer", "script", "watch", "parallel", "find", "fd", "uv", "poetry", "pipenv", "pnpm", "yarn", "npm", "bun", "mise", "direnv",
+	"bundle", "pdm", "hatch", "rye", "pipx", "corepack", "cross-env", "dotenv"}
 
 // interpreters run the file that follows them. The first ones read shell.
 var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "source", ".", "python", "python2", "python3", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "perl", "ruby",
@@ -338,8 +343,8 @@ func (u *usage) simple(names, texts []string) {
 	if len(names) == 0 {
 		return
 	}
-	program := path.Base(names[0])
-	u.names = append(u.names, used{names[0], true})
+	program := programOf(names[0])
+	u.names = append(u.names, used{name: names[0], runs: true})
 	switch {
 	case slices.Contains([]string{"read", "mapfile", "readarray", "getopts", "printf", "export", "local", "declare", "typeset", "readonly", "let", "unset"}, program):
 		u.sets(texts[1:])
@@ -353,11 +358,10 @@ func (u *usage) simple(names, texts []string) {
 	case slices.Contains(wrappers, program):
 		u.wrapper(program, names[1:], texts[1:])
 	}
-	for _, f := range read.of(program, texts[1:]) {
-		u.names = append(u.names, used{f, true})
-	}
+	u.reads(names[0], program, texts[1:])
+	looks := u.looksInto(program, names[1:])
 	for i, n := range names[1:] {
-		u.operand(n)
+		u.operand(n, looks)
 		if f := texts[i]; f == "-C" || f == "--prefix" || f == "--directory" || f == "--cwd" || f == "--chdir" {
 			u.dirs = append(u.dirs, n)
 		}
@@ -373,9 +377,10 @@ func (u *usage) sets(texts []string) {
 	}
 }
 
-// operand is a word that is given to a program.
-func (u *usage) operand(n string) {
-	u.names = append(u.names, used{name: n})
+// operand is a word that is given to a program, and whether it runs what it finds in
+// directories.
+func (u *usage) operand(n string, looks bool) {
+	u.names = append(u.names, used{name: n, dir: looks})
 	if name, value, ok := strings.Cut(n, "="); ok {
 		u.variables(name, value)
 	}
@@ -402,12 +407,30 @@ func (u *usage) wrapper(program string, names, texts []string) {
 	if (program == "xargs" || program == "parallel") && len(names) > 0 && slices.Contains(interpreters[:shells], path.Base(names[0])) {
 		u.unnamed = true
 	}
+	if !u.wrapped { // by the outermost one, for all
+		u.wrapped = true
+		defer func() { u.wrapped = false }()
+		u.behind(names, texts)
+	}
 	u.simple(names, texts)
+}
+
+// behind looks for interpreters that stand behind the value of an option of a wrapper,
+// where that value looks like the program: uv run --with x sh y.
+func (u *usage) behind(names, texts []string) {
+	for i := range names {
+		if program := path.Base(names[i]); i > 0 && slices.Contains(interpreters, program) {
+			u.interpreter(program, names[i+1:], texts[i+1:])
+		}
+	}
 }
 
 // interpreter: the first word that is no option is what it runs.
 func (u *usage) interpreter(program string, names, texts []string) {
 	isShell := slices.Contains(interpreters[:shells], program)
+	for len(names) > 0 && (program == "bun" || program == "deno") && slices.Contains([]string{"run", "x", "exec", "test", "task", "eval"}, names[0]) {
+		names, texts = names[1:], texts[1:]
+	}
 	for i, n := range names {
 		switch {
 		case isShell && strings.HasPrefix(n, "-") && !strings.HasPrefix(n, "--") && strings.Contains(n, "c"):
@@ -425,7 +448,7 @@ func (u *usage) interpreter(program string, names, texts []string) {
 			return // a program in the line itself, which people see; its words are looked at
 		case n == "-m" && i+1 < len(names):
 			mod := strings.ReplaceAll(names[i+1], ".", "/")
-			u.names = append(u.names, used{mod + ".py", true}, used{mod + "/__main__.py", true}, used{mod + "/__init__.py", true})
+			u.script(mod)
 			return
 		case strings.HasPrefix(n, "-"):
 			if len(n) > 2 && n[1] != '-' { // with its value: -r./x.js, -mx
@@ -434,7 +457,7 @@ func (u *usage) interpreter(program string, names, texts []string) {
 			continue
 		default:
 			if u.script(n); program == "run-parts" {
-				u.names = append(u.names, used{n + "/" + any1, true})
+				u.names = append(u.names, used{name: n + "/" + any1, runs: true})
 			}
 			return
 		}

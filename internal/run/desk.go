@@ -234,10 +234,12 @@ func (l *live) exec(q control.Request) control.Reply {
 }
 
 // follow passes signals on and tells the end. A person who goes away takes the
-// command with him.
+// command with him. Who was told the end hears, while he brings away what the command
+// printed, when the session ends too.
 func follow(c *control.Conn, p rung.Process) {
-	ended := make(chan struct{})
+	ended, left := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(left)
 		for {
 			kind, body, err := c.Receive()
 			if err != nil {
@@ -246,6 +248,11 @@ func follow(c *control.Conn, p rung.Process) {
 			if kind == control.Signal && len(body) == 1 {
 				p.Signal(syscall.Signal(body[0]))
 			}
+		}
+		select {
+		case <-ended:
+			return
+		default:
 		}
 		p.Signal(syscall.SIGHUP)
 		select {
@@ -257,6 +264,7 @@ func follow(c *control.Conn, p rung.Process) {
 	exit := p.Wait()
 	close(ended)
 	c.SendStatus(exit.Code())
+	<-left
 }
 
 // memoryOf adds up what processes take, those below them too: what each has for
