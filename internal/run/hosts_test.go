@@ -384,3 +384,25 @@ func TestRegistryOfAForge(t *testing.T) {
 		p.close()
 	}
 }
+
+// STS is asked where the region has it, and nowhere else.
+func TestRegionsOfSTS(t *testing.T) {
+	for region, want := range map[string]string{"": "sts.us-east-1.amazonaws.com", "eu-central-1": "sts.eu-central-1.amazonaws.com", "cn-north-1": "sts.cn-north-1.amazonaws.com.cn"} {
+		s := newStand(t)
+		s.environ = append(s.environ, "AWSKEY=AKIA"+realMark+"00000000:"+realMark+"-secret-0123456789abcdef0123456789")
+		text := "[secret.cloud]\nuse = \"aws\"\nfrom = \"env:AWSKEY\"\nrole = \"arn:aws:iam::123456789012:role/x\"\n"
+		if region != "" {
+			text += fmt.Sprintf("region = %q\n", region)
+		}
+		s.policy(text)
+		p, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		came := p.ask(asking{method: "GET", path: "/aws/cloud", header: map[string]string{"Authorization": "@AWS_CONTAINER_AUTHORIZATION_TOKEN@"}})
+		if len(came) != 1 || came[0].host != want {
+			t.Errorf("%q: %+v", region, came)
+		}
+		p.close()
+	}
+}

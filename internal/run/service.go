@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -135,8 +136,8 @@ func (d *draft) cloud(u usable) error {
 	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
 	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
 		reach = func(*gate.Gate) broker.Reach { return d.direct }
-	} else if n, err := address.ParseName("sts." + conf.Region + ".amazonaws.com"); err == nil {
-		d.brokered.own(n, "ringfence asks it for the agent")
+	} else if err := d.ownURL(sts.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
+		return err
 	}
 	if u.off != "" {
 		return nil
@@ -163,6 +164,19 @@ func (d *draft) cloud(u usable) error {
 		return broker.Site{Prefix: "/aws/" + s.Name, Handler: broker.Recorded(g.Record, journal.Record{Via: "aws", Secret: s.Name}, h)}, err
 	})
 	return nil
+}
+
+// ownURL makes the host of a URL the broker's.
+func (d *draft) ownURL(at, why string) error {
+	u, err := url.Parse(at)
+	if err != nil {
+		return err
+	}
+	n, err := address.ParseName(u.Hostname())
+	if err == nil {
+		d.brokered.own(n, why)
+	}
+	return err
 }
 
 // awsKeys reads long-lived keys: ID:SECRET[:TOKEN], or the JSON that the AWS tools
