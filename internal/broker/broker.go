@@ -46,6 +46,9 @@ type Site struct {
 	Whole   bool           // the handler sees paths with the prefix
 	Hosts   []address.Name // for which TLS ends here
 	Handler http.Handler
+	// Takes says which requests to its hosts are the site's; what it leaves is read as at
+	// any common host, where the host is one. nil: all.
+	Takes func(*http.Request) bool
 	// Model is set for the API of a model. A decoy on its way there is told and not
 	// stopped: an agent that printed its environment has it in its conversation.
 	Model bool
@@ -57,6 +60,7 @@ type Site struct {
 type Broker struct {
 	sites []Site
 	owned map[address.Name]http.Handler
+	takes map[address.Name]func(*http.Request) bool
 	shut  map[address.Name]string // owned, and not served by TLS: why
 	ca    *authority
 
@@ -78,7 +82,7 @@ func New(session string, hosts []address.Name, commons policy.Commons) (*Broker,
 	if len(hosts) > maxHosts {
 		return nil, fmt.Errorf("more than %d brokered hosts", maxHosts)
 	}
-	b := &Broker{owned: map[address.Name]http.Handler{}, shut: map[address.Name]string{}, plain: newFeed(), secure: newFeed(),
+	b := &Broker{owned: map[address.Name]http.Handler{}, takes: map[address.Name]func(*http.Request) bool{}, shut: map[address.Name]string{}, plain: newFeed(), secure: newFeed(),
 		commons: commons, judge: &service.Common{}}
 	var names []string
 	for _, h := range hosts {
@@ -121,6 +125,9 @@ func (b *Broker) Start(sites []Site) error {
 				return fmt.Errorf("host %s is not the broker's, or served twice", h)
 			}
 			b.owned[h] = s.Handler
+			if s.Takes != nil {
+				b.takes[h] = s.Takes
+			}
 		}
 		if s.Common {
 			b.common = s.Handler
@@ -275,7 +282,7 @@ func (b *Broker) remote(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h, own := b.owned[n]
-	if !own && b.commons.Has(n) {
+	if takes := b.takes[n]; b.commons.Has(n) && (!own || takes != nil && !takes(r)) {
 		h = b.common
 	}
 	if h == nil {

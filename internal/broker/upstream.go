@@ -43,7 +43,7 @@ func Direct(ctx context.Context, t address.Target) (net.Conn, error) {
 }
 
 // OwnPort is why an upstream is not reached that turns out to be the agent itself.
-const OwnPort = "it is a port that the session publishes, and the agent would get the credential"
+const OwnPort = "it is a port that a session publishes, and its agent would get the credential"
 
 // carrier puts the credential on each request, and takes it out of each answer. What it
 // sends it has written down before: one record for each request that leaves.

@@ -22,10 +22,10 @@ import (
 
 // secretFlags are what describes a secret.
 type secretFlags struct {
-	set                     *flag.FlagSet
-	use, from, header, user string
-	hosts, env              words
-	command                 []string
+	set                                   *flag.FlagSet
+	use, from, header, user, role, region string
+	hosts, env                            words
+	command                               []string
 }
 
 func newSecretFlags(c *context) *secretFlags {
@@ -33,10 +33,12 @@ func newSecretFlags(c *context) *secretFlags {
 		"Keeps a secret. Its value is typed without echo, or read from stdin when that is no\nterminal; it is never an argument. With --from, or a command, the value stays where it is\nand is read from there at use. Without flags a secret that exists gets a new value.")}
 	f := l.set
 	f.StringVar(&l.use, "use", "", "the `KIND` of credential: "+strings.Join(policy.SecretUses(), ", ")+" (default: NAME, if it is one)")
-	f.Var(&l.hosts, "host", "a `HOST[:PORT]` that it is for, and no other; may be repeated (default: the public host of the kind, if it has one)")
+	f.Var(&l.hosts, "host", "a `HOST[:PORT][/PATH]` that it is for, and no other, with the path of a registry below which it is; may be repeated (default: the public host of the kind, if it has one)")
 	f.StringVar(&l.from, "from", "", "where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME or secret-service:ATTR=VALUE: `SOURCE`")
 	f.StringVar(&l.header, "header", "", "the `NAME` of the header, for --use header")
-	f.StringVar(&l.user, "user", "", "the `NAME` of the user, for --use basic")
+	f.StringVar(&l.user, "user", "", "the `NAME` of the user, for --use basic and registries that want one")
+	f.StringVar(&l.role, "role", "", "the `ARN` of the role that is assumed, for --use aws")
+	f.StringVar(&l.region, "region", "", "the `REGION` that is asked, for --use aws")
 	f.Var(&l.env, "env", "a `VARIABLE` that holds, inside, what stands for it; may be repeated")
 	return l
 }
@@ -102,7 +104,7 @@ func (l *secretFlags) secret(name string) (policy.Secret, error) {
 	for _, w := range []struct {
 		flag, value string
 		to          **policy.Rule
-	}{{"from", l.from, &s.From}, {"use", l.use, &s.Use}, {"header", l.header, &s.Header}, {"user", l.user, &s.User}} {
+	}{{"from", l.from, &s.From}, {"use", l.use, &s.Use}, {"header", l.header, &s.Header}, {"user", l.user, &s.User}, {"role", l.role, &s.Role}, {"region", l.region, &s.Region}} {
 		if w.value == "" && !isSet(l.set, w.flag) {
 			continue
 		}
@@ -203,10 +205,18 @@ func (l *secretFlags) choose(d *drawer, name string) (s policy.Secret, write boo
 	before := policy.Check(d.all, policy.CheckEnv{})
 	for _, p := range policy.Check(policy.Merge(d.all, &policy.Policy{Secret: []policy.Secret{s}}), policy.CheckEnv{}) {
 		if !slices.ContainsFunc(before, func(b policy.Problem) bool { return b.Text == p.Text }) {
-			return s, false, fault.New(fault.Usage, "run `ringfence secret set --help`", "%s", p.Text)
+			return s, false, fault.New(fault.Usage, helps(&s), "%s", p.Text)
 		}
 	}
 	return s, true, nil
+}
+
+// helps is the command that would have been taken, filled in as far as it is known.
+func helps(s *policy.Secret) string {
+	if command := s.SetCommand(); command != "" {
+		return command
+	}
+	return "run `ringfence secret set --help`"
 }
 
 // secretValue reads a value: typed without echo, or piped in.

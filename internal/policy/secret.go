@@ -72,7 +72,7 @@ func findSecretKey(name string) *secretKey {
 const (
 	patternSecret = `^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`
 	patternFrom   = `^(store|command|env:[A-Za-z_][A-Za-z0-9_]*|file:(/|~/).*|pass:.+|keyring:.+|secret-service:[^=,]+=[^,]+(,[^=,]+=[^,]+)*)$`
-	patternTo     = `^(https?://)?[^*/:\s]+(:[0-9]{1,5})?$`
+	patternTo     = `^(https?://)?[^*/:\s]+(:[0-9]{1,5})?(/[A-Za-z0-9_.~@+-]+)*/?$`
 	patternHead   = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 	patternAsk    = `^(\*|[A-Z]+(,[A-Z]+)*) /[^%?#;\\\s]*$`
 	patternRole   = `^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+$`
@@ -90,8 +90,8 @@ var secretKeys = []secretKey{
 	{key: key{name: "use", form: formWord, words: SecretUses,
 		about: "The kind of credential that is made of it."},
 		wordOf: func(s *Secret) **Rule { return &s.Use }},
-	{key: key{name: "hosts", form: formList, check: checkTo, pattern: patternTo, same: plainHost,
-		about: "Hosts that the credential is for, and no others: NAME or NAME:PORT; by TLS unless it says http://. Without any, the one public host of the kind."},
+	{key: key{name: "hosts", form: formList, check: checkTo, pattern: patternTo, same: plainHome,
+		about: "Hosts that the credential is for, and no others: NAME or NAME:PORT; by TLS unless it says http://. A registry may have a path, NAME/PATH: the credential goes below it and nowhere else. Without any, the one public host of the kind."},
 		listOf: func(s *Secret) *List { return &s.Hosts }},
 	{key: key{name: "header", form: formWord, check: checkHeader, pattern: patternHead,
 		about: "The header that carries it, for use = \"header\"."},

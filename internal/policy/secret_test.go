@@ -122,9 +122,9 @@ var secretErrors = []struct{ name, text, want, hint string }{
 	{"hosts below", "[secret.a]\nhosts = ['*.x.test']\n", `p.toml:2: [secret.a] hosts: "*.x.test": a credential is for hosts by their whole names: name each
     2 | hosts = ['*.x.test']
       |          ^~~~~~~~~~`, ""},
-	{"path of a host", "[secret.a]\nhosts = ['http://x.test/p']\n", `p.toml:2: [secret.a] hosts: "http://x.test/p": methods and paths are written in allow and deny
-    2 | hosts = ['http://x.test/p']
-      |          ^~~~~~~~~~~~~~~~~`, ""},
+	{"path of a host", "[secret.a]\nhosts = ['http://x.test/../p']\n", `p.toml:2: [secret.a] hosts: "http://x.test/../p": the path holds "..", which servers take for another path
+    2 | hosts = ['http://x.test/../p']
+      |          ^~~~~~~~~~~~~~~~~~~~`, ""},
 	{"host twice", "[secret.a]\nhosts = ['x.test', 'X.test']\n", `p.toml:2: [secret.a] hosts: "X.test" contradicts "x.test", written on line 2
     2 | hosts = ['x.test', 'X.test']
       |                    ^~~~~~~~`, ""},
@@ -177,7 +177,9 @@ func TestSecretValues(t *testing.T) {
 		{"from", []string{"store", "command", "env:A_1", "file:/a", "file:~/a b", "pass:a/b", "keyring:a:b", "secret-service:a=b,c=d"},
 			[]string{"", "store:", "command:x", "env:", "env:1", "env:A B", "file:a", "file:../a", "file:/a/../b", "file:/a*", "pass:", "pass:-x", "pass:a\nb", "keyring:", "secret-service:",
 				"secret-service:a", "secret-service:a=", "secret-service:=b", "secret-service:-a=b", "secret-service:a=-b", "secret-service:a=b,", "STORE", "gh"}},
-		{"hosts", []string{"x.test", "x.test:8443", "https://x.test", "http://x.test:8080"}, []string{"", "*", "*.x.test", "*.test", "10.0.0.1", "tcp://x.test:1", "GET http://x.test/a", "x.test/a", "a.*.test"}},
+		{"hosts", []string{"x.test", "x.test:8443", "https://x.test", "http://x.test:8080", "x.test/a", "x.test/", "https://x.test:8443/repository/npm-all/", "x.test/api/v4/projects/7/packages/npm"},
+			[]string{"", "*", "*.x.test", "*.test", "10.0.0.1", "tcp://x.test:1", "GET http://x.test/a", "a.*.test", "//x.test/a/", "x.test//a", "x.test/a//b", "x.test/../a", "x.test/a/.", "x.test/a%2Fb",
+				"x.test/a*", "x.test/{pkg}", "x.test/a?b", "x.test/a#b", "x.test/a b", "x.test/a;b", "x.test/a\\b", "x.test/a\x00", "x.test/ä", "x.test/a\r/b", "x.test@evil.test/a", "/a", "https:///a", "x.test/" + strings.Repeat("a/", 40)}},
 		{"header", []string{"X-Api-Key", "Authorization", "private-token"}, []string{"", "X Key", "X:Key", "X\r\nY", "Host", "content-LENGTH", "Transfer-Encoding", strings.Repeat("x", 65)}},
 		{"user", []string{"__token__", "a b"}, []string{"", "a:b", "a\nb"}},
 		{"role", []string{"arn:aws:iam::123456789012:role/x", "arn:aws-us-gov:iam::123456789012:role/a/b"},
@@ -284,21 +286,21 @@ from = "env:X"
 		got = append(got, fmt.Sprintf("%d: %s", pr.Source.Line, pr.Text))
 	}
 	want := []string{
-		`4: [secret.a] is used as header and has no header`,
+		`4: [secret.a] is used as header and has no header: write header = "NAME"`,
 		`6: [secret.b] has no command = ["PROGRAM", …]`,
 		`10: [secret.b] has user, which means nothing to use = "github"`,
 		`11: [secret.c] has a command and is from store: write from = "command"`,
-		`13: [secret.c] is used as npm and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
+		`13: [secret.c] is used as npm and has no host: write hosts = ["HOST"]`,
 		`15: [secret.c] has static, which means nothing to use = "npm"`,
 		`14: NPM_TOKEN is to hold what stands for the secret c, and [env] passes or sets it too`,
 		`18: the program of [secret.d] is a name on PATH, or a path that begins with / or ~/`,
-		`19: [secret.d] is used as npm and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
+		`19: [secret.d] is used as npm and has no host: write hosts = ["HOST"]`,
 		`20: NPM_TOKEN is to hold what stands for the secret d, and for c in p.toml:11`,
 		`19: [secret.d] is used as npm, and so is [secret.c] in p.toml:11: say which hosts each is for`,
 		`20: NPM_TOKEN is to hold what stands for the secret d, and [env] passes or sets it too`,
-		`22: [secret.e] is used as aws and has no role`,
-		`24: [secret.f] is used as basic and has no hosts: it is sent to those that you name, --host NAME, and to no other`,
-		`24: [secret.f] is used as basic and has no user`,
+		`22: [secret.e] is used as aws and has no role: write role = "arn:aws:iam::ACCOUNT:role/NAME"`,
+		`24: [secret.f] is used as basic and has no host: write hosts = ["HOST"]`,
+		`24: [secret.f] is used as basic and has no user: write user = "NAME"`,
 		`31: [secret.h] has publish, which means nothing to use = "bearer"`,
 		`30: "http://y.test": [secret.h] and, in p.toml:27, [secret.g] are both used as bearer there`,
 	}

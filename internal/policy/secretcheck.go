@@ -65,9 +65,9 @@ func (c *checker) secretUse(s *Secret) {
 	if kind == nil {
 		kind = &use{}
 	}
-	need := func(missing bool, key string) {
+	need := func(missing bool, key, line string) {
 		if missing {
-			c.add(s.Use.Source, "[secret.%s] is used as %s and has no %s", s.Name, kind.name, key)
+			c.add(s.Use.Source, "[secret.%s] is used as %s and has no %s%s", s.Name, kind.name, key, s.mend(line))
 		}
 	}
 	surplus := func(k string, foreign bool) {
@@ -76,21 +76,33 @@ func (c *checker) secretUse(s *Secret) {
 			c.add(src, "[secret.%s] has %s, which means nothing to use = %q", s.Name, k, kind.name)
 		}
 	}
-	need(kind.hosts && len(s.Hosts) == 0, "hosts: it is sent to those that you name, --host NAME, and to no other")
-	need(kind.name == "header" && s.Header == nil, "header")
-	need(kind.name == "basic" && s.User == nil, "user")
-	need(kind.name == "aws" && s.Role == nil && (s.Static == nil || !s.Static.Value), "role")
+	need(kind.hosts && len(s.Hosts) == 0, "host", `hosts = ["HOST"]`)
+	need(kind.name == "header" && s.Header == nil, "header", `header = "NAME"`)
+	need(kind.name == "basic" && s.User == nil, "user", `user = "NAME"`)
+	need(kind.name == "aws" && s.Role == nil && (s.Static == nil || !s.Static.Value), "role", `role = "arn:aws:iam::ACCOUNT:role/NAME"`)
 	surplus("header", kind.name != "header")
 	surplus("user", !kind.user)
 	surplus("publish", !kind.publish)
 	for _, k := range []string{"role", "ttl", "session-policy", "region", "static"} {
 		surplus(k, kind.name != "aws")
 	}
-	for _, h := range s.Hosts {
-		if r, err := parseHost(h.Value); err != nil {
+	c.homes(s, kind)
+}
+
+// homes holds the hosts of a secret against its kind and against each other.
+func (c *checker) homes(s *Secret, kind *use) {
+	for i, h := range s.Hosts {
+		to, err := ParseHome(h.Value)
+		switch {
+		case err != nil:
 			c.add(h.Source, "%v", err)
-		} else if registry, shared := r.Shared(); shared {
-			c.add(h.Source, "%q would hand [secret.%s] to anybody: who likes can have a name below %s", h.Value, s.Name, registry)
+		case to.Base != "" && kind.name != "" && !kind.path:
+			c.add(h.Source, "%q: [secret.%s] is used as %s, which has a whole host and no path: write %s", h.Value, s.Name, kind.name, to.Host)
+		}
+		for _, first := range s.Hosts[:i] {
+			if paths := strings.Contains(plainHome(h.Value)+plainHome(first.Value), "/"); paths && overlap(h.Value, first.Value) {
+				c.add(h.Source, "%q and %q of [secret.%s] are one place: leave one out", h.Value, first.Value, s.Name)
+			}
 		}
 	}
 }
@@ -117,30 +129,11 @@ func (c *checker) clash(s, first *Secret) {
 	}
 }
 
-// overlap reports whether two rules share a host and a port.
-func overlap(a, b string) bool {
-	x, errX := parseHost(a)
-	y, errY := parseHost(b)
-	if errX != nil || errY != nil {
-		return false // said already
-	}
-	if x.Name != y.Name {
-		return false
-	}
-	for _, port := range []uint16{x.Port, y.Port, 443, 80} {
-		_, mine := x.On(port)
-		if _, theirs := y.On(port); mine && theirs && port != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // clear lists secrets that travel for everybody to read.
 func (c *checker) clear() {
 	for _, s := range c.p.SecretsOn() {
 		for _, h := range s.Hosts {
-			if r, err := parseHost(h.Value); err == nil && (r.Proto == address.HTTP || r.Proto == "" && r.Port == 80) {
+			if to, err := ParseHome(h.Value); err == nil && (to.Host.Proto == address.HTTP || to.Host.Proto == "" && to.Host.Port == 80) {
 				c.add(h.Source, "%q: [secret.%s] travels there without TLS", h.Value, s.Name)
 			}
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"ringfence.dev/ringfence/internal/address"
 )
 
 // use is one kind of credential.
@@ -16,14 +14,15 @@ type use struct {
 	hosts   bool // it has no host of its own
 	user    bool // it may have a user's name
 	publish bool // it is for a registry of packages
+	path    bool // its hosts may have a path
 }
 
 var uses = []use{
 	{name: "anthropic"}, {name: "openai"}, {name: "gemini"},
 	{name: "github"}, {name: "gitlab"}, {name: "gitea", hosts: true},
-	{name: "npm", hosts: true, user: true, publish: true}, {name: "pypi", hosts: true, user: true, publish: true}, {name: "cargo", hosts: true, publish: true},
-	{name: "go", hosts: true, user: true}, {name: "maven", hosts: true, user: true, publish: true},
-	{name: "bearer", hosts: true}, {name: "basic", hosts: true, user: true}, {name: "header", hosts: true},
+	{name: "npm", hosts: true, user: true, publish: true, path: true}, {name: "pypi", hosts: true, user: true, publish: true, path: true},
+	{name: "cargo", hosts: true, publish: true, path: true}, {name: "go", hosts: true, user: true, path: true}, {name: "maven", hosts: true, user: true, publish: true, path: true},
+	{name: "bearer", hosts: true, path: true}, {name: "basic", hosts: true, user: true, path: true}, {name: "header", hosts: true, path: true},
 	{name: "aws"},
 }
 
@@ -92,22 +91,6 @@ func checkAttributes(arg string) error {
 		if !ok || name == "" || value == "" || name[0] == '-' || value[0] == '-' {
 			return fmt.Errorf("%q: write secret-service:ATTR=VALUE, more of them after commas", "secret-service:"+arg)
 		}
-	}
-	return nil
-}
-
-// checkTo takes a host that a credential may be sent to.
-func checkTo(v string) error {
-	r, err := parseHost(v)
-	switch {
-	case err != nil:
-		return err
-	case r.Below:
-		return fmt.Errorf("%q: a credential is for hosts by their whole names: name each", v)
-	case !r.Whole():
-		return fmt.Errorf("%q: methods and paths are written in allow and deny", v)
-	case r.Proto == address.TCP:
-		return fmt.Errorf("%q: a credential travels in TLS, or in http:// where you say so", v)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ var plainChecks = []Check{
 	plainRow("AU-091", High, "git keeps passwords as text", "every forge in it, pushes included",
 		"git config --global --unset credential.helper; rm {}", `://[^/:@\s]*:[^@\s]+@`, ".git-credentials", ".config/git/credentials"),
 	plainRow("AU-092", High, "A token of npm lies in .npmrc", "your packages: releases in your name",
-		"use ${NPM_TOKEN} in {}, and: ringfence secret set npm", `(?i)_(?:authToken|auth|password)\s*=\s*"?[^\s"$]{6}`, ".npmrc", ".config/npm/npmrc"),
+		"use ${NPM_TOKEN} in {}, and: ringfence secret set npm --host HOST, as the line begins: //HOST/", `(?i)_(?:authToken|auth|password)\s*=\s*"?[^\s"$]{6}`, ".npmrc", ".config/npm/npmrc"),
 	plainRow("AU-093", High, "A token of PyPI lies in .pypirc", "your packages: releases in your name",
 		"take the password out of {} and use a keyring", `(?i)^\s*password\s*[:=]\s*[^\s$]{4}`, ".pypirc"),
 	{ID: "AU-094", Severity: Medium, Title: "Logins of container registries are kept as text",

@@ -35,6 +35,11 @@ func (b *brokered) has(n address.Name) bool {
 	return slices.ContainsFunc(b.hosts, func(h brokeredHost) bool { return h.name == n })
 }
 
+// serves holds for a host for which TLS ends at the broker.
+func (b *brokered) serves(n address.Name) bool {
+	return slices.ContainsFunc(b.hosts, func(h brokeredHost) bool { return h.name == n && h.why == "" })
+}
+
 // claim refuses a host that another secret has.
 func (b *brokered) claim(n address.Name) error {
 	for _, other := range b.hosts {
@@ -69,6 +74,12 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 // brokerReach lets the broker reach its hosts: what it serves is allowed by its being
 // asked for. The administrator's ceiling and the user's denials stand above that.
 func (d *draft) brokerReach() error {
+	for _, h := range d.secretHomes { // before the broker's own way there is among the rules
+		h.read = slices.ContainsFunc(d.Reach.Allow, func(e policy.Entry) bool {
+			proto, on := e.Rule.On(443)
+			return on && proto == address.TLS && e.Rule.Whole() && e.Rule.Covers(h.name)
+		})
+	}
 	for _, h := range d.brokered.hosts {
 		if h.ruled {
 			continue

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -42,5 +43,41 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 				c.Close()
 			}
 		}
+	}
+}
+
+// The same for a port that another session publishes: a gateway that is down must not
+// leave its place to somebody else's agent. The mark ends with the session.
+func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
+	port := uint16(freePort())
+	s := newStand(t)
+	s.flags = &policy.Policy{Network: policy.Network{Publish: policy.List{{Value: fmt.Sprintf("%d:80", port)}}}}
+	p, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &draft{Session: &Session{}}
+	ask := func() error {
+		target, err := address.ParseTarget(fmt.Sprintf("localhost:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := other.direct(context.Background(), target)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	if err := ask(); err == nil || !strings.Contains(err.Error(), broker.OwnPort) {
+		t.Errorf("another session's port: %v", err)
+	}
+	p.close()
+	l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := ask(); err != nil {
+		t.Errorf("the gateway of the person: %v", err)
 	}
 }

@@ -138,11 +138,15 @@ func (d *draft) forge(h *forgeHost) error {
 			h.repos = append(h.repos, r.Value)
 		}
 	}
-	if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
-		return err
+	_, none := h.source.(absent)
+	shared := d.homeAt(h.url.Host) // GitLab has its registries of packages below paths
+	if shared == nil || none {
+		if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
+			return err
+		}
 	}
 	d.forged = append(d.forged, string(h.name))
-	if _, none := h.source.(absent); none {
+	if none {
 		// A remote alone opens no host that no rule opens.
 		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = true
 	}
@@ -152,23 +156,29 @@ func (d *draft) forge(h *forgeHost) error {
 	if err := d.forgeAPI(h); err != nil {
 		return err
 	}
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		f, err := d.forgeHandler(h, g)
-		if err != nil {
+	site := func(g *gate.Gate) (broker.Site, error) { return d.forgeSite(h, g) }
+	if shared != nil {
+		shared.forge = site
+		return nil
+	}
+	d.brokered.sites = append(d.brokered.sites, site)
+	return nil
+}
+
+// forgeSite serves the host of a forge.
+func (d *draft) forgeSite(h *forgeHost, g *gate.Gate) (broker.Site, error) {
+	f, err := d.forgeHandler(h, g)
+	if err != nil {
+		return broker.Site{}, err
+	}
+	web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach), Record: g.Record}
+	if h.kind != "" && !apiApart(h) {
+		if web.API, err = d.apiHandler(h, h.url, g); err != nil {
 			return broker.Site{}, err
 		}
-		web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach), Record: g.Record}
-		if h.kind != "" && !apiApart(h) {
-			api, err := d.apiHandler(h, h.url, g)
-			if err != nil {
-				return broker.Site{}, err
-			}
-			web.API = api
-		}
-		handler, err := web.Handler()
-		return broker.Site{Hosts: []address.Name{h.name}, Handler: handler}, err
-	})
-	return nil
+	}
+	handler, err := web.Handler()
+	return broker.Site{Hosts: []address.Name{h.name}, Handler: handler}, err
 }
 
 // forgeHandler speaks git with a forge.

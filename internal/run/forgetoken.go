@@ -118,12 +118,20 @@ func covers(s *policy.Secret, at string, kind service.Kind) bool {
 	return slices.ContainsFunc(s.Hosts, func(r policy.Rule) bool { return secretHost(r.Value) == at })
 }
 
-// secretHost is a host of a secret in the spelling of hostOf; "" if it is not one host
-// by TLS.
+// secretHost is a host of a secret in the spelling of hostOf; "" if it is not one whole
+// host by TLS.
 func secretHost(v string) string {
-	r, err := address.ParseRule(v)
+	to, err := policy.ParseHome(v)
+	if err != nil || to.Base != "" {
+		return ""
+	}
+	return hostText(to.Host)
+}
+
+// hostText is the same of a rule.
+func hostText(r address.Rule) string {
 	switch {
-	case err != nil || r.Below || !r.Whole() || r.Proto != "" && r.Proto != address.TLS:
+	case r.Below || !r.Whole() || r.Proto != "" && r.Proto != address.TLS:
 		return ""
 	case r.Port == 0 || r.Port == 443:
 		return string(r.Name)

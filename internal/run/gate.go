@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/capture"
@@ -109,6 +111,7 @@ type door struct {
 	live    *live
 	gate    *gate.Gate
 	ports   []*net.TCPListener // published, in the order of Reach.Publish
+	marks   []int              // of what is published
 	say     func(string)
 }
 
@@ -143,7 +146,7 @@ func (s *Session) openDoor(l *live) (*door, error) {
 		}
 	}
 	for _, p := range s.Reach.Publish {
-		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(p.Host)})
+		l, err := d.publish(p.Host)
 		if err != nil {
 			d.Close()
 			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, where(p.Source), err)
@@ -151,6 +154,16 @@ func (s *Session) openDoor(l *live) (*door, error) {
 		d.ports = append(d.ports, l)
 	}
 	return d, nil
+}
+
+// publish takes a port of the host's loopback, and marks it before.
+func (d *door) publish(port uint16) (*net.TCPListener, error) {
+	mark, err := markPort(port)
+	if err != nil {
+		return nil, err
+	}
+	d.marks = append(d.marks, mark)
+	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
 }
 
 // freePort is a suggestion for who has to choose another port.
@@ -232,5 +245,10 @@ func (d *door) Close() error {
 	if d.session.broker != nil {
 		d.session.broker.Close()
 	}
-	return d.gate.Close()
+	err := d.gate.Close()
+	for _, mark := range d.marks { // last: nobody is connected any more
+		unix.Close(mark)
+	}
+	d.marks = nil
+	return err
 }

@@ -212,7 +212,12 @@ func TestServiceCredentialGoesHome(t *testing.T) {
 				t.Errorf("the credential went to %q", got)
 			}
 			s.policy(fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\n%s", kind, more))
-			if _, err := s.open(); err == nil || !strings.Contains(err.Error(), "--host") {
+			if _, err := s.open(); err == nil || !strings.Contains(err.Error(), `has no host: write hosts = ["HOST"]`) {
+				t.Errorf("without a host: %v", err)
+			}
+			s.policy("")
+			s.put(".config/ringfence/secrets.toml", fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\n%s", kind, more))
+			if _, err := s.open(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has no host: ringfence secret set lab --use %s --host HOST", kind)) {
 				t.Errorf("without a host: %v", err)
 			}
 		})
@@ -244,5 +249,160 @@ func TestModelCredentialGoesHome(t *testing.T) {
 			}
 			p.close()
 		}
+	}
+}
+
+// A registry below a path: the credential goes below the very path of the very host, and
+// two secrets can have a host between them.
+func TestRegistryBelowAPath(t *testing.T) {
+	const npmBase, pyBase = "/artifactory/api/npm/main", "/artifactory/api/pypi/main"
+	for _, kind := range service.Kinds() {
+		if kind.Forge() {
+			continue
+		}
+		more := map[service.Kind]string{service.Header: "header = \"X-Api-Key\"\n", service.Basic: "user = \"me\"\n"}[kind]
+		const home = "registry.test"
+		near := []string{home, home + ".evil.test", "evil" + home, "api." + home, home + ":8443", "evil.test"}
+		s := newStand(t)
+		s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef", "PY="+realMark+"-py-0123456789abcdef")
+		s.policy(allowed(near) + fmt.Sprintf("[secret.lab]\nuse = %q\nfrom = \"env:LAB\"\nenv = [\"PH\"]\nhosts = [%q]\nallow = [\"* /**\"]\n%s", kind, home+npmBase+"/", more) +
+			fmt.Sprintf("[secret.py]\nuse = \"bearer\"\nfrom = \"env:PY\"\nhosts = [%q]\n", home+pyBase))
+		s.git("[remote \"origin\"]\n\turl = https://registry.test/artifactory/api/npm/main\n[remote \"b\"]\n\turl = https://registry.test:8443/alice/work\n")
+		p, err := s.open()
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		for _, host := range near {
+			for _, path := range []string{"/", "/lodash", npmBase, npmBase + "/lodash", npmBase + "/../pypi/main/x", npmBase + "/%2e%2e/x", npmBase + "x/lodash", npmBase + "/..%2f..%2fx", "/artifactory/api/npm/other/lodash",
+				"/artifactory/api/npm", "/artifactory/api/npm%2fmain/lodash", "//artifactory/api/npm/main/lodash", "/ARTIFACTORY/api/npm/main/lodash", pyBase + "/simple/x/", pyBase, "/artifactory/api/security/apiKey",
+				npmBase + ";x/lodash", "/other/.." + npmBase + "/lodash", "/artifactory/api/npm/main/lodash/info/refs?service=git-upload-pack"} {
+				for _, a := range []asking{{host: host, method: "GET", path: path}, {host: host, method: "GET", path: path, header: map[string]string{"Authorization": "Bearer @PH@"}}} {
+					for _, came := range p.ask(a) {
+						plain := !strings.ContainsAny(came.path, "%;") && !strings.Contains(came.path, "..")
+						below := func(base string) bool { return came.path == base || strings.HasPrefix(came.path, base+"/") }
+						switch {
+						case strings.HasPrefix(came.sent, realMark+"-lab") && came.host == home && plain && below(npmBase):
+						case strings.HasPrefix(came.sent, realMark+"-py") && came.host == home && plain && below(pyBase):
+						case came.sent == "" && came.host != home:
+						default:
+							t.Errorf("%s: %s: %+v", kind, a, came)
+						}
+					}
+				}
+			}
+		}
+		for base, want := range map[string]string{npmBase: realMark + "-lab", pyBase: realMark + "-py"} {
+			if came := p.ask(asking{host: home, method: "GET", path: base + "/lodash"}); len(came) != 1 || !strings.HasPrefix(came[0].sent, want) || came[0].path != base+"/lodash" {
+				t.Errorf("%s: %s is not served: %+v", kind, base, came)
+			}
+		}
+		p.close()
+	}
+}
+
+// Where another secret has the whole host, or the same path, the launch says what helps.
+func TestPathsOfAHostAreApart(t *testing.T) {
+	for _, second := range []string{"registry.test", "registry.test/a", "registry.test/a/b", "registry.test/", "registry.test:8443/c"} {
+		s := newStand(t)
+		s.policy("[secret.one]\nuse = \"npm\"\nfrom = \"env:A\"\nhosts = [\"registry.test/a\"]\n" + fmt.Sprintf("[secret.two]\nuse = \"pypi\"\nfrom = \"env:B\"\nhosts = [%q]\n", second))
+		if p, err := s.open(); err == nil || !strings.Contains(err.Error(), "give each a path of its own, --host ") {
+			t.Errorf("%s: %v", second, err)
+			p.close()
+		}
+	}
+}
+
+// A secret of a host's path that a project's file switches off stays closed, and the
+// other one of the host is served as before.
+func TestPathSwitchedOff(t *testing.T) {
+	for _, order := range []string{"ab", "ba"} {
+		s := newStand(t)
+		s.environ = append(s.environ, "A="+realMark+"-a-0123456789abcdef", "B="+realMark+"-b-0123456789abcdef")
+		text := allowed([]string{"registry.test"})
+		for _, n := range order {
+			text += fmt.Sprintf("[secret.%c]\nuse = \"bearer\"\nfrom = \"env:%s\"\nhosts = [\"registry.test/%[1]c\"]\n", n, strings.ToUpper(string(n)))
+		}
+		s.policy(text)
+		s.project("[secret.a]\noff = true\n")
+		p, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if came := p.ask(asking{host: "registry.test", method: "GET", path: "/a/x"}); len(came) > 0 {
+			t.Errorf("%s: what is switched off: %+v", order, came)
+		}
+		if came := p.ask(asking{host: "registry.test", method: "GET", path: "/b/x"}); len(came) != 1 || !strings.HasPrefix(came[0].sent, realMark+"-b") {
+			t.Errorf("%s: the other: %+v", order, came)
+		}
+		if came := p.ask(asking{host: "registry.test", method: "GET", path: "/x"}); len(came) > 0 {
+			t.Errorf("%s: beside both: %+v", order, came)
+		}
+		p.close()
+	}
+}
+
+// GitLab's registry of packages lies below a path of the forge. The forge goes on with
+// its own token, and without one it is read as any common host, if a rule opens it.
+func TestRegistryOfAForge(t *testing.T) {
+	const base = "/api/v4/projects/7/packages/npm"
+	for _, c := range []struct{ token, open bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		s := newStand(t)
+		s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef", "PKG="+realMark+"-pkg-0123456789abcdef")
+		text := "[secret.pkg]\nuse = \"npm\"\nfrom = \"env:PKG\"\nhosts = [\"gitlab.com" + base + "\"]\n"
+		if c.open {
+			text = allowed([]string{"gitlab.com"}) + text
+		} else {
+			text = "[network]\ngroups = [\"-gitlab\"]\n" + text
+		}
+		if c.token {
+			text += "[secret.lab]\nuse = \"gitlab\"\nfrom = \"env:LAB\"\n"
+		}
+		s.policy(text)
+		s.git("[remote \"origin\"]\n\turl = https://gitlab.com/alice/work\n")
+		p, err := s.open()
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		sent := func(path string) string {
+			came := p.ask(asking{host: "gitlab.com", method: "GET", path: path})
+			if len(came) == 0 {
+				return "nothing"
+			}
+			return came[0].sent
+		}
+		project := "nothing"
+		if c.token {
+			project = realMark + "-lab-0123456789abcdef"
+		} else if c.open {
+			project = ""
+		}
+		for path, want := range map[string]string{base + "/@corp%2flib": realMark + "-pkg-0123456789abcdef", "/api/v4/projects/alice%2Fwork": project, "/alice/work.git/info/refs?service=git-upload-pack": project} {
+			if got := sent(path); got != want {
+				t.Errorf("%+v: %s went with %q, want %q; %q", c, path, got, want, p.Notices)
+			}
+		}
+		p.close()
+	}
+}
+
+// STS is asked where the region has it, and nowhere else.
+func TestRegionsOfSTS(t *testing.T) {
+	for region, want := range map[string]string{"": "sts.us-east-1.amazonaws.com", "eu-central-1": "sts.eu-central-1.amazonaws.com", "cn-north-1": "sts.cn-north-1.amazonaws.com.cn"} {
+		s := newStand(t)
+		s.environ = append(s.environ, "AWSKEY=AKIA"+realMark+"00000000:"+realMark+"-secret-0123456789abcdef0123456789")
+		text := "[secret.cloud]\nuse = \"aws\"\nfrom = \"env:AWSKEY\"\nrole = \"arn:aws:iam::123456789012:role/x\"\n"
+		if region != "" {
+			text += fmt.Sprintf("region = %q\n", region)
+		}
+		s.policy(text)
+		p, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		came := p.ask(asking{method: "GET", path: "/aws/cloud", header: map[string]string{"Authorization": "@AWS_CONTAINER_AUTHORIZATION_TOKEN@"}})
+		if len(came) != 1 || came[0].host != want {
+			t.Errorf("%q: %+v", region, came)
+		}
+		p.close()
 	}
 }

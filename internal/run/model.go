@@ -110,14 +110,15 @@ func (d *draft) publishes(port uint16) bool {
 	return slices.ContainsFunc(d.Reach.Publish, func(p policy.Port) bool { return p.Host == port })
 }
 
-// direct is the way to an upstream that the user named, wherever it is, but for a port of
-// the session's own. Loopback has many names: what counts is where the connection went.
+// direct is the way to an upstream that the user named, wherever it is, but for a port that
+// a session publishes, this one or another: a gateway that is down may have left its place
+// to an agent. Loopback has many names: what counts is where the connection went.
 func (d *draft) direct(ctx context.Context, t address.Target) (net.Conn, error) {
 	c, err := broker.Direct(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && d.publishes(t.Port) {
+	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (d.publishes(t.Port) || isMarked(t.Port)) {
 		c.Close()
 		return nil, errors.New(broker.OwnPort)
 	}

@@ -51,22 +51,6 @@ func (b *brokered) shut(n address.Name, why string) {
 	b.hosts = append(b.hosts, brokeredHost{name: n, port: 443, why: why, ruled: true})
 }
 
-// shutSecret closes the hosts of a secret that is not used.
-func (d *draft) shutSecret(s *policy.Secret, why string) error {
-	for _, h := range s.Hosts {
-		r, err := address.ParseRule(h.Value)
-		if err != nil {
-			return err
-		}
-		if err := d.brokered.claim(r.Name); err != nil {
-			return err
-		}
-		d.brokered.shut(r.Name, why)
-		d.brokered.hosts[len(d.brokered.hosts)-1].claimed = true
-	}
-	return nil
-}
-
 // shutOff closes the hosts of secrets that the user's own words switch off, where no
 // other secret and no forge has the host.
 func (d *draft) shutOff() error {
@@ -76,12 +60,12 @@ func (d *draft) shutOff() error {
 			continue
 		}
 		for _, h := range s.Hosts {
-			r, err := address.ParseRule(h.Value)
+			to, err := policy.ParseHome(h.Value)
 			if err != nil {
 				return err
 			}
-			if !d.brokered.has(r.Name) {
-				d.brokered.shut(r.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, where(s.Off.Source)))
+			if !d.brokered.has(to.Host.Name) {
+				d.brokered.shut(to.Host.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, where(s.Off.Source)))
 			}
 		}
 	}

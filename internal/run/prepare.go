@@ -136,6 +136,7 @@ type draft struct {
 
 	remember      []func() error // written with the project's state
 	npmrc         []string
+	secretHomes   []*home  // hosts of secrets
 	signKey       string   // the file of the key that signs; may be none
 	rewrites      []string // lead remotes to the broker
 	forgePhantoms map[address.Name]broker.Phantom

@@ -45,6 +45,9 @@ func (d *draft) services() error {
 			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
 		}
 	}
+	if err := d.openHomes(); err != nil {
+		return err
+	}
 	if len(d.npmrc) > 0 {
 		d.place(npmrcPath, []byte(strings.Join(d.npmrc, "\n")+"\n"), "leads npm to the broker")
 		d.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
@@ -61,47 +64,29 @@ func (d *draft) service(u usable) error {
 	if len(s.Hosts) == 0 {
 		return errors.New("it has no hosts: say which it is for")
 	}
-	if u.off != "" {
-		return d.shutSecret(s, u.off)
-	}
 	kind := service.Kind(s.Kind())
 	prefix, length, _ := service.Shape(kind)
 	phantom := broker.NewPhantom(prefix, len(prefix)+length)
-	for _, h := range s.Hosts {
-		at := secretHost(h.Value)
-		if at == "" {
-			return fmt.Errorf("%s: only a host by its name, by TLS, can be brokered", h.Value)
+	for _, v := range s.Hosts {
+		h, base, err := d.homeOf(v.Value)
+		if err != nil {
+			return err
 		}
-		u := &url.URL{Scheme: "https", Host: at}
-		svc, err := service.New(service.Config{Kind: kind, Host: u.Host, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
+		if u.off != "" {
+			h.parts = append(h.parts, part{base: base, off: u.off})
+			continue
+		}
+		svc, err := service.New(service.Config{Kind: kind, Host: h.url.Host, Base: base, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
 			Allow: values(s.Allow), Deny: values(s.Deny)})
 		if err != nil {
 			return err
 		}
-		d.Keys = append(d.Keys, u.Host+" by "+s.Name)
+		d.Keys = append(d.Keys, h.url.Host+base+" by "+s.Name)
 		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
 		d.npmrc = append(d.npmrc, svc.ClientLines(string(phantom))...)
-		if err := d.serveAt(u, broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: u, Phantom: phantom,
-			Source: d.kept(&keptSecret{ref: refOf(s)})}); err != nil {
-			return err
-		}
+		h.parts = append(h.parts, part{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: h.url, Phantom: phantom,
+			Source: d.kept(&keptSecret{ref: refOf(s)})}})
 	}
-	return nil
-}
-
-// serveAt ends TLS for a host and serves it.
-func (d *draft) serveAt(u *url.URL, s broker.Service) error {
-	n, err := address.ParseName(u.Hostname())
-	if err != nil {
-		return err
-	}
-	if err := d.brokered.ownAt(n, u.Port()); err != nil {
-		return err
-	}
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		s.Transport, s.Record = broker.Transport(g.Reach), g.Record
-		return broker.Site{Hosts: []address.Name{n}, Handler: s.Handler()}, nil
-	})
 	return nil
 }
 
@@ -151,8 +136,8 @@ func (d *draft) cloud(u usable) error {
 	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
 	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
 		reach = func(*gate.Gate) broker.Reach { return d.direct }
-	} else if n, err := address.ParseName("sts." + conf.Region + ".amazonaws.com"); err == nil {
-		d.brokered.own(n, "ringfence asks it for the agent")
+	} else if err := d.ownURL(sts.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
+		return err
 	}
 	if u.off != "" {
 		return nil
@@ -179,6 +164,19 @@ func (d *draft) cloud(u usable) error {
 		return broker.Site{Prefix: "/aws/" + s.Name, Handler: broker.Recorded(g.Record, journal.Record{Via: "aws", Secret: s.Name}, h)}, err
 	})
 	return nil
+}
+
+// ownURL makes the host of a URL the broker's.
+func (d *draft) ownURL(at, why string) error {
+	u, err := url.Parse(at)
+	if err != nil {
+		return err
+	}
+	n, err := address.ParseName(u.Hostname())
+	if err == nil {
+		d.brokered.own(n, why)
+	}
+	return err
 }
 
 // awsKeys reads long-lived keys: ID:SECRET[:TOKEN], or the JSON that the AWS tools

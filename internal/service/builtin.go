@@ -49,6 +49,9 @@ func (s *Service) builtin() {
 
 func (s *Service) registry(base string, deny []refused, read, publish []string) {
 	s.refuse(base, deny...)
+	if base != "" { // which may be above what is closed: "/artifactory/api"
+		s.refuse("", managerDeny...)
+	}
 	s.add(&s.allow, base, read...)
 	if s.config.Publish {
 		s.add(&s.allow, base, publish...)

@@ -19,7 +19,7 @@ var gitlabProjectRead = []string{
 	"GET,HEAD %s/pipelines/{n}", "GET,HEAD %s/pipelines/{n}/jobs", "GET,HEAD %s/pipelines/{n}/bridges",
 	"GET,HEAD %s/pipelines/{n}/test_report", "GET,HEAD %s/jobs/**", "GET,HEAD %s/languages", "GET,HEAD %s/search",
 	"GET,HEAD %s/users", "GET,HEAD %s/members/**", "GET,HEAD %s/forks", "GET,HEAD %s/starrers",
-	"GET,HEAD %s/templates/**", "GET,HEAD %s/protected_branches", "GET,HEAD %s/packages/**", "GET,HEAD %s/events",
+	"GET,HEAD %s/templates/**", "GET,HEAD %s/protected_branches", "GET,HEAD %s/packages/**", "GET,HEAD %s/packages/npm/{pkg}", "GET,HEAD %s/events",
 	"GET,HEAD %s/boards/**", "GET,HEAD %s/wikis/**",
 }
 

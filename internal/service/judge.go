@@ -120,6 +120,9 @@ func (s *Service) form(r Request) (method string, p path, d Decision) {
 	if err != nil {
 		return bad("%v", err)
 	}
+	if !s.below(p) {
+		return bad("the credential is for what lies below %s%s/ alone", s.config.Host, s.config.Base)
+	}
 	if to := r.Header.Values("Upgrade"); len(to) > 0 {
 		if len(to) > 1 || !strings.EqualFold(to[0], "websocket") {
 			return bad("a connection may become a WebSocket, and nothing else")
@@ -127,6 +130,20 @@ func (s *Service) form(r Request) (method string, p path, d Decision) {
 		return websocket, p, Decision{}
 	}
 	return r.Method, p, Decision{}
+}
+
+// below holds for a path that is the base of the service or lies below it, in the very
+// letters: no rule, of whoever, leads the credential elsewhere on the host.
+func (s *Service) below(p path) bool {
+	if len(p.segs) < len(s.base) {
+		return false
+	}
+	for i, name := range s.base {
+		if p.segs[i].slash || p.segs[i].text != name {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Service) byUser(method string, p path) (Decision, bool) {
@@ -179,6 +196,10 @@ func (s *Service) looksInto(method string, rule rule, r Request) (object, string
 
 func (s *Service) no(method, path, rule, reason string) Decision {
 	d := Decision{Rule: rule, Reason: reason, Hint: "a person can allow it in the policy"}
+	if s.config.Kind.registry() && s.config.Base == "" && rule == "default" && reading(method) {
+		d.Hint = fmt.Sprintf("a registry below a path is kept with its path: ringfence secret set NAME --use %s --host %s/PATH", s.config.Kind, s.config.Host)
+		return d
+	}
 	if len(path) <= 200 && !strings.Contains(path, "%") {
 		d.Hint += fmt.Sprintf(": allow = [%q]", method+" "+path)
 	}

@@ -205,6 +205,30 @@ func TestBaseBoundsARegistry(t *testing.T) {
 		GET /npm/private/-/npm/v1/tokens`)
 }
 
+// The credential of a registry below a path goes below it, as managers of repositories
+// have theirs, and no rule of a user leads it out. Requests that some server reads as
+// another path are refused.
+func TestBaseIsAWall(t *testing.T) {
+	for base, file := range map[string]string{"/artifactory/api/npm/main": "/lodash/-/lodash-4.17.21.tgz", "/repository/npm-all": "/@corp%2flib", "/api/v4/projects/7/packages/npm": "/@corp/lib/-/@corp/lib-1.0.0.tgz"} {
+		for _, kind := range []Kind{NPM, PyPI, Cargo, Go, Maven, Bearer, Basic} {
+			s := newService(t, Config{Kind: kind, Base: base, Allow: []string{"* /**", "GET /other/**"}})
+			if kind == NPM {
+				judged(t, newService(t, Config{Kind: NPM, Base: base}), true, "GET "+base+file)
+			}
+			judged(t, s, true, "GET "+base+"/x\nGET "+base)
+			up := base[:strings.LastIndex(base, "/")]
+			judged(t, s, false, strings.Join([]string{"GET /", "GET " + up, "GET " + up + "/other/x", "GET " + base + "x/y", "GET " + base + "/../other/x", "GET " + base + "/%2e%2e/other/x",
+				"GET " + base + "/..%2fother/x", "GET " + base + "/x/..%2f..%2f..%2fother", "GET " + up + "//" + base[len(up)+1:] + "/x", "GET " + up + "/./x", "GET /other/x", "GET " + strings.ToUpper(base) + "/x",
+				"GET " + up + "%2F" + base[len(up)+1:] + "/x", "GET " + base + ";a=b/x", "GET " + base + "/..;/other/x", "GET " + base + "\\x", "GET /" + base + "/x", "PUT /other/x", "GET " + base + "%00/x"}, "\n"))
+		}
+	}
+	wide := newService(t, Config{Kind: NPM, Base: "/artifactory/api"})
+	judged(t, wide, false, "GET /artifactory/api/security/apiKey\nGET /artifactory/api/security/token")
+	if d := newService(t, Config{Kind: NPM, Host: "reg.test"}).Judge(request("GET /artifactory/api/npm/main/lodash")); d.Allow || !strings.Contains(d.Hint, "ringfence secret set NAME --use npm --host reg.test/PATH") {
+		t.Errorf("%+v", d)
+	}
+}
+
 const githubReads = `
 	GET %/user
 	GET %/
@@ -621,6 +645,8 @@ func TestNewRefuses(t *testing.T) {
 		"host":       {Kind: NPM, Host: "a.test/x"},
 		"api.github": {Kind: GitHub, Host: "github.com"},
 		"base":       {Kind: NPM, Host: "a.test", Base: "/a/../b"},
+		"plain path": {Kind: NPM, Host: "a.test", Base: "/a*"},
+		"whole host": {Kind: GitLab, Host: "a.test", Base: "/lab"},
 		"field":      {Kind: Header, Host: "a.test"},
 		"carry":      {Kind: Header, Host: "a.test", Field: "Host"},
 		"publish":    {Kind: Bearer, Host: "a.test", Publish: true},

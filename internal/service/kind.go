@@ -66,6 +66,7 @@ type Config struct {
 // Service judges requests to one brokered host. It is safe for concurrent use.
 type Service struct {
 	config  Config
+	base    []string // segments of Base
 	graphql []string // the path of GraphQL; nil where there is none
 
 	userDeny, userAllow, deny, allow []rule
@@ -80,6 +81,9 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("service %q: %w", c.Host, err)
 	}
 	s := &Service{config: c, known: map[string]bool{}}
+	if c.Base != "" {
+		s.base = strings.Split(c.Base[1:], "/")
+	}
 	for _, list := range []struct {
 		into  *[]rule
 		texts []string
@@ -111,8 +115,11 @@ func check(c Config) error {
 		return fmt.Errorf("the API of github.com is at api.github.com")
 	}
 	if c.Base != "" {
-		if p, err := parsePath(c.Base, false); err != nil || p.dir {
-			return fmt.Errorf("base %q is not a path without a slash at its end", c.Base)
+		if p, err := parsePath(c.Base, false); err != nil || p.dir || len(p.segs) == 0 || strings.ContainsAny(c.Base, "*{}%") {
+			return fmt.Errorf("base %q is not a plain path without a slash at its end", c.Base)
+		}
+		if c.Kind.Forge() {
+			return fmt.Errorf("base %q: a forge has a whole host", c.Base)
 		}
 	}
 	if (c.Kind == Header) != (c.Field != "") {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// endpoint is where STS is for a region. China's regions stand in a domain of
+// Endpoint is where STS is for a region. China's regions stand in a domain of
 // their own.
-func endpoint(region string) string {
+func Endpoint(region string) string {
 	domain := "amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
 		domain = "amazonaws.com.cn"

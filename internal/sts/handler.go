@@ -72,7 +72,7 @@ func New(c Config) (http.Handler, error) {
 		return nil, fmt.Errorf("cloud credentials: %w", err)
 	}
 	if c.Endpoint == "" {
-		c.Endpoint = endpoint(c.Region)
+		c.Endpoint = Endpoint(c.Region)
 	}
 	return &handler{config: c}, nil
 }

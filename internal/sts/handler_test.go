@@ -351,10 +351,10 @@ func TestConfig(t *testing.T) {
 			t.Errorf("want %q: %v", want, err)
 		}
 	}
-	if got := endpoint("eu-west-1"); got != "https://sts.eu-west-1.amazonaws.com/" {
+	if got := Endpoint("eu-west-1"); got != "https://sts.eu-west-1.amazonaws.com/" {
 		t.Error(got)
 	}
-	if got := endpoint("cn-north-1"); got != "https://sts.cn-north-1.amazonaws.com.cn/" {
+	if got := Endpoint("cn-north-1"); got != "https://sts.cn-north-1.amazonaws.com.cn/" {
 		t.Error(got)
 	}
 }

@@ -49,7 +49,7 @@ _ringfence_flags() {
 	'policy groups') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --hosts --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
 	'policy schema') echo '--help' ;;
 	'secret') echo '--help' ;;
-	'secret set') echo '--help --env --from --header --host --use --user' ;;
+	'secret set') echo '--help --env --from --header --host --region --role --use --user' ;;
 	'secret ls') echo '--help --json' ;;
 	'secret test') echo '--help' ;;
 	'secret rm') echo '--help' ;;
@@ -97,7 +97,7 @@ _ringfence_values() {
 	'policy test') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --policy --proxy --publish --reveal --ro --rw --workspace' ;;
 	'policy import') echo '--from' ;;
 	'policy groups') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'secret set') echo '--env --from --header --host --use --user' ;;
+	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
 	'install') echo '--dir' ;;
 	'hook') echo '--check' ;;
 	'mcp run') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;

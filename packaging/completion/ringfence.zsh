@@ -721,9 +721,11 @@ _ringfence_secret_set() {
 		'*--env[a VARIABLE that holds, inside, what stands for it; may be repeated]:VARIABLE: ' \
 		'*--from[where it is kept\: store (the default), env\:VAR, file\:PATH, pass\:NAME, keyring\:NAME or secret-service\:ATTR=VALUE\: SOURCE]:SOURCE: ' \
 		'*--header[the NAME of the header, for --use header]:NAME: ' \
-		'*--host[a HOST\[\:PORT\] that it is for, and no other; may be repeated (default\: the public host of the kind, if it has one)]:HOST[\:PORT]: ' \
+		'*--host[a HOST\[\:PORT\]\[/PATH\] that it is for, and no other, with the path of a registry below which it is; may be repeated (default\: the public host of the kind, if it has one)]:HOST[\:PORT][/PATH]: ' \
+		'*--region[the REGION that is asked, for --use aws]:REGION: ' \
+		'*--role[the ARN of the role that is assumed, for --use aws]:ARN: ' \
 		'*--use[the KIND of credential\: anthropic, openai, gemini, github, gitlab, gitea, npm, pypi, cargo, go, maven, bearer, basic, header, aws (default\: NAME, if it is one)]:KIND: ' \
-		'*--user[the NAME of the user, for --use basic]:NAME: ' \
+		'*--user[the NAME of the user, for --use basic and registries that want one]:NAME: ' \
 		'1: :{true}' \
 		'*:: :_normal'
 }

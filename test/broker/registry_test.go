@@ -35,11 +35,17 @@ var parcel = func() []byte {
 
 // registry is a private registry of npm's protocol.
 func (s *scene) registry(policy string) *vendor {
+	return s.registryAt("", policy)
+}
+
+// registryAt is one below a path, as managers of repositories have them: for others the
+// path is another registry, and the token is good for all of them.
+func (s *scene) registryAt(base, policy string) *vendor {
 	s.t.Helper()
 	sum := sha512.Sum512(parcel)
 	token := s.write(filepath.Join(s.State, "npm-token"), registryToken+"\n", 0o600)
-	s.policy("[secret.registry]\nuse = \"npm\"\nhosts = [\"" + registryName + "\"]\nfrom = \"file:" + token + "\"\n" + policy)
-	s.Put(".npmrc", []byte("registry=https://"+registryName+"/\naudit=false\nfund=false\nupdate-notifier=false\n"), 0o644)
+	s.policy("[secret.registry]\nuse = \"npm\"\nhosts = [\"" + registryName + base + "\"]\nfrom = \"file:" + token + "\"\n" + policy)
+	s.Put(".npmrc", []byte("registry=https://"+registryName+base+"/\naudit=false\nfund=false\nupdate-notifier=false\n"), 0o644)
 	return s.vendor(registryName, registryAddr, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+registryToken {
 			http.Error(w, `{"error":"who are you?"}`, http.StatusUnauthorized)
@@ -50,14 +56,14 @@ func (s *scene) registry(policy string) *vendor {
 		case r.Method == http.MethodPut:
 			w.WriteHeader(http.StatusCreated)
 			w.Write([]byte(`{"ok":true}`))
-		case r.URL.Path == "/-/npm/v1/security/advisories/bulk":
+		case r.URL.Path == base+"/-/npm/v1/security/advisories/bulk":
 			w.Write([]byte("{}"))
 		case strings.HasSuffix(r.URL.Path, ".tgz"):
 			w.Header().Set("Content-Type", "application/octet-stream")
 			w.Write(parcel)
-		case r.URL.Path == "/@corp/lib":
+		case r.URL.Path == base+"/@corp/lib":
 			json.NewEncoder(w).Encode(map[string]any{"name": "@corp/lib", "dist-tags": map[string]any{"latest": "1.0.0"}, "versions": map[string]any{"1.0.0": map[string]any{
-				"name": "@corp/lib", "version": "1.0.0", "main": "index.js", "dist": map[string]any{"tarball": "https://" + registryName + "/@corp/lib/-/lib-1.0.0.tgz",
+				"name": "@corp/lib", "version": "1.0.0", "main": "index.js", "dist": map[string]any{"tarball": "https://" + registryName + base + "/@corp/lib/-/lib-1.0.0.tgz",
 					"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}}})
 		default:
 			http.Error(w, `{"error":"not found"}`, http.StatusNotFound)
@@ -121,5 +127,45 @@ func TestRegistry(t *testing.T) {
 	v := s.registry("")
 	if r := s.host("npm", "view", "@corp/lib", "--cafile="+s.State+"/bundle.pem"); r.Status == 0 || len(v.requests()) == 0 {
 		t.Errorf("control: %s", r.show())
+	}
+}
+
+// The same below a path, which is where Artifactory, Nexus and GitLab have registries.
+// What is beside the path gets nothing.
+func TestRegistryBelowAPath(t *testing.T) {
+	need(t, "npm", "node")
+	for _, base := range []string{"/artifactory/api/npm/main", "/repository/npm-all", "/api/v4/projects/7/packages/npm"} {
+		t.Run(base, func(t *testing.T) {
+			s := begin(t)
+			v := s.registryAt(base, "publish = true\n")
+			s.Put("package.json", []byte(`{"name":"mine","version":"1.0.0","files":[]}`), 0o644)
+			h := s.hold("run", "--", "sh")
+			if out, ok := h.try("npm install --no-save @corp/lib && node -p 'require(\"@corp/lib\")'"); !ok || !strings.Contains(out, "the private package") {
+				t.Errorf("install: %s", out)
+			}
+			if out, ok := h.try("npm install --package-lock-only @corp/lib && npm audit"); !ok || !strings.Contains(out, "found 0 vulnerabilities") {
+				t.Errorf("audit: %s", out)
+			}
+			if out, ok := h.try("rm -rf node_modules; npm publish --ignore-scripts"); !ok || !published(v) {
+				t.Errorf("publish: %s", out)
+			}
+			v.forget()
+			at := "https://" + registryName
+			for _, denied := range []string{"npm view @corp/lib --registry=" + at + "/other/", "npm view @corp/lib --registry=" + at + "/", "npm unpublish -f @corp/lib@1.0.0",
+				"curl -sSf --path-as-is " + at + base + "/../other/x", "curl -sSf --path-as-is " + at + base + "/%2e%2e/other", "curl -sSf " + at + base + "x/lodash",
+				"curl -sSf " + at + "/artifactory/api/security/apiKey", "curl -sSf " + at + base + "/-/npm/v1/tokens"} {
+				if out, ok := h.try(denied + " </dev/null"); ok {
+					t.Errorf("%s: %s", denied, out)
+				}
+			}
+			for _, q := range v.requests() {
+				if q.Method != http.MethodGet || !strings.HasPrefix(q.Path, base+"/") {
+					t.Errorf("the registry got %s %s", q.Method, q.Path)
+				}
+			}
+			if out := h.say("env; cat .npmrc ~/.npmrc"); strings.Contains(out, registryToken) {
+				t.Errorf("the real token is inside:\n%s", out)
+			}
+		})
 	}
 }

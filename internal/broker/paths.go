@@ -1,0 +1,58 @@
+package broker
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/journal"
+)
+
+// Paths is a host on which credentials are for what lies below paths. Which of them a
+// request is for is a first look: the service that gets it judges its path again, in the
+// one spelling that it takes.
+type Paths struct {
+	Host   string
+	Record Recorder
+	Rest   http.Handler // gets what is below none of them; nil: it is refused
+
+	bases    []string
+	handlers []http.Handler
+}
+
+// Add lets h serve what lies below base; "" is the whole host.
+func (p *Paths) Add(base string, h http.Handler) {
+	p.bases, p.handlers = append(p.bases, base), append(p.handlers, h)
+}
+
+func (p *Paths) find(r *http.Request) http.Handler {
+	for i, base := range p.bases {
+		if strings.HasPrefix(r.URL.EscapedPath()+"/", base+"/") {
+			return p.handlers[i]
+		}
+	}
+	return nil
+}
+
+// Takes holds for a request below one of the paths.
+func (p *Paths) Takes(r *http.Request) bool { return p.find(r) != nil }
+
+// ServeHTTP implements http.Handler.
+func (p *Paths) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := p.find(r)
+	if h == nil {
+		h = p.Rest
+	}
+	if h == nil {
+		why := fmt.Sprintf("the credentials of this host are for what lies below %s/ alone", strings.Join(p.bases, "/ and "))
+		p.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: p.Host, Method: r.Method, Verdict: journal.Deny, Reason: why})
+		refuse(w, http.StatusForbidden, why)
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// Closed refuses everything, for a reason.
+func Closed(why string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, why) })
+}
