@@ -57,7 +57,7 @@ func openClaude(t *testing.T) func(*testing.T, string) []string {
 			if settings == nil {
 				t.Fatalf("it does not tell its settings: %v", said)
 			}
-			return slices.DeleteFunc(marked(settings["effective"], "model", "outputStyle"), otherVariable)
+			return slices.DeleteFunc(marked(settings["effective"], "model", "outputStyle"), func(seen string) bool { return otherVariable(seen) || ownText(seen) })
 		}
 	}
 }

@@ -53,6 +53,8 @@ func openOpencode(t *testing.T) func(*testing.T, string) []string {
 		if answer.StatusCode != http.StatusOK || json.Unmarshal(body, &config) != nil {
 			return nil // it does not take the file
 		}
-		return slices.DeleteFunc(marked(config, "model", "small_model", "username", "logLevel"), ownText)
+		return slices.DeleteFunc(marked(config, "model", "small_model", "username", "logLevel"), func(seen string) bool {
+			return ownText(seen) || seen == "agent."+mark // the name alone; what is in it has a mark of its own
+		})
 	}
 }

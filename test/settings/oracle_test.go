@@ -214,6 +214,6 @@ func TestControl(t *testing.T) {
 // likes. A place elsewhere that the generator broke becomes one.
 func ownText(seen string) bool {
 	at, path, _ := strings.Cut(seen, " = ")
-	named := slices.Contains([]string{"instructions", "context.includeDirectories", "includeDirectories"}, strings.TrimSuffix(at, ".[]"))
+	named := slices.Contains([]string{"instructions", "context.includeDirectories", "includeDirectories", "permissions.additionalDirectories"}, strings.TrimSuffix(at, ".[]"))
 	return named && !strings.Contains(path, "://") && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "~") && !strings.Contains(path, "..")
 }
