@@ -72,7 +72,7 @@ var levels = map[string]int{
 	"internal/secret":     1, // where secrets are kept
 	"internal/service":    1, // what other hosts may be asked
 	"internal/sts":        1,
-	"internal/catalogue":  1,
+	"internal/catalogue":  0,
 	"internal/cgroup":     1,
 	"internal/control":    1,
 	"internal/dns":        1,

@@ -209,6 +209,9 @@ func (c *content) show(s setting) string {
 	if c.form == "lines" {
 		return strconv.Quote(short(key))
 	}
+	if c.hide {
+		return strconv.Quote(short(key))
+	}
 	return strconv.Quote(short(key)) + " is " + strconv.Quote(short(s.value))
 }
 

@@ -12,11 +12,14 @@ import (
 // data is hostexec.toml, which says what the fields mean.
 type data struct {
 	git      gitData
+	env      envData
 	rules    []ruleData
 	contents []contentData
 }
 
 type gitData struct{ hooks []string }
+
+type envData struct{ names, but []string }
 
 type ruleData struct {
 	rank           Rank
@@ -107,7 +110,7 @@ func (d *decoder) name(it unstable.Iterator) (name string, at int) {
 // open begins a table, and reports whether it may be there.
 func (d *decoder) open(name string, list bool) bool {
 	d.seen = d.seen[:0]
-	once := d.table == "" && name == "git" && !list
+	once := d.table == "" && name == "git" || d.table == "git" && name == "env"
 	d.table = name
 	if !list {
 		return once
@@ -135,6 +138,8 @@ func (d *decoder) field(name string) any {
 	case "git":
 		g := &d.out.git
 		return map[string]any{"hooks": &g.hooks}[name]
+	case "env":
+		return map[string]any{"names": &d.out.env.names, "but": &d.out.env.but}[name]
 	case "rule":
 		return d.out.rules[len(d.out.rules)-1].field(name)
 	case "content":

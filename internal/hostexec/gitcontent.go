@@ -11,6 +11,14 @@ import (
 // MaxJudged bounds the files of a git directory that are judged by content.
 const MaxJudged = 256 << 20
 
+// FitsAfter is Fits where it is known what was there before, as far as that counts.
+func FitsAfter(form Form, old, content, config []byte) error {
+	if form == FormEnv {
+		return fitsEnv(old, content)
+	}
+	return Fits(form, content, config)
+}
+
 // Fits says whether content has the form, and if not, why. What does not fit waits
 // for a person. config is that of the repository, which says how an index is read; for
 // other forms it may be nil.
@@ -44,6 +52,8 @@ func Fits(form Form, content, config []byte) error {
 		return fitsLog(content)
 	case FormStrategy, FormApply, FormSequence, FormSign, FormName:
 		return fitsState(form, content)
+	case FormEnv:
+		return fitsEnv(nil, content)
 	}
 	return errors.New("of no known form")
 }

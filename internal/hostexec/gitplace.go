@@ -92,6 +92,9 @@ func (r *Rules) JudgeIn(t Tree, rel string, kind Kind) Verdict {
 	if !v.Hold && v.Form == FormAny && kind == KindFile && folded(baseName(rel), ".gitmodules") && len(places) == 0 {
 		v.Form = FormModules
 	}
+	if len(places) == 0 {
+		v = r.byEnv(v, rel, kind)
+	}
 	return v
 }
 

@@ -22,6 +22,7 @@ const (
 	FormSequence        // settings of a cherry-pick or revert, of the same kind
 	FormSign            // the option that has commits signed
 	FormName            // an object, or a branch
+	FormEnv             // variables of which none makes a program run something
 )
 
 // shape says of a path in a git directory what git itself has there.

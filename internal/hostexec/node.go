@@ -18,7 +18,7 @@ func Link(rel, target string) *Finding {
 		return &Finding{Rank: Unasked, Who: "unknown", When: "unknown", Why: err.Error()}
 	}
 	var out *Finding
-	if v := r.JudgeLink(rel); v.Rank != Source {
+	if v := r.JudgeLink(rel); v.Rank != Source && !r.Leads(v, target) {
 		out = &Finding{Rank: v.Rank, Who: v.Who, When: v.When, Why: v.Why}
 	}
 	if !leaves(rel, target) {

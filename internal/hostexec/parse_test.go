@@ -96,6 +96,7 @@ func TestParseRefuses(t *testing.T) {
 func TestDataIsTOML(t *testing.T) {
 	var all struct {
 		Git     map[string][]string
+		Env     map[string][]string
 		Rule    []map[string]any
 		Content []map[string]any
 	}
@@ -103,7 +104,7 @@ func TestDataIsTOML(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := decode("hostexec.toml", embedded)
-	if err != nil || len(all.Git) != 1 || len(all.Rule) != len(d.rules) || len(all.Content) != len(d.contents) {
+	if err != nil || len(all.Git) != 1 || len(all.Env) != 2 || len(all.Rule) != len(d.rules) || len(all.Content) != len(d.contents) {
 		t.Errorf("%d rules, %d contents, %v", len(all.Rule), len(all.Content), err)
 	}
 }

@@ -13,6 +13,7 @@ type Rules struct {
 	rules    []*rule
 	contents []content
 	hooks    []string
+	env      envData // folded
 
 	whole *index // anywhere: directories with everything below
 	names *index // anywhere: the last name of a path

@@ -33,6 +33,7 @@ var readers = map[string]func([]byte) ([]setting, error){
 	"json":  jsonSettings,
 	"toml":  tomlSettings,
 	"lines": lineSettings,
+	"env":   envSettings,
 }
 
 func gitSettings(b []byte) ([]setting, error) {

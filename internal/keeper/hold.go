@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/sys"
 )
@@ -29,6 +30,18 @@ type held struct {
 	shown  []byte // digest of the phantoms that were put there
 
 	special bool // a pipe or a socket, which ends with the session
+
+	// file is where in the layer it lies meanwhile, if that is not root: what may become
+	// live must leave nothing behind where directories are moved about.
+	file string
+}
+
+// inLayer is the path of what the layer has for it.
+func (h *held) inLayer() string {
+	if h.file != "" {
+		return h.file
+	}
+	return h.root
 }
 
 // gone says whether rel is a held file that was deleted.
@@ -104,11 +117,15 @@ func (w *worker) hold(n *needHold) error {
 		return err
 	}
 	x := &held{root: n.root, dir: n.dir, special: n.make != nil}
+	public := !n.verdict.Hold && n.verdict.Form == hostexec.FormEnv
+	if public {
+		x.file = meanwhile()
+	}
 	var st unix.Stat_t
 	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 	case errors.Is(err, unix.ENOENT):
 		x.new = true
-		err = w.begin(n, at, name)
+		err = w.begin(n, x, at, name)
 		if err != nil {
 			return err
 		}
@@ -121,13 +138,22 @@ func (w *worker) hold(n *needHold) error {
 	default:
 		x.dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
 	}
-	if err := w.cover(n.tree, n.root); err != nil {
+	if !x.new && public {
+		if err := w.copyHost(n.tree, x, at, name); err != nil {
+			return err
+		}
+	}
+	if err := w.cover(n.tree, x); err != nil {
 		if x.new {
 			err = errors.Join(err, removeStandIn(int(tree.Host.Fd()), n.root))
 		}
 		return err
 	}
 	w.held[n.tree].add(x)
+	if public {
+		w.public.hopes(n.tree, x, st, n.verdict)
+		return nil // it is told of once it does not pass
+	}
 	if w.conf.Held != nil {
 		w.conf.Held(n.tree, n.root, n.verdict)
 	}
@@ -142,18 +168,18 @@ const Nowhere = place.Nowhere
 // host, without which there would be no place to mount it. An empty directory and a
 // link that leads nowhere are nothing that a tool reads. (A socket would be even
 // less, but git inside goes by the type that a directory says, and passes it over.)
-func (w *worker) begin(n *needHold, at int, name string) error {
-	layer, _, err := w.parentIn(int(w.conf.Trees[n.tree].Layer.Fd()), n.root)
+func (w *worker) begin(n *needHold, x *held, at int, name string) error {
+	layer, own, err := w.parentIn(int(w.conf.Trees[n.tree].Layer.Fd()), x.inLayer())
 	if err != nil {
 		return err
 	}
 	switch {
 	case n.make != nil:
-		err = n.make(layer, name)
+		err = n.make(layer, own)
 	case n.dir:
-		err = unix.Mkdirat(layer, name, 0o755)
+		err = unix.Mkdirat(layer, own, 0o755)
 	default:
-		err = unix.Mknodat(layer, name, unix.S_IFREG|0o644, 0)
+		err = unix.Mknodat(layer, own, unix.S_IFREG|0o644, 0)
 	}
 	if err != nil && (n.make != nil || !errors.Is(err, unix.EEXIST)) {
 		return err
@@ -167,15 +193,15 @@ func (w *worker) begin(n *needHold, at int, name string) error {
 	return unix.Symlinkat(Nowhere, at, name)
 }
 
-// cover mounts what the layer has at rel over what the sandbox sees there.
-func (w *worker) cover(n int, rel string) error {
+// cover mounts what the layer has for a held path over what the sandbox sees there.
+func (w *worker) cover(n int, x *held) error {
 	tree := &w.conf.Trees[n]
-	src, err := sys.OpenBeneath(int(tree.Layer.Fd()), rel)
+	src, err := sys.OpenBeneath(int(tree.Layer.Fd()), x.inLayer())
 	if err != nil {
 		return err
 	}
 	defer unix.Close(src)
-	dst, err := w.inside(n, rel)
+	dst, err := w.inside(n, x.root)
 	if err != nil {
 		return err
 	}
@@ -234,14 +260,15 @@ func (k *Keeper) settle() error {
 	for i := range k.held {
 		for _, x := range k.held[i].below("") {
 			if !x.gone(x.root) && !x.special {
+				all = errors.Join(all, k.toPlace(i, x))
 				continue
 			}
-			dir, err := openDir(int(k.conf.Trees[i].Layer.Fd()), parentOf(x.root))
+			dir, err := openDir(int(k.conf.Trees[i].Layer.Fd()), parentOf(x.inLayer()))
 			if err != nil {
 				all = errors.Join(all, fmt.Errorf("held %s: %w", x.root, err))
 				continue
 			}
-			err = unix.Unlinkat(dir, x.root[strings.LastIndexByte(x.root, '/')+1:], 0)
+			err = unix.Unlinkat(dir, nameOf(x.inLayer()), 0)
 			unix.Close(dir)
 			if err != nil && !errors.Is(err, unix.ENOENT) {
 				all = errors.Join(all, fmt.Errorf("held %s: %w", x.root, err))

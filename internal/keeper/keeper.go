@@ -101,6 +101,7 @@ type Keeper struct {
 	young    young
 	locked   locked
 	made     ownFiles
+	public   published
 	asks     asking
 	done     sync.WaitGroup
 	watching sync.WaitGroup
@@ -111,7 +112,7 @@ type Keeper struct {
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
-		young: young{since: time.Now()}, made: newOwnFiles(), end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+		young: young{since: time.Now()}, made: newOwnFiles(), public: published{wake: make(chan struct{}, 1)}, end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &gitdir.Nested{Root: conf.Trees[i].Path})
 	}
@@ -127,6 +128,7 @@ func Start(conf Config) (*Keeper, error) {
 	if conf.Secret != nil {
 		k.watching.Go(func() { k.watchOwn(k.end) })
 	}
+	k.watching.Go(func() { k.watchPublic(k.end) })
 	var err error
 	for range workers {
 		err = errors.Join(err, <-ready)

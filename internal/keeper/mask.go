@@ -105,7 +105,11 @@ func (w *worker) bare(tree int, rel string) (bool, error) {
 // maskWhole puts phantoms into the layer and the layer over the file. In the layer
 // first: once it is mounted, it is seen. What the agent made of earlier ones is its own.
 func (w *worker) maskWhole(tree int, rel string, x *held, bare bool, data []byte) error {
-	dir, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), rel)
+	at := rel
+	if x != nil {
+		at = x.inLayer()
+	}
+	dir, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), at)
 	if err != nil {
 		return err
 	}
@@ -120,13 +124,13 @@ func (w *worker) maskWhole(tree int, rel string, x *held, bare bool, data []byte
 	switch {
 	case x == nil:
 		x = &held{root: rel, masked: true, shown: digest(data)}
-		if err := w.cover(tree, rel); err != nil {
+		if err := w.cover(tree, x); err != nil {
 			return err
 		}
 		w.held[tree].add(x)
 		return nil
 	case bare:
-		return w.cover(tree, rel)
+		return w.cover(tree, x)
 	}
 	return nil
 }

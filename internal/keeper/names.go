@@ -104,7 +104,10 @@ func (w *worker) symlink(text uint64, dirfd int, at uint64) {
 		}
 		t, err := w.newName(dirfd, at, unix.S_IFLNK)
 		if n, ok := err.(*needHold); ok && n.root == t.rel {
-			return unix.EACCES
+			if !w.conf.Trees[t.tree].Rules.Leads(n.verdict, target) {
+				return unix.EACCES
+			}
+			err = w.created(&t, false)
 		}
 		if err == nil && t.held == nil && w.conf.Trees[t.tree].Rules.Below(t.rel) {
 			return unix.EACCES // what it leads to would be held by these names
@@ -302,7 +305,7 @@ func (w *worker) dropShell(tree int, x *held) error {
 		return err
 	}
 	w.held[tree].remove(x.root)
-	layer, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.root)
+	layer, name, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.inLayer())
 	if err != nil {
 		return err
 	}

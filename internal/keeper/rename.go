@@ -46,6 +46,9 @@ func (w *worker) move(from, to *target, flags uint32) error {
 	if from.held != nil && from.held == to.held && from.rel != from.held.root && to.rel != to.held.root {
 		return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags))
 	}
+	if from.isDir() && len(w.held[from.tree].below(from.rel)) > 0 {
+		w.publish() // what has become live does not keep it
+	}
 	if err := w.mayLeave(from); err != nil {
 		return err
 	}

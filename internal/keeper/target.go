@@ -89,6 +89,9 @@ func (t *Tree) pins(rel string) bool {
 
 // inLayer aims t at the layer.
 func (w *worker) inLayer(t *target, dir string) error {
+	if t.held.file != "" {
+		dir, t.name = "", t.held.file
+	}
 	fd, err := openDir(int(w.conf.Trees[t.tree].Layer.Fd()), dir)
 	if err != nil {
 		return errContinue

@@ -74,6 +74,9 @@ func (w *worker) serve() {
 	if w.made.some() {
 		w.lookOwn(true)
 	}
+	if w.public.some() {
+		w.tryPublish()
+	}
 	do := handlers[w.call.Nr]
 	if w.conf.Asked != nil && w.note() || do == nil {
 		w.calls.Continue(&w.call)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // allowed is a setting that is known to be harmless in one place, written as the path
@@ -79,7 +81,7 @@ func plainValue(v *node) bool { return v.kind == 0 || v.kind == '"' && plainly(v
 // plainly: there is nothing in a text that people do not see.
 func plainly(s string) bool {
 	return !strings.ContainsFunc(strings.ReplaceAll(s, "\r\n", "\n"), func(r rune) bool {
-		return r == utf8.RuneError || r != '\n' && r != '\t' && invisible(r)
+		return r == utf8.RuneError || r != '\n' && r != '\t' && hostexec.Invisible(r)
 	})
 }
 

@@ -269,7 +269,7 @@ var errName = errors.New("a name with characters that nobody sees")
 // nameReads refuses names that a reader could take for others.
 func nameReads(name string) error {
 	for _, r := range name {
-		if r == utf8.RuneError || invisible(r) {
+		if r == utf8.RuneError || hostexec.Invisible(r) {
 			return errName
 		}
 	}

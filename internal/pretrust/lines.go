@@ -4,67 +4,36 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // lines judges a file of NAME=VALUE, or NAME VALUE, and takes out lines.
 func (r *rule) lines(data []byte) judged {
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	if strings.ContainsRune(text, 0) {
-		return judged{hits: []hit{unclear(errors.New("a zero byte"))}, mended: true}
+	lines, err := hostexec.Lines(data)
+	if err != nil {
+		return judged{hits: []hit{unclear(err)}, mended: true}
 	}
 	var out judged
 	var rest strings.Builder
-	n := 0
-	for line := range strings.Lines(strings.ReplaceAll(text, "\r", "\n")) {
-		n++
-		if strings.ContainsFunc(line, otherBlank) { // dotenv ends a line at some of them, and skips others
-			h := unclear(errors.New("a character that some readers take for the end of a line, or for a blank"))
-			h.line, h.seed, h.full = n, line, line
+	for l := range lines {
+		if l.Err != nil {
+			h := unclear(l.Err)
+			h.line, h.seed, h.full = l.N, l.Text, l.Text
 			out.hits = append(out.hits, h)
 			continue
 		}
-		name, value := splitLine(line)
-		if k, ok := r.named(name, value); ok {
-			h := hit{kind: k.kind, line: n, what: quote(name), seed: line, runs: value, full: line}
+		if k, ok := r.named(l.Name, l.Value); ok {
+			h := hit{kind: k.kind, line: l.N, what: quote(l.Name), seed: l.Text, runs: l.Value, full: l.Text}
 			out.hits = append(out.hits, h)
 			continue
 		}
-		rest.WriteString(line)
+		rest.WriteString(l.Text)
 	}
 	if len(out.hits) > 0 {
 		out.neutral, out.mended = []byte(rest.String()), true
 	}
 	return out
-}
-
-// otherBlank: nobody sees it, and it is none of the blanks that all readers know.
-func otherBlank(r rune) bool { return r != ' ' && r != '\t' && r != '\n' && blank(r) }
-
-// splitLine reads one setting. The name of one that cannot be read for sure is "?".
-func splitLine(line string) (name, value string) {
-	line = strings.TrimSpace(line)
-	if line == "" || line[0] == '#' || line[0] == ';' {
-		return "", ""
-	}
-	if rest, ok := strings.CutPrefix(line, "export"); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
-		line = strings.TrimSpace(rest)
-	}
-	end := strings.IndexAny(line, "= \t:")
-	if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "@") { // of one registry
-		end = strings.IndexByte(line, '=')
-	}
-	if end < 0 {
-		end = len(line)
-	}
-	name, value = strings.TrimSpace(line[:end]), strings.Trim(line[end:], "=: \t")
-	if quoted := strings.Trim(name, `"'`); quoted != name {
-		name = quoted
-	}
-	if strings.ContainsAny(name, "\\") || strings.Contains(name, "${") {
-		return "?", value
-	}
-	return strings.TrimSuffix(name, "[]"), value
 }
 
 func (r *rule) named(name, value string) (key, bool) {
@@ -199,13 +168,11 @@ func language(text string) string {
 	if end := strings.IndexAny(rest, "\r\n"); end >= 0 {
 		rest = rest[:end]
 	}
-	return strings.TrimFunc(rest, blank)
+	return strings.TrimFunc(rest, hostexec.Blank)
 }
 
 // unseen is a text without what some readers take off its beginning.
-func unseen(text string) string { return strings.TrimLeftFunc(text, blank) }
-
-func blank(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
+func unseen(text string) string { return strings.TrimLeftFunc(text, hostexec.Blank) }
 
 // settles: a text may have one of the settings in it.
 func (r *rule) settles(text string) bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/hostexec"
 )
 
 // instructions judges a text that an agent reads and returns it without what nobody
@@ -313,7 +315,7 @@ func unseenAt(rs []rune, i int, first, rtl bool) (n int, what rune) {
 			return 1, 0
 		}
 		return 1, hides
-	case invisible(r):
+	case hostexec.Invisible(r):
 		return 1, hides
 	}
 	return 1, 0
@@ -358,7 +360,7 @@ func shaped(r rune) bool {
 
 // selectable: a variation selector behind it chooses a shape.
 func selectable(r rune) bool {
-	return symbol(r) || unicode.In(r, unicode.Han, unicode.Mongolian, unicode.Myanmar, unicode.Phags_Pa) || 0x2000 <= r && r < 0x2190 && !invisible(r) && unicode.IsGraphic(r) ||
+	return symbol(r) || unicode.In(r, unicode.Han, unicode.Mongolian, unicode.Myanmar, unicode.Phags_Pa) || 0x2000 <= r && r < 0x2190 && !hostexec.Invisible(r) && unicode.IsGraphic(r) ||
 		r == '#' || r == '*' || '0' <= r && r <= '9' || r == 0xa9 || r == 0xae || 0x2194 <= r && r <= 0x2bff || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sm, r)
 }
 
@@ -367,18 +369,6 @@ func hasRTL(rs []rune) bool {
 		if unicode.IsLetter(r) && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam) {
 			return true
 		}
-	}
-	return false
-}
-
-// invisible: nobody sees it, in whatever place.
-func invisible(r rune) bool {
-	switch {
-	case r < ' ', 0x7f <= r && r < 0xa0 && r != 0x85:
-		return true
-	case r == 0x200b, r == 0x2060, r == 0xfeff, r == 0x180e, 0x2061 <= r && r <= 0x2064, 0x206a <= r && r <= 0x206f, r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0,
-		0xe0000 <= r && r <= 0xe0fff, r == 0x2028, r == 0x2029, 0xfff9 <= r && r <= 0xfffb, 0x1d173 <= r && r <= 0x1d17a, r == 0x17b4, r == 0x17b5:
-		return true
 	}
 	return false
 }

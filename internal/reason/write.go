@@ -104,7 +104,15 @@ func (w *World) writeTree(s *spot, f Finding) Finding {
 // keep asks what the keeper holds back.
 func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 	rel := strings.TrimPrefix(strings.TrimPrefix(s.path, t.Path), "/")
-	if v := judged(t, rel, s.st); v.Hold {
+	v := judged(t, rel, s.st)
+	if !v.Hold && v.Form != hostexec.FormAny {
+		f.Verdict, f.By, f.Source = Held, WallKeeper, BuiltIn
+		f.Rule = "what leads programs is judged by content"
+		f.Reason = "it is private while the session runs; at its end what makes no program run anything is on the host, and the rest waits"
+		f.Help = "no grant is needed: after the session ringfence diff shows what waits and ringfence apply brings it to the host"
+		return f
+	}
+	if v.Hold {
 		f.Verdict, f.By = Held, WallKeeper
 		f.Rule, f.Source = v.Rule, BuiltIn
 		if f.Rule == "" {

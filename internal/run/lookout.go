@@ -31,6 +31,8 @@ type lookout struct {
 	blind  bool                 // not all is watched
 	again  map[string]pending   // what is to be tried again, by path
 	closed map[string]bool      // directories that could not be read, by path
+	judge  map[string]bool      // workspaces with settings that changed
+	failed map[string]int       // how often such a one could not be judged
 	most   int                  // tests: directories that a walk keeps in mind
 }
 
@@ -64,10 +66,11 @@ func (k *keeping) lookOn(ended <-chan struct{}) {
 	for _, r := range s.Policy.Supply.Allow {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
-	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
+	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, judge: map[string]bool{}, failed: map[string]int{}}
 	defer s.masking.past.Close()
 	o.open()
 	o.all(ended)
+	o.watchObeyed()
 	o.stay(ended)
 	for _, r := range s.masking.roots {
 		s.masking.save(r)
@@ -127,7 +130,7 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 		o.k.writeDown()
 		switch {
 		case errors.Is(err, mask.ErrMany): // the rest is never looked at, however often it is tried
-			o.giveUp(root, err)
+			o.giveUp(root, secretSeen, err)
 		case err != nil:
 			o.unseeing(err)
 		}
@@ -174,10 +177,11 @@ func (o *lookout) stay(ended <-chan struct{}) {
 		go o.read(events, ended)
 	}
 	next := time.Now().Add(everyRound)
+	o.judgeObeyed()
 	for {
 		var wait <-chan time.Time
 		switch {
-		case len(o.again) > 0:
+		case len(o.again) > 0 || len(o.judge) > 0:
 			wait = time.After(soon)
 		case o.blind:
 			wait = time.After(time.Until(next))
@@ -196,9 +200,12 @@ func (o *lookout) stay(ended <-chan struct{}) {
 			o.retry()
 		}
 		o.k.writeDown()
+		o.judgeObeyed()
 		if o.blind && time.Now().After(next) {
 			began := time.Now()
 			o.all(ended)
+			o.allObeyed()
+			o.judgeObeyed()
 			next = time.Now().Add(max(everyRound, 10*time.Since(began))) // a tenth of one processor
 		}
 	}
@@ -224,6 +231,7 @@ func (o *lookout) read(to chan<- []byte, ended <-chan struct{}) {
 func (o *lookout) heard(e told, ended <-chan struct{}) {
 	if e.mask&unix.IN_Q_OVERFLOW != 0 {
 		o.all(ended) // what was not told has to be looked for
+		o.allObeyed()
 		return
 	}
 	at, ok := o.at[e.wd]
@@ -240,12 +248,16 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 		return
 	}
 	rel := filepath.Join(at.rel, e.name)
+	o.obeyed(at.root, rel, e.mask&unix.IN_ISDIR != 0)
 	switch p := filepath.Join(at.root, rel); {
 	case e.mask&unix.IN_ATTRIB != 0 && !o.closed[p]:
 	case e.mask&unix.IN_ISDIR != 0:
 		delete(o.closed, p)
 		if !mask.Pruned(at.rel) && !mask.Kept(e.name) {
 			o.through(at.root, rel, ended)
+		}
+		if len(o.judge) > 0 {
+			o.watchObeyed()
 		}
 	case o.k.secret(p, rel):
 		delete(o.again, filepath.Join(at.root, rel))
@@ -312,13 +324,16 @@ func (o *lookout) cover(root, rel string, changed bool) {
 	}
 	o.again[p] = x
 	if x.tries > maxTries || errors.Is(err, errMoved) {
-		o.giveUp(p, err)
+		o.giveUp(p, secretSeen, err)
 	}
 }
 
-// giveUp ends the session: the agent must not go on beside a secret that it sees.
-func (o *lookout) giveUp(p string, err error) {
-	text := fmt.Sprintf("%q holds secrets and could not be masked: %v: the session was ended", p, err)
+const secretSeen = "holds secrets and could not be masked"
+
+// giveUp ends the session: the agent must not go on beside a secret that it sees, or with
+// settings that nobody judged.
+func (o *lookout) giveUp(p, what string, err error) {
+	text := fmt.Sprintf("%q %s: %v: the session was ended", p, what, err)
 	o.k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked, and the session was ended: " + err.Error()})
 	o.k.live.alarmed.Store(&text)
 	o.k.live.box.Close()

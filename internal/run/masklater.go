@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/mask"
 	"ringfence.dev/ringfence/internal/place"
 	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/pretrust"
 	"ringfence.dev/ringfence/internal/workspace"
 )
 
@@ -34,6 +35,7 @@ func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err err
 	if !ok || s.hides(p) {
 		return !ok && kind == mask.None, nil
 	}
+	data = pretrust.Mend(rel, data) // nobody has trusted what it is by now
 	cover, err := k.coverFile(p, data)
 	if err != nil || cover != keeper.Covered {
 		return err == nil && cover == keeper.Own, err

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/gitdir"
@@ -32,7 +33,8 @@ type Untrusted struct {
 
 	neutral []string // files that stand inside without it
 	seen    map[string]seenScan
-	bytes   int // of them
+	watched map[string]scanned // by workspace
+	bytes   int                // of them
 }
 
 // seenScan is what is remembered of a tree, in the state of the host.
@@ -45,7 +47,7 @@ type seenScan struct {
 // pretrust looks at the workspaces before an agent starts there. What is dangerous
 // and not trusted is shown without it inside; the host's file stays as it is.
 func (d *draft) pretrust() error {
-	d.Untrusted.Complete, d.Untrusted.seen = true, map[string]seenScan{}
+	d.Untrusted.Complete, d.Untrusted.seen, d.Untrusted.watched = true, map[string]seenScan{}, map[string]scanned{}
 	var mended []mended
 	for _, ws := range d.Workspaces {
 		old, again := d.readSeen(ws.Path)
@@ -54,6 +56,7 @@ func (d *draft) pretrust() error {
 			budget = pretrust.Launch(d.below(ws.Path), unquoteAll(old.Known))
 		}
 		budget.Git = d.gitDirs(ws.Path)
+		began := time.Now()
 		report, err := pretrust.Scan(ws.Path, budget)
 		if err != nil {
 			return err
@@ -70,6 +73,9 @@ func (d *draft) pretrust() error {
 		d.Untrusted.First = d.Untrusted.First || !again
 		d.Untrusted.seen[ws.Path] = seenScan{strconv.QuoteToASCII(ws.Path), digest, quoteAll(append(report.Known, unquoteAll(old.Known)...))}
 		if ws.Path != d.clones {
+			again := pretrust.Launch(budget.Dir, append(report.Known, unquoteAll(old.Known)...))
+			again.Git = budget.Git
+			d.Untrusted.watched[ws.Path] = scanned{again, began}
 			mended = append(mended, d.neutralise(ws.Path, files)...)
 		}
 	}

@@ -168,11 +168,19 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	case baseOf(c.Path) == ".git":
 		return g.finePointer(spot{n, c.Path}, string(new))
 	case !ok:
-		return !v.Hold && v.Form != hostexec.FormAny && hostexec.Fits(v.Form, new, nil) == nil
+		return !v.Hold && v.Form != hostexec.FormAny && hostexec.FitsAfter(v.Form, g.before(e), new, nil) == nil
 	case part.Known:
 		return hostexec.Fits(part.Form, new, g.settings(n, part)) == nil
 	}
 	return g.fineSettings(e, part, new)
+}
+
+// before is what the host has, nil if that is not known for sure.
+func (g *groups) before(e *Entry) []byte {
+	if old := g.old(e); is(old, e.Old) {
+		return old
+	}
+	return nil
 }
 
 // fineSettings judges what leads git: only what git writes in ordinary work passes.

@@ -196,6 +196,10 @@ func (j *judge) rank(e *Entry) {
 	}
 	if e.Masked && e.State == Waits {
 		e.Text = j.work.mergeText(e.Tree, e.Change)
+		if e.Rank == hostexec.Unasked && len(e.Findings) > 0 { // what apply would bring is more than a secret: that first
+			e.Findings = append(e.Findings, hostexec.Finding{Rank: hostexec.Secret, Who: "ringfence apply", When: "when you ask for it", Why: e.Text})
+			e.Text = e.Findings[0].Who + ", " + e.Findings[0].When + ": " + e.Findings[0].Why
+		}
 	}
 }
 
@@ -281,8 +285,11 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 		add(t.bare(e))
 	case change.File:
 		add(hostexec.Mode(join(t.Prefix, e.Path), mode, e.New.Mode))
-		out = append(out, j.inspect(t, e, v, plain)...)
-		add(j.misshapen(e, v))
+		found := j.inspect(t, e, v, plain)
+		if bad := j.misshapen(e, v); !raise(found, bad, v.Form) {
+			add(bad)
+		}
+		out = append(out, found...)
 		add(t.bare(e))
 	case change.Special:
 		add(&hostexec.Finding{Rank: hostexec.Source, Who: "nobody", When: "never", Why: "neither a file, a directory nor a link: never brought to the host"})
@@ -312,23 +319,40 @@ func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict, plain bool) []h
 	return found
 }
 
+// raise gives what was found in a file of variables the rank that the whole file has: then
+// that need not be said once more.
+func raise(found []hostexec.Finding, bad *hostexec.Finding, form hostexec.Form) (said bool) {
+	for i := range found {
+		if bad != nil && form == hostexec.FormEnv && found[i].Who == bad.Who {
+			found[i].Rank, said = bad.Rank, true
+		}
+	}
+	return said
+}
+
 // misshapen looks into files that lead git by their content, such as its index.
 func (j *judge) misshapen(e *Entry, v hostexec.Verdict) *hostexec.Finding {
 	if v.Hold || v.Form == hostexec.FormAny {
 		return nil
 	}
+	out := &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at a git command that reads it", Why: "cannot be read"}
+	if v.Form == hostexec.FormEnv {
+		out.Who, out.When = hostexec.EnvReaders, hostexec.EnvWhen
+	}
 	content := j.newMost(e, hostexec.MaxJudged)
 	if content == nil {
-		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at the next git command", Why: "cannot be read"}
+		return out
 	}
 	var config []byte
 	if part, ok := j.trees[e.Tree].rules.Part(j.trees[e.Tree], e.Path, hostexec.KindFile); ok {
 		config = j.settings(e.Tree, part)
 	}
-	if err := hostexec.Fits(v.Form, content, config); err != nil {
-		return &hostexec.Finding{Rank: hostexec.Unasked, Who: "git", When: "at a git command that reads it", Why: err.Error()}
+	err := hostexec.FitsAfter(v.Form, j.old(e), content, config)
+	if err == nil {
+		return nil
 	}
-	return nil
+	out.Why = err.Error()
+	return out
 }
 
 // bare says of a directory, or of the HEAD in it, that it became a repository that

@@ -1,0 +1,275 @@
+package keeper
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/undo"
+)
+
+// A file of variables, such as .env, is judged by content, and so it is held while
+// somebody may write to it. Once nobody has it open to write and it makes no program run
+// anything, it is brought to the host and is live from then on: people and tools of the
+// host work with these files as the agent does. What does not pass stays held.
+//
+// What is brought over is a copy of what was judged, renamed over what stood there; with
+// that the kernel takes away the mount that was over it inside.
+type published struct {
+	mu   sync.Mutex
+	last time.Time
+	wait map[*held]waiting
+	wake chan struct{}
+}
+
+// waiting is one that was not brought over yet.
+type waiting struct {
+	tree   int
+	was    unix.Stat_t // of the host's file when it was held
+	judged unix.Stat_t // of the layer's when it was last judged, and did not pass
+	held   hostexec.Verdict
+}
+
+// hopes notes a file that was just held and may be brought over later.
+func (p *published) hopes(tree int, x *held, was unix.Stat_t, v hostexec.Verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wait == nil {
+		p.wait = map[*held]waiting{}
+	}
+	p.wait[x] = waiting{tree: tree, was: was, held: v}
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// some says whether it is time to look at those that wait.
+func (p *published) some() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.wait) == 0 || time.Since(p.last) < firstLook {
+		return false
+	}
+	p.last = time.Now()
+	return true
+}
+
+// tryPublish looks at them between calls, when nobody is in the way.
+func (w *worker) tryPublish() {
+	defer w.closeAll()
+	if w.names.TryLock() {
+		defer w.names.Unlock()
+		w.publish()
+	}
+}
+
+// publish brings over what may be. The caller has names alone.
+func (w *worker) publish() {
+	p := &w.public
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for x, at := range p.wait {
+		switch done, err := w.bringOver(x, &at); {
+		case w.held[at.tree].at(x.root) != x:
+			delete(p.wait, x)
+		case err != nil:
+			w.conf.Failed(err)
+			delete(p.wait, x) // it goes on being held, and is judged at the end
+		case done:
+			delete(p.wait, x)
+			w.held[at.tree].remove(x.root)
+		default:
+			p.wait[x] = at
+		}
+	}
+}
+
+// bringOver brings one over, if it may be and nobody has it open to write.
+func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
+	layer, own, err := w.parentIn(int(w.conf.Trees[at.tree].Layer.Fd()), x.inLayer())
+	if err != nil || x.shell.Load() || x.masked {
+		return false, nil
+	}
+	var st unix.Stat_t
+	if unix.Fstatat(layer, own, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&0o7777&^0o775 != 0 || sameState(&st, &at.judged) {
+		return false, nil
+	}
+	host, name, err := w.parentIn(int(w.conf.Trees[at.tree].Host.Fd()), x.root)
+	if err != nil {
+		return false, nil
+	}
+	old, as := w.asHeld(x, at, host, name)
+	if !as {
+		return false, nil
+	}
+	fd, err := openFile(layer, own, unix.O_RDONLY, 0)
+	if err != nil {
+		return false, nil
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if lease(fd) != nil {
+		return false, nil // somebody may write more
+	}
+	content, err := io.ReadAll(io.LimitReader(f, hostexec.MaxEnv+1))
+	if err != nil || hostexec.FitsAfter(hostexec.FormEnv, old, content, nil) != nil {
+		if at.judged == (unix.Stat_t{}) && w.conf.Held != nil {
+			w.conf.Held(at.tree, x.root, at.held)
+		}
+		at.judged = st
+		return false, nil
+	}
+	t := &target{dir: host, name: name, tree: at.tree, rel: x.root}
+	if x.new {
+		err = w.conf.Store.Created(at.tree, x.root, false)
+	} else {
+		err = w.conf.Store.Save(at.tree, x.root, host, name, undo.Replace)
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := w.put(t, content, st.Mode&0o777); err != nil {
+		return false, err
+	}
+	return true, unix.Unlinkat(layer, own, 0)
+}
+
+// asHeld reads what the host has, and says whether it is what it had when it was held:
+// what somebody else put there meanwhile is theirs.
+func (w *worker) asHeld(x *held, at *waiting, dir int, name string) (old []byte, as bool) {
+	if x.new {
+		text, err := readlinkat(dir, name)
+		return nil, err == nil && text == Nowhere
+	}
+	fd, err := openFile(dir, name, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, false
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || !sameState(&st, &at.was) {
+		return nil, false
+	}
+	old, err = io.ReadAll(io.LimitReader(f, hostexec.MaxEnv+1))
+	return old, err == nil
+}
+
+func sameState(a, b *unix.Stat_t) bool {
+	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim && a.Mode == b.Mode
+}
+
+// put writes a file of the host anew: temporary file, sync, rename. It is the session's.
+func (w *worker) put(t *target, content []byte, mode uint32) error {
+	var b [8]byte
+	rand.Read(b[:])
+	temp := reserved + "env-" + hex.EncodeToString(b[:])
+	fd, err := unix.Openat(t.dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	w.young.add(fd)
+	f := os.NewFile(uintptr(fd), temp)
+	_, err = f.Write(content)
+	if err = errors.Join(err, unix.Fchmod(fd, mode), f.Sync(), f.Close()); err == nil {
+		err = unix.Renameat(t.dir, temp, t.dir, t.name)
+	}
+	if err != nil {
+		return errors.Join(err, unix.Unlinkat(t.dir, temp, 0))
+	}
+	w.mine(t, nil)
+	return nil
+}
+
+// meanwhile is a name for what may become live.
+func meanwhile() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return reserved + "env-" + hex.EncodeToString(b[:])
+}
+
+// copyHost gives a held file of the layer what the host has. The caller has names alone.
+func (w *worker) copyHost(tree int, x *held, dir int, name string) error {
+	in, err := openFile(dir, name, unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	src := os.NewFile(uintptr(in), name)
+	defer src.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(in, &st); err != nil {
+		return err
+	}
+	if st.Size > maxCopied {
+		return unix.EFBIG
+	}
+	layer, own, err := w.parentIn(int(w.conf.Trees[tree].Layer.Fd()), x.inLayer())
+	if err != nil {
+		return err
+	}
+	out, err := unix.Openat(layer, own, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	dst := os.NewFile(uintptr(out), own)
+	_, err = io.Copy(dst, io.LimitReader(src, maxCopied))
+	return errors.Join(err, unix.Fchmod(out, st.Mode&0o777), dst.Close())
+}
+
+// toPlace puts what did not become live where the review looks for it. Nobody is left
+// inside. A session that was killed before leaves it under its name of ours.
+func (k *Keeper) toPlace(tree int, x *held) error {
+	if x.file == "" {
+		return nil
+	}
+	top := int(k.conf.Trees[tree].Layer.Fd())
+	dir, err := openDir(top, parentOf(x.root))
+	if err != nil {
+		return fmt.Errorf("held %s: %w", x.root, err)
+	}
+	defer unix.Close(dir)
+	from, err := openDir(top, "")
+	if err != nil {
+		return fmt.Errorf("held %s: %w", x.root, err)
+	}
+	defer unix.Close(from)
+	if err := unix.Renameat(from, x.file, dir, nameOf(x.root)); err != nil {
+		return fmt.Errorf("held %s: %w", x.root, err)
+	}
+	return nil
+}
+
+func nameOf(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
+
+// watchPublic looks at those that wait while nobody calls.
+func (k *Keeper) watchPublic(end <-chan struct{}) {
+	w := &worker{Keeper: k}
+	for wait := firstLook; ; {
+		k.public.mu.Lock()
+		some := len(k.public.wait) > 0
+		k.public.mu.Unlock()
+		var next <-chan time.Time
+		if some {
+			next = time.After(wait)
+		}
+		select {
+		case <-end:
+			return
+		case <-k.public.wake:
+			wait = firstLook
+		case <-next:
+			w.tryPublish()
+			wait = min(2*wait, lastLook)
+		}
+	}
+}
