@@ -59,7 +59,9 @@ func (r *Relay) enter() error {
 	if err := r.resize(); err != nil {
 		return err
 	}
+	back := r.left // what the agent has on is not, or not all
 	if r.in >= 0 {
+		back = back || !r.front
 		r.front = foreground(r.in)
 		r.filter.answered = r.front // in the background the shell would read the answers
 		if !r.front {
@@ -69,7 +71,7 @@ func (r *Relay) enter() error {
 			return err
 		}
 	}
-	if !r.left {
+	if !back {
 		return nil
 	}
 	r.left = false
