@@ -2,9 +2,13 @@ package terminal
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // TestConcealedAfterRestore: attributes that a saved cursor brings back are reset too.
@@ -82,5 +86,37 @@ func TestNothingForTheShellsKeys(t *testing.T) {
 	}
 	if !f.marks {
 		t.Error("it is not known that the terminal marks pastes")
+	}
+}
+
+// TestDumb: a terminal that knows no sequences gets none of ours.
+func TestDumb(t *testing.T) {
+	for term, titled := range map[string]bool{"dumb": false, "xterm": true} {
+		t.Setenv("TERM", term)
+		var ends [4]*os.File
+		for i := 0; i < len(ends); i += 2 {
+			var err error
+			if ends[i], ends[i+1], err = pty.Open(); err != nil {
+				t.Fatal(err)
+			}
+			defer ends[i].Close()
+		}
+		user, tty, master, inside := ends[0], ends[1], ends[2], ends[3]
+		r, err := New(Config{In: tty, Out: tty, Master: master, Mark: "[fenced]"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Notify("a notice")
+		r.Print("a line")
+		io.WriteString(inside, "hello")
+		inside.Close()
+		if err := r.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		tty.Close()
+		got, _ := io.ReadAll(user) // EIO is the end
+		if !strings.Contains(string(got), "hello") || strings.Contains(string(got), "\x1b") == !titled {
+			t.Errorf("%s is told %q", term, got)
+		}
 	}
 }
