@@ -24,7 +24,7 @@ func Blot(name, value string, secret func(name string) bool) string {
 func (s *scrubber) blot(text string) string {
 	for _, pairs := range []*regexp.Regexp{members(), assignments()} {
 		text = replaceSecond(pairs, text, func(name, value string) string {
-			if !s.secretName(name) || harmless(value) || !tokens().MatchString(value) {
+			if !s.secretName(name) || harmless(value) || !tokens().MatchString(value) || expanded(text, name) {
 				return value
 			}
 			return blotted(value)
@@ -35,7 +35,7 @@ func (s *scrubber) blot(text string) string {
 	for _, m := range shapes().FindAllStringIndex(text, -1) {
 		b.WriteString(text[last:m[0]])
 		last = m[1]
-		if found := text[m[0]:m[1]]; strings.Contains(found, "(a secret") || inPath(text, m[0], m[1]) {
+		if found := text[m[0]:m[1]]; strings.Contains(found, "(a secret") || inPath(text, m[0], m[1]) || started().MatchString(text[:m[0]]) {
 			b.WriteString(found)
 		} else {
 			b.WriteString(blotted(found))
@@ -56,6 +56,17 @@ func inPath(text string, start, end int) bool {
 	}
 	return start > 0 && strings.IndexByte("/\\.", text[start-1]) >= 0 || end < len(text) && strings.IndexByte("/\\.", text[end]) >= 0
 }
+
+// expanded holds for a variable that the same text puts in somewhere: that may be a
+// command.
+func expanded(text, name string) bool {
+	return strings.Contains(text, "$"+name) || strings.Contains(text, "${"+name)
+}
+
+// started: what follows is a program, or a text for a shell.
+var started = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)"(?:command|cmd|run|program|exec)"\s*:\s*\[?\s*"$|"-\w*c"\s*,\s*"$`)
+})
 
 // tokens: a text that can be nothing but one. What has a slash, or an ending, can be a path.
 var tokens = sync.OnceValue(func() *regexp.Regexp {

@@ -25,6 +25,12 @@ func TestBlot(t *testing.T) {
 		{"FOO", "bearer ./evil/run.sh", "bearer ./evil/run.sh", "(a secret"},
 		{"FOO", "Authorization: bearer abcdefgh/ijkl.mnop", "(a secret", "ijkl"},
 		{"FOO", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4", "(a secret", "SflKxw"},
+		{"FOO", `{"command":"sh","args":["-c","$API_TOKEN"],"env":{"API_TOKEN":"steal-everything"}}`, "steal-everything", "(a secret"},
+		{"FOO", `{"command":"sh","args":["-c","${API_TOKEN:-x}"],"env":{"API_TOKEN":"steal-everything"}}`, "steal-everything", "(a secret"},
+		{"FOO", `{"command":"` + token + `","args":["x"]}`, token, "(a secret"},
+		{"FOO", `{"command":["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4"]}`, "SflKxw", "(a secret"},
+		{"FOO", `{"args":["-lc","` + token + `"]}`, token, "(a secret"},
+		{"FOO", `{"args":["--key","` + token + `"]}`, "(a secret", token},
 		{"MY_TOKEN", "${OTHER}", "${OTHER}", "(a secret"},
 	} {
 		got := Blot(c.name, c.value, nil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -43,11 +44,20 @@ func logs(c *context, name string, args []string) (int, error) {
 
 func (c *context) copyLog(r io.Reader, w *workspace.Work, follow bool) error {
 	var out io.Writer = &terminal.Plain{W: c.out}
+	suspend := terminal.StopJob
 	if terminal.IsTerminal(c.out) {
 		filter := terminal.NewFilter(c.out, false)
 		defer filter.Leave()
+		suspend = func() {
+			filter.Leave() // what is drawn next is the shell's
+			terminal.StopJob()
+			filter.Return()
+		}
 		out = filter
 	}
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTSTP)
+	defer signal.Stop(stopped)
 	ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	tick := time.NewTicker(200 * time.Millisecond) // a person watches
@@ -60,6 +70,8 @@ func (c *context) copyLog(r io.Reader, w *workspace.Work, follow bool) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-stopped:
+			suspend()
 		case <-tick.C:
 		}
 	}

@@ -14,12 +14,18 @@ import (
 // watchEvery is how often the sandbox is looked at for new servers.
 const watchEvery = time.Second
 
+// maxServers bounds what is told of one session's servers.
+const maxServers = 1024
+
 // Watch calls found with the port of every server that begins to listen inside, until
 // the gate closes. The kernel tells nobody of that, so it is asked.
 func (g *Gate) Watch(pid int, found func(port uint16)) {
 	g.spawn(func() {
-		known := []uint16{capture.Port, capture.Proxy, capture.Broker, capture.Resolver}
-		known = append(known, g.conf.Reach.HostPorts...)
+		var known [1 << 16]bool
+		for _, p := range append([]uint16{capture.Port, capture.Proxy, capture.Broker, capture.Resolver}, g.conf.Reach.HostPorts...) {
+			known[p] = true
+		}
+		servers := 0
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()
 		for {
@@ -29,10 +35,11 @@ func (g *Gate) Watch(pid int, found func(port uint16)) {
 			case <-tick.C:
 			}
 			for _, p := range listening(pid) {
-				if slices.Contains(known, p) || len(known) > 1024 {
+				if known[p] || servers >= maxServers {
 					continue
 				}
-				known = append(known, p)
+				known[p] = true
+				servers++
 				g.mu.Lock()
 				g.servers = append(g.servers, p)
 				g.mu.Unlock()
@@ -53,6 +60,7 @@ func (g *Gate) Servers() []uint16 {
 // listening lists the TCP ports at which somebody listens in a process's network.
 func listening(pid int) []uint16 {
 	var out []uint16
+	var seen [1 << 16]bool
 	for _, name := range []string{"tcp", "tcp6"} {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/net/" + name)
 		if err != nil {
@@ -64,8 +72,8 @@ func listening(pid int) []uint16 {
 				continue
 			}
 			_, hex, ok := strings.Cut(f[1], ":")
-			if n, err := strconv.ParseUint(hex, 16, 16); ok && err == nil && !slices.Contains(out, uint16(n)) {
-				out = append(out, uint16(n))
+			if n, err := strconv.ParseUint(hex, 16, 16); ok && err == nil && !seen[n] {
+				seen[n], out = true, append(out, uint16(n))
 			}
 		}
 	}

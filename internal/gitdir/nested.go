@@ -3,6 +3,7 @@ package gitdir
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -14,7 +15,7 @@ type Nested struct {
 	Root string // of the tree
 
 	mu sync.Mutex
-	of map[string][]string // by the directory that has a .git
+	of map[string][]string // by directory: of the repositories there and above
 }
 
 const maxNested = 1 << 16
@@ -22,47 +23,51 @@ const maxNested = 1 << 16
 // Executed returns the path at or above rel that git would run, by the settings of any
 // repository around it.
 func (n *Nested) Executed(rel string) (string, bool) {
-	for dir := dirOf(rel); ; dir = dirOf(dir) {
-		for _, e := range n.at(dir) {
-			if rel == e || strings.HasPrefix(rel, e+"/") {
-				return e, true
-			}
-		}
-		if dir == "" {
-			return "", false
+	for _, e := range n.around(dirOf(rel)) {
+		if rel == e || strings.HasPrefix(rel, e+"/") {
+			return e, true
 		}
 	}
+	return "", false
 }
 
 // Above says whether something below rel is run so.
 func (n *Nested) Above(rel string) bool {
-	for dir := rel; ; dir = dirOf(dir) {
-		for _, e := range n.at(dir) {
-			if strings.HasPrefix(e, rel+"/") {
-				return true
-			}
-		}
-		if dir == "" {
-			return false
+	for _, e := range n.around(rel) {
+		if strings.HasPrefix(e, rel+"/") {
+			return true
 		}
 	}
+	return false
 }
 
 func dirOf(rel string) string {
 	return rel[:max(strings.LastIndexByte(rel, '/'), 0)]
 }
 
-func (n *Nested) at(dir string) []string {
+// around lists what the repositories at and above a directory make git run, the nearest
+// one first. A directory without a repository has the list of the one above.
+func (n *Nested) around(dir string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if known, ok := n.of[dir]; ok {
-		return known
-	}
 	if n.of == nil || len(n.of) >= maxNested {
 		n.of = map[string][]string{}
 	}
-	n.of[dir] = n.namedIn(dir)
-	return n.of[dir]
+	var unknown []string // the deepest first
+	list, ok := n.of[dir]
+	for at := dir; !ok; list, ok = n.of[at] {
+		if unknown = append(unknown, at); at == "" {
+			break
+		}
+		at = dirOf(at)
+	}
+	for _, at := range slices.Backward(unknown) {
+		if own := n.namedIn(at); len(own) > 0 {
+			list = append(own, list...)
+		}
+		n.of[at] = list
+	}
+	return list
 }
 
 // namedIn asks the settings of the repository in a directory, if it is one.

@@ -22,54 +22,6 @@ type Tree interface {
 	At(rel string) (kind Kind, is bool)
 }
 
-// Memory is a tree that does not change meanwhile, for one who asks about path after
-// path: the git directories around the last directory are remembered. It is not to be
-// shared.
-type Memory struct {
-	Tree
-	dir    string
-	start  int
-	known  bool
-	places []gitPlace
-	heads  map[string]head // by path: what a directory is known by
-}
-
-// head is what is at a path.
-type head struct {
-	kind Kind
-	is   bool
-}
-
-// maxHeads bounds what is remembered. It is more than a path can be deep.
-const maxHeads = 8 << 10
-
-// At remembers whether a directory has a HEAD: each path asks that of all directories
-// around it, and in a deep tree each question is a long walk.
-func (m *Memory) At(rel string) (Kind, bool) {
-	if baseName(rel) != "HEAD" {
-		return m.Tree.At(rel)
-	}
-	h, known := m.heads[rel]
-	if !known {
-		if m.heads == nil || len(m.heads) >= maxHeads {
-			m.heads = map[string]head{}
-		}
-		h.kind, h.is = m.Tree.At(rel)
-		m.heads[rel] = h
-	}
-	return h.kind, h.is
-}
-
-// around is gitPlaces, asked for once in a directory.
-func (m *Memory) around(r *Rules, rel string) []gitPlace {
-	dir := rel[:max(strings.LastIndexByte(rel, '/'), 0)]
-	if !m.known || m.dir != dir || m.start != r.start {
-		m.dir, m.start, m.known = dir, r.start, true
-		m.places = r.askPlaces(m.places[:0], m, rel)
-	}
-	return m.places
-}
-
 // JudgeIn says what the host makes of a path of a tree. It goes by the names of the
 // path, and by what git would make of the directories around it: whatever git could
 // take for a git directory is one here, whatever it is called and wherever it lies.
@@ -125,34 +77,56 @@ func (r *Rules) gitPlaces(out []gitPlace, t Tree, rel string) []gitPlace {
 }
 
 func (r *Rules) askPlaces(out []gitPlace, t Tree, rel string) []gitPlace {
-	if r.start == 0 {
-		out = append(out, gitPlace{named: true, certain: true})
-	}
-	inGit := r.start == 0
-	keeps := false // with no tree: the directory before is modules or worktrees
-	for end := 0; end <= len(rel); end++ {
-		if end > 0 && (end == len(rel) || rel[end] != '/') {
-			continue
-		}
-		dir := rel[:end]
-		name := baseName(dir)
-		switch {
-		case dir == "" && (r.start == 0 || t == nil):
-		case gitName(name) && dir != "":
-			out, inGit, keeps = append(out, gitPlace{dir: dir, named: true, certain: true}), true, false
-		case t == nil:
-			if keeps {
-				out, keeps = append(out, gitPlace{dir: dir, certain: true}), false
-			} else if inGit {
-				keeps = name == "modules" || name == "worktrees"
-			}
-		case len(out) < maxPlaces:
-			if p, is := lookAt(t, dir, keptIn(out, dir)); is {
-				out = append(out, p)
-			}
+	w := r.outermost(out, t)
+	for end := range rel {
+		if rel[end] == '/' {
+			w = w.enter(t, rel[:end])
 		}
 	}
-	return out
+	return w.places
+}
+
+// way is what is known of git directories on the way down a path.
+type way struct {
+	places []gitPlace
+	inGit  bool
+	keeps  bool // with no tree: the directory before is modules or worktrees
+}
+
+// outermost is the way at the root of the tree.
+func (r *Rules) outermost(room []gitPlace, t Tree) way {
+	w := way{places: room, inGit: r.start == 0}
+	if w.inGit {
+		w.places = append(w.places, gitPlace{named: true, certain: true})
+	} else if t != nil {
+		w = w.look(t, "")
+	}
+	return w
+}
+
+// enter goes on to the next directory.
+func (w way) enter(t Tree, dir string) way {
+	name := baseName(dir)
+	switch {
+	case gitName(name):
+		w.places, w.inGit, w.keeps = append(w.places, gitPlace{dir: dir, named: true, certain: true}), true, false
+	case t != nil:
+		w = w.look(t, dir)
+	case w.keeps:
+		w.places, w.keeps = append(w.places, gitPlace{dir: dir, certain: true}), false
+	case w.inGit:
+		w.keeps = name == "modules" || name == "worktrees"
+	}
+	return w
+}
+
+func (w way) look(t Tree, dir string) way {
+	if len(w.places) < maxPlaces {
+		if p, is := lookAt(t, dir, keptIn(w.places, dir)); is {
+			w.places = append(w.places, p)
+		}
+	}
+	return w
 }
 
 // lookAt asks the tree whether a directory may be a git directory. Where git keeps

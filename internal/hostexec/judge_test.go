@@ -63,6 +63,12 @@ var held = map[string]string{
 	".devcontainer/devcontainer.json": ".devcontainer",
 	".devcontainer.json":              ".devcontainer.json",
 	".nvim.lua":                       ".nvim.lua",
+	".bsp/sbt.json":                   ".bsp",
+	".project":                        ".project",
+	"app/.settings/x.prefs":           "app/.settings",
+	".factorypath":                    ".factorypath",
+	".trunk/trunk.yaml":               ".trunk/trunk.yaml",
+	"gemini-extension.json":           "gemini-extension.json",
 	"src/.exrc":                       "src/.exrc",
 	".dir-locals.el":                  ".dir-locals.el",
 	// shells

@@ -41,7 +41,7 @@ var csiFamilies = []struct {
 	{"insert mode", []string{"h", "l"}, false, (*Filter).keepInsert, "mode 4 alone; 2 locks the keyboard, 12 echoes locally"},
 	{"private modes", []string{"?h", "?l"}, false, (*Filter).keepModes, "those of modeTable"},
 	{"cursor shape", []string{" q"}, false, (*Filter).keepShape, "block, bar, underline"},
-	{"soft reset", []string{"!p"}, false, nil, "back to defaults"},
+	{"soft reset", []string{"!p"}, false, (*Filter).keepReset, "back to defaults"},
 	{"keyboard flags", []string{">u", "<u", "=u"}, false, (*Filter).keepKeys, "kitty's keyboard protocol"},
 	{"modify keys", []string{">m"}, false, (*Filter).keepModify, "xterm's modifyOtherKeys, resource 4 alone"},
 
@@ -189,7 +189,9 @@ func (f *Filter) keepMargins(c *csi) bool {
 }
 
 func (f *Filter) keepSGR(c *csi) bool {
-	f.traces.attrs = len(c.params) > 0 && string(c.params) != "0"
+	if len(c.params) > 0 && string(c.params) != "0" {
+		f.traces.attrs = true // and stays so: a saved cursor brings them back
+	}
 	return true
 }
 
@@ -220,9 +222,22 @@ func (f *Filter) keepModify(c *csi) bool {
 	if len(n) == 2 {
 		f.traces.modify = n[1]
 	}
-	return true
+	return f.answered // else it is only remembered, see Filter.answered
 }
 
+// keepReset: at a prompt in front of us a reset would change how keys are read.
+func (f *Filter) keepReset(*csi) bool {
+	if !f.answered {
+		f.emit(resetDrawing)
+	}
+	return f.answered
+}
+
+// resetDrawing is what a reset does to what is drawn next.
+const resetDrawing = "\x1b[m\x1b[4l\x1b(B\x1b)B\x0f"
+
 func (f *Filter) keepKeys(c *csi) bool {
-	return f.traces.keyFlags().apply(c.prefix, c.numbers())
+	pass, prefix, n := f.traces.keyFlags().apply(c.prefix, c.numbers())
+	c.prefix, c.params = prefix, strconv.AppendInt(nil, int64(n), 10)
+	return pass && f.answered
 }

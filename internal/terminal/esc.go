@@ -34,10 +34,16 @@ func (f *Filter) judgeEscape(inter, final byte) {
 	if _, ok := escKept[[2]byte{inter, final}]; !ok {
 		return
 	}
+	f.traces.escape(inter, final)
+	if !f.answered && inter == 0 && (final == 'c' || final == '=' || final == '>') {
+		if final == 'c' {
+			f.emit(resetDrawing + "\x1b[r\x1b[H\x1b[2J")
+		}
+		return
+	}
 	f.out = append(f.out, esc)
 	if inter != 0 {
 		f.out = append(f.out, inter)
 	}
 	f.out = append(f.out, final)
-	f.traces.escape(inter, final)
 }

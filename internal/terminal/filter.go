@@ -44,7 +44,9 @@ const (
 //
 // A Filter is not safe for use by several goroutines.
 type Filter struct {
-	w        io.Writer
+	w io.Writer
+	// answered: somebody of ours reads what the terminal sends. Else a shell does, and
+	// what would change how keys and pastes are sent is remembered for Return.
 	answered bool
 	mark     string // stands before titles
 
@@ -65,8 +67,8 @@ type Filter struct {
 }
 
 // NewFilter returns a filter that writes to w. If nobody reads the answers of
-// the terminal (answered is false), queries and modes that make the terminal
-// type by itself are dropped too: their answers would be read by the user's shell.
+// the terminal (answered is false), queries are dropped too, and modes that change what
+// the terminal sends are kept for Return: the user's shell would read that.
 func NewFilter(w io.Writer, answered bool) *Filter {
 	return &Filter{
 		w:        w,
@@ -96,8 +98,8 @@ func (f *Filter) Leave() (chatty bool, err error) {
 		f.emit(st)
 		f.state = skip
 	}
-	chatty = f.traces.chatty()
-	f.out = f.traces.undo(f.out)
+	chatty = f.answered && f.traces.chatty()
+	f.out = f.traces.undo(f.out, f.answered)
 	return chatty, f.flush()
 }
 
@@ -106,6 +108,7 @@ func (f *Filter) Alternate() bool { return f.traces.alternate() }
 
 // Return sets again the modes that Leave took back.
 func (f *Filter) Return() error {
+	f.marks = f.marks || f.traces.mode(bracketedPaste)
 	f.out = f.traces.redo(f.out)
 	return f.flush()
 }

@@ -52,7 +52,7 @@ var kept = map[string]string{
 	"tabs":                  "\x1bH\x1b[g\x1b[3g\x1b[?5W",
 	"modes":                 "\x1b[?1h\x1b=\x1b[?25l\x1b[?7l\x1b[?12;25h\x1b[?1049h\x1b[?2004h\x1b[?2026h\x1b[?2026l\x1b[4h\x1b[4l\x1b>",
 	"mouse":                 "\x1b[?1000;1002;1003;1006h\x1b[?1004h\x1b[?1000l",
-	"keyboard":              "\x1b[>1u\x1b[<u\x1b[<1u\x1b[=5;1u\x1b[?u\x1b[>4;2m\x1b[>4m\x1b[?4m",
+	"keyboard":              "\x1b[>1u\x1b[=5u\x1b[<1u\x1b[?u\x1b[>4;2m\x1b[>4m\x1b[?4m",
 	"cursor shape":          "\x1b[6 q\x1b[ q",
 	"character sets":        "\x1b(0qqq\x1b(B\x1b)0\x0eqq\x0f",
 	"reset":                 "\x1bc\x1b[!p",
@@ -248,14 +248,14 @@ func TestLeave(t *testing.T) {
 		chatty         bool
 	}{
 		"nothing":      {in: "hello"},
-		"switched off": {in: "\x1b[?1000h\x1b[?25l\x1b[?1049h\x1b[1m\x1b[>1u\x1b[<u\x1b[m\x1b[?1049l\x1b[?25h\x1b[?1000l"},
+		"switched off": {in: "\x1b[?1000h\x1b[?25l\x1b[?1049h\x1b[1m\x1b[>1u\x1b[<u\x1b[m\x1b[?1049l\x1b[?25h\x1b[?1000l", undo: "\x1b[m"}, // which a saved cursor may have kept
 		"screen": {
 			in:   "\x1b[?1049h\x1b[?25l\x1b[?2004h",
 			undo: "\x1b[?1049l\x1b[?25h\x1b[?2004l", redo: "\x1b[?1049h\x1b[?25l\x1b[?2004h",
 		},
 		"mouse":             {in: "\x1b[?1000;1006h", undo: "\x1b[?1000l\x1b[?1006l", redo: "\x1b[?1000h\x1b[?1006h", chatty: true},
 		"keyboard":          {in: "\x1b[>1u\x1b[>5u", undo: "\x1b[<2u", redo: "\x1b[>1u\x1b[>5u", chatty: true},
-		"keyboard set":      {in: "\x1b[=1u\x1b[=4;2u\x1b[=1;3u", undo: "\x1b[=0u", redo: "\x1b[=4u", chatty: true},
+		"keyboard set":      {in: "\x1b[=1u\x1b[=4;2u\x1b[=1;3u", undo: "\x1b[<1u", redo: "\x1b[>4u", chatty: true},
 		"keyboard, screens": {in: "\x1b[>1u\x1b[?1049h\x1b[>3u", undo: "\x1b[<1u\x1b[?1049l\x1b[<1u", redo: "\x1b[>1u\x1b[?1049h\x1b[>3u", chatty: true},
 		"keyboard, other":   {in: "\x1b[?1049h\x1b[>3u\x1b[?1049l", undo: "\x1b[?1049h\x1b[<1u\x1b[?1049l", chatty: true},
 		"modify keys":       {in: "\x1b[>4;2m", undo: "\x1b[>4m", redo: "\x1b[>4;2m"},

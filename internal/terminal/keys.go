@@ -9,71 +9,73 @@ const keyDepth = 16
 // keyFlags follows kitty's keyboard protocol on one screen, so that the pushes
 // of an agent that died can be popped.
 type keyFlags struct {
-	base  uint8 // set without a push
 	stack [keyDepth]uint8
 	depth int
 }
 
-func (k *keyFlags) any() bool { return k.depth > 0 || k.base != 0 }
+func (k *keyFlags) any() bool { return k.depth > 0 }
 
-// apply follows one sequence and reports whether it may pass.
-func (k *keyFlags) apply(prefix byte, n []int) bool {
+// apply follows one sequence, and says whether it may pass and how. What somebody outside
+// has pushed is not popped, and not set either: flags that are set before the first push
+// are pushed.
+func (k *keyFlags) apply(prefix byte, n []int) (pass bool, as byte, number int) {
 	if len(n) > 2 || prefix != '=' && len(n) > 1 {
-		return false
+		return false, 0, 0
 	}
 	switch prefix {
 	case '>':
-		if n[0] > 31 || k.depth == keyDepth {
-			return false
-		}
-		k.stack[k.depth] = uint8(n[0])
-		k.depth++
-		return true
+		return k.push(n[0]), prefix, n[0]
 	case '<':
-		k.depth -= min(max(n[0], 1), k.depth)
-		return true
+		number = min(max(n[0], 1), k.depth)
+		k.depth -= number
+		return number > 0, prefix, number
 	}
 	return k.set(n)
 }
 
+func (k *keyFlags) push(flags int) bool {
+	if flags > 31 || k.depth == keyDepth {
+		return false
+	}
+	k.stack[k.depth] = uint8(flags)
+	k.depth++
+	return true
+}
+
 // set follows CSI = flags ; how u, where how is 1 replace, 2 add, 3 remove.
-func (k *keyFlags) set(n []int) bool {
+func (k *keyFlags) set(n []int) (pass bool, as byte, number int) {
 	how := 1
 	if len(n) == 2 && n[1] != 0 {
 		how = n[1]
 	}
 	if n[0] > 31 || how > 3 {
-		return false
+		return false, 0, 0
 	}
-	flags, top := uint8(n[0]), &k.base
-	if k.depth > 0 {
-		top = &k.stack[k.depth-1]
+	as = '='
+	if k.depth == 0 {
+		as = '>'
+		k.push(0)
 	}
+	top := &k.stack[k.depth-1]
 	switch how {
 	case 1:
-		*top = flags
+		*top = uint8(n[0])
 	case 2:
-		*top |= flags
+		*top |= uint8(n[0])
 	case 3:
-		*top &^= flags
+		*top &^= uint8(n[0])
 	}
-	return true
+	return true, as, int(*top)
 }
 
 func (k *keyFlags) undo(b []byte) []byte {
 	if k.depth > 0 {
 		b = append(b, "\x1b[<"+strconv.Itoa(k.depth)+"u"...)
 	}
-	if k.base != 0 {
-		b = append(b, "\x1b[=0u"...)
-	}
 	return b
 }
 
 func (k *keyFlags) redo(b []byte) []byte {
-	if k.base != 0 {
-		b = append(b, "\x1b[="+strconv.Itoa(int(k.base))+"u"...)
-	}
 	for _, flags := range k.stack[:k.depth] {
 		b = append(b, "\x1b[>"+strconv.Itoa(int(flags))+"u"...)
 	}

@@ -44,7 +44,7 @@ func (r *Relay) leave() {
 	if foreground(r.in) {
 		r.owes = r.pastes.open
 		if chatty || r.expectsMore() {
-			r.tellLost(r.swallow(err == nil))
+			r.tellLost(r.swallow(err == nil && !r.dumb))
 		}
 		_ = unix.IoctlSetInt(r.in, unix.TCFLSH, unix.TCIFLUSH)
 		_ = setTermios(r.in, r.saved)
@@ -163,9 +163,14 @@ func Discard(f *os.File) {
 		return
 	}
 	var buf [4096]byte
-	for wait := time.Millisecond; ready(fd, unix.POLLIN, time.Now().Add(wait)); wait = settled {
-		if n, err := unix.Read(fd, buf[:]); n <= 0 && err != unix.EINTR && err != unix.EAGAIN {
+	wait := time.Millisecond
+	for ready(fd, unix.POLLIN, time.Now().Add(wait)) {
+		n, err := unix.Read(fd, buf[:])
+		if n <= 0 && err != unix.EINTR && err != unix.EAGAIN {
 			break
+		}
+		if wait = max(wait, settled); n > typedAtOnce {
+			wait = defaultPatience // a paste, of which more may be on its way
 		}
 	}
 	_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)

@@ -59,6 +59,11 @@ const bracketedPaste = 2004
 // screenModes are those that show the alternate screen.
 var screenModes = []int{47, 1047, 1049}
 
+// input holds for modes that change what the terminal sends.
+func (m mode) input() bool {
+	return m.types || m.number == 1 || m.number == 66 || m.number == bracketedPaste
+}
+
 func modeRow(number int) int {
 	return slices.IndexFunc(modeTable, func(m mode) bool { return m.number == number })
 }
@@ -68,10 +73,12 @@ func (f *Filter) keepModes(c *csi) bool {
 	var kept []byte
 	for _, n := range c.numbers() {
 		row := modeRow(n)
-		if row < 0 || modeTable[row].types && !f.answered {
+		if row < 0 {
 			continue
 		}
-		f.traces.setMode(row, c.final == 'h')
+		if f.traces.setMode(row, c.final == 'h'); modeTable[row].input() && !f.answered {
+			continue // remembered alone
+		}
 		f.marks = f.marks || n == bracketedPaste && c.final == 'h'
 		if kept != nil {
 			kept = append(kept, ';')

@@ -37,11 +37,21 @@ func (r *Relay) takeNote() {
 	}
 	select {
 	case text := <-r.notes:
+		if r.dumb {
+			return
+		}
 		r.pending = append(r.pending, "\x1b]9;"+printableOnly(text, 200)+"\x07"...)
 	case text := <-r.lines:
-		r.pending = append(r.pending, "\r\n\x1b[0;7m"+printableOnly(text, 1000)+"\x1b[0m\r\n"...)
+		r.pending = append(r.pending, "\r\n"+reverse(printableOnly(text, 1000), !r.dumb)+"\r\n"...)
 	default:
 	}
+}
+
+func reverse(s string, can bool) string {
+	if can {
+		return "\x1b[0;7m" + s + "\x1b[0m"
+	}
+	return s
 }
 
 // printableOnly keeps a line from ending its own sequence.

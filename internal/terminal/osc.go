@@ -87,7 +87,7 @@ func (f *Filter) keepTitle(o *osc) bool {
 	if o.body == "?" { // some terminals take it for a query
 		return false
 	}
-	if f.mark != "" && o.code != "1" {
+	if f.mark != "" {
 		o.body = strings.TrimSpace(f.mark + " " + o.body)
 	}
 	if !f.traces.titled {

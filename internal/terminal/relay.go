@@ -82,6 +82,7 @@ type Relay struct {
 	in, out int      // the terminal; in is -1 if we do not read
 	master  int
 	saved   *unix.Termios // the user's modes while ours are set
+	dumb    bool          // the terminal knows no sequences: it gets none of ours
 	front   bool          // in the foreground: keys are ours
 
 	buf     []byte // for reading
@@ -121,8 +122,11 @@ func New(conf Config) (*Relay, error) {
 	if conf.In != nil {
 		r.tty = conf.In
 	}
+	if r.dumb = os.Getenv("TERM") == "dumb"; r.dumb {
+		r.conf.Mark = ""
+	}
 	r.filter = NewFilter(&r.pending, conf.In != nil)
-	r.filter.mark = clean(conf.Mark, titleLimit)
+	r.filter.mark = clean(r.conf.Mark, titleLimit)
 	r.master = int(conf.Master.Fd())
 	if err := unix.SetNonblock(r.master, true); err != nil {
 		return nil, fmt.Errorf("relay: pty: %w", err)

@@ -27,7 +27,7 @@ func (r *Relay) suspend() error {
 	// An agent that stops itself has first printed what leaves its screen.
 	_ = r.last()
 	r.leave()
-	stopJob()
+	StopJob()
 	if err := r.enter(); err != nil {
 		return err
 	}
@@ -35,12 +35,12 @@ func (r *Relay) suspend() error {
 	return nil
 }
 
-// stopJob stops our process group as Ctrl-Z would have, and returns when it has
+// StopJob stops our process group as Ctrl-Z would have, and returns when it has
 // been continued. First the others are stopped (a pager behind us, a script
 // around us) while we ignore the signal; then this very thread sends it to
 // itself and cannot return from that call before it has been handled, so that
 // nothing of ours touches the terminal when it is the shell's again.
-func stopJob() {
+func StopJob() {
 	if signal.Ignored(unix.SIGTSTP) { // started so, by who does not want jobs to stop
 		return
 	}
@@ -59,7 +59,9 @@ func (r *Relay) enter() error {
 	if err := r.resize(); err != nil {
 		return err
 	}
+	back := r.left // what the agent has on is not, or not all
 	if r.in >= 0 {
+		back = back || !r.front
 		r.front = foreground(r.in)
 		r.filter.answered = r.front // in the background the shell would read the answers
 		if !r.front {
@@ -69,7 +71,7 @@ func (r *Relay) enter() error {
 			return err
 		}
 	}
-	if !r.left {
+	if !back {
 		return nil
 	}
 	r.left = false

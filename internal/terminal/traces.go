@@ -76,17 +76,22 @@ func (t *traces) shift(r rune) {
 }
 
 // undo appends what gives the terminal back as it was found.
-func (t *traces) undo(b []byte) []byte {
-	b = t.keyFlags().undo(b)
+// Where input is false, what the terminal sends was never changed, or is as it was again.
+func (t *traces) undo(b []byte, input bool) []byte {
+	if input {
+		b = t.keyFlags().undo(b)
+	}
 	if t.alternate() {
-		b = t.flip(b, true, false)
-		b = t.keys[0].undo(b)
-	} else if t.keys[1].any() { // left behind where only a switch of screens reaches it
+		b = t.flip(b, true, false, true)
+		if input {
+			b = t.keys[0].undo(b)
+		}
+	} else if input && t.keys[1].any() { // left behind where only a switch of screens reaches it
 		b = append(b, "\x1b[?1049h"...)
 		b = t.keys[1].undo(b)
 		b = append(b, "\x1b[?1049l"...)
 	}
-	b = t.flip(b, false, false)
+	b = t.flip(b, false, false, input)
 	for _, u := range []struct {
 		left bool
 		seq  string
@@ -95,9 +100,9 @@ func (t *traces) undo(b []byte) []byte {
 		{t.charset, "\x1b(B\x1b)B\x0f"},
 		{t.attrs, "\x1b[m"},
 		{t.insert, "\x1b[4l"},
-		{t.keypad, "\x1b>"},
+		{t.keypad && input, "\x1b>"},
 		{t.shape != 0, "\x1b[0 q"},
-		{t.modify != 0, "\x1b[>4m"},
+		{t.modify != 0 && input, "\x1b[>4m"},
 		{t.link, "\x1b]8;;" + st},
 		{t.colours.palette, "\x1b]104" + st},
 		{t.colours.text, "\x1b]110" + st},
@@ -118,10 +123,10 @@ func (t *traces) undo(b []byte) []byte {
 func (t *traces) redo(b []byte) []byte {
 	b = t.keys[0].redo(b)
 	if t.alternate() {
-		b = t.flip(b, true, true)
+		b = t.flip(b, true, true, true)
 		b = t.keys[1].redo(b)
 	}
-	b = t.flip(b, false, true)
+	b = t.flip(b, false, true, true)
 	if t.insert {
 		b = append(b, "\x1b[4h"...)
 	}
@@ -138,10 +143,10 @@ func (t *traces) redo(b []byte) []byte {
 }
 
 // flip appends the changes of the screen modes, or of all others, to the
-// agent's state or back from it.
-func (t *traces) flip(b []byte, screens, agent bool) []byte {
+// agent's state or back from it; those that change what is sent only if input is true.
+func (t *traces) flip(b []byte, screens, agent, input bool) []byte {
 	for row, m := range modeTable {
-		if t.flipped&(1<<row) == 0 || slices.Contains(screenModes, m.number) != screens {
+		if t.flipped&(1<<row) == 0 || slices.Contains(screenModes, m.number) != screens || m.input() && !input {
 			continue
 		}
 		final := "l"
