@@ -15,6 +15,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/model"
+	"ringfence.dev/ringfence/internal/service"
 )
 
 const genuine = "sk-ant-api03-REALREALREALREALREALREALREAL"
@@ -154,14 +155,74 @@ func TestForeignKey(t *testing.T) {
 func TestBlot(t *testing.T) {
 	const in = `{"id":1,"temp_clone_token":"AB\"C","x":{"runners_token" : "GR1348"},"name":"temp_clone_token"}`
 	const want = `{"id":1,"temp_clone_token":"*****","x":{"runners_token" : "******"},"name":"temp_clone_token"}`
-	for kind, wrap := range map[string]string{"application/json; charset=utf-8": "%s", "application/javascript; charset=utf-8": "/**/f({\"data\":%s})", "text/JavaScript": "%s"} {
+	for kind, wrap := range map[string]string{"application/json; charset=utf-8": "%s", "application/javascript; charset=utf-8": "/**/f({\"data\":%s})", "text/JavaScript": "%s",
+		"text/plain": "%s", "": "%s", "application/vnd.new": "%s", "application/xml": "<a>%s</a>", "image/svg+xml": "%s", "application/vnd.github.raw+json": "%s"} {
 		in, want := fmt.Sprintf(wrap, in), fmt.Sprintf(wrap, want)
-		resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, ContentLength: int64(len(in)), Body: io.NopCloser(strings.NewReader(in))}
-		if err := blot(resp); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := io.ReadAll(resp.Body); string(got) != want {
-			t.Errorf("%s: %s", kind, got)
+		if got, err := blotted(kind, in, service.Decision{}); err != nil || got != want {
+			t.Errorf("%s: %s %v", kind, got, err)
 		}
 	}
+	// Forms besides JSON, and tokens by their look.
+	for in, want := range map[string]string{
+		`{:id=>1, :runners_token=>"GR13489", :x=>1}`:              `{:id=>1, :runners_token=>"*******", :x=>1}`,
+		`{id: 1, runners_token: "GR13489", x: 1}`:                 `{id: 1, runners_token: "*******", x: 1}`,
+		"runners_token: GR13489\nx: 1\n":                          "runners_token: *******\nx: 1\n",
+		"<runners_token>GR13489</runners_token>":                  "<runners_token>*******</runners_token>",
+		"a=1&temp_clone_token=ABC&b=2":                            "a=1&temp_clone_token=***&b=2",
+		"new: glpat-abcdefghij0123456789.":                        "new: " + strings.Repeat("*", 27),
+		"\"ghs_abcdefghijklmnopqrstuvwxyz0123456789\"":            "\"" + strings.Repeat("*", 40) + "\"",
+		"x glrt-t1_abcdefghij0123456789 y":                        "x " + strings.Repeat("*", 28) + " y",
+		`{"title":"how to set runners_token in general","id":7}`:  `{"title":"how to set runners_token in general","id":7}`,
+		"the commit ghp is not one, and glpat-short is none, too": "the commit ghp is not one, and glpat-short is none, too",
+	} {
+		for _, kind := range []string{"text/plain", "application/json", "text/html; charset=UTF-8"} {
+			if got, err := blotted(kind, in, service.Decision{}); err != nil || got != want {
+				t.Errorf("%s: %s\nis %s %v", kind, in, got, err)
+			}
+		}
+	}
+}
+
+// What cannot be read is refused, unless it is a file of a repository or an archive.
+func TestBlotRefusesWhatItCannotRead(t *testing.T) {
+	const wide = "\x00{\x00}"
+	file := service.Decision{Allow: true, Files: true}
+	for _, c := range []struct {
+		kind, in string
+		d        service.Decision
+		passes   bool
+	}{
+		{"application/json; charset=utf-16", "{}", service.Decision{}, false},
+		{"application/json; charset=utf-7", "{}", service.Decision{}, false},
+		{"text/plain; charset=UTF-32", "{}", service.Decision{}, false},
+		{"application/json; charset=utf-8; charset=utf-7", "{}", service.Decision{}, false},
+		{"application/json", wide, service.Decision{}, false},
+		{"application/json", "\xff\xfe{\x00}\x00", service.Decision{}, false},
+		{"text/plain", "\xfe\xff", service.Decision{}, false},
+		{"text/plain; charset=utf-16", wide, file, true},
+		{"application/json", wide, file, false},
+		{"application/vnd.github.raw+json; charset=utf-8", wide, file, true},
+		{"application/vnd.github.raw+json; charset=utf-8", wide, service.Decision{}, false},
+		{"application/zip", "PK\x03\x04\x00", service.Decision{}, true},
+		{"application/octet-stream", wide, service.Decision{}, true},
+		{"text/plain", "glpat-abcdefghij0123456789", file, true},
+		{"text/plain", strings.Repeat("x", 17<<20), service.Decision{}, false},
+		{"text/plain", strings.Repeat("x", 17<<20), file, true},
+	} {
+		got, err := blotted(c.kind, c.in, c.d)
+		if (err == nil) != c.passes || c.passes && got != c.in {
+			t.Errorf("%s %.20q files %v: %.40q %v", c.kind, c.in, c.d.Files, got, err)
+		}
+	}
+}
+
+func blotted(kind, in string, d service.Decision) (string, error) {
+	r := httptest.NewRequest("GET", "/", nil)
+	r = r.WithContext(context.WithValue(r.Context(), verdict{}, d))
+	resp := &http.Response{StatusCode: 200, Request: r, Header: http.Header{"Content-Type": {kind}}, ContentLength: int64(len(in)), Body: io.NopCloser(strings.NewReader(in))}
+	if err := blot(resp); err != nil {
+		return "", err
+	}
+	got, err := io.ReadAll(resp.Body)
+	return string(got), err
 }

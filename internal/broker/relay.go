@@ -46,7 +46,7 @@ func unreachable(err error) (status int, why string) {
 		return http.StatusUnauthorized, missing.Reason
 	case errors.Is(err, context.Canceled):
 		return 499, "the client went away"
-	case errors.Is(err, errCoding), errors.Is(err, errPart):
+	case errors.Is(err, errCoding), errors.Is(err, errPart), errors.Is(err, errLetters), errors.Is(err, errLongAnswer):
 		return http.StatusBadGateway, err.Error()
 	case errors.Is(err, errUnrecorded):
 		return http.StatusServiceUnavailable, err.Error()

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func (s Service) Handler() http.Handler {
 	site := &serviceSite{Service: s}
 	site.relay = relay(s.Upstream, carry, s.fail)
 	site.relay.ModifyResponse = func(resp *http.Response) error {
-		if s.Kind == service.GitHub || s.Kind == service.GitLab || s.Kind == service.Gitea {
+		if s.Kind.Forge() {
 			if err := blot(resp); err != nil {
 				return err
 			}
@@ -124,47 +123,6 @@ func passes(name string) bool {
 		}
 	}
 	return true
-}
-
-// tokens are members of honest answers that are credentials of another kind: of a
-// clone, of a runner.
-var tokens = regexp.MustCompile(`("(?:temp_clone_token|tempCloneToken|runners_token|registration_token)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
-
-// holdsJSON tells of an answer in JSON, also in a call of a function: GitHub wraps it so
-// for who asks with "callback".
-func holdsJSON(resp *http.Response) bool {
-	kind := strings.ToLower(resp.Header.Get("Content-Type"))
-	return strings.Contains(kind, "json") || strings.Contains(kind, "javascript")
-}
-
-// blot takes such tokens out of an answer in JSON. One that is too long to be held is
-// not passed on.
-func blot(resp *http.Response) error {
-	const most = 16 << 20
-	if !holdsJSON(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil
-	}
-	room := int64(most)
-	if resp.ContentLength >= 0 {
-		room = min(room, resp.ContentLength)
-	}
-	if resp.ContentLength > most || !memory.take(room) {
-		return errLong
-	}
-	defer memory.give(room)
-	b, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
-	if err != nil {
-		return err
-	}
-	if len(b) > most {
-		return errLong
-	}
-	b = tokens.ReplaceAllFunc(b, func(m []byte) []byte {
-		name := tokens.FindSubmatchIndex(m)[3]
-		return append(append(bytes.Clone(m[:name]), bytes.Repeat([]byte("*"), len(m)-name-1)...), '"')
-	})
-	resp.Body = &body{bytes.NewReader(b), resp.Body}
-	return nil
 }
 
 // verdict is under what a request carries how it was judged.

@@ -12,7 +12,7 @@ type Broker struct {
 	ModelAllow List  // features of a provider of models: "files", "fetch", "mcp"
 	Git        List  // refusals of git that are switched off
 	Protected  List  // branches besides the default one
-	Repos      List  // further repositories, OWNER/NAME
+	Repos      List  // further repositories, see ParseRepo
 	Open       List  // requests to common hosts besides reading, METHOD HOST/PATH
 	Decoys     *Flag // nil means on
 	Sign       *Flag // nil means on
@@ -23,10 +23,7 @@ var (
 	gitRefusals   = []string{"push-default", "force", "delete", "tags", "other-repos", "workflows"}
 )
 
-const (
-	patternBranch = `^[^ ~^:?\[\\/][^ ~^:?\[\\]*$`
-	patternRepo   = `^[A-Za-z0-9_.][A-Za-z0-9_.-]*(/[A-Za-z0-9_.][A-Za-z0-9_.-]*)+$`
-)
+const patternBranch = `^[^ ~^:?\[\\/][^ ~^:?\[\\]*$`
 
 const maxBranch = 255
 
@@ -43,23 +40,6 @@ func checkBranch(v string) error {
 	case strings.ContainsAny(v, " ~^:?[\\") || strings.Contains(v, "..") || strings.Contains(v, "@{") ||
 		strings.HasPrefix(v, "-") || strings.Contains("/"+v, "/.") || strings.Contains("/"+v+"/", "//") || strings.HasSuffix(v, "."):
 		return fmt.Errorf("%q is no name of a branch", v)
-	}
-	return nil
-}
-
-// checkRepo takes OWNER/NAME; some forges have groups in between.
-func checkRepo(v string) error {
-	parts := strings.Split(v, "/")
-	if len(parts) < 2 || len(v) > maxBranch {
-		return fmt.Errorf("%q is no repository: write OWNER/NAME", v)
-	}
-	for _, p := range parts {
-		if p == "" || p == "." || p == ".." || p[0] == '-' || strings.Trim(p, nameBytes+".") != "" {
-			return fmt.Errorf("%q is no repository: write OWNER/NAME", v)
-		}
-	}
-	if strings.HasSuffix(v, ".git") {
-		return fmt.Errorf("%q: a repository is written without .git", v)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ var secretErrors = []struct{ name, text, want, hint string }{
 	{"branch", "[broker]\nprotected = ['refs/heads/x']\n", `p.toml:2: [broker] protected: "refs/heads/x": a branch is written without refs/heads/
     2 | protected = ['refs/heads/x']
       |              ^~~~~~~~~~~~~~`, ""},
-	{"repository", "[broker]\nrepos = ['acme']\n", `p.toml:2: [broker] repos: "acme" is no repository: write OWNER/NAME
+	{"repository", "[broker]\nrepos = ['acme']\n", `p.toml:2: [broker] repos: "acme" is no repository: write HOST/OWNER/NAME, or OWNER/NAME on github.com or gitlab.com
     2 | repos = ['acme']
       |          ^~~~~~`, ""},
 }
@@ -205,7 +205,7 @@ func TestSecretValues(t *testing.T) {
 			t.Errorf("branch %q: %v", v, err)
 		}
 	}
-	for v, ok := range map[string]bool{"a/b": true, "a/b/c": true, "a.b/c-d_e": true, "a": false, "a/": false, "/a/b": false, "a/..": false, "./b": false, "a/b.git": false, "a/-b": false, "a b/c": false, "https://a/b": false} {
+	for v, ok := range map[string]bool{"a/b": true, "a/b/c": true, "a.b/c-d_e": false, "x.test/a.b/c-d_e": true, "x.test:8443/a/b/c": true, "x.test/a": false, "x.test//b": false, "10.0.0.1/a/b": false, "x.test:0/a/b": false, "*.x.test/a/b": false, "x.test/a/..": false, "git@x.test:a/b": false, "a": false, "a/": false, "/a/b": false, "a/..": false, "./b": false, "a/b.git": false, "a/-b": false, "a b/c": false, "https://a/b": false} {
 		if err := Admit("broker", "repos", v); (err == nil) != ok {
 			t.Errorf("repository %q: %v", v, err)
 		}

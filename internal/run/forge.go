@@ -67,6 +67,9 @@ func (d *draft) forges() error {
 			h.repos = append(h.repos, r.Path)
 		}
 	}
+	if err := d.oneMeaning(hosts); err != nil {
+		return err
+	}
 	for _, at := range order {
 		if modeOf(d.Policy) == locked { // by the project's file
 			d.shutForge(hosts[at], policy.ProjectFile+" sets the mode "+locked)
@@ -133,10 +136,8 @@ func writeWhole(path string, data []byte) error {
 
 func (d *draft) forge(h *forgeHost) error {
 	d.forgeCredential(h)
-	for _, r := range d.Policy.Broker.Repos {
-		if !slices.Contains(h.repos, r.Value) {
-			h.repos = append(h.repos, r.Value)
-		}
+	if err := d.moreRepos(h); err != nil {
+		return err
 	}
 	_, none := h.source.(absent)
 	shared := d.homeAt(h.url.Host) // GitLab has its registries of packages below paths

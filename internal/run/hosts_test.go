@@ -406,3 +406,47 @@ func TestRegionsOfSTS(t *testing.T) {
 		p.close()
 	}
 }
+
+// A further repository is the session's own on the host that was named, or on the public
+// host of a forge, and on no other.
+func TestReposHaveAHost(t *testing.T) {
+	const other = "/api/v1/repos/me/other/issues"
+	for _, c := range []struct {
+		repos, remote, path string
+		want                bool
+	}{
+		{"me/other", "https://github.com/alice/work", "api.github.com/repos/me/other/issues", true},
+		{"github.com/me/other", "https://github.com/alice/work", "api.github.com/repos/me/other/issues", true},
+		{"GitHub.com:443/me/other", "https://github.com/alice/work", "api.github.com/repos/me/other/issues", true},
+		{"lab.test/me/other", "https://github.com/alice/work", "api.github.com/repos/me/other/issues", false},
+		{"me/other", "https://lab.test/alice/work", "lab.test" + other, false},
+		{"lab.test/me/other", "https://lab.test/alice/work", "lab.test" + other, true},
+		{"lab.test:8443/me/other", "https://lab.test/alice/work", "lab.test" + other, false},
+		{"github.com/me/other", "https://lab.test/alice/work", "lab.test" + other, false},
+		{"a.lab.test/me/other", "https://lab.test/alice/work", "lab.test" + other, false},
+	} {
+		s := newStand(t)
+		s.environ = append(s.environ, "LAB="+realMark+"-lab-0123456789abcdef")
+		s.policy(allowed([]string{"lab.test"}) + fmt.Sprintf("[broker]\nrepos = [%q]\n[secret.hub]\nuse = \"github\"\nfrom = \"env:LAB\"\n[secret.lab]\nuse = \"gitea\"\nhosts = [\"lab.test\"]\nfrom = \"env:LAB\"\n", c.repos))
+		s.git("[remote \"origin\"]\n\turl = " + c.remote + "\n")
+		p, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, path, _ := strings.Cut(c.path, "/")
+		came := p.ask(asking{host: host, method: "POST", path: "/" + path, body: `{"title":"x"}`})
+		if (len(hosts(came)) > 0) != c.want {
+			t.Errorf("%s with %s: %s went %+v", c.repos, c.remote, c.path, came)
+		}
+		if all := strings.Join(p.Notices, "\n"); c.repos == "me/other" && !c.want && !strings.Contains(all, "policy.toml:4: [broker] repos: me/other is not taken for a repository on lab.test; if it is one: write lab.test/me/other") {
+			t.Errorf("said: %s", all)
+		}
+		p.close()
+	}
+	s := newStand(t)
+	s.policy("[broker]\nrepos = [\"me/other\"]\n")
+	s.git("[remote \"a\"]\n\turl = https://github.com/alice/work\n[remote \"b\"]\n\turl = https://gitlab.com/alice/work\n")
+	if _, err := s.open(); err == nil || !strings.Contains(err.Error(), `policy.toml:2: [broker] repos: "me/other" is on two forges`) {
+		t.Errorf("on two forges: %v", err)
+	}
+}

@@ -171,6 +171,7 @@ type asking struct {
 	method string
 	path   string
 	header map[string]string // @VAR@ stands for what the variable holds inside
+	body   string            // JSON, of a request to a host
 }
 
 func (a asking) String() string {
@@ -200,6 +201,10 @@ func (p *played) ask(a asking) []arrival {
 	r, err := http.NewRequest(a.method, "http://"+a.host+a.path, nil)
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	if a.body != "" {
+		r, _ = http.NewRequest(a.method, "http://"+a.host+a.path, strings.NewReader(a.body))
+		r.Header.Set("Content-Type", "application/json")
 	}
 	if a.host == "" {
 		r, _ = http.NewRequest(a.method, fmt.Sprintf("http://127.0.0.1:%d%s", capture.Broker, a.path), strings.NewReader(`{"model":"m","messages":[]}`))

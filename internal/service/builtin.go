@@ -39,8 +39,10 @@ func (s *Service) builtin() {
 	case GitHub:
 		s.github(base)
 	case GitLab:
+		s.add(&s.files, base+"/api/v4/projects/{}/repository", "GET /files/{}/raw", "GET /blobs/*/raw", "GET /archive*")
 		s.gitlab(base + "/api/v4")
 	case Gitea:
+		s.add(&s.files, base+"/api/v1/repos/*/*", "GET /raw/**", "GET /raw/{}", "GET /media/**", "GET /archive/**", "GET /archive/{}")
 		s.gitea(base + "/api/v1")
 	default:
 		s.add(&s.allow, base, readAll...)

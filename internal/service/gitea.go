@@ -1,6 +1,10 @@
 package service
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // giteaRepoRead is what may be read of a repository: as at GitHub, whose API it
 // resembles.
@@ -75,14 +79,58 @@ func (s *Service) gitea(api string) {
 		mine = append(mine, "/repos/"+own+owner+"/"+own+name)
 	}
 	s.add(&s.allow, api, under(mine, giteaRepoRead)...)
-	s.add(&s.allow, api, under(mine, giteaWrite)...)
-	for _, text := range under(mine, giteaReview) {
+	for _, text := range under(mine, slices.Concat(giteaWrite, giteaReview)) {
 		r := must(api, text)
-		r.body = noApproval
+		r.body = giteaPlain
 		s.allow = append(s.allow, r)
 	}
 	if !s.config.Only {
 		s.add(&s.allow, api, giteaRead...)
 		s.add(&s.allow, api, under([]string{"/repos/*/*"}, giteaRepoRead)...)
 	}
+}
+
+// giteaFields are what a write may hold, as at the other forges. Gitea reads names of
+// members without regard to their case; here they have the one that its API writes.
+var giteaFields = []string{
+	"title", "body", "ref", "state", "closed", "assignee", "assignees", "labels", "milestone", "due_date", "unset_due_date", "content_version",
+	"head", "base", "reviewers", "team_reviewers", "allow_maintainer_edit", "name", "color", "description", "exclusive", "is_archived",
+	"content", "event", "commit_id", "comments",
+}
+
+// giteaComment are the fields of a remark of a review.
+var giteaComment = []string{"path", "body", "old_position", "new_position"}
+
+func giteaPlain(body object) string {
+	for name, value := range body {
+		if !slices.Contains(giteaFields, name) {
+			return fmt.Sprintf("%.40q is not taken here", name)
+		}
+		if name != "comments" {
+			continue
+		}
+		list, ok := value.([]any)
+		if !ok && value != nil {
+			return "the comments of a review are a list"
+		}
+		for _, c := range list {
+			if reason := giteaRemark(c); reason != "" {
+				return reason
+			}
+		}
+	}
+	return noApproval(body)
+}
+
+func giteaRemark(v any) string {
+	c, ok := v.(object)
+	if !ok {
+		return "a comment of a review is an object"
+	}
+	for name := range c {
+		if !slices.Contains(giteaComment, name) {
+			return fmt.Sprintf("%.40q is not taken in a comment of a review", name)
+		}
+	}
+	return ""
 }

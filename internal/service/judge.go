@@ -39,6 +39,9 @@ type Decision struct {
 	// same, spelled in the one way that every reader takes for that.
 	Body []byte
 
+	// Files holds where the answer is what a repository has: a file, an archive.
+	Files bool
+
 	// Learn, where it is not nil, must be given the body of a successful answer,
 	// decoded: the request goes out without Accept-Encoding then.
 	Learn func(body []byte)
@@ -89,7 +92,7 @@ func (s *Service) Judge(r Request) Decision {
 		if reason != "" {
 			return s.no(method, r.Path, rule.text, reason)
 		}
-		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew(), Learn: rule.learn}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew(), Learn: rule.learn, Files: reading(method) && s.handsOut(p)}
 	}
 	return s.no(method, r.Path, "default", s.why(method))
 }
@@ -204,6 +207,11 @@ func (s *Service) no(method, path, rule, reason string) Decision {
 		d.Hint += fmt.Sprintf(": allow = [%q]", method+" "+path)
 	}
 	return d
+}
+
+// handsOut holds for a path below which a forge hands out files of a repository.
+func (s *Service) handsOut(p path) bool {
+	return slices.ContainsFunc(s.files, func(r rule) bool { return r.allows("GET", p) })
 }
 
 // why explains a denial that no rule of its own explains.

@@ -664,3 +664,56 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A write to Gitea holds the fields that its API has for it today, in their own letters:
+// one of tomorrow may merge or lead to another repository.
+func TestFieldsOfGitea(t *testing.T) {
+	s := newService(t, Config{Kind: Gitea, Repos: []string{"o/r"}})
+	judged(t, s, true, at("/api/v1", `
+		POST %/repos/o/r/issues {"title":"t","body":"b","ref":"main","assignees":["a"],"labels":[1],"milestone":1,"due_date":"2026-01-01T00:00:00Z","closed":false}
+		PATCH %/repos/o/r/issues/1 {"title":"t","state":"closed","unset_due_date":true}
+		POST %/repos/o/r/issues/1/comments {"body":"b"}
+		PUT %/repos/o/r/issues/1/labels {"labels":["bug"]}
+		DELETE %/repos/o/r/issues/1/labels/2
+		POST %/repos/o/r/issues/1/reactions {"content":"+1"}
+		POST %/repos/o/r/pulls {"head":"f","base":"main","title":"t","body":"b","reviewers":["a"],"team_reviewers":["b"]}
+		PATCH %/repos/o/r/pulls/1 {"title":"t","base":"main","allow_maintainer_edit":true}
+		POST %/repos/o/r/labels {"name":"n","color":"#fff","description":"d","exclusive":true}
+		POST %/repos/o/r/pulls/1/reviews {"event":"REQUEST_CHANGES","body":"b","commit_id":"a","comments":[{"path":"f","body":"b","new_position":1,"old_position":0}]}
+		POST %/repos/o/r/pulls/1/reviews/2 {"event":"COMMENT","body":"b"}`))
+	judged(t, s, false, at("/api/v1", `
+		POST %/repos/o/r/issues {"title":"t","target_repo":"o/other"}
+		POST %/repos/o/r/issues {"Title":"t"}
+		PATCH %/repos/o/r/issues/1 {"repo":"o/other"}
+		POST %/repos/o/r/issues/1/comments {"body":"b","updated_at":"2000-01-01T00:00:00Z"}
+		POST %/repos/o/r/pulls {"head":"f","base":"main","auto_merge":true}
+		POST %/repos/o/r/pulls {"head":"f","merge_when_checks_succeed":true}
+		PATCH %/repos/o/r/pulls/1 {"Do":"merge"}
+		POST %/repos/o/r/pulls/1/reviews {"event":"COMMENT","comments":[{"path":"f","body":"b","event":"APPROVED"}]}
+		POST %/repos/o/r/pulls/1/reviews {"event":"COMMENT","comments":"x"}
+		POST %/repos/o/r/pulls/1/reviews {"event":"COMMENT","comments":["x"]}
+		POST %/repos/o/r/pulls/1/reviews {"event":"APPROVED"}`))
+}
+
+// Answers that are files of a repository are known by their path, and others are not.
+func TestFilesOfForges(t *testing.T) {
+	for _, c := range []struct {
+		config Config
+		files  string
+		others string
+	}{
+		{Config{Kind: GitHub, Host: "api.github.com", Repos: []string{"o/r"}}, "/repos/o/r/contents/a/b /repos/x/y/readme /repos/o/r/zipball/main /repos/o/r/git/blobs/abc", "/repos/o/r /user /repos/o/r/issues/1"},
+		{Config{Kind: GitLab, Repos: []string{"o/r"}}, "/api/v4/projects/o%2Fr/repository/files/README.md/raw /api/v4/projects/7/repository/files/a%2Fb/raw /api/v4/projects/7/repository/archive.zip /api/v4/projects/7/repository/blobs/abc/raw",
+			"/api/v4/projects/7 /api/v4/projects/o%2Fr /api/v4/projects/7/repository/files/a /api/v4/projects/7/jobs/1/trace"},
+		{Config{Kind: Gitea, Repos: []string{"o/r"}}, "/api/v1/repos/o/r/raw/a/b /api/v1/repos/x/y/media/a /api/v1/repos/o/r/archive/main.zip", "/api/v1/repos/o/r /api/v1/user /api/v1/repos/o/r/contents/a"},
+	} {
+		s := newService(t, c.config)
+		for list, want := range map[string]bool{c.files: true, c.others: false} {
+			for p := range strings.FieldsSeq(list) {
+				if d := s.Judge(request("GET " + p)); !d.Allow || d.Files != want {
+					t.Errorf("%s %s: allow %v, files %v", c.config.Kind, p, d.Allow, d.Files)
+				}
+			}
+		}
+	}
+}

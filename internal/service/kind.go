@@ -70,6 +70,7 @@ type Service struct {
 	graphql []string // the path of GraphQL; nil where there is none
 
 	userDeny, userAllow, deny, allow []rule
+	files                            []rule // below which a forge hands out files
 
 	mu    sync.Mutex
 	known map[string]bool // node ids of the session's own repositories

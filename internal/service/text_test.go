@@ -188,7 +188,7 @@ func TestBodyAnew(t *testing.T) {
 	s := newService(t, Config{Kind: GitHub, Repos: []string{"o/r"}, Host: "api.github.com"})
 	tea := newService(t, Config{Kind: Gitea, Repos: []string{"o/r"}, Host: "gitea.test"})
 	for body, want := range map[string]string{
-		`{ "body" : "\u002fmerge \u003c&\u2713" , "n":1.50, "list":[ ], "deep":{"b":null,"a":[true]} }`: `{"body":"/merge <&✓","deep":{"a":[true],"b":null},"list":[],"n":1.50}`,
+		`{ "body" : "\u002fmerge \u003c&\u2713" , "milestone":1.50, "labels":[ ], "content":{"b":null,"a":[true]} }`: `{"body":"/merge <&✓","content":{"a":[true],"b":null},"labels":[],"milestone":1.50}`,
 		`{}`: `{}`,
 	} {
 		d := tea.Judge(request("POST /api/v1/repos/o/r/issues/1/comments " + body))
