@@ -63,11 +63,15 @@ type cage struct {
 	list loads.Agent
 }
 
-// trusts is what the host's own agent keeps of a folder that its user once trusted.
-var trusts = map[string]map[string]string{
+// past is what the host's own agent keeps of a folder that its user once trusted. That
+// opencode asks no registry, for which it waits minutes before it loads plugins, is what
+// the user set and shows.
+var past = map[string]map[string]string{
 	"claude": {".claude.json": `{"hasCompletedOnboarding": true, "projects": {"{DIR}": {"hasTrustDialogAccepted": true}}}`},
 	"codex":  {".codex/config.toml": "[projects.\"{DIR}\"]\ntrust_level = \"trusted\"\n"},
 	"gemini": {".gemini/trustedFolders.json": `{"{DIR}": "TRUST_FOLDER"}`},
+	"opencode": {".config/opencode/.npmrc": "offline=true\n",
+		".config/ringfence/policy.toml": "[files]\nread = [\"~/.config/opencode/.npmrc\"]\nexpose = [\"~/.config/opencode/.npmrc\"]\n"},
 }
 
 func newCage(t *testing.T, a agent, list loads.Agent) *cage {
@@ -78,7 +82,7 @@ func newCage(t *testing.T, a agent, list loads.Agent) *cage {
 	if err := list.Plant(c.dir); err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range trusts[a.name] {
+	for path, text := range past[a.name] {
 		c.put(t, filepath.Join(c.home, path), strings.ReplaceAll(text, "{DIR}", c.dir))
 	}
 	return c
