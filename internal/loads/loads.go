@@ -7,6 +7,8 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -56,6 +58,33 @@ func Of(name string) (Agent, error) {
 
 // Ran is the name of the file that a canary leaves.
 func Ran(canary string) string { return "ran-" + canary }
+
+// link begins the text of a file that is a link, with where it leads.
+const link = "-> "
+
+// Plant writes the folder of canaries.
+func (a Agent) Plant(dir string) error {
+	for path, text := range a.Folder(dir) {
+		at := filepath.Join(dir, path)
+		err := os.MkdirAll(filepath.Dir(at), 0o700)
+		to, is := strings.CutPrefix(text, link)
+		mode := os.FileMode(0o600)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o700
+		}
+		switch {
+		case err != nil:
+		case is:
+			err = os.Symlink(to, at)
+		default:
+			err = os.WriteFile(at, []byte(text), mode)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Folder is the files of canaries, for a folder at dir.
 func (a Agent) Folder(dir string) map[string]string {

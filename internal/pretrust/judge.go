@@ -342,11 +342,26 @@ func (r *rule) whole(data []byte) judged {
 	if r.code.id == kAllow.id || r.code.id == kPrompt.id { // of another language
 		neutral = []byte{}
 	}
-	return judged{
-		hits:   []hit{{kind: r.code, line: line, what: "begins with " + quote(first), seed: string(data)}},
-		mended: true, neutral: neutral,
+	h := hit{kind: r.code, line: line, what: "begins with " + quote(first), seed: string(data)}
+	if r.above > 0 {
+		h.value = plugged(data)
 	}
+	return judged{hits: []hit{h}, mended: true, neutral: neutral}
 }
+
+// plugged is what a file of a plugin runs: its files are trusted with it, and a script
+// elsewhere in the tree must be as well. In one that is not understood it may be any.
+func plugged(data []byte) *node {
+	n, err := parseJSON(data)
+	if err != nil {
+		return &node{kind: '"', text: "$ANY"}
+	}
+	n.members = slices.DeleteFunc(n.members, func(m member) bool { return slices.Contains(imprint, m.name) })
+	return n
+}
+
+// imprint is what a manifest says of itself.
+var imprint = []string{"name", "version", "description", "author", "homepage", "repository", "license", "keywords", "$schema", "displayName"}
 
 func firstLine(text string) (string, int) {
 	n := 0

@@ -19,8 +19,8 @@ func TestLoads(t *testing.T) {
 	for _, a := range all {
 		root := plant(t, nil)
 		folder := a.Folder(root)
-		for rel, text := range folder {
-			put(t, root, rel, text)
+		if err := a.Plant(root); err != nil {
+			t.Fatal(err)
 		}
 		r := look(t, root)
 		for rel, text := range folder {

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"encoding/json"
+	"flag"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,7 +11,14 @@ import (
 	"ringfence.dev/ringfence/test/world"
 )
 
-func TestMain(m *testing.M) { world.Main(m, "./search") }
+// TestMain lets all agents play at once, however small the machine is: they wait more
+// than they compute. Who says another number on the command line has it.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(len(all))); err != nil {
+		panic(err)
+	}
+	world.Main(m, "./search")
+}
 
 // agent is one of those that ringfence knows, and how a test talks to it.
 type agent struct {

@@ -28,15 +28,20 @@ func TestCanaries(t *testing.T) {
 		want := list.Canaries()
 		slices.Sort(want)
 
-		out := newCage(t, a, list)
-		out.sing(t, "without ringfence", false)
-		if got := out.sung(t); !slices.Equal(got, want) {
-			t.Errorf("without ringfence %q run, want %q", got, want)
+		if os.Getuid() != 0 { // of root it would be made an ordinary user's: it is the same
+			out := newCage(t, a, list)
+			out.sing(t, "without ringfence", false)
+			if got := out.sung(t); !slices.Equal(got, want) {
+				t.Errorf("without ringfence %q run, want %q", got, want)
+			}
 		}
 		in := newCage(t, a, list)
 		in.sing(t, "before it is trusted", true)
 		if got := in.sung(t); len(got) > 0 {
 			t.Errorf("not trusted, %q run", got)
+		}
+		if env, err := os.ReadFile(filepath.Join(in.dir, "env.txt")); !strings.Contains(string(env), harmless[a.name]) {
+			t.Errorf("not trusted, a harmless variable is not set: %s %v", env, err)
 		}
 		if r := in.ringfence(t, in.dir, "trust", "--yes"); r.status != 0 {
 			t.Fatalf("trust: status %d\n%s%s", r.status, r.stdout, r.stderr)
@@ -48,6 +53,9 @@ func TestCanaries(t *testing.T) {
 	})
 }
 
+// harmless is a variable that a project may set for an agent's commands, trusted or not.
+var harmless = map[string]string{"claude": "HARMLESS=kept"}
+
 // cage is a person with a folder of canaries.
 type cage struct {
 	*person
@@ -55,11 +63,15 @@ type cage struct {
 	list loads.Agent
 }
 
-// trusts is what the host's own agent keeps of a folder that its user once trusted.
-var trusts = map[string]map[string]string{
+// past is what the host's own agent keeps of a folder that its user once trusted. That
+// opencode asks no registry, for which it waits minutes before it loads plugins, is what
+// the user set and shows.
+var past = map[string]map[string]string{
 	"claude": {".claude.json": `{"hasCompletedOnboarding": true, "projects": {"{DIR}": {"hasTrustDialogAccepted": true}}}`},
 	"codex":  {".codex/config.toml": "[projects.\"{DIR}\"]\ntrust_level = \"trusted\"\n"},
 	"gemini": {".gemini/trustedFolders.json": `{"{DIR}": "TRUST_FOLDER"}`},
+	"opencode": {".config/opencode/.npmrc": "offline=true\n",
+		".config/ringfence/policy.toml": "[files]\nread = [\"~/.config/opencode/.npmrc\"]\nexpose = [\"~/.config/opencode/.npmrc\"]\n"},
 }
 
 func newCage(t *testing.T, a agent, list loads.Agent) *cage {
@@ -67,15 +79,10 @@ func newCage(t *testing.T, a agent, list loads.Agent) *cage {
 	c.pay()
 	c.dir = c.project(t, "one")
 	git(t, "init", "--quiet", c.dir)
-	for path, text := range list.Folder(c.dir) {
-		c.put(t, filepath.Join(c.dir, path), text)
-		if strings.HasPrefix(text, "#!") {
-			if err := os.Chmod(filepath.Join(c.dir, path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
+	if err := list.Plant(c.dir); err != nil {
+		t.Fatal(err)
 	}
-	for path, text := range trusts[a.name] {
+	for path, text := range past[a.name] {
 		c.put(t, filepath.Join(c.home, path), strings.ReplaceAll(text, "{DIR}", c.dir))
 	}
 	return c
@@ -84,7 +91,7 @@ func newCage(t *testing.T, a agent, list loads.Agent) *cage {
 // sing holds a session in which the agent uses its tools: a command, and a new file.
 func (c *cage) sing(t *testing.T, prompt string, inside bool) {
 	t.Helper()
-	turns := []model.Turn{use(c.agent.shell("true"))}
+	turns := []model.Turn{use(c.agent.shell("env >env.txt"))}
 	if write := c.agent.tools[toolWrite]; write != nil {
 		name := fmt.Sprintf("%s.canary", strings.ReplaceAll(prompt, " ", "-"))
 		turns = append(turns, use(write(filepath.Join(c.dir, name), "hello\n")))

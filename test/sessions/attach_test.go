@@ -63,11 +63,13 @@ func (p *person) types(s string) { p.pty.Write([]byte(s)) }
 
 func (p *person) sees(text string) {
 	p.w.t.Helper()
-	p.w.eventually(text+" on the terminal", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return strings.Contains(p.seen.String(), text)
-	})
+	p.w.eventually(text+" on the terminal", func() bool { return p.shows(text) })
+}
+
+func (p *person) shows(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Contains(p.seen.String(), text)
 }
 
 // leaves waits for the end of the command and returns its status.

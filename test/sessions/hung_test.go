@@ -52,10 +52,10 @@ func TestExecEnds(t *testing.T) {
 	w.must("run", "--net", "none", "-d", "--name", w.pasted(), "--", "sh", "-c",
 		`while :; do for t in 0 1 2 3; do [ -c /dev/pts/$t ] && printf 'host$ ' >/dev/pts/$t; done; done 2>/dev/null`)
 	p := w.sit("exec", w.pasted(), "--", "sh", "-c", `trap "" HUP; sleep 1000 & echo begun; exit 4`)
-	p.sees("\x1b]2;[fenced] " + w.pasted() + " exec sh\a")
 	if status := p.leaves(); status != 4 {
 		t.Errorf("status %d", status)
 	}
 	p.sees("begun")
+	p.sees("\x1b]2;[fenced] " + w.pasted() + " exec sh\a")
 	w.must("stop", "--time", "0", w.pasted())
 }

@@ -36,10 +36,13 @@ type scripted struct {
 
 	mu     sync.Mutex
 	seen   bytes.Buffer
-	answer int // how often it has answered
+	answer int                      // how often it has answered
+	late   func(screen string) bool // it answers, in order, once this holds
 }
 
-func (w *world) scripted() desktop {
+func (w *world) scripted() desktop { return w.terminal(nil) }
+
+func (w *world) terminal(late func(screen string) bool) *scripted {
 	cmd := exec.Command(shellLine[0], shellLine[1:]...)
 	cmd.Env, cmd.Dir = w.shellEnv(), w.project
 	master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 100})
@@ -54,7 +57,7 @@ func (w *world) scripted() desktop {
 		w.t.Fatal(err)
 	}
 	master.Close()
-	s := &scripted{pty: os.NewFile(uintptr(fd), "terminal"), work: make(chan string, 1024)}
+	s := &scripted{pty: os.NewFile(uintptr(fd), "terminal"), work: make(chan string, 1024), late: late}
 	w.t.Cleanup(func() { s.pty.Close(); cmd.Process.Kill(); cmd.Wait(); close(s.work) })
 	go func() {
 		for text := range s.work {
@@ -74,13 +77,19 @@ func (s *scripted) watch() {
 		}
 		s.mu.Lock()
 		s.seen.Write(buf[:n])
-		asked := bytes.Count(s.seen.Bytes(), []byte("\x1b[5n"))
+		asked := bytes.Count(s.seen.Bytes(), []byte(askStatus))
+		if s.late != nil && !s.late(s.seen.String()) {
+			asked = 0
+		}
 		for ; s.answer < asked; s.answer++ {
 			s.work <- "\x1b[0n"
 		}
 		s.mu.Unlock()
 	}
 }
+
+// askStatus is what a terminal answers with "all is well".
+const askStatus = "\x1b[5n"
 
 func (s *scripted) types(text string) { s.work <- text }
 
