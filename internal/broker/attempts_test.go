@@ -270,9 +270,8 @@ var wanted = map[string]string{
 	"read": "GET /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\n\r\n",
 	"read, chunks and trailers": "GET /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		"0\r\nX-Late: 1\r\n\r\n",
-	"idempotent write":             "POST /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 1\r\nContent-Length: 2\r\n\r\nhi",
-	"head":                         "HEAD /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\n\r\n",
-	"write that waits to be asked": "POST /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi",
+	"idempotent write": "POST /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 1\r\nContent-Length: 2\r\n\r\nhi",
+	"head":             "HEAD /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\n\r\n",
 	"write, chunks and trailers": "PUT /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		"2\r\nhi\r\n0\r\nX-Late: 1\r\n\r\n",
 }
