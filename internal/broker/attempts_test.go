@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -70,6 +71,10 @@ func serveHostile(t *testing.T, protocol string, act func(n int) string) *hostil
 func (h *hostile) count(key string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if _, text, ok := strings.Cut(key, "Basic "); ok { // as git sends it
+		b, _ := base64.StdEncoding.DecodeString(text)
+		key = string(b)
+	}
 	if !strings.Contains(key, "GENUINE") {
 		return "ok"
 	}
@@ -113,11 +118,20 @@ func (h *hostile) speak1(c net.Conn) {
 		case "nonsense":
 			io.WriteString(c, "nonsense\r\n\r\n")
 			return
+		case "101":
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
+			if next, err := http.ReadRequest(in); err == nil {
+				io.WriteString(c, map[bool]string{true: "a key", false: "no key"}[strings.Contains(fmt.Sprint(next.Header), "GENUINE")])
+			}
+			return
 		}
 		if status == 0 { // it hangs up
 			return
 		}
-		fmt.Fprintf(c, "HTTP/1.1 %d Word\r\nLocation: https://elsewhere.test/\r\nRetry-After: 0\r\nContent-Length: 2\r\n\r\nok", status)
+		fmt.Fprintf(c, "HTTP/1.1 %d Word\r\nLocation: https://elsewhere.test/\r\nRetry-After: 0\r\nContent-Length: 2\r\n\r\n", status)
+		if r.Method != http.MethodHead {
+			io.WriteString(c, "ok")
+		}
 		if do == "ok, then close" {
 			return
 		}
@@ -225,7 +239,7 @@ func (s *renewing) Stale(Credential) {
 func attemptStand(t *testing.T, h *hostile) (at string, phantom Phantom, records func() int) {
 	t.Helper()
 	w := newWire(Direct)
-	w.t.TLSClientConfig = h.client
+	w.t.TLSClientConfig, w.old.TLSClientConfig = h.client, h.client
 	var mu sync.Mutex
 	left := 0
 	record := func(r journal.Record) error {
@@ -238,7 +252,7 @@ func attemptStand(t *testing.T, h *hostile) (at string, phantom Phantom, records
 	}
 	phantom = NewPhantom("sk-ant-api03-", 108)
 	m := Model{API: model.Anthropic, Name: "test", Upstream: h.at, Phantom: phantom, Source: &renewing{}, Allow: model.Default, Transport: w, Record: record}
-	svc, err := service.New(service.Config{Kind: service.Bearer, Host: h.at.Host, Allow: []string{"* /**"}})
+	svc, err := service.New(service.Config{Kind: service.Bearer, Host: h.at.Host, Allow: []string{"* /**", "WEBSOCKET /ws"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,6 +271,7 @@ var wanted = map[string]string{
 	"read, chunks and trailers": "GET /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		"0\r\nX-Late: 1\r\n\r\n",
 	"idempotent write": "POST /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 1\r\nContent-Length: 2\r\n\r\nhi",
+	"head":             "HEAD /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\n\r\n",
 	"write, chunks and trailers": "PUT /service/x HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nTrailer: X-Late\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		"2\r\nhi\r\n0\r\nX-Late: 1\r\n\r\n",
 }
@@ -315,13 +330,137 @@ func exchange(t *testing.T, at, raw string) (status int) {
 	}
 	defer c.Close()
 	io.WriteString(c, raw)
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatalf("no answer: %v", err)
+	method, _, _ := strings.Cut(raw, " ")
+	for in := bufio.NewReader(c); ; {
+		resp, err := http.ReadResponse(in, &http.Request{Method: method})
+		if err != nil {
+			t.Fatalf("no answer: %v", err)
+		}
+		if resp.StatusCode != http.StatusContinue {
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body) // it may be cut
+			return resp.StatusCode
+		}
 	}
-	defer resp.Body.Close()
-	io.Copy(io.Discard, resp.Body) // it may be cut
-	return resp.StatusCode
+}
+
+// upgrade is a request for a WebSocket.
+const upgrade = "GET /service/ws HTTP/1.1\r\nHost: 127.0.0.1:809\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Version: 13\r\n" +
+	"Sec-Websocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+// A WebSocket is one request, whatever an upstream answers to it and whatever is said on
+// it: bytes that look like a request carry no credential of ours.
+func TestRecordsOfWebSockets(t *testing.T) {
+	for _, way := range []string{"101", "ok", "close", "401", "429", "307", "503", "half", "nonsense", "ok, then close"} {
+		t.Run(way, func(t *testing.T) {
+			h := serveHostile(t, "http/1.1", func(int) string { return way })
+			at, phantom, records := attemptStand(t, h)
+			for range 3 {
+				c, err := net.Dial("tcp", at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(c, upgrade, phantom)
+				in := bufio.NewReader(c)
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (resp.StatusCode == http.StatusSwitchingProtocols) != (way == "101") {
+					t.Fatalf("status %d", resp.StatusCode)
+				}
+				if way == "101" {
+					fmt.Fprintf(c, wanted["read"], phantom) // as if it were a frame
+					b := make([]byte, len("no key"))
+					if _, err := io.ReadFull(in, b); err != nil || string(b) != "no key" {
+						t.Errorf("the upstream got %q: %v", b, err)
+					}
+				}
+				c.Close()
+			}
+			got, _ := h.counted()
+			if n := records(); n != got && !(way == "ok, then close" && n > got) || got < 3 || got > 3*maxLeft {
+				t.Errorf("%d requests reached the upstream with the credential, %d are in the journal", got, n)
+			}
+		})
+	}
+}
+
+// A client that goes away at once: what left is in the journal, and it left once.
+func TestRecordsOfClientsThatGo(t *testing.T) {
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		for _, way := range []string{"ok", "close", "401", "half"} {
+			h := serveHostile(t, protocol, func(int) string { return way })
+			at, phantom, records := attemptStand(t, h)
+			const clients = 20
+			for n := range clients {
+				c, err := net.Dial("tcp", at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw := fmt.Sprintf(wanted["read"], phantom)
+				if n%2 == 0 {
+					raw = fmt.Sprintf(wanted["write, chunks and trailers"], phantom)
+				}
+				io.WriteString(c, raw)
+				c.Close()
+			}
+			exchange(t, at, fmt.Sprintf(wanted["model"], phantom))
+			if got, _ := h.counted(); records() < got || records() > (clients+1)*maxLeft {
+				t.Errorf("%s, %s: %d requests reached the upstream with the credential, %d are in the journal", protocol, way, got, records())
+			}
+		}
+	}
+}
+
+// The ways of git, of LFS, of STS and of renewals, which are no handlers of ours: each
+// request that a transport of theirs sends is in the journal, and none that is not.
+func TestRecordsOfTransports(t *testing.T) {
+	ways := map[string][]string{
+		"h2":       {"ok", "refuse", "protocol", "reset", "goaway", "goaway, close", "goaway, error", "close", "401", "307", "503"},
+		"http/1.1": {"ok", "close", "401", "307", "503", "half", "nonsense"},
+	}
+	for protocol, list := range ways {
+		for _, way := range list {
+			for _, lasts := range []int{1 << 20, 1, 0} { // how many records the journal takes
+				h := serveHostile(t, protocol, func(n int) string {
+					if n == 1 {
+						return "ok"
+					}
+					return way
+				})
+				w := newWire(Direct)
+				w.t.TLSClientConfig = h.client
+				n := 0
+				note := func(*http.Request, string) error {
+					if n == lasts {
+						return io.ErrShortWrite
+					}
+					n++
+					return nil
+				}
+				for name, rt := range map[string]http.RoundTripper{"git": Carry(w, &renewing{}, "git", note), "lfs": Bare(Noted(w, note)), "sts": Noted(w, note)} {
+					for _, method := range []string{"GET", "POST", "PUT"} {
+						r, err := http.NewRequest(method, h.at.String()+"/x", strings.NewReader("hi"))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if r.Header.Set("X-Api-Key", "GENUINE, given out"); name == "git" {
+							r.Header.Del("X-Api-Key")
+						}
+						before, _ := h.counted()
+						if resp, err := rt.RoundTrip(r); err == nil {
+							io.Copy(io.Discard, resp.Body)
+							resp.Body.Close()
+						}
+						if got, _ := h.counted(); got != n || got-before > maxLeft {
+							t.Fatalf("%s, %s, %s %s: %d requests reached the upstream, %d are in the journal", protocol, way, name, method, got, n)
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // What cannot be written down does not leave, the second time no more than the first.

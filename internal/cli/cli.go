@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	golog "log"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ func Main(args []string, in, out, err *os.File) int {
 
 func newContext(in, out, err *os.File) *context {
 	openStandard()
+	golog.SetOutput(io.Discard) // net/http says there what a server can make it say, and the terminal is the person's
 	return &context{in: in, out: out, err: err, environ: os.Environ()}
 }
 
