@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -251,8 +252,14 @@ func (k *Keeper) toPlace(tree int, x *held) error {
 
 func nameOf(rel string) string { return rel[strings.LastIndexByte(rel, '/')+1:] }
 
-// watchPublic looks at those that wait while nobody calls.
+// watchPublic looks at those that wait while nobody calls. Its thread is as weak as the
+// agent, and is given up with it.
 func (k *Keeper) watchPublic(end <-chan struct{}) {
+	runtime.LockOSThread()
+	if err := confine(); err != nil {
+		k.conf.Failed(err)
+		return
+	}
 	w := &worker{Keeper: k}
 	for wait := firstLook; ; {
 		k.public.mu.Lock()

@@ -108,7 +108,7 @@ func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 	if !v.Hold && v.Form != hostexec.FormAny {
 		f.Verdict, f.By, f.Source = Held, WallKeeper, BuiltIn
 		f.Rule = "what leads programs is judged by content"
-		f.Reason = "it is private while the session runs; at its end what makes no program run anything is on the host, and the rest waits"
+		f.Reason = "what makes no program run anything comes to the host, at the latest when the session ends, and the rest waits"
 		f.Help = "no grant is needed: after the session ringfence diff shows what waits and ringfence apply brings it to the host"
 		return f
 	}
