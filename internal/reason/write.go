@@ -105,13 +105,6 @@ func (w *World) writeTree(s *spot, f Finding) Finding {
 func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 	rel := strings.TrimPrefix(strings.TrimPrefix(s.path, t.Path), "/")
 	v := judged(t, rel, s.st)
-	if !v.Hold && v.Form != hostexec.FormAny {
-		f.Verdict, f.By, f.Source = Held, WallKeeper, BuiltIn
-		f.Rule = "what leads programs is judged by content"
-		f.Reason = "what makes no program run anything comes to the host, at the latest when the session ends, and the rest waits"
-		f.Help = "no grant is needed: after the session ringfence diff shows what waits and ringfence apply brings it to the host"
-		return f
-	}
 	if v.Hold {
 		f.Verdict, f.By = Held, WallKeeper
 		f.Rule, f.Source = v.Rule, BuiltIn
@@ -123,6 +116,11 @@ func (w *World) keep(t *Tree, s *spot, f Finding) Finding {
 		return f
 	}
 	f.Verdict, f.By, f.Reason = Allowed, "mount", "changes reach the host at once, and can be undone: "+rule(s.op)
+	if v.Form != hostexec.FormAny {
+		f.Rule, f.Source = "what leads programs is judged by content", BuiltIn
+		f.Reason = "what makes no program run anything comes to the host, at the latest when the session ends; the rest waits until you look"
+		f.Help = "no grant is needed: after the session ringfence diff shows what waits"
+	}
 	return f
 }
 
