@@ -51,6 +51,12 @@ func (r *Rules) addContent(d *contentData) error {
 		}
 		p.place = where
 		c.files = append(c.files, &p)
+		ref := fileRef{len(r.contents), &p}
+		if strings.Contains(p.last(), "*") {
+			r.starred = append(r.starred, ref)
+		} else {
+			r.byName[p.last()] = append(r.byName[p.last()], ref)
+		}
 	}
 	for _, k := range d.keys {
 		if k.when == "" || k.why == "" || len(k.keys) == 0 {
@@ -108,8 +114,8 @@ func (r *Rules) about(rel string) []*content {
 	var out []*content
 	s := scanner{rules: r, path: appendFold(nil, rel), git: r.start}
 	for s.next() {
-		for i := range r.contents {
-			if c := &r.contents[i]; c.covers(&s) && !slices.Contains(out, c) {
+		for _, f := range r.candidates(s.path[s.start:s.end]) {
+			if c := &r.contents[f.content]; s.covered(f.pattern) && !slices.Contains(out, c) {
 				out = append(out, c)
 			}
 		}
@@ -118,14 +124,26 @@ func (r *Rules) about(rel string) []*content {
 	return out
 }
 
-// covers reports whether one of the files has the name at hand.
-func (c *content) covers(s *scanner) bool {
-	for _, p := range c.files {
-		if (p.place != inGit || s.git >= 0) && glob(p.last(), s.path[s.start:s.end]) && s.fits(p) {
-			return true
-		}
+// fileRef is a file of one of the contents.
+type fileRef struct {
+	content int
+	*pattern
+}
+
+// candidates are the files of the contents, in their order, that may have a name.
+func (r *Rules) candidates(name []byte) []fileRef {
+	named := r.byName[string(name)]
+	if len(named) == 0 {
+		return r.starred
 	}
-	return false
+	all := slices.Concat(named, r.starred)
+	slices.SortFunc(all, func(a, b fileRef) int { return a.content - b.content })
+	return all
+}
+
+// covered reports whether a file has the name at hand.
+func (s *scanner) covered(p *pattern) bool {
+	return (p.place != inGit || s.git >= 0) && glob(p.last(), s.path[s.start:s.end]) && s.fits(p)
 }
 
 func (c *content) inspect(rank Rank, old, new []byte) []Finding {

@@ -12,6 +12,8 @@ import (
 type Rules struct {
 	rules    []*rule
 	contents []content
+	byName   map[string][]fileRef // files of the contents, by the last name
+	starred  []fileRef            // and those whose last name is a pattern
 	hooks    []string
 	env      envData // folded
 

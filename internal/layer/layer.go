@@ -19,9 +19,11 @@
 package layer
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -134,6 +136,36 @@ func (l *Layer) Open(rel string) (*os.File, error) { return openFile(l.Upper, re
 
 // OpenOld opens the side of the host.
 func (l *Layer) OpenOld(rel string) (*os.File, error) { return openFile(l.Root, rel) }
+
+// Read reads at most one byte more than most of the new side of a regular file. It is
+// Open for those who read hundreds of thousands. What is empty is not nil.
+func (l *Layer) Read(rel string, most int64) ([]byte, error) { return readFile(l.Upper, rel, most) }
+
+// ReadOld reads the side of the host.
+func (l *Layer) ReadOld(rel string, most int64) ([]byte, error) { return readFile(l.Root, rel, most) }
+
+func readFile(root, rel string, most int64) ([]byte, error) {
+	if !valid(rel) {
+		return nil, fmt.Errorf("open %q: %w", rel, fs.ErrInvalid)
+	}
+	t, err := openTree(root)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	fd, err := t.openFile(rel)
+	if err != nil {
+		return nil, fmt.Errorf("open %q in %q: %w", rel, root, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(make([]byte, 0, min(st.Size, most)+bytes.MinRead))
+	_, err = b.ReadFrom(io.LimitReader(descriptor(fd), most+1))
+	return b.Bytes(), err
+}
 
 func openFile(root, rel string) (*os.File, error) {
 	if !valid(rel) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -27,8 +28,9 @@ func typeOf(st *unix.Stat_t) change.Type {
 
 func isDir(st *unix.Stat_t) bool { return st != nil && typeOf(st) == change.Directory }
 
-// node reads one side of a change. A file is hashed as a stream.
-func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
+// node reads one side of a change. A file is hashed as a stream, if check has nothing
+// against it.
+func (t *tree) node(rel string, st *unix.Stat_t, check func(fd int) error) (*change.Node, error) {
 	n := &change.Node{Type: typeOf(st), Mode: st.Mode & 0o7777}
 	switch n.Type {
 	case change.Symlink:
@@ -39,12 +41,17 @@ func (t *tree) node(rel string, st *unix.Stat_t) (*change.Node, error) {
 		if t.read += st.Size; st.Size > maxRead || t.read > maxReadAll {
 			return &change.Node{Type: change.Special, Mode: n.Mode, Size: st.Size}, nil
 		}
-		f, err := t.openRegular(rel)
+		fd, err := t.openFile(rel)
 		if err != nil {
 			return n, err
 		}
-		defer f.Close()
-		n.Hash, n.Size, err = hash(f)
+		defer unix.Close(fd)
+		if check != nil {
+			if err := check(fd); err != nil {
+				return n, err
+			}
+		}
+		n.Hash, n.Size, err = hash(descriptor(fd))
 		return n, err
 	}
 	return n, nil
@@ -69,10 +76,29 @@ func (t *tree) readlink(rel string) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
+// room is what files are read into: one session may have made hundreds of thousands.
+var room = sync.Pool{New: func() any { return new([128 << 10]byte) }}
+
+// descriptor reads a file that stays somebody else's.
+type descriptor int
+
+func (d descriptor) Read(b []byte) (int, error) {
+	for {
+		switch n, err := unix.Read(int(d), b); {
+		case err == unix.EINTR:
+		case err == nil && n == 0 && len(b) > 0:
+			return 0, io.EOF
+		default:
+			return max(n, 0), err
+		}
+	}
+}
+
 // hash returns the SHA-256 of what a file holds, and how many bytes that was.
 func hash(r io.Reader) (string, int64, error) {
-	h := sha256.New()
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{r}, make([]byte, 128<<10))
+	h, buf := sha256.New(), room.Get().(*[128 << 10]byte)
+	defer room.Put(buf)
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{r}, buf[:])
 	if err != nil {
 		return "", n, err
 	}
@@ -90,7 +116,7 @@ func (s *sides) compare(e entry) (c change.Change, differs bool, err error) {
 		return c, true, nil
 	}
 	if e.low != nil {
-		c.Old, err = s.host.node(e.path, e.low)
+		c.Old, err = s.host.node(e.path, e.low, nil)
 		switch {
 		case errors.Is(err, unix.ENOENT):
 			c.Old = nil
@@ -101,12 +127,9 @@ func (s *sides) compare(e entry) (c change.Change, differs bool, err error) {
 		}
 	}
 	if e.up != nil {
-		c.New, err = s.upper.node(e.path, e.up)
+		c.New, err = s.upper.node(e.path, e.up, s.refuseForeign)
 		if errors.Is(err, unix.ENOENT) || s.reversed && errors.Is(err, unix.EACCES) {
 			return c, false, nil // a running session took it back, or the host keeps it to itself
-		}
-		if err == nil && c.New.Type == change.File {
-			err = s.refuseForeign(e.path)
 		}
 		if err != nil {
 			return c, false, fmt.Errorf("read %q in the layer: %w", e.path, err)

@@ -50,12 +50,21 @@ func at(dir int, rel string, flags int) (int, error) {
 // open opens rel in the tree; "." is the tree itself.
 func (t *tree) open(rel string, flags int) (int, error) { return at(t.fd, rel, flags) }
 
-// openRegular opens a regular file for reading. O_NONBLOCK keeps a pipe that was
-// put there in between from holding up the caller.
+// openRegular opens a regular file for reading.
 func (t *tree) openRegular(rel string) (*os.File, error) {
-	fd, err := t.open(rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	fd, err := t.openFile(rel)
 	if err != nil {
 		return nil, err
+	}
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
+// openFile is openRegular for those who read so many files that a descriptor has to do.
+// O_NONBLOCK keeps a pipe that was put there in between from holding up the caller.
+func (t *tree) openFile(rel string) (int, error) {
+	fd, err := t.open(rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return -1, err
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -63,9 +72,9 @@ func (t *tree) openRegular(rel string) (*os.File, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return nil, err
+		return -1, err
 	}
-	return os.NewFile(uintptr(fd), rel), nil
+	return fd, nil
 }
 
 // names lists a directory, sorted. It takes the descriptor over.

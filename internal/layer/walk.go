@@ -330,15 +330,10 @@ func marked(fd int) (bool, error) {
 }
 
 // refuseForeign refuses a file whose content is not its own.
-func (s *sides) refuseForeign(rel string) error {
+func (s *sides) refuseForeign(fd int) error {
 	if s.l.Copy {
 		return nil
 	}
-	f, err := s.upper.openRegular(rel)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = marked(int(f.Fd()))
+	_, err := marked(fd)
 	return err
 }

@@ -66,8 +66,7 @@ func (w *Work) phantomObject(n int, c change.Change) (repo string, ok bool) {
 	case len(last) == 2 && isHex(last) && isHex(name):
 		return above, mask.IsPhantom(looseObject(read(w.Layer(n).Open(c.Path))))
 	case last == "pack" && strings.HasSuffix(name, ".idx"):
-		f, err := w.Layer(n).Open(c.Path)
-		return above, w.packHasPhantom(readMost(f, err, maxPackIndex))
+		return above, w.packHasPhantom(orNil(w.Layer(n).Read(c.Path, maxPackIndex)))
 	}
 	return "", false
 }

@@ -47,19 +47,23 @@ func (c contents) newMost(e *Entry, most int64) []byte {
 	if e.New == nil || e.New.Type != change.File {
 		return nil
 	}
-	l := c.work.Layer(e.Tree)
+	side := c.work.Layer(e.Tree).ReadOld // the host has it
 	if e.State == Waits {
-		f, err := l.Open(e.Path)
-		return readMost(f, err, most)
+		side = c.work.Layer(e.Tree).Read
 	}
-	f, err := l.OpenOld(e.Path) // the host has it
-	return readMost(f, err, most)
+	return orNil(side(e.Path, most))
+}
+
+// orNil is a content, nil if it is not to be had.
+func orNil(b []byte, err error) []byte {
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // read reads at most one byte more than maxRead. An empty file is not nil.
-func read(f *os.File, err error) []byte { return readMost(f, err, maxRead) }
-
-func readMost(f *os.File, err error, most int64) []byte {
+func read(f *os.File, err error) []byte {
 	if err != nil {
 		return nil
 	}
@@ -68,8 +72,8 @@ func readMost(f *os.File, err error, most int64) []byte {
 	if err != nil {
 		return nil
 	}
-	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), most)+bytes.MinRead))
-	if _, err := b.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), maxRead)+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(f, maxRead+1)); err != nil {
 		return nil
 	}
 	return b.Bytes()

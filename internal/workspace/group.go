@@ -21,6 +21,11 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 			j.waits[spot{n, c.Path}] = c
 		}
 	}
+	// Nothing is brought to the host until all is judged: what was asked of it stays true.
+	for _, t := range j.trees {
+		t.memory = &hostexec.Memory{Tree: t}
+		defer func() { t.memory = nil }()
+	}
 	for n, all := range waits {
 		for _, c := range all {
 			if !g.fine(n, c, Waits) {
@@ -67,7 +72,7 @@ func (g *groups) id(n int, rel string) spot {
 			continue
 		}
 		dir := rel[:end]
-		if c, ok := g.waits[spot{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t, dir) {
+		if c, ok := g.waits[spot{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
 			return spot{n, dir}
 		}
 	}
@@ -124,7 +129,7 @@ func (g *groups) fineDirectory(n int, c change.Change) bool {
 	if baseOf(c.Path) == ".git" {
 		return true
 	}
-	part, ok := t.rules.Part(t, c.Path, hostexec.KindDir)
+	part, ok := t.rules.Part(t.tree(), c.Path, hostexec.KindDir)
 	return ok && (part.Known || part.Rest == "hooks")
 }
 
@@ -134,7 +139,7 @@ func (g *groups) fineDeletion(n int, c change.Change, state State) bool {
 		_, ok := worktreeText(g.old(&Entry{Tree: n, Change: c, State: state}))
 		return ok
 	}
-	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
+	part, ok := t.rules.Part(t.tree(), c.Path, hostexec.KindFile)
 	switch {
 	case !ok:
 		return false
@@ -149,12 +154,16 @@ func (g *groups) fineDeletion(n int, c change.Change, state State) bool {
 func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	t := g.trees[n]
 	e := &Entry{Tree: n, Change: c, State: state}
-	part, ok := t.rules.Part(t, c.Path, hostexec.KindFile)
+	part, ok := t.rules.Part(t.tree(), c.Path, hostexec.KindFile)
 	if ok && part.Rest == "HEAD" && !part.Kept {
 		return false // it would make a directory a repository
 	}
 	if ok && part.Known && part.Form == hostexec.FormAny {
 		return true
+	}
+	v := t.verdict(c.Path, c.New, nil)
+	if !ok && baseOf(c.Path) != ".git" && (v.Hold || v.Form == hostexec.FormAny) {
+		return false // whatever it says
 	}
 	most := int64(maxRead)
 	if ok && part.Form == hostexec.FormIndex {
@@ -164,11 +173,11 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	if !is(new, c.New) {
 		return false
 	}
-	switch v := t.verdict(c.Path, c.New, nil); {
+	switch {
 	case baseOf(c.Path) == ".git":
 		return g.finePointer(spot{n, c.Path}, string(new))
 	case !ok:
-		return !v.Hold && v.Form != hostexec.FormAny && hostexec.FitsAfter(v.Form, g.before(e), new, nil) == nil
+		return hostexec.FitsAfter(v.Form, g.before(e), new, nil) == nil
 	case part.Known:
 		return hostexec.Fits(part.Form, new, g.settings(n, part)) == nil
 	}
