@@ -64,6 +64,23 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
+// TestProgramsOfEditors: the name of a setting counts for what is in it, also where names
+// have dots; the oracle of settings found these.
+func TestProgramsOfEditors(t *testing.T) {
+	for _, text := range []string{`{"go.alternateTools": {"go": "./x"}}`, `{"[go]": {"go.alternateTools": {"go": "${workspaceFolder}/x"}}}`,
+		`{"rust-analyzer.check.overrideCommand": ["./x"]}`, `{"mcp.servers": {"a.b": {"command": "x"}}}`, `{"mcp": {"servers": {"a.b": {"command": "x"}}}}`,
+		`{"python.defaultInterpreterPath": "./x/"}`} {
+		if r := look(t, plant(t, map[string]string{".vscode/settings.json": text})); len(r.Findings) == 0 {
+			t.Errorf("nothing is said of %s", text)
+		}
+	}
+	for _, text := range []string{`{"python.analysis.extraPaths": ["./src"]}`, `{"typescript.tsdk": "./node_modules/typescript/lib"}`, `{"files.exclude": {"./x": true}}`} {
+		if r := look(t, plant(t, map[string]string{".vscode/settings.json": text})); len(r.Findings) > 0 {
+			t.Errorf("of %s it says %q", text, said(r))
+		}
+	}
+}
+
 // TestShownBeforeTrust: what is trusted although it is not understood was shown.
 func TestShownBeforeTrust(t *testing.T) {
 	r := look(t, plant(t, map[string]string{"opencode.json": "{ // x\r \"mcp\": {\"evil\": {\"command\": [\"EVIL\"]}}\n}"}))

@@ -179,8 +179,8 @@ var editorKeys = append(programKeys(), []key{
 	{kAllow, "**.chat.tools.autoApprove", truth},
 	{kAllow, "**.chat.tools.global.autoApprove", truth},
 	{kAllow, "**.security.workspace.trust.enabled", lie},
-	{kServer, "**.mcp.servers.*", filled},
-	{kServer, "context_servers.*", filled},
+	{kServer, "**.mcp.servers.**", filled}, // a server's name may have dots, as the setting's has
+	{kServer, "context_servers.**", filled},
 	{kEnv, "**.terminal.integrated.env.linux.*", badEnv},
 	{kEnv, "**.terminal.integrated.env.osx.*", badEnv},
 }...)

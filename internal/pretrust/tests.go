@@ -134,7 +134,7 @@ func runsInTree(_ string, v *node) bool {
 	if v.kind != '"' {
 		return false
 	}
-	text := strings.ToLower(v.text)
+	text := strings.TrimRight(strings.ToLower(v.text), "/") // some find the program in a directory
 	if strings.Contains(text, "/.venv/") || strings.Contains(text, "/venv/") || strings.Contains(text, "node_modules/") {
 		return false
 	}
