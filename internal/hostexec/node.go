@@ -67,6 +67,7 @@ func spelt(rel string) string {
 	}
 	for _, r := range rel {
 		switch {
+		case r >= ' ' && r < 0x7f:
 		case unicode.IsControl(r):
 			return fmt.Sprintf("a control character in the name (%U)", r)
 		case disguise(r), unicode.Is(unicode.Cf, r), ignorable(r) && r != 0xfe0f, r == '\u2028', r == '\u2029':

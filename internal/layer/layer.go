@@ -158,12 +158,13 @@ func readFile(root, rel string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("open %q in %q: %w", rel, root, err)
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
+	var b bytes.Buffer
+	buf := room.Get().(*[128 << 10]byte)
+	defer room.Put(buf)
+	_, err = io.CopyBuffer(struct{ io.Writer }{&b}, io.LimitReader(descriptor(fd), most+1), buf[:])
+	if b.Len() == 0 && err == nil {
+		return []byte{}, nil
 	}
-	b := bytes.NewBuffer(make([]byte, 0, min(st.Size, most)+bytes.MinRead))
-	_, err = b.ReadFrom(io.LimitReader(descriptor(fd), most+1))
 	return b.Bytes(), err
 }
 

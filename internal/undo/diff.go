@@ -32,7 +32,9 @@ type sides struct {
 // looked at is a change too, of which the new side has no content, and unless it is
 // only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
-	l.summed, l.compared = 0, 0
+	l.summed.Store(0)
+	l.compared, l.ahead = 0, true
+	defer func() { l.ahead = false }()
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
@@ -233,18 +235,34 @@ func (l *Log) nodeOf(f found) *change.Node {
 	if f.kind != change.File {
 		return n
 	}
-	if l.summed += f.size; l.summed > maxSummedAll {
-		n.Size = f.size
-		return n
+	s := f.sum
+	if s == nil {
+		s = l.sumIn(f.dir, f.name, f.size)
 	}
-	var err error
-	if n.Size, n.Hash, err = sumAt(f.dir, f.name); err != nil {
+	if n.Size, n.Hash = s.size, s.hash; s.err != nil {
 		n.Size = f.size
-		if !missing(err) {
-			l.miss(f.at, err)
+		if !missing(s.err) {
+			l.miss(f.at, s.err)
 		}
 	}
 	return n
+}
+
+// sumIn hashes a file of a directory, as long as not too much was read.
+func (l *Log) sumIn(dir int, name string, size int64) *summed {
+	if l.summed.Add(size) > maxSummedAll {
+		return &summed{size: size}
+	}
+	var s summed
+	s.size, s.hash, s.err = sumAt(dir, name)
+	return &s
+}
+
+// summed is what a file holds.
+type summed struct {
+	size int64
+	hash string
+	err  error
 }
 
 // sumAt hashes a file of a directory.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,8 @@ type Log struct {
 	restored bool   // at least once, or a part of it
 	born     uint64 // when the store was made; 0: the file system does not say
 
-	summed int64 // bytes that were read to tell what changed
+	summed atomic.Int64 // bytes that were read to tell what changed
+	ahead  bool         // the content of files will be wanted: a walk reads it with all processors
 
 	// Looked is called with how many entries were compared, now and then; may be nil.
 	Looked   func(n int)

@@ -2,7 +2,9 @@ package undo
 
 import (
 	"os"
+	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -72,7 +74,8 @@ type found struct {
 	home spot // where it was, unless the region is the session's
 	dir  int  // the directory it is in
 	name string
-	err  error // why it, or all that is in it, cannot be looked at
+	err  error   // why it, or all that is in it, cannot be looked at
+	sum  *summed // nil: not read yet
 }
 
 // walk visits every entry of a region that is on the disk, a directory before
@@ -88,22 +91,54 @@ func (l *Log) walk(r region, visit func(found) bool) {
 		return
 	}
 	defer unix.Close(dir)
-	l.walkAt(dir, name, r, visit)
+	l.walkAt(lookAt(dir, name), r, visit)
 }
 
-func (l *Log) walkAt(dir int, name string, r region, visit func(found) bool) bool {
+// lookAt is what is in a directory under a name.
+func lookAt(dir int, name string) found {
 	e, err := look(dir, name)
-	if missing(err) {
-		return true
-	}
 	if err == nil && e.kind == change.Symlink {
 		e.link, err = readLink(dir, name)
 	}
-	f := found{e, r.at, r.home, dir, name, err}
+	return found{entry: e, dir: dir, name: name, err: err}
+}
+
+func (l *Log) walkAt(f found, r region, visit func(found) bool) bool {
+	if missing(f.err) {
+		return true
+	}
+	f.at, f.home = r.at, r.home
 	if !visit(f) {
 		return false
 	}
-	return err != nil || e.kind != change.Directory || l.walkIn(f, r, visit)
+	return f.err != nil || f.kind != change.Directory || l.walkIn(f, r, visit)
+}
+
+// maxAhead is how many entries of a directory are looked at before the first is visited.
+const maxAhead = 4096
+
+// lookAll looks at entries of a directory. Where contents are wanted, all processors read
+// them: a session may have made hundreds of thousands.
+func (l *Log) lookAll(dir int, names []string) []found {
+	out := make([]found, len(names))
+	some := func(from, to int) {
+		for i := from; i < to; i++ {
+			if out[i] = lookAt(dir, names[i]); l.ahead && out[i].err == nil && out[i].kind == change.File {
+				out[i].sum = l.sumIn(dir, names[i], out[i].size)
+			}
+		}
+	}
+	workers := runtime.GOMAXPROCS(0)
+	if !l.ahead || len(names) < 16*workers {
+		some(0, len(names))
+		return out
+	}
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() { some(w*len(names)/workers, (w+1)*len(names)/workers) })
+	}
+	group.Wait()
+	return out
 }
 
 // walkIn visits what is in a directory. That one is closed to us is no news: its mode
@@ -119,17 +154,23 @@ func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
 	in := os.NewFile(uintptr(fd), f.name)
 	defer in.Close()
 	entries, err := list(in)
-	for _, kid := range entries {
-		n := r.node.kid(kid)
-		o, begins := l.of(r.owner, kid, n)
-		if begins {
-			continue
-		}
-		below := region{spot{r.at.tree, join(r.at.rel, kid)}, n, o}
-		if len(below.at.rel) > maxDeep {
-			err = errDeep
-		} else if !l.walkAt(fd, kid, below, visit) {
-			return false
+	ahead := 1 // who visits may change what comes next
+	if l.ahead {
+		ahead = maxAhead
+	}
+	for some := range slices.Chunk(entries, ahead) {
+		for _, e := range l.lookAll(fd, some) {
+			n := r.node.kid(e.name)
+			o, begins := l.of(r.owner, e.name, n)
+			if begins {
+				continue
+			}
+			below := region{spot{r.at.tree, join(r.at.rel, e.name)}, n, o}
+			if len(below.at.rel) > maxDeep {
+				err = errDeep
+			} else if !l.walkAt(e, below, visit) {
+				return false
+			}
 		}
 	}
 	if f.err = err; err != nil {

@@ -290,7 +290,9 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 			add(bad)
 		}
 		out = append(out, found...)
-		add(t.bare(e))
+		if baseOf(e.Path) == "HEAD" {
+			add(t.bare(e))
+		}
 	case change.Special:
 		add(&hostexec.Finding{Rank: hostexec.Source, Who: "nobody", When: "never", Why: "neither a file, a directory nor a link: never brought to the host"})
 	}
