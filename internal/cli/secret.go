@@ -26,7 +26,7 @@ func secretCommand(c *context, name string, args []string) (int, error) {
 	return c.mustVerb(name, "Keeps the secrets of the host, for the broker. No value is ever an argument, and none is\never printed.", args, []verb{
 		{name: "set", args: "NAME [flags] [-- COMMAND ARGS]", short: "keep a secret, or say where it is kept", run: secretSet,
 			examples: []string{"ringfence secret set work --use github --from env:WORK_TOKEN",
-				"ringfence secret set packages --use npm --host reg.example.org/repository/npm"}},
+				"ringfence secret set pkg --use npm --host reg.example.org/npm --from env:NPM"}},
 		{name: "ls", args: "[--json]", short: "list the secrets, without their values", run: secretList,
 			examples: []string{"ringfence secret ls"}},
 		{name: "test", args: "SECRET", short: "read a secret as a session would, and say its shape", run: secretTest,
