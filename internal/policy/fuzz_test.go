@@ -2,6 +2,9 @@ package policy
 
 import (
 	"bytes"
+	"net/url"
+	"path"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -56,6 +59,49 @@ func FuzzTrust(f *testing.F) {
 		}
 		if again, err := encodeTrust(*store); err != nil || !bytes.Equal(again, data) {
 			t.Fatalf("%q encodes to %q (%v)", data, again, err)
+		}
+	})
+}
+
+// FuzzParseHome: where a credential goes has one spelling, and everybody reads its path
+// in the same way.
+func FuzzParseHome(f *testing.F) {
+	for _, s := range []string{"reg.example.org", "reg.example.org/npm", "http://reg.test:8080/a/b/", "//reg.test/x/:_authToken", "reg.test/a/../b", "reg.test/%2e", "reg.test//a", "*.test/a", "[::1]:80/x", "reg.test/a;b", "a/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := ParseHome(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseHome(h.String())
+		if err != nil || !reflect.DeepEqual(again, h) {
+			t.Errorf("%q is %+v, and that is %+v, %v", text, h, again, err)
+		}
+		u, err := url.Parse("https://host.test" + h.Base)
+		if err != nil || u.EscapedPath() != h.Base || u.Path != h.Base || h.Base != "" && path.Clean(h.Base) != h.Base {
+			t.Errorf("%q has the path %q, which others read as %+v, %v", text, h.Base, u, err)
+		}
+	})
+}
+
+// FuzzParseRepo: a repository has one spelling, and a path that nobody folds.
+func FuzzParseRepo(f *testing.F) {
+	for _, s := range []string{"me/mine", "git.example.org/me/mine", "git.example.org:8443/a/b/c", "a.b/c", "me/mine.git", "me/..", "-x/y", "a:1/b/c", "GitHub.com/a/b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRepo(text)
+		if err != nil {
+			return
+		}
+		plain := plainRepo(text)
+		again, err := ParseRepo(plain)
+		if err != nil || again != r || plainRepo(plain) != plain {
+			t.Errorf("%q is %+v, and %q is %+v, %v", text, r, plain, again, err)
+		}
+		if path.Clean(r.Path) != r.Path || strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, "%?#\\ ") {
+			t.Errorf("%q has the path %q", text, r.Path)
 		}
 	})
 }
