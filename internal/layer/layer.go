@@ -145,43 +145,41 @@ func (l *Layer) Read(rel string, most int64) ([]byte, error) { return readFile(l
 func (l *Layer) ReadOld(rel string, most int64) ([]byte, error) { return readFile(l.Root, rel, most) }
 
 func readFile(root, rel string, most int64) ([]byte, error) {
-	if !valid(rel) {
-		return nil, fmt.Errorf("open %q: %w", rel, fs.ErrInvalid)
-	}
-	t, err := openTree(root)
+	fd, err := openIn(root, rel)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	fd, err := t.openFile(rel)
-	if err != nil {
-		return nil, fmt.Errorf("open %q in %q: %w", rel, root, err)
-	}
 	defer unix.Close(fd)
-	var b bytes.Buffer
 	buf := room.Get().(*[128 << 10]byte)
 	defer room.Put(buf)
-	_, err = io.CopyBuffer(struct{ io.Writer }{&b}, io.LimitReader(descriptor(fd), most+1), buf[:])
-	if b.Len() == 0 && err == nil {
-		return []byte{}, nil
-	}
+	b := bytes.NewBuffer([]byte{})
+	_, err = io.CopyBuffer(struct{ io.Writer }{b}, io.LimitReader(descriptor(fd), most+1), buf[:])
 	return b.Bytes(), err
 }
 
 func openFile(root, rel string) (*os.File, error) {
-	if !valid(rel) {
-		return nil, fmt.Errorf("open %q: %w", rel, fs.ErrInvalid)
-	}
-	t, err := openTree(root)
+	fd, err := openIn(root, rel)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	f, err := t.openRegular(rel)
-	if err != nil {
-		return nil, fmt.Errorf("open %q in %q: %w", rel, root, err)
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
+// openIn opens a regular file of a tree.
+func openIn(root, rel string) (int, error) {
+	if !valid(rel) {
+		return -1, fmt.Errorf("open %q: %w", rel, fs.ErrInvalid)
 	}
-	return f, nil
+	t, err := openTree(root)
+	if err != nil {
+		return -1, err
+	}
+	defer t.close()
+	fd, err := t.openFile(rel)
+	if err != nil {
+		return -1, fmt.Errorf("open %q in %q: %w", rel, root, err)
+	}
+	return fd, nil
 }
 
 // foldRenames joins a file that went and an equal one that came into one change.
