@@ -62,9 +62,9 @@ type Talk struct {
 func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result, error) {
 	runtime.LockOSThread() // see native.Rung.Start
 	// From here to the end: a hang-up must not skip the tidying up.
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGHUP)
+	defer signal.Stop(signals)
 	group, report, err := cgroup.Open(s.ID, s.Limits)
 	if err != nil {
 		return Result{}, err
@@ -76,7 +76,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, hup: hup, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
+	live := &live{session: s, talk: talk, signals: signals, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
 	if err := live.openBook(); err != nil {
 		return Result{}, err
 	}
@@ -110,7 +110,7 @@ type live struct {
 	box     rung.Sandbox
 	relay   *terminal.Relay
 	relayed chan error
-	hup     chan os.Signal // a hang-up before there was an agent to be told
+	signals chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
 	began   chan struct{}  // closed when box is there
 	ended   chan struct{}
 	told    chan struct{} // closed when somebody wants it to end
@@ -147,6 +147,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.end()
+	// The agent runs before launch returns. Who asks it to leave in between must not end
+	// the supervisor instead. Ctrl-\ still does, should a launch never return.
+	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
 	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
 		Terminal: l.takeTerminal, Stopped: l.stopped})
 	if lure := l.session.lure; lure != nil {
@@ -333,30 +336,31 @@ func (l *live) hangUp() {
 
 // forwardSignals passes what is sent to the supervisor on to the agent's job.
 func (l *live) forwardSignals() (stop func()) {
-	c := make(chan os.Signal, 8)
-	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(l.signals, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	done := make(chan struct{})
 	go func() {
-		for s := range c {
-			if s == syscall.SIGHUP || s == syscall.SIGTERM {
-				l.tell()
+		for {
+			select {
+			case s := <-l.signals:
+				l.forward(s.(syscall.Signal))
+			case <-done:
+				return
 			}
-			if s == syscall.SIGHUP {
-				go l.hangUp()
-				continue
-			}
-			if l.frozen.Load() { // nobody inside would hear it
-				l.box.Close()
-			}
-			l.box.Signal(s.(syscall.Signal))
 		}
 	}()
-	select {
-	case <-l.hup:
+	return func() { close(done) }
+}
+
+func (l *live) forward(s syscall.Signal) {
+	if s == syscall.SIGHUP || s == syscall.SIGTERM {
+		l.tell()
+	}
+	if s == syscall.SIGHUP {
 		go l.hangUp()
-	default:
+		return
 	}
-	return func() {
-		signal.Stop(c)
-		close(c)
+	if l.frozen.Load() { // nobody inside would hear it
+		l.box.Close()
 	}
+	l.box.Signal(s)
 }
