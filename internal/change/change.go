@@ -32,6 +32,9 @@ type Change struct {
 	From string // the former path of what was renamed
 	Old  *Node  // nil: it was not there before
 	New  *Node  // nil: it is not there any more
+	// Plain: the new side is a file that was read to its end and holds only ASCII. Not set
+	// means that nobody knows.
+	Plain bool
 }
 
 // Kind names a change.

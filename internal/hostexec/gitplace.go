@@ -338,17 +338,36 @@ func (r *Rules) InspectIn(t Tree, rel string, old, new []byte) []Finding {
 		if p.named {
 			continue
 		}
-		rest := rel
-		if p.dir != "" {
-			rest = rel[len(p.dir)+1:]
-		}
-		for _, f := range r.Inspect(".git/"+rest, old, new) {
+		for _, f := range r.Inspect(".git/"+p.rest(rel), old, new) {
 			if !slices.Contains(out, f) {
 				out = append(out, f)
 			}
 		}
 	}
 	return out
+}
+
+// Looks reports whether InspectIn looks for more in a file of a tree than for characters
+// that hide others. Where it does not, a file of ASCII need not be read.
+func (r *Rules) Looks(t Tree, rel string, size int64) bool {
+	if size > maxLook || len(r.about(rel)) > 0 {
+		return true
+	}
+	var room [4]gitPlace
+	for _, p := range r.gitPlaces(room[:0], t, rel) {
+		if !p.named && len(r.about(".git/"+p.rest(rel))) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rest is a path of the tree as it is in the git directory.
+func (p gitPlace) rest(rel string) string {
+	if p.dir == "" {
+		return rel
+	}
+	return rel[len(p.dir)+1:]
 }
 
 // Settings is the path of the repository's settings: a linked worktree has those of

@@ -3,6 +3,9 @@ package hostexec
 // glob compares s with a pattern in which "*" is any characters. It goes back to
 // the last star only, so a hostile s costs no more than len(s)*len(pattern).
 func glob[S string | []byte](pattern string, s S) bool {
+	if n := len(pattern); n > 0 && len(s) > 0 && pattern[n-1] != '*' && pattern[n-1] != s[len(s)-1] {
+		return false // most end otherwise
+	}
 	p, i := 0, 0
 	star, resume := -1, 0
 	for i < len(s) {

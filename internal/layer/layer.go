@@ -69,6 +69,9 @@ type Result struct {
 // errStop ends a walk early.
 var errStop = errors.New("stop")
 
+// maxAhead is how many entries are listed before they are read.
+const maxAhead = 4096
+
 // Changes returns every difference of the layer to the host, sorted by path. It
 // only reads, and may run while the session still does. A rename has one change:
 // its former path is in From, and OpenOld takes that.
@@ -79,13 +82,21 @@ func (l *Layer) Changes() ([]change.Change, error) {
 	}
 	defer s.close()
 	var found []change.Change
-	err = s.walk(func(e entry) error {
-		c, differs, err := s.compare(e)
-		if err == nil && differs {
-			found = append(found, c)
-		}
+	some := make([]entry, 0, 256)
+	compare := func() error {
+		differ, err := s.compareAll(some)
+		found, some = append(found, differ...), some[:0]
 		return err
+	}
+	err = s.walk(func(e entry) error {
+		if some = append(some, e); len(some) < maxAhead {
+			return nil
+		}
+		return compare()
 	})
+	if err == nil {
+		err = compare()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compare the layer of %q: %w", l.Root, err)
 	}
@@ -203,6 +214,9 @@ func foldRenames(all []change.Change) []change.Change {
 		folded[from[at]] = true
 		gone[c.New.Hash] = slices.Delete(from, at, at+1)
 		c.From, c.Old = old.Path, old.Old
+	}
+	if len(folded) == 0 {
+		return all
 	}
 	var out []change.Change
 	for i, c := range all {

@@ -139,19 +139,20 @@ func snapshot(t testingT, root string) map[string]change.Node {
 	return out
 }
 
-// differences compares two snapshots: what Changes has to say, renames aside.
+// differences compares two snapshots: what Changes has to say, renames aside. All files of
+// these tests hold ASCII.
 func differences(old, new map[string]change.Node) []change.Change {
 	var out []change.Change
 	for p, n := range old {
 		if m, ok := new[p]; !ok {
 			out = append(out, change.Change{Path: p, Old: &n})
 		} else if m != n {
-			out = append(out, change.Change{Path: p, Old: &n, New: &m})
+			out = append(out, change.Change{Path: p, Old: &n, New: &m, Plain: m.Type == change.File})
 		}
 	}
 	for p, n := range new {
 		if _, ok := old[p]; !ok {
-			out = append(out, change.Change{Path: p, New: &n})
+			out = append(out, change.Change{Path: p, New: &n, Plain: n.Type == change.File})
 		}
 	}
 	slices.SortFunc(out, change.Compare)
@@ -292,6 +293,20 @@ line'; mkfifo pipe; printf z >h2`)
 }
 
 // TestChangesOfARunningSession: to look does not disturb.
+// TestPlain: what is not ASCII to its end is never called so.
+func TestPlain(t *testing.T) {
+	w := newWorld(t, t.TempDir(), "printf x >old; printf 'x\\303' >was")
+	w.session(`printf x >ascii; printf '12345678\303\244' >late; printf '\377' >byte; printf 'y\303' >old; printf y >was; ln -s ascii link; mkdir d`)
+	got := map[string]bool{}
+	for _, c := range w.changes() {
+		got[c.Path] = c.Plain
+	}
+	want := map[string]bool{"ascii": true, "late": false, "byte": false, "old": false, "was": true, "link": false, "d": false}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestChangesOfARunningSession(t *testing.T) {
 	w := newWorld(t, tempDir(t), tree1)
 	w.sh("mkdir work mnt")

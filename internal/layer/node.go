@@ -1,11 +1,10 @@
 package layer
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -28,33 +27,36 @@ func typeOf(st *unix.Stat_t) change.Type {
 
 func isDir(st *unix.Stat_t) bool { return st != nil && typeOf(st) == change.Directory }
 
-// node reads one side of a change. A file is hashed as a stream, if check has nothing
-// against it.
-func (t *tree) node(rel string, st *unix.Stat_t, check func(fd int) error) (*change.Node, error) {
+// node reads one side of a change, and whether it is a file of ASCII alone. A file is
+// hashed as a stream, if check has nothing against it.
+func (t *tree) node(rel string, st *unix.Stat_t, check func(fd int) error) (_ *change.Node, plain bool, _ error) {
 	n := &change.Node{Type: typeOf(st), Mode: st.Mode & 0o7777}
 	switch n.Type {
 	case change.Symlink:
 		link, err := t.readlink(rel)
 		n.Link = link
-		return n, err
+		return n, false, err
 	case change.File:
-		if t.read += st.Size; st.Size > maxRead || t.read > maxReadAll {
-			return &change.Node{Type: change.Special, Mode: n.Mode, Size: st.Size}, nil
+		if all := t.read.Add(st.Size); st.Size > maxRead || all > maxReadAll {
+			return &change.Node{Type: change.Special, Mode: n.Mode, Size: st.Size}, false, nil
 		}
 		fd, err := t.openFile(rel)
 		if err != nil {
-			return n, err
+			return n, false, err
 		}
 		defer unix.Close(fd)
 		if check != nil {
 			if err := check(fd); err != nil {
-				return n, err
+				return n, false, err
 			}
 		}
-		n.Hash, n.Size, err = hash(descriptor(fd))
-		return n, err
+		d, err := digest(descriptor(fd))
+		if n.Size = d.Size; err == nil {
+			n.Hash = d.Hash()
+		}
+		return n, d.Plain && err == nil, err
 	}
-	return n, nil
+	return n, false, nil
 }
 
 // maxRead bounds the files that are read and brought over. A larger one is told like
@@ -96,13 +98,50 @@ func (d descriptor) Read(b []byte) (int, error) {
 
 // hash returns the SHA-256 of what a file holds, and how many bytes that was.
 func hash(r io.Reader) (string, int64, error) {
-	h, buf := sha256.New(), room.Get().(*[128 << 10]byte)
-	defer room.Put(buf)
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{r}, buf[:])
+	d, err := digest(r)
 	if err != nil {
-		return "", n, err
+		return "", d.Size, err
 	}
-	return hex.EncodeToString(h.Sum(nil)), n, nil
+	return d.Hash(), d.Size, nil
+}
+
+func digest(r io.Reader) (*change.Digest, error) {
+	d, buf := change.NewDigest(), room.Get().(*[128 << 10]byte)
+	defer room.Put(buf)
+	_, err := io.CopyBuffer(d, struct{ io.Reader }{r}, buf[:])
+	return d, err
+}
+
+// compareAll reads both sides of entries with all processors, and returns those that
+// differ in their order.
+func (s *sides) compareAll(entries []entry) ([]change.Change, error) {
+	type result struct {
+		change  change.Change
+		differs bool
+		err     error
+	}
+	all := make([]result, len(entries))
+	var group sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/16)
+	for w := range workers {
+		group.Go(func() {
+			for i := w * len(entries) / workers; i < (w+1)*len(entries)/workers; i++ {
+				r := &all[i]
+				r.change, r.differs, r.err = s.compare(entries[i])
+			}
+		})
+	}
+	group.Wait()
+	var out []change.Change
+	for _, r := range all {
+		if r.err != nil {
+			return nil, r.err
+		}
+		if r.differs {
+			out = append(out, r.change)
+		}
+	}
+	return out, nil
 }
 
 // compare reads both sides of an entry.
@@ -116,7 +155,7 @@ func (s *sides) compare(e entry) (c change.Change, differs bool, err error) {
 		return c, true, nil
 	}
 	if e.low != nil {
-		c.Old, err = s.host.node(e.path, e.low, nil)
+		c.Old, _, err = s.host.node(e.path, e.low, nil)
 		switch {
 		case errors.Is(err, unix.ENOENT):
 			c.Old = nil
@@ -127,7 +166,7 @@ func (s *sides) compare(e entry) (c change.Change, differs bool, err error) {
 		}
 	}
 	if e.up != nil {
-		c.New, err = s.upper.node(e.path, e.up, s.refuseForeign)
+		c.New, c.Plain, err = s.upper.node(e.path, e.up, s.refuseForeign)
 		if errors.Is(err, unix.ENOENT) || s.reversed && errors.Is(err, unix.EACCES) {
 			return c, false, nil // a running session took it back, or the host keeps it to itself
 		}

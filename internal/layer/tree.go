@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,7 @@ const maxPath = 4000
 type tree struct {
 	fd   int
 	path string
-	read int64 // bytes that were hashed
+	read atomic.Int64 // bytes that were hashed
 }
 
 // openTree opens the tree at an absolute path that has no symbolic link in it.

@@ -319,6 +319,9 @@ func isWhiteout(dir int, name string, st *unix.Stat_t) bool {
 
 // marked reports whether a directory of the layer is opaque.
 func marked(fd int) (bool, error) {
+	if n, err := unix.Flistxattr(fd, nil); err == nil && n == 0 {
+		return false, nil // as nearly always: one call instead of three
+	}
 	for _, name := range foreign {
 		if _, err := unix.Fgetxattr(fd, name, nil); err == nil {
 			return false, fmt.Errorf("it has the mark %s, which no mount of ringfence makes", name)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type keeping struct {
 	keeper *keeper.Keeper // nil: nothing is live
 	files  []*os.File
 	looks  sync.WaitGroup
+	closes sync.WaitGroup // of files, the last of which unmounts a layer
 	// outside are the places that are thrown away; nil: they are not looked at.
 	outside *outside.Places
 	stands  map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
@@ -167,8 +169,10 @@ func (k *keeping) end() (report *workspace.Report, applied []workspace.Outcome, 
 		return nil, nil, nil
 	}
 	err = k.stop()
+	defer k.closes.Wait()
 	defer func() { k.outside.Close() }()
 	if s := k.live.session; s.passing || k.live.box == nil { // nothing ran
+		k.closes.Wait()
 		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
 	}
 	report, applied, failed := k.settle()
@@ -186,9 +190,31 @@ func (k *keeping) stop() (err error) {
 		err = k.keeper.Close()
 	}
 	for _, f := range k.files {
-		f.Close()
+		k.closes.Go(func() { f.Close() })
 	}
 	return err
+}
+
+// holdLayers keeps the layers of a review mounted for a moment longer than the sandbox.
+// The kernel writes all that a session made to the disk before it lets go of one, which
+// takes seconds after hundreds of thousands of files: so that is done beside the review
+// and not before it. Without this only time is lost.
+func (k *keeping) holdLayers(pid int, p *plan.Plan) {
+	root, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(root)
+	for _, o := range p.Ops {
+		if o.Do != plan.DoLayer {
+			continue
+		}
+		fd, err := unix.Openat2(root, string(o.Dst), &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
+		if err == nil {
+			k.files = append(k.files, os.NewFile(uintptr(fd), string(o.Dst)))
+		}
+	}
 }
 
 // settle brings to the host what needs nobody's eyes, reviews the rest and ends the work.

@@ -28,6 +28,7 @@ func (k *keeping) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) er
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed
+		k.holdLayers(pid, p)
 		var err error
 		if k.outside, err = k.live.session.openOutside(pid, p); err != nil {
 			k.live.talk.Warn(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))

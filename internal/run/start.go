@@ -147,9 +147,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.end()
-	// The agent runs before launch returns. Who asks it to leave in between must not end
-	// the supervisor instead. Ctrl-\ still does, should a launch never return.
-	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
+	l.catchSignals()
 	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
 		Terminal: l.takeTerminal, Stopped: l.stopped})
 	if lure := l.session.lure; lure != nil {
@@ -333,6 +331,11 @@ func (l *live) hangUp() {
 		l.box.Close()
 	}
 }
+
+// catchSignals is for just before a launch: the agent runs before that returns. Who asks
+// it to leave in between must not end the supervisor instead. Ctrl-\ still does, should
+// a launch never return.
+func (l *live) catchSignals() { signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM) }
 
 // forwardSignals passes what is sent to the supervisor on to the agent's job.
 func (l *live) forwardSignals() (stop func()) {

@@ -1,8 +1,6 @@
 package undo
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +21,20 @@ type sides struct {
 	before, after map[string]*change.Node
 	from          map[string]string // new paths of what was moved in the tree
 	blind         map[string]bool   // paths of now of which nothing is known
+	plain         map[string]bool   // paths of now that hold only ASCII
+	unread        []unread
+}
+
+func newSides(tree int) *sides {
+	return &sides{tree: tree, before: map[string]*change.Node{}, after: map[string]*change.Node{},
+		from: map[string]string{}, blind: map[string]bool{}, plain: map[string]bool{}}
+}
+
+// note says what is under a path of the tree now; nil is nothing.
+func (s *sides) note(rel string, n *change.Node, blind bool) {
+	if s.after[rel] = n; blind {
+		s.blind[rel] = true
+	}
 }
 
 // Changes returns the difference between a tree as it was before the session and
@@ -33,16 +44,16 @@ type sides struct {
 // only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
 	l.summed.Store(0)
-	l.compared, l.ahead = 0, true
-	defer func() { l.ahead = false }()
+	l.compared = 0
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	s := sides{tree, map[string]*change.Node{}, map[string]*change.Node{}, map[string]string{}, map[string]bool{}}
+	s := newSides(tree)
 	l.unseen = map[spot]string{}
 	for _, r := range l.regions(nil) {
 		l.walk(r, func(f found) bool { l.compare(s, r, f); return true })
 	}
+	l.readAll(s)
 	for _, t := range l.all {
 		if t.home.tree == tree && t.node != nil && l.first[t.home] == t && s.before[t.home.rel] == nil {
 			l.now(s, t.home.rel)
@@ -63,7 +74,7 @@ func (l *Log) Was(tree int, rel string) *change.Node {
 	if l.checkTree(tree) != nil || t == nil || t.node == nil {
 		return nil
 	}
-	s := sides{tree: tree, after: map[string]*change.Node{}, blind: map[string]bool{}}
+	s := newSides(tree)
 	if l.unseen == nil {
 		l.unseen = map[spot]string{}
 	}
@@ -120,7 +131,7 @@ func (l *Log) objects(tree int) func(change.Change) bool {
 }
 
 // known is what is under a path now, if that is known.
-func (s sides) known(rel string) *change.Node {
+func (s *sides) known(rel string) *change.Node {
 	if s.blind[rel] {
 		return nil
 	}
@@ -128,7 +139,7 @@ func (s sides) known(rel string) *change.Node {
 }
 
 // compare notes one entry that is the session's or was moved by it.
-func (l *Log) compare(s sides, r region, f found) {
+func (l *Log) compare(s *sides, r region, f found) {
 	ours, here := !r.mine && f.home.tree == s.tree, f.at.tree == s.tree
 	if !here && !ours {
 		return
@@ -140,9 +151,13 @@ func (l *Log) compare(s sides, r region, f found) {
 	if l.compared++; l.Looked != nil && l.compared%256 == 0 {
 		l.Looked(l.compared)
 	}
+	if !ours && f.err == nil && f.kind == change.File { // the session made it: hundreds of thousands of such
+		l.readLater(s, f)
+		return
+	}
 	now := l.nodeOf(f)
 	if here {
-		s.after[f.at.rel], s.blind[f.at.rel] = now, f.err != nil
+		s.note(f.at.rel, now, f.err != nil)
 	}
 	if !ours {
 		return
@@ -160,7 +175,7 @@ func (l *Log) compare(s sides, r region, f found) {
 }
 
 // now returns what is under a path of the tree, and notes it.
-func (l *Log) now(s sides, rel string) *change.Node {
+func (l *Log) now(s *sides, rel string) *change.Node {
 	if n, ok := s.after[rel]; ok {
 		return n
 	}
@@ -176,7 +191,7 @@ func (l *Log) now(s sides, rel string) *change.Node {
 	if !missing(f.err) {
 		n = l.nodeOf(f)
 	}
-	s.after[rel], s.blind[rel] = n, n != nil && f.err != nil
+	s.note(rel, n, n != nil && f.err != nil)
 	return n
 }
 
@@ -189,7 +204,7 @@ func (l *Log) miss(at spot, err error) {
 }
 
 // changes pairs both sides.
-func (s sides) changes(now func(sides, string) *change.Node) []change.Change {
+func (s *sides) changes(now func(*sides, string) *change.Node) []change.Change {
 	var all []change.Change
 	gone := map[string]bool{}
 	for to, from := range s.from {
@@ -200,12 +215,12 @@ func (s sides) changes(now func(sides, string) *change.Node) []change.Change {
 	}
 	for path, old := range s.before {
 		if n := now(s, path); !gone[path] && (n == nil || *n != *old) {
-			all = append(all, change.Change{Path: path, Old: old, New: n})
+			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: s.plain[path]})
 		}
 	}
 	for path, n := range s.after {
 		if n != nil && s.before[path] == nil && !gone[path] {
-			all = append(all, change.Change{Path: path, New: n})
+			all = append(all, change.Change{Path: path, New: n, Plain: s.plain[path]})
 		}
 	}
 	for i := range all {
@@ -235,84 +250,17 @@ func (l *Log) nodeOf(f found) *change.Node {
 	if f.kind != change.File {
 		return n
 	}
-	s := f.sum
-	if s == nil {
-		s = l.sumIn(f.dir, f.name, f.size)
-	}
-	if n.Size, n.Hash = s.size, s.hash; s.err != nil {
-		n.Size = f.size
-		if !missing(s.err) {
-			l.miss(f.at, s.err)
-		}
-	}
+	l.hold(n, f.at, l.sumIn(f.dir, f.name, f.size), f.size)
 	return n
 }
 
-// sumIn hashes a file of a directory, as long as not too much was read.
-func (l *Log) sumIn(dir int, name string, size int64) *summed {
-	if l.summed.Add(size) > maxSummedAll {
-		return &summed{size: size}
-	}
-	var s summed
-	s.size, s.hash, s.err = sumAt(dir, name)
-	return &s
-}
-
-// summed is what a file holds.
-type summed struct {
-	size int64
-	hash string
-	err  error
-}
-
-// sumAt hashes a file of a directory.
-func sumAt(dir int, name string) (int64, string, error) {
-	fd, err := openFileAt(dir, name)
-	if err != nil {
-		return 0, "", err
-	}
-	defer unix.Close(fd)
-	return sumOf(fd)
-}
-
-// maxSummed bounds what is read of a file to tell whether it changed: an agent makes
-// one of terabytes with a single call. What is larger has no hash.
-const (
-	maxSummed    = 1 << 30
-	maxSummedAll = 4 << 30 // of one look at everything
-)
-
-// sum hashes a file and closes it.
-func sum(f *os.File) (int64, string, error) {
-	defer f.Close()
-	return sumOf(int(f.Fd()))
-}
-
-// room is what files are read into, one after another: at the end of a session there may
-// be hundreds of thousands.
-var room = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
-func sumOf(fd int) (int64, string, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err == nil && st.Size > maxSummed {
-		return st.Size, "", nil
-	}
-	buf := room.Get().(*[64 << 10]byte)
-	defer room.Put(buf)
-	h, size := sha256.New(), int64(0)
-	for {
-		n, err := unix.Read(fd, buf[:])
-		if err == unix.EINTR {
-			continue
+// hold notes what a file holds.
+func (l *Log) hold(n *change.Node, at spot, s summed, size int64) {
+	if n.Size, n.Hash = s.size, s.hash; s.err != nil {
+		n.Size = size
+		if !missing(s.err) {
+			l.miss(at, s.err)
 		}
-		if err != nil {
-			return 0, "", err
-		}
-		if n == 0 {
-			return size, hex.EncodeToString(h.Sum(nil)), nil
-		}
-		h.Write(buf[:n])
-		size += int64(n)
 	}
 }
 
@@ -334,7 +282,8 @@ func (l *Log) old(t *thing, now *change.Node) *change.Node {
 	}
 	f, err := l.openBlob(t.blob)
 	if err == nil {
-		_, n.Hash, err = sum(f)
+		was := sum(f)
+		n.Hash, err = was.hash, was.err
 	}
 	if err != nil {
 		l.unseen[t.home] = "what is kept of it cannot be read: " + err.Error()

@@ -254,18 +254,18 @@ func (r *restorer) sameContent(t *thing, at spot) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, want, err := sum(kept)
-	if err != nil {
-		return false, err
+	want := sum(kept)
+	if want.err != nil {
+		return false, want.err
 	}
 	dir, name, err := r.parent(at)
 	if err != nil {
 		return false, err
 	}
 	defer unix.Close(dir)
-	_, have, err := sumAt(dir, name)
-	if err == unix.EACCES || missing(err) {
+	have := sumAt(dir, name)
+	if have.err == unix.EACCES || missing(have.err) {
 		return false, nil
 	}
-	return err == nil && have == want, err
+	return have.err == nil && have.hash == want.hash, have.err
 }

@@ -34,7 +34,6 @@ type Log struct {
 	born     uint64 // when the store was made; 0: the file system does not say
 
 	summed atomic.Int64 // bytes that were read to tell what changed
-	ahead  bool         // the content of files will be wanted: a walk reads it with all processors
 
 	// Looked is called with how many entries were compared, now and then; may be nil.
 	Looked   func(n int)

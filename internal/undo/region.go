@@ -2,9 +2,7 @@ package undo
 
 import (
 	"os"
-	"runtime"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -74,8 +72,7 @@ type found struct {
 	home spot // where it was, unless the region is the session's
 	dir  int  // the directory it is in
 	name string
-	err  error   // why it, or all that is in it, cannot be looked at
-	sum  *summed // nil: not read yet
+	err  error // why it, or all that is in it, cannot be looked at
 }
 
 // walk visits every entry of a region that is on the disk, a directory before
@@ -114,33 +111,6 @@ func (l *Log) walkAt(f found, r region, visit func(found) bool) bool {
 	return f.err != nil || f.kind != change.Directory || l.walkIn(f, r, visit)
 }
 
-// maxAhead is how many entries of a directory are looked at before the first is visited.
-const maxAhead = 4096
-
-// lookAll looks at entries of a directory. Where contents are wanted, all processors read
-// them: a session may have made hundreds of thousands.
-func (l *Log) lookAll(dir int, names []string) []found {
-	out := make([]found, len(names))
-	some := func(from, to int) {
-		for i := from; i < to; i++ {
-			if out[i] = lookAt(dir, names[i]); l.ahead && out[i].err == nil && out[i].kind == change.File {
-				out[i].sum = l.sumIn(dir, names[i], out[i].size)
-			}
-		}
-	}
-	workers := runtime.GOMAXPROCS(0)
-	if !l.ahead || len(names) < 16*workers {
-		some(0, len(names))
-		return out
-	}
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() { some(w*len(names)/workers, (w+1)*len(names)/workers) })
-	}
-	group.Wait()
-	return out
-}
-
 // walkIn visits what is in a directory. That one is closed to us is no news: its mode
 // says so.
 func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
@@ -154,23 +124,17 @@ func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
 	in := os.NewFile(uintptr(fd), f.name)
 	defer in.Close()
 	entries, err := list(in)
-	ahead := 1 // who visits may change what comes next
-	if l.ahead {
-		ahead = maxAhead
-	}
-	for some := range slices.Chunk(entries, ahead) {
-		for _, e := range l.lookAll(fd, some) {
-			n := r.node.kid(e.name)
-			o, begins := l.of(r.owner, e.name, n)
-			if begins {
-				continue
-			}
-			below := region{spot{r.at.tree, join(r.at.rel, e.name)}, n, o}
-			if len(below.at.rel) > maxDeep {
-				err = errDeep
-			} else if !l.walkAt(e, below, visit) {
-				return false
-			}
+	for _, name := range entries {
+		n := r.node.kid(name)
+		o, begins := l.of(r.owner, name, n)
+		if begins {
+			continue
+		}
+		below := region{spot{r.at.tree, join(r.at.rel, name)}, n, o}
+		if len(below.at.rel) > maxDeep {
+			err = errDeep
+		} else if !l.walkAt(lookAt(fd, name), below, visit) {
+			return false
 		}
 	}
 	if f.err = err; err != nil {

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"runtime"
 	"strings"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/hostexec"
@@ -27,13 +29,50 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 		defer func() { t.memory = nil }()
 	}
 	for n, all := range waits {
-		for _, c := range all {
-			if !g.fine(n, c, Waits) {
+		ordinary := j.findOrdinary(n, all)
+		for i, c := range all {
+			if ordinary[i] || !g.fine(n, c, Waits) {
 				g.bad[g.find(g.id(n, c.Path))] = true
 			}
 		}
 	}
 	g.choose(waits)
+}
+
+// findOrdinary asks with all processors: a session may have made hundreds of thousands.
+func (j *judge) findOrdinary(n int, all []change.Change) []bool {
+	out := make([]bool, len(all))
+	side(all, func(from, to int) {
+		j := j.reading()
+		for i := from; i < to; i++ {
+			out[i] = j.ordinary(n, all[i])
+		}
+	})
+	return out
+}
+
+// side runs do for parts of a list, side by side. Each is a run of neighbours, which lie
+// in the same directories.
+func side[T any](all []T, do func(from, to int)) {
+	var group sync.WaitGroup
+	step := max(len(all)/(4*runtime.GOMAXPROCS(0)), 256)
+	for from := 0; from < len(all); from += step {
+		group.Go(func() { do(from, min(from+step, len(all))) })
+	}
+	group.Wait()
+}
+
+// ordinary holds for a file that is nothing of git's: whatever it says, a person decides.
+func (j *judge) ordinary(n int, c change.Change) bool {
+	t := j.trees[n]
+	if c.New == nil || c.New.Type != change.File || baseOf(c.Path) == ".git" {
+		return false
+	}
+	if _, ok := t.rules.Part(t.tree(), c.Path, hostexec.KindFile); ok {
+		return false
+	}
+	v := t.verdict(c.Path, c.New, nil)
+	return v.Hold || v.Form == hostexec.FormAny
 }
 
 // choose lists what is in no group that is spoilt.
@@ -106,18 +145,18 @@ func (g *groups) fine(n int, c change.Change, state State) bool {
 		node = c.Old
 	}
 	switch {
-	case c.From != "" || g.work.masked(n, c) || hostexec.Name(c.Path) != nil:
+	case c.From != "" || g.work.masked(n, c):
 		return false
 	case c.New != nil && c.New.Mode&^0o775 != 0, c.Old != nil && c.New != nil && c.Old.Type != c.New.Type:
 		return false
 	case node.Type == change.Directory:
-		return g.fineDirectory(n, c)
+		return g.fineDirectory(n, c) && hostexec.Name(c.Path) == nil
 	case node.Type != change.File:
 		return false
 	case c.New == nil:
-		return g.fineDeletion(n, c, state)
+		return g.fineDeletion(n, c, state) && hostexec.Name(c.Path) == nil
 	}
-	return g.fineFile(n, c, state)
+	return g.fineFile(n, c, state) && hostexec.Name(c.Path) == nil
 }
 
 // fineDirectory takes the directories that git makes.
@@ -161,9 +200,8 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	if ok && part.Known && part.Form == hostexec.FormAny {
 		return true
 	}
-	v := t.verdict(c.Path, c.New, nil)
-	if !ok && baseOf(c.Path) != ".git" && (v.Hold || v.Form == hostexec.FormAny) {
-		return false // whatever it says
+	if g.ordinary(n, c) {
+		return false
 	}
 	most := int64(maxRead)
 	if ok && part.Form == hostexec.FormIndex {
@@ -177,7 +215,7 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	case baseOf(c.Path) == ".git":
 		return g.finePointer(spot{n, c.Path}, string(new))
 	case !ok:
-		return hostexec.FitsAfter(v.Form, g.before(e), new, nil) == nil
+		return hostexec.FitsAfter(t.verdict(c.Path, c.New, nil).Form, g.before(e), new, nil) == nil
 	case part.Known:
 		return hostexec.Fits(part.Form, new, g.settings(n, part)) == nil
 	}

@@ -3,10 +3,8 @@ package workspace
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -144,18 +142,13 @@ func (j *judge) rankAll(entries []Entry) {
 		}
 	}
 	j.findHarmless(waits)
-	// From here on the judge only reads. Each worker takes a run of entries, which lie
-	// in the same directories: a session may have made hundreds of thousands.
-	var group sync.WaitGroup
-	for run := range slices.Chunk(entries, max(len(entries)/(4*runtime.GOMAXPROCS(0)), 256)) {
-		group.Go(func() {
-			j := j.reading()
-			for i := range run {
-				j.rank(&run[i])
-			}
-		})
-	}
-	group.Wait()
+	// From here on the judge only reads.
+	side(entries, func(from, to int) {
+		j := j.reading()
+		for i := from; i < to; i++ {
+			j.rank(&entries[i])
+		}
+	})
 }
 
 // reading is the same judge for one worker, which remembers the directory that it is in.
@@ -306,6 +299,9 @@ func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict, plain bool) []h
 	same := e.Old != nil && e.Old.Hash == e.New.Hash && e.Old.Hash != "" && e.From == ""
 	if same || v.Rank == hostexec.Source && t.ownData(e.Path) {
 		return nil
+	}
+	if e.Plain && !t.rules.Looks(t.tree(), e.Path, e.New.Size) {
+		return nil // it was read already: there is nothing to be found in it
 	}
 	old, new := j.old(e), j.new(e)
 	if e.From != "" {

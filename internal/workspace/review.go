@@ -99,6 +99,7 @@ func (j *judge) gitsOwn(entries []Entry) map[spot]int {
 }
 
 func (r *Report) add(tree int, state State, changes []change.Change) {
+	r.Entries = slices.Grow(r.Entries, len(changes))
 	for _, c := range changes {
 		r.Entries = append(r.Entries, Entry{Tree: tree, Change: c, State: state, Masked: r.Work.masked(tree, c)})
 	}
