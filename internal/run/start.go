@@ -296,6 +296,7 @@ func (l *live) takeTerminal(master *os.File) error {
 
 // stopped hands the terminal back to the user's shell until the job is continued.
 func (l *live) stopped() {
+	<-l.began // who stops as its first act does so before the launch has returned
 	if l.frozen.Load() {
 		return
 	}
