@@ -147,17 +147,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.end()
-	// The agent runs before launch returns. Who asks it to leave in between must not end
-	// the supervisor instead. Ctrl-\ still does, should a launch never return.
-	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
-	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
-		Terminal: l.takeTerminal, Stopped: l.stopped})
-	if lure := l.session.lure; lure != nil {
-		if err := lure.bare(); err != nil {
-			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
-		}
-	}
-	if err != nil {
+	if err := l.launch(ctx, keep, r, p); err != nil {
 		return Result{}, explainFailure(err, l.session.Facts)
 	}
 	defer l.box.Close()
@@ -208,6 +198,21 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// launch starts the sandbox. The agent runs before it returns: who asks it to leave in
+// between must not end the supervisor instead. Ctrl-\ still does, should a launch never
+// return.
+func (l *live) launch(ctx context.Context, keep *keeping, r native.Rung, p plan.Plan) (err error) {
+	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
+	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
+		Terminal: l.takeTerminal, Stopped: l.stopped})
+	if lure := l.session.lure; lure != nil {
+		if err := lure.bare(); err != nil {
+			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
+		}
+	}
+	return err
 }
 
 // settle puts together what a session left, once nothing runs inside.
