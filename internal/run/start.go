@@ -173,6 +173,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	exit, err := l.box.Wait()
 	close(l.ended)
+	watch.Close() // what was read until now is told, while there is a journal
 	if l.gate != nil {
 		l.gate.Alarmed()
 	}
