@@ -39,7 +39,7 @@ func isFile(resp *http.Response, kind string) bool {
 	for _, binary := range []string{"image/", "audio/", "video/", "font/", "application/zip", "application/gzip", "application/x-gzip", "application/x-tar", "application/x-bzip2",
 		"application/x-xz", "application/zstd", "application/pdf", "application/octet-stream"} {
 		if strings.HasPrefix(kind, binary) {
-			return kind != "image/svg+xml"
+			return !strings.HasPrefix(kind, "image/svg") // whatever follows, readable or not
 		}
 	}
 	var d service.Decision

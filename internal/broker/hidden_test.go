@@ -89,7 +89,8 @@ func TestHiddenAnswers(t *testing.T) {
 // before it has seen, do not go on.
 func TestFieldsThatStay(t *testing.T) {
 	for name, want := range map[string]bool{"Accept": true, "Content-Type": true, "X-Github-Api-Version": true, "Accept-Encoding": false, "Accept-Charset": false, "A-Im": false,
-		"Range": false, "X-Forwarded-Host": false, "X-Forwarded-User": false, "X_forwarded_user": false, "X-Webauth-User": false, "Remote-User": false} {
+		"Range": false, "X-Forwarded-Host": false, "X-Forwarded-User": false, "X_forwarded_user": false, "X-Webauth-User": false, "Remote-User": false,
+		"Remote_user": false, "X_Real_IP": false, "Accept_encoding": false, "Accept_charset": false, "If_range": false, "X_forwarded": true} {
 		if passes(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

@@ -44,15 +44,18 @@ func (p *Paths) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h = p.Rest
 	}
 	if h == nil {
-		why := fmt.Sprintf("the credentials of this host are for what lies below %s/ alone", strings.Join(p.bases, "/ and "))
-		p.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: p.Host, Method: r.Method, Verdict: journal.Deny, Reason: why})
-		refuse(w, http.StatusForbidden, why)
+		p.deny(w, r, fmt.Sprintf("the credentials of this host are for what lies below %s/ alone", strings.Join(p.bases, "/ and ")))
 		return
 	}
 	h.ServeHTTP(w, r)
 }
 
-// Closed refuses everything, for a reason.
-func Closed(why string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, why) })
+// Closed lets p refuse what lies below base, for a reason.
+func (p *Paths) Closed(base, why string) {
+	p.Add(base, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.deny(w, r, why) }))
+}
+
+func (p *Paths) deny(w http.ResponseWriter, r *http.Request, why string) {
+	p.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: p.Host, Method: r.Method, Verdict: journal.Deny, Reason: why})
+	refuse(w, http.StatusForbidden, why)
 }

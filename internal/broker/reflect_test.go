@@ -156,7 +156,7 @@ func TestBlot(t *testing.T) {
 	const in = `{"id":1,"temp_clone_token":"AB\"C","x":{"runners_token" : "GR1348"},"name":"temp_clone_token"}`
 	const want = `{"id":1,"temp_clone_token":"*****","x":{"runners_token" : "******"},"name":"temp_clone_token"}`
 	for kind, wrap := range map[string]string{"application/json; charset=utf-8": "%s", "application/javascript; charset=utf-8": "/**/f({\"data\":%s})", "text/JavaScript": "%s",
-		"text/plain": "%s", "": "%s", "application/vnd.new": "%s", "application/xml": "<a>%s</a>", "image/svg+xml": "%s", "application/vnd.github.raw+json": "%s"} {
+		"text/plain": "%s", "": "%s", "application/vnd.new": "%s", "application/xml": "<a>%s</a>", "image/svg+xml": "%s", "image/svg+xml; x": "%s", "application/vnd.github.raw+json": "%s"} {
 		in, want := fmt.Sprintf(wrap, in), fmt.Sprintf(wrap, want)
 		if got, err := blotted(kind, in, service.Decision{}); err != nil || got != want {
 			t.Errorf("%s: %s %v", kind, got, err)

@@ -106,6 +106,7 @@ func (s *serviceSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // compressed does not, nor what speaks of the way that a request came, or of a user whom
 // somebody on that way has seen.
 func passes(name string) bool {
+	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")) // servers may read it so
 	switch name {
 	case "Range", "If-Range": // half a credential would not be found
 		return false
@@ -116,13 +117,7 @@ func passes(name string) bool {
 	case "Accept-Encoding", "Forwarded", "Via", "X-Real-Ip", "Remote-User", "X-Remote-User", "X-Authenticated-User":
 		return false
 	}
-	name = strings.ReplaceAll(name, "_", "-") // servers may read it so
-	for _, before := range []string{"X-Forwarded-", "X-Webauth-"} {
-		if len(name) > len(before) && strings.EqualFold(name[:len(before)], before) {
-			return false
-		}
-	}
-	return true
+	return !strings.HasPrefix(name, "X-Forwarded-") && !strings.HasPrefix(name, "X-Webauth-")
 }
 
 // verdict is under what a request carries how it was judged.

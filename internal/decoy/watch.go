@@ -81,25 +81,46 @@ func (w *Watcher) arm(d decoy) error {
 	return nil
 }
 
-// run reads events until the descriptor is closed.
+// run reads events until it is told to end, and then what is there.
 func (w *Watcher) run() {
 	defer close(w.ended)
 	buf := make([]byte, 4096)
 	for {
 		n, err := w.inotify.Read(buf)
 		if err != nil {
-			return
+			break
 		}
-		now := time.Now()
-		for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
-			wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
-			b = b[min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:]))):]
-			if mask&(unix.IN_OPEN|unix.IN_ACCESS) == 0 {
+		w.tell(buf[:n])
+	}
+	conn, err := w.inotify.SyscallConn()
+	if err != nil {
+		return
+	}
+	conn.Control(func(fd uintptr) {
+		for {
+			n, err := unix.Read(int(fd), buf)
+			if err == unix.EINTR {
 				continue
 			}
-			if d, ok := w.rest(wd); ok {
-				w.on(Read{d.name, now})
+			if n <= 0 || err != nil {
+				return
 			}
+			w.tell(buf[:n])
+		}
+	})
+}
+
+// tell tells of the reads among events.
+func (w *Watcher) tell(b []byte) {
+	now := time.Now()
+	for len(b) >= unix.SizeofInotifyEvent {
+		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+		b = b[min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:]))):]
+		if mask&(unix.IN_OPEN|unix.IN_ACCESS) == 0 {
+			continue
+		}
+		if d, ok := w.rest(wd); ok {
+			w.on(Read{d.name, now})
 		}
 	}
 }
@@ -109,11 +130,13 @@ func (w *Watcher) rest(wd int32) (decoy, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d, ok := w.armed[wd]
-	if !ok || w.closed {
+	if !ok {
 		return decoy{}, false
 	}
 	delete(w.armed, wd)
-	w.timers[d] = time.AfterFunc(w.quiet, func() { w.again(d) })
+	if !w.closed {
+		w.timers[d] = time.AfterFunc(w.quiet, func() { w.again(d) })
+	}
 	return d, true
 }
 
@@ -130,8 +153,8 @@ func (w *Watcher) again(d decoy) {
 	}
 }
 
-// Close ends the watch. After it nothing more is told. It waits for on, which must not
-// call it.
+// Close ends the watch. What was read until now is told before it returns, and nothing
+// after that. It waits for on, which must not call it.
 func (w *Watcher) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -139,7 +162,7 @@ func (w *Watcher) Close() error {
 		t.Stop()
 	}
 	w.mu.Unlock()
-	err := w.inotify.Close()
+	w.inotify.SetReadDeadline(time.Now())
 	<-w.ended
-	return err
+	return w.inotify.Close()
 }

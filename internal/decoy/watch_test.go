@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -209,5 +211,44 @@ func TestToldAgain(t *testing.T) {
 func TestWatchNeedsTheFile(t *testing.T) {
 	if _, err := Watch(map[string]string{filepath.Join(t.TempDir(), "none"): "lost"}, nil); err == nil || !strings.Contains(err.Error(), "lost") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// TestReadAtTheEnd: what was read just before the watch is closed is told.
+func TestReadAtTheEnd(t *testing.T) {
+	files := map[string]string{}
+	for n := range 100 {
+		path := filepath.Join(t.TempDir(), "decoy")
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files[path] = strconv.Itoa(n)
+	}
+	told, closing := map[string]bool{}, make(chan struct{})
+	w, err := Watch(files, func(r Read) {
+		<-closing // nobody was as quick as that
+		told[r.Name] = true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range files {
+		if _, err := os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() {
+		defer close(closing)
+		for closed := false; !closed; runtime.Gosched() {
+			w.mu.Lock()
+			closed = w.closed
+			w.mu.Unlock()
+		}
+	}()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != len(files) {
+		t.Errorf("%d of %d were told", len(told), len(files))
 	}
 }

@@ -202,15 +202,16 @@ func (d *draft) clientToken(h *forgeHost) {
 }
 
 // environ leaves out what would make the client print a token that belongs to another
-// host: its variables name none.
+// host: its variables name none. A directory that is not named from the root on would be
+// one of wherever it is started, and is not where we looked.
 func (c client) environ(all []string, h *forgeHost) []string {
 	drop := c.drop
 	if !apiApart(h) {
 		drop = append(slices.Clone(drop), "GH_TOKEN", "GITHUB_TOKEN") // for github.com
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(drop, name)
+		name, value, _ := strings.Cut(e, "=")
+		return slices.Contains(drop, name) || name == c.env && !filepath.IsAbs(value)
 	})
 }
 

@@ -90,7 +90,7 @@ func (h *home) site(g *gate.Gate) (broker.Site, error) {
 	paths := &broker.Paths{Host: h.url.Host, Record: g.Record}
 	for _, p := range h.parts {
 		if p.off != "" {
-			paths.Add(p.base, broker.Closed(p.off))
+			paths.Closed(p.base, p.off)
 			continue
 		}
 		s := p.service

@@ -182,6 +182,32 @@ func TestClientElsewhere(t *testing.T) {
 	}
 }
 
+// A variable that names no place of its own is nobody's word: the client is asked about
+// the place that was looked at, and not about one in the directory it is started in.
+func TestClientHere(t *testing.T) {
+	s := newStand(t)
+	s.put(".config/gh/hosts.yml", "github.com:\n    user: alice\n")
+	tool := s.put("bin/gh", "#!/bin/sh\necho ${GH_CONFIG_DIR-"+realMark+"-gh-0123456789abcdef}\n")
+	if err := os.Chmod(tool, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.environ = []string{"HOME=" + s.home, "PATH=" + filepath.Dir(tool) + ":/usr/bin:/bin", "GH_CONFIG_DIR=.gh"}
+	s.policy(allowed([]string{"github.com", "api.github.com"}))
+	s.git("[remote \"origin\"]\n\turl = https://github.com/alice/work\n")
+	p, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	var got []string
+	for _, a := range everyRequest("github.com") {
+		got = append(got, hosts(p.ask(a))...)
+	}
+	if !slices.Contains(got, "github.com") {
+		t.Errorf("the login is not used: %q %q", got, p.Notices)
+	}
+}
+
 // Every other kind goes to the hosts that were named, whatever is asked of others.
 func TestServiceCredentialGoesHome(t *testing.T) {
 	for _, kind := range service.Kinds() {

@@ -27,13 +27,14 @@ type lookout struct {
 	k      *keeping
 	notify *os.File
 	at     map[int32]watchedDir
-	shown  map[int32]watchedDir // files that are shown as they are, with their names
-	blind  bool                 // not all is watched
-	again  map[string]pending   // what is to be tried again, by path
-	closed map[string]bool      // directories that could not be read, by path
-	judge  map[string]bool      // workspaces with settings that changed
-	failed map[string]int       // how often such a one could not be judged
-	most   int                  // tests: directories that a walk keeps in mind
+	shown  map[int32]watchedDir   // files that are shown as they are, with their names
+	blind  bool                   // not all is watched
+	again  map[string]pending     // what is to be tried again, by path
+	closed map[string]bool        // directories that could not be read, by path
+	linked map[int32][]watchedDir // by which names of settings links lead to directories
+	judge  map[string]bool        // workspaces with settings that changed
+	failed map[string]int         // how often such a one could not be judged
+	most   int                    // tests: directories that a walk keeps in mind
 }
 
 type watchedDir struct{ root, rel string }
@@ -66,7 +67,7 @@ func (k *keeping) lookOn(ended <-chan struct{}) {
 	for _, r := range s.Policy.Supply.Allow {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
-	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, judge: map[string]bool{}, failed: map[string]int{}}
+	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, linked: map[int32][]watchedDir{}, judge: map[string]bool{}, failed: map[string]int{}}
 	defer s.masking.past.Close()
 	o.open()
 	o.all(ended)
@@ -142,19 +143,24 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 
 // watch tells the kernel to tell of a directory. One that was moved gets its new name.
 func (o *lookout) watch(fd int, root, rel string) {
+	if wd, ok := o.addWatch(fd); ok {
+		o.at[wd] = watchedDir{root, rel}
+	}
+}
+
+func (o *lookout) addWatch(fd int) (wd int32, ok bool) {
 	if o.notify == nil {
-		return
+		return 0, false
 	}
-	if len(o.at) >= maxWatched {
+	if len(o.at)+len(o.linked) >= maxWatched {
 		o.unseeing(fmt.Errorf("there are more than %d", maxWatched))
-		return
+		return 0, false
 	}
-	wd, err := unix.InotifyAddWatch(int(o.notify.Fd()), "/proc/self/fd/"+strconv.Itoa(fd), watchFor)
+	n, err := unix.InotifyAddWatch(int(o.notify.Fd()), "/proc/self/fd/"+strconv.Itoa(fd), watchFor)
 	if err != nil {
 		o.unseeing(err)
-		return
 	}
-	o.at[int32(wd)] = watchedDir{root, rel}
+	return int32(n), err == nil
 }
 
 // watchShown tells the kernel to tell when somebody writes to a file that is shown as
@@ -238,11 +244,15 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 	if e.mask&unix.IN_IGNORED != 0 {
 		delete(o.at, e.wd)
 		delete(o.shown, e.wd)
+		delete(o.linked, e.wd)
 		return
 	}
 	if f, is := o.shown[e.wd]; is {
 		o.cover(f.root, f.rel, true)
 		return
+	}
+	if e.name != "" {
+		o.behindLink(e)
 	}
 	if !ok || e.name == "" {
 		return

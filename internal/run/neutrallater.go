@@ -63,25 +63,48 @@ func (o *lookout) watchObeyed() {
 	}
 }
 
-// watchDir watches one directory under its name, also where that is a link into the tree.
+// tick is how far the time of a file may be behind the clock: the kernel gives files the
+// time of its last tick.
+const tick = 20 * time.Millisecond
+
+// watchDir watches one directory. Where links lead to it, within the tree, it has its own
+// name for who looks for secrets, and that of the link besides.
 func (o *lookout) watchDir(ws, p string, since time.Time) {
-	st, err := os.Lstat(p)
+	if _, err := os.Lstat(p); err != nil {
+		return
+	}
+	root, err := filepath.EvalSymlinks(ws)
 	if err != nil {
 		return
 	}
-	if st.Mode()&os.ModeSymlink != 0 {
-		if real, err := filepath.EvalSymlinks(p); err != nil || !place.Within(real, ws) {
-			return
-		}
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil || !place.Within(real, root) {
+		return
 	}
 	fd, err := unix.Open(p, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
-	o.watch(fd, ws, strings.TrimPrefix(p[len(ws):], "/"))
-	if st, err := os.Stat(p); err == nil && st.ModTime().After(since) {
+	rel, own := strings.TrimPrefix(p[len(ws):], "/"), strings.TrimPrefix(real[len(root):], "/")
+	if rel == own {
+		o.watch(fd, ws, rel)
+	} else if wd, ok := o.addWatch(fd); ok && !slices.Contains(o.linked[wd], watchedDir{ws, rel}) {
+		o.linked[wd] = append(o.linked[wd], watchedDir{ws, rel})
+	}
+	if st, err := os.Stat(p); err == nil && st.ModTime().After(since.Add(-tick)) {
 		o.judge[ws] = true
+	}
+}
+
+// behindLink notes an event in a directory that settings lie in by the name of a link.
+func (o *lookout) behindLink(e told) {
+	dir := e.mask&unix.IN_ISDIR != 0
+	for _, at := range o.linked[e.wd] {
+		o.obeyed(at.root, filepath.Join(at.rel, e.name), dir)
+	}
+	if dir && len(o.linked[e.wd]) > 0 && len(o.judge) > 0 {
+		o.watchObeyed()
 	}
 }
 

@@ -149,7 +149,7 @@ func (s *stand) open() (*played, error) {
 }
 
 func (p *played) close() {
-	if p.door != nil {
+	if p != nil && p.door != nil {
 		p.door.Close()
 	}
 }

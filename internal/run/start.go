@@ -147,15 +147,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.end()
-	l.catchSignals()
-	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
-		Terminal: l.takeTerminal, Stopped: l.stopped})
-	if lure := l.session.lure; lure != nil {
-		if err := lure.bare(); err != nil {
-			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
-		}
-	}
-	if err != nil {
+	if err := l.launch(ctx, keep, r, p); err != nil {
 		return Result{}, explainFailure(err, l.session.Facts)
 	}
 	defer l.box.Close()
@@ -181,6 +173,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	exit, err := l.box.Wait()
 	close(l.ended)
+	watch.Close() // what was read until now is told, while there is a journal
 	if l.gate != nil {
 		l.gate.Alarmed()
 	}
@@ -206,6 +199,21 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// launch starts the sandbox. The agent runs before it returns: who asks it to leave in
+// between must not end the supervisor instead. Ctrl-\ still does, should a launch never
+// return.
+func (l *live) launch(ctx context.Context, keep *keeping, r native.Rung, p plan.Plan) (err error) {
+	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
+	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
+		Terminal: l.takeTerminal, Stopped: l.stopped})
+	if lure := l.session.lure; lure != nil {
+		if err := lure.bare(); err != nil {
+			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
+		}
+	}
+	return err
 }
 
 // settle puts together what a session left, once nothing runs inside.
@@ -294,6 +302,7 @@ func (l *live) takeTerminal(master *os.File) error {
 
 // stopped hands the terminal back to the user's shell until the job is continued.
 func (l *live) stopped() {
+	<-l.began // who stops as its first act does so before the launch has returned
 	if l.frozen.Load() {
 		return
 	}
@@ -331,11 +340,6 @@ func (l *live) hangUp() {
 		l.box.Close()
 	}
 }
-
-// catchSignals is for just before a launch: the agent runs before that returns. Who asks
-// it to leave in between must not end the supervisor instead. Ctrl-\ still does, should
-// a launch never return.
-func (l *live) catchSignals() { signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM) }
 
 // forwardSignals passes what is sent to the supervisor on to the agent's job.
 func (l *live) forwardSignals() (stop func()) {

@@ -90,6 +90,7 @@ func TestDecoyWithAPerson(t *testing.T) {
 		t.Run(choice, func(t *testing.T) {
 			s, _ := sinks(t)
 			script := `( while :; do date +%N >> tick; sleep 0.02; done ) & echo $DEPLOY_BREAKGLASS_TOKEN > decoy
+				until [ -s tick ]; do sleep 0.01; done
 				curl -sS -m5 -d "a=$DEPLOY_BREAKGLASS_TOKEN" http://allowed.test/digest; sleep 0.5; echo; echo went on; sleep 1; kill %1; exit 7`
 			args := append([]string{"run", "--yes"}, sinkFlags[1:]...)
 			seat, ended := s.sit(append(args, "bash", "-c", script)...)
@@ -116,7 +117,7 @@ func TestDecoyWithAPerson(t *testing.T) {
 				t.Errorf("%s: %s", choice, r.show())
 			}
 			status := <-ended
-			if choice == "thaw" && (status != 7 || !seat.shows("went on")) {
+			if choice == "thaw" && (status != 7 || !soon(func() bool { return seat.shows("went on") })) {
 				t.Errorf("it did not go on: status %d\n%s", status, seat.all())
 			}
 			if choice == "stop" && (status == 7 || seat.shows("went on")) {

@@ -166,7 +166,12 @@ func TestBudgetRetry(t *testing.T) {
 	}
 	s.Stop()
 	var got int64
-	b, _ := os.ReadFile(log)
+	var b []byte
+	hand.Eventually(t, hand.Soon, "the origin has seen the end of all", func() bool {
+		b, _ = os.ReadFile(log)
+		ends := strings.Count(string(b), "end ")
+		return ends > 1 && ends == strings.Count(string(b), "open ") // the first is the world's own
+	})
 	for line := range strings.Lines(string(b)) {
 		var i, n int64
 		if _, err := fmt.Sscanf(line, "end %d after %d bytes", &i, &n); err == nil {

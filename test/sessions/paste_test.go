@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/creack/pty"
@@ -34,6 +35,8 @@ type scripted struct {
 	pty  *os.File
 	work chan string
 
+	given, sent atomic.Int64 // texts that it was to send, and those that are with the kernel
+
 	mu     sync.Mutex
 	seen   bytes.Buffer
 	answer int                      // how often it has answered
@@ -58,13 +61,18 @@ func (w *world) terminal(late func(screen string) bool) *scripted {
 	}
 	master.Close()
 	s := &scripted{pty: os.NewFile(uintptr(fd), "terminal"), work: make(chan string, 1024), late: late}
-	w.t.Cleanup(func() { s.pty.Close(); cmd.Process.Kill(); cmd.Wait(); close(s.work) })
+	watched := make(chan struct{})
+	w.t.Cleanup(func() { s.pty.Close(); cmd.Process.Kill(); cmd.Wait(); <-watched; close(s.work) })
 	go func() {
 		for text := range s.work {
 			s.pty.Write([]byte(text))
+			s.sent.Add(1)
 		}
 	}()
-	go s.watch()
+	go func() {
+		defer close(watched)
+		s.watch()
+	}()
 	return s
 }
 
@@ -82,7 +90,7 @@ func (s *scripted) watch() {
 			asked = 0
 		}
 		for ; s.answer < asked; s.answer++ {
-			s.work <- "\x1b[0n"
+			s.types("\x1b[0n")
 		}
 		s.mu.Unlock()
 	}
@@ -91,14 +99,20 @@ func (s *scripted) watch() {
 // askStatus is what a terminal answers with "all is well".
 const askStatus = "\x1b[5n"
 
-func (s *scripted) types(text string) { s.work <- text }
+func (s *scripted) types(text string) {
+	s.given.Add(1)
+	s.work <- text
+}
+
+// typed holds when all that was to be sent is with the kernel.
+func (s *scripted) typed() bool { return s.sent.Load() == s.given.Load() }
 
 func (s *scripted) pastes(text string) {
 	shown := s.screen()
 	if strings.LastIndex(shown, "\x1b[?2004h") > strings.LastIndex(shown, "\x1b[?2004l") {
 		text = "\x1b[200~" + text + "\x1b[201~"
 	}
-	s.work <- text
+	s.types(text)
 }
 
 func (s *scripted) screen() string {
