@@ -15,8 +15,9 @@ import (
 // A forge's API hands out credentials of other kinds in honest answers: of a clone, of a
 // runner. They are taken out of every answer that can hold one, whatever its type says:
 // GitLab writes the same in plain text for who asks so. What cannot be read is refused.
-// Files of a repository and archives pass as they are: git hands out the same, a changed
-// byte would be a wrong file, and a token that lies in one is not a fresh one.
+// Files of a repository, their differences and archives pass as they are: git hands out
+// the same, a changed byte would be a wrong file, and a token that lies in one is not a
+// fresh one. What a forge writes in JSON is searched all the same.
 
 // tokens are members of honest answers that are such credentials, in JSON.
 var tokens = regexp.MustCompile(`("(?:` + tokenNames + `)"\s*:\s*")((?:[^"\\]|\\.)*)"`)

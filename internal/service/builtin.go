@@ -40,9 +40,11 @@ func (s *Service) builtin() {
 		s.github(base)
 	case GitLab:
 		s.add(&s.files, base+"/api/v4/projects/{}/repository", "GET /files/{}/raw", "GET /blobs/*/raw", "GET /archive*")
+		s.add(&s.files, base+"/api/v4/projects/{}/merge_requests", "GET /*/raw_diffs")
 		s.gitlab(base + "/api/v4")
 	case Gitea:
-		s.add(&s.files, base+"/api/v1/repos/*/*", "GET /raw/**", "GET /raw/{}", "GET /media/**", "GET /archive/**", "GET /archive/{}")
+		s.add(&s.files, base+"/api/v1/repos/*/*", "GET /raw/**", "GET /raw/{}", "GET /media/**", "GET /archive/**", "GET /archive/{}", "GET /pulls/*.diff", "GET /pulls/*.patch",
+			"GET /git/commits/*.diff", "GET /git/commits/*.patch")
 		s.gitea(base + "/api/v1")
 	default:
 		s.add(&s.allow, base, readAll...)

@@ -138,7 +138,7 @@ func (s *Service) github(base string) {
 		api, graphql = base+"/api/v3", base+"/api/graphql"
 	}
 	s.graphql = strings.Split(graphql[1:], "/")
-	s.add(&s.files, api+"/repos/*/*", "GET /contents/**", "GET /contents/{}", "GET /readme/**", "GET /git/blobs/*", "GET /zipball/**", "GET /tarball/**")
+	s.add(&s.files, api+"/repos/*/*", "GET /contents/**", "GET /contents/{}", "GET /readme/**", "GET /git/blobs/*", "GET /pulls/*", "GET /commits/*", "GET /compare/*", "GET /zipball/**", "GET /tarball/**")
 	s.refuse(api, githubDeny...)
 	for _, root := range []string{"/repos/*/*/", "/repositories/{n}/", "/orgs/*/", "/organizations/{n}/"} {
 		for _, d := range githubClosed {

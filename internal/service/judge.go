@@ -39,7 +39,8 @@ type Decision struct {
 	// same, spelled in the one way that every reader takes for that.
 	Body []byte
 
-	// Files holds where the answer is what a repository has: a file, an archive.
+	// Files holds where the answer is what a repository has, unless it is JSON: a file, an
+	// archive, a difference.
 	Files bool
 
 	// Learn, where it is not nil, must be given the body of a successful answer,

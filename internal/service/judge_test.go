@@ -702,10 +702,10 @@ func TestFilesOfForges(t *testing.T) {
 		files  string
 		others string
 	}{
-		{Config{Kind: GitHub, Host: "api.github.com", Repos: []string{"o/r"}}, "/repos/o/r/contents/a/b /repos/x/y/readme /repos/o/r/zipball/main /repos/o/r/git/blobs/abc", "/repos/o/r /user /repos/o/r/issues/1"},
-		{Config{Kind: GitLab, Repos: []string{"o/r"}}, "/api/v4/projects/o%2Fr/repository/files/README.md/raw /api/v4/projects/7/repository/files/a%2Fb/raw /api/v4/projects/7/repository/archive.zip /api/v4/projects/7/repository/blobs/abc/raw",
-			"/api/v4/projects/7 /api/v4/projects/o%2Fr /api/v4/projects/7/repository/files/a /api/v4/projects/7/jobs/1/trace"},
-		{Config{Kind: Gitea, Repos: []string{"o/r"}}, "/api/v1/repos/o/r/raw/a/b /api/v1/repos/x/y/media/a /api/v1/repos/o/r/archive/main.zip", "/api/v1/repos/o/r /api/v1/user /api/v1/repos/o/r/contents/a"},
+		{Config{Kind: GitHub, Host: "api.github.com", Repos: []string{"o/r"}}, "/repos/o/r/contents/a/b /repos/x/y/readme /repos/o/r/zipball/main /repos/o/r/git/blobs/abc /repos/o/r/pulls/1 /repos/o/r/commits/abc /repos/o/r/compare/a...b", "/repos/o/r /user /repos/o/r/issues/1 /repos/o/r/pulls /repos/o/r/pulls/1/files"},
+		{Config{Kind: GitLab, Repos: []string{"o/r"}}, "/api/v4/projects/o%2Fr/repository/files/README.md/raw /api/v4/projects/7/repository/files/a%2Fb/raw /api/v4/projects/7/repository/archive.zip /api/v4/projects/7/repository/blobs/abc/raw /api/v4/projects/7/merge_requests/1/raw_diffs",
+			"/api/v4/projects/7 /api/v4/projects/o%2Fr /api/v4/projects/7/repository/files/a /api/v4/projects/7/jobs/1/trace /api/v4/projects/7/merge_requests/1 /api/v4/projects/7/merge_requests/1/diffs"},
+		{Config{Kind: Gitea, Repos: []string{"o/r"}}, "/api/v1/repos/o/r/raw/a/b /api/v1/repos/x/y/media/a /api/v1/repos/o/r/archive/main.zip /api/v1/repos/o/r/pulls/1.diff /api/v1/repos/o/r/git/commits/abc.patch", "/api/v1/repos/o/r/pulls/1 /api/v1/repos/o/r /api/v1/user /api/v1/repos/o/r/contents/a"},
 	} {
 		s := newService(t, c.config)
 		for list, want := range map[string]bool{c.files: true, c.others: false} {
