@@ -16,7 +16,7 @@ func TestExecKeepsTheTerminal(t *testing.T) {
 	w := newWorld(t)
 	w.must("run", "-d", "--net", "none", "--yes", "--name", w.pasted(), "--", "sleep", "1000")
 	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
-	d, canary, end := w.scripted(), filepath.Join(w.home, "canary"), filepath.Join(w.project, "end")
+	d, canary, end := w.terminal(nil), filepath.Join(w.home, "canary"), filepath.Join(w.project, "end")
 	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	// It lets go of the terminal, says so, and ends when it is told to.
 	d.types(fmt.Sprintf("%s exec %s -- sh -c 'echo w\"\"aits; exec <&- >&- 2>&-; touch closed; until test -e end; do sleep 0.1; done'\r", stage.Ringfence, w.pasted()))
@@ -24,7 +24,10 @@ func TestExecKeepsTheTerminal(t *testing.T) {
 		_, err := os.Stat(filepath.Join(w.project, "closed"))
 		return err == nil && strings.Contains(d.screen(), "waits")
 	})
-	d.types(strings.Repeat("touch "+canary+"\r", 40))
+	// At once, so that all of it was typed before the command ends.
+	if _, err := d.pty.Write([]byte(strings.Repeat("touch "+canary+"\r", 40))); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
