@@ -110,7 +110,6 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// Who went away does not stop the session, and the log has it all.
 // TestAttachAsksNothingOld: who attaches is shown what was printed, and his terminal is not
 // asked what another was asked: the answers would be typed into the session.
 func TestAttachAsksNothingOld(t *testing.T) {
@@ -137,6 +136,7 @@ func TestAttachAsksNothingOld(t *testing.T) {
 	}
 }
 
+// Who went away does not stop the session, and the log has it all.
 func TestAlone(t *testing.T) {
 	master, slave := terminalPair(t)
 	first, theirs := pair(t)
