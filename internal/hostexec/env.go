@@ -66,10 +66,19 @@ func EnvDanger(name, value string) string {
 		return "a name that cannot be read for sure"
 	case LeadsAstray(name):
 		return "a variable that makes a program run or trust something else"
-	case strings.Contains(value, "$("):
-		return "a value that some readers run as a command"
+	case runs(value):
+		return whyRuns
 	}
 	return ""
+}
+
+const whyRuns = "a value that some readers run as a command"
+
+// runs holds for a value that may become one with $( in it. Ruby's dotenv takes away
+// backslashes first and puts in variables, and then runs what it finds: $\(, ${A}(.
+func runs(value string) bool {
+	_, rest, ok := strings.Cut(value, "$")
+	return ok && strings.Contains(rest, "(")
 }
 
 // fitsEnv says whether a file of variables may be on the host without a person. old is
@@ -110,16 +119,27 @@ func envDangers(text []byte) (out []envDanger, err error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, opens := plainEnv(text), false
+	for l := range lines {
+		opens = opens || (!plain || l.Name != "") && strings.Contains(l.Text, "(")
+	}
 	for l := range lines {
 		if l.Err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.N, l.Err)
 		}
-		if why := EnvDanger(l.Name, l.Value); why != "" {
+		why := EnvDanger(l.Name, l.Value)
+		if why == "" && (!plain && runs(l.Text) || opens && joins(l.Value)) {
+			why = whyRuns // no comment but a part of a value; or $ and ( of two variables
+		}
+		if why != "" {
 			out = append(out, envDanger{l, why})
 		}
 	}
 	return out, nil
 }
+
+// joins holds for a value that puts two variables together, or a $ and a variable.
+func joins(value string) bool { return strings.Count(value, "$") > 1 }
 
 // plainEnv: every line is a setting by itself. A line that was within quotes, where it sets
 // nothing, must not be taken for the same line outside of them.

@@ -62,6 +62,12 @@ func TestFitsEnv(t *testing.T) {
 		{"", "NODE_OPTIONS\n=x", false}, {"", "NODE_OPTIONS: x", false}, {"", "A='\nNODE_OPTIONS=x\n'", false}, {"", "RIPGREP_CONFIG_PATH=./rg\n", false},
 		{"", "GEMINI_CLI_IDE_SERVER_STDIO_COMMAND=./x\n", false}, {"", "GEMINI_SYSTEM_MD=./x\n", false}, {"", "LD_PRELOAD=./x.so\n", false}, {"", "PATH=.\n", false},
 		{"", "NODE\\_OPTIONS=x\n", false}, {"", "A=$(touch x)\n", false}, {"", "A=\"${B:-$(id)}\"\n", false}, {"", "A=$B\n", true},
+		// As Ruby's dotenv reads them: it unescapes and puts in variables before it runs what is in $( ).
+		{"", "A=$\\(touch x)\n", false}, {"", "A=\"$\\(touch x)\"\n", false}, {"", "B='$'\nA=${B}(touch x)\n", false}, {"", "A=\"\n# $(touch x)\n\"\n", false}, {"", "A=\"\n; $\\(touch x)\n\"\n", false},
+		{"", "B='$'\nC='(touch x)'\nA=$B$C\n", false}, {"", "C='(touch x)'\nA=$${C}\n", false},
+		{"", "# made by $(openssl rand 8)\nA=1 (or 2)\nB=postgres://$C@host\n", true}, {"", "# (or not)\nA=${B}:${C}\n", true},
+		{"", "GOOGLE_APPLICATION_CREDENTIALS=./x.json\n", false}, {"", "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1\n", false}, {"", "AWS_CONFIG_FILE=./x\n", false}, {"", "DOCKER_CONFIG=./x\n", false}, {"", "MANPAGER=./x\n", false},
+		{"", "GOOGLE_CLOUD_PROJECT=x\nAWS_REGION=y\nDATABASE_URL=z\nFLASK_APP=a\n", true},
 		{"", "A=1\rB=2\n", false}, {"", "# hi\u2028NODE_OPTIONS=x\n", false}, {"", "A=1\u00a0\n", false}, {"", "A=\xff\n", false}, {"", "A=1\x00\n", false}, {"", "\ufeffA=1\n", false},
 		// What was there in the same way was a person's.
 		{"OPENAI_API_KEY=x\nA=1\n", "A=2\nOPENAI_API_KEY=x\nB=3\n", true}, {"OPENAI_API_KEY=x\n", "A=2\n", true},

@@ -40,6 +40,12 @@ var leads = []string{
 	"NPM_CONFIG_*", "YARN_*", "PNPM_*", "BUN_*", "PIP_*", "UV_*", "POETRY_*", "CARGO_*", "RUSTC*", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "MAKEFLAGS", "EDITOR", "VISUAL", "PAGER", "*_PAGER", "*_EDITOR",
 	"GIT_*", "LESS*", "BROWSER", "NODE_PATH", "PYTHON*", "PERL5*", "RUBY*", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_*", "GRADLE_*", "BUNDLE_*", "BASH_FUNC_*", "PS4", "SHELLOPTS",
 	"BASHOPTS", "LD_*", "TMPDIR", "CLAUDE_CODE_GIT_BASH_PATH", "USE_BUILTIN_RIPGREP", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_ENABLE_TELEMETRY", "DOCKER_HOST", "KUBECONFIG",
+	// Files in which logins name programs: external_account with an executable, credential_process, credHelpers.
+	"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_EXTERNAL_ACCOUNT_*", "CLOUDSDK_*", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONTAINER_*", "AZURE_CONFIG_DIR", "DOCKER_CONFIG", "BUILDX_CONFIG", "HELM_*", "GNUPGHOME",
+	// Programs, and directories of programs and of settings, of what an agent or a shell starts.
+	"MANPAGER", "FZF_DEFAULT_*", "XDG_*", "CURL_HOME", "WGETRC", "NIX_*", "ANSIBLE_*", "TF_CLI_*", "KUBECTL_*", "PSQLRC", "PGSERVICEFILE", "PGSYSCONFDIR", "MYSQL_HOME", "LIBMYSQL_*",
+	"COREPACK_*", "VOLTA_*", "NVM_DIR", "ASDF_*", "MISE_*", "DIRENV_*", "RUSTUP_*", "RUSTFLAGS", "GEM_HOME", "GEM_PATH", "COMPOSER_HOME", "TS_NODE_*", "DENO_*", "ELIXIR_ERL_OPTIONS",
+	"JAVA_HOME", "JAVA_OPTS", "CATALINA_*", "CC", "CXX", "COMPILER_PATH", "GCC_EXEC_PREFIX", "GOENV", "GOROOT", "GOBIN", "GOWORK", "CGO_*", "GUILE_*", "OCAMLRUNPARAM", "VIMRUNTIME", "NVIM_APPNAME", "LEFTHOOK_*", "PRE_COMMIT_*",
 }
 
 // public are names that look like one of them and lead nowhere.

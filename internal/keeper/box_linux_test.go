@@ -53,7 +53,7 @@ type answer struct {
 }
 
 func child(name, dir string) error {
-	all := slices.Concat(operations(), paused, questions, irreplaceable)
+	all := slices.Concat(operations(), paused, questions, irreplaceable, public)
 	at := slices.IndexFunc(all, func(o operation) bool { return o.name == name })
 	if at < 0 {
 		return fmt.Errorf("there is no operation %q", name)

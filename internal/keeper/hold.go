@@ -124,11 +124,10 @@ func (w *worker) hold(n *needHold) error {
 	var st unix.Stat_t
 	switch err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 	case errors.Is(err, unix.ENOENT):
-		x.new = true
-		err = w.begin(n, x, at, name)
-		if err != nil {
-			return err
+		if err := w.begin(n, x, at, name); err != nil {
+			return w.unmake(n.tree, x, err)
 		}
+		x.new = true
 		x.shell.Store(!n.dir && !x.special) // until who asked for it makes it
 		x.fresh.Store(n.dir)
 	case err != nil:
@@ -140,14 +139,11 @@ func (w *worker) hold(n *needHold) error {
 	}
 	if !x.new && public {
 		if err := w.copyHost(n.tree, x, at, name); err != nil {
-			return err
+			return w.unmake(n.tree, x, err)
 		}
 	}
 	if err := w.cover(n.tree, x); err != nil {
-		if x.new {
-			err = errors.Join(err, removeStandIn(int(tree.Host.Fd()), n.root))
-		}
-		return err
+		return w.unmake(n.tree, x, err)
 	}
 	w.held[n.tree].add(x)
 	if public {
@@ -158,6 +154,18 @@ func (w *worker) hold(n *needHold) error {
 		w.conf.Held(n.tree, n.root, n.verdict)
 	}
 	return nil
+}
+
+// unmake takes away what was made for a path that could not be held.
+func (w *worker) unmake(tree int, x *held, err error) error {
+	t := &w.conf.Trees[tree]
+	if x.new {
+		err = errors.Join(err, removeStandIn(int(t.Host.Fd()), x.root))
+	}
+	if x.file != "" {
+		err = errors.Join(err, ignore(unix.Unlinkat(int(t.Layer.Fd()), x.file, 0), unix.ENOENT))
+	}
+	return err
 }
 
 // Nowhere is what a link says that stands on the host for a held file. Nothing can
@@ -289,14 +297,24 @@ type standIn struct {
 type standIns struct {
 	mu   sync.Mutex
 	file *os.File
+	size int64
 }
+
+// maxStandIns bounds the list. Who makes and removes held names without end is refused
+// more: what is not read again would stay on the host.
+const maxStandIns = 64 << 20
 
 func openStandIns(name string) (*standIns, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
-	return &standIns{file: f}, nil
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	return &standIns{file: f, size: st.Size()}, nil
 }
 
 func (s *standIns) note(x standIn) error {
@@ -306,6 +324,9 @@ func (s *standIns) note(x standIn) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.size += int64(len(b)) + 1; s.size > maxStandIns {
+		return unix.ENOSPC
+	}
 	_, err = s.file.Write(append(b, '\n'))
 	return err
 }
@@ -318,24 +339,30 @@ func (s *standIns) clear() error {
 	return os.Remove(s.file.Name())
 }
 
+func readStandIns(name string) (all []standIn, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for d := json.NewDecoder(io.LimitReader(f, maxStandIns)); ; {
+		var x standIn
+		if err := d.Decode(&x); err != nil {
+			return all, nil // the last line of a killed session may be torn
+		}
+		all = append(all, x)
+	}
+}
+
 // ClearStandIns takes away what a session left on the host in place of held names.
 // A name that is something else by now is left alone.
 func ClearStandIns(name string) error {
-	f, err := os.Open(name)
+	all, err := readStandIns(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	var all []standIn
-	for d := json.NewDecoder(io.LimitReader(f, 64<<20)); ; {
-		var x standIn
-		if err := d.Decode(&x); err != nil {
-			break // the last line of a killed session may be torn
-		}
-		all = append(all, x)
 	}
 	var failed error
 	for i := len(all) - 1; i >= 0; i-- { // what is below was made later
@@ -349,8 +376,8 @@ func ClearStandIns(name string) error {
 	return failed
 }
 
-// removeStandIn removes a link that leads nowhere or an empty directory, and nothing
-// else.
+// removeStandIn removes a link that leads nowhere, an empty directory, or what was to be
+// renamed to a name on the host, and nothing else.
 func removeStandIn(root int, rel string) error {
 	dir, err := openDir(root, parentOf(rel))
 	if err != nil {
@@ -369,6 +396,10 @@ func removeStandIn(root int, rel string) error {
 		}
 	case unix.S_IFDIR:
 		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	case unix.S_IFREG:
+		if strings.HasPrefix(name, becoming) {
+			err = unix.Unlinkat(dir, name, 0)
+		}
 	}
 	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOENT) {
 		return nil

@@ -14,7 +14,8 @@
 // file that the agent could not have changed in a writable mount.
 //
 // Left at risk: a file that was passed stays writable through the descriptor that
-// the agent got, so judgements are by name and never by content; extended
+// the agent got, so judgements are by name, and what is judged by content comes to the
+// host as a whole, by rename, when nobody has it open to write; extended
 // attributes cannot be set; a file with a second name becomes a file of its own when
 // it is written, or that other name would change unseen; a name on the host stands for a held one (an empty
 // directory or a link that leads nowhere) until the session ends, and who removes it

@@ -24,7 +24,7 @@ type operation struct {
 }
 
 func operations() []operation {
-	return slices.Concat(files, names, attributes, ways, holding, corners, shapes)
+	return slices.Concat(files, names, attributes, ways, holding, live, corners, shapes)
 }
 
 func TestOperations(t *testing.T) {

@@ -32,7 +32,12 @@ func (k *Keeper) Neutral(tree int, rel string, data []byte) (put bool, err error
 		return false, err
 	}
 	if x := k.held[tree].at(rel); x != nil && x.root == rel {
-		return false, w.cover(tree, x) // the session has one of its own, and sees that again
+		// The session has one of its own. Where that is over the host's, it has the same in it.
+		bare, err := w.bare(tree, rel)
+		if err != nil || !bare {
+			return false, err
+		}
+		return false, w.cover(tree, x)
 	}
 	dst, err := sys.OpenBeneath(up, name)
 	if err != nil {

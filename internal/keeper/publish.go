@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -130,6 +131,9 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 		at.judged = st
 		return false, nil
 	}
+	if !x.new && bytes.Equal(content, old) && st.Mode&0o777 == at.was.Mode&0o777 {
+		return true, w.letGo(x, at.tree, layer, own) // who opened it changed nothing, or has not yet
+	}
 	t := &target{dir: host, name: name, tree: at.tree, rel: x.root}
 	if x.new {
 		err = w.conf.Store.Created(at.tree, x.root, false)
@@ -143,6 +147,14 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 		return false, err
 	}
 	return true, unix.Unlinkat(layer, own, 0)
+}
+
+// letGo ends the holding of one that is as the host has it, which stays untouched.
+func (w *worker) letGo(x *held, tree, layer int, own string) error {
+	if err := w.release(tree, x); err != nil {
+		return err
+	}
+	return unix.Unlinkat(layer, own, 0)
 }
 
 // asHeld reads what the host has, and says whether it is what it had when it was held:
@@ -171,10 +183,13 @@ func sameState(a, b *unix.Stat_t) bool {
 }
 
 // put writes a file of the host anew: temporary file, sync, rename. It is the session's.
+// Its name is noted before, so that whoever tidies up after a session that was killed
+// finds it.
 func (w *worker) put(t *target, content []byte, mode uint32) error {
-	var b [8]byte
-	rand.Read(b[:])
-	temp := reserved + "env-" + hex.EncodeToString(b[:])
+	temp := meanwhile()
+	if err := w.stand.note(standIn{Tree: []byte(w.conf.Trees[t.tree].Path), Rel: []byte(join(parentOf(t.rel), temp))}); err != nil {
+		return err
+	}
 	fd, err := unix.Openat(t.dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
@@ -192,11 +207,13 @@ func (w *worker) put(t *target, content []byte, mode uint32) error {
 	return nil
 }
 
-// meanwhile is a name for what may become live.
+// becoming begins the names of what may become live.
+const becoming = reserved + "env-"
+
 func meanwhile() string {
 	var b [8]byte
 	rand.Read(b[:])
-	return reserved + "env-" + hex.EncodeToString(b[:])
+	return becoming + hex.EncodeToString(b[:])
 }
 
 // copyHost gives a held file of the layer what the host has. The caller has names alone.

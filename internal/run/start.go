@@ -152,8 +152,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	}
 	defer l.box.Close()
 	close(l.began)
-	stop := l.forwardSignals()
-	defer stop()
+	defer l.forwardSignals()()
 	l.record(l.session.walls()...)
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()

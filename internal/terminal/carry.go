@@ -130,6 +130,9 @@ func (r *Relay) push() error {
 // last carries what the agent has printed until now, if the terminal takes it in time. An
 // agent that prints without end is not waited for.
 func (r *Relay) last() error {
+	if r.conf.Stays {
+		r.ended = false // somebody may have opened the pty again and printed more
+	}
 	for left := drainLimit; left > 0 && !r.ended; left -= outLimit {
 		if err := r.push(); err != nil {
 			return err

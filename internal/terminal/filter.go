@@ -106,10 +106,11 @@ func (f *Filter) Leave() (chatty bool, err error) {
 // Alternate reports whether the agent draws on the alternate screen.
 func (f *Filter) Alternate() bool { return f.traces.alternate() }
 
-// Return sets again the modes that Leave took back.
+// Return sets again the modes that Leave took back, and if somebody of ours reads what the
+// terminal sends, those that were only remembered.
 func (f *Filter) Return() error {
-	f.marks = f.marks || f.traces.mode(bracketedPaste)
-	f.out = f.traces.redo(f.out)
+	f.marks = f.marks || f.answered && f.traces.mode(bracketedPaste)
+	f.out = f.traces.redo(f.out, f.answered)
 	return f.flush()
 }
 

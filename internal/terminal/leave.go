@@ -80,9 +80,10 @@ type lost struct {
 // swallow reads and throws away what is on its way: the rest of a paste, answers, mouse
 // reports. A terminal sends in order, so we ask for its status, and all that comes before
 // the answer is of the time before. The agent may have asked for the status too, then as
-// many answers come first. Where nobody answers, silence is the end (see silence); of a
-// paste that was marked, its mark is. It has no other bound: to give up in the middle would be to let
-// the rest of a paste be run.
+// many answers come first. Where nobody answers, silence is the end (see silence), or that
+// nothing came for a while but what somebody types; of a paste that was marked, its mark
+// or silence is, however slowly it comes: to give up in the middle would be to let the
+// rest of it be run.
 func (r *Relay) swallow(ask bool) (l lost) {
 	if ask {
 		r.pending = append(r.pending, "\x1b[5n"...)
@@ -96,7 +97,7 @@ func (r *Relay) swallow(ask bool) (l lost) {
 	pasted, last := time.Now(), time.Time{}                                       // when something came that nobody types, or anything
 	for {
 		end := time.Now().Add(r.silence(ask, rest))
-		if most := pasted.Add(stalls * r.patience); end.After(most) {
+		if most := pasted.Add(stalls * r.patience); end.After(most) && !r.midPaste(ask) {
 			end = most // whoever goes on typing is not waited for
 		}
 		if !ready(r.in, unix.POLLIN, end) {
@@ -133,12 +134,18 @@ func (r *Relay) silence(ask bool, rest bool) time.Duration {
 	switch {
 	case answered && !r.pastes.open:
 		return settled
-	case r.pastes.open && ask && r.pastes.status+r.pastes.within >= r.filter.status:
-		return r.patience // it has answered: it leaves the end of the paste out
+	case r.pastes.open && !r.midPaste(ask):
+		return r.patience
 	case r.pastes.open || rest || ask && r.pastes.speaks:
 		return stalls * r.patience
 	}
 	return r.patience
+}
+
+// midPaste holds where the mark of a paste's end is still to come. A terminal that has
+// answered behind it leaves the mark out.
+func (r *Relay) midPaste(ask bool) bool {
+	return r.pastes.open && !(ask && r.pastes.status+r.pastes.within >= r.filter.status)
 }
 
 // tellLost says that something was thrown away, where it was more than an answer.

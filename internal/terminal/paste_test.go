@@ -144,6 +144,30 @@ func TestPasteStalls(t *testing.T) {
 	}
 }
 
+// TestPasteTrickles: a marked paste that comes as slowly as somebody types, as some terminals
+// paste when asked to, is a paste until its end.
+func TestPasteTrickles(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	canary := filepath.Join(t.TempDir(), "canary")
+	s, supervisor := shell(t)
+	ty := newTypist(s, false)
+	ty.pause = 2 * typedFast
+	text := poison(canary, 1<<10, true)
+	s.line(patienceVar + "=" + patience.String() + " " + supervisor + `sh -c 'stty raw -echo; printf "\033[?2004h"; echo rea""dy; head -c 16 >/dev/null; exit 3'`)
+	s.expect("ready")
+	for chunk := range slices.Chunk(text, typedAtOnce) {
+		ty.work <- chunk
+		ty.work <- nil
+	}
+	s.expect("P> ")
+	ty.done()
+	s.send("\x15echo the e''nd\n")
+	s.expect("the end\r\n")
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a line of the paste ran in the shell")
+	}
+}
+
 // TestTypingOn: who types line after line into a terminal that answers nothing gets the
 // shell back all the same.
 func TestTypingOn(t *testing.T) {

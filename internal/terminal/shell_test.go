@@ -77,6 +77,9 @@ func TestNothingForTheShellsKeys(t *testing.T) {
 	if f.Leave(); out.Len() > 0 {
 		t.Errorf("takes back what was never on: %q", out.String())
 	}
+	if f.Return(); out.Len() > 0 || f.marks { // as logs does, and who has no terminal to read from
+		t.Errorf("a shell still reads the terminal, and it is told %q", out.String())
+	}
 	f.answered = true
 	f.Return()
 	for _, want := range []string{"\x1b[?2004h", "\x1b[?1h", "\x1b[?66h", "\x1b[?1000h", "\x1b=", "\x1b[>31u", "\x1b[>4;2m"} {

@@ -52,3 +52,28 @@ func TestHungTerminalIsGivenBack(t *testing.T) {
 		t.Errorf("the terminal was left with %d bytes: %.200q", len(text), text)
 	}
 }
+
+// TestLastWords: what was printed by who had let go of the pty and opened it again is shown,
+// also where the end comes before the relay has looked.
+func TestLastWords(t *testing.T) {
+	user, tty, err := pty.Open()
+	must(err)
+	master, inside, err := pty.Open()
+	must(err)
+	for _, f := range []interface{ Close() error }{user, tty, master, inside} {
+		defer f.Close()
+	}
+	relay, err := New(Config{Out: tty, Master: master, Stays: true})
+	must(err)
+	relay.out, relay.ended = int(tty.Fd()), true
+	_, err = inside.WriteString("last words")
+	must(err)
+	must(relay.last())
+	if !ready(int(user.Fd()), unix.POLLIN, time.Now().Add(time.Second)) {
+		t.Fatal("nothing is shown")
+	}
+	buf := make([]byte, 64)
+	if n, err := user.Read(buf); err != nil || string(buf[:n]) != "last words" {
+		t.Errorf("shown: %q, %v", buf[:n], err)
+	}
+}

@@ -120,23 +120,27 @@ func (t *traces) undo(b []byte, input bool) []byte {
 }
 
 // redo appends what sets the modes again.
-func (t *traces) redo(b []byte) []byte {
-	b = t.keys[0].redo(b)
+func (t *traces) redo(b []byte, input bool) []byte {
+	if input {
+		b = t.keys[0].redo(b)
+	}
 	if t.alternate() {
 		b = t.flip(b, true, true, true)
-		b = t.keys[1].redo(b)
+		if input {
+			b = t.keys[1].redo(b)
+		}
 	}
-	b = t.flip(b, false, true, true)
+	b = t.flip(b, false, true, input)
 	if t.insert {
 		b = append(b, "\x1b[4h"...)
 	}
-	if t.keypad {
+	if t.keypad && input {
 		b = append(b, "\x1b="...)
 	}
 	if t.shape != 0 {
 		b = append(b, "\x1b["+strconv.Itoa(t.shape)+" q"...)
 	}
-	if t.modify != 0 {
+	if t.modify != 0 && input {
 		b = append(b, "\x1b[>4;"+strconv.Itoa(t.modify)+"m"...)
 	}
 	return b

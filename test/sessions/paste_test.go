@@ -62,7 +62,13 @@ func (w *world) terminal(late func(screen string) bool) *scripted {
 	master.Close()
 	s := &scripted{pty: os.NewFile(uintptr(fd), "terminal"), work: make(chan string, 1024), late: late}
 	watched := make(chan struct{})
-	w.t.Cleanup(func() { s.pty.Close(); cmd.Process.Kill(); cmd.Wait(); <-watched; close(s.work) })
+	w.t.Cleanup(func() {
+		s.pty.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		<-watched // it answers no more
+		close(s.work)
+	})
 	go func() {
 		for text := range s.work {
 			s.pty.Write([]byte(text))
