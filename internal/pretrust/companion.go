@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -177,10 +178,20 @@ func named(hits []hit) ([]string, bool) {
 	return out, true
 }
 
+// opencode puts the value of a variable in first, and then looks for names of files.
+var (
+	variable = regexp.MustCompile(`\{env:[^}]+\}`)
+	puzzle   = regexp.MustCompile(`\{(?:f|fi|fil|file)?\x00|\{file:[^}]*\x00`)
+)
+
 // inserted lists the files whose text opencode puts into a file of settings before it
-// reads it, and whether it is all of them.
+// reads it, and whether it is all of them: a name that is put together with the value of
+// a variable can be any.
 func (s *scan) inserted(rel, data string) (out []string, all bool) {
 	const mark = "{file:"
+	if puzzle.MatchString(variable.ReplaceAllString(data, "\x00")) {
+		return nil, false
+	}
 	for at := strings.Index(data, mark); at >= 0; at = strings.Index(data, mark) {
 		name, rest, ok := strings.Cut(data[at+len(mark):], "}")
 		if !ok {

@@ -92,6 +92,19 @@ func TestReachTooMuch(t *testing.T) {
 	}
 }
 
+// TestPutTogetherTexts: what names a file only with the value of a variable cannot be
+// trusted, and a variable elsewhere is no reason.
+func TestPutTogetherTexts(t *testing.T) {
+	for value, trusted := range map[string]bool{"{fi{env:NOTHING}le:./x.txt}": false, "{{env:NOTHING}file:./x.txt}": false, "{file{env:N}:x.txt}": false,
+		"{file:./{env:NOTHING}x.txt}": false, "{file:{env:DIR}/x.txt}": false, "{env:KEY}": true, "x {env:KEY} {file:x.txt}": true} {
+		settings := `{"mcp": {"a": {"type": "local", "command": ["sh", "-c", "` + value + `"]}}}`
+		r := look(t, plant(t, map[string]string{"opencode.json": settings, "x.txt": "one"}))
+		if len(r.Files) != 1 || (r.Files[0].Digest != "") != trusted {
+			t.Errorf("%s: %+v", value, r.Files)
+		}
+	}
+}
+
 // TestReachOfTexts: a file that opencode puts into its settings is part of them.
 func TestReachOfTexts(t *testing.T) {
 	for file, settings := range map[string]string{
