@@ -223,8 +223,8 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 }
 
 // before is what the host has, nil if that is not known for sure.
-func (g *groups) before(e *Entry) []byte {
-	if old := g.old(e); is(old, e.Old) {
+func (j *judge) before(e *Entry) []byte {
+	if old := j.old(e); is(old, e.Old) {
 		return old
 	}
 	return nil

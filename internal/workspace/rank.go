@@ -345,7 +345,7 @@ func (j *judge) misshapen(e *Entry, v hostexec.Verdict) *hostexec.Finding {
 	if part, ok := j.trees[e.Tree].rules.Part(j.trees[e.Tree], e.Path, hostexec.KindFile); ok {
 		config = j.settings(e.Tree, part)
 	}
-	err := hostexec.FitsAfter(v.Form, j.old(e), content, config)
+	err := hostexec.FitsAfter(v.Form, j.before(e), content, config)
 	if err == nil {
 		return nil
 	}
