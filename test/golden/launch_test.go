@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -17,6 +18,7 @@ type launch struct {
 	env      []string // more variables
 	before   string   // a command of ringfence before it
 	args     string   // without --dry-run=json
+	still    bool     // it is planned and not started
 }
 
 // text runs it and writes down all it says.
@@ -32,27 +34,51 @@ func (l launch) text(t *testing.T, r role) string {
 			t.Fatalf("ringfence %s: %d\n%s", l.before, code, talk)
 		}
 	}
-	words := strings.Fields(l.args)
-	dry := func(form string) (string, string) {
-		out, talk, code := p.ringfence(append([]string{words[0], "--dry-run=" + form}, words[1:]...)...)
-		if code != 0 {
-			t.Fatalf("ringfence %s: %d\n%s", l.args, code, talk)
-		}
-		return out, talk
-	}
-	plan, talk := dry("json")
-	script, _ := dry("bwrap")
-	var b strings.Builder
-	fmt.Fprintf(&b, "$ ringfence %s\n", l.args)
-	for line := range strings.Lines(facts{role: r}.replace(talk)) {
-		b.WriteString("said " + line)
-	}
+	plan, script := l.plans(p)
 	out, names := planText(t, r, plan)
 	values, valued := variables(r, script)
 	if !slices.Equal(names, valued) {
 		t.Errorf("variables %q in JSON, %q for bubblewrap", names, valued)
 	}
-	return b.String() + out + values
+	return "$ ringfence " + l.args + "\n" + l.card(p) + out + values
+}
+
+// with is the command line with further flags.
+func (l launch) with(flags ...string) []string {
+	words := strings.Fields(l.args)
+	return slices.Concat(words[:1], flags, words[1:])
+}
+
+// plans are two forms of the plan. A look changes nothing, so both are made at once.
+func (l launch) plans(p *place) (plan, script string) {
+	p.t.Helper()
+	var said [2]string
+	var code [2]int
+	var both sync.WaitGroup
+	both.Go(func() { plan, said[0], code[0] = p.ringfence(l.with("--dry-run=json")...) })
+	both.Go(func() { script, said[1], code[1] = p.ringfence(l.with("--dry-run=bwrap")...) })
+	both.Wait()
+	for i := range code {
+		if code[i] != 0 || said[i] != "" {
+			p.t.Fatalf("ringfence %s: %d\n%s", l.args, code[i], said[i])
+		}
+	}
+	return plan, script
+}
+
+// card starts the session and is what a person is told before and after it.
+func (l launch) card(p *place) string {
+	p.t.Helper()
+	if l.still {
+		return ""
+	}
+	_, talk, code := p.ringfence(l.with("--verbose", "--yes")...)
+	var b strings.Builder
+	for line := range strings.Lines(cardFacts(talk)) {
+		b.WriteString("said " + facts{role: p.role}.replace(line))
+	}
+	fmt.Fprintf(&b, "exit %d\n", code)
+	return b.String()
 }
 
 // variables are those of the agent with their values, which only this form of

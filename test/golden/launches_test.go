@@ -1,7 +1,8 @@
 package golden
 
 // launches are the rows: agents, views, networks, flags, kinds of projects. Every
-// row says in its name what is special about it.
+// row says in its name what is special about it. Those that are only planned would need
+// git on PATH, limits that not every machine lends, or a session that stays.
 var launches = []launch{
 	// Agents.
 	{name: "plain", args: "run -- tool"},
@@ -24,8 +25,8 @@ var launches = []launch{
 	{name: "view-review-claude", args: "claude --review", projects: "git settings"},
 	{name: "view-review-policy", args: "run -- tool", projects: "review git"},
 	{name: "view-live-over-policy", args: "run --live -- tool", projects: "review git"},
-	{name: "view-clone", args: "run --clone -- tool", projects: "git"},
-	{name: "view-clone-claude", args: "claude --clone", projects: "remotes"},
+	{name: "view-clone", still: true, args: "run --clone -- tool", projects: "git"},
+	{name: "view-clone-claude", still: true, args: "claude --clone", projects: "remotes"},
 	{name: "view-readonly", args: "run --workspace ../project:ro -- tool"},
 
 	// Networks.
@@ -46,9 +47,9 @@ var launches = []launch{
 	{name: "flag-expose", args: "run --ro ../.ssh --expose ../.ssh -- tool"},
 	{name: "flag-reveal", args: "run --reveal .env -- tool", projects: "dotenv"},
 	{name: "flag-env", args: "run --env EDITION --env MADE=up --force-env LD_LIBRARY_PATH -- tool", env: []string{"EDITION=second", "LD_LIBRARY_PATH=/usr/lib", "SECRET_TOKEN=x"}},
-	{name: "flag-limits", args: "run --pids 100 --memory 512MiB -- tool"},
-	{name: "flag-name", args: "run --name demo --keep -- tool"},
-	{name: "flag-detached", args: "claude -d --name demo -- -p hello"},
+	{name: "flag-limits", still: true, args: "run --pids 100 --memory 512MiB -- tool"},
+	{name: "flag-name", still: true, args: "run --name demo --keep -- tool"},
+	{name: "flag-detached", still: true, args: "claude -d --name demo -- -p hello"},
 	{name: "flag-supply", args: "run --min-release-age 0 --install-scripts --allow-package npm:left-pad -- tool"},
 	{name: "flag-workspaces", args: "run --workspace . --workspace ../second:ro -- tool", projects: "rules"},
 

@@ -32,6 +32,10 @@ var replacements = []struct {
 	{"a variable that holds the session", regexp.MustCompile(`\Asetenv RINGFENCE [0-9a-z]{10}\z`), "setenv RINGFENCE SESSION"},
 	{"whose name the session has", regexp.MustCompile(`\Asetenv (USER|LOGNAME) [\w.-]+\z`), "setenv $1 NAME"},
 	{"a time", regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
+	{"a session that a text names", regexp.MustCompile(`ringfence grant [0-9a-z]{10} `), "ringfence grant SESSION "},
+	{"whose file it is", regexp.MustCompile(`it is no\s+program:\s+\\?"[^"]+"\s+belongs\s+to\s+(?:root|user\s+\d+)\s+and\s+has\s+mode\s+(\d+)`), "it is no program, mode $1"},
+	{"how much git makes in a repository", regexp.MustCompile(`looked at \d+ names, read \d+ files`), "looked at N names, read N files"},
+	{"the same in JSON", regexp.MustCompile(`"(entries|read)": \d+`), `"$1": N`},
 	{"a session", regexp.MustCompile(`/sessions/[0-9a-z]{10}/`), "/sessions/SESSION/"},
 }
 
@@ -58,6 +62,26 @@ func hidePhantom(s string) string {
 		return s
 	}
 	return phantom.ReplaceAllString(s, "${1}RANDOM")
+}
+
+// cardReplacements are for what a person is told about a session. The variables are
+// in the plan; which limits hold depends on the machine.
+var cardReplacements = []struct {
+	old *regexp.Regexp
+	new string
+}{
+	{regexp.MustCompile(`(?m)^ringfence [0-9a-z]{10} `), "ringfence SESSION "},
+	{regexp.MustCompile(`(?m)^  limits .*\n(   +.*\n)*`), ""},
+	{regexp.MustCompile(`(?m)^ringfence: warning: the limit of \d+ processes is not enforced: .*\n`), ""},
+	{regexp.MustCompile(`(?m)^  set .*\n(   +.*\n)*`), ""},
+	{regexp.MustCompile(`(?m)after [0-9.mµ]+s$`), "after TIME"},
+}
+
+func cardFacts(s string) string {
+	for _, r := range cardReplacements {
+		s = r.old.ReplaceAllString(s, r.new)
+	}
+	return s
 }
 
 // row is the beginning of the role's rows in /etc/passwd and /etc/group.
