@@ -202,9 +202,8 @@ func laterTexts(want, got string) map[string]string {
 	named := func(s string) map[string]string {
 		out := map[string]string{}
 		for line := range strings.Lines(s) {
-			dst, rest, ok := strings.Cut(line, " text=")
-			if name, _, more := strings.Cut(rest, "  # "); ok && more {
-				out[dst] = name
+			if dst, rest, ok := strings.Cut(line, " text="); ok {
+				out[dst] = strings.Fields(rest)[0]
 			}
 		}
 		return out
