@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (n facts) section(b *strings.Builder, key string, v any) {
 		}
 	default:
 		if key == "capture.rules" { // messages for the kernel
-			v = fmt.Sprintf("%x", sha256.Sum256([]byte(text(v))))[:16]
+			v = machineCode(text(v))
 		}
 		fmt.Fprintf(b, "%s %s\n", key, n.value(key, v))
 	}
@@ -184,12 +185,21 @@ func certificates(data []byte) string {
 	return b.String()
 }
 
-// machineCode names a filter. It is another one on another kind of processor.
+// machineCode names a filter by what is in it.
 func machineCode(encoded string) string {
-	if runtime.GOARCH != "amd64" {
-		return "of this kind of processor"
-	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(encoded)))[:16]
+}
+
+// filterLine is a line of a plan that is another one on another kind of processor:
+// the files are those of amd64.
+var filterLine = regexp.MustCompile(`(?m)^(seccomp|watch|filter) [0-9a-f]{16}$`)
+
+// anyProcessor takes from a text what is amd64's.
+func anyProcessor(s string) string {
+	if runtime.GOARCH == "amd64" {
+		return s
+	}
+	return filterLine.ReplaceAllString(s, "$1 of this kind of processor")
 }
 
 func text(v any) string {
