@@ -69,9 +69,6 @@ type Result struct {
 // errStop ends a walk early.
 var errStop = errors.New("stop")
 
-// maxAhead is how many entries are listed before they are read.
-const maxAhead = 4096
-
 // Changes returns every difference of the layer to the host, sorted by path. It
 // only reads, and may run while the session still does. A rename has one change:
 // its former path is in From, and OpenOld takes that.
@@ -81,21 +78,11 @@ func (l *Layer) Changes() ([]change.Change, error) {
 		return nil, err
 	}
 	defer s.close()
-	var found []change.Change
-	some := make([]entry, 0, 256)
-	compare := func() error {
-		differ, err := s.compareAll(some)
-		found, some = append(found, differ...), some[:0]
-		return err
-	}
-	err = s.walk(func(e entry) error {
-		if some = append(some, e); len(some) < maxAhead {
-			return nil
-		}
-		return compare()
-	})
+	c := newComparing(s)
+	err = s.walk(func(e entry) error { c.add(e); return nil })
+	found, failed := c.end()
 	if err == nil {
-		err = compare()
+		err = failed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare the layer of %q: %w", l.Root, err)

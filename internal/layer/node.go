@@ -112,36 +112,65 @@ func digest(r io.Reader) (*change.Digest, error) {
 	return d, err
 }
 
-// compareAll reads both sides of entries with all processors, and returns those that
-// differ in their order.
-func (s *sides) compareAll(entries []entry) ([]change.Change, error) {
-	type result struct {
-		change  change.Change
-		differs bool
-		err     error
+// comparing reads both sides of entries with all processors, while the walk goes on.
+type comparing struct {
+	sides   *sides
+	entries []entry
+	parts   []*compared
+	group   sync.WaitGroup
+	free    chan struct{} // one for each processor that may begin
+}
+
+// compared are the entries of a part that differ.
+type compared struct {
+	changes []change.Change
+	err     error
+}
+
+// partSize is how many entries are compared in one go.
+const partSize = 512
+
+func newComparing(s *sides) *comparing {
+	return &comparing{sides: s, free: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+func (c *comparing) add(e entry) {
+	if c.entries = append(c.entries, e); len(c.entries) >= partSize {
+		c.begin()
 	}
-	all := make([]result, len(entries))
-	var group sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/16)
-	for w := range workers {
-		group.Go(func() {
-			for i := w * len(entries) / workers; i < (w+1)*len(entries)/workers; i++ {
-				r := &all[i]
-				r.change, r.differs, r.err = s.compare(entries[i])
+}
+
+// begin compares what was added, beside the caller.
+func (c *comparing) begin() {
+	part, entries := &compared{}, c.entries
+	c.parts, c.entries = append(c.parts, part), nil
+	c.free <- struct{}{}
+	c.group.Go(func() {
+		defer func() { <-c.free }()
+		for _, e := range entries {
+			one, differs, err := c.sides.compare(e)
+			if err != nil {
+				part.err = err
+				return
 			}
-		})
-	}
-	group.Wait()
-	var out []change.Change
-	for _, r := range all {
-		if r.err != nil {
-			return nil, r.err
+			if differs {
+				part.changes = append(part.changes, one)
+			}
 		}
-		if r.differs {
-			out = append(out, r.change)
+	})
+}
+
+// end waits for all of it, and returns what differs in the order of the walk.
+func (c *comparing) end() (all []change.Change, err error) {
+	c.begin()
+	c.group.Wait()
+	for _, p := range c.parts {
+		if p.err != nil {
+			return nil, p.err
 		}
+		all = append(all, p.changes...)
 	}
-	return out, nil
+	return all, nil
 }
 
 // compare reads both sides of an entry.

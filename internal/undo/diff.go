@@ -22,7 +22,7 @@ type sides struct {
 	from          map[string]string // new paths of what was moved in the tree
 	blind         map[string]bool   // paths of now of which nothing is known
 	plain         map[string]bool   // paths of now that hold only ASCII
-	unread        []unread
+	reading       *reading
 }
 
 func newSides(tree int) *sides {
@@ -50,6 +50,7 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 	}
 	s := newSides(tree)
 	l.unseen = map[spot]string{}
+	s.reading = l.newReading(tree)
 	for _, r := range l.regions(nil) {
 		l.walk(r, func(f found) bool { l.compare(s, r, f); return true })
 	}

@@ -25,6 +25,17 @@ type summed struct {
 	err   error
 }
 
+// reading reads files with all processors, while the walk that finds them goes on.
+type reading struct {
+	log   *Log
+	root  int
+	err   error // why there is no root
+	files []unread
+	parts []part
+	group sync.WaitGroup
+	free  chan struct{} // one for each processor that may begin
+}
+
 // unread is a file that is in one of the sides and was not read yet.
 type unread struct {
 	rel  string
@@ -32,34 +43,52 @@ type unread struct {
 	size int64
 }
 
-// maxUnread is how many files are read at a time.
-const maxUnread = 4096
+// part are files that are read in one go.
+type part struct {
+	files []unread
+	sums  []summed
+}
+
+// partSize is how many those are.
+const partSize = 512
+
+func (l *Log) newReading(tree int) *reading {
+	r := &reading{log: l, free: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	r.root, r.err = l.root(tree)
+	return r
+}
 
 func (l *Log) readLater(s *sides, f found) {
 	n := &change.Node{Type: f.kind, Mode: f.mode}
 	s.note(f.at.rel, n, false)
-	if s.unread = append(s.unread, unread{f.at.rel, n, f.size}); len(s.unread) >= maxUnread {
-		l.readAll(s)
+	r := s.reading
+	if r.files = append(r.files, unread{f.at.rel, n, f.size}); len(r.files) >= partSize {
+		r.begin()
 	}
 }
 
-// readAll reads with all processors what was put off.
+// begin reads what was put off, beside the caller.
+func (r *reading) begin() {
+	p := part{r.files, make([]summed, len(r.files))}
+	r.parts, r.files = append(r.parts, p), nil
+	r.free <- struct{}{}
+	r.group.Go(func() {
+		defer func() { <-r.free }()
+		r.log.sumSome(r.root, r.err, p.files, p.sums)
+	})
+}
+
+// readAll notes what all files hold that were put off.
 func (l *Log) readAll(s *sides) {
-	files := s.unread
-	s.unread = s.unread[:0]
-	sums := make([]summed, len(files))
-	var group sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), 1+len(files)/16)
-	root, err := l.root(s.tree)
-	for w := range workers {
-		from, to := w*len(files)/workers, (w+1)*len(files)/workers
-		group.Go(func() { l.sumSome(root, err, files[from:to], sums[from:to]) })
-	}
-	group.Wait()
-	for i, u := range files {
-		l.hold(u.node, spot{s.tree, u.rel}, sums[i], u.size)
-		if sums[i].plain {
-			s.plain[u.rel] = true
+	r := s.reading
+	r.begin()
+	r.group.Wait()
+	for _, p := range r.parts {
+		for i, u := range p.files {
+			l.hold(u.node, spot{s.tree, u.rel}, p.sums[i], u.size)
+			if p.sums[i].plain {
+				s.plain[u.rel] = true
+			}
 		}
 	}
 }
@@ -127,14 +156,15 @@ func sumOf(fd int) summed {
 	defer room.Put(buf)
 	for d := change.NewDigest(); ; {
 		n, err := unix.Read(fd, buf[:])
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
 			return summed{err: err}
-		case n == 0:
+		}
+		d.Write(buf[:n])
+		if n == 0 || n < len(buf) && d.Size == st.Size { // as long as it said
 			return summed{size: d.Size, hash: d.Hash(), plain: d.Plain}
-		default:
-			d.Write(buf[:n])
 		}
 	}
 }
