@@ -135,7 +135,7 @@ func TestStreamsUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := s.Inside()[1]
-	inside.SetWriteDeadline(time.Now().Add(time.Second))
+	inside.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	inside.Write(make([]byte, 1<<20)) // until both pipes are full
 	s.CloseInside()
 	told := make(chan struct{})

@@ -32,7 +32,7 @@ func TestHungTerminalIsGivenBack(t *testing.T) {
 	// Until nobody takes any more: the terminal reads nothing.
 	for text := "\x1b[?1003h"; ; text = "\x1b[6n" {
 		_, err := unix.Write(prints, []byte(text))
-		if err == unix.EAGAIN && !ready(prints, unix.POLLOUT, time.Now().Add(time.Second)) {
+		if err == unix.EAGAIN && !ready(prints, unix.POLLOUT, time.Now().Add(5*time.Second)) {
 			break
 		}
 	}
