@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/hostexec"
 )
@@ -20,6 +23,7 @@ func (w *Work) OfferClone() error {
 	if w.Source == "" {
 		return nil
 	}
+	defer inTurn(w.Source)()
 	if _, err := git(w.Source, "remote", "get-url", "--", w.ID); err == nil {
 		return nil // it is there
 	}
@@ -32,6 +36,22 @@ func (w *Work) OfferClone() error {
 	_, err := git(w.Source, "remote", "set-url", "--push", w.ID, noPush)
 	return err
 }
+
+// inTurn keeps sessions that end at the same time from writing the settings of one
+// repository at once: git refuses the second. The lock is on the directory, so that nothing
+// is left. Who does not get it goes on after a while, and git decides.
+func inTurn(source string) (done func()) {
+	dir, err := os.Open(source)
+	if err != nil {
+		return func() {}
+	}
+	for end := time.Now().Add(turnPatience); errors.Is(flock(dir, unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() { dir.Close() }
+}
+
+const turnPatience = 10 * time.Second
 
 // noPush is no address. A push to the clone would run its hooks on the host, and they are
 // the session's.
