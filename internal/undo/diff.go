@@ -17,24 +17,29 @@ import (
 
 // sides is a tree before the session and now, where the session touched it.
 type sides struct {
-	tree          int
-	before, after map[string]*change.Node
-	from          map[string]string // new paths of what was moved in the tree
-	blind         map[string]bool   // paths of now of which nothing is known
-	plain         map[string]bool   // paths of now that hold only ASCII
-	reading       *reading
+	tree    int
+	before  map[string]*change.Node
+	after   map[string]*present // nil: nothing is there
+	from    map[string]string   // new paths of what was moved in the tree
+	reading *reading
+}
+
+// present is what is under a path now.
+type present struct {
+	change.Node
+	blind bool // nothing is known of it
+	plain bool // it holds only ASCII
+}
+
+func (p *present) node() *change.Node {
+	if p == nil {
+		return nil
+	}
+	return &p.Node
 }
 
 func newSides(tree int) *sides {
-	return &sides{tree: tree, before: map[string]*change.Node{}, after: map[string]*change.Node{},
-		from: map[string]string{}, blind: map[string]bool{}, plain: map[string]bool{}}
-}
-
-// note says what is under a path of the tree now; nil is nothing.
-func (s *sides) note(rel string, n *change.Node, blind bool) {
-	if s.after[rel] = n; blind {
-		s.blind[rel] = true
-	}
+	return &sides{tree: tree, before: map[string]*change.Node{}, after: map[string]*present{}, from: map[string]string{}}
 }
 
 // Changes returns the difference between a tree as it was before the session and
@@ -133,10 +138,10 @@ func (l *Log) objects(tree int) func(change.Change) bool {
 
 // known is what is under a path now, if that is known.
 func (s *sides) known(rel string) *change.Node {
-	if s.blind[rel] {
-		return nil
+	if p := s.after[rel]; p != nil && !p.blind {
+		return &p.Node
 	}
-	return s.after[rel]
+	return nil
 }
 
 // compare notes one entry that is the session's or was moved by it.
@@ -158,7 +163,7 @@ func (l *Log) compare(s *sides, r region, f found) {
 	}
 	now := l.nodeOf(f)
 	if here {
-		s.note(f.at.rel, now, f.err != nil)
+		s.after[f.at.rel] = &present{Node: *now, blind: f.err != nil}
 	}
 	if !ours {
 		return
@@ -177,8 +182,8 @@ func (l *Log) compare(s *sides, r region, f found) {
 
 // now returns what is under a path of the tree, and notes it.
 func (l *Log) now(s *sides, rel string) *change.Node {
-	if n, ok := s.after[rel]; ok {
-		return n
+	if p, ok := s.after[rel]; ok {
+		return p.node()
 	}
 	at := spot{s.tree, rel}
 	f := found{at: at, home: at}
@@ -188,12 +193,12 @@ func (l *Log) now(s *sides, rel string) *change.Node {
 			f.link, f.err = readLink(f.dir, f.name)
 		}
 	}
-	var n *change.Node
+	var p *present
 	if !missing(f.err) {
-		n = l.nodeOf(f)
+		p = &present{Node: *l.nodeOf(f), blind: f.err != nil}
 	}
-	s.note(rel, n, n != nil && f.err != nil)
-	return n
+	s.after[rel] = p
+	return p.node()
 }
 
 // miss notes why something could not be looked at. What is only closed to us is not
@@ -206,22 +211,22 @@ func (l *Log) miss(at spot, err error) {
 
 // changes pairs both sides.
 func (s *sides) changes(now func(*sides, string) *change.Node) []change.Change {
-	var all []change.Change
+	all := make([]change.Change, 0, len(s.after))
 	gone := map[string]bool{}
 	for to, from := range s.from {
 		if now(s, from) == nil && s.before[to] == nil {
-			all = append(all, change.Change{Path: to, From: from, Old: s.before[from], New: s.after[to]})
+			all = append(all, change.Change{Path: to, From: from, Old: s.before[from], New: s.after[to].node()})
 			gone[from], gone[to] = true, true
 		}
 	}
 	for path, old := range s.before {
 		if n := now(s, path); !gone[path] && (n == nil || *n != *old) {
-			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: s.plain[path]})
+			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: n != nil && s.after[path].plain})
 		}
 	}
-	for path, n := range s.after {
-		if n != nil && s.before[path] == nil && !gone[path] {
-			all = append(all, change.Change{Path: path, New: n, Plain: s.plain[path]})
+	for path, p := range s.after {
+		if p != nil && s.before[path] == nil && !gone[path] {
+			all = append(all, change.Change{Path: path, New: &p.Node, Plain: p.plain})
 		}
 	}
 	for i := range all {

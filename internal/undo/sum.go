@@ -39,7 +39,7 @@ type reading struct {
 // unread is a file that is in one of the sides and was not read yet.
 type unread struct {
 	rel  string
-	node *change.Node
+	now  *present
 	size int64
 }
 
@@ -59,10 +59,10 @@ func (l *Log) newReading(tree int) *reading {
 }
 
 func (l *Log) readLater(s *sides, f found) {
-	n := &change.Node{Type: f.kind, Mode: f.mode}
-	s.note(f.at.rel, n, false)
+	p := &present{Node: change.Node{Type: f.kind, Mode: f.mode}}
+	s.after[f.at.rel] = p
 	r := s.reading
-	if r.files = append(r.files, unread{f.at.rel, n, f.size}); len(r.files) >= partSize {
+	if r.files = append(r.files, unread{f.at.rel, p, f.size}); len(r.files) >= partSize {
 		r.begin()
 	}
 }
@@ -85,10 +85,8 @@ func (l *Log) readAll(s *sides) {
 	r.group.Wait()
 	for _, p := range r.parts {
 		for i, u := range p.files {
-			l.hold(u.node, spot{s.tree, u.rel}, p.sums[i], u.size)
-			if p.sums[i].plain {
-				s.plain[u.rel] = true
-			}
+			l.hold(&u.now.Node, spot{s.tree, u.rel}, p.sums[i], u.size)
+			u.now.plain = p.sums[i].plain
 		}
 	}
 }

@@ -223,6 +223,9 @@ func (h *history) Changes(n int) (out []change.Change, err error) {
 	if h == nil {
 		return nil, nil
 	}
+	if len(h.logs) == 1 { // as at the end of a session, which may have changed hundreds of thousands
+		return h.logs[0].Changes(n)
+	}
 	for _, l := range h.logs {
 		all, lerr := l.Changes(n)
 		err = errors.Join(err, lerr)
