@@ -99,8 +99,14 @@ func (g *Gate) wait(k *call) (granted bool) {
 	}
 	timer := time.NewTimer(g.conf.Wait)
 	defer timer.Stop()
+	look := time.NewTicker(seekAgain)
+	defer look.Stop()
 	for {
 		select {
+		case <-look.C:
+			if k.owner = g.owner.unlessKnown(k); g.asks.describe(p, k.owner).PID != 0 {
+				look.Stop()
+			}
 		case <-changed:
 			if g.rules.Decide(Request{Target: k.target}).Verdict == Allow {
 				g.asks.leave(p, true)

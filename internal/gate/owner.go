@@ -124,6 +124,22 @@ func (w *owner) known() (pid int, command string) {
 	}
 }
 
+// seekAgain is how often it is looked for who waits, while that is not known.
+const seekAgain = 200 * time.Millisecond
+
+// unlessKnown begins another search where the last one ended without an answer: on a
+// busy machine its time is soon over, and a person wants to know who asks.
+func (o *owners) unlessKnown(k *call) *owner {
+	select {
+	case <-k.owner.done:
+		if k.owner.pid == 0 {
+			return o.ask(k.client, k.to, true)
+		}
+	default: // it is still coming
+	}
+	return k.owner
+}
+
 func (o *owners) find(from, to netip.AddrPort) (int, string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -51,7 +51,7 @@ func TestAnnounce(t *testing.T) {
 			if a := s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"}); a.Error != "" {
 				t.Fatal(a.Error)
 			}
-			took := hand.Eventually(t, hand.Soon, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
+			took := hand.Eventually(t, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
 			t.Logf("announced after %s", took)
 			for _, at := range []string{"127.0.0.1:3000", "127.0.0.1:3100"} {
 				if got, want := said(at) == "hello from inside\n", at == c.at; got != want {
@@ -80,7 +80,7 @@ func TestAnnounceQuiet(t *testing.T) {
 	w := world.New(t)
 	s := hand.Start(t, w)
 	s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"})
-	hand.Eventually(t, hand.Soon, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
+	hand.Eventually(t, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
 	if s.Screen() != "" {
 		t.Errorf("without --verbose: %q", s.Screen())
 	}
@@ -100,7 +100,7 @@ func TestAnnounceFlood(t *testing.T) {
 	for _, c := range due {
 		s.Wait(c)
 	}
-	hand.Eventually(t, hand.Soon, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
+	hand.Eventually(t, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
 	time.Sleep(200 * time.Millisecond)
 	n := strings.Count(s.Screen(), "\x1b]9;")
 	t.Logf("%d notices for 300 servers", n)

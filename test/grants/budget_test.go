@@ -167,7 +167,7 @@ func TestBudgetRetry(t *testing.T) {
 	s.Stop()
 	var got int64
 	var b []byte
-	hand.Eventually(t, hand.Soon, "the origin has seen the end of all", func() bool {
+	hand.Eventually(t, "the origin has seen the end of all", func() bool {
 		b, _ = os.ReadFile(log)
 		ends := strings.Count(string(b), "end ")
 		return ends > 1 && ends == strings.Count(string(b), "open ") // the first is the world's own

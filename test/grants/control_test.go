@@ -144,7 +144,7 @@ func TestControlHogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hand.Eventually(t, hand.Soon, "somebody else is heard", func() bool { return s.Grant("--host", world.Other).Status == 0 })
+	hand.Eventually(t, "somebody else is heard", func() bool { return s.Grant("--host", world.Other).Status == 0 })
 	if a := s.Do(order.Order{Do: "get", At: otherWeb}); a.Status != 200 {
 		t.Errorf("%+v", a)
 	}

@@ -46,11 +46,11 @@ func TestLogFollow(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			s.Do(order.Order{Do: "get", At: "http://" + world.Allowed + "/"})
-			hand.Eventually(t, hand.Soon, "the allowed one is shown", func() bool { return strings.Contains(out.String(), "allow allowed.test:80") })
+			hand.Eventually(t, "the allowed one is shown", func() bool { return strings.Contains(out.String(), "allow allowed.test:80") })
 			s.Do(order.Order{Do: "look", At: world.Other})
-			hand.Eventually(t, hand.Soon, "the denied one is shown", func() bool { return strings.Contains(out.String(), "deny  other.test") })
+			hand.Eventually(t, "the denied one is shown", func() bool { return strings.Contains(out.String(), "deny  other.test") })
 			s.Grant("--host", world.Other)
-			hand.Eventually(t, hand.Soon, "the grant is shown", func() bool { return strings.Contains(out.String(), "grant other.test for this session") })
+			hand.Eventually(t, "the grant is shown", func() bool { return strings.Contains(out.String(), "grant other.test for this session") })
 			select {
 			case err := <-done:
 				t.Fatalf("it ended before the session: %v\n%s", err, out.String())

@@ -84,7 +84,7 @@ func TestWait(t *testing.T) {
 func (c waiting) isShown(t *testing.T, w *world.World, s *hand.Session) {
 	t.Helper()
 	var p pending
-	hand.Eventually(t, hand.Soon, "it waits, and it is known who", func() (ok bool) {
+	hand.Eventually(t, "it waits, and it is known who", func() (ok bool) {
 		p, ok = waits(s, public, c.port)
 		return ok && p.Command != ""
 	})
@@ -98,7 +98,7 @@ func (c waiting) isShown(t *testing.T, w *world.World, s *hand.Session) {
 			t.Errorf("requests does not say %q: %+v", want, r)
 		}
 	}
-	hand.Eventually(t, hand.Soon, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+	hand.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
 	if told := notice.FindStringSubmatch(s.Screen())[1]; !strings.HasSuffix(told, command) && !strings.Contains(told, command+" ") {
 		t.Errorf("the terminal is told %q, want %q in it", told, command)
 	}
@@ -114,7 +114,7 @@ func TestWaitInVain(t *testing.T) {
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	first := s.Begin(order.Order{Do: "connect", At: public + ":443"})
 	second := s.Begin(order.Order{Do: "get", At: "http://" + public2 + "/"})
-	hand.Eventually(t, hand.Soon, "both wait", func() bool {
+	hand.Eventually(t, "both wait", func() bool {
 		_, one := waits(s, public, 443)
 		_, two := waits(s, public2, 80)
 		return one && two
@@ -181,7 +181,7 @@ func TestEndWhileWaiting(t *testing.T) {
 	w := world.New(t)
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	s.Begin(order.Order{Do: "connect", At: public + ":443"})
-	hand.Eventually(t, hand.Soon, "it waits", func() bool { _, ok := waits(s, public, 443); return ok })
+	hand.Eventually(t, "it waits", func() bool { _, ok := waits(s, public, 443); return ok })
 	began := time.Now()
 	if status := s.Stop(); status != 0 || time.Since(began) > hand.Soon {
 		t.Errorf("status %d after %s", status, time.Since(began))
@@ -194,8 +194,8 @@ func TestLongNames(t *testing.T) {
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	long := strings.Repeat(strings.Repeat("a", 50)+".", 4) + public
 	s.Begin(order.Order{Do: "connect", At: long + ":443"})
-	hand.Eventually(t, hand.Soon, "it waits", func() bool { _, ok := waits(s, long, 443); return ok })
-	hand.Eventually(t, hand.Soon, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+	hand.Eventually(t, "it waits", func() bool { _, ok := waits(s, long, 443); return ok })
+	hand.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
 	told := notice.FindStringSubmatch(s.Screen())[1]
 	if _, arg, ok := strings.Cut(told, "--host "); ok && !strings.HasPrefix(arg, long) {
 		t.Errorf("the command is for another host: %q", told)
@@ -208,7 +208,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	w := world.New(t)
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	s.Begin(order.Order{Do: "crowd", At: public + ":443", N: 200, Keep: "all", For: 5 * time.Second})
-	hand.Eventually(t, hand.Soon, "some wait", func() bool { _, ok := waits(s, public, 443); return ok })
+	hand.Eventually(t, "some wait", func() bool { _, ok := waits(s, public, 443); return ok })
 	time.Sleep(time.Second)
 	if p, _ := waits(s, public, 443); p.Waiting > 64 {
 		t.Errorf("%d wait", p.Waiting)
@@ -217,5 +217,5 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Errorf("%d notices for one host", n)
 	}
 	s.Begin(order.Order{Do: "connect", At: public2 + ":443"})
-	hand.Eventually(t, hand.Soon, "another host is asked about, too", func() bool { _, ok := waits(s, public2, 443); return ok })
+	hand.Eventually(t, "another host is asked about, too", func() bool { _, ok := waits(s, public2, 443); return ok })
 }

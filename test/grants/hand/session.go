@@ -226,7 +226,7 @@ func (s *Session) Stop() int {
 	s.close()
 	select {
 	case <-s.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(Patience):
 		s.t.Errorf("the session does not end: %q", s.Screen())
 		s.Cmd.Process.Kill()
 		<-s.exited
@@ -265,12 +265,12 @@ func ids(w *world.World, within []string) []string {
 }
 
 // Eventually asks again and again until it is told yes.
-func Eventually(t testing.TB, within time.Duration, what string, ask func() bool) time.Duration {
+func Eventually(t testing.TB, what string, ask func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for !ask() {
-		if time.Since(began) > within {
-			t.Fatalf("not within %s: %s", within, what)
+		if time.Since(began) > Patience {
+			t.Fatalf("not within %s: %s", Patience, what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
