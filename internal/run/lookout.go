@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -219,14 +220,14 @@ func (o *lookout) stay(ended <-chan struct{}) {
 
 func (o *lookout) read(to chan<- []byte, ended <-chan struct{}) {
 	defer close(to)
+	b := make([]byte, 64<<10)
 	for {
-		b := make([]byte, 64<<10)
 		n, err := o.notify.Read(b)
 		if err != nil {
 			return
 		}
 		select {
-		case to <- b[:n]:
+		case to <- bytes.Clone(b[:n]): // most often one event, of all that fit
 		case <-ended:
 			return
 		}
