@@ -53,6 +53,7 @@ func Within(m *testing.M) { run(m, 0) }
 func run(m *testing.M, network uintptr) {
 	switch {
 	case os.Getenv(playEnv) != "":
+		heedKeys()
 		os.Exit(m.Run())
 	case os.Getenv(raiseEnv) != "":
 		fmt.Fprintln(os.Stderr, "stage:", raise(os.Getenv(raiseEnv)))
