@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/stage"
 )
 
 // A project without a remote clones what is public, by whatever address, and pushes
@@ -91,7 +93,8 @@ func packages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Package managers and downloaders trust the session's authority for common hosts.
+// Package managers and downloaders trust the session's authority for common hosts. The
+// users share them.
 func TestCommonClients(t *testing.T) {
 	need(t, "npm", "node", "curl", "wget", "python3", "java")
 	s := begin(t)
@@ -101,9 +104,8 @@ func TestCommonClients(t *testing.T) {
 	s.Put("package.json", []byte(`{"name":"mine","version":"1.0.0","files":[]}`), 0o644)
 	s.Put("Issuer.java", []byte(javaIssuer), 0o644)
 	h := s.hold("run", "--net", "dev", "--", "sh")
-	for _, row := range []struct{ name, command, want string }{
-		{"npm install", "npm install --no-save --no-audit lib && node -p 'require(\"lib\")'", "the private package"},
-		{"npm audit", "npm install --package-lock-only lib && npm audit", "found 0 vulnerabilities"},
+	for i, row := range []struct{ name, command, want string }{
+		{"npm install and audit", "npm install --no-save --audit lib | grep 'found 0 vulnerabilities' && node -p 'require(\"lib\")'", "the private package"},
 		{"curl", "curl -sSf https://api.github.com/x", "a file of api.github.com"},
 		{"curl, HTTP/2", "curl -sSf --http2 -o /dev/null -w '%{http_version}' https://api.github.com/x", "2"},
 		{"wget", "wget -qO- https://api.github.com/x", "a file of api.github.com"},
@@ -114,13 +116,19 @@ func TestCommonClients(t *testing.T) {
 		{"apt in the clear", "/usr/lib/apt/apt-helper download-file http://any.debian.org/x $HOME/clear && cat $HOME/clear", "a file of any.debian.org"},
 		{"apt by https", "/usr/lib/apt/apt-helper download-file https://any.debian.org/x $HOME/https && cat $HOME/https", "a file of any.debian.org"},
 	} {
+		if !stage.Mine(i) {
+			continue
+		}
 		if out, ok := h.try(row.command + " </dev/null"); !ok || !strings.Contains(out, row.want) {
 			t.Errorf("%s: %s", row.name, out)
 		}
 	}
-	for _, denied := range []string{"npm publish --ignore-scripts --//" + npm + "/:_authToken=" + attackToken,
+	for i, denied := range []string{"npm publish --ignore-scripts --//" + npm + "/:_authToken=" + attackToken,
 		"curl -sSf -T package.json https://pypi.org/legacy/", "wget -qO- --post-data=x https://api.github.com/gists", "curl -sSf -d x http://any.debian.org/x",
 		"curl -sSf -u x:" + attackToken + " https://api.github.com/user", "curl -sSf --http2-prior-knowledge http://any.debian.org/x"} {
+		if !stage.Mine(i + 1) { // npm was root's
+			continue
+		}
 		if out, ok := h.try("rm -rf node_modules; " + denied + " </dev/null"); ok {
 			t.Errorf("%s: %s", denied, out)
 		}

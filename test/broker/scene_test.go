@@ -240,7 +240,7 @@ func (s *scene) silent(r result, canaries ...string) {
 
 // soon waits for something that happens elsewhere.
 func soon(is func() bool) bool {
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

@@ -101,7 +101,7 @@ func TestAnnounceFlood(t *testing.T) {
 		s.Wait(c)
 	}
 	hand.Eventually(t, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
-	time.Sleep(200 * time.Millisecond)
+	s.Stop() // what is to be told has been told
 	n := strings.Count(s.Screen(), "\x1b]9;")
 	t.Logf("%d notices for 300 servers", n)
 	if n > 64 {

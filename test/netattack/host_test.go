@@ -136,7 +136,7 @@ func crowded(t *testing.T, sum *summary) {
 	w := begin(t)
 	const many = 17000 // the gate remembers 16384
 	first := probe.Probe{ID: "first", Ask: &probe.Ask{Bytes: question("first.wild.test", dnsmessage.TypeA, 0)}}
-	list := []probe.Probe{{ID: "many", Names: &probe.Names{First: first.Ask.Bytes, Suffix: "n.wild.test", Count: many, Port: canaryPort}, Seconds: 40}}
+	list := []probe.Probe{{ID: "many", Names: &probe.Names{First: first.Ask.Bytes, Suffix: "n.wild.test", Count: many, Port: canaryPort}, Seconds: 90}}
 	got, _ := try(t, w, base, list)
 	a := got["many"]
 	if a.Done || a.Text == "" {

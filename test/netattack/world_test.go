@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"ringfence.dev/ringfence/test/netattack/probe"
@@ -151,8 +149,7 @@ func tryAt(t testing.TB, w *world.World, flags []string, probes []probe.Probe, p
 	argv := ask(t, w, probes, inside4, inside6)
 	argv[len(argv)-1] = pace
 	args := slices.Concat(flags, []string{"--"}, argv)
-	var r world.Result
-	following(w, func() { r = w.Run(args...) })
+	r := w.Run(args...)
 	if r.Status != 0 {
 		t.Fatalf("netprobe: status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
@@ -168,25 +165,6 @@ func outside(t testing.TB, w *world.World, list []probe.Probe) {
 			t.Errorf("%s is closed on the host: it proves nothing: %s", id, show(a))
 		}
 	}
-}
-
-// following keeps the watch on the cable from overflowing while a busy run goes on.
-func following(w *world.World, run func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(3 * time.Millisecond):
-				w.Dialled()
-			}
-		}
-	})
-	run()
-	close(done)
-	wg.Wait()
 }
 
 // serve starts one of our servers on the internet and returns where its log is.

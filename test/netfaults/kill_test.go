@@ -29,7 +29,7 @@ func busy(t *testing.T, w *world.World) (s *hand.Session, logs []string) {
 	for i := range 2 { // the second finds the name known, and may take a shorter way
 		s.Begin(order.Order{Do: "flood", At: "sink.test:9000", Text: "send"})
 		s.Begin(order.Order{Do: "flood", At: "source.test:9001"})
-		hand.Eventually(t, hand.Soon, "both origins are reached", func() bool { return connections(t, 9000) > i && connections(t, 9001) > i })
+		hand.Eventually(t, "both origins are reached", func() bool { return connections(t, 9000) > i && connections(t, 9001) > i })
 	}
 	for name, at := range map[string]string{"http": world.Allowed + ":80", "tls": "https://" + world.Allowed + ":443"} {
 		o := order.Order{Do: "open", At: at, Keep: name, Text: "GET /bytes/1000000000000 HTTP/1.1\r\nHost: " + world.Allowed + "\r\n\r\n"}
@@ -39,7 +39,9 @@ func busy(t *testing.T, w *world.World) (s *hand.Session, logs []string) {
 		s.Begin(order.Order{Do: "ended", Keep: name, For: hand.Patience})
 	}
 	s.Do(order.Order{Do: "listen", At: published})
-	time.Sleep(300 * time.Millisecond) // in the middle of it
+	for _, log := range logs {
+		hand.Eventually(t, "the middle of it: "+log, func() bool { return strings.Count(told(t, log), "moved ") >= 2 })
+	}
 	return s, logs
 }
 
@@ -47,7 +49,7 @@ func busy(t *testing.T, w *world.World) (s *hand.Session, logs []string) {
 func ended(t *testing.T, logs []string) {
 	t.Helper()
 	for _, log := range logs {
-		took := hand.Eventually(t, hand.Soon, "the origin sees the end: "+log, func() bool {
+		took := hand.Eventually(t, "the origin sees the end: "+log, func() bool {
 			said := told(t, log)
 			return strings.Count(said, "open ") == strings.Count(said, "end ")
 		})
@@ -67,17 +69,13 @@ func TestKill(t *testing.T) {
 	<-s.Exited()
 	ended(t, logs)
 	var left []string
-	took := time.Now()
-	for range 400 {
-		if left = leftovers(t); len(left) == 0 {
-			break
+	defer func() {
+		if len(left) > 0 {
+			t.Logf("left behind: %q", left)
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if len(left) > 0 {
-		t.Errorf("left behind: %q", left)
-	}
-	t.Logf("nothing left after %s", time.Since(took))
+	}()
+	took := hand.Eventually(t, "nothing is left behind", func() bool { left = leftovers(t); return len(left) == 0 })
+	t.Logf("nothing left after %s", took)
 	if r := hand.Ringfence(t, w, "requests"); strings.Contains(r.Stdout, s.ID) {
 		t.Errorf("requests: %+v", r)
 	}
@@ -139,7 +137,7 @@ func TestEnd(t *testing.T) {
 			c.end(s)
 			select {
 			case <-s.Exited():
-			case <-time.After(hand.Soon):
+			case <-time.After(hand.Patience):
 				t.Fatal("it does not end")
 			}
 			t.Logf("ended after %s", time.Since(began))

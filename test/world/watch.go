@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 
 	"golang.org/x/net/bpf"
@@ -23,6 +24,7 @@ type Packet struct {
 type watch struct {
 	mu   sync.Mutex
 	fd   int
+	file *os.File // holds fd, and waits for it
 	seen []Packet
 }
 
@@ -43,7 +45,26 @@ func newWatch(device string) (*watch, error) {
 		return nil, err
 	}
 	const all = unix.ETH_P_ALL<<8 | unix.ETH_P_ALL>>8 // in network order
-	return &watch{fd: fd}, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: dev.Index})
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: dev.Index}); err != nil {
+		return nil, err
+	}
+	w := &watch{fd: fd, file: os.NewFile(uintptr(fd), "watch")}
+	return w, w.follow()
+}
+
+// follow takes what comes as it comes: the kernel keeps little, and drops the rest.
+func (w *watch) follow() error {
+	raw, err := w.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	go raw.Read(func(uintptr) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.read()
+		return false // never done
+	})
+	return nil
 }
 
 // wanted is the filter. The kernel applies it, so that a bulk transfer costs

@@ -27,7 +27,7 @@ import (
 const Patience = 90 * time.Second
 
 // Soon bounds what happens at once, on a machine that is busy with other things.
-const Soon = 20 * time.Second
+const Soon = 60 * time.Second
 
 // Puppet is the name of the program, as it lies beside the tests that use it.
 const Puppet = "puppet"
@@ -264,7 +264,8 @@ func ids(w *world.World, within []string) []string {
 	return out
 }
 
-// Eventually asks again and again until it is told yes.
+// Eventually asks again and again until it is told yes, less often the longer it takes:
+// many a question is a program that has to be started.
 func Eventually(t testing.TB, what string, ask func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -272,7 +273,7 @@ func Eventually(t testing.TB, what string, ask func() bool) time.Duration {
 		if time.Since(began) > Patience {
 			t.Fatalf("not within %s: %s", Patience, what)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(min(10*time.Millisecond+time.Since(began)/8, 250*time.Millisecond))
 	}
 	return time.Since(began)
 }

@@ -41,17 +41,21 @@ func origin(kind, address, file string) error {
 		}
 		say("open %d", i)
 		go func() {
-			n, err := serve(kind, c)
+			n, err := serve(kind, c, func() { say("moved %d", i) })
 			say("end %d after %d bytes: %v", i, n, err)
 			c.Close()
 		}()
 	}
 }
 
-func serve(kind string, c net.Conn) (n int64, err error) {
+// enough is more than what lies in buffers on the way: who moved it, moved some of it
+// to the other end.
+const enough = 16 << 20
+
+func serve(kind string, c net.Conn, moved func()) (n int64, err error) {
 	switch kind {
 	case "source":
-		n, err = io.Copy(c, zeros{})
+		return move(c, zeros{}, moved)
 	case "mute":
 		select {}
 	case "retry":
@@ -60,7 +64,17 @@ func serve(kind string, c net.Conn) (n int64, err error) {
 		}
 		n, err = io.Copy(io.Discard, c)
 	default:
-		n, err = io.Copy(io.Discard, c)
+		return move(io.Discard, c, moved)
 	}
 	return n, err
+}
+
+// move copies without end, and tells when it has moved enough.
+func move(to io.Writer, from io.Reader, moved func()) (n int64, err error) {
+	if n, err = io.CopyN(to, from, enough); err != nil {
+		return n, err
+	}
+	moved()
+	more, err := io.Copy(to, from)
+	return n + more, err
 }

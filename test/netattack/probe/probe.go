@@ -46,7 +46,7 @@ type Where struct {
 }
 
 const (
-	patience = 20 * time.Second
+	patience = 90 * time.Second
 	atOnce   = 48
 	maxGot   = 16 << 10
 )
