@@ -40,6 +40,7 @@ const (
 	playEnv   = "STAGE_PLAY"   // the stage stands: run the tests
 	groupsEnv = "STAGE_GROUPS" // directories in the cgroup tree that are the stage's
 	groupEnv  = "STAGE_GROUP"  // name of the group to make
+	aloneEnv  = "STAGE_ALONE"  // "yes": no other user plays
 	binEnv    = "STAGE_BIN"    // a ringfence to test, where go cannot build one
 )
 
@@ -80,9 +81,13 @@ func play(network uintptr) (status int, err error) {
 	if ids[0] == 0 {
 		ids = append(ids, ordinaryID)
 	}
+	var alone string
+	if len(ids) == 1 {
+		alone = "yes"
+	}
 	for _, uid := range ids {
 		fmt.Printf("stage: uid %d\n", uid)
-		if err := perform(uid, bin, network); err != nil {
+		if err := perform(uid, bin, alone, network); err != nil {
 			fmt.Printf("stage: uid %d: %v\n", uid, err)
 			status = 1
 		}
@@ -108,14 +113,14 @@ func build(bin string) error {
 }
 
 // perform runs this test binary again as the first process of a new stage.
-func perform(uid int, bin string, network uintptr) error {
+func perform(uid int, bin, alone string, network uintptr) error {
 	group := fmt.Sprintf("stage-%d-%d", os.Getpid(), uid)
 	cmd := exec.Command("/proc/self/exe", flags()...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home, "TERM=xterm", "LANG=C.UTF-8",
 		fmt.Sprintf("%s=%d:%s", raiseEnv, uid, bin), groupEnv + "=" + group,
-		tier.Env + "=" + os.Getenv(tier.Env),
+		tier.Env + "=" + os.Getenv(tier.Env), aloneEnv + "=" + alone,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,
