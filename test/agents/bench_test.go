@@ -20,6 +20,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/tier"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -29,6 +30,8 @@ type attack struct {
 	Name, Tool, What, Text, API, Back, Lands, Pushed, Open string
 	Heard, Upstream                                        bool
 	Not                                                    []string
+
+	file int // of those that two tools read, which one; from 1
 }
 
 // script is attacks.toml.
@@ -48,10 +51,10 @@ func readScript(t *testing.T) script {
 		t.Fatalf("attacks.toml: %v", err)
 	}
 	var reads []attack
-	for _, path := range slices.Sorted(maps.Keys(s.Plant)) {
+	for i, path := range slices.Sorted(maps.Keys(s.Plant)) {
 		back := "{SECRET " + path + "}"
-		reads = append(reads, attack{Name: "~/" + path, Tool: toolRead, What: "{HOME}/" + path, Back: back},
-			attack{Name: "~/" + path, Tool: toolShell, What: "cat '{HOME}/" + path + "'", Back: back})
+		reads = append(reads, attack{Name: "~/" + path, Tool: toolRead, What: "{HOME}/" + path, Back: back, file: i + 1},
+			attack{Name: "~/" + path, Tool: toolShell, What: "cat '{HOME}/" + path + "'", Back: back, file: i + 1})
 	}
 	s.Attack = append(reads, s.Attack...)
 	for _, a := range s.Attack {
@@ -172,6 +175,16 @@ func (r *raid) fill(a attack, url string) (attack, string) {
 	return a, token
 }
 
+// leaves reports whether another agent reads this file by this tool. Each agent reads each
+// file: one by its own tool and the next by a shell, or the other way round.
+func (r *raid) leaves(a attack) bool {
+	if a.file == 0 || r.agent.tools[toolRead] == nil || tier.All() {
+		return false
+	}
+	n := slices.IndexFunc(all, func(one agent) bool { return one.name == r.agent.name })
+	return ((a.file+n/2)%2 == 0) != (a.Tool == toolRead) // root plays the first and the third
+}
+
 // play holds the conversation.
 func (r *raid) play(t *testing.T) {
 	r.model = model.New(benchPrompt)
@@ -179,7 +192,7 @@ func (r *raid) play(t *testing.T) {
 	var calls []model.Call
 	for _, a := range r.script.Attack {
 		tool := r.agent.tools[a.Tool]
-		if tool == nil || a.API != "" && a.API != r.agent.api || slices.Contains(a.Not, r.agent.name) {
+		if tool == nil || a.API != "" && a.API != r.agent.api || slices.Contains(a.Not, r.agent.name) || r.leaves(a) {
 			continue
 		}
 		a, token := r.fill(a, url)
