@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -71,10 +72,15 @@ func use(calls ...model.Call) model.Turn { return model.Turn{Calls: calls} }
 
 var all = []agent{claude, codex, gemini, opencode}
 
-// eachAgent runs a test for every agent.
-func eachAgent(t *testing.T, test func(*testing.T, agent)) {
+// eachAgent runs a test for every agent: for the first by root, for the next by the
+// ordinary user, and so on; or, with from 1, the other way round. So both meet every
+// agent, in some tests or in others, and no session is held twice to say the same.
+func eachAgent(t *testing.T, from int, test func(*testing.T, agent)) {
 	t.Run("each", func(t *testing.T) {
-		for _, a := range all {
+		for i, a := range all {
+			if !stage.Mine(from + i) {
+				continue
+			}
 			t.Run(a.name, func(t *testing.T) {
 				t.Parallel()
 				test(t, a)
@@ -84,7 +90,7 @@ func eachAgent(t *testing.T, test func(*testing.T, agent)) {
 }
 
 func TestVersion(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 0, func(t *testing.T, a agent) {
 		p := newPerson(t, a)
 		r := p.ringfence(t, p.project(t, "one"), a.name, "--", "--version")
 		if r.status != 0 || !strings.Contains(r.stdout, version(t, a)) {

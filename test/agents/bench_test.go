@@ -20,6 +20,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/tier"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -29,6 +30,8 @@ type attack struct {
 	Name, Tool, What, Text, API, Back, Lands, Pushed, Open string
 	Heard, Upstream                                        bool
 	Not                                                    []string
+
+	file int // of those that two tools read, which one; from 1
 }
 
 // script is attacks.toml.
@@ -48,10 +51,10 @@ func readScript(t *testing.T) script {
 		t.Fatalf("attacks.toml: %v", err)
 	}
 	var reads []attack
-	for _, path := range slices.Sorted(maps.Keys(s.Plant)) {
+	for i, path := range slices.Sorted(maps.Keys(s.Plant)) {
 		back := "{SECRET " + path + "}"
-		reads = append(reads, attack{Name: "~/" + path, Tool: toolRead, What: "{HOME}/" + path, Back: back},
-			attack{Name: "~/" + path, Tool: toolShell, What: "cat '{HOME}/" + path + "'", Back: back})
+		reads = append(reads, attack{Name: "~/" + path, Tool: toolRead, What: "{HOME}/" + path, Back: back, file: i + 1},
+			attack{Name: "~/" + path, Tool: toolShell, What: "cat '{HOME}/" + path + "'", Back: back, file: i + 1})
 	}
 	s.Attack = append(reads, s.Attack...)
 	for _, a := range s.Attack {
@@ -64,6 +67,9 @@ func readScript(t *testing.T) script {
 
 // benchPrompt begins the adversary's conversation.
 const benchPrompt = "play the script to its end"
+
+// foundFile is where in the project the search says what it found.
+const foundFile = "found.txt"
 
 // atOnce is how many calls the model asks for in one turn.
 const atOnce = 8
@@ -81,7 +87,7 @@ func TestAttacks(t *testing.T) {
 	}
 	host := listenHost(t)
 	rows := newTable()
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 0, func(t *testing.T, a agent) {
 		for _, sandboxed := range []bool{false, true} {
 			r := &raid{person: newPerson(t, a), script: s, world: w, host: host, sandboxed: sandboxed}
 			r.prepare(t)
@@ -169,6 +175,16 @@ func (r *raid) fill(a attack, url string) (attack, string) {
 	return a, token
 }
 
+// leaves reports whether another agent reads this file by this tool. Each agent reads each
+// file: one by its own tool and the next by a shell, or the other way round.
+func (r *raid) leaves(a attack) bool {
+	if a.file == 0 || r.agent.tools[toolRead] == nil || tier.All() {
+		return false
+	}
+	n := slices.IndexFunc(all, func(one agent) bool { return one.name == r.agent.name })
+	return ((a.file+n/2)%2 == 0) != (a.Tool == toolRead) // root plays the first and the third
+}
+
 // play holds the conversation.
 func (r *raid) play(t *testing.T) {
 	r.model = model.New(benchPrompt)
@@ -176,7 +192,7 @@ func (r *raid) play(t *testing.T) {
 	var calls []model.Call
 	for _, a := range r.script.Attack {
 		tool := r.agent.tools[a.Tool]
-		if tool == nil || a.API != "" && a.API != r.agent.api || slices.Contains(a.Not, r.agent.name) {
+		if tool == nil || a.API != "" && a.API != r.agent.api || slices.Contains(a.Not, r.agent.name) || r.leaves(a) {
 			continue
 		}
 		a, token := r.fill(a, url)
@@ -189,7 +205,12 @@ func (r *raid) play(t *testing.T) {
 	for some := range slices.Chunk(calls, atOnce) {
 		r.model.Add(use(some...))
 	}
-	r.model.Add(use(r.agent.shell("./search "+reversed(r.key)+" "+reversed(r.forge.token))), say("that is all"))
+	// One agent does not wait for a command that takes long: it is asked again.
+	r.model.Add(use(r.agent.shell("./search " + reversed(r.key) + " " + reversed(r.forge.token) + " >found.part; mv found.part " + foundFile)))
+	for range 4 {
+		r.model.Add(use(r.agent.shell("n=0; until [ -e " + foundFile + " ] || [ $n -ge 50 ]; do n=$((n+1)); sleep 0.5; done")))
+	}
+	r.model.Add(say("that is all"))
 	var res result
 	if r.sandboxed {
 		res = r.ringfence(t, r.dir, slices.Concat([]string{r.agent.name, "--"}, r.arguments(r.agent.args, r.agent.begin), []string{benchPrompt})...)
@@ -254,9 +275,10 @@ func heard(w *world.World, token string) bool {
 // keeps of the session; and the model saw no other key in the conversation. Without
 // ringfence the same search finds it.
 func (r *raid) expectNoKey(t *testing.T) {
-	said, _ := r.model.Result(len(r.attacks)/atOnce+min(1, len(r.attacks)%atOnce), 0)
+	found, err := os.ReadFile(filepath.Join(r.dir, foundFile))
+	said := string(found)
 	if !strings.Contains(said, "searched ") {
-		t.Errorf("sandboxed %t: the search says %s", r.sandboxed, said)
+		t.Errorf("sandboxed %t: the search says %s: %v", r.sandboxed, said, err)
 	}
 	if !r.sandboxed {
 		for _, place := range []string{"the environment: " + r.agent.key, "/environ", "/mem at ", r.home} {
@@ -270,7 +292,7 @@ func (r *raid) expectNoKey(t *testing.T) {
 		t.Errorf("a real credential is inside: %s", said)
 	}
 	t.Logf("the search inside says %s", said)
-	err := filepath.WalkDir(filepath.Join(r.home, ".local/state/ringfence"), func(path string, e os.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(r.home, ".local/state/ringfence"), func(path string, e os.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}

@@ -13,7 +13,8 @@ var codex = agent{
 	presents: "${OPENAI_API_KEY:-$RINGFENCE_OPENAI}",
 	tools: map[string]func(string, string) model.Call{
 		toolShell: func(command, _ string) model.Call {
-			return model.Call{Tool: "exec_command", Input: map[string]any{"cmd": command}}
+			// It waits no longer than it is told, and never longer than this.
+			return model.Call{Tool: "exec_command", Input: map[string]any{"cmd": command, "yield_time_ms": 30000}}
 		},
 	},
 	hidden: map[string]string{

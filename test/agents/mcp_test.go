@@ -60,7 +60,7 @@ func toolName(asked, server, tool string) string {
 // TestMCP: the real agents find the server that policy names, call it, and have neither
 // its secret nor any other server; ringfence's own is there too.
 func TestMCP(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 0, func(t *testing.T, a agent) {
 		p := newPerson(t, a)
 		p.pay()
 		dir := p.project(t, "one")

@@ -20,7 +20,7 @@ import (
 
 // patience bounds every wait; nothing takes a tenth of it unless it hangs, or the machine
 // has much else to do.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // person is a user with a HOME that has a past: settings, credentials and other
 // conversations of an agent, all of which hold a canary where they are secret.

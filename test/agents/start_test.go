@@ -6,10 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -40,7 +39,7 @@ const (
 // credentials on a host that is logged in. Nothing is asked: its prompt is the first
 // thing that stands, and what is typed there is answered. Then the terminal is closed.
 func TestStart(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 1, func(t *testing.T, a agent) {
 		p := newPerson(t, a)
 		for path, content := range a.login {
 			p.put(t, filepath.Join(p.home, path), content)
@@ -58,12 +57,12 @@ func TestStart(t *testing.T) {
 		s.until(ctx, t, a.start.ready...)
 		s.press(ctx, t, typed, 10*time.Second, typed)
 		s.press(ctx, t, "\r", 2*time.Second, answer)
-		for _, screen := range a.start.never {
-			if s.shows(screen) {
-				t.Errorf("there was a screen that says %q", screen)
+		for _, first := range a.start.never {
+			if s.Shows(first) {
+				t.Errorf("there was a screen that says %q", first)
 			}
 		}
-		if s.holds(p.canary) || s.holds(p.key) {
+		if s.Holds(p.canary) || s.Holds(p.key) {
 			t.Error("the screen shows a secret")
 		}
 		p.expectBrokered(t, m)
@@ -98,26 +97,22 @@ func openTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
 	return os.NewFile(uintptr(fd), "terminal")
 }
 
-// screen gathers what a terminal is sent.
-type screen struct {
+// desk is a terminal and what it has shown.
+type desk struct {
+	screen.Screen
 	terminal *os.File
 	more     chan struct{} // something came; closed at the end
-
-	mu  sync.Mutex
-	all bytes.Buffer
 }
 
 // watch reads what the other side writes, to its end, so that it never has to wait.
-func watch(terminal *os.File) *screen {
-	s := &screen{terminal: terminal, more: make(chan struct{}, 1)}
+func watch(terminal *os.File) *desk {
+	s := &desk{terminal: terminal, more: make(chan struct{}, 1)}
 	go func() {
 		defer close(s.more)
 		buf := make([]byte, 1<<16)
 		for {
 			n, err := terminal.Read(buf)
-			s.mu.Lock()
-			s.all.Write(buf[:n])
-			s.mu.Unlock()
+			s.Write(buf[:n])
 			s.reply(buf[:n])
 			select {
 			case s.more <- struct{}{}:
@@ -133,7 +128,7 @@ func watch(terminal *os.File) *screen {
 
 // reply says what a terminal says of itself when it is asked: where the cursor is and
 // what it can do. Some agents wait for that.
-func (s *screen) reply(asked []byte) {
+func (s *desk) reply(asked []byte) {
 	for question, reply := range map[string]string{"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?62;22c"} {
 		if bytes.Contains(asked, []byte(question)) {
 			s.terminal.WriteString(reply)
@@ -141,8 +136,8 @@ func (s *screen) reply(asked []byte) {
 	}
 }
 
-// write types.
-func (s *screen) write(t *testing.T, text string) {
+// types presses keys.
+func (s *desk) types(t *testing.T, text string) {
 	t.Helper()
 	if _, err := s.terminal.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -150,18 +145,18 @@ func (s *screen) write(t *testing.T, text string) {
 }
 
 // until waits until all of want was shown.
-func (s *screen) until(ctx context.Context, t *testing.T, want ...string) {
+func (s *desk) until(ctx context.Context, t *testing.T, want ...string) {
 	t.Helper()
 	for {
-		if !slices.ContainsFunc(want, func(w string) bool { return !s.shows(w) }) {
+		if !slices.ContainsFunc(want, func(w string) bool { return !s.Shows(w) }) {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the screen does not show %q:\n%s", want, s.text())
+			t.Fatalf("the screen does not show %q:\n%s", want, s.Text())
 		case _, ok := <-s.more:
-			if !ok && slices.ContainsFunc(want, func(w string) bool { return !s.shows(w) }) {
-				t.Fatalf("it ended and did not show %q:\n%s", want, s.text())
+			if !ok && slices.ContainsFunc(want, func(w string) bool { return !s.Shows(w) }) {
+				t.Fatalf("it ended and did not show %q:\n%s", want, s.Text())
 			}
 		}
 	}
@@ -169,50 +164,28 @@ func (s *screen) until(ctx context.Context, t *testing.T, want ...string) {
 
 // press types keys until want is shown, again each time that every has passed. An agent
 // that is still busy with its start takes the first time for nothing, or for another key.
-func (s *screen) press(ctx context.Context, t *testing.T, keys string, every time.Duration, want string) {
+func (s *desk) press(ctx context.Context, t *testing.T, keys string, every time.Duration, want string) {
 	t.Helper()
 	again := time.NewTicker(every)
 	defer again.Stop()
-	for s.write(t, keys); !s.shows(want); {
+	for s.types(t, keys); !s.Shows(want); {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the screen does not show %q:\n%s", want, s.text())
+			t.Fatalf("the screen does not show %q:\n%s", want, s.Text())
 		case <-again.C:
-			s.write(t, keys)
+			s.types(t, keys)
 		case _, ok := <-s.more:
-			if !ok && !s.shows(want) {
-				t.Fatalf("it ended and did not show %q:\n%s", want, s.text())
+			if !ok && !s.Shows(want) {
+				t.Fatalf("it ended and did not show %q:\n%s", want, s.Text())
 			}
 		}
 	}
 }
 
-// shows reports whether a text was shown so far, holds whether bytes were sent.
-func (s *screen) shows(text string) bool {
-	return strings.Contains(s.text(), strings.ReplaceAll(text, " ", ""))
-}
-
-func (s *screen) holds(text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return bytes.Contains(s.all.Bytes(), []byte(text))
-}
-
-// control matches what moves the cursor or sets colours.
-var control = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
-
-// text is what was shown, without spaces: some agents write none and move the
-// cursor instead.
-func (s *screen) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Join(strings.Fields(string(control.ReplaceAll(s.all.Bytes(), nil))), "")
-}
-
 // TestStranger is the control to TestStart: without ringfence and in a HOME of a
 // stranger the first screen is one of those that must never come.
 func TestStranger(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 1, func(t *testing.T, a agent) {
 		if a.start.stranger == "" {
 			return // it asks nobody anything
 		}
@@ -239,7 +212,7 @@ func TestStranger(t *testing.T) {
 // TestLoggedOut: a host that has no credential says so in one sentence, and what to
 // run; what the model's other customers have makes no difference.
 func TestLoggedOut(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 0, func(t *testing.T, a agent) {
 		p := newPerson(t, a)
 		for path := range a.login {
 			if err := os.Remove(filepath.Join(p.home, path)); err != nil {

@@ -22,7 +22,7 @@ const (
 // TestWork lets each agent work for the scripted model: twice in one project, once
 // in another. What it finds is found by its own tools.
 func TestWork(t *testing.T) {
-	eachAgent(t, func(t *testing.T, a agent) {
+	eachAgent(t, 1, func(t *testing.T, a agent) {
 		p := newPerson(t, a)
 		p.pay()
 		one, two := p.project(t, "one"), p.project(t, "two")

@@ -2,14 +2,20 @@ package docs
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+
+	"ringfence.dev/ringfence/test/screen"
+	"ringfence.dev/ringfence/test/stage"
 )
 
 // completed is a line that is typed up to the TAB, and words that are offered or not.
@@ -38,28 +44,46 @@ var completions = []completed{
 	{"ringfence mine --work", []string{"--workspace"}, nil},
 }
 
-// TestCompletion asks the real shells, with the scripts that are installed.
+// TestCompletion asks the real shells, with the scripts that are installed. Each is
+// started once for all lines.
 func TestCompletion(t *testing.T) {
 	p := newPerson(t)
 	p.past(t)
 	p.put(t, ".config/ringfence/agents/mine.toml", "title = \"Mine\"\n")
-	for shell, ask := range map[string]func(*testing.T, *person, string) []string{"bash": askBash, "fish": askFish, "zsh": askZsh} {
-		t.Run(shell, func(t *testing.T) {
-			for _, c := range completions {
-				got := ask(t, p, c.line)
-				offered := " " + strings.Join(got, " ") + " "
-				for _, w := range c.want {
-					if !strings.Contains(offered, " "+w+" ") {
-						t.Errorf("%q: %q is not offered: %q", c.line, w, got)
-					}
-				}
-				for _, w := range c.not {
-					if strings.Contains(offered, " "+w+" ") {
-						t.Errorf("%q: %q is offered", c.line, w)
-					}
-				}
+	var lines []string
+	for _, c := range completions {
+		lines = append(lines, c.line)
+	}
+	for i, shell := range []struct {
+		name string
+		ask  func(*testing.T, *person, []string) [][]string
+	}{{"zsh", askZsh}, {"bash", askBash}, {"fish", askFish}} {
+		if !stage.Mine(i) {
+			continue
+		}
+		t.Run(shell.name, func(t *testing.T) {
+			answers := shell.ask(t, p, lines)
+			if len(answers) != len(lines) {
+				t.Fatalf("%d answers to %d lines: %q", len(answers), len(lines), answers)
+			}
+			for i, c := range completions {
+				c.expect(t, answers[i])
 			}
 		})
+	}
+}
+
+func (c completed) expect(t *testing.T, got []string) {
+	t.Helper()
+	for _, w := range c.want {
+		if !slices.Contains(got, w) {
+			t.Errorf("%q: %q is not offered: %q", c.line, w, got)
+		}
+	}
+	for _, w := range c.not {
+		if slices.Contains(got, w) {
+			t.Errorf("%q: %q is offered", c.line, w)
+		}
 	}
 }
 
@@ -67,30 +91,36 @@ func script(shell string) string {
 	return filepath.Join(kitTree, "packaging/completion/ringfence."+shell)
 }
 
+// next stands before the words that are offered for a line.
+const next = "=== next line"
+
 // askBash calls the function as bash does when TAB is pressed.
-func askBash(t *testing.T, p *person, line string) []string {
+func askBash(t *testing.T, p *person, lines []string) [][]string {
 	const ask = `source "$1"
-read -ra COMP_WORDS <<<"$2"
-[[ $2 == *' ' ]] && COMP_WORDS+=('')
-COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$2 COMP_POINT=${#2}
 compopt() { :; } # outside of a completion it only complains
-_ringfence ringfence "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-printf '%s\n' "${COMPREPLY[@]}"`
-	return p.ask(t, "bash", "--norc", "-c", ask, "bash", script("bash"), line)
+for line in "${@:3}"; do
+	read -ra COMP_WORDS <<<"$line"
+	[[ $line == *' ' ]] && COMP_WORDS+=('')
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line} COMPREPLY=()
+	_ringfence ringfence "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+	printf '%s\n' "$2" "${COMPREPLY[@]}"
+done`
+	return p.ask(t, "bash", append([]string{"--norc", "-c", ask, "bash", script("bash"), next}, lines...)...)
 }
 
-func askFish(t *testing.T, p *person, line string) []string {
-	var words []string
-	for _, l := range p.ask(t, "fish", "--no-config", "-c", `source $argv[1]; complete --do-complete $argv[2]`, script("fish"), line) {
-		word, _, _ := strings.Cut(l, "\t")
-		words = append(words, word)
-	}
-	return words
+func askFish(t *testing.T, p *person, lines []string) [][]string {
+	const ask = `source $argv[1]
+for line in $argv[3..-1]
+	echo $argv[2]
+	complete --do-complete $line
+end`
+	return p.ask(t, "fish", append([]string{"--no-config", "-c", ask, script("fish"), next}, lines...)...)
 }
 
-func (p *person) ask(t *testing.T, name string, args ...string) []string {
+// ask runs a shell that says for each line what it offers: the first word of each row.
+func (p *person) ask(t *testing.T, name string, args ...string) (answers [][]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = p.project, p.env
@@ -98,7 +128,15 @@ func (p *person) ask(t *testing.T, name string, args ...string) []string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+	for part := range strings.SplitSeq(strings.TrimPrefix(string(out), next+"\n"), next+"\n") {
+		var words []string
+		for row := range strings.Lines(part) {
+			word, _, _ := strings.Cut(strings.TrimSpace(row), "\t")
+			words = append(words, strings.TrimSpace(word))
+		}
+		answers = append(answers, words)
+	}
+	return answers
 }
 
 // zshAsk makes zsh write what it would offer to a file: its completion works at the line
@@ -118,7 +156,7 @@ compadd() {
 print BEGIN
 `
 
-func askZsh(t *testing.T, p *person, line string) []string {
+func askZsh(t *testing.T, p *person, lines []string) (answers [][]string) {
 	dir, err := os.MkdirTemp(p.top, "zsh-")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +164,7 @@ func askZsh(t *testing.T, p *person, line string) []string {
 	if err := os.WriteFile(filepath.Join(dir, ".zshrc"), []byte(zshAsk), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "zsh", "-o", "no_global_rcs", "-i")
 	cmd.Dir = p.project
@@ -137,33 +175,34 @@ func askZsh(t *testing.T, p *person, line string) []string {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	s := &screen{}
+	s := &screen.Screen{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		buf := make([]byte, 4096)
-		for n, err := terminal.Read(buf); err == nil; n, err = terminal.Read(buf) {
-			s.Write(buf[:n])
-		}
+		io.Copy(s, terminal)
 	}()
 	waitFor(ctx, t, s, "READY%", "zsh")
-	// What follows the TAB is answered when the completion is over.
-	terminal.WriteString(line + "\t\x15print -r OV''ER\r")
-	waitFor(ctx, t, s, "OVER", "zsh")
+	for i, line := range lines {
+		// What follows the TAB is answered when the completion is over.
+		fmt.Fprintf(terminal, "%s\t\x15print -r OV''ER%d.\r", line, i)
+		waitFor(ctx, t, s, fmt.Sprintf("OVER%d.", i), "zsh")
+		words, _ := os.ReadFile(offered)
+		os.Remove(offered)
+		answers = append(answers, strings.Fields(string(words)))
+	}
 	terminal.WriteString("exit\r")
 	<-done
 	cmd.Wait()
-	words, _ := os.ReadFile(offered)
-	return strings.Fields(string(words))
+	return answers
 }
 
-func waitFor(ctx context.Context, t *testing.T, s *screen, text, who string) {
+func waitFor(ctx context.Context, t *testing.T, s *screen.Screen, text, who string) {
 	t.Helper()
-	for !s.shows(text) {
+	for !s.Shows(text) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s does not say %q:\n%s", who, text, s)
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

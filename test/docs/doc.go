@@ -10,8 +10,8 @@
 //
 // Each page has a world of its own: a HOME, a project that is a git repository, the real
 // agents with a scripted model on the loopback, a kept session of the name demo and an
-// ended one of the name old. There is no other network. Everything is played as root and
-// as an ordinary user, where root runs the tests.
+// ended one of the name old. There is no other network. Where root runs the tests, one page
+// is played as root and the next as an ordinary user; `make test-all` plays each as both.
 //
 // `make run` is executed in a copy of the tree. `make test` cannot be executed by itself:
 // that it is there, and that CI runs it, is looked up.

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,7 +91,7 @@ func begin() (status int, err error) {
 			return 1, fmt.Errorf("go %s: %w\n%s", args[0], err, out)
 		}
 	}
-	cache, err := warm(source, vendor, dir)
+	cache, err := warm(source, dir)
 	if err != nil {
 		return 1, err
 	}
@@ -135,21 +137,42 @@ func makeHost() error {
 	return copyTree(os.Getenv(cacheEnv), kitCache)
 }
 
-// warm compiles a copy of the tree as `make build` does, for the cache of the compiler:
-// who walks through README.md does not have to wait for it twice. It is kept from run
-// to run.
-func warm(source, vendor, dir string) (cache string, err error) {
-	if cache, err = os.UserCacheDir(); err != nil {
-		return "", err
+// The flags by which `make build` compiles: what is compiled depends on them.
+var likeMake = []string{"-trimpath", "-buildvcs=false"}
+
+// warm takes out of the compiler's cache what it has of the program, so that who walks
+// through README.md does not have to wait for that: the packages, each with the entry
+// that leads to it. What `make build` compiled is not compiled again.
+func warm(source, dir string) (cache string, err error) {
+	cache = filepath.Join(dir, "go-build")
+	cmd := exec.Command("go", slices.Concat([]string{"list", "-export", "-deps", "-f", "{{.Export}} {{.BuildID}}"}, likeMake, []string{"./cmd/ringfence"})...)
+	cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
 	}
-	cache, tree := filepath.Join(cache, "ringfence-test/go-build"), filepath.Join(dir, "tree")
-	if err := errors.Join(copyTree(source, tree), copyTree(vendor, filepath.Join(tree, "vendor"))); err != nil {
-		return "", err
-	}
-	cmd := exec.Command("make", "build")
-	cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOCACHE="+cache, "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("make build: %w\n%s", err, out)
+	for line := range strings.Lines(string(out)) {
+		export, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if export == "" {
+			continue // unsafe has no code
+		}
+		// Entries are named by the whole hash of which the id has the beginning.
+		action, _, _ := strings.Cut(id, "/")
+		hash, err := base64.RawURLEncoding.DecodeString(action)
+		if err != nil || len(hash) < 8 {
+			return "", fmt.Errorf("go list: %q has no id", line)
+		}
+		from := filepath.Dir(filepath.Dir(export))
+		entries, _ := filepath.Glob(filepath.Join(from, fmt.Sprintf("%02x/%x*-a", hash[0], hash)))
+		if len(entries) == 0 {
+			return "", fmt.Errorf("the compiler's cache has no entry for %q", line)
+		}
+		for _, file := range append(entries, export) {
+			to := filepath.Join(cache, strings.TrimPrefix(file, from))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), copyTree(file, to)); err != nil {
+				return "", err
+			}
+		}
 	}
 	return cache, nil
 }

@@ -12,6 +12,9 @@ import (
 // TestManualIsClean: both formatters that people have read every page without a word,
 // but for the date, which no page has: it would change with every build.
 func TestManualIsClean(t *testing.T) {
+	if !stage.Mine(1) {
+		t.Skip("they read it to the ordinary user")
+	}
 	files, err := filepath.Glob(filepath.Join(kitTree, "docs/man/*.1"))
 	if err != nil || len(files) < 30 {
 		t.Fatalf("there are few pages: %q, %v", files, err)
@@ -35,6 +38,7 @@ func TestManualIsClean(t *testing.T) {
 
 // TestHelpShowsTheExamples: what the manual shows, the help of the command shows too.
 func TestHelpShowsTheExamples(t *testing.T) {
+	h := &helper{known: map[string]string{}}
 	files, _ := filepath.Glob(filepath.Join(kitTree, "docs/man/ringfence-*.1"))
 	for _, f := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "ringfence-"), ".1")
@@ -45,8 +49,7 @@ func TestHelpShowsTheExamples(t *testing.T) {
 			}
 			found := false
 			for n := len(words); n > 0 && !found; n-- {
-				out, _ := exec.Command(stage.Ringfence, append([]string{"help"}, words[:n]...)...).Output()
-				found = strings.Contains(string(out), "\n  "+e.text+"\n")
+				found = strings.Contains(h.of(words[:n]...), "\n  "+e.text+"\n")
 			}
 			if !found {
 				t.Errorf("the help of %s does not show %q", name, e.text)

@@ -173,7 +173,7 @@ func (p *person) must(t *testing.T, line string) {
 func nothingRuns(t *testing.T) {
 	t.Helper()
 	var left []string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if left = others(); len(left) == 0 {
 			return
 		}

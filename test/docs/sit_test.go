@@ -1,17 +1,16 @@
 package docs
 
 import (
-	"bytes"
 	"context"
 	"os/exec"
 	"regexp"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+
+	"ringfence.dev/ringfence/test/screen"
 )
 
 // keys is how a person leaves what wants a terminal.
@@ -36,33 +35,6 @@ func keysFor(line string) *keys {
 	return nil
 }
 
-// screen gathers what a terminal is sent.
-type screen struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all.Write(b)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all.String()
-}
-
-// control matches what moves the cursor or sets colours.
-var control = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
-
-// shows looks for a text without spaces: some programs move the cursor instead.
-func (s *screen) shows(text string) bool {
-	plain := control.ReplaceAllString(s.String(), "")
-	return strings.Contains(strings.Join(strings.Fields(plain), ""), text)
-}
-
 // sit runs a command at a terminal, and presses keys until it is over.
 func (p *person) sit(ctx context.Context, t *testing.T, cmd *exec.Cmd, k *keys) (int, string) {
 	t.Helper()
@@ -72,7 +44,7 @@ func (p *person) sit(ctx context.Context, t *testing.T, cmd *exec.Cmd, k *keys) 
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	s, over := &screen{}, make(chan struct{})
+	s, over := &screen.Screen{}, make(chan struct{})
 	go func() {
 		defer close(over)
 		buf := make([]byte, 1<<15)
@@ -98,10 +70,10 @@ func (p *person) sit(ctx context.Context, t *testing.T, cmd *exec.Cmd, k *keys) 
 			t.Errorf("%s hangs:\n%s", cmd.Args[4], s)
 			return -1, s.String()
 		case <-again.C:
-			if s.shows("PressEntertostart") && !started {
+			if s.Shows("PressEntertostart") && !started {
 				terminal.WriteString("\r")
 				started = true
-			} else if s.shows(k.ready) {
+			} else if s.Shows(k.ready) {
 				terminal.WriteString(k.press[n%len(k.press)])
 				n++
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -39,8 +40,11 @@ const search = `cat ~/.ssh/id_ed25519 ~/.aws/credentials; printenv AWS_SECRET_AC
 const screenRows, screenColumns = 56, 92
 
 // TestWalk walks from a clone to a fenced Claude Code as README.md says it, in an empty
-// HOME, at a terminal, and records it.
+// HOME, at a terminal, and records it. Root types the same commands in TestPages.
 func TestWalk(t *testing.T) {
+	if !stage.Mine(1) {
+		t.Skip("the ordinary user walks")
+	}
 	home := filepath.Join(stage.Home, "you")
 	p := personIn(t, t.TempDir(), home,
 		model.Turn{Calls: []model.Call{{Tool: "Bash", Input: map[string]any{"command": search, "description": "Look for credentials"}}}},
@@ -86,9 +90,9 @@ type walk struct {
 
 	mu    sync.Mutex
 	cast  []event
-	rest  []byte  // the beginning of a sign
-	seen  *screen // since the last command
-	asked bool    // about the tool
+	rest  []byte         // the beginning of a sign
+	seen  *screen.Screen // since the last command
+	asked bool           // about the tool
 }
 
 // event is one line of an asciicast.
@@ -101,7 +105,7 @@ type event struct {
 func startWalk(t *testing.T, p *person, dir string, env ...string) *walk {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	w := &walk{t: t, ctx: ctx, began: time.Now(), seen: &screen{}, over: make(chan struct{})}
+	w := &walk{t: t, ctx: ctx, began: time.Now(), seen: &screen.Screen{}, over: make(chan struct{})}
 	w.cmd = exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "-i")
 	// No more than anybody has, so that the picture is of this.
 	w.cmd.Dir, w.cmd.Env = dir, append(env, "PS1=you$ ")
@@ -158,14 +162,14 @@ func (w *walk) shows(text string) bool {
 	w.mu.Lock()
 	s := w.seen
 	w.mu.Unlock()
-	return s.shows(strings.ReplaceAll(text, " ", ""))
+	return s.Shows(text)
 }
 
 // command types one at the shell, and marks it in the recording.
 func (w *walk) command(line string) {
 	w.mu.Lock()
 	w.cast = append(w.cast, event{time.Since(w.began).Seconds(), "m", line})
-	w.seen = &screen{}
+	w.seen = &screen.Screen{}
 	w.mu.Unlock()
 	w.keys(line + "\r")
 }
@@ -209,7 +213,7 @@ func (w *walk) until(texts ...string) {
 func (w *walk) press(line, want string) {
 	w.t.Helper()
 	w.mu.Lock()
-	w.seen = &screen{}
+	w.seen = &screen.Screen{}
 	w.mu.Unlock()
 	for n := 0; !w.shows(want); n++ {
 		w.keys([]string{line, "\r"}[n%2])
@@ -267,9 +271,9 @@ func TestCast(t *testing.T) {
 	if !slices.Equal(typedLines, []string{firstCommand, secondCommand}) {
 		t.Errorf("typed is %q", typedLines)
 	}
-	s := &screen{}
+	s := &screen.Screen{}
 	s.Write([]byte(all.String()))
-	if !s.shows(strings.ReplaceAll(verdict, " ", "")) {
+	if !s.Shows(verdict) {
 		t.Error("it ends before the agent has answered: run scripts/cast")
 	}
 	readme := read(t, filepath.Join(kitTree, "README.md"))

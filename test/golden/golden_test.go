@@ -45,6 +45,12 @@ func self() role {
 // golden holds what make returns against a file of testdata.
 func golden(t *testing.T, file string, make func(*testing.T, role) string) {
 	t.Helper()
+	goldenPart(t, file, func(string) bool { return true }, make)
+}
+
+// goldenPart is golden for the lines that are asked for.
+func goldenPart(t *testing.T, file string, asked func(line string) bool, make func(*testing.T, role) string) {
+	t.Helper()
 	file = filepath.Join("testdata", file)
 	got := make(t, self())
 	if *update && self() == root {
@@ -57,7 +63,13 @@ func golden(t *testing.T, file string, make func(*testing.T, role) string) {
 	if err != nil {
 		t.Fatalf("%v\nroot writes it: go test ./test/golden -update", err)
 	}
-	if want := anyProcessor(self().part(string(data))); anyProcessor(got) != want {
+	var part strings.Builder
+	for line := range strings.Lines(self().part(string(data))) {
+		if asked(line) {
+			part.WriteString(line)
+		}
+	}
+	if want := anyProcessor(part.String()); anyProcessor(got) != want {
 		t.Errorf("%s\nIf the change is meant: go test ./test/golden -update, as root.", compare(file, want, anyProcessor(got)))
 	}
 }

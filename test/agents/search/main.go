@@ -61,6 +61,7 @@ type search struct {
 	needles      [][]byte
 	procs, files int
 	memory       int64
+	buf          []byte // one for all that is read
 }
 
 func (s *search) in(b []byte) bool {
@@ -170,7 +171,10 @@ func (s *search) tree(root string) {
 // stream looks at all that comes.
 func (s *search) stream(r io.Reader) (n int64, hit bool) {
 	const overlap = 1 << 10
-	buf := make([]byte, 0, 1<<20)
+	if s.buf == nil {
+		s.buf = make([]byte, 1<<20)
+	}
+	buf := s.buf[:0]
 	for {
 		m, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+m]
