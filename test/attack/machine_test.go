@@ -18,8 +18,9 @@ import (
 // process of a host made for it.
 const stageName = "attack-stage"
 
-// patience bounds one run; none takes a tenth of it unless something hangs.
-const patience = 90 * time.Second
+// patience bounds one run; none takes a tenth of it unless something hangs, or others
+// have the processors.
+const patience = 5 * time.Minute
 
 // request is what the stage is to do.
 type request struct {

@@ -83,6 +83,8 @@ func perform(req request) (*outcome, error) {
 		if err := h.askWhy(got); err != nil {
 			return nil, err
 		}
+	}
+	if got.Asked > 0 {
 		if after, err = h.state(); err != nil {
 			return nil, err
 		}
@@ -248,7 +250,7 @@ func shellStatus(s *os.ProcessState) int {
 func eventually(done func() bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 500 {
+	for range 9000 {
 		if done() {
 			return true
 		}

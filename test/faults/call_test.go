@@ -1,9 +1,14 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/stage"
 )
 
 // effects are the calls that change something outside the process that makes
@@ -46,8 +51,8 @@ func callName(nr uint64) string {
 }
 
 // choose picks the stops at which to try: of all kinds of effects, each before and
-// after, so many of a kind, and an even sample of everything else. Every mount
-// that is attached is one.
+// after, so many of a kind, more of the mounts that are attached, and an even sample
+// of everything else. Of each kind this user has his share.
 func choose(seen []stop, each, others int) []stop {
 	kinds := map[stop][]stop{} // by call and side
 	var rest, out []stop
@@ -61,15 +66,32 @@ func choose(seen []stop, each, others int) []stop {
 			rest = append(rest, s)
 		}
 	}
-	for kind, all := range kinds {
+	order := slices.SortedFunc(maps.Keys(kinds), func(a, b stop) int { return cmp.Compare(a.call, b.call) })
+	for _, kind := range order {
+		all := kinds[kind]
 		switch {
 		case kind.call != unix.SYS_MOVE_MOUNT:
-			out = append(out, spread(all, each)...)
+			out = append(out, share(spread(all, each))...)
 		case kind.done:
-			out = append(out, all...)
+			out = append(out, share(spread(all, 8*each))...)
 		}
 	}
-	return append(out, spread(rest, others)...)
+	return append(out, share(spread(rest, others))...)
+}
+
+// share is what one user plays of a list: every second, and root and the ordinary user
+// together all of it. Nobody goes without where there is one only.
+func share[T any](all []T) []T {
+	if len(all) < 2 {
+		return all
+	}
+	var out []T
+	for i, one := range all {
+		if stage.Mine(i) {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // spread takes n of all, evenly, the first and the last among them.

@@ -25,7 +25,7 @@ func reported(t *testing.T, found []string, want string) {
 
 // TestControlProcess follows a program that leaves a daemon behind.
 func TestControlProcess(t *testing.T) {
-	tr := tracer{visit: func(stop, [6]uint64) action { return action{} }, bound: time.Second}
+	tr := tracer{victim: supervisor, visit: func(stop, [6]uint64) action { return action{} }, bound: 5 * time.Second}
 	script := []string{"/bin/sh", "-c", "setsid sleep 600 >/dev/null 2>&1 &"}
 	if err := tr.run(script, &syscall.ProcAttr{Env: environ(), Files: []uintptr{0, 1, 2}}); err != nil {
 		t.Fatal(err)

@@ -19,12 +19,16 @@ import (
 // TestFullDisk launches for the first time with the project's state on a disk that
 // has room for ever more names, and ever more bytes, until there is enough. Before
 // that every launch must be refused with the reason, and whatever it got done must
-// not be in the way when there is room again.
+// not be in the way when there is room again. Each user plays every second number, and
+// both play 0.
 func TestFullDisk(t *testing.T) {
 	build(t)
 	for _, what := range []string{"names", "bytes"} {
 		t.Run(what, func(t *testing.T) {
 			for free := 0; ; free++ {
+				if free > 0 && !stage.Mine(free) {
+					continue
+				}
 				empty(t, stage.Small)
 				fill(t, what, free)
 				enough := launchOn(t, fmt.Sprintf("%d %s free", free, what))
@@ -66,10 +70,12 @@ func launchOn(t *testing.T, when string) bool {
 	for _, name := range ballast(t) {
 		os.Remove(name)
 	}
-	if status, _, errs := session(); status != 3 {
-		problems = append(problems, fmt.Sprintf("with room again: status %d: %s", status, errs))
+	if !tried(t, state) || len(problems) > 0 {
+		if status, _, errs := session(); status != 3 {
+			problems = append(problems, fmt.Sprintf("with room again: status %d: %s", status, errs))
+		}
+		problems = append(problems, stateProblems(t, state, false)...)
 	}
-	problems = append(problems, stateProblems(t, state, false)...)
 	if len(problems) > 0 {
 		t.Errorf("%s:\n  %s", when, strings.Join(problems, "\n  "))
 	}

@@ -1,28 +1,26 @@
 package faults
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/tier"
 )
 
-// all takes the better part of an hour: go test ./test/faults -timeout 2h -args -all
-var all = flag.Bool("all", false, "kill at every single system call, and not only at some of each kind")
-
 // follower runs a launch under a visitor: follow or followOnTerminal.
-type follower func(*testing.T, visitor) launch
+type follower func(*testing.T, role, visitor) launch
 
-// record follows a launch that nobody disturbs and returns the stops of both
-// victims in the order in which they came.
-func record(t *testing.T, run follower) map[role][]stop {
+// record follows a launch that nobody disturbs and returns the stops of a victim in
+// the order in which they came.
+func record(t *testing.T, run follower, who role) []stop {
 	t.Helper()
-	seen := map[role][]stop{}
-	l := run(t, func(s stop, _ [6]uint64) action {
-		seen[s.who] = append(seen[s.who], s)
+	var seen []stop
+	l := run(t, who, func(s stop, _ [6]uint64) action {
+		seen = append(seen, s)
 		return action{}
 	})
 	if code(l.status) != 3 || len(l.left) > 0 {
@@ -34,7 +32,8 @@ func record(t *testing.T, run follower) map[role][]stop {
 // TestKillAtEveryStep kills the supervisor, and PID 1 of the sandbox, before and
 // after every kind of step that a session takes from its start to its end. Each
 // time everything must be gone, nothing may have been written but whole state of
-// the project, and the next launch must work.
+// the project, and the next launch must work. Where every combination is played, it is
+// every single call, which takes the better part of an hour.
 func TestKillAtEveryStep(t *testing.T) {
 	build(t)
 	for _, c := range []struct {
@@ -49,12 +48,12 @@ func TestKillAtEveryStep(t *testing.T) {
 		{"inside on a terminal, once confined", followOnTerminal, inside, 3, 5},
 	} {
 		forget(t)
-		seen := record(t, c.run)[c.who]
+		seen := record(t, c.run, c.who)
 		if strings.HasSuffix(c.name, "confined") { // before, a terminal makes no difference
 			seen = seen[slices.IndexFunc(seen, func(s stop) bool { return s.call == unix.SYS_SECCOMP }):]
 		}
 		stops := choose(seen, c.each, c.others)
-		if *all {
+		if tier.All() {
 			stops = slices.DeleteFunc(seen, func(s stop) bool { return noise[s.call] })
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -64,9 +63,12 @@ func TestKillAtEveryStep(t *testing.T) {
 					missed++
 				}
 			}
-			// The runtime may do without a call here and there.
-			if t.Logf("killed at %d of %d stops", len(stops)-missed, len(stops)); missed > len(stops)/10 {
+			// The runtime may do without a call here and there, more so on a busy machine.
+			if t.Logf("killed at %d of %d stops", len(stops)-missed, len(stops)); missed > len(stops)/4 {
 				t.Errorf("%d of %d stops were not reached", missed, len(stops))
+			}
+			if left := again(t); len(left) > 0 {
+				t.Errorf("after all of them:\n  %s", strings.Join(left, "\n  "))
 			}
 		})
 	}
@@ -79,12 +81,12 @@ func killAt(t *testing.T, run follower, at stop, eyes *watch) bool {
 		forget(t) // so that it goes all the way again
 	}
 	before := look(t)
-	l := run(t, func(s stop, _ [6]uint64) action { return action{kill: s == at} })
+	l := run(t, at.who, func(s stop, _ [6]uint64) action { return action{kill: s == at} })
 	left := slices.Concat(l.left, eyes.events(t), before.leftovers(t), stateProblems(t, stateDir, true))
 	if at.who == inside && l.acted {
 		left = append(left, l.survived()...)
 	}
-	left = append(left, again(t)...)
+	left = append(left, againAfter(t, len(left) == 0)...)
 	if len(left) > 0 {
 		t.Errorf("killed %v:\n  %s\n%s", at, strings.Join(left, "\n  "), l.stderr)
 	}

@@ -29,14 +29,15 @@ func agent() []string {
 // visitor decides what happens at a stop.
 type visitor func(s stop, args [6]uint64) action
 
-// follow runs one launch of the agent, on pipes. Its standard input ends when its
-// child runs, so that an undisturbed session comes to its own end.
-func follow(t *testing.T, visit visitor) launch {
+// follow runs one launch of the agent, on pipes, and visits the calls of one role. Its
+// standard input ends when its child runs, so that an undisturbed session comes to its
+// own end.
+func follow(t *testing.T, who role, visit visitor) launch {
 	t.Helper()
 	in, hold := pipe(t)
 	defer in.Close()
 	stdout, stderr := newSink(t), newSink(t)
-	l := launch{tracer: &tracer{visit: visit, onAgent: func() { hold.Close() }}}
+	l := launch{tracer: &tracer{victim: who, visit: visit, onAgent: func() { hold.Close() }}}
 	l.trace(t, &syscall.ProcAttr{Files: []uintptr{in.Fd(), stdout.w.Fd(), stderr.w.Fd()}})
 	hold.Close() // a second time does no harm
 	l.stdout, l.stderr = stdout.text(t), stderr.text(t)
@@ -45,7 +46,7 @@ func follow(t *testing.T, visit visitor) launch {
 
 // followOnTerminal is follow on a terminal, where a line ends the input. The
 // terminal stays open until everything is gone: it is not the hangup that ends it.
-func followOnTerminal(t *testing.T, visit visitor) launch {
+func followOnTerminal(t *testing.T, who role, visit visitor) launch {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -56,7 +57,7 @@ func followOnTerminal(t *testing.T, visit visitor) launch {
 		text, _ := io.ReadAll(master) // the error is the end of a terminal
 		screen <- string(text)
 	}()
-	l := launch{tracer: &tracer{visit: visit, onAgent: func() { master.WriteString("\n") }}}
+	l := launch{tracer: &tracer{victim: who, visit: visit, onAgent: func() { master.WriteString("\n") }}}
 	fd := slave.Fd()
 	l.trace(t, &syscall.ProcAttr{Files: []uintptr{fd, fd, fd}, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: true}})
 	slave.Close()

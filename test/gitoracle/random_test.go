@@ -9,10 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/stage"
 )
 
-// TestRandom plays what the generator makes of the seeds: the fixed ones, or as
-// many as there is time for.
+// TestRandom plays what the generator makes of the seeds: the fixed ones, every second
+// for each user, or as many as there is time for.
 func TestRandom(t *testing.T) {
 	var next atomic.Uint64
 	next.Store(*first)
@@ -26,6 +28,9 @@ func TestRandom(t *testing.T) {
 				seed := next.Add(1) - 1
 				if *forTime == 0 && seed >= last || *forTime > 0 && time.Now().After(deadline) {
 					return
+				}
+				if *forTime == 0 && !stage.Mine(int(seed%2)) {
+					continue // the other user's
 				}
 				try(t, seed)
 				played.Add(1)

@@ -11,6 +11,7 @@ type mutation struct {
 	public  []string // besides, where the host has a public address of its own
 	may     []string // where another wall, or this host, decides
 	refused bool     // an ordinary user cannot start such a sandbox at all
+	same    bool     // the code that is left out asks nothing about who runs it
 }
 
 var (
@@ -26,14 +27,14 @@ var (
 
 var mutations = []mutation{
 	{name: "keeper", missing: []string{"held", "git", "undo"}},
-	{name: "masks", missing: []string{"masked"}},
+	{name: "masks", same: true, missing: []string{"masked"}},
 	// At the end everything is applied that waits, whatever git would do with it.
-	{name: "judge", missing: []string{"git"}},
+	{name: "judge", same: true, missing: []string{"git"}},
 	// The store is not told of what goes; undo takes objects for files of the session, or
 	// what somebody did since for the session's.
-	{name: "store", missing: []string{"undo"}},
-	{name: "objects", missing: []string{"undo"}},
-	{name: "late", missing: []string{"undo"}},
+	{name: "store", same: true, missing: []string{"undo"}},
+	{name: "objects", same: true, missing: []string{"undo"}},
+	{name: "late", same: true, missing: []string{"undo"}},
 	// Without it root can still make the other namespaces; the count of nested
 	// ones would then be the host's, so that goes along.
 	{name: "user", missing: []string{"entered", "nested"}, may: []string{"held"}, refused: true},
@@ -61,33 +62,33 @@ var mutations = []mutation{
 	{name: "seccomp", missing: filtered},
 	// The host's devpts may not let us open its multiplexer.
 	{name: "tty", missing: []string{"tty"}, may: []string{"work"}},
-	{name: "env", missing: []string{"env", "env-names", "gitconfig"}},
-	{name: "fds", missing: []string{"fds"}},
+	{name: "env", same: true, missing: []string{"env", "env-names", "gitconfig"}},
+	{name: "fds", same: true, missing: []string{"fds"}},
 	{name: "home", missing: []string{"home", "netrc", "xauthority", "gitconfig", "browser"}},
 	{name: "tmp", missing: []string{"tmp", "vscode", "browser", "sockets", "workspace", "work"}, may: []string{"xauthority"}},
 	{name: "shm", missing: []string{"shm", "work"}},
 	{name: "run", missing: []string{"runtime", "secrets", "sockets", "dbus"}, may: []string{"vscode"}},
 	{name: "dumpable", missing: []string{"keeper"}},
-	{name: "gitconfig", missing: []string{"gitconfig"}},
+	{name: "gitconfig", same: true, missing: []string{"gitconfig"}},
 	// A network that is not captured goes nowhere: what the gate holds is not proved. The
 	// control of a session is there without a gate, and out of reach.
-	{name: "capture", missing: gated},
+	{name: "capture", same: true, missing: gated},
 	// A kernel without nftables: the walls hold, the network is refused.
-	{name: "nftables", missing: network},
-	{name: "refuse", missing: []string{"udp"}},
+	{name: "nftables", same: true, missing: network},
+	{name: "refuse", same: true, missing: []string{"udp"}},
 	// Loopback and the host's own addresses are refused for being the host's, too.
-	{name: "range", missing: []string{"gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
+	{name: "range", same: true, missing: []string{"gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
 	// What the host has may be private addresses alone, which the table knows.
-	{name: "own", public: []string{"gate-own"}},
-	{name: "range,own", missing: []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
-	{name: "literal", missing: []string{"gate-literal", "gate-proxy"}},
+	{name: "own", same: true, public: []string{"gate-own"}},
+	{name: "range,own", same: true, missing: []string{"gate-loopback", "gate-own", "gate-embedded", "gate-metadata", "gate-private4", "gate-private6"}},
+	{name: "literal", same: true, missing: []string{"gate-literal", "gate-proxy"}},
 	// A brokered host is not looked up either before the broker asks.
-	{name: "lookup", missing: []string{"gate-name", "gate-broker"}},
-	{name: "sni", missing: []string{"gate-tls"}},
-	{name: "host", missing: []string{"gate-http"}},
-	{name: "proxy", missing: []string{"gate-proxy"}},
-	{name: "broker", missing: []string{"gate-broker"}},
-	{name: "decoy", missing: []string{"gate-decoy"}},
+	{name: "lookup", same: true, missing: []string{"gate-name", "gate-broker"}},
+	{name: "sni", same: true, missing: []string{"gate-tls"}},
+	{name: "host", same: true, missing: []string{"gate-http"}},
+	{name: "proxy", same: true, missing: []string{"gate-proxy"}},
+	{name: "broker", same: true, missing: []string{"gate-broker"}},
+	{name: "decoy", same: true, missing: []string{"gate-decoy"}},
 	// Somebody else holds the sockets when the gate is gone.
-	{name: "ports", missing: []string{"death"}},
+	{name: "ports", same: true, missing: []string{"death"}},
 }

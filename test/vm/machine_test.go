@@ -20,7 +20,7 @@ import (
 
 // patience bounds the life of one machine, boot included. It takes about a minute;
 // the rest is for a machine whose processors others use too.
-const patience = 5 * time.Minute
+const patience = 15 * time.Minute
 
 // machine is an emulated computer that runs commands.
 type machine struct {
@@ -46,7 +46,7 @@ func boot(t *testing.T, h hardware) *machine {
 	dir := t.TempDir()
 	k := kernel(t)
 	initrd, console := filepath.Join(dir, "initrd"), filepath.Join(dir, "console")
-	if err := os.WriteFile(initrd, h.initrd(t, k, dir), 0o600); err != nil {
+	if err := os.WriteFile(initrd, h.initrd(t, k), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own ends before its clean-up
@@ -123,9 +123,9 @@ func (m *machine) receive(t *testing.T) serial.Outcome {
 
 // initrd is everything there is in the guest. The kernel unpacks archives that
 // follow each other into one tree.
-func (h hardware) initrd(t *testing.T, k linux, dir string) []byte {
+func (h hardware) initrd(t *testing.T, k linux) []byte {
 	t.Helper()
-	guest := build(t, dir, "./guest")
+	guest := program(t, "./guest")
 	all := map[string]entry{
 		"etc/passwd":        {mode: 0o644, data: []byte("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")},
 		"etc/group":         {mode: 0o644, data: []byte("root:x:0:\nuser:x:1000:\n")},
@@ -137,7 +137,7 @@ func (h hardware) initrd(t *testing.T, k linux, dir string) []byte {
 		"home/user/project": {mode: fs.ModeDir | 0o755, uid: user},
 		"init":              {mode: 0o755, data: guest},
 		"usr/bin/guest":     {mode: 0o755, data: guest},
-		"usr/bin/ringfence": {mode: 0o755, data: build(t, dir, "../../cmd/ringfence")},
+		"usr/bin/ringfence": {mode: 0o755, data: program(t, "../../cmd/ringfence")},
 		"usr/sbin/modprobe": {mode: fs.ModeSymlink | 0o777, data: []byte("../bin/guest")},
 	}
 	maps.Copy(all, h.files)
@@ -160,18 +160,35 @@ func (h hardware) initrd(t *testing.T, k linux, dir string) []byte {
 	return append(whole, archive(all)...)
 }
 
-// build returns a static program.
-func build(t *testing.T, dir, pkg string) []byte {
+// programs are those that were built, for the machines that come after.
+var programs = map[string][]byte{}
+
+// program returns a static program, built once. STAGE_BIN names a ringfence that is
+// built already.
+func program(t *testing.T, pkg string) []byte {
 	t.Helper()
-	bin := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	if data, ok := programs[pkg]; ok {
+		return data
+	}
+	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	if given := os.Getenv("STAGE_BIN"); given != "" && pkg != "./guest" {
+		bin = given
+	} else {
+		build(t, bin, pkg)
 	}
 	data, err := os.ReadFile(bin)
 	if err != nil {
 		t.Fatal(err)
 	}
+	programs[pkg] = data
 	return data
+}
+
+func build(t *testing.T, bin, pkg string) {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
 }

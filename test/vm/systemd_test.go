@@ -16,7 +16,7 @@ const scope = "systemd scope"
 var underSystemd = []account{
 	{name: "service", parent: "/system.slice", pids: scope, memory: scope},
 	{name: "login", uid: user, group: userSlice + "/session-1.scope", parent: "/" + appSlice, pids: scope, memory: scope,
-		env: userEnv},
+		env: userEnv, proved: true},
 	{name: "desktop", uid: user, group: appSlice + "/terminal.scope", parent: "/" + appSlice, pids: scope, memory: scope,
 		env: userEnv, proved: true},
 }
