@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/tier"
 )
 
 // backend is a build that leaves a file and then fails: that it ran is enough.
@@ -28,9 +30,6 @@ func newPip(t *testing.T) *project {
 	}
 	p := &project{t: t, program: []string{python, "-m", "pip", "--disable-pip-version-check"}, home: t.TempDir(), dir: t.TempDir()}
 	p.base = []string{"PATH=/usr/bin:/bin", "HOME=" + p.home}
-	if said, err := p.run(nil, "--version"); err != nil {
-		t.Fatalf("pip is missing: %v: %s", err, said)
-	}
 	p.write(filepath.Join(p.dir, "links/wheel-1.0-py3-none-any.whl"), wheel(t))
 	p.write(filepath.Join(p.dir, "links/source-1.0.tar.gz"), source(t))
 	return p
@@ -50,7 +49,7 @@ func TestPip(t *testing.T) {
 	if said, err := p.run(env, append(install, "source")...); err == nil || p.ran("source") {
 		t.Errorf("%v, ran %v\n%s", err, p.ran("source"), said)
 	}
-	for _, args := range [][]string{{"--version"}, {"list"}, {"freeze"}, {"cache", "dir"}} {
+	for _, args := range tier.Some([][]string{{"--version"}, {"list"}, {"freeze"}, {"cache", "dir"}}, 2) {
 		if with, without := p.must(env, args...), p.must(nil, args...); with != without {
 			t.Errorf("%q: %q, was %q", args, with, without)
 		}

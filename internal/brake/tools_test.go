@@ -117,7 +117,7 @@ func (p *project) brake(o Options) []string {
 
 // run runs the tool and returns what it said.
 func (p *project) run(env []string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	argv := append(p.program[:len(p.program):len(p.program)], args...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

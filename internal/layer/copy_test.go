@@ -2,7 +2,6 @@ package layer
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -46,10 +45,7 @@ func TestCopyIsTheView(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			exec.Command("chmod", "-R", "u+rwx", made).Run()
-			os.RemoveAll(made)
-		})
+		t.Cleanup(func() { removeAll(made) })
 		w := copied(t, made, script(10).Draw(t, "host")+readable)
 		before := snapshot(t, w.Root)
 		w.sh("cd upper; " + script(10).Draw(t, "session") + readable)

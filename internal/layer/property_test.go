@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -67,10 +66,7 @@ func drawWorld(t *rapid.T, dir string) (w *world, before, view map[string]change
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		exec.Command("chmod", "-R", "u+rwx", made).Run()
-		os.RemoveAll(made)
-	})
+	t.Cleanup(func() { removeAll(made) })
 	w = newWorld(t, made, script(12).Draw(t, "host")+readable)
 	before = snapshot(t, w.Root)
 	return w, before, w.session(script(12).Draw(t, "session") + stayReadable)

@@ -117,9 +117,12 @@ func (l *loop) carryEnd(f *flow) {
 		return
 	}
 	f.done = true
-	if f.pair.flows[client].done && f.pair.flows[origin].done {
+	switch {
+	case f.pair.flows[client].done && f.pair.flows[origin].done:
 		l.end(f.pair, nil)
-		return
+	case f.broken: // a reset right behind the end: the event that told of both was this one
+		l.end(f.pair, f.pair.failed(f.from, unix.ECONNRESET))
+	default:
+		_ = unix.Shutdown(f.to, unix.SHUT_WR) // if the peer is gone, the other direction will say so
 	}
-	_ = unix.Shutdown(f.to, unix.SHUT_WR) // if the peer is gone, the other direction will say so
 }

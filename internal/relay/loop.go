@@ -199,6 +199,7 @@ func (l *loop) resolve(n int) bool {
 func (l *loop) handle(p *pair, side int, events uint32) {
 	in, out := &p.flows[side], &p.flows[side^1]
 	broken := events&unix.EPOLLERR != 0
+	in.broken = in.broken || broken
 	in.hup = in.hup || broken || events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0
 	readable := events&^uint32(unix.EPOLLOUT) != 0
 	if p.guest {

@@ -45,6 +45,7 @@ type flow struct {
 	bulk     bool
 	inspect  func([]byte) error
 	hup      bool // an end or an error comes behind the bytes
+	broken   bool // the one behind is an error
 	queued   bool // is in the loop's list
 	done     bool // the end was carried over
 }

@@ -14,10 +14,12 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/tier"
 )
 
 var (
-	interleavings = flag.Int("interleavings", 40, "how many random sessions with git are undone")
+	interleavings = flag.Int("interleavings", tier.Times(12, 40), "how many random sessions with git are undone")
 	firstSeed     = flag.Uint64("first-seed", 1, "the seed of the first of them")
 )
 

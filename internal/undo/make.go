@@ -113,7 +113,7 @@ func (r *restorer) makeFile(t *thing, dir int, temp string) error {
 		return err
 	}
 	r.failpoint("fsync")
-	return unix.Fsync(dst)
+	return toDisk(dst)
 }
 
 func (r *restorer) fill(dst int, src *os.File, size int64) error {
@@ -248,5 +248,5 @@ func (r *restorer) overwrite(t *thing, dir int, name string) error {
 		return err
 	}
 	r.failpoint("fsync")
-	return unix.Fsync(dst)
+	return toDisk(dst)
 }

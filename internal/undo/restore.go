@@ -207,14 +207,14 @@ func (r *restorer) sync() error {
 		}
 		dir, err := openAt(fd, "", unix.O_RDONLY|unix.O_DIRECTORY)
 		if err == nil {
-			err = unix.Syncfs(dir)
+			err = allToDisk(dir)
 			unix.Close(dir)
 		}
 		if err != nil && err != unix.EACCES {
 			return err
 		}
 	}
-	return unix.Fsync(r.tape.fd)
+	return toDisk(r.tape.fd)
 }
 
 // openTape opens the log of the restores, which only one may write.

@@ -338,20 +338,20 @@ const manyCopies = 64
 
 func (s *Store) sync() error {
 	if len(s.copies) > manyCopies {
-		return unix.Syncfs(s.kept)
+		return allToDisk(s.kept)
 	}
 	for _, id := range s.copies {
 		fd, err := unix.Openat(s.kept, blobName(id), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			return err
 		}
-		err = unix.Fsync(fd)
+		err = toDisk(fd)
 		unix.Close(fd)
 		if err != nil {
 			return err
 		}
 	}
-	return errors.Join(unix.Fsync(s.kept), unix.Fsync(s.tape.fd))
+	return errors.Join(toDisk(s.kept), toDisk(s.tape.fd))
 }
 
 // Keeps reports whether a file of this size could still be kept.

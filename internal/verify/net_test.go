@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,7 @@ import (
 
 // passGate asks of the world what a gate asks on which everything holds.
 func passGate(ctx context.Context, job Job) error {
-	const name = "ringfence-verify-test"
+	name := fmt.Sprint("ringfence-verify-test-", os.Getpid()) // another run has its own
 	l, err := net.Listen("unix", "@"+name)
 	if err != nil {
 		return err
