@@ -143,9 +143,15 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.put(t, content, st.Mode&0o777); err != nil {
+	temp, err := w.write(t, content, st.Mode&0o777)
+	if err != nil {
 		return false, err
 	}
+	done, err = w.take(t, temp, func() bool { return w.stoodThere(x, at, host, temp) })
+	if !done || err != nil {
+		return false, errors.Join(err, unlessGone(unix.Unlinkat(host, temp, 0)))
+	}
+	w.mine(t, nil)
 	return true, unix.Unlinkat(layer, own, 0)
 }
 
@@ -178,33 +184,62 @@ func (w *worker) asHeld(x *held, at *waiting, dir int, name string) (old []byte,
 	return old, err == nil
 }
 
-func sameState(a, b *unix.Stat_t) bool {
-	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim && a.Mode == b.Mode
+// stoodThere says whether what was taken away is what was compared: who wrote to it in
+// between gets it back.
+func (w *worker) stoodThere(x *held, at *waiting, dir int, name string) bool {
+	if x.new {
+		text, err := readlinkat(dir, name)
+		return err == nil && text == Nowhere
+	}
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && unwritten(&st, &at.was)
 }
 
-// put writes a file of the host anew: temporary file, sync, rename. It is the session's.
-// Its name is noted before, so that whoever tidies up after a session that was killed
-// finds it.
-func (w *worker) put(t *target, content []byte, mode uint32) error {
-	temp := meanwhile()
+// unwritten leaves out the time of the last change, which a rename is as well.
+func unwritten(a, b *unix.Stat_t) bool {
+	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.Mtim == b.Mtim && a.Mode == b.Mode
+}
+
+func sameState(a, b *unix.Stat_t) bool { return unwritten(a, b) && a.Ctim == b.Ctim }
+
+// write writes a file of the host under a name beside its own, and syncs it. That name is
+// noted before, so that whoever tidies up after a session that was killed finds it.
+func (w *worker) write(t *target, content []byte, mode uint32) (temp string, err error) {
+	temp = meanwhile()
 	if err := w.stand.note(standIn{Tree: []byte(w.conf.Trees[t.tree].Path), Rel: []byte(join(parentOf(t.rel), temp))}); err != nil {
-		return err
+		return temp, err
 	}
 	fd, err := unix.Openat(t.dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return err
+		return temp, err
 	}
 	w.young.add(fd)
 	f := os.NewFile(uintptr(fd), temp)
 	_, err = f.Write(content)
-	if err = errors.Join(err, unix.Fchmod(fd, mode), f.Sync(), f.Close()); err == nil {
-		err = unix.Renameat(t.dir, temp, t.dir, t.name)
+	if err = errors.Join(err, unix.Fchmod(fd, mode), f.Sync(), f.Close()); err != nil {
+		return temp, errors.Join(err, unix.Unlinkat(t.dir, temp, 0))
 	}
-	if err != nil {
-		return errors.Join(err, unix.Unlinkat(t.dir, temp, 0))
+	return temp, nil
+}
+
+// take puts temp in the place of the file, and takes away what was there if that is what
+// was expected. It exchanges them: a rename takes away the mount over what it replaces
+// some milliseconds before the new file is there, and who reads inside finds in between
+// what was below it, which is nothing or what the host had.
+//
+// Left at risk: where a file system cannot exchange names, that moment stays, and so does
+// what somebody writes in it.
+func (w *worker) take(t *target, temp string, expected func() bool) (done bool, err error) {
+	swap := func() error { return unix.Renameat2(t.dir, temp, t.dir, t.name, unix.RENAME_EXCHANGE) }
+	switch err := swap(); {
+	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
+		return true, unix.Renameat(t.dir, temp, t.dir, t.name)
+	case err != nil:
+		return false, err
+	case !expected():
+		return false, swap()
 	}
-	w.mine(t, nil)
-	return nil
+	return true, unix.Unlinkat(t.dir, temp, 0) // and with it the mount
 }
 
 // becoming begins the names of what may become live.

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ var live = []operation{
 var public = []operation{
 	{name: "public", do: inOrder(writing("d/.env", unix.O_WRONLY|unix.O_APPEND, "B=1\n"), renamed("d", "e"), pause)},
 	{name: "opened", do: inOrder(writing("d/.env", unix.O_WRONLY, ""), renamed("d", "e"), pause, reads("e/.env", "A=1\n"))},
+	{name: "read meanwhile", do: inOrder(readMeanwhile, pause)},
 	{name: "own settings", do: inOrder(func() error { return unix.Chmod(".envrc", 0o644) }, pause, reads(".envrc", "good"))},
 }
 
@@ -61,6 +63,67 @@ func (b *box) noted() (out []string) {
 		out = append(out, string(x.Rel))
 	}
 	return out
+}
+
+// readMeanwhile reads a file of variables again and again while it becomes live.
+func readMeanwhile() error {
+	for i := range 100 {
+		text := fmt.Sprintf("A=%d\n", i)
+		if err := put(".env", create, text); err != nil {
+			return err
+		}
+		for range 200 {
+			if err := reads(".env", text)(); err != nil {
+				return err
+			}
+		}
+		if err := unix.Unlink(".env"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestReadMeanwhile: who reads inside finds the file at any moment.
+func TestReadMeanwhile(t *testing.T) {
+	b := newBox(t, "true")
+	b.start("read meanwhile")
+	b.pause()
+	if a := b.finish(); a.Err != "" {
+		t.Error(a.Err)
+	}
+	b.end()
+	if got := b.list("tree") + b.list("upper"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// TestTake: what is not what was expected stays where it was, and so does the new file.
+func TestTake(t *testing.T) {
+	at := t.TempDir()
+	dir, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dir)
+	for name, text := range map[string]string{"temp": "new", ".env": "old"} {
+		if err := os.WriteFile(at+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(name string) string {
+		b, _ := os.ReadFile(at + "/" + name)
+		return string(b)
+	}
+	for _, c := range []struct {
+		expected  bool
+		file, old string
+	}{{false, "old", "new"}, {true, "new", ""}} {
+		done, err := new(worker).take(&target{dir: dir, name: ".env"}, "temp", func() bool { return c.expected })
+		if done != c.expected || err != nil || is(".env") != c.file || is("temp") != c.old {
+			t.Errorf("expected %v: %v, %v, %q and %q", c.expected, done, err, is(".env"), is("temp"))
+		}
+	}
 }
 
 // TestOpenedStays: a file of variables that was opened to write, and not written, stays the
