@@ -147,9 +147,8 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	done, err = w.take(t, temp, func() bool { return w.stoodThere(x, at, host, temp) })
-	if !done || err != nil {
-		return false, errors.Join(err, unlessGone(unix.Unlinkat(host, temp, 0)))
+	if done, err = w.take(t, temp, func() bool { return w.stoodThere(x, at, host, temp) }); !done || err != nil {
+		return false, err
 	}
 	w.mine(t, nil)
 	return true, unix.Unlinkat(layer, own, 0)
@@ -231,15 +230,23 @@ func (w *worker) write(t *target, content []byte, mode uint32) (temp string, err
 // what somebody writes in it.
 func (w *worker) take(t *target, temp string, expected func() bool) (done bool, err error) {
 	swap := func() error { return unix.Renameat2(t.dir, temp, t.dir, t.name, unix.RENAME_EXCHANGE) }
-	switch err := swap(); {
+	switch err = swap(); {
 	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
-		return true, unix.Renameat(t.dir, temp, t.dir, t.name)
-	case err != nil:
-		return false, err
-	case !expected():
-		return false, swap()
+		done, err = true, unix.Renameat(t.dir, temp, t.dir, t.name)
+	case err == nil && expected():
+		return true, unix.Unlinkat(t.dir, temp, 0) // and with it the mount
+	case err == nil:
+		if err = swap(); errors.Is(err, unix.ENOENT) { // somebody took ours away
+			return false, unix.Renameat2(t.dir, temp, t.dir, t.name, unix.RENAME_NOREPLACE)
+		}
+		if err != nil {
+			return false, err // temp is theirs
+		}
 	}
-	return true, unix.Unlinkat(t.dir, temp, 0) // and with it the mount
+	if !done || err != nil {
+		err = errors.Join(err, unix.Unlinkat(t.dir, temp, 0))
+	}
+	return done, err
 }
 
 // becoming begins the names of what may become live.

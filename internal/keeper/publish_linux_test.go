@@ -98,7 +98,8 @@ func TestReadMeanwhile(t *testing.T) {
 	}
 }
 
-// TestTake: what is not what was expected stays where it was, and so does the new file.
+// TestTake: what is not what was expected goes back to its place, also where somebody has
+// taken ours away in between; nothing is left beside it.
 func TestTake(t *testing.T) {
 	at := t.TempDir()
 	dir, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -106,22 +107,25 @@ func TestTake(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(dir)
-	for name, text := range map[string]string{"temp": "new", ".env": "old"} {
-		if err := os.WriteFile(at+"/"+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	is := func(name string) string {
-		b, _ := os.ReadFile(at + "/" + name)
-		return string(b)
-	}
 	for _, c := range []struct {
-		expected  bool
-		file, old string
-	}{{false, "old", "new"}, {true, "new", ""}} {
-		done, err := new(worker).take(&target{dir: dir, name: ".env"}, "temp", func() bool { return c.expected })
-		if done != c.expected || err != nil || is(".env") != c.file || is("temp") != c.old {
-			t.Errorf("expected %v: %v, %v, %q and %q", c.expected, done, err, is(".env"), is("temp"))
+		name     string
+		expected func() bool
+		done     bool
+		want     string
+	}{
+		{"as expected", func() bool { return true }, true, "new"},
+		{"somebody's", func() bool { return false }, false, "old"},
+		{"somebody's, and ours taken away", func() bool { return os.Remove(at+"/.env") != nil }, false, "old"},
+	} {
+		for name, text := range map[string]string{"temp": "new", ".env": "old"} {
+			if err := os.WriteFile(at+"/"+name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done, err := new(worker).take(&target{dir: dir, name: ".env"}, "temp", c.expected)
+		got, _ := os.ReadFile(at + "/.env")
+		if _, gone := os.Lstat(at + "/temp"); done != c.done || err != nil || string(got) != c.want || gone == nil {
+			t.Errorf("%s: %v, %v, %q, beside it: %v", c.name, done, err, got, gone)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var (
 
 var mutations = []mutation{
 	{name: "keeper", missing: []string{"held", "git", "undo"}},
-	{name: "masks", same: true, missing: []string{"masked"}},
+	{name: "masks", missing: []string{"masked"}},
 	// At the end everything is applied that waits, whatever git would do with it.
 	{name: "judge", same: true, missing: []string{"git"}},
 	// The store is not told of what goes; undo takes objects for files of the session, or
