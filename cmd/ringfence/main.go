@@ -11,11 +11,11 @@ import (
 	"os"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/broker"
 	"ringfence.dev/ringfence/internal/cli"
-	"ringfence.dev/ringfence/internal/inside"
+	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/mcp"
-	"ringfence.dev/ringfence/internal/signclient"
+	"ringfence.dev/ringfence/internal/sandbox/inside"
 )
 
 func main() {

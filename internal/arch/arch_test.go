@@ -1,110 +1,62 @@
 package arch
 
 import (
+	"fmt"
 	"go/ast"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// levels is the house. What stands on one level may use only what stands lower.
-var levels = map[string]int{
-	"cmd/ringfence": 7, // main, a dozen lines
+// room is a folder of the house with all that is in it.
+type room struct {
+	name  string
+	level int // what is in it may use only rooms that stand lower
+	says  string
+}
 
-	"internal/cli": 6, // one file per command
+// rooms is the house, from the roof down. docs/design.md shows the same.
+var rooms = []room{
+	{"cmd/ringfence", 8, "main: which role of the binary this process has"},
+	{"internal/cli", 7, "one file a command: flags, printing, exit status; the only writer to a terminal"},
+	{"internal/session", 6, "prepares a session, starts it, waits for it, ends it"},
+	{"internal/explain", 5, "why something is refused, what a session wanted, tests and imports of a policy"},
+	{"internal/network", 5, "the only way out: decides, dials, relays, records"},
+	{"internal/audit", 4, "what a project and this machine expose; what a repository runs when it is opened"},
+	{"internal/credentials", 4, "keeps the real credentials, and lends them request by request"},
+	{"internal/workspace", 3, "what a session does to the trees of the host: hold, review, apply, undo, mask"},
+	{"internal/sandbox", 3, "the walls: the plan, who raises it, what runs inside, how it is proved"},
+	{"internal/install", 3, "the fenced agent on PATH, the settings of an organisation"},
+	{"internal/policy", 2, "what is allowed: keys, layers, agents, toolchains, the environment"},
+	{"internal/git", 2, "strict readers of repositories, objects, packs and git's protocol"},
+	{"internal/journal", 2, "the record of a session: chained, signed, verified, exported"},
+	{"internal/state", 2, "where things are kept: directories, projects, sessions"},
+	{"internal/mcp", 2, "messages of MCP, the proxy that watches tools, our own server"},
+	{"internal/address", 1, "host names, rules about them, ranges that are closed"},
+	{"internal/fault", 1, "the error that a person sees, with the one command that helps"},
+	{"internal/file", 1, "paths, and thin system calls on files"},
+	{"internal/leakscan", 1, "finds secrets in streams of bytes"},
+	{"internal/strictjson", 1, "JSON that everybody reads alike"},
+}
 
-	"internal/expect": 5, // what a policy is expected to allow
-	"internal/run":    5, // where the parts meet
+// roomOf is where a package is.
+func roomOf(dir string) string {
+	parts := strings.SplitN(dir, "/", 3)
+	return strings.Join(parts[:min(len(parts), 2)], "/")
+}
 
-	"internal/rung/native": 4, // one wall-builder each
-	"internal/gate":        4, // the only way out to a network
-	"internal/verify":      4, // the checks
-	"internal/broker":      4, // the credentials, and who may use them
-	"internal/reason":      4, // why
-
-	"internal/inside":  3, // what runs inside before the agent
-	"internal/rung":    3, // the interface of wall-builders
-	"internal/capture": 3, // how a network ends at the gate
-
-	"internal/workspace": 3, // what a session did to the trees of the host
-	"internal/posture":   3, // how exposed machine and project are
-	"internal/kept":      2, // the terminal of a session that outlives its own
-	"internal/keeper":    2, // does what may change the trees of the host
-	"internal/lesson":    2, // what a session wanted, and the smallest policy for it
-	"internal/foreign":   2, // settings of other tools
-
-	"internal/sign":  2, // signatures of git objects
-	"internal/forge": 2, // git's own protocol
-
-	"internal/plan":    2, // what will be done, before anything is
-	"internal/environ": 2,
-	"internal/host":    2, // what this host can enforce
-
-	"internal/pretrust": 2, // what a repository makes run when it is opened
-
-	"internal/agent":      1,
-	"internal/hook":       1, // judges tool calls, in the words of the agents
-	"internal/loads":      0, // what agents load from a folder, as a list
-	"internal/shell":      0, // reads command lines
-	"internal/footprint":  0, // what was made on a machine, to be taken away
-	"internal/shadow":     2, // agents' names on PATH
-	"internal/managed":    1, // the settings that an administrator gives to all
-	"internal/mcp":        1, // MCP servers: the protocol, the proxy, our own
-	"internal/pin":        0, // what an MCP server told of itself
-	"internal/brake":      1, // supply-chain settings of package managers
-	"internal/drill":      1, // known incidents, to be tried
-	"internal/hostexec":   1, // what the host executes
-	"internal/layer":      1, // what waits for review
-	"internal/mask":       1, // secrets in a workspace
-	"internal/undo":       1, // what can be brought back
-	"internal/outside":    1, // what will be gone at the end
-	"internal/change":     0,
-	"internal/merge":      0, // texts
-	"internal/notify":     0, // calls that wait for an answer
-	"internal/decoy":      1, // credentials that nobody has a reason to touch
-	"internal/login":      1, // the host's own logins
-	"internal/model":      1, // what a model may be asked
-	"internal/secret":     1, // where secrets are kept
-	"internal/service":    1, // what other hosts may be asked
-	"internal/sts":        1,
-	"internal/catalogue":  0,
-	"internal/cgroup":     1,
-	"internal/control":    1,
-	"internal/dns":        1,
-	"internal/gitdir":     1,
-	"internal/h2c":        1,
-	"internal/gitobject":  0,
-	"internal/hello":      0,
-	"internal/jsonscan":   0,
-	"internal/needle":     0, // secrets in streams of bytes
-	"internal/pack":       0,
-	"internal/pktline":    0,
-	"internal/signclient": 1, // asks for signatures, inside
-	"internal/http1":      0,
-	"internal/journal":    2, // what a session did, for good
-	"internal/seal":       1, // the key of this host
-	"internal/policy":     1,
-	"internal/probe":      1,
-	"internal/seccomp":    1,
-	"internal/relay":      0,
-	"internal/session":    1,
-	"internal/socks":      0,
-	"internal/terminal":   1,
-	"internal/toolchain":  1,
-	"internal/wire":       1,
-
-	"internal/address": 0, // where a connection may go
-	"internal/fault":   0, // the error a person sees
-	"internal/grid":    0, // texts in columns
-	"internal/page":    0, // the manual, and what shells complete
-	"internal/place":   0, // paths
-	"internal/sarif":   0, // findings for other programs
-	"internal/sys":     0, // thin system calls
+func levelOf(dir string) (int, bool) {
+	at := slices.IndexFunc(rooms, func(r room) bool { return r.name == roomOf(dir) })
+	if at < 0 {
+		return 0, false
+	}
+	return rooms[at].level, true
 }
 
 // product reports whether a directory is part of what is shipped.
@@ -118,37 +70,67 @@ func TestImportsGoDownOnly(t *testing.T) {
 		if !product(dir) {
 			continue
 		}
-		level, known := levels[dir]
+		level, known := levelOf(dir)
 		if !known {
-			t.Errorf("%s stands on no level: say which", dir)
+			t.Errorf("%s is in no room: say which", dir)
 		}
 		own, _ := imports(files)
 		for _, lower := range slices.Sorted(maps.Keys(own)) {
-			if levels[lower] >= level {
-				t.Errorf("%s (level %d) imports %s (level %d)", dir, level, lower, levels[lower])
+			if its, _ := levelOf(lower); its >= level && roomOf(lower) != roomOf(dir) {
+				t.Errorf("%s (level %d) imports %s (level %d)", dir, level, lower, its)
 			}
 			if !product(lower) {
 				t.Errorf("%s imports %s, which is for tests", dir, lower)
 			}
 		}
 	}
-	for dir := range levels {
-		if len(all[dir]) == 0 {
-			t.Errorf("%s has a level and no code", dir)
+	for _, r := range rooms {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(dir string) bool { return roomOf(dir) == r.name }) {
+			t.Errorf("%s is a room without code", r.name)
 		}
 	}
 }
 
-// TestRungsAreStrangers: one wall-builder never leans on another.
-func TestRungsAreStrangers(t *testing.T) {
-	const rungs = "internal/rung/"
+// TestWallsNeedNoAdvice: what holds the agent never depends on what only tells of it.
+func TestWallsNeedNoAdvice(t *testing.T) {
+	base := []string{"internal/sandbox", "internal/network", "internal/credentials", "internal/workspace"}
+	advice := []string{"internal/audit", "internal/explain", "internal/install"}
 	for dir, files := range load(t) {
 		own, _ := imports(files)
 		for other := range own {
-			if strings.HasPrefix(dir, rungs) && strings.HasPrefix(other, rungs) {
-				t.Errorf("%s imports its sibling %s", dir, other)
+			if slices.Contains(base, roomOf(dir)) && slices.Contains(advice, roomOf(other)) {
+				t.Errorf("%s imports %s", dir, other)
 			}
 		}
+	}
+}
+
+// TestDesignShowsTheHouse: the page has this table, and each room's packages below it.
+func TestDesignShowsTheHouse(t *testing.T) {
+	all := load(t)
+	var want strings.Builder
+	for _, r := range rooms {
+		fmt.Fprintf(&want, "%d  %-21s %s\n", r.level, r.name, r.says)
+		var in []string
+		for dir := range all {
+			if name, ok := strings.CutPrefix(dir, r.name+"/"); ok {
+				in = append(in, name)
+			}
+		}
+		slices.Sort(in)
+		for line := ""; len(in) > 0; in = in[1:] {
+			if line += " " + in[0]; len(line) > 60 || len(in) == 1 {
+				fmt.Fprintf(&want, "%-24s%s\n", "", line)
+				line = ""
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), want.String()) {
+		t.Errorf("docs/design.md does not show this:\n%s", want.String())
 	}
 }
 
@@ -157,14 +139,14 @@ func TestRungsAreStrangers(t *testing.T) {
 // elsewhere, four of ours and what those stand on.
 func TestInsideIsSmall(t *testing.T) {
 	all := load(t)
-	own, _ := imports(all["internal/inside"])
+	own, _ := imports(all["internal/sandbox/inside"])
 	for dir := range own {
-		if !slices.Contains([]string{"internal/plan", "internal/probe", "internal/sys", "internal/wire"}, dir) {
-			t.Errorf("internal/inside imports %s", dir)
+		if !slices.Contains([]string{"internal/sandbox/plan", "internal/sandbox/probe", "internal/file/sys", "internal/sandbox/wire"}, dir) {
+			t.Errorf("internal/sandbox/inside imports %s", dir)
 		}
 	}
 	seen := map[string]bool{}
-	for queue := []string{"internal/inside"}; len(queue) > 0; queue = queue[1:] {
+	for queue := []string{"internal/sandbox/inside"}; len(queue) > 0; queue = queue[1:] {
 		dir := queue[0]
 		if seen[dir] {
 			continue
@@ -176,7 +158,7 @@ func TestInsideIsSmall(t *testing.T) {
 			first, _, _ := strings.Cut(p, "/")
 			elsewhere := strings.Contains(first, ".")
 			if elsewhere && !slices.Contains([]string{"golang.org/x/sys/unix", "github.com/landlock-lsm/go-landlock/landlock"}, p) {
-				t.Errorf("internal/inside brings in %s by way of %s", p, dir)
+				t.Errorf("internal/sandbox/inside brings in %s by way of %s", p, dir)
 			}
 		}
 	}

@@ -6,26 +6,26 @@ import (
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // afterwards is the journal of a session that is over, for what a person does with
 // its work.
 type afterwards struct {
 	c    *context
-	work *workspace.Work
+	work *review.Work
 	book *journal.Writer // nil: what is done is not recorded, and that was said
 	lost error
 }
 
 // reopen writes down what a person is about to do. A journal that cannot go on does
 // not stop a person, who is there to hear of it.
-func (c *context) reopen(w *workspace.Work, do string, count int) *afterwards {
+func (c *context) reopen(w *review.Work, do string, count int) *afterwards {
 	a := &afterwards{c: c, work: w}
 	dirs, err := c.dirs()
 	if err == nil {
-		a.book, err = journal.Resume(run.JournalDir(dirs), w.ID)
+		a.book, err = journal.Resume(session.JournalDir(dirs), w.ID)
 	}
 	if err != nil {
 		fmt.Fprintf(c.err, "ringfence: warning: this is not recorded: %s\n", inert(err.Error()))
@@ -46,7 +46,7 @@ func (a *afterwards) write(records ...journal.Record) {
 }
 
 // outcomes writes down what became of each path, and closes.
-func (a *afterwards) outcomes(event string, out []workspace.Outcome) {
+func (a *afterwards) outcomes(event string, out []review.Outcome) {
 	var results []string
 	paths := map[string][]string{}
 	verdict := map[string]string{}
@@ -67,7 +67,7 @@ func (a *afterwards) outcomes(event string, out []workspace.Outcome) {
 }
 
 // entries writes down that paths of a review were dealt with, and closes.
-func (a *afterwards) entries(event string, entries []workspace.Entry) {
+func (a *afterwards) entries(event string, entries []review.Entry) {
 	var paths []string
 	for _, e := range entries {
 		paths = append(paths, a.path(e.Tree, string(e.Path)))
@@ -91,7 +91,7 @@ func (a *afterwards) close() {
 }
 
 // waitingIn lists what waits in the work of a session, as far as it can be read.
-func waitingIn(w *workspace.Work) []workspace.Entry {
+func waitingIn(w *review.Work) []review.Entry {
 	r, _ := w.Review()
 	if r == nil {
 		return nil

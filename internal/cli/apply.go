@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/hostexec"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/terminal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // apply brings to the host what a session changed and what waits.
@@ -45,7 +45,7 @@ func apply(c *context, name string, args []string) (int, error) {
 	return status, err
 }
 
-func question(r *workspace.Report) string {
+func question(r *review.Report) string {
 	unasked := 0
 	for _, e := range r.Entries {
 		if e.Rank == hostexec.Unasked {

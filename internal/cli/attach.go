@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/kept"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // attach takes over the terminal of a kept session.
@@ -31,7 +31,7 @@ func attach(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 125, err
 	}
-	client := &kept.Client{Conn: conn, In: c.in, Out: c.out}
+	client := &detached.Client{Conn: conn, In: c.in, Out: c.out}
 	how, err := client.Run()
 	if err != nil {
 		return 125, err
@@ -40,14 +40,14 @@ func attach(c *context, name string, args []string) (int, error) {
 }
 
 // left says how an attachment ended. The status is the session's, where it has one.
-func (c *context) left(id string, how kept.How, status int) (int, error) {
+func (c *context) left(id string, how detached.How, status int) (int, error) {
 	switch how {
-	case kept.Ended:
+	case detached.Ended:
 		return status, nil
-	case kept.Detached:
+	case detached.Detached:
 		fmt.Fprintf(c.err, "\nringfence: detached; back with: ringfence attach %s\n", id)
 		return 0, nil
-	case kept.Taken:
+	case detached.Taken:
 		fmt.Fprintf(c.err, "\nringfence: %s was detached from elsewhere\n", id)
 		return 0, nil
 	}

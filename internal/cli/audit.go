@@ -11,20 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"ringfence.dev/ringfence/internal/audit"
+	"ringfence.dev/ringfence/internal/audit/sarif"
+	"ringfence.dev/ringfence/internal/cli/table"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/gitdir"
-	"ringfence.dev/ringfence/internal/grid"
-	"ringfence.dev/ringfence/internal/place"
-	"ringfence.dev/ringfence/internal/posture"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/sarif"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/repo"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // auditTime is how long an audit may take before it says what it left out.
 const auditTime = 10 * time.Second
 
 // audit shows how exposed the machine and the project are.
-func audit(c *context, name string, args []string) (int, error) {
+func runAudit(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[PATH] [--json | --sarif] [--all]",
 		"Shows how exposed this machine and the project at PATH are to an agent: what lies about,\nwhich switches stand wrong, on which rung you stand and what says climb.\nIt reads and changes nothing. Exit 0: nothing found, 1: findings.")
 	asJSON := f.Bool("json", false, "print JSON")
@@ -37,7 +37,7 @@ func audit(c *context, name string, args []string) (int, error) {
 	if *asJSON && *asSARIF {
 		return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
 	}
-	if run.Nested() {
+	if session.Nested() {
 		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
 	}
 	w, err := c.auditWorld(path)
@@ -46,7 +46,7 @@ func audit(c *context, name string, args []string) (int, error) {
 	}
 	ctx, cancel := gocontext.WithTimeout(gocontext.Background(), auditTime)
 	defer cancel()
-	r, err := within(ctx, func() *posture.Report { return posture.Audit(ctx, w) })
+	r, err := within(ctx, func() *audit.Report { return audit.Audit(ctx, w) })
 	if err != nil {
 		return 2, err
 	}
@@ -62,11 +62,11 @@ func audit(c *context, name string, args []string) (int, error) {
 		return status, c.writeJSON(struct {
 			Version string `json:"version"`
 			Project string `json:"project,omitempty"`
-			*posture.Report
+			*audit.Report
 		}{Version, w.Project, r})
 	case *asSARIF:
 		var b bytes.Buffer
-		if err := sarif.Write(&b, posture.SARIF(r, w, Version)); err != nil {
+		if err := sarif.Write(&b, audit.SARIF(r, w, Version)); err != nil {
 			return 2, err
 		}
 		_, err := c.out.Write(ascii(b.Bytes()))
@@ -77,8 +77,8 @@ func audit(c *context, name string, args []string) (int, error) {
 
 // within waits for an audit a little longer than it may take: it stops by itself unless
 // a file system does not answer, and that nobody can interrupt.
-func within(ctx gocontext.Context, ask func() *posture.Report) (*posture.Report, error) {
-	done := make(chan *posture.Report, 1)
+func within(ctx gocontext.Context, ask func() *audit.Report) (*audit.Report, error) {
+	done := make(chan *audit.Report, 1)
 	go func() { done <- ask() }()
 	select {
 	case r := <-done:
@@ -95,8 +95,8 @@ func within(ctx gocontext.Context, ask func() *posture.Report) (*posture.Report,
 
 // auditWorld is this machine, with the project at path or around the directory where the
 // user stands.
-func (c *context) auditWorld(path string) (posture.World, error) {
-	w := posture.Machine(c.environ)
+func (c *context) auditWorld(path string) (audit.World, error) {
+	w := audit.Machine(c.environ)
 	home := c.getenv("HOME")
 	if !filepath.IsAbs(home) {
 		return w, fault.New(fault.Usage, "set HOME", "HOME is not an absolute path: there is no home to look at")
@@ -109,7 +109,7 @@ func (c *context) auditWorld(path string) (posture.World, error) {
 	if err != nil {
 		return w, err
 	}
-	w.Config, w.State, w.Ceiling = dirs.Config, dirs.State, run.Ceiling
+	w.Config, w.State, w.Ceiling = dirs.Config, dirs.State, session.Ceiling
 	if w.Binary, err = os.Executable(); err != nil {
 		return w, fmt.Errorf("find ringfence itself: %w", err)
 	}
@@ -134,21 +134,21 @@ func projectAt(path, home string) (string, error) {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", fault.New(fault.Usage, "name the directory of a project", "%q is no directory", path)
 	}
-	if repo, err := gitdir.Find(dir, home); err == nil && repo != nil && repo.WorkTree != "" {
+	if repo, err := repo.Find(dir, home); err == nil && repo != nil && repo.WorkTree != "" {
 		return repo.WorkTree, nil
 	}
-	if path == "" && place.Within(home, dir) {
+	if path == "" && file.Within(home, dir) {
 		return "", nil
 	}
 	return dir, nil
 }
 
 // showAudit prints a report for people.
-func (c *context) showAudit(r *posture.Report, w posture.World) error {
+func (c *context) showAudit(r *audit.Report, w audit.World) error {
 	b := bufio.NewWriter(c.out)
 	width := min(columns(c.out), 100)
-	styles := map[posture.Severity]style{posture.Critical: bad, posture.High: bad, posture.Medium: notice, posture.Low: strong, posture.Info: faint}
-	for _, s := range posture.Severities() {
+	styles := map[audit.Severity]style{audit.Critical: bad, audit.High: bad, audit.Medium: notice, audit.Low: strong, audit.Info: faint}
+	for _, s := range audit.Severities() {
 		if r.Count(s) == 0 {
 			continue
 		}
@@ -165,7 +165,7 @@ func (c *context) showAudit(r *posture.Report, w posture.World) error {
 	return b.Flush()
 }
 
-func (c *context) showFinding(b io.Writer, f posture.Finding, w posture.World, width int) {
+func (c *context) showFinding(b io.Writer, f audit.Finding, w audit.World, width int) {
 	title := f.Title
 	if f.Detail != "" {
 		title += " (" + f.Detail + ")"
@@ -178,11 +178,11 @@ func (c *context) showFinding(b io.Writer, f posture.Finding, w posture.World, w
 
 // spread wraps text of others at a column.
 func spread(text string, indent, width int) string {
-	lines := grid.Wrap(inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
+	lines := table.Wrap(inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
-func (c *context) showRung(b io.Writer, r *posture.Report, width int) {
+func (c *context) showRung(b io.Writer, r *audit.Report, width int) {
 	level := r.Rung.Level
 	if level == "" {
 		level = "-"
@@ -204,16 +204,16 @@ func (c *context) showRung(b io.Writer, r *posture.Report, width int) {
 	if level == "L2" {
 		who = "behind the fence"
 	}
-	fmt.Fprintf(b, "%-10s %s  (%s)\n", "trifecta", r.Trifecta.Line(posture.UTF8(c.getenv)), who)
+	fmt.Fprintf(b, "%-10s %s  (%s)\n", "trifecta", r.Trifecta.Line(audit.UTF8(c.getenv)), who)
 	for _, n := range r.Notes {
 		fmt.Fprintf(b, "%-10s %s\n", "note", spread(n, 11, width))
 	}
 }
 
 // auditSummary is the last line.
-func auditSummary(r *posture.Report) string {
+func auditSummary(r *audit.Report) string {
 	var parts []string
-	for _, s := range posture.Severities() {
+	for _, s := range audit.Severities() {
 		if n := r.Count(s); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}

@@ -9,22 +9,22 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/place"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // chosen is the session that a command of the review is about, and the part of its
 // changes that was named.
 type chosen struct {
-	work   *workspace.Work
-	report *workspace.Report
-	sel    []workspace.Selected // nil: all
-	failed error                // of the review: the report is not complete
+	work   *review.Work
+	report *review.Report
+	sel    []review.Selected // nil: all
+	failed error             // of the review: the report is not complete
 }
 
 // look makes the report, once.
-func (ch *chosen) look() *workspace.Report {
+func (ch *chosen) look() *review.Report {
 	if ch.report == nil {
 		ch.report, ch.failed = ch.work.Review()
 	}
@@ -40,7 +40,7 @@ func (ch *chosen) live() bool { return len(ch.look().Live()) > 0 }
 func (ch *chosen) any() bool  { return len(ch.look().Entries) > 0 || ch.failed != nil }
 
 // part is the named part of the report.
-func (ch *chosen) part() *workspace.Report { return ch.report.Only(ch.sel) }
+func (ch *chosen) part() *review.Report { return ch.report.Only(ch.sel) }
 
 // shortest is how much of a session's name must be given.
 const shortest = 4
@@ -90,12 +90,12 @@ func (c *context) choose(args []string, has func(*chosen) bool) (*chosen, error)
 }
 
 // works lists what sessions left. A record that cannot be read is told.
-func (c *context) works() ([]*workspace.Work, error) {
+func (c *context) works() ([]*review.Work, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
 	}
-	works, err := workspace.List(dirs.State)
+	works, err := review.List(dirs.State)
 	if err != nil {
 		fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 	}
@@ -111,7 +111,7 @@ func canonicalHere() (string, error) {
 }
 
 // named takes the session from the arguments, if they begin with one.
-func named(works []*workspace.Work, here string, args []string) (*workspace.Work, []string, error) {
+func named(works []*review.Work, here string, args []string) (*review.Work, []string, error) {
 	if len(args) == 0 || strings.ContainsAny(args[0], "/.") {
 		return nil, args, nil
 	}
@@ -130,10 +130,10 @@ func named(works []*workspace.Work, here string, args []string) (*workspace.Work
 	return nil, args, nil
 }
 
-func matching(works []*workspace.Work, id string) (found []*workspace.Work) {
+func matching(works []*review.Work, id string) (found []*review.Work) {
 	for _, w := range works { // the latest first: a name may have been used before
 		if w.ID == id || w.Name == id && id != "" {
-			return []*workspace.Work{w}
+			return []*review.Work{w}
 		}
 		if len(id) >= shortest && strings.HasPrefix(w.ID, id) {
 			found = append(found, w)
@@ -143,7 +143,7 @@ func matching(works []*workspace.Work, id string) (found []*workspace.Work) {
 }
 
 // findWork returns the session that is meant, by its id, the beginning of it or its name.
-func (c *context) findWork(arg string) (*workspace.Work, error) {
+func (c *context) findWork(arg string) (*review.Work, error) {
 	works, err := c.works()
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (c *context) findWork(arg string) (*workspace.Work, error) {
 	return nil, fault.New(fault.Usage, "give more of its id", "%q is the beginning of %d sessions: %s", arg, len(found), ids(found))
 }
 
-func ids(works []*workspace.Work) string {
+func ids(works []*review.Work) string {
 	var all []string
 	for _, w := range works {
 		all = append(all, w.ID)
@@ -168,10 +168,10 @@ func ids(works []*workspace.Work) string {
 
 // latest returns the latest session that could change the directory and has what
 // is asked for, or else the latest of them.
-func latest(works []*workspace.Work, here string, has func(*chosen) bool) (first *chosen) {
+func latest(works []*review.Work, here string, has func(*chosen) bool) (first *chosen) {
 	for _, w := range works {
-		inTree := slices.ContainsFunc(w.Trees, func(t workspace.Tree) bool { return place.Within(here, t.Path) })
-		if !inTree && !place.Within(here, w.Project) {
+		inTree := slices.ContainsFunc(w.Trees, func(t review.Tree) bool { return file.Within(here, t.Path) })
+		if !inTree && !file.Within(here, w.Project) {
 			continue
 		}
 		ch := &chosen{work: w}
@@ -187,8 +187,8 @@ func latest(works []*workspace.Work, here string, has func(*chosen) bool) (first
 
 // selection finds the changes that paths name: as seen from here, or as a report
 // shows them. A path that stands for no change is an error.
-func selection(r *workspace.Report, here string, paths []string) ([]workspace.Selected, error) {
-	sel := []workspace.Selected{}
+func selection(r *review.Report, here string, paths []string) ([]review.Selected, error) {
+	sel := []review.Selected{}
 	for _, p := range paths {
 		found := places(r, here, p)
 		if len(found) == 0 {
@@ -200,7 +200,7 @@ func selection(r *workspace.Report, here string, paths []string) ([]workspace.Se
 	return sel, nil
 }
 
-func places(r *workspace.Report, here, p string) (out []workspace.Selected) {
+func places(r *review.Report, here, p string) (out []review.Selected) {
 	full := p
 	if !filepath.IsAbs(p) {
 		full = filepath.Join(here, p)
@@ -229,17 +229,17 @@ func canonicalParent(full string) string {
 // relative is where a path lies in a tree: "." if the tree lies in it, "" if neither.
 func relative(full, tree string) string {
 	switch {
-	case place.Within(tree, full):
+	case file.Within(tree, full):
 		return "."
-	case place.Within(full, tree):
+	case file.Within(full, tree):
 		return strings.TrimPrefix(full[len(tree):], "/")
 	}
 	return ""
 }
 
 // changed returns the path if anything at it or below it changed.
-func changed(r *workspace.Report, n int, rel string) []workspace.Selected {
-	sel := []workspace.Selected{{Tree: n, Path: rel}}
+func changed(r *review.Report, n int, rel string) []review.Selected {
+	sel := []review.Selected{{Tree: n, Path: rel}}
 	if rel == "" || len(r.Only(sel).Entries) == 0 {
 		return nil
 	}

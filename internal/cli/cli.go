@@ -16,22 +16,22 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/kept"
-	"ringfence.dev/ringfence/internal/page"
+	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // context is what every command gets: the three streams and the environment.
 type context struct {
 	in, out, err *os.File
 	environ      []string
-	kept         *kept.Terminal // where a session that stays is held; else nil
-	quiet        bool           // who started it is not to be talked to
+	kept         *detached.Terminal // where a session that stays is held; else nil
+	quiet        bool               // who started it is not to be talked to
 
-	usageOf  usage         // of the command whose flags were made last
-	examples []string      // of the command that runs
-	verbs    []verb        // that it could have been told to run
-	asked    *page.Command // what it says of itself, when it is only asked
+	usageOf  usage           // of the command whose flags were made last
+	examples []string        // of the command that runs
+	verbs    []verb          // that it could have been told to run
+	asked    *docgen.Command // what it says of itself, when it is only asked
 }
 
 // usage is what flags alone do not tell of a command.
@@ -94,7 +94,7 @@ func (c *context) dispatch(args []string) (int, error) {
 	if status, done := internalCommand(name, rest); done {
 		return status, nil
 	}
-	if name == page.Asked {
+	if name == docgen.Asked {
 		return c.complete(rest), nil
 	}
 	for _, cmd := range commands() {
@@ -201,7 +201,7 @@ func (c *context) explainFlags(f *flag.FlagSet) {
 	}
 	f.VisitAll(func(fl *flag.Flag) {
 		arg, text := flag.UnquoteUsage(fl)
-		head := strings.TrimSpace(page.Flag{Name: fl.Name}.Dashed() + " " + arg)
+		head := strings.TrimSpace(docgen.Flag{Name: fl.Name}.Dashed() + " " + arg)
 		fmt.Fprintf(w, "  %-25s %s\n", head, wrapText(text, 28, 80))
 	})
 	if len(c.examples) > 0 {

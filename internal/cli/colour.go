@@ -3,8 +3,8 @@ package cli
 import (
 	"os"
 
-	"ringfence.dev/ringfence/internal/grid"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/cli/table"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // style is how a word stands out. What it says must be said by the word too: many
@@ -41,7 +41,7 @@ func (c *context) paintOn(f *os.File, s style, text string) string {
 	if !c.coloured(f) {
 		return text
 	}
-	return grid.Paint(string(s), text)
+	return table.Paint(string(s), text)
 }
 
 // columns is how wide f is: 80 where nobody knows.

@@ -50,7 +50,7 @@ func launches() []command {
 			examples: []string{"ringfence gemini -- -m gemini-2.5-flash -p 'fix the failing test'"}},
 		{name: "opencode", args: "[flags] [-- ARGS]", short: "run opencode in a sandbox", run: launch,
 			examples: []string{"ringfence opencode -- run 'fix the failing test'"}},
-		{name: "learn", args: "[flags] -- CMD [ARGS]", short: "run a command, and propose the smallest policy for it", run: learn, examples: []string{
+		{name: "learn", args: "[flags] -- CMD [ARGS]", short: "run a command, and propose the smallest policy for it", run: runLearn, examples: []string{
 			"ringfence learn -- make test", "ringfence learn claude -- -p 'run the tests'", "ringfence learn --show"}},
 	}
 }
@@ -109,8 +109,8 @@ func rulings() []command {
 
 func looks() []command {
 	return []command{
-		{name: "audit", args: "[PATH] [--json | --sarif] [--all]", short: "show how exposed this machine and project are", examples: []string{"ringfence audit", "ringfence audit --all --json"}, run: audit},
-		{name: "scan", args: "[PATH] [--json]", short: "show what of a repository would run when an agent opens it", examples: []string{"ringfence scan", "ringfence scan --json"}, run: scan},
+		{name: "audit", args: "[PATH] [--json | --sarif] [--all]", short: "show how exposed this machine and project are", examples: []string{"ringfence audit", "ringfence audit --all --json"}, run: runAudit},
+		{name: "scan", args: "[PATH] [--json]", short: "show what of a repository would run when an agent opens it", examples: []string{"ringfence scan", "ringfence scan --json"}, run: runScan},
 		{name: "doctor", args: "[--json]", short: "show what this host can enforce", run: doctor,
 			examples: []string{"ringfence doctor", "ringfence doctor --json"}},
 		{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox", run: verifyCommand,
@@ -124,7 +124,7 @@ func settings() []command {
 	return []command{
 		{name: "init", args: "[flags]", short: "write a first policy for this project", run: initCommand, examples: []string{
 			"ringfence init", "ringfence init --global"}},
-		{name: "install", args: "[AGENT... | all] [flags]", short: "make the fenced agent the one on PATH", run: install,
+		{name: "install", args: "[AGENT... | all] [flags]", short: "make the fenced agent the one on PATH", run: runInstall,
 			examples: []string{"ringfence install claude --dry-run", "ringfence install claude --dir ~/.local/bin", "ringfence install --print-prompt"}},
 		{name: "uninstall", args: "AGENT | all [flags]", short: "take back what install made", run: uninstall,
 			examples: []string{"ringfence uninstall claude"}},

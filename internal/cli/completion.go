@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/control"
-	"ringfence.dev/ringfence/internal/drill"
+	"ringfence.dev/ringfence/internal/audit/drill"
+	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/page"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // completion prints what a shell needs to complete our command lines.
@@ -21,7 +21,7 @@ func completion(c *context, name string, args []string) (int, error) {
 	if err := c.parse(f, args); err != nil {
 		return 2, err
 	}
-	shells := page.Shells()
+	shells := docgen.Shells()
 	if f.NArg() != 1 || !slices.Contains(shells, f.Arg(0)) {
 		return 2, fault.New(fault.Usage, "ringfence completion bash", "completion needs one of %s%s", strings.Join(shells, ", "), suggest(f.Arg(0), shells))
 	}
@@ -29,7 +29,7 @@ func completion(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	_, err = c.out.WriteString(page.Completion(f.Arg(0), all))
+	_, err = c.out.WriteString(docgen.Completion(f.Arg(0), all))
 	return 0, err
 }
 
@@ -41,17 +41,17 @@ func (c *context) complete(args []string) int {
 	}
 	var found []string
 	switch kind := args[0]; kind {
-	case page.Sessions:
+	case docgen.Sessions:
 		found = c.sessionWords()
-	case page.Agents:
+	case docgen.Agents:
 		found = c.agentWords()
-	case page.Secrets:
+	case docgen.Secrets:
 		found = c.secretWords()
-	case page.Drills:
+	case docgen.Drills:
 		for _, d := range drill.All() {
 			found = append(found, d.Name)
 		}
-	case page.Commands:
+	case docgen.Commands:
 		for _, cmd := range commands() {
 			found = append(found, cmd.name)
 		}
@@ -80,7 +80,7 @@ func (c *context) sessionWords() (words []string) {
 		words = running
 	}
 	if dirs, err := c.dirs(); err == nil {
-		works, _ := workspace.List(dirs.State)
+		works, _ := review.List(dirs.State)
 		for _, w := range works {
 			words = append(words, w.ID, w.Name)
 		}

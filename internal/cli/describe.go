@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/page"
 )
 
 // A command is described by itself: it is run until it would read its arguments, and
@@ -16,10 +16,10 @@ import (
 // manual and the shells' completion are made of it, and of nothing else.
 
 // describe asks all commands.
-func (c *context) describe() ([]page.Command, error) {
-	var all []page.Command
+func (c *context) describe() ([]docgen.Command, error) {
+	var all []docgen.Command
 	for _, cmd := range commands() {
-		d := page.Command{Name: cmd.name, Args: cmd.args, Short: cmd.short, Examples: cmd.examples}
+		d := docgen.Command{Name: cmd.name, Args: cmd.args, Short: cmd.short, Examples: cmd.examples}
 		if err := c.ask(&d, func(c *context) (int, error) { return cmd.run(c, cmd.name, nil) }); err != nil {
 			return nil, err
 		}
@@ -30,7 +30,7 @@ func (c *context) describe() ([]page.Command, error) {
 
 // ask runs a command as far as its arguments. One that comes further, or not so far, is
 // wrong: it would do something when asked for help, or it says nothing of its flags.
-func (c *context) ask(d *page.Command, run func(*context) (int, error)) error {
+func (c *context) ask(d *docgen.Command, run func(*context) (int, error)) error {
 	asked := *c
 	asked.asked = d
 	_, err := run(&asked)
@@ -49,7 +49,7 @@ func (c *context) tellFlags(f *flag.FlagSet) error {
 	c.asked.Launch = strings.Contains(c.usageOf.args, "-- ")
 	f.VisitAll(func(fl *flag.Flag) {
 		arg, text := flag.UnquoteUsage(fl)
-		c.asked.Flags = append(c.asked.Flags, page.Flag{Name: fl.Name, Arg: arg, Text: text})
+		c.asked.Flags = append(c.asked.Flags, docgen.Flag{Name: fl.Name, Arg: arg, Text: text})
 	})
 	return flag.ErrHelp
 }
@@ -66,7 +66,7 @@ type verb struct {
 func (c *context) verb(name string, args []string, verbs []verb) (status int, done bool, err error) {
 	if c.asked != nil {
 		for _, v := range verbs {
-			d := page.Command{Name: name + " " + v.name, Args: v.args, Short: v.short, Examples: v.examples}
+			d := docgen.Command{Name: name + " " + v.name, Args: v.args, Short: v.short, Examples: v.examples}
 			if err := c.ask(&d, func(c *context) (int, error) { return v.run(c, nil) }); err != nil {
 				return 2, true, err
 			}
@@ -160,7 +160,7 @@ func distance(a, b string) int {
 
 // flagNames are the flags of a set, as they are typed.
 func flagNames(f *flag.FlagSet) (names []string) {
-	f.VisitAll(func(fl *flag.Flag) { names = append(names, page.Flag{Name: fl.Name}.Dashed()) })
+	f.VisitAll(func(fl *flag.Flag) { names = append(names, docgen.Flag{Name: fl.Name}.Dashed()) })
 	slices.Sort(names)
 	return names
 }

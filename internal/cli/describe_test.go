@@ -14,12 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/grid"
-	"ringfence.dev/ringfence/internal/page"
+	"ringfence.dev/ringfence/internal/cli/docgen"
+	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // described is what all commands say of themselves, in an empty environment.
-func described(t *testing.T) []page.Command {
+func described(t *testing.T) []docgen.Command {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -34,7 +34,7 @@ func described(t *testing.T) []page.Command {
 	return all
 }
 
-func visit(all []page.Command, do func(page.Command)) {
+func visit(all []docgen.Command, do func(docgen.Command)) {
 	for _, c := range all {
 		do(c)
 		visit(c.Subs, do)
@@ -42,7 +42,7 @@ func visit(all []page.Command, do func(page.Command)) {
 }
 
 func TestCommandsDescribeThemselves(t *testing.T) {
-	visit(described(t), func(c page.Command) {
+	visit(described(t), func(c docgen.Command) {
 		if c.Short == "" || c.About == "" {
 			t.Errorf("%s says nothing of itself", c.Name)
 		}
@@ -65,7 +65,7 @@ func TestCommandsDescribeThemselves(t *testing.T) {
 // TestHelpFits: the help of everything, and the list of it all, in 80 columns.
 func TestHelpFits(t *testing.T) {
 	helps := []string{"help"}
-	visit(described(t), func(c page.Command) { helps = append(helps, "help "+c.Name) })
+	visit(described(t), func(c docgen.Command) { helps = append(helps, "help "+c.Name) })
 	for _, line := range helps {
 		text := shown(t, 0, []string{"HOME=" + t.TempDir()}, func(c *context) {
 			if _, err := c.dispatch(append([]string{"ringfence"}, strings.Fields(line)...)); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -76,8 +76,8 @@ func TestHelpFits(t *testing.T) {
 			t.Errorf("%s says nothing", line)
 		}
 		for l := range strings.Lines(text) {
-			if grid.Width(strings.TrimSuffix(l, "\n")) > 80 {
-				t.Errorf("%s: %d columns: %q", line, grid.Width(l), l)
+			if table.Width(strings.TrimSuffix(l, "\n")) > 80 {
+				t.Errorf("%s: %d columns: %q", line, table.Width(l), l)
 			}
 		}
 	}
@@ -158,11 +158,11 @@ const (
 func TestPagesAreCurrent(t *testing.T) {
 	all := described(t)
 	want := map[string]string{}
-	for name, text := range page.Manual(all, manualShort, manualAbout, manualMore) {
+	for name, text := range docgen.Manual(all, manualShort, manualAbout, manualMore) {
 		want[filepath.Join(manualDir, name)] = text
 	}
-	for _, shell := range page.Shells() {
-		want[filepath.Join(completionDir, "ringfence."+shell)] = page.Completion(shell, all)
+	for _, shell := range docgen.Shells() {
+		want[filepath.Join(completionDir, "ringfence."+shell)] = docgen.Completion(shell, all)
 	}
 	var old []string
 	for path, text := range want {

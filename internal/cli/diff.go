@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/hostexec"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/terminal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/workspace/change"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // diff shows what a session changed, what the host would run of it first.
@@ -61,7 +61,7 @@ func diff(c *context, name string, args []string) (int, error) {
 	return 0, nil
 }
 
-func (c *context) printJSON(r *workspace.Report) error {
+func (c *context) printJSON(r *review.Report) error {
 	b, err := r.JSON(0)
 	if err == nil {
 		_, err = c.out.Write(append(b, '\n'))
@@ -69,10 +69,10 @@ func (c *context) printJSON(r *workspace.Report) error {
 	return err
 }
 
-func (c *context) printStat(r *workspace.Report) error {
+func (c *context) printStat(r *review.Report) error {
 	w := bufio.NewWriter(c.out)
 	defer w.Flush()
-	return r.Lines(func(e *workspace.Entry, added, removed int, ok bool) {
+	return r.Lines(func(e *review.Entry, added, removed int, ok bool) {
 		lines := fmt.Sprintf("+%d -%d", added, removed)
 		if !ok {
 			lines = "-"
@@ -82,7 +82,7 @@ func (c *context) printStat(r *workspace.Report) error {
 }
 
 // printPatch takes the control characters out if a terminal would obey them.
-func (c *context) printPatch(r *workspace.Report) error {
+func (c *context) printPatch(r *review.Report) error {
 	if !terminal.IsTerminal(c.out) {
 		return r.Patch(c.out)
 	}
@@ -99,7 +99,7 @@ func (c *context) printPatch(r *workspace.Report) error {
 }
 
 // printReport is the review for people: data to stdout, what to do next to stderr.
-func (c *context) printReport(r *workspace.Report) {
+func (c *context) printReport(r *review.Report) {
 	w := r.Work
 	switch {
 	case len(r.Entries) == 0 && w.Undone():
@@ -145,7 +145,7 @@ var headings = map[hostexec.Rank]string{
 // reasonIndent is where the path and the reasons below it begin.
 const reasonIndent = 13
 
-func (c *context) printRanked(to io.Writer, r *workspace.Report) {
+func (c *context) printRanked(to io.Writer, r *review.Report) {
 	w := bufio.NewWriter(to)
 	defer w.Flush()
 	rank := hostexec.Rank(-1)
@@ -163,7 +163,7 @@ func (c *context) printRanked(to io.Writer, r *workspace.Report) {
 }
 
 // reasons are the lines below an entry: all that was found, or what the path says.
-func reasons(e *workspace.Entry) []string {
+func reasons(e *review.Entry) []string {
 	var out []string
 	for _, f := range e.Findings {
 		if f.Rank == hostexec.Source {
@@ -202,14 +202,14 @@ func mark(k change.Kind) string {
 }
 
 // shownPath is a path for terminals: in its tree if there is only one.
-func shownPath(r *workspace.Report, e *workspace.Entry) string {
+func shownPath(r *review.Report, e *review.Entry) string {
 	if e.From != "" {
 		return showIn(r.Work, e.Tree, e.From) + " => " + showIn(r.Work, e.Tree, e.Path)
 	}
 	return showIn(r.Work, e.Tree, e.Path)
 }
 
-func showIn(w *workspace.Work, tree int, rel string) string {
+func showIn(w *review.Work, tree int, rel string) string {
 	if len(w.Trees) > 1 {
 		rel = filepath.Join(w.Trees[tree].Path, rel)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // discard forgets what a session changed and what waits.
@@ -37,9 +37,9 @@ func discard(c *context, name string, args []string) (int, error) {
 		return 1, err
 	}
 	book.entries(journal.Discarded, r.Entries)
-	var out []workspace.Outcome
+	var out []review.Outcome
 	for _, e := range r.Entries {
-		out = append(out, workspace.Outcome{Tree: e.Tree, Path: e.Path, Result: "discarded"})
+		out = append(out, review.Outcome{Tree: e.Tree, Path: e.Path, Result: "discarded"})
 	}
 	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, nil)
 	fmt.Fprintf(c.err, "ringfence: %s\n", counted(len(r.Entries), "discarded", "discarded"))

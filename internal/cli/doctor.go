@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/host"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // doctor raises every wall once in a throw-away child, in the order of launch.
@@ -17,18 +17,18 @@ func doctor(c *context, name string, args []string) (int, error) {
 	if err := c.parseAll(f, args); err != nil {
 		return 2, err
 	}
-	if run.Nested() {
+	if session.Nested() {
 		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 	}
 	_, done := c.progress("looking at this host", 0)
-	facts, results := host.Probe(gocontext.Background())
+	facts, results := hostfacts.Probe(gocontext.Background())
 	done()
-	verdict := host.Verdict(results)
-	word := []host.Status{host.OK, host.Degraded, host.Unusable}[verdict]
+	verdict := hostfacts.Verdict(results)
+	word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
 	if *asJSON {
 		return verdict, c.writeJSON(map[string]any{"version": Version, "verdict": word, "facts": facts, "results": results})
 	}
-	how := map[host.Status]style{host.OK: good, host.Degraded: notice, host.Unusable: bad}
+	how := map[hostfacts.Status]style{hostfacts.OK: good, hostfacts.Degraded: notice, hostfacts.Unusable: bad}
 	var rows [][]string
 	for _, r := range results {
 		rows = append(rows, []string{c.paint(how[r.Status], string(r.Status)), r.Name, r.Detail})

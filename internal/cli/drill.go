@@ -12,22 +12,22 @@ import (
 	"syscall"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/cgroup"
-	"ringfence.dev/ringfence/internal/drill"
+	"ringfence.dev/ringfence/internal/audit/drill"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/hostexec"
-	"ringfence.dev/ringfence/internal/place"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // drillCommand plays known incidents under the user's policy.
 func drillCommand(c *context, name string, args []string) (int, error) {
 	if slices.Equal(args, []string{drill.Arg}) {
-		if err := drill.Main(c.in, c.out, run.Nested()); err != nil {
+		if err := drill.Main(c.in, c.out, session.Nested()); err != nil {
 			return 2, err
 		}
 		return 0, nil
@@ -91,7 +91,7 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	p, err := run.Promised(c.environ)
+	p, err := session.Promised(c.environ)
 	if err != nil {
 		return 2, err
 	}
@@ -131,12 +131,12 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 
 // drillIn is a launch like any other: the user's policy, the same walls.
 func (c *context) drillIn(ctx gocontext.Context, job drill.Job) (*drill.Seen, error) {
-	opt := run.Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
+	opt := session.Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
 		Flags: &policy.Policy{}, Environ: job.Environ}
-	if !slices.ContainsFunc(plan.SystemPaths(), func(p string) bool { return place.Within(job.Self, p) }) {
+	if !slices.ContainsFunc(plan.SystemPaths(), func(p string) bool { return file.Within(job.Self, p) }) {
 		opt.Binds = []plan.Mount{{Src: job.Self, Dst: job.Self, Why: "drill"}}
 	}
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (c *context) drillIn(ctx gocontext.Context, job drill.Job) (*drill.Seen, er
 		return nil, errors.New("the session left no review")
 	}
 	for _, e := range res.Review.Entries {
-		seen.Changes = append(seen.Changes, drill.Change{Path: e.Path, Waits: e.State == workspace.Waits, Runs: e.Rank <= hostexec.Asked})
+		seen.Changes = append(seen.Changes, drill.Change{Path: e.Path, Waits: e.State == review.Waits, Runs: e.Rank <= hostexec.Asked})
 	}
 	for _, l := range res.Net {
 		seen.Net = append(seen.Net, drill.Line{Host: l.Host, Passed: l.Conns > 0 || l.Sent > 0, Denied: l.Denied})
@@ -164,7 +164,7 @@ func (c *context) drillIn(ctx gocontext.Context, job drill.Job) (*drill.Seen, er
 }
 
 // undone takes back what a session did, and returns what is left of it.
-func undone(w *workspace.Work) (left []string, err error) {
+func undone(w *review.Work) (left []string, err error) {
 	all, err := w.UndoAll(nil, false)
 	for _, o := range all {
 		if o.Failed() {
@@ -175,7 +175,7 @@ func undone(w *workspace.Work) (left []string, err error) {
 }
 
 // play starts the session between two pipes.
-func (c *context) play(ctx gocontext.Context, s *run.Session, stdin []byte) (res run.Result, out []byte, err error) {
+func (c *context) play(ctx gocontext.Context, s *session.Session, stdin []byte) (res session.Result, out []byte, err error) {
 	var pipes [2][2]*os.File // what goes in, what comes out
 	for i := range pipes {
 		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
@@ -194,7 +194,7 @@ func (c *context) play(ctx gocontext.Context, s *run.Session, stdin []byte) (res
 		io.Copy(io.Discard, pipes[1][0]) // who writes more must not wait for us
 		read <- b
 	}()
-	res, err = s.Start(ctx, [3]*os.File{pipes[0][0], pipes[1][1], c.err}, run.Talk{
+	res, err = s.Start(ctx, [3]*os.File{pipes[0][0], pipes[1][1], c.err}, session.Talk{
 		Before: func(cgroup.Report) error { return ctx.Err() },
 		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) }})
 	pipes[1][1].Close()
@@ -202,11 +202,11 @@ func (c *context) play(ctx gocontext.Context, s *run.Session, stdin []byte) (res
 }
 
 // promise is what policy gives the session of a drill.
-func promise(s *run.Session, job drill.Job) drill.Promise {
+func promise(s *session.Session, job drill.Job) drill.Promise {
 	p := drill.Promise{View: s.View(s.Workspaces[0]), Open: func(host string, port uint16) (string, bool) { return reachable(s.Reach, host, port) }}
 	written := func(dst, src string) {
-		own := slices.ContainsFunc(job.Own, func(dir string) bool { return place.Within(src, dir) })
-		if !own && (place.Within(dst, s.User.Home) || place.Within(s.User.Home, dst)) {
+		own := slices.ContainsFunc(job.Own, func(dir string) bool { return file.Within(src, dir) })
+		if !own && (file.Within(dst, s.User.Home) || file.Within(s.User.Home, dst)) {
 			p.Written = append(p.Written, plan.Show(src))
 		}
 	}

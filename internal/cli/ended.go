@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/hostexec"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // maxShown keeps the summary on one screen. What it leaves out is counted, and
@@ -16,7 +16,7 @@ const maxShown = 12
 
 // workSummary says at the end of a session what waits, what changed, and what
 // comes next.
-func (c *context) workSummary(res run.Result, talk bool) {
+func (c *context) workSummary(res session.Result, talk bool) {
 	r := res.Review
 	if r == nil {
 		return
@@ -34,14 +34,14 @@ func (c *context) workSummary(res run.Result, talk bool) {
 	c.goneSummary(r.Outside)
 }
 
-func (c *context) noteList(r *workspace.Report) {
+func (c *context) noteList(r *review.Report) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(c.err, "             note: %s\n", inert(note))
 	}
 }
 
 // changeSummary is what changed, or waits to.
-func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, talk bool) {
+func (c *context) changeSummary(res session.Result, waits, live []review.Entry, talk bool) {
 	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
@@ -63,7 +63,7 @@ func (c *context) changeSummary(res run.Result, waits, live []workspace.Entry, t
 }
 
 // lostSummary says what cannot be brought back, also to a pipe.
-func (c *context) lostSummary(r *workspace.Report) {
+func (c *context) lostSummary(r *review.Report) {
 	if n := len(r.Lost); n > 0 {
 		fmt.Fprintf(c.err, "  not kept   undo will not bring back %d file%s\n", n, plural(n, "", "s"))
 	}
@@ -77,7 +77,7 @@ func (c *context) lostSummary(r *workspace.Report) {
 }
 
 // important is what is said to a pipe too: something waits, or has to be known.
-func important(r *workspace.Report) bool { return len(r.Waiting()) > 0 || len(r.Notes) > 0 }
+func important(r *review.Report) bool { return len(r.Waiting()) > 0 || len(r.Notes) > 0 }
 
 func plural(n int, one, more string) string {
 	if n == 1 {
@@ -87,7 +87,7 @@ func plural(n int, one, more string) string {
 }
 
 // ranked counts what the host would execute.
-func ranked(entries []workspace.Entry) string {
+func ranked(entries []review.Entry) string {
 	var n [hostexec.Source + 1]int
 	for _, e := range entries {
 		n[e.Rank]++
@@ -104,7 +104,7 @@ func ranked(entries []workspace.Entry) string {
 	return text
 }
 
-func executed(entries []workspace.Entry) (out []workspace.Entry) {
+func executed(entries []review.Entry) (out []review.Entry) {
 	for _, e := range entries {
 		if e.Rank < hostexec.Source {
 			out = append(out, e)
@@ -113,18 +113,18 @@ func executed(entries []workspace.Entry) (out []workspace.Entry) {
 	return out
 }
 
-func (c *context) shortList(r *workspace.Report, entries []workspace.Entry) {
+func (c *context) shortList(r *review.Report, entries []review.Entry) {
 	for i := range entries {
 		if i == maxShown {
 			fmt.Fprintf(c.err, "             (%d in all)\n", len(entries))
 			return
 		}
 		e := &entries[i]
-		fmt.Fprintf(c.err, "             %-4s %s\n", mark(e.Kind()), cut(shownPath(r, e)+why(e), 62))
+		fmt.Fprintf(c.err, "             %-4s %s\n", mark(e.Kind()), cut(shownPath(r, e)+reasonOf(e), 62))
 	}
 }
 
-func why(e *workspace.Entry) string {
+func reasonOf(e *review.Entry) string {
 	if e.Text == "" {
 		return ""
 	}
@@ -144,7 +144,7 @@ func cut(s string, most int) string {
 const maxLine = 1000
 
 // workJSON is the summary for programs: one line.
-func (c *context) workJSON(res run.Result) {
+func (c *context) workJSON(res session.Result) {
 	if res.Review == nil {
 		return
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/environ"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // showEnv is the audit of the environment: names and sources, never a value.
@@ -24,7 +24,7 @@ func showEnv(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	env, err := run.Environment(opt)
+	env, err := session.Environment(opt)
 	if err != nil && len(env.Entries) == 0 {
 		return 2, err
 	}

@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/kept"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // execCommand runs a command in a running session.
@@ -52,7 +52,7 @@ func splitCommand(args []string) (before, cmd []string) {
 }
 
 func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
-	s, err := run.OpenStreams([3]*os.File{c.in, c.out, c.err})
+	s, err := session.OpenStreams([3]*os.File{c.in, c.out, c.err})
 	if err != nil {
 		return 125, err
 	}
@@ -83,7 +83,7 @@ func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
 	defer conn.Close()
 	s.CloseInside()
 	told := make(chan struct{})
-	status, err := c.carryExec(s, r, &hearing{Conn: conn, told: told}, kept.Mark(called, cmd[0]))
+	status, err := c.carryExec(s, r, &hearing{Conn: conn, told: told}, detached.Mark(called, cmd[0]))
 	if lost := s.Drain(told); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
@@ -115,7 +115,7 @@ func (h *hearing) leave() {
 }
 
 // carryExec stands between the user's terminal and the command until it ends.
-func (c *context) carryExec(s *run.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
+func (c *context) carryExec(s *session.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
 	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()

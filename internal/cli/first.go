@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // firstCard is what somebody should know who has never started an agent this way.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/grid"
+	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 func TestFirstCardIsShort(t *testing.T) {
@@ -13,8 +13,8 @@ func TestFirstCardIsShort(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, l := range lines {
-		if grid.Width(l) > 80 {
-			t.Errorf("%d columns: %q", grid.Width(l), l)
+		if table.Width(l) > 80 {
+			t.Errorf("%d columns: %q", table.Width(l), l)
 		}
 	}
 	for _, word := range []string{"fenced", "not fenced", "ringfence why", "ringfence grant", "ringfence log"} {

@@ -5,11 +5,11 @@ import (
 	"os"
 	"slices"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/audit/hook"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/hook"
-	"ringfence.dev/ringfence/internal/managed"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/install/managed"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // mayManage refuses --managed where it can do nothing.

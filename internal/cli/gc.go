@@ -8,19 +8,19 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
-	"ringfence.dev/ringfence/internal/terminal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/state"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // newestJournals are kept in any case.
 const newestJournals = 50
 
-func (c *context) dirs() (session.Dirs, error) {
-	return session.XDG(c.getenv, c.getenv("HOME"))
+func (c *context) dirs() (state.Dirs, error) {
+	return state.XDG(c.getenv, c.getenv("HOME"))
 }
 
 // gc shows stale project state and removes it when told.
@@ -47,13 +47,13 @@ func gc(c *context, name string, args []string) (int, error) {
 	keep.Bad = *logBad
 	// What killed sessions left in workspaces is no matter of age, nor of asking.
 	if dirs, err := c.dirs(); err == nil {
-		if err := workspace.Sweep(dirs.State); err != nil {
+		if err := review.Sweep(dirs.State); err != nil {
 			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 		}
-		if _, err := run.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
+		if _, err := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
 			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 		}
-		if _, err := journal.SettleAll(run.JournalDir(dirs)); err != nil {
+		if _, err := journal.SettleAll(session.JournalDir(dirs)); err != nil {
 			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 		}
 	}
@@ -92,8 +92,8 @@ func retention(days int, set bool, logDays, keep int, size string) (journal.Rete
 
 // rubbish is what gc may remove.
 type rubbish struct {
-	dirs     session.Dirs
-	projects []session.Stale
+	dirs     state.Dirs
+	projects []state.Stale
 	records  []string // of what sessions did
 	works    []oldWork
 }
@@ -109,7 +109,7 @@ func (c *context) findRubbish(age time.Duration, keep journal.Retention, discard
 		return nil, err
 	}
 	var bad []string
-	if r.records, bad, err = journal.Sweep(run.JournalDir(dirs), now, keep); err != nil {
+	if r.records, bad, err = journal.Sweep(session.JournalDir(dirs), now, keep); err != nil {
 		return nil, err
 	}
 	for _, id := range bad {
@@ -148,7 +148,7 @@ func (r *rubbish) remove(c *context, discard bool) error {
 		step(n)
 	}
 	for _, id := range r.records {
-		if err := journal.Remove(run.JournalDir(r.dirs), id); err != nil {
+		if err := journal.Remove(session.JournalDir(r.dirs), id); err != nil {
 			return err
 		}
 		n++

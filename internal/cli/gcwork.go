@@ -4,9 +4,9 @@ import (
 	"errors"
 	"time"
 
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // keepUndo is how long what a session overwrote is kept if nobody says otherwise.
@@ -14,7 +14,7 @@ const keepUndo = 14 * 24 * time.Hour
 
 // oldWork is what a session left that ended long ago.
 type oldWork struct {
-	work *workspace.Work
+	work *review.Work
 	last time.Time
 	why  string
 	kept bool // changes wait in it
@@ -59,11 +59,11 @@ func (c *context) excess() (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, err := run.UndoTotal(c.environ)
+	total, err := session.UndoTotal(c.environ)
 	if err != nil || total == 0 {
 		return nil, err
 	}
-	over, _, err := workspace.Excess(dirs.State, total)
+	over, _, err := review.Excess(dirs.State, total)
 	out := map[string]bool{}
 	for _, o := range over {
 		out[o.Work.ID] = true

@@ -3,8 +3,8 @@ package cli
 import (
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/outside"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/workspace/outside"
 )
 
 // maxGone is how many of the names are shown that are gone; --no-input has more.

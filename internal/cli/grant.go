@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // grant allows a host in a running session, and keeps the rule where that is asked.
@@ -79,7 +79,7 @@ func (c *context) grantRule(id string, rule address.Rule, limit time.Duration, p
 	}
 	file := dirs.GrantFile("")
 	if project {
-		if file, err = run.ProjectGrants(status.Status.Dir, c.environ); err != nil {
+		if file, err = session.ProjectGrants(status.Status.Dir, c.environ); err != nil {
 			return 2, err
 		}
 	}

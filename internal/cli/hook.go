@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/audit/hook"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/hook"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // hookAgents are those whose protocol is known.
@@ -47,7 +47,7 @@ func hookCommand(c *context, name string, args []string) (int, error) {
 	}
 	g := hook.Gate{On: *gate}
 	if g.On {
-		if g.Inside = hook.Inside(run.NotePath); !g.Inside {
+		if g.Inside = hook.Inside(session.NotePath); !g.Inside {
 			if g.Bare, err = hook.Bare(hook.BarePath); err != nil {
 				fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
 			}

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/gitdir"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // markers are files by which a project tells which registries it needs.
@@ -65,7 +65,7 @@ func initCommand(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
 		return 2, err
 	}
@@ -122,7 +122,7 @@ type project struct {
 	agents    []string // settings that are there
 }
 
-func (p *project) look(repo *gitdir.Repo) {
+func (p *project) look(repo *repo.Repo) {
 	names := p.names()
 	for _, m := range markers {
 		if slices.ContainsFunc(strings.Fields(m.names), func(pattern string) bool {
@@ -140,7 +140,7 @@ func (p *project) look(repo *gitdir.Repo) {
 }
 
 // remotes finds the forges that the repository names. One that cannot be read names none.
-func (p *project) remotes(repo *gitdir.Repo) {
+func (p *project) remotes(repo *repo.Repo) {
 	if repo == nil {
 		return
 	}

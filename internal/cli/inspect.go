@@ -3,8 +3,8 @@ package cli
 import (
 	"encoding/json"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // inspect prints everything about a session as JSON.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/shadow"
+	"ringfence.dev/ringfence/internal/install"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // installOptions is what install was asked for.
@@ -20,7 +20,7 @@ type installOptions struct {
 }
 
 // install puts shadows on PATH, and with --managed the gate into the settings of all.
-func install(c *context, name string, args []string) (int, error) {
+func runInstall(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[AGENT... | all] [flags]", "Puts a shadow on PATH, so that the agent's name starts the fenced agent. What stands\n"+
 		"there is kept beside it. Without AGENT it lists the shadows: exit 1 if PATH leads past one.")
 	var o installOptions
@@ -51,12 +51,12 @@ func install(c *context, name string, args []string) (int, error) {
 }
 
 // store is where the record of what was installed lies.
-func (c *context) store() (shadow.Store, error) {
+func (c *context) store() (install.Store, error) {
 	dirs, err := c.dirs()
 	if err != nil {
-		return shadow.Store{}, err
+		return install.Store{}, err
 	}
-	return shadow.Store{Path: filepath.Join(dirs.State, "install.json")}, nil
+	return install.Store{Path: filepath.Join(dirs.State, "install.json")}, nil
 }
 
 func (c *context) install(names []string, o installOptions) (int, error) {
@@ -71,7 +71,7 @@ func (c *context) install(names []string, o installOptions) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	program, err := shadow.Program(c.getenv("PATH"))
+	program, err := install.Program(c.getenv("PATH"))
 	if err != nil {
 		return 1, err
 	}
@@ -81,7 +81,7 @@ func (c *context) install(names []string, o installOptions) (int, error) {
 	}
 	for _, p := range profiles {
 		for _, name := range p.Search.Names {
-			sh := shadow.Shadow{Agent: p.Name, Name: name, Dir: dir, Program: program}
+			sh := install.Shadow{Agent: p.Name, Name: name, Dir: dir, Program: program}
 			if err := c.installOne(store, p, sh, o); err != nil {
 				return 1, err
 			}
@@ -120,7 +120,7 @@ func (c *context) profiles(names []string) ([]*agent.Profile, error) {
 		if len(p.Search.Names) == 0 {
 			return nil, fault.New(fault.Usage, "", "%q is not an agent", n)
 		}
-		if !all || shadow.Real(p, c.getenv("PATH"), c.getenv("HOME")) != "" {
+		if !all || install.Real(p, c.getenv("PATH"), c.getenv("HOME")) != "" {
 			out = append(out, p)
 		}
 	}
@@ -147,8 +147,8 @@ func (c *context) shadowDir(asked string) (string, error) {
 	return filepath.Join(home, ".local/bin"), nil
 }
 
-func (c *context) installOne(store shadow.Store, p *agent.Profile, sh shadow.Shadow, o installOptions) error {
-	real := shadow.Real(p, c.getenv("PATH"), c.getenv("HOME"))
+func (c *context) installOne(store install.Store, p *agent.Profile, sh install.Shadow, o installOptions) error {
+	real := install.Real(p, c.getenv("PATH"), c.getenv("HOME"))
 	if o.dryRun {
 		fmt.Fprintf(c.out, "%s would start %s %s\n", plan.Show(sh.String()), plan.Show(sh.Program), sh.Agent)
 		return nil
@@ -167,14 +167,14 @@ func (c *context) installOne(store shadow.Store, p *agent.Profile, sh shadow.Sha
 	if st := sh.State(c.getenv("PATH")); !st.Active {
 		c.notActive(st)
 	}
-	for _, at := range shadow.Aliases(c.getenv("HOME"), sh.Name) {
+	for _, at := range install.Aliases(c.getenv("HOME"), sh.Name) {
 		fmt.Fprintf(c.err, "ringfence: warning: %s gives %s another meaning, which comes before PATH: remove that line\n", plan.Show(at), sh.Name)
 	}
 	return nil
 }
 
 // notActive says why typing the name starts something else, and what to do.
-func (c *context) notActive(st shadow.State) {
+func (c *context) notActive(st install.State) {
 	leads := "nowhere"
 	if st.First != "" {
 		leads = "to " + plan.Show(st.First)
@@ -193,7 +193,7 @@ func (c *context) listShadows(asJSON bool) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	states := []shadow.State{}
+	states := []install.State{}
 	status := 0
 	for _, sh := range r.Shadows {
 		st := sh.State(c.getenv("PATH"))

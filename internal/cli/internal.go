@@ -3,16 +3,16 @@ package cli
 import (
 	"os"
 
-	"ringfence.dev/ringfence/internal/cgroup"
-	"ringfence.dev/ringfence/internal/host"
-	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // internalCommand dispatches what ringfence starts of itself and nobody types.
 func internalCommand(name string, args []string) (status int, done bool) {
 	switch name {
-	case host.ProbeArg:
-		return host.ProbeMain(args), true
+	case hostfacts.ProbeArg:
+		return hostfacts.ProbeMain(args), true
 	case cgroup.JanitorArg:
 		return cgroup.JanitorMain(args), true
 	case probe.Arg:

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/kept"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // KeptName is argv[0] of a launch whose session outlives the terminal it was started
@@ -46,7 +46,7 @@ func MainKept(args []string, in, out, err *os.File) int {
 	return status
 }
 
-func openKept() (t *kept.Terminal, args []string, err error) {
+func openKept() (t *detached.Terminal, args []string, err error) {
 	if err := unix.SetNonblock(keptMaster, true); err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func openKept() (t *kept.Terminal, args []string, err error) {
 	if args, err = conn.ReceiveWords(); err != nil {
 		return nil, nil, err
 	}
-	return kept.New(os.NewFile(keptMaster, "terminal"), conn), args, nil
+	return detached.New(os.NewFile(keptMaster, "terminal"), conn), args, nil
 }
 
 // startKept starts this very command once more, in a session of its own with a
@@ -68,7 +68,7 @@ func (c *context) startKept(name string, args []string, l *launchFlags) (int, er
 		return 125, fault.New(fault.Failed, "", "start a session that stays: %w", err)
 	}
 	id := ""
-	client := &kept.Client{Conn: conn, Out: c.out, Began: func(began string) bool { id = began; return l.detach }}
+	client := &detached.Client{Conn: conn, Out: c.out, Began: func(began string) bool { id = began; return l.detach }}
 	if l.detach {
 		client.Out = c.err
 	} else if terminal.IsTerminal(c.in) && terminal.IsTerminal(c.out) {
@@ -78,10 +78,10 @@ func (c *context) startKept(name string, args []string, l *launchFlags) (int, er
 	switch {
 	case err != nil:
 		return 125, err
-	case l.detach && how == kept.Detached && id != "":
+	case l.detach && how == detached.Detached && id != "":
 		fmt.Fprintln(c.out, id)
 		return 0, nil
-	case how == kept.Ended:
+	case how == detached.Ended:
 		return client.Status, nil
 	case id == "":
 		return 125, fault.New(fault.Failed, "", "the session did not begin")

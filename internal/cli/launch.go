@@ -11,21 +11,21 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/cgroup"
-	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/audit"
+	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/posture"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/secret"
-	"ringfence.dev/ringfence/internal/sys"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // launch is run, shell and every agent: one road into the sandbox.
 func launch(c *context, name string, args []string) (int, error) {
-	if err := secret.NoCore(); err != nil {
+	if err := source.NoCore(); err != nil {
 		return 125, err
 	}
 	status, err := c.launch(name, args)
@@ -75,7 +75,7 @@ func (c *context) launch(name string, args []string) (int, error) {
 	if !opt.Look {
 		c.welcome()
 	}
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
@@ -106,7 +106,7 @@ func (c *context) command(name string, rest, typed []string) (agentName string, 
 		if len(rest) > 0 {
 			return "", nil, fault.New(fault.Usage, "use `ringfence run -- CMD`", "shell takes no argument %q", rest[0])
 		}
-		return agent.Command, []string{run.Shell(c.getenv)}, nil
+		return agent.Command, []string{session.Shell(c.getenv)}, nil
 	}
 	if len(rest) > 0 && !slices.Contains(typed, "--") {
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
@@ -115,7 +115,7 @@ func (c *context) command(name string, rest, typed []string) (agentName string, 
 	return name, rest, nil
 }
 
-func (c *context) printPlan(s *run.Session, form dryRun) error {
+func (c *context) printPlan(s *session.Session, form dryRun) error {
 	switch form {
 	case "json":
 		return c.writeJSON(s.Plan.Redacted())
@@ -129,7 +129,7 @@ func (c *context) printPlan(s *run.Session, form dryRun) error {
 }
 
 // network says the posture in a few words.
-func network(s *run.Session) string {
+func network(s *session.Session) string {
 	if s.Plan.Capture == nil {
 		return "none, own loopback only"
 	}
@@ -156,7 +156,7 @@ func memory(n int64) string {
 	return "at most " + plan.Size(n)
 }
 
-func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
+func (c *context) start(s *session.Session, l *launchFlags) (int, error) {
 	std := [3]*os.File{c.in, c.out, c.err}
 	talk := terminal.IsTerminal(c.err) && !c.quiet || l.verbose
 	before := func(report cgroup.Report) error {
@@ -171,7 +171,7 @@ func (c *context) start(s *run.Session, l *launchFlags) (int, error) {
 		}
 		return nil
 	}
-	res, err := s.Start(gocontext.Background(), std, run.Talk{Before: before,
+	res, err := s.Start(gocontext.Background(), std, session.Talk{Before: before,
 		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
 		Say:      c.sayer(talk),
 		Ending:   func() (func(int), func()) { return c.progress("looking at what changed", 0) },
@@ -200,7 +200,7 @@ func (c *context) sayer(talk bool) func(string) {
 
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
-func worthPause(s *run.Session) bool {
+func worthPause(s *session.Session) bool {
 	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
 }
 
@@ -214,7 +214,7 @@ func (c *context) pause() error {
 
 // card says what is about to start. Without a terminal only what is out of the
 // ordinary is said: a pipe stays clean.
-func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
+func (c *context) card(s *session.Session, report cgroup.Report, talk bool) {
 	w := bufio.NewWriter(c.err)
 	defer w.Flush()
 	for _, ch := range s.Ignored {
@@ -240,7 +240,7 @@ func (c *context) card(s *run.Session, report cgroup.Report, talk bool) {
 	}
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
-	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(posture.UTF8(c.getenv)))
+	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.getenv)))
 	for i, p := range s.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
@@ -279,7 +279,7 @@ func limits(r cgroup.Report) string {
 }
 
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
-func (c *context) killed(s *run.Session, res run.Result) {
+func (c *context) killed(s *session.Session, res session.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
@@ -290,7 +290,7 @@ func (c *context) killed(s *run.Session, res run.Result) {
 }
 
 // summary closes the session for a person.
-func (c *context) summary(s *run.Session, res run.Result, talk bool) {
+func (c *context) summary(s *session.Session, res session.Result, talk bool) {
 	if talk && terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
 	}

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // launchFlags are the flags of everything that prepares a session.
@@ -102,21 +102,21 @@ func (l *launchFlags) interactive() {
 }
 
 // options turns flags into what the user asked for.
-func (l *launchFlags) options(c *context, agentName string, args []string) (run.Options, error) {
+func (l *launchFlags) options(c *context, agentName string, args []string) (session.Options, error) {
 	p, err := l.policy()
 	if err != nil {
-		return run.Options{}, err
+		return session.Options{}, err
 	}
 	for i, w := range l.workspaces {
 		if l.workspaces[i], err = l.absolute(w); err != nil {
-			return run.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
+			return session.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
 		}
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return run.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
+		return session.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
 	}
-	return run.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
+	return session.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
 		Env: l.env, ForceEnv: l.forceEnv, Environ: c.environ, Version: versionText(), Name: l.name, Keep: c.kept != nil}, nil
 }
 

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/credentials/source"
+	"ringfence.dev/ringfence/internal/explain/learn"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/lesson"
-	"ringfence.dev/ringfence/internal/merge"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/secret"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/workspace/textdiff"
 )
 
 // learnFlags are the flags of learn besides those of a launch.
@@ -26,8 +26,8 @@ type learnFlags struct {
 
 // learn runs a command behind all walls, notes what it asked for in vain, and proposes
 // the smallest policy that would have given it.
-func learn(c *context, name string, args []string) (int, error) {
-	if err := secret.NoCore(); err != nil {
+func runLearn(c *context, name string, args []string) (int, error) {
+	if err := source.NoCore(); err != nil {
 		return 125, err
 	}
 	l := &learnFlags{launchFlags: newLaunchFlags(c, name, "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]",
@@ -87,8 +87,8 @@ func (c *context) learnFrom(rest, typed []string) (who string, command []string,
 }
 
 // study runs the session and proposes.
-func (c *context) study(l *learnFlags, opt run.Options) (int, error) {
-	s, err := run.Prepare(opt)
+func (c *context) study(l *learnFlags, opt session.Options) (int, error) {
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
@@ -115,7 +115,7 @@ func (c *context) study(l *learnFlags, opt run.Options) (int, error) {
 }
 
 // learnPosture says what becomes of hosts that no rule speaks of.
-func learnPosture(s *run.Session) string {
+func learnPosture(s *session.Session) string {
 	switch {
 	case s.Plan.Capture == nil:
 		return "there is no network"
@@ -134,7 +134,7 @@ func (c *context) learnt(l *learnFlags) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.LookNetwork(opt)
+	s, err := session.LookNetwork(opt)
 	if err != nil {
 		return 2, err
 	}
@@ -156,14 +156,14 @@ func (c *context) learnt(l *learnFlags) (int, error) {
 type proposed struct {
 	Sessions int    `json:"sessions"`
 	File     string `json:"file"`
-	lesson.Proposal
+	learn.Proposal
 	Diff  string `json:"diff"`
 	Saved bool   `json:"saved"`
 }
 
 // propose prints what is proposed, and saves it if a person says so.
-func (c *context) propose(l *learnFlags, opt run.Options, s *run.Session, seen lesson.Seen, sessions int) (int, error) {
-	p, err := enforceable(opt, lesson.Propose(seen, s.Situation()))
+func (c *context) propose(l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
+	p, err := enforceable(opt, learn.Propose(seen, s.Situation()))
 	if err != nil {
 		return 1, err
 	}
@@ -184,7 +184,7 @@ func (c *context) propose(l *learnFlags, opt run.Options, s *run.Session, seen l
 		return 1, err
 	}
 	name := plan.Show(out.File)
-	out.Diff = string(merge.Unified(name, name, old, text))
+	out.Diff = string(textdiff.Unified(name, name, old, text))
 	c.notProposed(l, seen, p)
 	if !l.json {
 		for line := range strings.Lines(out.Diff) {
@@ -203,7 +203,7 @@ func (c *context) propose(l *learnFlags, opt run.Options, s *run.Session, seen l
 }
 
 // learnFile is the file that the proposal is for.
-func (c *context) learnFile(l *learnFlags, s *run.Session) (string, error) {
+func (c *context) learnFile(l *learnFlags, s *session.Session) (string, error) {
 	if l.project {
 		return filepath.Join(s.ProjectDir(), policy.ProjectFile), nil
 	}
@@ -239,7 +239,7 @@ func (c *context) confirmSave(l *learnFlags, question string) bool {
 }
 
 // notProposed says what was wanted and stays outside.
-func (c *context) notProposed(l *learnFlags, seen lesson.Seen, p lesson.Proposal) {
+func (c *context) notProposed(l *learnFlags, seen learn.Seen, p learn.Proposal) {
 	for _, n := range p.Not {
 		if !l.json {
 			fmt.Fprintf(c.err, "ringfence: wanted and not proposed: %s (%s)\n", plan.Show(n.What), inert(n.Why))
@@ -251,15 +251,15 @@ func (c *context) notProposed(l *learnFlags, seen lesson.Seen, p lesson.Proposal
 }
 
 // enforceable drops lines with which no session would start, and says why.
-func enforceable(opt run.Options, p lesson.Proposal) (lesson.Proposal, error) {
-	before, err := run.Findings(opt)
+func enforceable(opt session.Options, p learn.Proposal) (learn.Proposal, error) {
+	before, err := session.Findings(opt)
 	if err != nil {
 		return p, err
 	}
-	stops := func(lines []lesson.Line) (string, error) {
+	stops := func(lines []learn.Line) (string, error) {
 		with := opt
-		with.Flags = policy.Merge(opt.Flags, lesson.Policy(lines))
-		found, err := run.Findings(with)
+		with.Flags = policy.Merge(opt.Flags, learn.Policy(lines))
+		found, err := session.Findings(with)
 		found = slices.DeleteFunc(found, func(f string) bool { return slices.Contains(before, f) })
 		if err != nil || len(found) == 0 {
 			return "", err
@@ -270,16 +270,16 @@ func enforceable(opt run.Options, p lesson.Proposal) (lesson.Proposal, error) {
 	if err != nil || why == "" {
 		return p, err
 	}
-	var kept []lesson.Line
+	var kept []learn.Line
 	for _, line := range p.Lines {
-		why, err := stops([]lesson.Line{line})
+		why, err := stops([]learn.Line{line})
 		if err != nil {
 			return p, err
 		}
 		if why == "" {
 			kept = append(kept, line)
 		} else {
-			p.Not = append(p.Not, lesson.Not{What: line.Value, Why: why})
+			p.Not = append(p.Not, learn.Not{What: line.Value, Why: why})
 		}
 	}
 	p.Lines = kept

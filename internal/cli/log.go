@@ -14,8 +14,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // log shows the record of a session: the newest if none is named.
@@ -70,16 +70,16 @@ func wantedKinds(text string, net bool) ([]string, error) {
 }
 
 // openLog opens the journal of a session that is named in any way.
-func (c *context) openLog(session string) (*journal.Reader, error) {
+func (c *context) openLog(name string) (*journal.Reader, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
 	}
-	info, err := journal.Find(run.JournalDir(dirs), session)
+	info, err := journal.Find(session.JournalDir(dirs), name)
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(run.JournalDir(dirs), info.Session)
+	return journal.Open(session.JournalDir(dirs), info.Session)
 }
 
 func (c *context) printLog(r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {

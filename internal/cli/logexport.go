@@ -13,7 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // logExport writes a journal for others.
@@ -33,11 +33,11 @@ func logExport(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	info, err := journal.Find(run.JournalDir(dirs), strings.Join(rest, ""))
+	info, err := journal.Find(session.JournalDir(dirs), strings.Join(rest, ""))
 	if err != nil {
 		return 1, err
 	}
-	e := &export{dir: run.JournalDir(dirs), about: journal.Exported{Session: info.Session, Version: versionText(), Redacted: *redact}, otlp: *format == "otlp"}
+	e := &export{dir: session.JournalDir(dirs), about: journal.Exported{Session: info.Session, Version: versionText(), Redacted: *redact}, otlp: *format == "otlp"}
 	if *redact {
 		e.redactor = c.redactor()
 	}

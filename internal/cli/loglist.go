@@ -6,8 +6,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 type logJSON struct {
@@ -33,7 +33,7 @@ func logList(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	list, err := journal.List(run.JournalDir(dirs))
+	list, err := journal.List(session.JournalDir(dirs))
 	if err != nil {
 		return 2, err
 	}

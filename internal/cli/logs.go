@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/kept"
-	"ringfence.dev/ringfence/internal/terminal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // logs shows what a kept session printed.
@@ -31,7 +31,7 @@ func logs(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	r, err := kept.OpenLog(w.Dir())
+	r, err := detached.OpenLog(w.Dir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 1, fault.New(fault.Failed, "start it with --keep or -d", "what session %s printed was not kept", w.ID)
 	}
@@ -42,7 +42,7 @@ func logs(c *context, name string, args []string) (int, error) {
 	return 0, c.copyLog(r, w, *follow)
 }
 
-func (c *context) copyLog(r io.Reader, w *workspace.Work, follow bool) error {
+func (c *context) copyLog(r io.Reader, w *review.Work, follow bool) error {
 	var out io.Writer = &terminal.Plain{W: c.out}
 	suspend := terminal.StopJob
 	if terminal.IsTerminal(c.out) {

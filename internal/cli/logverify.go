@@ -6,7 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // logVerify finds out whether journals are what was written: 0 they are, 1 one is
@@ -31,11 +31,11 @@ func logVerify(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	ids, err := sessionsNamed(run.JournalDir(dirs), names)
+	ids, err := sessionsNamed(session.JournalDir(dirs), names)
 	if err != nil {
 		return 2, err
 	}
-	report, err := journal.Verify(run.JournalDir(dirs), ids, at)
+	report, err := journal.Verify(session.JournalDir(dirs), ids, at)
 	if err != nil {
 		return 2, err
 	}

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/page"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // What the manual says of ringfence itself.
@@ -21,7 +21,7 @@ private HOME, one gate to the network, and nothing else of your machine.
 There is no flag that switches the sandbox off: who wants none runs the bare agent.`
 )
 
-var manualMore = []page.Section{
+var manualMore = []docgen.Section{
 	{Title: "EXIT STATUS", Text: `Of run, shell, exec and the agents: the command's own; 125 if it was refused or failed before
 the command began, 126 if it cannot be executed, 127 if it is not there, 128+n if signal n
 killed it. Of commands that check something: 0 clean, 1 findings, 2 wrong usage or no answer.
@@ -45,7 +45,7 @@ func manual(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	pages := page.Manual(all, manualShort, manualAbout, manualMore)
+	pages := docgen.Manual(all, manualShort, manualAbout, manualMore)
 	switch {
 	case *dir != "" && len(rest) == 0:
 		return c.writePages(*dir, pages)

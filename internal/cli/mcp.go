@@ -12,14 +12,14 @@ import (
 	"sync"
 	"time"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/cgroup"
+	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/mcp"
-	"ringfence.dev/ringfence/internal/pin"
+	"ringfence.dev/ringfence/internal/mcp/pin"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/secret"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 func mcpCommand(c *context, name string, args []string) (int, error) {
@@ -40,7 +40,7 @@ are refused until ` + "`ringfence mcp trust NAME`" + ` accepts them.`
 
 // mcpRun stands between an agent, on our stdin and stdout, and a server in a sandbox.
 func mcpRun(c *context, args []string) (int, error) {
-	if err := secret.NoCore(); err != nil {
+	if err := source.NoCore(); err != nil {
 		return 125, err
 	}
 	l := newLaunchFlags(c, "mcp run", "NAME [flags] [-- CMD [ARGS]]", aboutServer)
@@ -68,12 +68,12 @@ func mcpRun(c *context, args []string) (int, error) {
 	return 0, nil
 }
 
-func (c *context) prepareServer(l *launchFlags, name, whose string, command []string) (*run.Session, run.ServerSettings, error) {
+func (c *context) prepareServer(l *launchFlags, name, whose string, command []string) (*session.Session, session.ServerSettings, error) {
 	opt, err := l.options(c, agent.Command, nil)
 	if err != nil {
-		return nil, run.ServerSettings{}, err
+		return nil, session.ServerSettings{}, err
 	}
-	set, err := run.Server(opt, name, whose)
+	set, err := session.Server(opt, name, whose)
 	if err != nil {
 		return nil, set, err
 	}
@@ -86,7 +86,7 @@ func (c *context) prepareServer(l *launchFlags, name, whose string, command []st
 	}
 	opt.Args, opt.Server = command, name
 	opt.Env, opt.ForceEnv = slices.Concat(set.Env, opt.Env), slices.Concat(set.Force, opt.ForceEnv)
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	return s, set, err
 }
 
@@ -95,7 +95,7 @@ const serverGrace = 2 * time.Second
 
 // startServer runs the server and the proxy before it. The agent's descriptors stay
 // with us: the server has pipes of ours.
-func (c *context) startServer(s *run.Session, set run.ServerSettings, name string) error {
+func (c *context) startServer(s *session.Session, set session.ServerSettings, name string) error {
 	var own, ours [3]*os.File
 	for i := range own {
 		r, w, err := os.Pipe()
@@ -111,7 +111,7 @@ func (c *context) startServer(s *run.Session, set run.ServerSettings, name strin
 	ctx, stop := gocontext.WithCancel(gocontext.Background())
 	defer stop()
 	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
-		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", run.ServerNote(name), inert(text)) }}
+		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", session.ServerNote(name), inert(text)) }}
 	proxied := make(chan error, 1)
 	go func() {
 		err := p.Run(c.in, c.out, ours[1], ours[0])
@@ -124,7 +124,7 @@ func (c *context) startServer(s *run.Session, set run.ServerSettings, name strin
 	}()
 	var said sync.WaitGroup
 	said.Go(func() { c.serverSays(name, ours[2]) })
-	_, err := s.Start(ctx, own, run.Talk{
+	_, err := s.Start(ctx, own, session.Talk{
 		Before: func(r cgroup.Report) error { c.card(s, r, false); return nil },
 		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) }})
 	own[1].Close()
@@ -172,7 +172,7 @@ func mcpList(c *context, args []string) (int, error) {
 	}
 	if *asJSON {
 		if all == nil {
-			all = []run.Listed{}
+			all = []session.Listed{}
 		}
 		return status, c.encode(all)
 	}
@@ -183,12 +183,12 @@ func mcpList(c *context, args []string) (int, error) {
 	return status, c.table([]string{"NAME", "STATE", "WORKSPACE", "HOSTS", "PINNED"}, rows)
 }
 
-func (c *context) servers() ([]run.Listed, error) {
+func (c *context) servers() ([]session.Listed, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	return run.Servers(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
+	return session.Servers(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}})
 }
 
 // mcpTrust shows what changed and makes it the pinned.
@@ -206,7 +206,7 @@ func mcpTrust(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	set, err := run.Server(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}}, rest[0], "")
+	set, err := session.Server(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}}, rest[0], "")
 	if err != nil {
 		return 2, err
 	}

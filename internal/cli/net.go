@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // netLines is how many hosts a summary names: it is one screen, the log has them all.
 const netLines = 8
 
 // netSummary says at the end what went out, and what was kept from it.
-func (c *context) netSummary(s *run.Session, lines []journal.Line) {
+func (c *context) netSummary(s *session.Session, lines []journal.Line) {
 	if s.Plan.Capture == nil {
 		return
 	}

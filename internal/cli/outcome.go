@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/layer"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/workspace/overlay"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // maxTold is how many of the paths that went well are named. Those that did not are named
@@ -26,12 +26,12 @@ type outcomeJSON struct {
 }
 
 // sayWho names the session that something is done with, before it is done.
-func (c *context) sayWho(do string, w *workspace.Work, count int) {
+func (c *context) sayWho(do string, w *review.Work, count int) {
 	fmt.Fprintf(c.err, "ringfence: %s: %s, %s\n", do, who(w), plainCount(count, "change", "changes"))
 }
 
 // who names a session for people.
-func who(w *workspace.Work) string {
+func who(w *review.Work) string {
 	agent := w.Agent
 	if agent == "" {
 		agent = "no agent"
@@ -42,10 +42,10 @@ func who(w *workspace.Work) string {
 func plainCount(n int, one, more string) string { return fmt.Sprintf("%d %s", n, plural(n, one, more)) }
 
 // tell prints what became of the paths, and returns the status of the command.
-func (c *context) tell(w *workspace.Work, out []workspace.Outcome, how told, failed error) (int, error) {
+func (c *context) tell(w *review.Work, out []review.Outcome, how told, failed error) (int, error) {
 	out = slices.Clone(out)
 	if !how.json {
-		slices.SortStableFunc(out, func(a, b workspace.Outcome) int { return cmp.Compare(weight(a), weight(b)) })
+		slices.SortStableFunc(out, func(a, b review.Outcome) int { return cmp.Compare(weight(a), weight(b)) })
 	}
 	status, conflicts, fine := 0, 0, 0
 	rows := []outcomeJSON{}
@@ -56,8 +56,8 @@ func (c *context) tell(w *workspace.Work, out []workspace.Outcome, how told, fai
 		} else if fine++; fine > maxTold && !how.verbose && !how.json {
 			continue
 		}
-		p := workspace.NewName(o.Path)
-		rows = append(rows, outcomeJSON{workspace.NewName(w.Trees[o.Tree].Path).Text, p.Text, p.Bytes, o.Result, o.Why})
+		p := review.NewName(o.Path)
+		rows = append(rows, outcomeJSON{review.NewName(w.Trees[o.Tree].Path).Text, p.Text, p.Bytes, o.Result, o.Why})
 		if !how.json {
 			fmt.Fprintln(c.out, inert(outcomeLine(w, o)))
 		}
@@ -79,7 +79,7 @@ func (c *context) tell(w *workspace.Work, out []workspace.Outcome, how told, fai
 	return status, nil
 }
 
-func outcomeLine(w *workspace.Work, o workspace.Outcome) string {
+func outcomeLine(w *review.Work, o review.Outcome) string {
 	line := fmt.Sprintf("%-9s %s", o.Result, showIn(w, o.Tree, o.Path))
 	if o.Why != "" {
 		line += ": " + o.Why
@@ -89,11 +89,11 @@ func outcomeLine(w *workspace.Work, o workspace.Outcome) string {
 
 // weight puts first what a person must see: what was left, then what people write, then
 // git's own data, and what needed nothing last.
-func weight(o workspace.Outcome) int {
+func weight(o review.Outcome) int {
 	switch {
 	case o.Failed():
 		return 0
-	case o.Result == string(layer.Same):
+	case o.Result == string(overlay.Same):
 		return 3
 	case strings.Contains("/"+o.Path, "/.git/"):
 		return 2
@@ -102,7 +102,7 @@ func weight(o workspace.Outcome) int {
 }
 
 // counts says how many paths had which outcome.
-func (c *context) counts(out []workspace.Outcome, more bool) {
+func (c *context) counts(out []review.Outcome, more bool) {
 	n := map[string]int{}
 	var words []string
 	for _, o := range out {
@@ -124,8 +124,8 @@ func (c *context) counts(out []workspace.Outcome, more bool) {
 }
 
 // anyDone says whether something was changed on the host.
-func anyDone(out []workspace.Outcome) bool {
-	return slices.ContainsFunc(out, func(o workspace.Outcome) bool {
-		return !slices.Contains([]string{string(layer.Conflict), string(layer.Same), workspace.Masked}, o.Result)
+func anyDone(out []review.Outcome) bool {
+	return slices.ContainsFunc(out, func(o review.Outcome) bool {
+		return !slices.Contains([]string{string(overlay.Conflict), string(overlay.Same), review.Masked}, o.Result)
 	})
 }

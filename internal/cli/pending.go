@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // What of a flood is shown. What waits is always shown, and the rest is counted.

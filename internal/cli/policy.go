@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 func policyCommand(c *context, name string, args []string) (int, error) {
@@ -40,9 +40,9 @@ func policyShow(c *context, args []string) (int, error) {
 		return 2, err
 	}
 	opt.Look = true
-	look := run.Look
+	look := session.Look
 	if *resolved || *forAgent {
-		look = run.Prepare
+		look = session.Prepare
 	}
 	s, err := look(opt)
 	if err != nil {
@@ -76,7 +76,7 @@ func policyCheck(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	findings, err := run.Findings(opt)
+	findings, err := session.Findings(opt)
 	if err != nil {
 		c.explain(err)
 		return 2, nil
@@ -102,7 +102,7 @@ func policyGroups(c *context, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.Look(opt)
+	s, err := session.Look(opt)
 	if err != nil {
 		return 2, err
 	}

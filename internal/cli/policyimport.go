@@ -12,12 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/explain/policyimport"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/foreign"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // maxImport bounds a file of settings.
@@ -40,7 +40,7 @@ func policyImport(c *context, args []string) (int, error) {
 		return 2, err
 	}
 	tool := ""
-	for _, t := range foreign.Tools() {
+	for _, t := range policyimport.Tools() {
 		if *tools[t] && tool != "" {
 			return 2, fault.New(fault.Usage, "", "of --claude, --codex and --srt give one")
 		}
@@ -70,7 +70,7 @@ func policyImport(c *context, args []string) (int, error) {
 }
 
 // readForeign finds and reads the settings.
-func (c *context) readForeign(tool, from string) (foreign.Result, string, error) {
+func (c *context) readForeign(tool, from string) (policyimport.Result, string, error) {
 	home := c.getenv("HOME")
 	file := map[string]string{"claude": filepath.Join(home, ".claude/settings.json"), "codex": filepath.Join(home, ".codex/config.toml"), "srt": filepath.Join(home, ".srt-settings.json")}[tool]
 	if own := c.getenv("CODEX_HOME"); tool == "codex" && filepath.IsAbs(own) {
@@ -79,25 +79,25 @@ func (c *context) readForeign(tool, from string) (foreign.Result, string, error)
 	if from != "" {
 		var err error
 		if file, err = filepath.Abs(from); err != nil {
-			return foreign.Result{}, "", err
+			return policyimport.Result{}, "", err
 		}
 	}
 	data, err := readSettings(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return foreign.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
+		return policyimport.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
 	}
 	if err != nil {
-		return foreign.Result{}, "", err
+		return policyimport.Result{}, "", err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return foreign.Result{}, "", err
+		return policyimport.Result{}, "", err
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
-		return foreign.Result{}, "", err
+		return policyimport.Result{}, "", err
 	}
-	r, err := foreign.Read(tool, data, foreign.Place{File: plan.Show(file), Home: s.User.Home, Dir: s.ProjectDir(), PATH: filepath.SplitList(c.getenv("PATH"))})
+	r, err := policyimport.Read(tool, data, policyimport.Place{File: plan.Show(file), Home: s.User.Home, Dir: s.ProjectDir(), PATH: filepath.SplitList(c.getenv("PATH"))})
 	if err != nil {
 		err = fault.New(fault.Usage, "", "%w", err)
 	}
@@ -117,7 +117,7 @@ func readSettings(file string) ([]byte, error) {
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.
-func (c *context) foreignText(file string, r foreign.Result) error {
+func (c *context) foreignText(file string, r policyimport.Result) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Imported from %s: %d values carried over, %d not.\n\n", file, len(r.Carried), len(r.Left))
 	if err := policy.Write(&b, r.Policy); err != nil {
@@ -138,7 +138,7 @@ func (c *context) foreignText(file string, r foreign.Result) error {
 }
 
 // leftName is the key of a value, and the value where it is told.
-func leftName(l foreign.Left) string {
+func leftName(l policyimport.Left) string {
 	if l.Value == "" {
 		return l.Key
 	}
@@ -154,21 +154,21 @@ func short(s string) string {
 	return s
 }
 
-func (c *context) foreignJSON(file string, r foreign.Result) error {
+func (c *context) foreignJSON(file string, r policyimport.Result) error {
 	var b bytes.Buffer
 	if err := policy.Write(&b, r.Policy); err != nil {
 		return err
 	}
 	return c.lineJSON(struct {
-		File    string         `json:"file"`
-		Policy  string         `json:"policy"`
-		Carried []string       `json:"carried"`
-		Left    []foreign.Left `json:"not_carried"`
+		File    string              `json:"file"`
+		Policy  string              `json:"policy"`
+		Carried []string            `json:"carried"`
+		Left    []policyimport.Left `json:"not_carried"`
 	}{file, b.String(), r.Carried, r.Left})
 }
 
 // saveForeign adds it to the user's policy file.
-func (c *context) saveForeign(r foreign.Result) (int, error) {
+func (c *context) saveForeign(r policyimport.Result) (int, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return 2, err

@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 
-	"ringfence.dev/ringfence/internal/expect"
+	"ringfence.dev/ringfence/internal/explain/policytest"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // replay holds the decisions of past sessions against the policy as it is now.
@@ -23,7 +23,7 @@ func (c *context) replay(t *policyTested, sessions []string) (int, error) {
 		return 2, err
 	}
 	opt.Look = true
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return 2, err
 	}
@@ -31,7 +31,7 @@ func (c *context) replay(t *policyTested, sessions []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	dir := run.JournalDir(dirs)
+	dir := session.JournalDir(dirs)
 	named := len(sessions) > 0
 	if !named {
 		list, err := journal.List(dir)
@@ -42,7 +42,7 @@ func (c *context) replay(t *policyTested, sessions []string) (int, error) {
 			sessions = append(sessions, info.Session)
 		}
 	}
-	r := &expect.Replay{World: s.World()}
+	r := &policytest.Replay{World: s.World()}
 	count := 0
 	for _, id := range sessions {
 		records, err := allRecords(dir, id)
@@ -62,7 +62,7 @@ func (c *context) replay(t *policyTested, sessions []string) (int, error) {
 
 // hereOnly holds for a session of the project that is tested: what another project's
 // own policy allowed says nothing here.
-func hereOnly(records []journal.Record, s *run.Session) bool {
+func hereOnly(records []journal.Record, s *session.Session) bool {
 	known := false
 	for _, r := range records {
 		if r.Kind != journal.Session || r.Event != journal.Granted || r.State != "workspace" {
@@ -75,12 +75,12 @@ func hereOnly(records []journal.Record, s *run.Session) bool {
 	return !known // a record of old says nothing of it
 }
 
-func (c *context) printReplay(r *expect.Replay, sessions int, asJSON bool) (int, error) {
+func (c *context) printReplay(r *policytest.Replay, sessions int, asJSON bool) (int, error) {
 	status := min(len(r.Found), 1)
 	if asJSON {
 		found := r.Found
 		if found == nil {
-			found = []expect.Difference{}
+			found = []policytest.Difference{}
 		}
 		return status, c.encode(found)
 	}
@@ -95,7 +95,7 @@ func (c *context) printReplay(r *expect.Replay, sessions int, asJSON bool) (int,
 	return status, nil
 }
 
-func writeDifference(w io.Writer, d *expect.Difference) {
+func writeDifference(w io.Writer, d *policytest.Difference) {
 	fmt.Fprintf(w, "%s: %s %s", d.Change, d.Access, plan.Show(d.Subject))
 	if d.Count > 1 {
 		fmt.Fprintf(w, "  (%d times)", d.Count)

@@ -16,13 +16,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/expect"
+	"ringfence.dev/ringfence/internal/explain/policytest"
+	"ringfence.dev/ringfence/internal/explain/why"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/reason"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 const aboutTest = `Holds a file of tests against the policy: by default .ringfence.test beside the
@@ -53,11 +53,11 @@ func newPolicyTested(c *context) *policyTested {
 
 // policyTest tests a policy.
 func policyTest(c *context, args []string) (int, error) {
-	if slices.Equal(args, []string{expect.Arg}) {
-		if !run.Nested() {
+	if slices.Equal(args, []string{policytest.Arg}) {
+		if !session.Nested() {
 			return 2, fault.New(fault.Usage, "ringfence policy test --help", "this is for the inside of a sandbox")
 		}
-		return 0, expect.Main(c.in, c.out)
+		return 0, policytest.Main(c.in, c.out)
 	}
 	t := newPolicyTested(c)
 	rest, err := c.mixed(t.set, args)
@@ -96,7 +96,7 @@ func policyTest(c *context, args []string) (int, error) {
 }
 
 // prepareTest is the launch that is tested.
-func (c *context) prepareTest(t *policyTested) (run.Options, error) {
+func (c *context) prepareTest(t *policyTested) (session.Options, error) {
 	who := t.who
 	if who == "" {
 		who = agent.Command
@@ -113,8 +113,8 @@ func (c *context) prepareTest(t *policyTested) (run.Options, error) {
 }
 
 // testFile reads the tests: of the file that is named, or of the project.
-func (c *context) testFile(t *policyTested, rest []string) (*expect.File, error) {
-	name := expect.Name
+func (c *context) testFile(t *policyTested, rest []string) (*policytest.File, error) {
+	name := policytest.Name
 	if len(rest) == 1 {
 		name = rest[0]
 	} else {
@@ -122,7 +122,7 @@ func (c *context) testFile(t *policyTested, rest []string) (*expect.File, error)
 		if err != nil {
 			return nil, err
 		}
-		s, err := run.Look(opt)
+		s, err := session.Look(opt)
 		if err != nil {
 			return nil, err
 		}
@@ -140,17 +140,17 @@ func (c *context) testFile(t *policyTested, rest []string) (*expect.File, error)
 	if err != nil {
 		return nil, err
 	}
-	return expect.Parse(name, data)
+	return policytest.Parse(name, data)
 }
 
 // expectations holds every line against the resolver and, on wish, against a sandbox.
-func (c *context) expectations(t *policyTested, f *expect.File) ([]expect.Result, error) {
+func (c *context) expectations(t *policyTested, f *policytest.File) ([]policytest.Result, error) {
 	opt, err := c.prepareTest(t)
 	if err != nil {
 		return nil, err
 	}
 	opt.Look = true
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -159,20 +159,20 @@ func (c *context) expectations(t *policyTested, f *expect.File) ([]expect.Result
 		return nil, err
 	}
 	w := s.World()
-	results := f.Run(w, expect.Place{Dir: dir, Home: s.User.Home}, t.try)
+	results := f.Run(w, policytest.Place{Dir: dir, Home: s.User.Home}, t.try)
 	if !t.try {
 		return results, nil
 	}
 	if err := c.tryLive(opt, f, results, w); err != nil {
 		return nil, fmt.Errorf("try the tests in a sandbox: %w", err)
 	}
-	expect.Settle(results)
+	policytest.Settle(results)
 	return results, nil
 }
 
 // tryLive starts a throw-away sandbox under the same policy, with a gate that leads
 // nowhere, and lets a probe try every line in it.
-func (c *context) tryLive(opt run.Options, f *expect.File, results []expect.Result, w *reason.World) error {
+func (c *context) tryLive(opt session.Options, f *policytest.File, results []policytest.Result, w *why.World) error {
 	trial := f.NewTrial(results, w)
 	self, err := os.Executable()
 	if err != nil {
@@ -189,14 +189,14 @@ func (c *context) tryLive(opt run.Options, f *expect.File, results []expect.Resu
 	}
 	defer os.RemoveAll(scratch)
 	opt.Look = false
-	s, err := run.Throwaway(opt, self, []string{self, "policy", "test", expect.Arg}, scratch)
+	s, err := session.Throwaway(opt, self, []string{self, "policy", "test", policytest.Arg}, scratch)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	asks, err := expect.EncodeAsks(trial.Asks)
+	asks, err := policytest.EncodeAsks(trial.Asks)
 	if err != nil {
 		return err
 	}
@@ -204,11 +204,11 @@ func (c *context) tryLive(opt run.Options, f *expect.File, results []expect.Resu
 	if err != nil {
 		return err
 	}
-	met, err := expect.DecodeMet(out, len(trial.Asks))
+	met, err := policytest.DecodeMet(out, len(trial.Asks))
 	if err != nil {
 		return err
 	}
-	records, err := allRecords(run.ScratchJournal(scratch), s.ID)
+	records, err := allRecords(session.ScratchJournal(scratch), s.ID)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func allRecords(dir, id string) ([]journal.Record, error) {
 	return out, nil
 }
 
-func (c *context) printTest(results []expect.Result, t *policyTested) (int, error) {
+func (c *context) printTest(results []policytest.Result, t *policyTested) (int, error) {
 	failed := 0
 	for _, r := range results {
 		if !r.Pass {
@@ -267,7 +267,7 @@ func (c *context) printTest(results []expect.Result, t *policyTested) (int, erro
 }
 
 // writeResult prints one line, and what is against it.
-func writeResult(w io.Writer, r *expect.Result) {
+func writeResult(w io.Writer, r *policytest.Result) {
 	if r.Pass {
 		fmt.Fprintf(w, "ok    %s%s\n", inert(r.Text), triedOf(r))
 		return
@@ -296,7 +296,7 @@ func writeResult(w io.Writer, r *expect.Result) {
 }
 
 // triedOf says how much a line stood for.
-func triedOf(r *expect.Result) string {
+func triedOf(r *policytest.Result) string {
 	live, skipped := 0, 0
 	for _, c := range r.Cases {
 		switch {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"ringfence.dev/ringfence/internal/grid"
+	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // What takes less is not worth a line, and what changes faster cannot be read.
@@ -82,7 +82,7 @@ func (c *context) watch(p *counter) {
 	again := time.NewTicker(progressEvery)
 	defer again.Stop()
 	for {
-		line := grid.Wrap(p.String(), columns(c.err)-1, true)[0]
+		line := table.Wrap(p.String(), columns(c.err)-1, true)[0]
 		fmt.Fprintf(c.err, "\r\x1b[K%s", line)
 		select {
 		case <-p.over:

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // listed is one session as ps and status tell of it.
@@ -195,7 +195,7 @@ func statuses(ids []string, memory bool) []*control.Status {
 }
 
 // ended tells of a session by what it left.
-func ended(w *workspace.Work) listed {
+func ended(w *review.Work) listed {
 	s := listed{Status: &control.Status{Session: w.ID, Name: w.Name, Agent: w.Agent, Dir: w.Project, Started: w.Started, Kept: w.Stays}, State: stateEnded, Exit: w.Exit}
 	if len(w.Trees) > 0 {
 		s.Dir, s.View = w.Trees[0].Path, string(w.Trees[0].View)

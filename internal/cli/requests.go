@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"ringfence.dev/ringfence/internal/control"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // requests shows what running sessions wanted and no rule allows.

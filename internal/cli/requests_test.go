@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // TestServersAreCounted: an agent that listens at every port fills no screen.

@@ -5,7 +5,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // remove forgets a session: what waits in it, and what could be undone.
@@ -26,7 +26,7 @@ func remove(c *context, name string, args []string) (int, error) {
 	return c.removeWork(w, *discard)
 }
 
-func (c *context) removeWork(w *workspace.Work, discard bool) (int, error) {
+func (c *context) removeWork(w *review.Work, discard bool) (int, error) {
 	if err := c.forget("rm", w, discard); err != nil {
 		return 1, err
 	}
@@ -35,7 +35,7 @@ func (c *context) removeWork(w *workspace.Work, discard bool) (int, error) {
 }
 
 // forget removes the work of a session that is over. What waits holds it.
-func (c *context) forget(name string, w *workspace.Work, discard bool) error {
+func (c *context) forget(name string, w *review.Work, discard bool) error {
 	if w.Running() {
 		return fault.New(fault.Refused, "ringfence stop "+w.ID, "session %s still runs", w.ID)
 	}

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/audit"
+	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/gitdir"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/posture"
-	"ringfence.dev/ringfence/internal/pretrust"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // scanForm is a scan for programs.
@@ -28,12 +28,12 @@ type scanForm struct {
 }
 
 type scanFinding struct {
-	pretrust.Finding
+	scan.Finding
 	Trusted bool `json:"trusted"`
 }
 
 // scan shows what of a repository would run or change when it is opened.
-func scan(c *context, name string, args []string) (int, error) {
+func runScan(c *context, name string, args []string) (int, error) {
 	f := c.flags(name, "[PATH] [--json]", "Shows what of a repository would run, or would change what runs, when an agent, an\neditor or git opens it. Nothing of it is run. Exit status: 0 for nothing dangerous\nthat is not trusted, 1 for findings.")
 	asJSON := f.Bool("json", false, "print the findings as JSON")
 	path, err := c.sessionThenFlags(f, args)
@@ -83,7 +83,7 @@ func (c *context) scanRoot(path string) (root, dir string, err error) {
 	if named {
 		return path, "", nil
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: path, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := session.Look(session.Options{Agent: agent.Command, Dir: path, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
 		return path, "", nil // no workspace, and a directory all the same
 	}
@@ -92,20 +92,20 @@ func (c *context) scanRoot(path string) (root, dir string, err error) {
 }
 
 // scanAt looks at a tree, and at the git directories of a linked worktree.
-func (c *context) scanAt(root, dir string) (*pretrust.Report, error) {
-	budget := pretrust.Hand(dir)
-	if repo, err := gitdir.Find(root, c.getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
-		budget.Git = run.GitDirs(repo)
+func (c *context) scanAt(root, dir string) (*scan.Report, error) {
+	budget := scan.Hand(dir)
+	if repo, err := repo.Find(root, c.getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
+		budget.Git = session.GitDirs(repo)
 	}
 	step, done := c.progress("looking at files", 0)
 	defer done()
 	budget.Step = step
-	return pretrust.Scan(root, budget)
+	return scan.Scan(root, budget)
 }
 
 // inHistory adds what is a secret no more.
-func (c *context) inHistory(root string, report *pretrust.Report) {
-	secrets, whole := posture.InHistory(root, c.getenv("HOME"))
+func (c *context) inHistory(root string, report *scan.Report) {
+	secrets, whole := audit.InHistory(root, c.getenv("HOME"))
 	for _, path := range secrets {
 		report.InHistory(strings.TrimPrefix(path[len(root):], "/"))
 	}
@@ -122,12 +122,12 @@ func startIn(root, dir string) string {
 }
 
 // scanned marks what is trusted, and reports whether something dangerous is not.
-func (c *context) scanned(root string, report *pretrust.Report) (form scanForm, open bool, err error) {
+func (c *context) scanned(root string, report *scan.Report) (form scanForm, open bool, err error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return form, false, err
 	}
-	store := run.TrustStore(dirs.State)
+	store := session.TrustStore(dirs.State)
 	form = scanForm{Root: plan.Show(root), Findings: []scanFinding{}, Entries: report.Entries, Read: report.Read, Complete: report.Complete}
 	trusted := map[string]bool{}
 	for _, f := range report.Files {
@@ -144,7 +144,7 @@ func (c *context) scanned(root string, report *pretrust.Report) (form scanForm, 
 		ok := trusted[f.File()]
 		f.Path = plan.Show(f.Path)
 		form.Findings = append(form.Findings, scanFinding{f, ok})
-		open = open || f.Level == pretrust.Danger && !ok
+		open = open || f.Level == scan.Danger && !ok
 	}
 	return form, open, nil
 }
@@ -155,7 +155,7 @@ func (c *context) showScan(form scanForm) {
 	dangers := 0
 	for _, f := range form.Findings {
 		writeFinding(w, f)
-		if f.Level == pretrust.Danger && !f.Trusted {
+		if f.Level == scan.Danger && !f.Trusted {
 			dangers++
 		}
 	}
@@ -200,7 +200,7 @@ func writeFinding(w io.Writer, f scanFinding) {
 
 // untrusted tells of what a repository brings before its agent starts: in full once,
 // in a line after that.
-func (c *context) untrusted(w io.Writer, s *run.Session, talk bool) {
+func (c *context) untrusted(w io.Writer, s *session.Session, talk bool) {
 	u := &s.Untrusted
 	if !u.Complete && (talk || u.First) {
 		fmt.Fprintln(w, "ringfence: not all of this tree was looked at; `ringfence scan` looks further")

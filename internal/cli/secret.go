@@ -9,18 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/secret"
-	"ringfence.dev/ringfence/internal/service"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // secretCommand keeps secrets on the host. No value is ever an argument, and none is
 // ever printed.
 func secretCommand(c *context, name string, args []string) (int, error) {
-	if err := secret.NoDump(); err != nil {
+	if err := source.NoDump(); err != nil {
 		return 2, err
 	}
 	return c.mustVerb(name, "Keeps the secrets of the host, for the broker. No value is ever an argument, and none is\never printed.", args, []verb{
@@ -42,7 +42,7 @@ type drawer struct {
 	kept  *policy.Policy // what `secret set` wrote
 	all   *policy.Policy // both
 	file  string         // of kept
-	store secret.Store
+	store source.Store
 	home  string
 }
 
@@ -52,7 +52,7 @@ func (c *context) drawer() (*drawer, error) {
 		return nil, err
 	}
 	d := &drawer{file: filepath.Join(dirs.Config, policy.SecretFile), home: c.getenv("HOME"),
-		store: secret.Store{Path: filepath.Join(dirs.Config, "secrets.age"), Identity: filepath.Join(dirs.State, "secrets.key")}}
+		store: source.Store{Path: filepath.Join(dirs.Config, "secrets.age"), Identity: filepath.Join(dirs.State, "secrets.key")}}
 	if d.own, err = policy.Load(filepath.Join(dirs.Config, "policy.toml")); err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func (c *context) drawer() (*drawer, error) {
 }
 
 // ref says how a secret of the policy is read.
-func ref(s *policy.Secret) secret.Ref {
+func ref(s *policy.Secret) source.Ref {
 	kind, arg := s.Origin()
-	r := secret.Ref{Name: s.Name, From: kind, Arg: arg}
+	r := source.Ref{Name: s.Name, From: kind, Arg: arg}
 	for _, a := range s.Command {
 		r.Argv = append(r.Argv, a.Value)
 	}
@@ -161,7 +161,7 @@ func (c *context) secretRows(d *drawer, stored []string) []secretRow {
 		s := &d.all.Secret[i]
 		kind, arg := s.Origin()
 		row := secretRow{Name: s.Name, Use: s.Kind(), Hosts: texts(s.Hosts), Env: texts(s.Env), From: ref(s).String(), Off: s.IsOff(), Source: s.Source.String()}
-		if public := service.Kind(row.Use).Public(); public != "" && len(row.Hosts) == 0 {
+		if public := serviceapi.Kind(row.Use).Public(); public != "" && len(row.Hosts) == 0 {
 			row.Hosts = []string{public}
 		}
 		set := false
@@ -236,7 +236,7 @@ func secretTest(c *context, args []string) (int, error) {
 		s = &policy.Secret{Name: name} // one that is stored and not described
 	}
 	r := ref(s)
-	v, err := r.Read(gocontext.Background(), secret.Host{Environ: c.environ, Home: d.home, Workspaces: c.workspaces(), Store: d.store})
+	v, err := r.Read(gocontext.Background(), source.Host{Environ: c.environ, Home: d.home, Workspaces: c.workspaces(), Store: d.store})
 	if err != nil {
 		return 1, err
 	}
@@ -256,7 +256,7 @@ func (c *context) workspaces() (out []string) {
 	if err != nil {
 		return nil
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
 		return nil
 	}
@@ -267,7 +267,7 @@ func (c *context) workspaces() (out []string) {
 }
 
 // shape is what is said of a value.
-func shape(v secret.Value) string {
+func shape(v source.Value) string {
 	prefix, n := v.Shape()
 	if prefix != "" {
 		prefix += "…, "

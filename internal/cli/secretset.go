@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/secret"
-	"ringfence.dev/ringfence/internal/service"
-	"ringfence.dev/ringfence/internal/terminal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // secretFlags are what describes a secret.
@@ -72,7 +72,7 @@ func (l *secretFlags) parse(c *context, args []string) (name string, err error) 
 	if err := policy.CheckSecretName(name); err != nil {
 		return "", fault.New(fault.Usage, "ringfence secret set NAME asks for the value", "%w", err)
 	}
-	if v, err := secret.New(name); err == nil {
+	if v, err := source.New(name); err == nil {
 		if prefix, _ := v.Shape(); prefix != "" {
 			return "", valueGiven("")
 		}
@@ -174,7 +174,7 @@ func secretSet(c *context, args []string) (int, error) {
 		use = "use " + s.Use.Value
 	}
 	fmt.Fprintf(c.err, "ringfence: secret %s is kept: %s; %s\n", name, inert(said), use)
-	if public := service.Kind(s.Kind()).Public(); public != "" && len(s.Hosts) == 0 {
+	if public := serviceapi.Kind(s.Kind()).Public(); public != "" && len(s.Hosts) == 0 {
 		fmt.Fprintf(c.err, "ringfence: it is for %s alone; for a server of your own: ringfence secret set %s --use %s --host HOST\n", public, name, s.Kind())
 	}
 	if kind != "store" {
@@ -220,14 +220,14 @@ func helps(s *policy.Secret) string {
 }
 
 // secretValue reads a value: typed without echo, or piped in.
-func (c *context) secretValue(name string) (secret.Value, error) {
-	var v secret.Value
+func (c *context) secretValue(name string) (source.Value, error) {
+	var v source.Value
 	var err error
 	if terminal.IsTerminal(c.in) {
 		v, err = typed(c.in, func() { fmt.Fprintf(c.err, "Value of %s (it is not shown): ", name) })
 		fmt.Fprintln(c.err)
 	} else {
-		v, err = secret.ReadFrom(c.in)
+		v, err = source.ReadFrom(c.in)
 	}
 	if err != nil {
 		return v, fault.New(fault.Refused, fmt.Sprintf("type it at a terminal, or pipe one line: … | ringfence secret set %s", name), "the value cannot be kept: %w", err)
@@ -240,11 +240,11 @@ const maxTyped = 4094
 
 // typed reads a line with the echo off, and puts it on again whatever happens. It asks
 // only when the echo is off: who is asked may answer at once.
-func typed(in *os.File, ask func()) (secret.Value, error) {
+func typed(in *os.File, ask func()) (source.Value, error) {
 	fd := int(in.Fd())
 	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
-		return secret.Value{}, err
+		return source.Value{}, err
 	}
 	quiet := *was
 	quiet.Lflag &^= unix.ECHO | unix.ECHONL
@@ -253,7 +253,7 @@ func typed(in *os.File, ask func()) (secret.Value, error) {
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	defer signal.Stop(signals)
 	if err := unix.IoctlSetTermios(fd, unix.TCSETSF, &quiet); err != nil {
-		return secret.Value{}, err
+		return source.Value{}, err
 	}
 	defer unix.IoctlSetTermios(fd, unix.TCSETSF, was)
 	ask()
@@ -268,13 +268,13 @@ func typed(in *os.File, ask func()) (secret.Value, error) {
 	}()
 	select {
 	case <-signals:
-		return secret.Value{}, errors.New("interrupted")
+		return source.Value{}, errors.New("interrupted")
 	case err := <-failed:
-		return secret.Value{}, err
+		return source.Value{}, err
 	case text := <-line:
 		if len(text) > maxTyped {
-			return secret.Value{}, errors.New("a terminal cuts lines that long: pipe it in")
+			return source.Value{}, errors.New("a terminal cuts lines that long: pipe it in")
 		}
-		return secret.New(text)
+		return source.New(text)
 	}
 }

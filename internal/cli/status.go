@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/posture"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // status says how strongly a session is fenced.
 func status(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [--json | --line]", "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in "+run.StatusPath+".")
+	f := c.flags(name, "[SESSION] [--json | --line]", "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in "+session.StatusPath+".")
 	asJSON := f.Bool("json", false, "print JSON")
 	line := f.Bool("line", false, "print one line, as for a prompt; says so when nothing is fenced, and exits with 1")
 	id, err := c.sessionThenFlags(f, args)
@@ -110,9 +110,9 @@ func (c *context) showStatus(s *control.Status) error {
 	if len(s.Pending) > 0 {
 		row("waits", fmt.Sprintf("%d hosts: ringfence requests %s", len(s.Pending), s.Session))
 	}
-	var legs posture.Trifecta
+	var legs audit.Trifecta
 	if json.Unmarshal(s.Meter, &legs) == nil {
-		row("trifecta", legs.Line(posture.UTF8(c.getenv)))
+		row("trifecta", legs.Line(audit.UTF8(c.getenv)))
 	}
 	if s.Denial == nil {
 		row("denied", "nothing yet")

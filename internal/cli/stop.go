@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // stopGrace is what an agent gets to save its work.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/grid"
+	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // table prints rows below a head, which may be nil, as wide as the terminal. Cells are
@@ -23,7 +23,7 @@ func (c *context) table(head []string, rows [][]string) error {
 		top = append(top, c.paint(strong, h))
 	}
 	w := bufio.NewWriter(c.out)
-	for _, line := range grid.Table(top, cells, columns(c.out)) {
+	for _, line := range table.Table(top, cells, columns(c.out)) {
 		fmt.Fprintln(w, line)
 	}
 	return w.Flush()
@@ -32,7 +32,7 @@ func (c *context) table(head []string, rows [][]string) error {
 // cell lets paint pass where it can only be ours, and nothing else that a terminal
 // would obey.
 func (c *context) cell(text string) string {
-	plain := grid.Plain(text)
+	plain := table.Plain(text)
 	clean := inert(strings.Join(strings.Fields(plain), " "))
 	if plain != text && clean == plain && c.coloured(c.out) {
 		return text

@@ -9,7 +9,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"ringfence.dev/ringfence/internal/grid"
+	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // shown is what a terminal of that width, or a pipe if it has none, gets to see.
@@ -71,7 +71,7 @@ func TestTableOnTerminals(t *testing.T) {
 			t.Errorf("%s: what came from outside is obeyed: %q", c.name, got)
 		}
 		for line := range strings.Lines(stripped(got)) {
-			if grid.Width(strings.TrimSuffix(line, "\n")) > c.width {
+			if table.Width(strings.TrimSuffix(line, "\n")) > c.width {
 				t.Errorf("%s: wider than %d: %q", c.name, c.width, line)
 			}
 		}

@@ -6,14 +6,14 @@ import (
 	"os"
 	"strconv"
 
-	"ringfence.dev/ringfence/internal/agent"
-	"ringfence.dev/ringfence/internal/catalogue"
-	"ringfence.dev/ringfence/internal/environ"
+	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/pretrust"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // trust shows what the project's files would widen and records their digests.
@@ -28,7 +28,7 @@ func trust(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	s, err := run.Look(run.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
 	if err != nil {
 		return 2, err
 	}
@@ -45,7 +45,7 @@ func trust(c *context, name string, args []string) (int, error) {
 		return 2, err
 	}
 	if files = append(files, more...); len(files) == 0 {
-		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, run.ProjectEnv)
+		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, session.ProjectEnv)
 	}
 	if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 		return 1, nil
@@ -54,18 +54,18 @@ func trust(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	store := run.TrustStore(dirs.State)
+	store := session.TrustStore(dirs.State)
 	for _, p := range files {
 		if err := store.Record(root, p.file, p.digest); err != nil {
 			return 2, err
 		}
-		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(pretrust.At(root, p.file)), p.digest[:16])
+		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(scan.At(root, p.file)), p.digest[:16])
 	}
 	return 0, nil
 }
 
 // trustRemotes accepts remotes that the repository did not have when it was first seen.
-func (c *context) trustRemotes(s *run.Session, yes bool) (int, error) {
+func (c *context) trustRemotes(s *session.Session, yes bool) (int, error) {
 	lines, accept, err := s.Remotes()
 	if err != nil {
 		return 2, err
@@ -85,7 +85,7 @@ func (c *context) trustRemotes(s *run.Session, yes bool) (int, error) {
 type proposal struct{ file, digest string }
 
 // proposals prints what each file would add. The digest is of the bytes shown.
-func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
+func (c *context) proposals(root string, s *session.Session) ([]proposal, error) {
 	var out []proposal
 	p, digest, err := policy.LoadProject(root)
 	if err != nil {
@@ -102,22 +102,22 @@ func (c *context) proposals(root string, s *run.Session) ([]proposal, error) {
 			fmt.Fprintln(c.out, inert(ch.String()))
 		}
 	}
-	data, digest, err := run.ReadProjectEnv(root)
+	data, digest, err := session.ReadProjectEnv(root)
 	if err != nil || data == nil {
 		return out, err
 	}
-	set, err := environ.ParseFile(bytes.NewReader(data), run.ProjectEnv)
+	set, err := environ.ParseFile(bytes.NewReader(data), session.ProjectEnv)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range set {
 		mark := ""
-		if row, refused := catalogue.Env(e.Name); refused {
+		if row, refused := knownsecrets.Env(e.Name); refused {
 			mark = "   refused at launch: " + row.What
 		}
-		fmt.Fprintf(c.out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), run.ProjectEnv, e.Source.Line, mark)
+		fmt.Fprintf(c.out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), session.ProjectEnv, e.Source.Line, mark)
 	}
-	return append(out, proposal{run.ProjectEnv, digest}), nil
+	return append(out, proposal{session.ProjectEnv, digest}), nil
 }
 
 // scanProposals prints what a scan finds dangerous and nobody has trusted yet.
@@ -151,7 +151,7 @@ func (c *context) scanProposals(root, dir string) ([]proposal, error) {
 }
 
 // together names what is trusted with a file: all of it, because it is what runs.
-func (c *context) together(f pretrust.File) {
+func (c *context) together(f scan.File) {
 	for _, with := range f.With {
 		fmt.Fprintf(c.out, "  with    %s\n", plan.Show(with))
 	}
@@ -162,5 +162,5 @@ func (c *context) together(f pretrust.File) {
 
 // blot is a value for people, without secrets.
 func blot(name, value string) string {
-	return agent.Blot(name, value, func(n string) bool { e, ok := catalogue.Env(n); return ok && e.Class == catalogue.Secret })
+	return agent.Blot(name, value, func(n string) bool { e, ok := knownsecrets.Env(n); return ok && e.Class == knownsecrets.Secret })
 }

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/change"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/place"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/workspace"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/workspace/change"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 const undoHelp = `Brings back on the host what a session changed or deleted, or what was applied of it,
@@ -90,7 +90,7 @@ func (c *context) redo(ch *chosen, name string, yes, force bool, how told) (int,
 
 // chooseToUndo finds the session. Without its name it is the latest here that left
 // anything, or none: an older one is never taken for it.
-func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*workspace.Work, error) {
+func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*review.Work, error) {
 	works, err := c.works()
 	if err != nil {
 		return nil, nil, err
@@ -130,12 +130,12 @@ func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*workspace.
 }
 
 // latestToUndo returns the latest session here, if it can be undone.
-func latestToUndo(works []*workspace.Work, here string, redo bool) (*chosen, error) {
+func latestToUndo(works []*review.Work, here string, redo bool) (*chosen, error) {
 	works = slices.Clone(works)
-	slices.SortStableFunc(works, func(a, b *workspace.Work) int { return b.Changed().Compare(a.Changed()) })
+	slices.SortStableFunc(works, func(a, b *review.Work) int { return b.Changed().Compare(a.Changed()) })
 	for _, w := range works {
-		inTree := slices.ContainsFunc(w.Trees, func(t workspace.Tree) bool { return place.Within(here, t.Path) })
-		if !inTree && !place.Within(here, w.Project) {
+		inTree := slices.ContainsFunc(w.Trees, func(t review.Tree) bool { return file.Within(here, t.Path) })
+		if !inTree && !file.Within(here, w.Project) {
 			continue
 		}
 		ch := &chosen{work: w}
@@ -157,13 +157,13 @@ func latestToUndo(works []*workspace.Work, here string, redo bool) (*chosen, err
 }
 
 // droppedFault is for a session whose undo made room for others.
-func droppedFault(w *workspace.Work, hint string) error {
+func droppedFault(w *review.Work, hint string) error {
 	return fault.New(fault.Failed, hint, "%s can no longer be undone: what it kept was dropped, to stay within [workspace] undo-total", who(w))
 }
 
 // notPast refuses to undo what another session has changed since, or at the same time:
 // what both changed cannot be told apart by who did it. force takes the latter back too.
-func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work, force bool) error {
+func notPast(w *review.Work, r *review.Report, works []*review.Work, force bool) error {
 	mine := changedFiles(r)
 	for _, other := range works {
 		newer := other.Changed().After(w.Changed())
@@ -200,7 +200,7 @@ func notPast(w *workspace.Work, r *workspace.Report, works []*workspace.Work, fo
 
 // changedFiles lists what is live of a report: no directories, which have nothing of their
 // own, and no objects of git, which stay.
-func changedFiles(r *workspace.Report) map[string]bool {
+func changedFiles(r *review.Report) map[string]bool {
 	all := map[string]bool{}
 	for _, e := range r.Live() {
 		dir := (e.New == nil || e.New.Type == change.Directory) && (e.Old == nil || e.Old.Type == change.Directory)

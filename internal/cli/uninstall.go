@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/plan"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // uninstall takes back what install made.

@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/run"
-	"ringfence.dev/ringfence/internal/verify"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 // verifyCommand proves every defence in a throw-away sandbox.
@@ -48,7 +48,7 @@ func (c *context) proof() (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	p, err := run.Promised(c.environ)
+	p, err := session.Promised(c.environ)
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ,
-		Shown: p.Shown, Passed: p.Passed, Launch: run.Prove(&policy.Policy{})}, err
+		Shown: p.Shown, Passed: p.Passed, Launch: session.Prove(&policy.Policy{})}, err
 }

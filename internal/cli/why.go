@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/agent"
+	"ringfence.dev/ringfence/internal/explain/why"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/reason"
-	"ringfence.dev/ringfence/internal/run"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session"
 )
 
 const aboutWhy = `Says what becomes of a path, a host, a variable or a push in a session: allowed or not,
@@ -26,11 +26,11 @@ launch. --last explains the last refusal of a session: of the newest if none is 
 func whyCommand(c *context, name string, args []string) (int, error) {
 	l := newLaunchFlags(c, name, "--last [SESSION] | PATH | HOST[:PORT] | NAME [flags]", aboutWhy)
 	last := l.set.Bool("last", false, "explain the last refusal of a session")
-	kinds := map[reason.Kind]*bool{
-		reason.Path: l.set.Bool("path", false, "the subject is a path"),
-		reason.Host: l.set.Bool("host", false, "the subject is a host"),
-		reason.Env:  l.set.Bool("variable", false, "the subject is a variable of your environment"),
-		reason.Push: l.set.Bool("push", false, "the subject is a branch to push to"),
+	kinds := map[why.Kind]*bool{
+		why.Path: l.set.Bool("path", false, "the subject is a path"),
+		why.Host: l.set.Bool("host", false, "the subject is a host"),
+		why.Env:  l.set.Bool("variable", false, "the subject is a variable of your environment"),
+		why.Push: l.set.Bool("push", false, "the subject is a branch to push to"),
 	}
 	who := l.set.String("agent", agent.Command, "`NAME` of the agent that would be launched")
 	asJSON := l.set.Bool("json", false, "print JSON")
@@ -38,9 +38,9 @@ func whyCommand(c *context, name string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	if run.Nested() {
+	if session.Nested() {
 		return 2, fault.New(fault.Refused, "ask the user to run there: ringfence why "+strings.Join(rest, " "),
-			"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", run.NotePath)
+			"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", session.NotePath)
 	}
 	kind, err := forced(kinds)
 	if err != nil {
@@ -57,7 +57,7 @@ func whyCommand(c *context, name string, args []string) (int, error) {
 		return 2, fault.New(fault.Usage, hint, "why takes one subject, not %d", len(rest))
 	}
 	if kind == "" {
-		if kind, err = reason.KindOf(rest[0], c.seen(rest[0])); err != nil {
+		if kind, err = why.KindOf(rest[0], c.seen(rest[0])); err != nil {
 			return 2, fault.New(fault.Usage, "ringfence why --help", "why: %w", err)
 		}
 	}
@@ -78,8 +78,8 @@ func whyCommand(c *context, name string, args []string) (int, error) {
 }
 
 // forced is the kind that a flag says; "" if none does.
-func forced(kinds map[reason.Kind]*bool) (reason.Kind, error) {
-	var said []reason.Kind
+func forced(kinds map[why.Kind]*bool) (why.Kind, error) {
+	var said []why.Kind
 	for k, on := range kinds {
 		if *on {
 			said = append(said, k)
@@ -95,19 +95,19 @@ func forced(kinds map[reason.Kind]*bool) (reason.Kind, error) {
 }
 
 // seen looks for what a word could be.
-func (c *context) seen(word string) reason.Seen {
+func (c *context) seen(word string) why.Seen {
 	_, err := os.Lstat(word)
-	return reason.Seen{File: err == nil, Variable: slices.ContainsFunc(c.environ, func(e string) bool { return strings.HasPrefix(e, word+"=") })}
+	return why.Seen{File: err == nil, Variable: slices.ContainsFunc(c.environ, func(e string) bool { return strings.HasPrefix(e, word+"=") })}
 }
 
 // world prepares the session that the flags would start, to look at it.
-func (c *context) world(l *launchFlags, agentName string) (*reason.World, error) {
+func (c *context) world(l *launchFlags, agentName string) (*why.World, error) {
 	opt, err := l.options(c, agentName, []string{"/bin/sh"})
 	if err != nil {
 		return nil, err
 	}
 	opt.Look = true
-	s, err := run.Prepare(opt)
+	s, err := session.Prepare(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +115,20 @@ func (c *context) world(l *launchFlags, agentName string) (*reason.World, error)
 }
 
 // answer asks the resolver.
-func (c *context) answer(w *reason.World, kind reason.Kind, subject string) (*reason.Answer, error) {
+func (c *context) answer(w *why.World, kind why.Kind, subject string) (*why.Answer, error) {
 	switch kind {
-	case reason.Host:
-		t, err := reason.Target(subject)
+	case why.Host:
+		t, err := why.Target(subject)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "name a host, or HOST:PORT", "%q: %w", subject, err)
 		}
 		return w.AboutHost(t), nil
-	case reason.Env:
+	case why.Env:
 		if err := policy.Admit("env", "pass", subject); err != nil {
 			return nil, fault.New(fault.Usage, "", "%w", err)
 		}
 		return w.AboutEnv(subject), nil
-	case reason.Push:
+	case why.Push:
 		return w.AboutPush(subject), nil
 	}
 	if rest, ok := strings.CutPrefix(subject, "~"); ok && (rest == "" || rest[0] == '/') {
@@ -156,11 +156,11 @@ func (c *context) policyFile() string {
 
 // refusal is the last one of a session, and what would become of it now.
 type refusal struct {
-	Session string          `json:"session"`
-	Record  reason.Recorded `json:"record"`
-	Said    bool            `json:"said"` // the host was allowed, and what was said to it was not
-	Now     *reason.Answer  `json:"now,omitempty"`
-	Still   bool            `json:"still"`
+	Session string       `json:"session"`
+	Record  why.Recorded `json:"record"`
+	Said    bool         `json:"said"` // the host was allowed, and what was said to it was not
+	Now     *why.Answer  `json:"now,omitempty"`
+	Still   bool         `json:"still"`
 }
 
 // whyLast explains the last refusal in a journal.
@@ -175,7 +175,7 @@ func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSO
 	if !isSet(l.set, "agent") {
 		agentName = c.agentOf(id, agentName)
 	}
-	out := refusal{Session: id, Record: reason.Recall(rec)}
+	out := refusal{Session: id, Record: why.Recall(rec)}
 	if out.Record.Kind != "" {
 		w, err := c.world(l, agentName)
 		if err != nil {
@@ -184,7 +184,7 @@ func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSO
 		if out.Now, err = c.answer(w, out.Record.Kind, out.Record.Subject); err != nil {
 			return 2, err
 		}
-		out.Said = reason.ForWords(rec, out.Now.Of(out.Record.Access)) || c.passedFirst(rec, id)
+		out.Said = why.ForWords(rec, out.Now.Of(out.Record.Access)) || c.passedFirst(rec, id)
 		out.Still = out.Said || out.Record.Still(out.Now)
 	}
 	if asJSON {
@@ -201,7 +201,7 @@ func (c *context) lastRefusal(rest []string) (journal.Record, string, error) {
 	if err != nil {
 		return journal.Record{}, "", err
 	}
-	dir := run.JournalDir(dirs)
+	dir := session.JournalDir(dirs)
 	if len(rest) == 0 {
 		list, err := journal.List(dir)
 		if err != nil {
@@ -212,7 +212,7 @@ func (c *context) lastRefusal(rest []string) (journal.Record, string, error) {
 		}
 	}
 	for _, id := range rest {
-		rec, err := journal.Last(dir, id, reason.Refused)
+		rec, err := journal.Last(dir, id, why.Refused)
 		if err == nil {
 			return rec, id, nil
 		}
@@ -229,7 +229,7 @@ func (c *context) agentOf(id, other string) string {
 	if err != nil {
 		return other
 	}
-	begin, err := journal.Last(run.JournalDir(dirs), id, func(r journal.Record) bool {
+	begin, err := journal.Last(session.JournalDir(dirs), id, func(r journal.Record) bool {
 		return r.Kind == journal.Session && r.Event == journal.Begin
 	})
 	if err != nil || begin.Agent == "" {
@@ -245,7 +245,7 @@ func (c *context) passedFirst(rec journal.Record, id string) bool {
 	if err != nil || rec.Conn == 0 {
 		return false
 	}
-	_, err = journal.Last(run.JournalDir(dirs), id, func(r journal.Record) bool {
+	_, err = journal.Last(session.JournalDir(dirs), id, func(r journal.Record) bool {
 		return r.Kind == journal.Net && r.Event == journal.Decision && r.Conn == rec.Conn && r.Verdict == journal.Allow && r.Seq < rec.Seq
 	})
 	return err == nil

@@ -5,14 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/reason"
+	"ringfence.dev/ringfence/internal/explain/why"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // writeAnswer prints an answer for people, in 80 columns.
-func writeAnswer(w io.Writer, a *reason.Answer, file string) {
+func writeAnswer(w io.Writer, a *why.Answer, file string) {
 	fmt.Fprintf(w, "%s %s\n", a.Kind, plan.Show(a.Subject))
-	var told *reason.Grant
+	var told *why.Grant
 	for i := range a.Findings {
 		f := &a.Findings[i]
 		fmt.Fprintf(w, "\n  %-8s %s\n", f.Access, f.Verdict)
@@ -43,7 +43,7 @@ func writeAnswer(w io.Writer, a *reason.Answer, file string) {
 }
 
 // same holds for two accesses that are answered alike.
-func same(a, b *reason.Finding) bool {
+func same(a, b *why.Finding) bool {
 	return a.Verdict == b.Verdict && a.By == b.By && a.Reason == b.Reason && a.Rule == b.Rule
 }
 
@@ -57,7 +57,7 @@ func line(w io.Writer, name, text string) {
 
 // writeGrant prints a grant as a flag and as lines of a file: these are not broken, so
 // that they can be copied.
-func writeGrant(w io.Writer, g *reason.Grant, file string) {
+func writeGrant(w io.Writer, g *why.Grant, file string) {
 	if len(g.Flags) > 0 {
 		var words []string
 		for _, f := range g.Flags {
@@ -105,7 +105,7 @@ func writeRefusal(w io.Writer, r *refusal, file string) {
 	if rec.Rule != "" {
 		src := rec.Source
 		if src == "" {
-			src = reason.BuiltIn
+			src = why.BuiltIn
 		}
 		line(w, "rule then", fmt.Sprintf("%s (%s)", rec.Rule, src))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // newSeal is the directory in which key and register are made.

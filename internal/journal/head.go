@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // head says where a journal stands: how many records it has, the hash of the last,

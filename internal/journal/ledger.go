@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // ledger is the register as it was read: what it says last about each session.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // The register is one chained file for all sessions of this host. Each line is

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // FuzzVerify: whatever is done to the files of a journal that ended, to its head, to

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/seal"
+	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // Bounds of the journal of one session: it goes on in another part when one is

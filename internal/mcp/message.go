@@ -18,7 +18,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/jsonscan"
+	"ringfence.dev/ringfence/internal/strictjson"
 )
 
 // Message is one message. A request has an ID and a Method, a notification a Method, a
@@ -48,7 +48,7 @@ const (
 
 // Parse reads one message.
 func Parse(line []byte) (*Message, error) {
-	if err := jsonscan.Walk(line, blind{}); err != nil {
+	if err := strictjson.Walk(line, blind{}); err != nil {
 		return nil, err
 	}
 	var top map[string]json.RawMessage
@@ -140,9 +140,9 @@ func method(raw []byte) (string, error) {
 // blind lets jsonscan judge the form alone.
 type blind struct{}
 
-func (blind) Enter(jsonscan.Text, jsonscan.Kind) (bool, error) { return true, nil }
-func (blind) Leave()                                           {}
-func (blind) Scalar(_ jsonscan.Text, _ jsonscan.Scalar) error  { return nil }
+func (blind) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
+func (blind) Leave()                                               {}
+func (blind) Scalar(_ strictjson.Text, _ strictjson.Scalar) error  { return nil }
 
 // failure is the answer that says no.
 func failure(id string, code int, text string) []byte {

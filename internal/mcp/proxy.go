@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"ringfence.dev/ringfence/internal/pin"
+	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // Proxy stands between an agent and one server.

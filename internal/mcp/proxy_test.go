@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/internal/pin"
+	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // pipes is a proxy with both its sides in the test's hands.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/pin"
+	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // watch compares what a server tells of itself with what is pinned. The proxy's lock

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Problem is a rule that cannot be enforced as it is written.
@@ -72,11 +72,11 @@ func (c *checker) contradictions() {
 
 func (c *checker) grants() {
 	for _, g := range Grants(c.p, c.env.Home) {
-		in := func(dir string) bool { return place.Within(g.Path, dir) }
+		in := func(dir string) bool { return file.Within(g.Path, dir) }
 		switch {
 		case g.Path == "/":
 			c.add(g.Source, "%q is the whole host: name what is needed of it", g.Path)
-		case c.env.Home != "" && place.Within(Expand(c.env.Home, ""), g.Path):
+		case c.env.Home != "" && file.Within(Expand(c.env.Home, ""), g.Path):
 			c.add(g.Source, "%q holds the whole home directory and every credential in it: name what is needed of it", g.Path)
 		case slices.ContainsFunc(own, in) || g.Path == "/run":
 			c.add(g.Source, "%q is made by ringfence itself and cannot be the host's", g.Path)

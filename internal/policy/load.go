@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/sys"
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // ProjectFile is the name of a project's own policy.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // secrets finds those that could not be used as they are written, and those that
@@ -52,7 +52,7 @@ func (c *checker) seen(s *Secret) {
 	case "file":
 		at := Expand(arg, c.env.Home)
 		view := scope{home: c.env.Home, roots: c.env.Workspaces}.view(c.p, true)
-		hidden := func(m Rule) bool { return !relative(m.Value) && place.Within(at, Expand(m.Value, c.env.Home)) }
+		hidden := func(m Rule) bool { return !relative(m.Value) && file.Within(at, Expand(m.Value, c.env.Home)) }
 		if view.at(at) != absent && !slices.ContainsFunc(c.p.Files.Mask, hidden) {
 			c.add(s.From.Source, "%q is the secret %s itself, and lies where the agent can see it", arg, s.Name)
 		}

@@ -4,7 +4,7 @@ import (
 	"path"
 	"slices"
 
-	"ringfence.dev/ringfence/internal/place"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Tighten returns base as far as over allows it: never wider than base, and within
@@ -158,7 +158,7 @@ func (g grants) touches(p string) bool {
 		return true
 	}
 	for dir := range g {
-		if place.Within(dir, p) {
+		if file.Within(dir, p) {
 			return true
 		}
 	}

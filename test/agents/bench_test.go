@@ -18,7 +18,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"ringfence.dev/ringfence/internal/broker"
+	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/test/agents/model"
 	"ringfence.dev/ringfence/test/tier"
 	"ringfence.dev/ringfence/test/world"

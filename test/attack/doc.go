@@ -30,7 +30,7 @@
 //   - what is about the network and has suites of its own, test/broker and
 //     test/agents: IP-013 (a broker of sockets), RS-007 (connections to a proxy),
 //     AG-008 (requests for hosts), GT-014 (pushes with credentials);
-//   - LA-004 (verify tells the truth), the mutation tests of internal/verify;
+//   - LA-004 (verify tells the truth), the mutation tests of internal/sandbox/verify;
 //   - AG-007, which asks that an option should not exist;
 //   - EP-015, which is part of EP-014 here, and KN-019, of KN-014 and KN-018.
 //

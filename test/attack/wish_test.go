@@ -26,7 +26,7 @@ func (o *outcome) faults(c Case, view string) []string {
 			out = append(out, fmt.Sprintf("review: %q changed on the host", name))
 		case string(name) == ".git/index":
 			// git writes one anew whenever it looks; one that lists the same is no change, and
-			// what it may list is judged: see internal/undo and test/gitoracle.
+			// what it may list is judged: see internal/workspace/undo and test/gitoracle.
 		case !o.tells(string(name)):
 			out = append(out, fmt.Sprintf("live: %q changed on the host, and the report does not say so", name))
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/test/stage"
 )
 

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/pack"
-	"ringfence.dev/ringfence/internal/pktline"
+	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 func (w *world) do(req *http.Request) (int, string) {

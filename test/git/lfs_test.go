@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/forge"
+	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 )
 
 // TestLFS pushes and pulls with real git-lfs, with the objects at the forge and
@@ -137,7 +137,7 @@ func TestLFSTickets(t *testing.T) {
 			}
 		})
 	}
-	w.frontFor(func(c *forge.Config) { c.Storage = nil })
+	w.frontFor(func(c *gitproxy.Config) { c.Storage = nil })
 	if _, body := w.post(own+".git/info/lfs/objects/batch", "application/vnd.git-lfs+json", batchBody("download")); !strings.Contains(body, "and that is denied") {
 		t.Errorf("without storage: %s", body)
 	}

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/forge"
+	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 )
 
 const (
@@ -43,7 +43,7 @@ type world struct {
 	lfs      *lfsServer
 
 	mu     sync.Mutex
-	events []forge.Event
+	events []gitproxy.Event
 	seen   []seen
 	moved  map[string]string // renamed repositories
 }
@@ -63,7 +63,7 @@ func need(t testing.TB, tools ...string) {
 	}
 }
 
-func newWorld(t testing.TB, change ...func(*forge.Config)) *world {
+func newWorld(t testing.TB, change ...func(*gitproxy.Config)) *world {
 	t.Helper()
 	need(t, "git", "git-lfs")
 	w := &world{t: t, dir: t.TempDir(), moved: map[string]string{}}
@@ -79,24 +79,24 @@ func newWorld(t testing.TB, change ...func(*forge.Config)) *world {
 }
 
 // frontFor puts a handler, with the Config changed, before the forge.
-func (w *world) frontFor(change ...func(*forge.Config)) {
+func (w *world) frontFor(change ...func(*gitproxy.Config)) {
 	w.t.Helper()
 	w.front = httptest.NewUnstartedServer(nil)
 	self := "http://" + w.front.Listener.Addr().String() + "/git/" + host
-	c := forge.Config{Upstream: "https://" + host, Self: self, Transport: w.dial(true), Anonymous: w.dial(false), Storage: w.dial(false),
+	c := gitproxy.Config{Upstream: "https://" + host, Self: self, Transport: w.dial(true), Anonymous: w.dial(false), Storage: w.dial(false),
 		Repos: []string{own}, Protected: []string{"release/*"}, Spool: w.dir,
-		Record: func(e forge.Event) { w.mu.Lock(); w.events = append(w.events, e); w.mu.Unlock() }}
+		Record: func(e gitproxy.Event) { w.mu.Lock(); w.events = append(w.events, e); w.mu.Unlock() }}
 	for _, f := range change {
 		f(&c)
 	}
-	h, err := forge.New(c)
+	h, err := gitproxy.New(c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.front.Config.Handler = h
 	w.front.Start()
 	w.t.Cleanup(w.front.Close)
-	config := strings.Join(forge.InsteadOf(self, host), "\n") + "\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[advice]\n\tdetachedHead = false\n[lfs]\n\tlocksverify = true\n" +
+	config := strings.Join(gitproxy.InsteadOf(self, host), "\n") + "\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n[advice]\n\tdetachedHead = false\n[lfs]\n\tlocksverify = true\n" +
 		"[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n"
 	if err := os.WriteFile(w.path("home/gitconfig"), []byte(config), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -305,19 +305,21 @@ func (w *world) requests() []seen {
 	return slices.Clone(w.seen)
 }
 
-func (w *world) lastEvent() forge.Event {
+func (w *world) lastEvent() gitproxy.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.events) == 0 {
-		return forge.Event{}
+		return gitproxy.Event{}
 	}
 	return w.events[len(w.events)-1]
 }
 
-func noAnonymous(c *forge.Config) { c.Anonymous = nil }
+func noAnonymous(c *gitproxy.Config) { c.Anonymous = nil }
 
-func repos(names ...string) func(*forge.Config) { return func(c *forge.Config) { c.Repos = names } }
+func repos(names ...string) func(*gitproxy.Config) {
+	return func(c *gitproxy.Config) { c.Repos = names }
+}
 
-func allow(rules ...string) func(*forge.Config) {
-	return func(c *forge.Config) { c.Allow = rules }
+func allow(rules ...string) func(*gitproxy.Config) {
+	return func(c *gitproxy.Config) { c.Allow = rules }
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/internal/control"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"

@@ -1,5 +1,5 @@
 package grants
 
-import "ringfence.dev/ringfence/internal/control"
+import "ringfence.dev/ringfence/internal/session/control"
 
 type pending = control.Pending

@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/plan"
-	"ringfence.dev/ringfence/internal/verify"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
 	"ringfence.dev/ringfence/test/tier"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/agent"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/test/netattack/probe"
 	"ringfence.dev/ringfence/test/world"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/explain/why"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/reason"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/tier"
 	"ringfence.dev/ringfence/test/world"
@@ -45,8 +45,8 @@ func asked(t *testing.T, w *world.World, args []string, records []journal.Record
 		if r.Verdict == journal.Allow {
 			passed[r.Conn] = r.Conn != 0
 		}
-		past := reason.Recall(r)
-		if r.Verdict != journal.Deny || passed[r.Conn] || past.Kind != reason.Host || r.Method != "" ||
+		past := why.Recall(r)
+		if r.Verdict != journal.Deny || passed[r.Conn] || past.Kind != why.Host || r.Method != "" ||
 			strings.HasPrefix(r.Rule, "strict ") || r.Rule == "own pool" || seen[past.Subject] {
 			continue
 		}
@@ -70,17 +70,17 @@ var answered = map[string]bool{}
 
 // refusedBy says what is wrong with an answer.
 func refusedBy(w *world.World, args []string, rec journal.Record) string {
-	past := reason.Recall(rec)
+	past := why.Recall(rec)
 	r := w.Bare(slices.Concat([]string{stage.Ringfence, "why", "--json", "--host"}, args, []string{"--", past.Subject})...)
-	var a reason.Answer
+	var a why.Answer
 	if err := json.Unmarshal([]byte(r.Stdout), &a); err != nil {
 		return fmt.Sprintf("why: %v: %s", err, r.Stderr)
 	}
 	f := a.Of(past.Access)
-	if reason.ForWords(rec, f) {
+	if why.ForWords(rec, f) {
 		return ""
 	}
-	if f == nil || f.Verdict == reason.Allowed || !f.Ours || f.Rule == "" || f.Source == "" {
+	if f == nil || f.Verdict == why.Allowed || !f.Ours || f.Rule == "" || f.Source == "" {
 		return fmt.Sprintf("why says %+v", f)
 	}
 	return ""

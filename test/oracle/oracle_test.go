@@ -10,7 +10,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 func TestMain(m *testing.M) {

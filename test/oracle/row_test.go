@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // row is one comparison.

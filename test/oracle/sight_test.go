@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/probe"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // sight is what can be seen from one place.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/internal/pretrust"
+	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -42,11 +42,11 @@ type judge func(t *testing.T, r *receiver, text string) []byte
 func ours(t *testing.T, r *receiver, text string) []byte {
 	root := t.TempDir()
 	at := put(t, root, r.file, []byte(text))
-	report, err := pretrust.Scan(root, pretrust.First(""))
+	report, err := scan.Scan(root, scan.First(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.told && slices.ContainsFunc(report.Findings, func(f pretrust.Finding) bool { return filepath.Join(root, f.Path) == at }) {
+	if r.told && slices.ContainsFunc(report.Findings, func(f scan.Finding) bool { return filepath.Join(root, f.Path) == at }) {
 		return nil
 	}
 	for _, f := range report.Files {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/control"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/test/world"
 )
 

@@ -1,0 +1,184 @@
+package scan
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	gitRule  = &rule{files: []string{".git/config"}, form: asGit, partly: true, who: "git", when: "at the next git command"}
+	bareRule = &rule{files: []string{"config of a bare repository"}, form: asGit, partly: true, bare: true, who: "git", when: "at the next git command in this directory"}
+)
+
+// gitDir looks at a git directory and those of its submodules and worktrees in it.
+func (s *scan) gitDir(dir string) {
+	s.fileAs(path.Join(dir, "config"), gitRule, byName)
+	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
+	s.gitHooks(path.Join(dir, "hooks"))
+	left := maxGitDirs
+	s.gitDirsIn(path.Join(dir, "modules"), &left)
+	s.gitDirsIn(path.Join(dir, "worktrees"), &left)
+}
+
+// maxGitDirs bounds the names that are looked at for that.
+const maxGitDirs = 2048
+
+// gitDirsIn looks for git directories: a submodule's may lie deeper, as its name has
+// slashes.
+func (s *scan) gitDirsIn(dir string, left *int) {
+	for _, name := range s.dirNames(dir, left) {
+		at := path.Join(dir, name)
+		_, _, err := s.tree.read(at + "/HEAD")
+		if absent(err) {
+			s.gitDirsIn(at, left)
+			continue
+		}
+		s.fileAs(at+"/config", gitRule, byName)
+		s.fileAs(at+"/config.worktree", gitRule, byName)
+		s.gitHooks(at + "/hooks")
+		s.gitDirsIn(at+"/modules", left)
+		s.gitDirsIn(at+"/worktrees", left)
+	}
+	if *left <= 0 && s.isDir(dir) {
+		s.report.Complete = false
+	}
+}
+
+// dirNames lists directories in a directory.
+func (s *scan) dirNames(dir string, left *int) (out []string) {
+	fd, _, err := s.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil || *left <= 0 {
+		if err == nil {
+			unix.Close(fd)
+		}
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	entries, _ := f.ReadDir(*left)
+	*left -= len(entries)
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// gitFile looks at where a file of the name .git leads, as long as that is in the
+// tree: to the git directory of a linked worktree or of a submodule, and from there to
+// the one that worktrees have in common.
+func (s *scan) gitFile(rel string) {
+	data, _, err := s.tree.read(rel)
+	text, ok := strings.CutPrefix(string(data), "gitdir:")
+	if err != nil || !ok {
+		return
+	}
+	if dir, ok := s.tree.leads(path.Dir(rel), strings.Trim(text, " \r\n")); ok {
+		s.gitDir(dir)
+		s.common(dir, gitRule)
+	}
+}
+
+// outside looks at a git directory that lies elsewhere.
+func (s *scan) outside(dir string) error {
+	t, err := openTree(dir)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	o := &scan{tree: t, names: s.names, report: &Report{Complete: true}, done: map[string]bool{}, texts: map[string]*text{}, sums: map[string]string{}, sumBytes: maxCompanions}
+	o.gitDir(".")
+	o.finish()
+	for _, f := range o.report.Files {
+		about := o.report.About(f)
+		f.Path = path.Join(t.root, f.Path)
+		if slices.ContainsFunc(s.report.Files, func(o File) bool { return o.Path == f.Path }) {
+			continue // one of them lies in the other
+		}
+		s.report.Files = append(s.report.Files, f)
+		for _, x := range about {
+			x.Path, x.real = path.Join(t.root, x.Path), f.Path
+			s.report.Findings = append(s.report.Findings, x)
+		}
+	}
+	s.report.Read += o.report.Read
+	s.report.Complete = s.report.Complete && o.report.Complete
+	return nil
+}
+
+// common looks at the settings that a git directory shares with another one.
+func (s *scan) common(dir string, r *rule) bool {
+	data, _, err := s.tree.read(path.Join(dir, "commondir"))
+	if err != nil {
+		return false
+	}
+	if at, ok := s.tree.leads(dir, strings.TrimRight(string(data), " \r\n")); ok {
+		s.fileAs(path.Join(at, "config"), r, byName)
+	}
+	return true
+}
+
+// bareRepositories looks at directories that git would take for a repository without
+// being called so. Without settings that run something they are what they look like.
+func (s *scan) bareRepositories() {
+	for _, dir := range s.heads {
+		if shared := s.common(dir, bareRule); !shared && (!s.isDir(dir+"/objects") || !s.isDir(dir+"/refs")) {
+			continue
+		}
+		s.fileAs(path.Join(dir, "config"), bareRule, bySight)
+		s.fileAs(path.Join(dir, "config.worktree"), bareRule, bySight)
+		for _, name := range s.hookNames(path.Join(dir, "hooks")) {
+			rel := path.Join(dir, "hooks", name)
+			h := hit{kind: kBare, what: "a hook, " + quote(name), seed: name, runs: rel}
+			s.add(rel, rel, bareRule, h)
+			s.report.Files = append(s.report.Files, File{Path: rel, Danger: true, Digest: s.digest(rel, nil, nil, []hit{h}).sum})
+		}
+	}
+}
+
+func (s *scan) isDir(rel string) bool {
+	fd, _, err := s.tree.open(rel, unix.O_PATH|unix.O_DIRECTORY)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err == nil
+}
+
+// gitHooks tells of hooks that somebody has put there: no clone brings them.
+func (s *scan) gitHooks(dir string) {
+	for _, name := range s.hookNames(dir) {
+		rel := path.Join(dir, name)
+		if s.done[rel] {
+			continue
+		}
+		s.done[rel] = true
+		h := hit{kind: kGitHook, what: "a hook, " + quote(name), seed: name, runs: rel}
+		s.add(rel, rel, nil, h)
+		s.report.Files = append(s.report.Files, File{Path: rel, Digest: s.digest(rel, nil, nil, []hit{h}).sum})
+	}
+}
+
+// maxHooks is more than git has.
+const maxHooks = 64
+
+func (s *scan) hookNames(dir string) []string {
+	fd, _, err := s.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	entries, _ := f.ReadDir(maxHooks)
+	var out []string
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !e.IsDir() && !strings.HasSuffix(e.Name(), ".sample") && info.Mode()&0o111 != 0 {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}

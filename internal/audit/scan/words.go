@@ -1,0 +1,465 @@
+package scan
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/audit/shell"
+)
+
+// A name that a command uses, as far as its text says it. What only the shell will
+// know when it runs the command is one of these two characters.
+const (
+	any1  = "\x00" // any text
+	here1 = "\x01" // the project's directory, or one that the command went to
+)
+
+// used is one name, whether a program of that name would be run, and whether what it
+// finds in a directory of that name would be.
+type used struct {
+	name string
+	runs bool
+	dir  bool
+}
+
+// usage is what commands use of a tree.
+type usage struct {
+	names []used
+	dirs  []string // directories that the commands go to
+	// unnamed: they run a script of which the text does not say the name.
+	unnamed bool
+	deep    int
+	set     map[string][]string // variables of one text
+	wrapped bool                // in a command that a wrapper runs
+	known   map[string]bool     // programs whose own files are among the names
+}
+
+// add says what the commands of a hit use.
+func (u *usage) add(h hit) {
+	if h.value != nil {
+		u.node("", h.value)
+		return
+	}
+	for line := range strings.Lines(h.runs) { // a block of YAML, or one value
+		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+		if name, rest, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(name, " /$'\"") {
+			line = rest
+		}
+		if n := len(line); n > 1 && (line[0] == '"' || line[0] == '\'') && line[n-1] == line[0] && strings.Count(line, line[:1]) == 2 {
+			line = line[1 : n-1]
+		}
+		u.text(strings.TrimPrefix(line, "!")) // as git writes an alias
+	}
+}
+
+// silent are members of settings that are compared or shown, and run nothing.
+var silent = []string{"matcher", "type", "if", "prompt", "description", "name", "title", "url", "httpurl", "base_url", "statusmessage", "headers", "env"}
+
+// node goes over a value: objects with a command and its arguments, lists that are
+// such, and texts for a shell.
+func (u *usage) node(name string, v *node) {
+	switch v.kind {
+	case '"':
+		if !slices.Contains(silent, strings.ToLower(name)) {
+			u.text(v.text)
+		}
+	case '[':
+		if argv := textList(v); argv != nil {
+			u.argv(argv)
+			return
+		}
+		for _, item := range v.items {
+			u.node(name, item)
+		}
+	case '{':
+		u.object(v)
+	}
+}
+
+func (u *usage) object(v *node) {
+	command, args := member2(v, "command"), member2(v, "args")
+	argv := textList(args)
+	if command != nil && command.kind == '"' && argv != nil {
+		u.argv(append([]string{command.text}, argv...))
+	}
+	for _, m := range v.members {
+		switch low := strings.ToLower(m.name); {
+		case low == "cwd" || low == "workdir":
+			u.dirs = append(u.dirs, templated(m.value.text))
+		case low == "args" || low == "command" && argv != nil:
+		case slices.Contains(silent, low) && m.value.kind == '{': // variables: their values may be names
+			for _, e := range m.value.members {
+				u.variables(e.name, templated(e.value.text))
+			}
+		default:
+			u.node(m.name, m.value)
+		}
+	}
+}
+
+// member2 finds a member whatever the case of its name.
+func member2(v *node, name string) *node {
+	for _, m := range v.members {
+		if strings.EqualFold(m.name, name) {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// textList returns the texts of a list that holds nothing else.
+func textList(v *node) []string {
+	if v == nil || v.kind != '[' || len(v.items) == 0 {
+		return nil
+	}
+	var out []string
+	for _, item := range v.items {
+		if item.kind != '"' {
+			return nil
+		}
+		out = append(out, item.text)
+	}
+	return out
+}
+
+// argv is a command that no shell reads. Agents put variables in: $NAME, ${NAME},
+// {env:NAME}, {file:NAME}.
+func (u *usage) argv(words []string) {
+	var names []string
+	for _, w := range words {
+		names = append(names, templated(w))
+	}
+	u.simple(names, words)
+}
+
+// templated is a text with what an agent puts in.
+func templated(s string) string {
+	s = strings.ReplaceAll(s, any1, "?")
+	for _, name := range rootNames {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "${"+name+"}", here1), "$"+name+"/", here1+"/")
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		rest := s[i:]
+		switch {
+		case strings.HasPrefix(rest, "${"), strings.HasPrefix(rest, "{env:"), strings.HasPrefix(rest, "{file:"):
+			b.WriteString(any1)
+			end := strings.IndexByte(rest, '}')
+			if end < 0 {
+				return b.String()
+			}
+			i += end + 1
+		case rest[0] == '$' && len(rest) > 1 && isName(rest[1]):
+			b.WriteString(any1)
+			for i++; i < len(s) && (isName(s[i]) || s[i] >= '0' && s[i] <= '9'); i++ {
+			}
+		default:
+			b.WriteByte(rest[0])
+			i++
+		}
+	}
+	return b.String()
+}
+
+func isName(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// rootNames are the variables in which agents and shells have the project's directory.
+var rootNames = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "CODEX_PROJECT_DIR", "CURSOR_PROJECT_DIR", "workspaceFolder", "workspaceRoot", "workspacePath", "PWD"}
+
+// text is one for a shell. What no shell can read is not known at all.
+func (u *usage) text(s string) {
+	const deepest = 8
+	if u.deep++; u.deep > deepest {
+		u.unnamed = true
+		u.deep--
+		return
+	}
+	defer func() { u.deep-- }()
+	list, err := shell.Parse(s)
+	if err != nil {
+		u.unnamed = true
+		return
+	}
+	u.list(list)
+}
+
+func (u *usage) list(l shell.List) {
+	for _, item := range l {
+		for i, c := range item.Pipe {
+			u.command(c, i > 0)
+		}
+	}
+}
+
+// command is a simple or compound one, fed by another or not.
+func (u *usage) command(c shell.Command, fed bool) {
+	for _, a := range c.Assign {
+		for _, v := range a.Values {
+			value := u.word(v)
+			u.variables(a.Name, value)
+			if u.assign(a.Name, value); a.Append || a.Array {
+				u.assign(a.Name, any1)
+			}
+		}
+		if slices.Contains(rootNames, a.Name) {
+			u.unnamed = true
+		}
+	}
+	var names, texts []string
+	for _, w := range c.Words {
+		name := u.word(w)
+		text, ok := w.Plain()
+		if !ok {
+			text = any1
+		}
+		names, texts = append(names, name), append(texts, text)
+	}
+	reads := readsProgram(names)
+	for _, r := range c.Redirs {
+		if strings.HasPrefix(r.Op, "<") {
+			u.names = append(u.names, used{name: u.word(r.Target), runs: reads})
+			u.word(r.Doc)
+			fed = fed || r.Op != "<"
+		}
+	}
+	if fed && (interprets(names) || reads) {
+		u.unnamed = true // what it reads is not known
+	}
+	u.simple(names, texts)
+	if b := c.Body; b != nil {
+		for _, w := range b.Words {
+			if name := u.word(w); b.Kind == shell.For {
+				u.names = append(u.names, used{name: name})
+				u.assign(b.Name, name)
+			}
+		}
+		for _, l := range b.Lists {
+			u.list(l)
+		}
+	}
+}
+
+// assign remembers the value of a variable. With several it is not known which.
+func (u *usage) assign(name, value string) {
+	if u.set == nil {
+		u.set = map[string][]string{}
+	}
+	u.set[name] = append(u.set[name], value)
+}
+
+// word is the name that a word stands for. Commands in it are looked at.
+func (u *usage) word(w shell.Word) string {
+	var b strings.Builder
+	for i, p := range w {
+		switch p.Kind {
+		case shell.Text:
+			t := strings.ReplaceAll(p.Text, any1, "?")
+			if i == 0 && !p.Quoted && strings.HasPrefix(t, "~") {
+				t = any1 + t[1:]
+			}
+			b.WriteString(strings.NewReplacer("*", any1, "?", any1, "[", any1, "{", any1, "}", any1).Replace(t))
+		case shell.Var:
+			b.WriteString(u.variable(p))
+		case shell.Cmd:
+			u.list(p.List)
+			b.WriteString(output(p.List))
+		case shell.ProcIn, shell.ProcOut:
+			u.list(p.List)
+			b.WriteString(any1)
+		default:
+			u.word(p.Arg)
+			b.WriteString(any1)
+		}
+	}
+	return b.String()
+}
+
+func (u *usage) variable(p shell.Part) string {
+	if p.Param == nil && slices.Contains(rootNames, p.Text) {
+		return here1
+	}
+	if p.Param != nil {
+		for _, w := range []shell.Word{p.Param.Arg, p.Param.Arg2} {
+			if len(w) > 0 {
+				u.names = append(u.names, used{name: u.word(w)})
+			}
+		}
+		plain := !p.Param.Length && !p.Param.Indirect && p.Param.Index == ""
+		if !plain || p.Param.Op != "" && p.Param.Op != "?" && p.Param.Op != ":?" {
+			return any1
+		}
+		if slices.Contains(rootNames, p.Text) {
+			return here1
+		}
+	}
+	if values := u.set[p.Text]; len(values) == 1 {
+		return values[0]
+	}
+	return any1
+}
+
+// output is what commands write, of the two that say where the project is.
+func output(l shell.List) string {
+	if len(l) != 1 || len(l[0].Pipe) != 1 || l[0].Pipe[0].Body != nil {
+		return any1
+	}
+	var words []string
+	for _, w := range l[0].Pipe[0].Words {
+		text, ok := w.Plain()
+		if !ok {
+			return any1
+		}
+		words = append(words, text)
+	}
+	switch strings.Join(words, " ") {
+	case "git rev-parse --show-toplevel", "pwd", "pwd -P":
+		return here1
+	}
+	return any1
+}
+
+// wrappers run the command that follows them.
+var wrappers = []string{"env", "exec", "command", "builtin", "nohup", "nice", "ionice", "timeout", "time", "sudo", "doas", "xargs", "setsid", "stdbuf", "flock", "npx", "bunx",
+	"uvx", "chronic", "caffeinate", "busybox", "unbuffer", "script", "watch", "parallel", "find", "fd", "uv", "poetry", "pipenv", "pnpm", "yarn", "npm", "bun", "mise", "direnv",
+	"bundle", "pdm", "hatch", "rye", "pipx", "corepack", "cross-env", "dotenv"}
+
+// interpreters run the file that follows them. The first ones read shell.
+var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "source", ".", "python", "python2", "python3", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "perl", "ruby",
+	"php", "lua", "luajit", "Rscript", "osascript", "pwsh", "awk", "gawk", "mawk", "sed", "make", "gmake", "just", "java", "run-parts", "tclsh", "expect", "swift", "dotnet", "jq"}
+
+const shells = 7 // of them
+
+func interprets(names []string) bool {
+	i := slices.IndexFunc(names, func(n string) bool { return !strings.HasPrefix(n, "-") && !slices.Contains(wrappers, path.Base(n)) })
+	return i >= 0 && slices.Contains(interpreters[:shells], path.Base(names[i]))
+}
+
+// simple is a command with its words.
+func (u *usage) simple(names, texts []string) {
+	for len(names) > 0 && (strings.HasPrefix(names[0], "-") || number(names[0])) { // of a wrapper
+		names, texts = names[1:], texts[1:]
+	}
+	if len(names) == 0 {
+		return
+	}
+	program := programOf(names[0])
+	u.names = append(u.names, used{name: names[0], runs: true})
+	switch {
+	case slices.Contains([]string{"read", "mapfile", "readarray", "getopts", "printf", "export", "local", "declare", "typeset", "readonly", "let", "unset"}, program):
+		u.sets(texts[1:])
+	case program == "cd" || program == "pushd":
+		u.dirs = append(u.dirs, names[len(names)-1])
+		return
+	case program == "eval" || program == "trap":
+		u.text(strings.Join(texts[1:], " "))
+	case slices.Contains(interpreters, program):
+		u.interpreter(program, names[1:], texts[1:])
+	case slices.Contains(wrappers, program):
+		u.wrapper(program, names[1:], texts[1:])
+	}
+	u.reads(names[0], program, texts[1:])
+	looks := u.looksInto(program, names[1:])
+	for i, n := range names[1:] {
+		u.operand(n, looks)
+		if f := texts[i]; f == "-C" || f == "--prefix" || f == "--directory" || f == "--cwd" || f == "--chdir" {
+			u.dirs = append(u.dirs, n)
+		}
+	}
+}
+
+// sets is for commands that give variables a value: it is not known.
+func (u *usage) sets(texts []string) {
+	for _, t := range texts {
+		name, _, _ := strings.Cut(t, "=")
+		u.assign(strings.TrimSuffix(name, "+"), any1)
+		u.assign(strings.TrimSuffix(name, "+"), any1)
+	}
+}
+
+// operand is a word that is given to a program, and whether it runs what it finds in
+// directories.
+func (u *usage) operand(n string, looks bool) {
+	u.names = append(u.names, used{name: n, dir: looks})
+	if name, value, ok := strings.Cut(n, "="); ok {
+		u.variables(name, value)
+	}
+}
+
+func number(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789.smhd") == "" && s[0] >= '0' && s[0] <= '9'
+}
+
+// wrapper: what follows it is a command, behind options and variables.
+func (u *usage) wrapper(program string, names, texts []string) {
+	if program == "find" || program == "fd" {
+		i := slices.IndexFunc(texts, func(s string) bool {
+			return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, s)
+		})
+		if i < 0 {
+			return
+		}
+		names, texts = names[i+1:], texts[i+1:]
+	}
+	for len(names) > 0 && (strings.HasPrefix(names[0], "-") || strings.Contains(names[0], "=") || slices.Contains([]string{"run", "exec", "x", "dlx", "--"}, names[0])) {
+		names, texts = names[1:], texts[1:]
+	}
+	if (program == "xargs" || program == "parallel") && len(names) > 0 && slices.Contains(interpreters[:shells], path.Base(names[0])) {
+		u.unnamed = true
+	}
+	if !u.wrapped { // by the outermost one, for all
+		u.wrapped = true
+		defer func() { u.wrapped = false }()
+		u.behind(names, texts)
+	}
+	u.simple(names, texts)
+}
+
+// behind looks for interpreters that stand behind the value of an option of a wrapper,
+// where that value looks like the program: uv run --with x sh y.
+func (u *usage) behind(names, texts []string) {
+	for i := range names {
+		if program := path.Base(names[i]); i > 0 && slices.Contains(interpreters, program) {
+			u.interpreter(program, names[i+1:], texts[i+1:])
+		}
+	}
+}
+
+// interpreter: the first word that is no option is what it runs.
+func (u *usage) interpreter(program string, names, texts []string) {
+	isShell := slices.Contains(interpreters[:shells], program)
+	for len(names) > 0 && (program == "bun" || program == "deno") && slices.Contains([]string{"run", "x", "exec", "test", "task", "eval"}, names[0]) {
+		names, texts = names[1:], texts[1:]
+	}
+	for i, n := range names {
+		switch {
+		case isShell && strings.HasPrefix(n, "-") && !strings.HasPrefix(n, "--") && strings.Contains(n, "c"):
+			if i+1 < len(texts) {
+				u.text(texts[i+1])
+				if strings.Contains(names[i+1], any1) {
+					u.unnamed = true
+				}
+			}
+			return
+		case slices.Contains([]string{"-e", "-c", "-p", "-E", "--eval", "--print"}, n), slices.Contains([]string{"awk", "gawk", "mawk", "sed", "jq"}, program):
+			if i+1 < len(texts) && n != "-p" {
+				u.imports(texts[i+1])
+			}
+			return // a program in the line itself, which people see; its words are looked at
+		case n == "-m" && i+1 < len(names):
+			mod := strings.ReplaceAll(names[i+1], ".", "/")
+			u.script(mod)
+			return
+		case strings.HasPrefix(n, "-"):
+			if len(n) > 2 && n[1] != '-' { // with its value: -r./x.js, -mx
+				u.script(n[2:])
+			}
+			continue
+		default:
+			if u.script(n); program == "run-parts" {
+				u.names = append(u.names, used{name: n + "/" + any1, runs: true})
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package docgen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fish makes one line a flag, each under the condition that its command was typed.
+func fish(all []Command) string {
+	b := &strings.Builder{}
+	b.WriteString("# Completion of ringfence for fish. Made by `ringfence completion fish`.\n\n")
+	fishWalk(b, all)
+	b.WriteString("complete -c ringfence -f\n")
+	b.WriteString("complete -c ringfence -n '__ringfence_at \"\"' -a '(ringfence " + Asked + " agents)'\n")
+	b.WriteString("complete -c ringfence -n __ringfence_beyond -F\n")
+	for _, c := range all {
+		fishSub(b, "", c)
+	}
+	each(all, func(c Command) {
+		for _, s := range c.Subs {
+			fishSub(b, c.Name, s)
+		}
+		fishFlag(b, c.Name, Flag{Name: "help", Text: "explain it"})
+		for _, f := range c.Flags {
+			fishFlag(b, c.Name, f)
+		}
+		for n := range c.Most() {
+			fishArgs(b, c, n)
+		}
+	})
+	return b.String()
+}
+
+// fishWalk is what knows the command that the words so far name, and how many
+// arguments it has.
+func fishWalk(b *strings.Builder, all []Command) {
+	b.WriteString("function __ringfence_subs\n\tswitch \"$argv[1]\"\n")
+	fmt.Fprintf(b, "\t\tcase ''\n\t\t\tstring split ' ' %s\n", quoted(subWords(all)))
+	each(all, func(c Command) {
+		if len(c.Subs) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' %s\n", quoted(c.Name), quoted(subWords(c.Subs)))
+		}
+	})
+	b.WriteString("\tend\nend\n\nfunction __ringfence_values\n\tswitch \"$argv[1]\"\n")
+	each(all, func(c Command) {
+		if words := valued(c.Flags); len(words) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' -- %s\n", quoted(c.Name), quoted(strings.Join(words, " ")))
+		}
+	})
+	b.WriteString("\tend\nend\n\n" + fishState)
+}
+
+const fishState = `# __ringfence_state prints the command, the number of its arguments, and whether -- was.
+function __ringfence_state
+	set -l path ''
+	set -l n 0
+	set -l skip 0
+	for word in (commandline -opc)[2..-1]
+		if test $skip = 1
+			set skip 0
+		else if test "$word" = --
+			printf '%s\n' "$path" $n beyond
+			return
+		else if string match -q -- '-*' "$word"
+			contains -- "$word" (__ringfence_values "$path"); and set skip 1
+		else if test $n = 0; and contains -- "$word" (__ringfence_subs "$path")
+			set path (string trim "$path $word")
+		else if test -z "$path"
+			set path run # an agent of the user's has the same flags
+		else
+			set n (math $n + 1)
+		end
+	end
+	printf '%s\n' "$path" $n here
+end
+
+# __ringfence_at: this command was typed, with this many arguments if it matters.
+function __ringfence_at
+	set -l state (__ringfence_state)
+	test "$state[3]" = here; and test "$state[1]" = "$argv[1]"; or return 1
+	test (count $argv) = 1; and return 0
+	test "$state[2]" = "$argv[2]"; or test "$argv[3]" = more -a "$state[2]" -gt "$argv[2]"
+end
+
+function __ringfence_beyond
+	set -l state (__ringfence_state)
+	test "$state[3]" = beyond
+end
+
+`
+
+func fishAt(name string, more ...string) string {
+	return quoted(strings.Join(append([]string{`__ringfence_at "` + name + `"`}, more...), " "))
+}
+
+func fishSub(b *strings.Builder, parent string, c Command) {
+	fmt.Fprintf(b, "complete -c ringfence -n %s -a %s -d %s\n", fishAt(parent, "0"), quoted(c.Word()), quoted(c.Short))
+}
+
+func fishFlag(b *strings.Builder, name string, f Flag) {
+	form := "-l " + f.Name
+	if len(f.Name) == 1 {
+		form = "-s " + f.Name
+	}
+	value := ""
+	if f.Arg != "" {
+		value = " -r" + fishFrom([]string{f.Takes()})
+	}
+	fmt.Fprintf(b, "complete -c ringfence -n %s %s%s -d %s\n", fishAt(name), form, value, quoted(f.Text))
+}
+
+func fishArgs(b *strings.Builder, c Command, n int) {
+	from := fishFrom(c.Takes(n))
+	if from == "" {
+		return
+	}
+	at := []string{fmt.Sprint(n)}
+	if c.places()[n].repeated {
+		at = append(at, "more")
+	}
+	fmt.Fprintf(b, "complete -c ringfence -n %s%s\n", fishAt(c.Name, at...), from)
+}
+
+// fishFrom says where candidates come from.
+func fishFrom(takes []string) (out string) {
+	kinds, words := split(takes)
+	for _, k := range kinds {
+		switch {
+		case k == Files:
+			out += " -F"
+		case k == Commands:
+			words = append(words, "(__ringfence_subs \"\")")
+		case k != "":
+			words = append(words, "(ringfence "+Asked+" "+k+")")
+		}
+	}
+	if len(words) > 0 {
+		out += " -a " + quoted(strings.Join(words, " "))
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+// Package table sets text in columns for people: aligned by what a terminal shows,
+// wrapped at its width. It knows no colours but lets them pass: a cell that is painted
+// as a whole keeps its paint and takes no width for it.
+//
+// What is left at risk: terminals disagree on the width of some signs (flags, joined
+// emoji), and a line with one of those may be out of line by a cell or two.
+package table
+
+import (
+	"slices"
+	"strings"
+)
+
+// Between is what stands between two columns.
+const Between = "  "
+
+// narrowest is how far a column is squeezed to make room for others.
+const narrowest = 8
+
+// Table lays rows out below a head, which may be missing. Each line fits the width,
+// but for words that are longer than the last column: those are most often paths,
+// and a path in two pieces cannot be copied.
+func Table(head []string, rows [][]string, width int) []string {
+	all := rows
+	if len(head) > 0 {
+		all = append([][]string{head}, rows...)
+	}
+	widths := fit(natural(all), width)
+	var lines []string
+	for _, row := range all {
+		lines = append(lines, layOut(row, widths)...)
+	}
+	return lines
+}
+
+// natural is the width of each column if there is room for all.
+func natural(rows [][]string) (widths []int) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Width(cell))
+		}
+	}
+	return widths
+}
+
+// fit squeezes the widest columns until the line fits or nothing can give way.
+func fit(widths []int, width int) []int {
+	total := (len(widths) - 1) * len(Between)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > width; total-- {
+		widest := slices.Max(widths)
+		if widest <= narrowest {
+			break
+		}
+		// The last of them gives way first: what stands in front tells rows apart.
+		for i := len(widths) - 1; i >= 0; i-- {
+			if widths[i] == widest {
+				widths[i]--
+				break
+			}
+		}
+	}
+	return widths
+}
+
+// layOut makes the lines of one row.
+func layOut(row []string, widths []int) []string {
+	cells, height := make([][]string, len(row)), 1
+	for i, cell := range row {
+		cells[i] = Wrap(cell, widths[i], i < len(row)-1)
+		height = max(height, len(cells[i]))
+	}
+	lines := make([]string, height)
+	for n := range lines {
+		var b strings.Builder
+		for i, cell := range cells {
+			text := ""
+			if n < len(cell) {
+				text = cell[n]
+			}
+			b.WriteString(text)
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", max(0, widths[i]-Width(text))) + Between)
+			}
+		}
+		lines[n] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+// Wrap breaks text into lines of the width, at spaces where there are any. A word that
+// is longer is broken where it must be, or left whole. Paint goes on every line.
+func Wrap(text string, width int, split bool) (lines []string) {
+	before, plain, after := unpaint(text)
+	line, used := "", 0
+	end := func() { lines, line, used = append(lines, before+line+after), "", 0 }
+	for _, word := range strings.Fields(plain) {
+		if used > 0 && used+1+Width(word) > width {
+			end()
+		} else if used > 0 {
+			line, used = line+" ", used+1
+		}
+		for split && used+Width(word) > width {
+			piece := cut(word, width-used)
+			line, word = line+piece, word[len(piece):]
+			end()
+		}
+		line, used = line+word, used+Width(word)
+	}
+	if used > 0 || len(lines) == 0 {
+		end()
+	}
+	return lines
+}
+
+// cut is as much of a text as the width holds, at least one sign: else there is no end.
+func cut(text string, width int) string {
+	used := 0
+	for i, r := range text {
+		if used += runeWidth(r); used > width && i > 0 {
+			return text[:i]
+		}
+	}
+	return text
+}

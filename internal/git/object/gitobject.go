@@ -1,0 +1,97 @@
+// Package object reads git's objects without git: the commit or tag that
+// somebody wants signed, and the object store that it must belong to. Nothing
+// here runs a program, and every byte is taken for hostile: the agent writes the
+// payload and, file by file, the store.
+//
+// Parse takes the one form in which git itself writes commits and tags. What git
+// would read with a shrug (a date without a zone, a header out of order) is
+// refused, because two readers could then see two different objects under one
+// signature.
+//
+// A Store says that it holds an object only after it has read the object, and
+// its bytes hash to the id asked for: a file by that name, or a line in a pack
+// index, proves nothing. Symlinks are not followed, files are read by pread and
+// never mapped (a mapped file that is cut short kills the process), and each
+// question has a budget of bytes.
+//
+// What is left at risk: the agent can bring any object it has the bytes of into
+// its own store. That an object lies there says that the agent knows it, not that
+// a person ever saw it. A repository that links parts of its store elsewhere by
+// symlinks, or has pack indexes of version 1, is not understood, and nothing of it
+// is found.
+package object
+
+import (
+	"crypto/sha1" // the hash of git's ids is not ours to choose
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"strconv"
+)
+
+// Type is what an object is.
+type Type string
+
+// The types of object.
+const (
+	Commit Type = "commit"
+	Tree   Type = "tree"
+	Blob   Type = "blob"
+	Tag    Type = "tag"
+)
+
+func (t Type) known() bool { return t == Commit || t == Tree || t == Blob || t == Tag }
+
+// ID is the name of an object, by SHA-1 or SHA-256. The zero ID names none.
+type ID struct {
+	raw  [sha256.Size]byte
+	size uint8
+}
+
+// ParseID reads an id as git writes it: 40 or 64 digits in lower case.
+func ParseID(s string) (ID, error) {
+	var id ID
+	if len(s) != 2*sha1.Size && len(s) != 2*sha256.Size {
+		return ID{}, errors.New("an object id has 40 or 64 digits")
+	}
+	for i := range len(s) {
+		if !isDigit(s[i]) && (s[i] < 'a' || s[i] > 'f') {
+			return ID{}, errors.New("an object id has the digits 0 to 9 and a to f")
+		}
+	}
+	n, err := hex.Decode(id.raw[:], []byte(s))
+	id.size = uint8(n)
+	return id, err
+}
+
+func (id ID) String() string { return hex.EncodeToString(id.bytes()) }
+
+func (id ID) bytes() []byte { return id.raw[:id.size] }
+
+func (id ID) hash() hash.Hash {
+	if id.size == sha256.Size {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+// names reports whether content, as an object of type t, has this id.
+func (id ID) names(t Type, content []byte) bool { return id == id.of(t, content) }
+
+// of is the id of content, as an object of type t, by the hash of this one.
+func (id ID) of(t Type, content []byte) ID {
+	h := id.hash()
+	h.Write([]byte(string(t) + " " + strconv.Itoa(len(content)) + "\x00"))
+	h.Write(content)
+	return idFrom(h.Sum(nil), int(id.size))
+}
+
+// idFrom returns the id whose bytes are b, of which there are enough.
+func idFrom(b []byte, size int) ID {
+	id := ID{size: uint8(size)}
+	copy(id.raw[:size], b)
+	return id
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

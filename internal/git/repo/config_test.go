@@ -1,0 +1,309 @@
+package repo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// gitReads returns what git reads from a config file, in our form.
+func gitReads(w *world, content string) ([]Entry, error) {
+	w.write("config", content)
+	out, err := w.try(".", "config", "--file", w.path("config"), "--no-includes", "--list", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	for item := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		key, value, hasValue := strings.Cut(item, "\n")
+		if item != "" {
+			entries = append(entries, Entry{Key: key, Value: value, bare: !hasValue})
+		}
+	}
+	return entries, nil
+}
+
+func sameEntries(a, b []Entry) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// configs are files, and of each whether it is taken.
+var configs = []struct {
+	in    string
+	taken bool
+}{
+	{"", true},
+	{"[user]\n\tname = A B\n\temail = a@b\n", true},
+	{"\ufeff[user]\nname=x", true},
+	{"[USER]\nNaMe = x\n", true},
+	{"[user] name = x\n", true},
+	{"[a \"Sub.Sec \\\"q\\\" \\\\ \"]\nk = v\n", true},
+	{"[a.B.c]\nk = v\n", true},
+	{"[a  \t \"b\"]\nk=v\n", true},
+	{"[a]\nk\n", true},
+	{"[a]\nk \n", true},
+	{"[a]\nk =\n", true},
+	{"[a]\nk = \"\"\n", true},
+	{"[a]\nk = \"  x  \"\n", true},
+	{"[a]\nk =   x   y   \n", true},
+	{"[a]\nk = x # c\nl = y;c\nm = \"x # y\"\n", true},
+	{"[a]\nk = a\"b c\"d\n", true},
+	{"[a]\nk = a\\\nb\n", true},
+	{"[a]\nk = a  \\\n  b\n", true},
+	{"[a]\nk = \\t\\n\\b\\\\\\\"\n", true},
+	{"[a]\r\nk = v\r\nl = w\r\n", true},
+	{"# c\n; c\n[a]; c\nk = v\n", true},
+	{"[a]\nk = \xff\xfe\n", true},
+	{"[a]\nk = v\\", true},
+	{"[a]\nk-1 = v\n", true},
+	{"[a]\nk = # only a comment\n", true},
+	{"[a]\nk = \"x\\\ny\"\n", true},
+	{"[a]\n1k = v\n", false},
+	{"[a]\nk_k = v\n", false},
+	{"[a]\nk : v\n", false},
+	{"[a]\nk # c\n", false},
+	{"[a]\nk = \\x\n", false},
+	{"[a]\nk = \"x\n", false},
+	{"[a]\nk = \"x", false},
+	{"[a\nk = v\n", false},
+	{"[a", false},
+	{"[a \"b]\nk = v\n", false},
+	{"[a \"b\" ]\nk = v\n", false},
+	{"[a b]\nk = v\n", false},
+	{"[a \"b\nc\"]\nk = v\n", false},
+	{"[a_b]\nk = v\n", false},
+	{"[]\nk = v\n", false},
+	{"k = v\n", false},
+	{"[a]\nk = v\x00w\n", false},
+	{"-----BEGIN OPENSSH PRIVATE KEY-----\n", false},
+}
+
+// TestParseConfigLikeGit: whatever we take, git takes and reads the same.
+func TestParseConfigLikeGit(t *testing.T) {
+	w := newWorld(t)
+	for _, tt := range configs {
+		got, err := parseConfig([]byte(tt.in))
+		if (err == nil) != tt.taken {
+			t.Errorf("%q: %v", tt.in, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		if want, gitErr := gitReads(w, tt.in); gitErr != nil || !sameEntries(got, want) {
+			t.Errorf("%q: we read %+v, git %+v (%v)", tt.in, got, want, gitErr)
+		}
+	}
+}
+
+// TestParseConfigRandom does the same with random files made of syntax.
+func TestParseConfigRandom(t *testing.T) {
+	w := newWorld(t)
+	token := rapid.SampledFrom([]string{"[", "]", "[a]\n", "[a \"b\"]\n", "[B.c]", "a", "Kk", "=", " = ", "\"", "\\", "\\n", "\\\n", "\n", "\n", "\r\n",
+		"\r", " ", "\t", "#", ";", "x", "1", "-", ".", "\xc3", "k = v\n", "n = \"q", "_"})
+	rapid.Check(t, func(rt *rapid.T) {
+		in := "[s]\n" + strings.Join(rapid.SliceOfN(token, 0, 12).Draw(rt, "tokens"), "")
+		got, err := parseConfig([]byte(in))
+		if err != nil {
+			return
+		}
+		want, gitErr := gitReads(w, in)
+		if gitErr != nil || !sameEntries(got, want) {
+			rt.Errorf("%q: we read %+v, git %+v (%v)", in, got, want, gitErr)
+		}
+	})
+}
+
+func FuzzConfig(f *testing.F) {
+	for _, s := range []string{"[user]\nname = x\n", "[a \"b\"]\nk", "[a]\nk = \"a\\\"b\\\\\" ; c\n", "[a]\r\nk=\\\r\nv", "\ufeff[a]k", "[[", "[a]\nk=\""} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		entries, err := parseConfig(b)
+		if err != nil && entries != nil {
+			t.Errorf("both %v and %v", entries, err)
+		}
+		for _, e := range entries {
+			section, _, _ := strings.Cut(e.Key, ".")
+			if e.bare || section+"."+e.Key[strings.LastIndexByte(e.Key, '.')+1:] != e.Key {
+				continue // the writer knows no subsections
+			}
+			var out strings.Builder
+			writeEntry(&out, e)
+			back, err := parseConfig([]byte(out.String()))
+			if err != nil || !sameEntries(back, []Entry{e}) {
+				t.Errorf("%+v came back as %+v (%v)", e, back, err)
+			}
+		}
+	})
+}
+
+func TestCuratedConfig(t *testing.T) {
+	w := newWorld(t)
+	nasty := "a \"b\" \\ # ; 'c' \xff $(id) `id` %s"
+	in := Curated{
+		Settings: []Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"},
+			{Key: "core.pager", Value: "evil"}, {Key: "user.email", Value: "x\n[core]\npager=evil"}, {Key: "init.defaultbranch", Value: "-evil"},
+			{Key: "include.path", Value: "/etc/passwd"}, {Key: "user.signingkey", Value: "K"}},
+		Safe: []string{"/w s/\"q\"\\", "/new\nline", "/cr\r", "/tab\there", "/bytes\xfe", " /lead", "/#;", "*", "/nul\x00"},
+	}
+	got, err := gitReads(w, CuratedConfig(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"}}
+	want = append(want, always...)
+	for _, d := range in.Safe[:len(in.Safe)-1] {
+		want = append(want, Entry{Key: "safe.directory", Value: d})
+	}
+	if !sameEntries(got, want) {
+		t.Errorf("git reads %+v\nwant %+v", got, want)
+	}
+}
+
+func FuzzCurated(f *testing.F) {
+	for _, s := range []string{"", "x", "a\nb", `"\`, "#;", "\r", "\r\n", "\t\b", " x ", "\xff", "]\n[core]\npager=x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, v string) {
+		got, err := parseConfig([]byte(CuratedConfig(Curated{Settings: []Entry{{Key: "user.name", Value: v}}, Safe: []string{v}})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []Entry
+		if isText(v) {
+			want = append(want, Entry{Key: "user.name", Value: v})
+		}
+		want = append(want, always...)
+		if !strings.ContainsRune(v, 0) {
+			want = append(want, Entry{Key: "safe.directory", Value: v})
+		}
+		if !sameEntries(got, want) {
+			t.Errorf("%q came back as %+v", v, got)
+		}
+	})
+}
+
+// TestGCKeepsAbsentWorktrees: with the curated config a gc inside does not drop
+// worktrees that it cannot see. Without, it does: the control.
+func TestGCKeepsAbsentWorktrees(t *testing.T) {
+	for name, kept := range map[string]bool{"without": false, "with": true} {
+		w := newWorld(t)
+		w.worktree()
+		w.rename("wt", "hidden")
+		old := time.Now().AddDate(-1, 0, 0)
+		for _, f := range []string{"index", "gitdir"} {
+			if err := os.Chtimes(w.path("main/.git/worktrees/wt/"+f), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept {
+			w.write("home/.gitconfig", CuratedConfig(Curated{}))
+		}
+		w.git("main", "gc", "-q")
+		if _, err := os.Stat(w.path("main/.git/worktrees/wt/HEAD")); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestReadHost compares the identity with what git itself would use.
+func TestReadHost(t *testing.T) {
+	base := "[user]\nname = Home\nemail = home@example.com\n"
+	work := "[user]\nemail = work@example.com\n"
+	tests := map[string]struct {
+		config, start string
+		leftOut       int
+		gitAgrees     bool
+	}{
+		"plain":               {base, "home/work/r", 0, true},
+		"include":             {base + "[include]\npath = work.inc\n", "home/work/r", 0, true},
+		"include from home":   {base + "[include]\npath = ~/work.inc\n", "home/work/r", 0, true},
+		"include comes first": {"[include]\npath = ~/work.inc\n" + base, "home/work/r", 0, true},
+		"include missing":     {base + "[include]\npath = ~/gone\n", "home/work/r", 0, true},
+		"gitdir matches":      {base + "[includeIf \"gitdir:~/work/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir elsewhere":    {base + "[includeIf \"gitdir:~/play/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir half a name":  {base + "[includeIf \"gitdir:~/wo/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir exact":        {base + "[includeIf \"gitdir:~/work/r/.git\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir not exact":    {base + "[includeIf \"gitdir:~/work/r\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir relative":     {base + "[includeIf \"gitdir:./work/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir anywhere":     {base + "[includeIf \"gitdir:work/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir anywhere, no": {base + "[includeIf \"gitdir:ork/\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"gitdir tail":         {base + "[includeIf \"gitdir:r/.git\"]\npath = work.inc\n", "home/work/r", 0, true},
+		"wildcard":            {base + "[includeIf \"gitdir:~/w*/\"]\npath = work.inc\n", "home/work/r", 1, false},
+		"branch":              {base + "[includeIf \"onbranch:master\"]\npath = work.inc\n", "home/work/r", 1, false},
+		"in git's own prefix": {base + "[include]\npath = %(prefix)/gone\n", "home/work/r", 1, true},
+		"signing":             {base + "signingkey = K\n[commit]\ngpgsign\n", "home/work/r", 0, true},
+		"unusable value":      {base + "[pull]\nrebase = \"x y\"\n", "home/work/r", 1, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.repo("home/work/r")
+			w.write("home/work.inc", work)
+			w.write("home/.gitconfig", tt.config)
+			h := ReadHost([]string{w.path("home/.config/git/config"), w.path("home/.gitconfig")}, w.find(tt.start).GitDir, w.home, nil)
+			email := ""
+			for _, e := range h.Settings {
+				if e.Key == "user.email" {
+					email = e.Value
+				}
+				if strings.Contains(e.Key, "sign") {
+					t.Errorf("%s passes", e.Key)
+				}
+			}
+			if says := w.git(tt.start, "config", "user.email"); (says == email) != tt.gitAgrees {
+				t.Errorf("we say %q, git says %q", email, says)
+			}
+			if len(h.LeftOut) != tt.leftOut {
+				t.Errorf("left out: %q", h.LeftOut)
+			}
+		})
+	}
+}
+
+func TestReadHostOrderAndBounds(t *testing.T) {
+	w := newWorld(t)
+	first, second, loop := w.path("first"), w.path("second"), w.path("loop")
+	w.write("first", "[user]\nname = One\nemail = one@example.com\n[core]\npager = evil\n[color]\nui\n")
+	w.write("second", "[user]\nname = Two\n")
+	w.write("loop", "[include]\npath = loop\n")
+	h := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
+	want := []Entry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
+	if !sameEntries(h.Settings, want) {
+		t.Errorf("got %+v", h.Settings)
+	}
+	w.write("big", "[user]\nname = x\n"+strings.Repeat("#", maxConfig))
+	w.write("broken", "[user\n")
+	w.fifo("fifo")
+	for _, file := range []string{loop, w.path("big"), w.path("broken"), w.path("fifo"), w.dir} {
+		if h := ReadHost([]string{file, second}, "", w.home, nil); len(h.Broken) != 1 || !strings.Contains(h.Broken[0], filepath.Base(file)) || h.Name != "Two" {
+			t.Errorf("%s: %+v", filepath.Base(file), h)
+		}
+	}
+	// What stands before a mistake holds, but not what would sign.
+	w.write("half", "[user]\nname = Half\nsigningKey = k\n[commit]\ngpgSign = true\n[core\n[color]\nui = never\n")
+	h = ReadHost([]string{w.path("half")}, "", w.home, nil)
+	if h.Name != "Half" || len(h.Signing) != 0 || len(h.Settings) != 1 || len(h.Broken) != 1 || !strings.Contains(h.Broken[0], `half": line 6: `) {
+		t.Errorf("half a file: %+v", h)
+	}
+	if err := os.Symlink(first, w.path("home/.gitconfig")); err != nil {
+		t.Fatal(err)
+	}
+	if h := ReadHost([]string{w.path("home/.gitconfig")}, "", w.home, nil); len(h.Broken) != 0 || len(h.Settings) != 3 {
+		t.Errorf("symlinked dotfile: %+v", h)
+	}
+}

@@ -1,0 +1,67 @@
+package repo
+
+import "strings"
+
+// Curated is what goes into the generated config.
+type Curated struct {
+	Settings []Entry // as ReadHost returned them
+	// Safe lists directories for safe.directory: workspaces and what Repo
+	// names. "*" is git's word for all, for the case that files of the
+	// workspace belong to an id that does not exist inside.
+	Safe []string
+	// Rewrites are lines of ours that lead remotes to the broker.
+	Rewrites []string
+	// Sign leads signatures to the broker: settings of ours, not of the host's.
+	Sign []Entry
+}
+
+// always goes into every generated config.
+var always = []Entry{
+	// An empty helper makes git forget those of a system config that lies in
+	// a prefix the view shows.
+	{Key: "credential.helper"},
+	// Worktrees elsewhere on the host are absent inside, and an automatic gc
+	// would take them for deleted and drop their index and HEAD. An agent
+	// that calls `git worktree prune` itself still does so.
+	{Key: "gc.worktreepruneexpire", Value: "never"},
+}
+
+// CuratedConfig returns the text for GIT_CONFIG_GLOBAL. It holds settings from a
+// fixed list only, whatever Settings says, and never an include.
+func CuratedConfig(in Curated) string {
+	var b strings.Builder
+	b.WriteString("# Written by ringfence from the identity on the host. No helpers, no includes, no keys.\n")
+	for _, e := range in.Settings {
+		if ok := allowed[e.Key]; ok != nil && ok(e.Value) {
+			writeEntry(&b, e)
+		}
+	}
+	for _, e := range always {
+		writeEntry(&b, e)
+	}
+	for _, dir := range in.Safe {
+		if !strings.ContainsRune(dir, 0) {
+			writeEntry(&b, Entry{Key: "safe.directory", Value: dir})
+		}
+	}
+	for _, line := range in.Rewrites {
+		b.WriteString(line + "\n")
+	}
+	for _, e := range in.Sign {
+		writeEntry(&b, e)
+	}
+	return b.String()
+}
+
+var valueEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
+
+// writeEntry writes a setting. The value is always quoted, so that no comment sign,
+// space or line end in it can be read as syntax.
+func writeEntry(b *strings.Builder, e Entry) {
+	section, name, _ := strings.Cut(e.Key, ".")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		section += " \"" + valueEscapes.Replace(name[:i]) + "\""
+		name = name[i+1:]
+	}
+	b.WriteString("[" + section + "]\n\t" + name + " = \"" + valueEscapes.Replace(e.Value) + "\"\n")
+}

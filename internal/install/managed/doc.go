@@ -1,0 +1,129 @@
+// Package managed puts rules of ours into the settings that an administrator gives to
+// every user of Claude Code, beside whatever stands there, and takes exactly those out
+// again. The text is edited where it must be and else left as it is: order, spacing and
+// keys that nobody here knows stay.
+//
+// # What is left at risk
+//
+//   - A text that is not strict JSON is refused, comments included. The agent ignores
+//     such a file as a whole, so that the gate would be open.
+//   - Who can write /etc can take the gate away. It is made for people who would forget,
+//     not against root.
+package managed
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/strictjson"
+)
+
+// Rule is an element of a list in the settings, or with a name a member of an object.
+type Rule struct {
+	List    []string `json:"list"`           // the names that lead there
+	Name    string   `json:"name,omitempty"` // of a member
+	Element string   `json:"element"`        // JSON
+}
+
+// inside is where a sandbox has ringfence. Outside only root could put one there.
+const inside = "/.ringfence/bin/ringfence"
+
+// gateMark is in every command of the gate, whichever program it names.
+const gateMark = " hook claude --gate"
+
+// GateRules are the rules of the gate. A hook that cannot be run does not stop anything,
+// so the shell is told to.
+func GateRules(program string) []Rule {
+	quoted := "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
+	command := "r=" + inside + "; [ -x $r ] || r=" + quoted + `; "$r"` + gateMark + " || exit 2"
+	hook := func(matcher string) string {
+		m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 10}}}
+		if matcher != "" {
+			m["matcher"] = matcher
+		}
+		return mustJSON(m)
+	}
+	rules := []Rule{
+		{List: []string{"hooks", "SessionStart"}, Element: hook("")},
+		{List: []string{"hooks", "UserPromptSubmit"}, Element: hook("")},
+		{List: []string{"hooks", "PreToolUse"}, Element: hook("*")},
+		// By this variable the agent would run no hooks at all.
+		{List: []string{"env"}, Name: "CLAUDE_CODE_SIMPLE", Element: mustJSON("0")},
+	}
+	for _, d := range Deny {
+		rules = append(rules, Rule{List: []string{"permissions", "deny"}, Element: mustJSON(d)})
+	}
+	return rules
+}
+
+// Deny are rules in the agent's own words for what the hook denies in all forms, and for
+// files that no agent has to read. They hold where hooks do not run.
+var Deny = []string{
+	"Bash(sudo:*)", "Bash(doas:*)", "Bash(pkexec:*)", "Bash(terraform destroy:*)", "Bash(tofu destroy:*)",
+	"Bash(git push --force:*)", "Bash(git push -f:*)", "Bash(chmod 777:*)", "Bash(chmod -R 777:*)",
+	"Read(~/.ssh/**)", "Read(~/.gnupg/**)", "Read(~/.aws/**)", "Read(~/.kube/**)", "Read(~/.config/gcloud/**)", "Read(~/.netrc)",
+}
+
+func mustJSON(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts and numbers only
+	}
+	return string(out)
+}
+
+// same holds for an element that is a rule of ours: the rule itself, or a hook of the
+// gate that names another program.
+func (r Rule) same(element []byte) bool {
+	var a, b any
+	if json.Unmarshal(element, &a) != nil || json.Unmarshal([]byte(r.Element), &b) != nil {
+		return false
+	}
+	return reflect.DeepEqual(a, b) || r.List[0] == "hooks" && commandOf(a) != "" && strings.Contains(commandOf(a), gateMark) && strings.Contains(commandOf(a), "ringfence")
+}
+
+// commandOf is the one command of a hook; "" if there are more.
+func commandOf(v any) string {
+	m, _ := v.(map[string]any)
+	hooks, _ := m["hooks"].([]any)
+	if len(hooks) != 1 {
+		return ""
+	}
+	h, _ := hooks[0].(map[string]any)
+	s, _ := h["command"].(string)
+	return s
+}
+
+// Check refuses a text that cannot be edited.
+func Check(text []byte, name string) error {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return fault.New(fault.Refused, "write {} into it, or remove it", "%q is empty", name)
+	}
+	err := strictjson.Walk(text, seen{})
+	if err == nil {
+		if strings.TrimSpace(string(text))[0] != '{' {
+			return fault.New(fault.Refused, "", "%q does not hold an object", name)
+		}
+		return nil
+	}
+	bad, ok := err.(*strictjson.Error)
+	if !ok {
+		return err
+	}
+	line := 1 + strings.Count(string(text[:min(bad.Offset, len(text))]), "\n")
+	if bad.Offset < len(text) && text[bad.Offset] == '/' {
+		return fault.New(fault.Refused, "take the comments out: the agent ignores a file that has some", "%s:%d: a comment is not JSON; the file is left as it is", name, line)
+	}
+	return fault.New(fault.Refused, "mend it first: the agent ignores it as it is", "%s:%d: %s; the file is left as it is", name, line, bad.Reason)
+}
+
+// seen looks at everything and keeps nothing.
+type seen struct{}
+
+func (seen) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
+func (seen) Leave()                                               {}
+func (seen) Scalar(_ strictjson.Text, _ strictjson.Scalar) error  { return nil }
+func (r Rule) String() string                                     { return fmt.Sprintf("%s: %s", strings.Join(r.List, "."), r.Element) }

@@ -1,0 +1,168 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/httpfwd"
+)
+
+// Broker keeps credentials and uses them on the agent's behalf. Connections to its
+// hosts are handed to it and nobody else: whatever a client brings along of its own,
+// a key or a token, has no way around it.
+type Broker interface {
+	// Owns reports whether the broker alone speaks to a host.
+	Owns(address.Name) bool
+	// Closed says why an owned host is not served by TLS; "" if it is.
+	Closed(address.Name) string
+	// Clear judges requests in the clear to a host that may be read so, and says why
+	// one is refused; it is nil for hosts that are served by TLS alone.
+	Clear(address.Name) func(serviceapi.Request) string
+	// Serve speaks TLS with a client of a host that it owns, until the end.
+	Serve(c net.Conn, host address.Name)
+	// Local serves a client of the endpoint inside, until the end.
+	Local(c net.Conn)
+}
+
+// owned reports whether a target is the broker's.
+func (g *Gate) owned(t address.Target) bool {
+	return g.conf.Broker != nil && t.Name != "" && g.conf.Broker.Owns(t.Name) && !mutated("broker")
+}
+
+// brokerCloses says why the broker takes no connection to a host of its own that the
+// rules let pass; "" if it does.
+func (g *Gate) brokerCloses(t address.Target, d Decision) string {
+	why, clear := g.conf.Broker.Closed(t.Name), g.clear(t)
+	switch {
+	case why != "" || t.Port == 443 || clear != nil && d.Proto == address.HTTP:
+		return why
+	case clear != nil:
+		return "anybody can write to this host with a key of his own: it is read by https alone"
+	case d.Proto != address.TLS:
+		return "ringfence keeps the credential of this host and speaks to it by https alone"
+	}
+	return ""
+}
+
+// clear is what judges requests in the clear to a target; nil where nobody has to.
+func (g *Gate) clear(t address.Target) func(serviceapi.Request) string {
+	if !g.owned(t) {
+		return nil
+	}
+	return g.conf.Broker.Clear(t.Name)
+}
+
+// readsClear holds a request in the clear to what a host that is the broker's may be
+// asked without it.
+func (k *call) readsClear(h *httpfwd.Head) error {
+	judge := k.g.clear(k.target)
+	if judge == nil {
+		return nil
+	}
+	path, query, _ := strings.Cut(h.Target, "?")
+	why := judge(serviceapi.Request{Method: h.Method, Path: path, Query: query, Header: h.Fields(), Length: h.Length})
+	if h.Upgrade {
+		why = "another protocol could not be judged"
+	}
+	if why == "" {
+		return nil
+	}
+	return &deniedError{Decision{Verdict: Deny, Rule: RuleBroker, Source: k.rule.Source, Reason: why}}
+}
+
+// brokered hands a connection over, once its hello names the right host. There is no
+// other way to a host of the broker's than TLS.
+func (k *call) brokered() {
+	if why := k.g.brokerCloses(k.target, k.rule); why != "" {
+		k.rule = Decision{Verdict: Deny, Rule: RuleBroker, Reason: why}
+		k.refuse()
+		return
+	}
+	k.proto = string(address.TLS)
+	if k.record(journal.Decision, journal.Allow, "") != nil {
+		k.unrecorded()
+		return
+	}
+	k.client.SetReadDeadline(time.Now().Add(handshake))
+	h, raw, err := k.readHello()
+	if err == nil {
+		err = k.sameName(h.ServerName)
+	} else {
+		err = fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
+	}
+	if err != nil {
+		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
+		k.refuse()
+		return
+	}
+	k.client.SetDeadline(time.Time{})
+	k.first = append(raw, k.first...)
+	c := &counted{Conn: k.client, call: k}
+	k.g.conf.Broker.Serve(c, k.target.Name)
+	k.ended(c.up.Load(), c.down.Load(), nil)
+}
+
+// local is a connection to the broker's endpoint inside.
+func (g *Gate) local(c *net.TCPConn) {
+	g.conf.Broker.Local(c)
+}
+
+// counted is a client's connection whose first bytes were read already.
+type counted struct {
+	net.Conn
+	call     *call
+	up, down atomic.Int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.call.Read(b)
+	c.up.Add(int64(n))
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.down.Add(int64(n))
+	return n, err
+}
+
+// errNotAllowed is a host to which the broker itself has no way.
+var errNotAllowed = errors.New("no rule allows this host")
+
+// Reach connects to a host on the broker's behalf: what the rules do not allow is not
+// dialled, and the address passes the guard as every other.
+func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
+	k := &call{g: g, target: t}
+	if k.rule = g.rules.Decide(Request{Target: t}); k.rule.Verdict != Allow {
+		return nil, fmt.Errorf("%s: %w", t, errNotAllowed)
+	}
+	c, err := k.dial(ctx)
+	if err != nil {
+		return nil, errors.New(dialReason(err))
+	}
+	return c, nil
+}
+
+// Record writes down what the broker did. It fails where the journal does: then the
+// broker does nothing.
+func (g *Gate) Record(r journal.Record) error {
+	if r.Verdict == journal.Deny {
+		g.refusedHere(r) // which bounds how fast a client can fill the journal
+		return nil
+	}
+	return g.record(r)
+}
+
+// Denies reports whether a rule of the user's denies a target, whoever asks.
+func (g *Gate) Denies(t address.Target) bool {
+	_, denied := g.rules.denied(Request{Target: t})
+	return denied
+}

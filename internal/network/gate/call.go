@@ -1,0 +1,263 @@
+package gate
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/network/relay"
+)
+
+// call is one connection from inside, from its beginning to its end.
+type call struct {
+	g      *Gate
+	id     uint64
+	via    string // tcp, connect, http, socks
+	client *net.TCPConn
+	first  []byte         // of the client, read already
+	to     netip.AddrPort // where the client's socket says that it goes
+	target address.Target
+	rule   Decision
+	proto  string
+	addr   string // dialled
+	owner  *owner
+	accept string // how the client wants a refusal to be written
+	heard  bool   // a request was read
+	mute   bool   // what we would say belongs to a tunnel
+	tether tether // what a request in the clear hangs on
+}
+
+// captured handles a connection that the sandbox's network turned to us. first is what
+// was read of it.
+func (g *Gate) captured(c *net.TCPConn, first []byte) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		reset(c)
+		return
+	}
+	var to netip.AddrPort
+	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(fd) })
+	if err != nil || ctl != nil {
+		// Somebody connected to our port itself: there is nothing behind it.
+		reset(c)
+		return
+	}
+	k := &call{g: g, id: g.conns.Add(1), via: "tcp", client: c, first: first, to: to, target: g.targetOf(to)}
+	k.handle()
+}
+
+// targetOf turns an address that stands for a name into the name.
+func (g *Gate) targetOf(to netip.AddrPort) address.Target {
+	if n, ok := g.pool.name(to.Addr()); ok {
+		return address.Target{Name: n, Port: to.Port()}
+	}
+	return address.Target{Addr: to.Addr(), Port: to.Port()}
+}
+
+// handle decides and lets the fitting protocol go on.
+func (k *call) handle() {
+	if !k.decide() {
+		k.refuse()
+		return
+	}
+	k.proceed()
+}
+
+// proceed goes on with what was allowed, by the protocol that it must be. The verdict
+// is written down first: what cannot be recorded is not even looked up.
+func (k *call) proceed() {
+	if k.owner == nil {
+		k.owner = k.g.owner.ask(k.client, k.to, false)
+	}
+	if k.g.owned(k.target) && (k.rule.Proto != address.HTTP || k.g.clear(k.target) == nil) {
+		k.brokered()
+		return
+	}
+	switch k.rule.Proto {
+	case address.TLS, address.HTTP:
+		k.proto = string(k.rule.Proto)
+	default:
+		k.proto = string(address.TCP)
+	}
+	if k.record(journal.Decision, journal.Allow, "") != nil {
+		k.unrecorded()
+		return
+	}
+	switch k.rule.Proto {
+	case address.TLS:
+		k.tls()
+	case address.HTTP:
+		k.http()
+	default:
+		k.raw()
+	}
+}
+
+// unrecorded ends a call that could not be written down.
+func (k *call) unrecorded() {
+	k.answer(503, "Service Unavailable", httpfwd.Denial{Rule: "everything is recorded", Reason: "the journal cannot be written", Host: k.target.Host(), Port: k.target.Port})
+}
+
+// decide asks, and where nobody knows yet, waits for a person.
+func (k *call) decide() bool {
+	k.rule = k.g.rules.Decide(Request{Target: k.target})
+	if k.rule.Verdict == Unknown && k.g.waitable(k.target.Name) && k.g.wait(k) {
+		k.rule = k.g.rules.Decide(Request{Target: k.target})
+	}
+	return k.rule.Verdict == Allow
+}
+
+// raw relays whatever comes: it was judged by name and port alone.
+func (k *call) raw() {
+	origin, err := k.dial(k.g.ctx)
+	if err != nil {
+		k.failed(err)
+		return
+	}
+	k.client.SetDeadline(time.Time{})
+	k.carry(origin, relay.Counts{})
+}
+
+// carry moves bytes until the end. Some were moved before.
+func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
+	var n relay.Counts
+	var err error
+	switch {
+	case k.g.spent.of(k.target) != nil || !k.rule.Until.IsZero():
+		n, err = k.slow(origin)
+	default:
+		n, err = k.g.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
+	}
+	k.ended(before.Sent+n.Sent, before.Received+n.Received, err)
+}
+
+// ended closes the record of a call.
+func (k *call) ended(sent, received int64, err error) {
+	if k.owner != nil {
+		k.owner.wait()
+	}
+	r := k.line(journal.End)
+	r.Sent, r.Received = sent, received
+	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
+		r.Verdict, r.Reason = journal.Deny, err.Error()
+	}
+	k.g.record(r)
+}
+
+// failed tells of an origin that was allowed and not reached, or must not be.
+func (k *call) failed(err error) {
+	var closed *closedError
+	if errors.As(err, &closed) {
+		k.rule = Decision{Verdict: Deny, Rule: RuleRanges, Reason: closed.Error()}
+		k.g.rules.learn.failed(k.target, k.rule.Reason)
+		k.refuse()
+		return
+	}
+	r := k.line(journal.End)
+	r.Reason = "not reached: " + dialReason(err)
+	k.g.rules.learn.failed(k.target, r.Reason)
+	k.g.record(r)
+	k.answer(502, "Bad Gateway", k.denial("not reached: "+dialReason(err)))
+}
+
+// record writes one line about the call.
+func (k *call) record(event, verdict, reason string) error {
+	r := k.line(event)
+	r.Verdict = verdict
+	if reason != "" {
+		r.Reason = reason
+	}
+	return k.g.record(r)
+}
+
+func (k *call) line(event string) journal.Record {
+	r := journal.Record{Event: event, Conn: k.id, Via: k.via, Protocol: k.proto, Name: string(k.target.Name), Addr: k.addr,
+		Port: k.target.Port, Rule: k.rule.Rule, Source: k.rule.Source, Reason: k.rule.Reason}
+	if k.target.Name == "" && r.Addr == "" {
+		r.Addr = k.target.Host()
+	}
+	if k.owner != nil {
+		r.PID, r.Command = k.owner.known()
+	}
+	return r
+}
+
+// drop ends the call at once.
+func (k *call) drop() { reset(k.client) }
+
+// Read is what the client sends, from its first byte on.
+func (k *call) Read(b []byte) (int, error) {
+	if len(k.first) > 0 {
+		n := copy(b, k.first)
+		k.first = k.first[n:]
+		return n, nil
+	}
+	return k.client.Read(b)
+}
+
+// buffered is the same for who reads heads. The buffer takes in at once all that was
+// read before, so that what follows it is the connection's own.
+func (k *call) buffered() *bufio.Reader {
+	return bufio.NewReaderSize(k, max(4096, len(k.first)))
+}
+
+// originalDestination asks the kernel where a redirected connection was going.
+func originalDestination(fd uintptr) (netip.AddrPort, error) {
+	sa, err := unix.Getsockname(int(fd))
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	local, err := addrPort(sa)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	ask := originalV4
+	if local.Addr().Is6() {
+		ask = originalV6
+	}
+	was, err := ask(fd)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	if was == local {
+		return netip.AddrPort{}, errors.New("it was meant for the gate itself")
+	}
+	return was, nil
+}
+
+// originalSO is SO_ORIGINAL_DST and its namesake of IPv6.
+const originalSO = 80
+
+func originalV4(fd uintptr) (netip.AddrPort, error) {
+	var sa unix.RawSockaddrInet4
+	size := uint32(unsafe.Sizeof(sa))
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IP, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return netip.AddrPort{}, errno
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), swap(sa.Port)), nil
+}
+
+func originalV6(fd uintptr) (netip.AddrPort, error) {
+	var sa unix.RawSockaddrInet6
+	size := uint32(unsafe.Sizeof(sa))
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IPV6, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return netip.AddrPort{}, errno
+	}
+	return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), swap(sa.Port)), nil
+}
+
+// swap turns a port from network order; both machines we build for are little-endian.
+func swap(p uint16) uint16 { return p<<8 | p>>8 }
+
+func portText(p uint16) string { return strconv.Itoa(int(p)) }

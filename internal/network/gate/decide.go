@@ -1,0 +1,321 @@
+package gate
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+)
+
+// Verdict is what becomes of a request.
+type Verdict string
+
+// The verdicts. Unknown is a denial that a person could turn.
+const (
+	Allow   Verdict = "allow"
+	Deny    Verdict = "deny"
+	Unknown Verdict = "unknown"
+)
+
+// Request is what somebody inside wants.
+type Request struct {
+	Target       address.Target // Port 0: the name alone, as DNS asks
+	Method, Path string         // "" where they are not seen (yet)
+}
+
+// Decision is the answer, with the rule that gave it.
+type Decision struct {
+	Verdict Verdict
+	Rule    string // as somebody wrote it, or a sentence of ours
+	Source  string // the file and line, the flag, or the group
+	Reason  string
+	Proto   address.Protocol // what the bytes must be
+	Until   time.Time        // when it ends; zero: with the session
+	Exact   bool             // the rule names this very host
+}
+
+// Decider is the one place where it is decided who may go where.
+type Decider interface{ Decide(Request) Decision }
+
+// rules are the rules of a session, indexed so that ten thousand of them cost no
+// more than ten.
+type rules struct {
+	mode        string
+	allow, deny index
+	ip          map[netip.Prefix][]prefixRule
+	bits        []int // lengths of the prefixes in ip, v6 ones offset by 1000
+
+	mu     sync.RWMutex
+	grants []grant
+	now    func() time.Time
+
+	learn *learning // nil: this is no session to learn from
+}
+
+type prefixRule struct {
+	port         uint16
+	text, source string
+}
+
+// grant is a rule that a person added while the session runs.
+type grant struct {
+	entry   policy.Entry
+	expires time.Time // zero: with the session
+}
+
+// index finds the rules that cover a name.
+type index struct {
+	exact, below map[address.Name][]policy.Entry
+}
+
+func (x *index) add(e policy.Entry) {
+	m := &x.exact
+	if e.Rule.Below {
+		m = &x.below
+	}
+	if *m == nil {
+		*m = map[address.Name][]policy.Entry{}
+	}
+	(*m)[e.Rule.Name] = append((*m)[e.Rule.Name], e)
+}
+
+// each calls do with the rules that cover n, until it returns true.
+func (x *index) each(n address.Name, do func(policy.Entry) bool) bool {
+	for _, e := range x.exact[n] {
+		if do(e) {
+			return true
+		}
+	}
+	if x.below == nil {
+		return false
+	}
+	for rest := string(n); ; {
+		i := strings.IndexByte(rest, '.')
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
+		for _, e := range x.below[address.Name(rest)] {
+			if do(e) {
+				return true
+			}
+		}
+	}
+}
+
+func newRules(r policy.Reach) *rules {
+	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, now: time.Now, learn: newLearning(r)}
+	for _, e := range r.Allow {
+		out.allow.add(e)
+	}
+	for _, e := range r.Deny {
+		out.deny.add(e)
+	}
+	seen := map[int]bool{}
+	for _, p := range r.IP {
+		out.ip[p.Prefix.Range] = append(out.ip[p.Prefix.Range], prefixRule{p.Prefix.Port, p.Text, p.Source.String()})
+		key := p.Prefix.Range.Bits()
+		if p.Prefix.Range.Addr().Is6() {
+			key += 1000
+		}
+		if !seen[key] {
+			seen[key] = true
+			out.bits = append(out.bits, key)
+		}
+	}
+	return out
+}
+
+// Decide implements Decider. It looks nothing up.
+func (r *rules) Decide(q Request) Decision {
+	if q.Target.Name == "" {
+		return r.literal(q.Target)
+	}
+	if d, denied := r.denied(q); denied {
+		return d
+	}
+	if d, ok := r.allowed(q); ok {
+		return d
+	}
+	if d, ok := r.learn.decide(q); ok {
+		return d
+	}
+	return r.unknown(q)
+}
+
+// denied: a rule without a port denies them all, one without a method and path all
+// requests. What is not seen yet is asked about again when it is.
+func (r *rules) denied(q Request) (d Decision, hit bool) {
+	hit = r.deny.each(q.Target.Name, func(e policy.Entry) bool {
+		if e.Rule.Port != 0 && e.Rule.Port != q.Target.Port {
+			return false
+		}
+		if e.Rule.Proto != "" && e.Rule.Port == 0 {
+			if _, on := e.Rule.On(q.Target.Port); !on {
+				return false
+			}
+		}
+		if !e.Rule.Whole() && (q.Method == "" || !deniesRequest(e.Rule, q)) {
+			return false
+		}
+		d = Decision{Verdict: Deny, Rule: e.Text, Source: source(e), Reason: "a rule denies it"}
+		return true
+	})
+	return d, hit
+}
+
+// forbids reports whether everything that a rule would allow is denied.
+func (r *rules) forbids(rule address.Rule) (d Decision, all bool) {
+	for _, port := range []uint16{rule.Port, 443, 80} {
+		if _, on := rule.On(port); !on {
+			continue
+		}
+		if d, all = r.denied(Request{Target: address.Target{Name: rule.Name, Port: port}}); !all {
+			return d, false
+		}
+	}
+	return d, all && !rule.Below
+}
+
+// deniesRequest errs on the side of denying: a path that servers may read in more
+// than one way is denied where a rule denies any path.
+func deniesRequest(r address.Rule, q Request) bool {
+	path, _, _ := strings.Cut(q.Path, "?")
+	if r.Path != "" && !address.PlainPath(path) {
+		r.Path = ""
+	}
+	return r.Request(q.Method, q.Path)
+}
+
+// allowed finds the widest rule that covers the request. For a name alone any rule
+// about it will do.
+func (r *rules) allowed(q Request) (best Decision, ok bool) {
+	consider := func(e policy.Entry, until time.Time) bool {
+		proto := address.TCP
+		if q.Target.Port != 0 {
+			var on bool
+			if proto, on = e.Rule.On(q.Target.Port); !on {
+				return false
+			}
+		}
+		if q.Method != "" && !e.Rule.Request(q.Method, q.Path) {
+			return false
+		}
+		if !e.Rule.Whole() {
+			proto = address.HTTP
+		}
+		if !ok || proto == address.TCP {
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
+		}
+		return proto == address.TCP
+	}
+	r.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })
+	if ok {
+		return best, true
+	}
+	r.granted(q.Target.Name, consider)
+	if ok {
+		return best, true
+	}
+	return r.public(q)
+}
+
+// public is the mode internet: every name that can be of the public network.
+func (r *rules) public(q Request) (Decision, bool) {
+	if r.mode != "internet" || q.Target.Name.Single() {
+		return Decision{}, false
+	}
+	if _, special := q.Target.Name.Special(); special {
+		return Decision{}, false
+	}
+	proto := address.TCP
+	switch q.Target.Port {
+	case 443:
+		proto = address.TLS
+	case 80:
+		proto = address.HTTP
+	}
+	return Decision{Verdict: Allow, Rule: "every public host", Source: "mode internet", Proto: proto}, true
+}
+
+func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time) bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, g := range r.grants {
+		if g.entry.Rule.Covers(n) && (g.expires.IsZero() || r.now().Before(g.expires)) && do(g.entry, g.expires) {
+			return
+		}
+	}
+}
+
+func (r *rules) unknown(q Request) Decision {
+	d := Decision{Verdict: Unknown, Rule: "mode " + r.mode}
+	switch {
+	case q.Method != "":
+		d.Verdict, d.Reason = Deny, fmt.Sprintf("no rule allows %s of this path", q.Method)
+	case q.Target.Port == 0:
+		d.Reason = "no rule allows this name"
+	case r.named(q.Target.Name):
+		d.Reason = fmt.Sprintf("the name is allowed, port %d is not", q.Target.Port)
+	default:
+		d.Reason = "no rule allows this name"
+	}
+	return d
+}
+
+func (r *rules) named(n address.Name) bool {
+	_, ok := r.allowed(Request{Target: address.Target{Name: n}})
+	return ok
+}
+
+// literal judges an address that was dialled without a name.
+func (r *rules) literal(t address.Target) Decision {
+	if netns.Pool4.Contains(t.Addr) || netns.Pool6.Contains(t.Addr) {
+		return Decision{Verdict: Deny, Rule: "own pool", Reason: "this address stands for no name (any more): look the name up again"}
+	}
+	if p, ok := r.prefix(t.Addr, t.Port); ok {
+		return Decision{Verdict: Allow, Rule: p.text, Source: p.source, Proto: address.TCP}
+	}
+	if what, closed := address.Closed(t.Addr); closed {
+		return Decision{Verdict: Deny, Rule: RuleRanges, Reason: "the address is " + what}
+	}
+	if mutated("literal") {
+		return Decision{Verdict: Allow, Proto: address.TCP}
+	}
+	return Decision{Verdict: Deny, Rule: "addresses are closed", Reason: "a literal address has no name to be judged by: use the host's name"}
+}
+
+// prefix finds the rule that opens an address; what no rule may open stays shut.
+func (r *rules) prefix(a netip.Addr, port uint16) (prefixRule, bool) {
+	if _, never := address.Never(a); never {
+		return prefixRule{}, false
+	}
+	for _, key := range r.bits {
+		bits, six := key%1000, key >= 1000
+		if six != a.Is6() {
+			continue
+		}
+		p, err := a.Prefix(bits)
+		if err != nil {
+			continue
+		}
+		for _, rule := range r.ip[p] {
+			if rule.port == port {
+				return rule, true
+			}
+		}
+	}
+	return prefixRule{}, false
+}
+
+func source(e policy.Entry) string {
+	if e.Group != "" {
+		return "group " + e.Group
+	}
+	return e.Source.String()
+}

@@ -1,0 +1,179 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/network/relay"
+)
+
+// closedError is an address that must not be dialled.
+type closedError struct{ reason string }
+
+func (e *closedError) Error() string { return e.reason }
+
+// maxAddrs is how many addresses of one name are tried.
+const maxAddrs = 6
+
+// stagger is how long one address of several is given before the next is tried too.
+const stagger = 300 * time.Millisecond
+
+// dial finds the origin and connects to it. The address that is connected to is the
+// very one that passed the guard.
+func (k *call) dial(ctx context.Context) (*net.TCPConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialling)
+	defer cancel()
+	if k.g.conf.Proxy != nil && !k.g.conf.Proxy.bypass(k.target) {
+		return k.dialProxy(ctx)
+	}
+	addrs, err := k.g.find(ctx, k.target)
+	if err != nil {
+		return nil, err
+	}
+	k.addr = addrs[0].String() // for the record, if none answers
+	c, err := k.g.race(ctx, addrs, k.target.Port)
+	if err != nil {
+		return nil, err
+	}
+	if to, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		k.addr = to.AddrPort().Addr().Unmap().String()
+	}
+	return c, nil
+}
+
+// find returns the addresses of a target that may be dialled.
+func (g *Gate) find(ctx context.Context, t address.Target) ([]netip.Addr, error) {
+	addrs := []netip.Addr{t.Addr}
+	if t.Name != "" {
+		var err error
+		if addrs, err = g.names.find(ctx, t.Name); err != nil {
+			return nil, err
+		}
+	}
+	var open []netip.Addr
+	var why error
+	for _, a := range addrs {
+		if len(open) == maxAddrs { // a name is one host, not a list of them to be tried
+			break
+		}
+		if err := g.guard(a, t.Port); err != nil {
+			why = err
+			continue
+		}
+		open = append(open, a)
+	}
+	if len(open) == 0 && why != nil {
+		return nil, &closedError{why.Error()}
+	}
+	if len(open) == 0 {
+		return nil, errors.New("the name has no address")
+	}
+	return open, nil
+}
+
+// race connects to the first address that answers: the next is tried when one
+// fails, or after a moment beside it.
+func (g *Gate) race(ctx context.Context, addrs []netip.Addr, port uint16) (*net.TCPConn, error) {
+	if len(addrs) == 1 {
+		return g.connect(ctx, addrs[0], port)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type outcome struct {
+		c   *net.TCPConn
+		err error
+	}
+	results := make(chan outcome)
+	started, failed := 0, 0
+	start := func() {
+		a := addrs[started]
+		started++
+		g.spawn(func() {
+			c, err := g.connect(ctx, a, port)
+			select {
+			case results <- outcome{c, err}:
+			case <-ctx.Done():
+				if c != nil {
+					c.Close()
+				}
+			}
+		})
+	}
+	start()
+	next := time.NewTimer(stagger)
+	defer next.Stop()
+	for {
+		select {
+		case r := <-results:
+			if r.err == nil {
+				return r.c, nil
+			}
+			if failed++; failed == len(addrs) {
+				return nil, r.err
+			}
+			if started < len(addrs) {
+				start()
+			}
+		case <-next.C:
+			if started < len(addrs) {
+				start()
+				next.Reset(stagger)
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Dial connects to one address.
+type Dial func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
+
+// connect asks the guard about the very address and connects to it.
+func (g *Gate) connect(ctx context.Context, a netip.Addr, port uint16) (*net.TCPConn, error) {
+	if err := g.guard(a, port); err != nil {
+		return nil, &closedError{err.Error()}
+	}
+	return g.conf.Dial(ctx, netip.AddrPortFrom(a, port))
+}
+
+// dialHost connects on the host's network. Keep-alive probes are the client's
+// business: the gate has a bound of its own for silence.
+func dialHost(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
+	d := net.Dialer{KeepAlive: -1}
+	return d.DialTCP(ctx, "tcp", netip.AddrPort{}, to)
+}
+
+// dialReason says why nothing was reached, without an address of the host's network.
+func dialReason(err error) string {
+	var dns *net.DNSError
+	var slow net.Error
+	switch {
+	case errors.Is(err, errTooManyLookups):
+		return errTooManyLookups.Error()
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "the name does not exist"
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return "the host's resolver does not answer"
+	case errors.As(err, &dns):
+		return "the host's resolver failed"
+	case errors.Is(err, unix.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		return "no route to the host"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, relay.ErrDial), errors.As(err, &slow) && slow.Timeout():
+		return "no answer in time"
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return "out of descriptors"
+	}
+	var up *upstreamError
+	if errors.As(err, &up) {
+		return up.Error()
+	}
+	return "it failed"
+}

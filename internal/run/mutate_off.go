@@ -1,6 +1,0 @@
-//go:build !ringfence_mutate
-
-package run
-
-// mutate does nothing: only a test build can take a wall away.
-func mutate(*Session, []string) {}

@@ -1,0 +1,398 @@
+// Package native is the rung of Linux namespaces on the host's own kernel: one
+// clone of our own binary into new namespaces, which then confines itself as the
+// plan says. It needs no helper program and no privilege.
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/wire"
+)
+
+// Rung is the native rung.
+type Rung struct {
+	// Within runs the fork such that the process is under the session's cgroup
+	// limits from birth; it hands over the descriptor of a group, or -1. Join does
+	// what has to wait until the process is there. Nil means none.
+	Within func(fork func(group int) error) error
+	Join   func(pid int) error
+	// Ports takes the sockets at which the sandbox's network ends, before the
+	// agent runs. They are its own to close. Nil means that the plan captures
+	// nothing.
+	Ports func(pid int, ports []rung.Port) error
+	// Keep takes the descriptors by which changes to the trees of the host are
+	// heard of and done; from then on it serves. Nil means that the plan has no
+	// trees. A tree whose layer could not be made has none.
+	Keep func(pid int, watch *os.File, layers []*os.File) error
+	// Witness looks at the walls from outside, before the agent runs.
+	Witness func(pid int, seen rung.Evidence) error
+}
+
+// Name implements rung.Rung.
+func (Rung) Name() string { return "native" }
+
+// Failure is a step of the launch that failed, by the name of its wall.
+type Failure struct {
+	Step  string
+	Errno syscall.Errno
+	Text  string
+}
+
+func (f *Failure) Error() string { return f.Step + ": " + f.Text }
+
+func (f *Failure) Unwrap() error {
+	if f.Errno == 0 {
+		return nil
+	}
+	return f.Errno
+}
+
+var namespaces = map[plan.Wall]uintptr{
+	plan.WallUser: unix.CLONE_NEWUSER, plan.WallMount: unix.CLONE_NEWNS, plan.WallPID: unix.CLONE_NEWPID,
+	plan.WallIPC: unix.CLONE_NEWIPC, plan.WallUTS: unix.CLONE_NEWUTS, plan.WallNet: unix.CLONE_NEWNET,
+	plan.WallCgroup: unix.CLONE_NEWCGROUP,
+}
+
+// setup is what the inside stage needs while it builds, all of it within its own
+// user namespace, and none of it afterwards.
+var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+
+// Start implements rung.Rung. The calling goroutine must be locked to its thread
+// and that thread must live as long as the sandbox: the kernel ties "die with the
+// parent" to the thread that forked.
+func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+	conn, far, err := wire.Pair()
+	if err != nil {
+		return nil, err
+	}
+	var pid int
+	fork := func(group int) (err error) {
+		pid, err = clone(p, stdio, far, group)
+		return err
+	}
+	if r.Within != nil {
+		err = r.Within(fork)
+	} else {
+		err = fork(-1)
+	}
+	far.Close()
+	if pid == 0 {
+		conn.Close()
+		return nil, err
+	}
+	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{}), socks: make(chan *os.File)}
+	if err == nil {
+		err = r.launch(ctx, s, p)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	go s.listen()
+	return s, nil
+}
+
+// clone starts our own binary in the new namespaces, with an empty environment
+// and a bare argv from birth.
+func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error) {
+	var flags uintptr
+	for _, w := range p.Walls {
+		flags |= namespaces[w]
+	}
+	attr := &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group}
+	if flags&unix.CLONE_NEWUSER != 0 {
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: p.UID, HostID: p.UID, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: p.GID, HostID: p.GID, Size: 1}}
+		attr.AmbientCaps = setup
+	}
+	files := []uintptr{stdio.In.Fd(), stdio.Out.Fd(), stdio.Err.Fd(), far.Fd()}
+	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
+		Dir: "/", Env: []string{}, Files: files, Sys: attr})
+	runtime.KeepAlive(stdio)
+	if err != nil {
+		f := &Failure{Step: string(plan.WallUser), Text: fmt.Sprintf("make namespaces: %v", err)}
+		errors.As(err, &f.Errno)
+		return 0, f
+	}
+	return pid, nil
+}
+
+// launch hands the plan over, hears what the walls look like from inside, lets
+// the witness look from outside, and says go.
+func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
+	stop := context.AfterFunc(ctx, s.conn.Shutdown)
+	defer stop()
+	if r.Join != nil {
+		if err := r.Join(s.pid); err != nil {
+			return err
+		}
+	}
+	head, contents, err := plan.Encode(p)
+	if err != nil {
+		return err
+	}
+	// A failure before the plan was read is told in a message that waits for us:
+	// read on, and the error of the sending explains nothing.
+	if err := s.conn.SendPlan(head, contents...); err != nil && !errors.Is(err, unix.EPIPE) {
+		return s.lost(err)
+	}
+	if err := r.takeWatch(s, p); err != nil {
+		return err
+	}
+	m, fds, err := s.conn.Receive()
+	ports := name(m.Ports, fds)
+	if err := s.check(m, err, wire.Walls); err != nil {
+		closePorts(ports)
+		return err
+	}
+	if err := r.takePorts(s.pid, p, m, fds, ports); err != nil {
+		return err
+	}
+	s.seen.Keyring = m.Keyring
+	for _, o := range m.Evidence {
+		s.seen.Probes = append(s.seen.Probes, rung.Observation(o))
+	}
+	if r.Witness != nil {
+		if err := r.Witness(s.pid, s.seen); err != nil {
+			return err
+		}
+	}
+	if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
+		return s.lost(err)
+	}
+	return s.begin(p)
+}
+
+// takeWatch hands over what the keeper needs.
+func (r Rung) takeWatch(s *sandbox, p *plan.Plan) error {
+	if len(p.Watch) == 0 {
+		return nil
+	}
+	m, fds, err := s.conn.Receive()
+	came := name(m.Ports, fds)
+	if err = s.check(m, err, wire.Watch); err == nil && (len(came) < 1 || len(came) != len(m.Ports) || r.Keep == nil) {
+		err = &Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came for %d names", len(came), len(m.Ports))}
+	}
+	layers := make([]*os.File, len(p.Trees))
+	for i := 1; err == nil && i < len(came); i++ {
+		n, nerr := strconv.Atoi(came[i].Name)
+		if nerr != nil || n < 0 || n >= len(layers) || layers[n] != nil {
+			err = &Failure{Step: "watch", Text: fmt.Sprintf("a layer came for %q", came[i].Name)}
+			break
+		}
+		layers[n] = came[i].File
+	}
+	if err != nil {
+		closePorts(came)
+		return err
+	}
+	return r.Keep(s.pid, came[0].File, layers)
+}
+
+// takePorts hands over the sockets of the capture.
+func (r Rung) takePorts(pid int, p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) error {
+	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || r.Ports == nil && len(fds) > 0 {
+		closePorts(ports)
+		return &Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", len(fds), len(m.Ports))}
+	}
+	if r.Ports == nil {
+		return nil
+	}
+	return r.Ports(pid, ports)
+}
+
+// name pairs descriptors with what they are; one too many has no name.
+func name(names []string, fds []int) []rung.Port {
+	var out []rung.Port
+	for i, fd := range fds {
+		n := "unknown"
+		if i < len(names) {
+			n = names[i]
+		}
+		out = append(out, rung.Port{Name: n, File: os.NewFile(uintptr(fd), n)})
+	}
+	return out
+}
+
+func closePorts(ports []rung.Port) {
+	for _, p := range ports {
+		p.File.Close()
+	}
+}
+
+type sandbox struct {
+	pid   int
+	conn  *wire.Conn
+	stdio rung.Stdio
+	seen  rung.Evidence
+
+	exit  chan struct{} // closed when result is set
+	asks  sync.Mutex    // one socket is asked for at a time
+	socks chan *os.File // nil: inside could make none
+	res   rung.Exit
+	execs execs
+	once  sync.Once
+	reaps sync.Once
+}
+
+func (s *sandbox) PID() int                { return s.pid }
+func (s *sandbox) Evidence() rung.Evidence { return s.seen }
+
+// begin takes the terminal over, if there is one, and waits until the agent runs.
+func (s *sandbox) begin(p *plan.Plan) error {
+	if p.Process.TTY != 0 {
+		m, fds, err := s.conn.Receive()
+		came := name([]string{"terminal"}, fds)
+		if err := s.check(m, err, wire.PTY); err != nil || len(came) != 1 {
+			closePorts(came)
+			if err == nil {
+				err = errors.New("tty: no terminal came with the message")
+			}
+			return err
+		}
+		if err := s.stdio.Terminal(came[0].File); err != nil {
+			return fmt.Errorf("tty: %w", err)
+		}
+		if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
+			return s.lost(err)
+		}
+	}
+	_, err := s.expect(wire.Started)
+	return err
+}
+
+func (s *sandbox) expect(kind wire.Kind) (wire.Message, error) {
+	m, fds, err := s.conn.Receive()
+	closePorts(name(nil, fds))
+	return m, s.check(m, err, kind)
+}
+
+func (s *sandbox) check(m wire.Message, err error, want wire.Kind) error {
+	switch {
+	case err != nil:
+		return s.lost(err)
+	case m.Kind == wire.Failed && m.Failure != nil:
+		return &Failure{Step: m.Failure.Step, Errno: syscall.Errno(m.Failure.Errno), Text: m.Failure.Text}
+	case m.Kind != want:
+		return fmt.Errorf("inside said %q where %q was due", m.Kind, want)
+	}
+	return nil
+}
+
+// lost explains a closed control socket by how the process inside ended.
+func (s *sandbox) lost(err error) error {
+	ws := s.wait()
+	switch {
+	case ws.Signaled():
+		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside was ended by signal %d (%s) during start-up", ws.Signal(), ws.Signal())}
+	case ws.Exited():
+		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside exited with %d during start-up", ws.ExitStatus())}
+	}
+	return fmt.Errorf("inside: %w", err)
+}
+
+// wait reaps the first process inside; the kernel has then killed all others.
+func (s *sandbox) wait() (ws syscall.WaitStatus) {
+	s.reaps.Do(func() {
+		for {
+			if _, err := syscall.Wait4(s.pid, &ws, 0, nil); !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return ws
+}
+
+// listen follows the agent until it ends, or its PID 1 is gone.
+func (s *sandbox) listen() {
+	defer close(s.exit)
+	res := rung.Exit{Killed: true}
+	for {
+		m, fds, err := s.conn.Receive()
+		if err != nil {
+			break
+		}
+		came := name(nil, fds)
+		if m.Kind == wire.Socket && s.takeSocket(came) {
+			continue
+		}
+		if m.Kind == wire.Exec {
+			s.execs.started(s, m, came)
+			continue
+		}
+		closePorts(came)
+		switch m.Kind {
+		case wire.Exited:
+			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
+		case wire.Exit:
+			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
+		case wire.Stopped:
+			s.stdio.Stopped()
+		}
+	}
+	s.wait()
+	s.res = res
+}
+
+// Wait blocks until the agent has ended and nothing is left inside.
+func (s *sandbox) Wait() (rung.Exit, error) {
+	<-s.exit
+	return s.res, nil
+}
+
+// Signal passes sig on to the agent's job.
+func (s *sandbox) Signal(sig syscall.Signal) error {
+	return s.conn.Send(wire.Message{Kind: wire.Signal, Signal: int(sig)})
+}
+
+// takeSocket passes a socket on to who waits for it.
+func (s *sandbox) takeSocket(came []rung.Port) bool {
+	if len(came) > 1 {
+		return false
+	}
+	var f *os.File
+	if len(came) == 1 {
+		f = came[0].File
+	}
+	s.socks <- f
+	return true
+}
+
+// Socket asks inside for a socket of its network.
+func (s *sandbox) Socket(ipv6 bool) (*os.File, error) {
+	s.asks.Lock()
+	defer s.asks.Unlock()
+	if err := s.conn.Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {
+		return nil, err
+	}
+	select {
+	case f := <-s.socks:
+		if f == nil {
+			return nil, errors.New("no socket could be made inside")
+		}
+		return f, nil
+	case <-s.exit:
+		return nil, errors.New("the sandbox has ended")
+	}
+}
+
+// Close kills what is left and waits until it is gone.
+func (s *sandbox) Close() error {
+	s.once.Do(func() {
+		unix.Kill(s.pid, unix.SIGKILL)
+		s.wait()
+		s.conn.Shutdown()
+	})
+	return nil
+}

@@ -1,0 +1,131 @@
+package plan_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+func TestDecodeIsEncode(t *testing.T) {
+	in := input()
+	in.Process.Dir = "/home/dev/not-utf8-\xff\xfe\n"
+	in.Process.Argv = []plan.Raw{"sh", "\xc3\x28"}
+	in.Files = append(in.Files, long("/run/a", 5000), plan.File{Dst: "/run/b", Data: []byte("short")}, long("/run/c", 300_000))
+	p := make1(t, in)
+	b, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := plan.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(p, got); d != "" {
+		t.Errorf("decode of encode differs (-want +got):\n%s", d)
+	}
+}
+
+// encode is a plan as it is received.
+func encode(p *plan.Plan) ([]byte, error) {
+	head, contents, err := plan.Encode(p)
+	return append(head, bytes.Join(contents, nil)...), err
+}
+
+// long is a file whose content follows the plan.
+func long(at string, n int) plan.File {
+	return plan.File{Dst: at, Data: bytes.Repeat([]byte("0123456789\n{}\x00\xff"), n/15+1)[:n]}
+}
+
+func TestContentsFollowThePlan(t *testing.T) {
+	in := input()
+	in.Files = append(in.Files, long("/run/a", 300_000))
+	p := make1(t, in)
+	b, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(b, long("/run/a", 300_000).Data) {
+		t.Error("the content is not at the end")
+	}
+	for name, bad := range map[string][]byte{
+		"cut":         b[:len(b)-1],
+		"more":        append(bytes.Clone(b), 'x'),
+		"less than 0": bytes.Replace(b, []byte(`"after":300000`), []byte(`"after":-30000`), 1),
+		"twice":       bytes.Replace(b, []byte(`"after":300000`), []byte(`"after":300000,"data":"eA=="`), 1),
+		"no file":     bytes.Replace(b, []byte(`{"do":"file","dst":"/run/a"`), []byte(`{"do":"mask","dst":"/run/a"`), 1),
+	} {
+		if bytes.Equal(bad, b) {
+			t.Fatalf("%s: the fixture has changed", name)
+		}
+		if _, err := plan.Decode(bad); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestDecodeIsStrict(t *testing.T) {
+	b, err := encode(make1(t, input()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(b)
+	for name, bad := range map[string]string{
+		"unknown field":   strings.Replace(good, `{"version":2`, `{"extra":1,"version":2`, 1),
+		"other version":   strings.Replace(good, `"version":2`, `"version":1`, 1),
+		"trailing bytes":  good + "{}",
+		"unknown op":      strings.Replace(good, `"do":"bind"`, `"do":"exec"`, 1),
+		"relative target": strings.Replace(good, `"dst":"/usr"`, `"dst":"usr"`, 1),
+		"climbing target": strings.Replace(good, `"dst":"/usr"`, `"dst":"/usr/../etc"`, 1),
+		"empty":           "",
+		"not an object":   "[]",
+	} {
+		if bad == good {
+			t.Fatalf("%s: the fixture has changed", name)
+		}
+		if _, err := plan.Decode([]byte(bad)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	in := input()
+	in.Files = append(in.Files, long("/run/a", 5000))
+	p, err := plan.Make(in)
+	if err != nil {
+		f.Fatal(err)
+	}
+	b, err := encode(p)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"version":2,"process":{"argv":["x"],"env":[],"dir":{"base64":"/w=="},"tty":0,"umask":18}}`))
+	f.Add([]byte(`{"version":2,"ops":[{"do":"bind","dst":"/a","src":"/b"}],"process":{"argv":["x"]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := plan.Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := plan.Decode(again)
+		if err != nil {
+			t.Fatalf("what was decoded does not decode again: %v", err)
+		}
+		if d := cmp.Diff(p, q); d != "" {
+			t.Fatal(d)
+		}
+		for _, op := range p.Ops {
+			if !strings.HasPrefix(string(op.Dst), "/") || strings.Contains(string(op.Dst)+"/", "/../") {
+				t.Fatalf("accepted destination %q", op.Dst)
+			}
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package verify
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
+)
+
+func TestChecksAndProbesAreTheSame(t *testing.T) {
+	var names []string
+	for i, c := range Checks() {
+		if c.N != i+1 {
+			t.Errorf("%s has number %d", c.Name, c.N)
+		}
+		if c.Wall != "" && !slices.Contains(plan.AllWalls(), c.Wall) {
+			t.Errorf("%s: no such wall %q", c.Name, c.Wall)
+		}
+		if len(c.Defence) > defenceWidth || len(c.Mechanism) > mechanismWidth {
+			t.Errorf("%s does not fit: %q, %q", c.Name, c.Defence, c.Mechanism)
+		}
+		names = append(names, c.Name)
+	}
+	// In any order: the one that ends the gate runs last, whatever its number.
+	slices.Sort(names)
+	if probes := slices.Sorted(slices.Values(slices.Concat(probe.Names(), probe.NetNames()))); !slices.Equal(names, probes) {
+		t.Errorf("checks %q\nprobes %q", names, probes)
+	}
+	for _, w := range plan.AllWalls() {
+		if !slices.ContainsFunc(Checks(), func(c Check) bool { return c.Wall == w }) {
+			t.Errorf("no check for wall %q", w)
+		}
+	}
+}
+
+func TestTableFits(t *testing.T) {
+	var r Report
+	for _, c := range Checks() {
+		r.Rows = append(r.Rows, Row{N: c.N, Defence: c.Defence, Mechanism: c.Mechanism, Result: Held})
+	}
+	r.Rows[3].Result, r.Rows[3].Detail = Missing, strings.Repeat("é", 200)+" "+strings.Repeat("word ", 60)
+	r.Rows[5].Result, r.Rows[5].Detail = Waived, "policy"
+	for i := range 3 {
+		r.Rows[7+i].Result, r.Rows[7+i].Detail = Missing, "the same"
+	}
+	var b bytes.Buffer
+	if err := r.Table(&b); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > width || !utf8.ValidString(line) || strings.TrimRight(line, " ") != line {
+			t.Errorf("line %q", line)
+		}
+	}
+	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "66 checks: 61 held, 1 waived, 4 missing\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// Package verify proves that the walls stand, on the machine and for the user
+// that asks. Canaries are planted on the host; the battery of probes runs outside,
+// where each must reach its canary (a check that cannot fail proves nothing), and
+// then inside a throw-away sandbox, where none may; what can be seen of the sandbox
+// from outside must agree. How a sandbox is made is the caller's to say.
+//
+// The network is proved in a second sandbox, whose gate leads to a world of canaries
+// instead of to the host's network. Its control is a network namespace without walls.
+//
+// Left at risk: a wall can fall after the proof, and a probe tries the ways it
+// knows. The attack suite of this repository tries more of them.
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
+)
+
+// Config says what to verify.
+type Config struct {
+	Self    string   // the ringfence executable, which answers to probe.Arg
+	Home    string   // the user's home directory
+	State   string   // ringfence's state directory, where most canaries are planted
+	Environ []string // the launcher's environment
+	// What policy lets in by name is not looked for. Its check is waived then,
+	// because it proves less than it says.
+	Shown  []string // paths in the view
+	Passed []string // names in the environment
+	Launch Launch
+	Step   func(n int) // is told how many of Steps are done; may be nil
+}
+
+// Launch runs a job in a sandbox and returns when the sandbox has ended. It is
+// called on a thread that carries a canary in its session keyring and must make
+// the sandbox from that thread, as it does if it does not leave the goroutine.
+type Launch func(ctx context.Context, job Job) (Seen, error)
+
+// Job is what is to run inside.
+type Job struct {
+	Argv      []string   // begins with Self
+	Self      string     // the executable, to be visible inside under this name
+	Stdin     []byte     // goes to the command
+	Env       []string   // the launcher's environment, canaries included
+	ExtraFDs  []*os.File // open in this process and inheritable, as a careless launcher leaves them
+	Workspace string
+	Scratch   string // a directory for what a session records; it is gone at the end
+	Gate      *Gate  // nil: the network leads nowhere
+	// Ended is called when the session has ended and what applies by itself has been
+	// applied, before anything of it is forgotten. undo takes back what the session
+	// did to the workspace, and returns the paths of it that it left alone.
+	Ended func(undo func() (left []string, err error))
+}
+
+// Gate is what the gate of a job's sandbox leads to, instead of to the world.
+type Gate struct {
+	Allow []string // rules about hosts: these, and no others
+	// Brokered is an allowed host that the session's broker keeps for itself, Decoy
+	// a decoy that must not leave.
+	Brokered, Decoy string
+	Lookup          func(name string) ([]netip.Addr, error)
+	Dial            func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
+	// Ready is called before the command runs, with the name of the session's
+	// control socket, without the NUL, and with what ends the gate. It returns what
+	// goes to the command in the place of Stdin.
+	Ready func(control string, shut func()) ([]byte, error)
+}
+
+// NoNetwork is the error of a launch with a gate where policy gives no network. The
+// job ran all the same, in a sandbox without one.
+type NoNetwork struct{ Why string }
+
+func (e *NoNetwork) Error() string { return "there is no network to prove: " + e.Why }
+
+// Seen is what came out of a sandbox and what was seen of it from outside, while
+// it ran. Look collects the latter.
+type Seen struct {
+	Stdout []byte
+	NS     map[string]uint64 // of the first process, by the names of /proc/PID/ns
+	Status map[string]string // /proc/PID/status
+	Mounts []probe.Mount     // /proc/PID/mountinfo
+	// Keyring is the serial number of the session keyring from which the agent
+	// was started, if the inside stage told it; else 0.
+	Keyring int
+}
+
+// Look collects what the host can see of the first process of a sandbox.
+func Look(pid int) (Seen, error) {
+	s := Seen{NS: map[string]uint64{}}
+	id := strconv.Itoa(pid)
+	for _, k := range probe.Kinds() {
+		n, err := probe.Namespace(id, k)
+		if err != nil {
+			return Seen{}, fmt.Errorf("witness: %w", err)
+		}
+		s.NS[k] = n
+	}
+	status, err := os.ReadFile("/proc/" + id + "/status")
+	if err != nil {
+		return Seen{}, fmt.Errorf("witness: %w", err)
+	}
+	s.Status = probe.ParseStatus(status)
+	mounts, err := os.ReadFile("/proc/" + id + "/mountinfo")
+	if err != nil {
+		return Seen{}, fmt.Errorf("witness: %w", err)
+	}
+	if s.Mounts, err = probe.ParseMounts(mounts); err != nil {
+		return Seen{}, fmt.Errorf("witness: %w", err)
+	}
+	return s, nil
+}
+
+// patience bounds each of the runs; a probe that hangs has not answered.
+const patience = time.Minute
+
+// Run makes the proof. Where the sandbox could not be made at all, it returns both
+// a report in which nothing holds and the reason.
+func Run(ctx context.Context, c Config) (Report, error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	type outcome struct {
+		report Report
+		err    error
+	}
+	done := make(chan outcome)
+	go func() {
+		// A thread of its own, which ends with the proof, and with it the keyring
+		// that holds a canary.
+		runtime.LockOSThread()
+		r, err := c.prove(ctx)
+		done <- outcome{r, err}
+	}()
+	o := <-done
+	return o.report, o.err
+}
+
+// Steps is how many Step is told of.
+const Steps = 4
+
+func (c Config) step(n int) {
+	if c.Step != nil {
+		c.Step(n)
+	}
+}
+
+func (c Config) prove(ctx context.Context) (Report, error) {
+	p, err := plantCanaries(c)
+	defer p.remove()
+	if err != nil {
+		return Report{}, err
+	}
+	j := judge{plant: p, tries: p.attempts()}
+	// The control of the network runs meanwhile, in a namespace of its own.
+	netControl := c.netControl(ctx, p, j.tries)
+	if j.host.control, err = c.control(ctx, p); err != nil {
+		netControl()
+		return Report{}, interrupted(ctx, fmt.Errorf("control outside: %w", err))
+	}
+	c.step(1)
+	p.connections() // what the control made
+	if err := p.controlTrees(ctx, j.host.control); err != nil {
+		netControl()
+		return Report{}, interrupted(ctx, fmt.Errorf("control outside: %w", err))
+	}
+	j.host.inside, j.host.seen, j.host.launch = c.inside(ctx, p)
+	c.step(2)
+	j.connections = p.connections()
+	j.net.inside, j.net.seen, j.net.launch = c.netInside(ctx, p, j.tries)
+	c.step(3)
+	if errors.As(j.net.launch, &j.closed) {
+		j.net.launch = nil
+	}
+	j.net.control, j.net.controlled = netControl()
+	if err = j.host.launch; err == nil {
+		err = j.net.launch
+	}
+	return j.report(), interrupted(ctx, err)
+}
+
+// interrupted says so where an error only follows from a signal.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fault.New(fault.Failed, "", "verify was interrupted: %w", errors.Join(context.Cause(ctx), err))
+	}
+	return err
+}
+
+// control runs the battery outside, started as the sandbox will be.
+func (c Config) control(ctx context.Context, p *plant) (map[string]probe.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	target, err := json.Marshal(p.target(p.stand.Process.Pid, p.own))
+	if err != nil {
+		return nil, fmt.Errorf("encode target: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, c.Self, probe.Arg)
+	cmd.Env, cmd.Dir, cmd.Stdin = p.environ, p.workspace, bytes.NewReader(target)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", c.Self, err)
+	}
+	return probe.DecodeAnswer(bytes.NewReader(out), probe.Names())
+}
+
+// inside runs the battery in a sandbox.
+func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, Seen, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	target, err := json.Marshal(p.target(1, plan.Own))
+	if err != nil {
+		return nil, Seen{}, fmt.Errorf("encode target: %w", err)
+	}
+	seen, err := c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg}, Self: c.Self, Stdin: target,
+		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state,
+		Ended: func(undo func() ([]string, error)) { p.end = p.ended(ctx, undo) }})
+	if err != nil {
+		return nil, Seen{}, err
+	}
+	results, err := probe.DecodeAnswer(bytes.NewReader(seen.Stdout), probe.Names())
+	return results, seen, err
+}

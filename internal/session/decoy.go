@@ -1,0 +1,156 @@
+package session
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ringfence.dev/ringfence/internal/credentials/decoy"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/leakscan"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/control"
+)
+
+// scratchDecoys begins the name of where decoys lie until they are mounted: the next
+// launch takes away what one left that was killed before.
+const scratchDecoys = ".new-decoys-"
+
+// lure is the decoys of a session.
+type lure struct {
+	dir     string // where they lie on the host until they are mounted
+	files   []decoy.File
+	needles *leakscan.Set
+
+	mu   sync.Mutex
+	read []string // by name, in the order of their first reading
+}
+
+// decoys lays credentials that nobody has a reason to touch. A place that the user
+// shows is left as it is.
+func (d *draft) decoys() error {
+	if d.Reach.Mode == modeNone || d.opt.Passing || !d.Policy.Broker.DecoysOn() {
+		return nil
+	}
+	set, err := decoy.Make(d.ID, rand.Reader)
+	if err != nil {
+		return err
+	}
+	l := &lure{dir: filepath.Join(d.dirs.State, scratchDecoys+d.ID), files: set.Files(d.User.Home)}
+	name, value := set.Env()
+	d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "decoy"}})
+	d.lure = l
+	if d.opt.Look {
+		return nil // nothing is started, so nothing is searched for them
+	}
+	l.needles, err = leakscan.New(set.Needles()...)
+	return err
+}
+
+// decoyWhy is the reason of their mounts.
+const decoyWhy = "decoy"
+
+// layDecoys mounts them, once it is known what else is mounted.
+func (d *draft) layDecoys() error {
+	if d.lure == nil || d.opt.Look { // a look makes nothing, and there would be nothing to mount
+		return nil
+	}
+	d.lure.files = slices.DeleteFunc(d.lure.files, func(f decoy.File) bool { return d.shown(f.Path) })
+	for _, f := range d.lure.files {
+		d.mounts = append(d.mounts, plan.Mount{Src: f.Host(d.lure.dir), Dst: f.Path, Why: decoyWhy})
+	}
+	return nil
+}
+
+// shown holds for a path that a mount or a file of ours shows or hides already.
+func (d *draft) shown(path string) bool {
+	return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return file.Within(path, m.Dst) || file.Within(m.Dst, path) }) ||
+		slices.ContainsFunc(d.state, func(k stateItem) bool { return file.Within(path, filepath.Join(d.User.Home, k.Path)) }) ||
+		slices.ContainsFunc(d.files, func(f plan.File) bool { return f.Dst == path })
+}
+
+// plant writes the decoys where the sandbox is about to mount them from, and begins to
+// watch them. Once they are mounted their names on the host are not needed any more:
+// bare takes them away, so that nothing is left however the session ends.
+func (l *lure) plant(told func(name string)) (*decoy.Watcher, error) {
+	sweepDecoys(filepath.Dir(l.dir))
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return nil, err
+	}
+	hosts, err := decoy.Plant(l.dir, l.files)
+	if err != nil {
+		l.bare()
+		return nil, fmt.Errorf("plant decoys: %w", err)
+	}
+	w, err := decoy.Watch(hosts, func(r decoy.Read) { told(r.Name) })
+	if err != nil {
+		l.bare()
+		return nil, fmt.Errorf("watch decoys: %w", err)
+	}
+	return w, nil
+}
+
+func (l *lure) bare() error { return os.RemoveAll(l.dir) }
+
+// sweepDecoys removes what a launch left that was killed before it could.
+func sweepDecoys(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	live, err := control.Sessions()
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		// A session listens before it plants: one that does not is gone.
+		if id, ok := strings.CutPrefix(e.Name(), scratchDecoys); ok && !slices.Contains(live, id) {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// plant lays the decoys of the session, if it has any.
+func (l *live) plant() (interface{ Close() error }, error) {
+	none := io.NopCloser(nil)
+	if l.session.lure == nil {
+		return none, nil
+	}
+	w, err := l.session.lure.plant(l.wasRead)
+	if err != nil {
+		return none, err
+	}
+	return w, nil
+}
+
+// wasRead tells of a decoy that somebody opened.
+func (l *live) wasRead(name string) {
+	lure := l.session.lure
+	lure.mu.Lock()
+	first := !slices.Contains(lure.read, name)
+	if first {
+		lure.read = append(lure.read, name)
+	}
+	lure.mu.Unlock()
+	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Read, Secret: name})
+	if first {
+		l.say(fmt.Sprintf("decoy credential %q was read inside", name))
+	}
+}
+
+// decoysRead lists the decoys that were read.
+func (s *Session) decoysRead() []string {
+	if s.lure == nil {
+		return nil
+	}
+	s.lure.mu.Lock()
+	defer s.lure.mu.Unlock()
+	return slices.Clone(s.lure.read)
+}

@@ -1,0 +1,354 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/credentials/gitproxy"
+	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/git/repo"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/state"
+)
+
+// forgeHost is a forge that this repository has remotes on.
+type forgeHost struct {
+	name   address.Name
+	url    *url.URL // https://HOST[:PORT]
+	repos  []string
+	kind   serviceapi.Kind // "": its API is not known
+	source broker.Source
+	secret string // its name, for the journal
+	user   string // that git sends beside the token
+}
+
+// forges makes the hosts of this repository's remotes the broker's: git goes through
+// it, by whatever address, and so does the API of the forge. Other repositories of the
+// host can be read there without the credential.
+func (d *draft) forges() error {
+	var remotes []repo.Remote
+	var err error
+	if d.Repo != nil {
+		if remotes, err = d.Repo.Remotes(); err != nil {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
+		}
+	}
+	// In every mode, and without a repository: what a session could have written is
+	// not to be taken for the user's by the next one.
+	if remotes, err = d.knownRemotes(remotes); err != nil {
+		return err
+	}
+	if d.modeNone() || modeOf(d.bare) == locked {
+		return nil
+	}
+	hosts := map[string]*forgeHost{}
+	var order []string
+	for _, r := range remotes {
+		n, at, ok := hostOf(r)
+		if !ok {
+			continue // not the name of a host: git would not find it either
+		}
+		if hosts[at] == nil {
+			hosts[at] = &forgeHost{name: n, url: &url.URL{Scheme: "https", Host: at}}
+			order = append(order, at)
+		}
+		if h := hosts[at]; !slices.Contains(h.repos, r.Path) {
+			h.repos = append(h.repos, r.Path)
+		}
+	}
+	if err := d.oneMeaning(hosts); err != nil {
+		return err
+	}
+	for _, at := range order {
+		if modeOf(d.Policy) == locked { // by the project's file
+			d.shutForge(hosts[at], policy.ProjectFile+" sets the mode "+locked)
+			continue
+		}
+		if err := d.forge(hosts[at]); err != nil {
+			d.notice(fmt.Sprintf("%s is not brokered: %v", plan.Show(at), err))
+		}
+	}
+	return nil
+}
+
+// knownRemotes keeps to the remotes that the repository had when ringfence first saw
+// it: its config lies where an agent can write, and a remote that one session adds
+// must not be the next one's own repository.
+func (d *draft) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
+	file := d.remotesFile()
+	b, err := readIfPresent(file, 64<<10)
+	if err != nil {
+		return nil, err
+	}
+	if d.opt.Passing {
+		return nil, nil
+	}
+	d.remember = append(d.remember, d.markWritten)
+	if b == nil {
+		// None is also a state: what an agent adds to a repository without remotes is
+		// no less its own. So is a repository within what was a project before.
+		if len(now) > 0 && d.withinProject() {
+			d.notice("this repository lies within another project, whose agent may have made it: no credential is used; if it is yours: ringfence trust --remotes")
+			now = nil
+		}
+		lines := []byte(strings.Join(remoteLines(now), "\n") + "\n")
+		d.remember = append(d.remember, func() error { return writeWhole(file, lines) })
+		return now, nil
+	}
+	known := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return slices.DeleteFunc(now, func(r repo.Remote) bool {
+		line := remoteLines([]repo.Remote{r})[0]
+		fresh := !slices.Contains(known, line)
+		if fresh {
+			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; if it is yours: ringfence trust --remotes", line))
+		}
+		return fresh
+	}), nil
+}
+
+// writeWhole writes a file that is there whole or not at all.
+func writeWhole(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (d *draft) forge(h *forgeHost) error {
+	d.forgeCredential(h)
+	if err := d.moreRepos(h); err != nil {
+		return err
+	}
+	_, none := h.source.(absent)
+	shared := d.homeAt(h.url.Host) // GitLab has its registries of packages below paths
+	if shared == nil || none {
+		if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
+			return err
+		}
+	}
+	d.forged = append(d.forged, string(h.name))
+	if none {
+		// A remote alone opens no host that no rule opens.
+		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = true
+	}
+	// To the host's own address, where TLS ends at the broker: gh and its like know a
+	// repository by its remote.
+	d.rewrites = append(d.rewrites, gitproxy.InsteadOf(h.url.String(), h.url.Host)...)
+	if err := d.forgeAPI(h); err != nil {
+		return err
+	}
+	site := func(g *gate.Gate) (broker.Site, error) { return d.forgeSite(h, g) }
+	if shared != nil {
+		shared.forge = site
+		return nil
+	}
+	d.brokered.sites = append(d.brokered.sites, site)
+	return nil
+}
+
+// forgeSite serves the host of a forge.
+func (d *draft) forgeSite(h *forgeHost, g *gate.Gate) (broker.Site, error) {
+	f, err := d.forgeHandler(h, g)
+	if err != nil {
+		return broker.Site{}, err
+	}
+	web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach), Record: g.Record}
+	if h.kind != "" && !apiApart(h) {
+		if web.API, err = d.apiHandler(h, h.url, g); err != nil {
+			return broker.Site{}, err
+		}
+	}
+	handler, err := web.Handler()
+	return broker.Site{Hosts: []address.Name{h.name}, Handler: handler}, err
+}
+
+// forgeHandler speaks git with a forge.
+func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
+	plain, spool := broker.Transport(g.Reach), filepath.Join(d.dirs.State, "spool")
+	if err := os.MkdirAll(spool, 0o700); err != nil {
+		return nil, err
+	}
+	note := func(r *http.Request, why string) error {
+		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Name: r.URL.Hostname(), Method: r.Method, Secret: h.secret,
+			Verdict: journal.Allow, Reason: why})
+	}
+	f, err := gitproxy.New(gitproxy.Config{
+		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
+		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
+		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
+		Record: func(e gitproxy.Event) {
+			for _, r := range pushed(h, e) {
+				g.Record(r)
+			}
+		}, Spool: spool, Decoy: func(data []byte) bool { return pushesDecoy(g, h, data) },
+	})
+	return broker.Recorded(g.Record, journal.Record{Via: "git", Name: string(h.name), Secret: h.secret}, f), err
+}
+
+// pushesDecoy looks into what a push holds: what is compressed is not found on its way.
+func pushesDecoy(g *gate.Gate, h *forgeHost, data []byte) bool {
+	set := g.Decoys()
+	if set == nil {
+		return false
+	}
+	decoy, form, found := set.Find(data)
+	if found {
+		g.Caught(string(h.name), decoy, form)
+	}
+	return found
+}
+
+// pushed are the records of what git wanted: one for each ref of a push.
+func pushed(h *forgeHost, e gitproxy.Event) []journal.Record {
+	r := journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "git", Protocol: e.Service, Name: string(h.name), Secret: h.secret,
+		Verdict: journal.Allow, Rule: e.Repo, Reason: e.Reason}
+	if e.Anonymous {
+		r.Secret = ""
+	}
+	if e.Denied {
+		r.Verdict = journal.Deny
+	}
+	if len(e.Refs) == 0 {
+		return []journal.Record{r}
+	}
+	var out []journal.Record
+	for _, ref := range e.Refs {
+		r.Reason = ref.Name
+		if ref.Reason != "" {
+			r.Reason = ref.Reason + ": " + ref.Name
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// githubAPI is the host of github.com's API.
+const githubAPI = "api.github.com"
+
+// githubShut are hosts of github.com that no session has a repository on.
+var githubShut = []address.Name{"gist.github.com", "uploads.github.com"}
+
+// shutForge closes a forge that would be served, with all of its hosts.
+func (d *draft) shutForge(h *forgeHost, why string) {
+	d.brokered.shut(h.name, why)
+	if apiApart(h) {
+		for _, n := range append([]address.Name{githubAPI}, githubShut...) {
+			d.brokered.shut(n, why)
+		}
+	}
+}
+
+// apiApart holds for the one forge whose API has a host of its own. Another port of it
+// is another server.
+func apiApart(h *forgeHost) bool { return h.url.Host == serviceapi.GitHub.Public() }
+
+// forgeAPI serves the API of a forge, where its kind is known.
+func (d *draft) forgeAPI(h *forgeHost) error {
+	if h.kind == "" {
+		return nil
+	}
+	if !apiApart(h) {
+		return nil
+	}
+	api := &url.URL{Scheme: "https", Host: githubAPI}
+	n := address.Name(api.Host)
+	for _, shut := range githubShut {
+		d.brokered.own(shut, "what is published there is not this repository")
+	}
+	if err := d.brokered.ownAt(n, ""); err != nil {
+		return err
+	}
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		handler, err := d.apiHandler(h, api, g)
+		return broker.Site{Hosts: []address.Name{n}, Handler: handler}, err
+	})
+	return nil
+}
+
+func (d *draft) apiHandler(h *forgeHost, at *url.URL, g *gate.Gate) (http.Handler, error) {
+	svc, err := serviceapi.New(serviceapi.Config{Kind: h.kind, Host: at.Host, Repos: h.repos})
+	if err != nil {
+		return nil, err
+	}
+	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom(d), Source: h.source,
+		Transport: broker.Transport(g.Reach), Record: g.Record}.Handler(), nil
+}
+
+// phantom is the one of a forge, made when the session is prepared.
+func (h *forgeHost) phantom(d *draft) broker.Phantom { return d.forgePhantoms[h.name] }
+
+// Remotes lists the remotes that the repository of a session has now, and accept makes
+// them its own.
+func (s *Session) Remotes() (lines []string, accept func() error, err error) {
+	if s.Repo == nil {
+		return nil, nil, nil
+	}
+	now, err := s.Repo.Remotes()
+	lines = remoteLines(now)
+	return lines, func() error { return writeWhole(s.remotesFile(), []byte(strings.Join(lines, "\n")+"\n")) }, err
+}
+
+func (s *Session) remotesFile() string { return s.remotesOf(s.projectRoot()) }
+
+func (s *Session) remotesOf(dir string) string {
+	return filepath.Join(s.dirs.State, "remotes", state.Key(dir))
+}
+
+func remoteLines(remotes []repo.Remote) []string {
+	var lines []string
+	for _, r := range remotes {
+		at := r.Host
+		if r.Port != "" && !r.SSH {
+			at += ":" + r.Port
+		}
+		lines = append(lines, at+"/"+r.Path)
+	}
+	return lines
+}
+
+// markWritten remembers what else this session can write: a repository that appears
+// there is nobody's word for its remotes.
+func (d *draft) markWritten() error {
+	for _, dir := range d.written() {
+		file := d.remotesOf(dir)
+		if _, err := os.Lstat(file); dir == d.projectRoot() || err == nil {
+			continue
+		}
+		if err := writeWhole(file, []byte("\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withinProject holds where a directory above is one that a session could write.
+func (d *draft) withinProject() bool {
+	for dir := filepath.Dir(d.projectRoot()); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(d.remotesOf(dir)); err == nil || d.dirs.Has(dir) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+)
+
+// bounds are the limits of a session: what policy has, and for memory a share of the
+// machine where nobody wrote a number.
+func (s *Session) bounds() cgroup.Limits {
+	lim := s.Policy.Limits
+	out := cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
+	if lim.Memory == nil && lim.Share != nil {
+		out.Memory = rounded(cgroup.Machine() / 100 * lim.Share.Value)
+	}
+	return out
+}
+
+// rounded makes a number that can be said: whole GiB, or MiB where that is too coarse.
+func rounded(n int64) int64 {
+	unit := int64(1 << 20)
+	if n >= 4<<30 {
+		unit = 1 << 30
+	}
+	return n / unit * unit
+}
+
+// askedLimit is a limit that somebody asked for, and where.
+type askedLimit struct {
+	name   string
+	source policy.Source
+	how    string // what was asked: that it be there, or a number
+}
+
+// askedLimits are those that may not be missing: with a number in a file or a flag, or
+// named by [require] limits. What the built-in policy has nobody asked for; a share of
+// the machine's memory is for hosts that lend a bound, whoever wrote it.
+func (s *Session) askedLimits() []askedLimit {
+	var out []askedLimit
+	for _, r := range s.Policy.Require.Limits {
+		out = append(out, askedLimit{r.Value, r.Source, "is required"})
+	}
+	for _, l := range []struct {
+		name  string
+		limit *policy.Limit
+	}{{"pids", s.Policy.Limits.Pids}, {"memory", s.Policy.Limits.Memory}} {
+		if l.limit != nil && l.limit.Source.File != builtIn {
+			out = append(out, askedLimit{l.name, l.limit.Source, "was asked for"})
+		}
+	}
+	return out
+}
+
+func (a askedLimit) refuse(why string, f hostfacts.Facts) error {
+	return fault.New(fault.Refused, hostfacts.LimitsFix(f), "limit %q %s (%s) and is not enforced: %s", a.name, a.how, where(a.source), why)
+}
+
+// requireLimits refuses a launch when nothing enforces a limit that was asked for.
+func (s *Session) requireLimits(r cgroup.Report) error {
+	for _, want := range s.askedLimits() {
+		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.name]
+		if l.Enforced() {
+			continue
+		}
+		why := l.Why
+		if l.Want == 0 {
+			why = "policy sets no number for it"
+		}
+		return want.refuse(why, s.Facts)
+	}
+	return nil
+}

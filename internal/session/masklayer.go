@@ -1,0 +1,101 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/workspace/review"
+)
+
+// layMasks writes down what is masked since the launch, before anything runs. Under
+// review the phantoms are put into the layer itself, where they can be changed, and no
+// mount is needed.
+func (k *keeping) layMasks(p plan.Plan) (plan.Plan, error) {
+	s := k.live.session
+	p.Ops = slices.Clone(p.Ops)
+	for n := range s.trees {
+		t := &s.trees[n]
+		if len(t.masked) == 0 {
+			continue
+		}
+		if err := s.work.Masked(n, t.masked); err != nil {
+			return p, err
+		}
+		if s.work.Trees[n].View != review.Review {
+			s.likeHost(p.Ops, n)
+			continue
+		}
+		for rel, data := range t.masked {
+			if err := layPhantom(s.work.Trees[n].Path, s.work.Upper(n), rel, data); err != nil {
+				return p, err
+			}
+			dst := plan.Raw(filepath.Join(s.work.Trees[n].Path, rel))
+			p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoFile && o.Dst == dst })
+		}
+	}
+	return p, nil
+}
+
+// likeHost gives the phantoms of a live tree the modes of the host's files: tools that
+// write a file anew take them over.
+func (s *Session) likeHost(ops []plan.Op, n int) {
+	for i := range ops {
+		rel, below := strings.CutPrefix(string(ops[i].Dst), s.work.Trees[n].Path+"/")
+		if _, ok := s.trees[n].masked[rel]; !ok || !below || ops[i].Do != plan.DoFile {
+			continue
+		}
+		if st, err := os.Lstat(string(ops[i].Dst)); err == nil {
+			ops[i].Mode = uint32(st.Mode().Perm())
+		}
+	}
+}
+
+// layPhantom makes a file in a layer, with the modes of the host's.
+func layPhantom(root, upper, rel string, data []byte) error {
+	for i := range rel {
+		if rel[i] != '/' {
+			continue
+		}
+		st, err := os.Lstat(filepath.Join(root, rel[:i]))
+		if err != nil {
+			return err
+		}
+		dir := filepath.Join(upper, rel[:i])
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := os.Chmod(dir, st.Mode().Perm()|0o700); err != nil {
+			return err
+		}
+	}
+	st, err := os.Lstat(filepath.Join(root, rel))
+	if err != nil {
+		return err
+	}
+	at := filepath.Join(upper, rel)
+	if err := os.WriteFile(at, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chmod(at, st.Mode().Perm())
+}
+
+// liftMasks takes them out again: without overlayfs there is no layer, and mounts do.
+func (k *keeping) liftMasks() error {
+	s := k.live.session
+	for n := range s.trees {
+		if s.work.Trees[n].View != review.Review {
+			continue
+		}
+		for rel := range s.trees[n].masked {
+			if err := os.Remove(filepath.Join(s.work.Upper(n), rel)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

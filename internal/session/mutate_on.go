@@ -1,0 +1,118 @@
+//go:build ringfence_mutate
+
+package session
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// mutate takes one defence away, so that a test can see its check report missing.
+// It exists in test builds only.
+func mutate(s *Session, environ []string) {
+	m, p := os.Getenv("RINGFENCE_MUTATE"), s.Plan
+	bind := func(dir string) {
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
+			return o.Do != plan.DoTmpfs && o.Do != plan.DoBind && o.Do != plan.DoFile && strings.HasPrefix(string(o.Dst), dir+"/")
+		})
+		for i, o := range p.Ops {
+			if string(o.Dst) == dir && (o.Do == plan.DoTmpfs || o.Do == plan.DoProc || o.Do == plan.DoPts) {
+				p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Dst, Write: o.Do != plan.DoProc}
+			}
+		}
+	}
+	drop := func(walls ...plan.Wall) {
+		p.Walls = slices.DeleteFunc(slices.Clone(p.Walls), func(w plan.Wall) bool { return slices.Contains(walls, w) })
+	}
+	switch m {
+	case "":
+	case "keeper":
+		unkept(p)
+	case "masks":
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return strings.HasPrefix(o.Why, "secrets, masked") })
+	case "mount":
+		unkept(p)
+		drop(plan.WallMount)
+	case "user":
+		drop(plan.WallUser, plan.WallNested)
+	case "no-new-privs": // Landlock and seccomp demand it, and the former sets it
+		unkept(p)
+		drop(plan.WallNoNewPriv, plan.WallLandlock, plan.WallSeccomp)
+	case "net", "net,landlock": // either keeps abstract sockets shut
+		p.Capture = nil // PID 1 must not change a network that is the host's
+		drop(plan.WallNet)
+		if m != "net" {
+			drop(plan.WallLandlock)
+		}
+	case "caps,seccomp": // either keeps the packet rules
+		drop(plan.WallCaps, plan.WallSeccomp)
+	case "capture", "refuse", "nftables":
+		mutateCapture(p, m)
+	case "pid":
+		drop(plan.WallPID)
+		bind("/proc")
+	case "tty":
+		bind("/dev/pts")
+	case "home":
+		bind(s.User.Home)
+	case "tmp", "run":
+		bind("/" + m)
+	case "shm":
+		bind("/dev/shm")
+	case "env":
+		p.Process.Env = append(raws(environ), p.Process.Env...)
+	case "gitconfig":
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == gitConfigPath })
+		p.Process.Env = slices.DeleteFunc(p.Process.Env, func(e plan.Raw) bool { return strings.HasPrefix(string(e), "GIT_CONFIG_GLOBAL=") })
+		for i, o := range p.Ops {
+			if o.Do == plan.DoReadOnly && o.Dst == "/dev" {
+				p.Ops = slices.Insert(p.Ops, i, plan.Op{Do: plan.DoBind, Src: plan.Raw(s.User.Home + "/.gitconfig"), Dst: plan.Raw(s.User.Home + "/.gitconfig")})
+				break
+			}
+		}
+	default:
+		drop(plan.Wall(m))
+	}
+}
+
+// unkept mounts the trees writable, as they are.
+func unkept(p *plan.Plan) {
+	for i, o := range p.Ops {
+		if slices.ContainsFunc(p.Trees, func(t plan.Tree) bool { return t.Path == o.Dst }) && o.Do == plan.DoBind {
+			p.Ops[i].Write = true
+		}
+	}
+	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return strings.HasPrefix(string(o.Dst), plan.Own+"/layer") })
+	p.Trees, p.Watch = nil, nil
+}
+
+// mutateCapture takes away how the network ends at the gate, the chain that refuses
+// what is not TCP, or nftables itself: no kernel has a subsystem of that number.
+func mutateCapture(p *plan.Plan, m string) {
+	switch {
+	case p.Capture == nil:
+	case m == "capture":
+		p.Capture = nil
+	case m == "refuse":
+		p.Capture.Rules = withoutChain(p.Capture.Rules, m)
+	case m == "nftables":
+		p.Capture.Rules[19] = 0x7f
+	}
+}
+
+// withoutChain leaves the messages about a chain out of an nftables batch.
+func withoutChain(batch []byte, chain string) (out []byte) {
+	for len(batch) > 0 {
+		size := (int(binary.NativeEndian.Uint32(batch)) + 3) &^ 3
+		if !bytes.Contains(batch[:size], []byte(chain+"\x00")) {
+			out = append(out, batch[:size]...)
+		}
+		batch = batch[size:]
+	}
+	return out
+}

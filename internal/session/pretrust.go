@@ -1,0 +1,410 @@
+package session
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/audit/scan"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/repo"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/state"
+)
+
+// Untrusted is what a repository would make run or change, and that nobody has
+// accepted.
+type Untrusted struct {
+	Findings []scan.Finding // of what is dangerous
+	New      bool           // it was not shown before
+	Complete bool           // all of the tree was looked at
+	First    bool           // a tree was looked at for the first time
+
+	neutral []string // files that stand inside without it
+	seen    map[string]seenScan
+	watched map[string]scanned // by workspace
+	bytes   int                // of them
+}
+
+// seenScan is what is remembered of a tree, in the state of the host.
+type seenScan struct {
+	Root  string   `json:"root"`  // quoted
+	Shown string   `json:"shown"` // digest of what was shown
+	Known []string `json:"known"` // quoted paths where there is something to look at
+}
+
+// pretrust looks at the workspaces before an agent starts there. What is dangerous
+// and not trusted is shown without it inside; the host's file stays as it is.
+func (d *draft) pretrust() error {
+	d.Untrusted.Complete, d.Untrusted.seen, d.Untrusted.watched = true, map[string]seenScan{}, map[string]scanned{}
+	var mended []mended
+	for _, ws := range d.Workspaces {
+		old, again := d.readSeen(ws.Path)
+		budget := scan.First(d.below(ws.Path))
+		if again {
+			budget = scan.Launch(d.below(ws.Path), unquoteAll(old.Known))
+		}
+		budget.Git = d.gitDirs(ws.Path)
+		began := time.Now()
+		report, err := scan.Scan(ws.Path, budget)
+		if err != nil {
+			return err
+		}
+		files, digest, err := d.Untrusted.sift(TrustStore(d.dirs.State), ws.Path, report)
+		if err != nil {
+			return err
+		}
+		if err := d.stops(ws.Path, files); err != nil {
+			return err
+		}
+		d.Untrusted.New = d.Untrusted.New || digest != "" && digest != old.Shown
+		d.Untrusted.Complete = d.Untrusted.Complete && report.Complete
+		d.Untrusted.First = d.Untrusted.First || !again
+		d.Untrusted.seen[ws.Path] = seenScan{strconv.QuoteToASCII(ws.Path), digest, quoteAll(append(report.Known, unquoteAll(old.Known)...))}
+		if ws.Path != d.clones {
+			again := scan.Launch(budget.Dir, append(report.Known, unquoteAll(old.Known)...))
+			again.Git = budget.Git
+			d.Untrusted.watched[ws.Path] = scanned{again, began}
+			mended = append(mended, d.neutralise(ws.Path, files)...)
+		}
+	}
+	d.asTheyAre(mended)
+	return nil
+}
+
+// maxNeutral bounds the files that stand inside for others.
+const maxNeutral = 256
+
+// stops refuses to start where something is obeyed that was not looked into, and in
+// whose place nothing can stand.
+func (d *draft) stops(root string, files []scan.File) error {
+	n := 0
+	for _, f := range files {
+		if f.Mended {
+			n++
+		}
+		at := scan.At(root, f.Path)
+		if f.Stops == "" || slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return file.Within(at, m.Path) }) {
+			continue
+		}
+		hint := "`ringfence trust` accepts it as it is now; `ringfence scan` explains it"
+		if f.Digest == "" {
+			hint = "remove it, or hide it with --mask; `ringfence scan` explains it"
+		}
+		return fault.New(fault.Refused, hint, "agents obey %s, which was not looked into: %s", plan.Show(at), f.Stops)
+	}
+	if n > maxNeutral {
+		return fault.New(fault.Refused, "`ringfence scan` lists them, `ringfence trust` accepts them as they are now", "%s has %d files of settings that nobody has trusted, more than can be shown without what is dangerous", plan.Show(root), n)
+	}
+	return nil
+}
+
+// gitDirs are the git directories of a workspace that lie outside of all of them.
+func (d *draft) gitDirs(root string) []string {
+	if d.Repo == nil || d.Repo.Root() != root {
+		return nil
+	}
+	return slices.DeleteFunc(GitDirs(d.Repo), func(dir string) bool {
+		return slices.ContainsFunc(d.Workspaces, func(ws Workspace) bool { return file.Within(dir, ws.Path) })
+	})
+}
+
+// GitDirs are the git directories of a linked worktree: its own, and the one that it
+// shares with others.
+func GitDirs(repo *repo.Repo) []string {
+	if repo == nil || repo.GitDir == "" || file.Within(repo.GitDir, repo.Root()) && file.Within(repo.CommonDir, repo.Root()) {
+		return nil
+	}
+	return slices.Compact([]string{repo.GitDir, repo.CommonDir})
+}
+
+// below is where the agent starts, as a path in a workspace.
+func (d *draft) below(root string) string {
+	if d.dir == root || !file.Within(d.dir, root) {
+		return ""
+	}
+	return strings.TrimPrefix(d.dir[len(root):], "/")
+}
+
+// sift leaves what is dangerous and not trusted, and the digest of all that.
+func (u *Untrusted) sift(store trustStore, root string, report *scan.Report) ([]scan.File, string, error) {
+	var out []scan.File
+	sum := sha256.New()
+	for _, f := range report.Files {
+		if !f.Danger {
+			continue
+		}
+		if f.Digest != "" {
+			if ok, err := store.Trusted(root, f.Path, f.Digest); err != nil || ok {
+				if err != nil {
+					return nil, "", err
+				}
+				continue
+			}
+		}
+		out = append(out, f)
+		fmt.Fprintf(sum, "%q %s\n", f.Path, f.Digest)
+		for _, finding := range report.About(f) {
+			if finding.Level == scan.Danger {
+				u.Findings = append(u.Findings, finding)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, "", nil
+	}
+	return out, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+type trustStore interface {
+	Trusted(root, file, digest string) (bool, error)
+}
+
+// mended is a file that stands inside for one of the host.
+type mended struct {
+	at       string
+	original []byte
+}
+
+// neutralise puts files without what is dangerous in the place of the host's,
+// read-only. One that shows phantoms goes on doing so.
+func (d *draft) neutralise(root string, files []scan.File) []mended {
+	var out []mended
+	for _, f := range files {
+		dst := scan.At(root, f.Path)
+		if !f.Mended || slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return file.Within(dst, m.Path) }) {
+			continue
+		}
+		d.Untrusted.neutral = append(d.Untrusted.neutral, dst)
+		if i := slices.IndexFunc(d.files, func(o plan.File) bool { return o.Dst == dst }); i >= 0 {
+			d.files[i].Data = scan.Mend(f.Path, d.files[i].Data)
+			continue
+		}
+		d.files = append(d.files, plan.File{Dst: dst, Data: d.Untrusted.spend(f.Neutral), Why: "project settings that nobody has trusted"})
+		d.pinned = append(d.pinned, dst)
+		out = append(out, mended{dst, f.Content})
+	}
+	return out
+}
+
+// maxNeutralBytes bounds what such files take of memory. Beyond it they are empty.
+const maxNeutralBytes = 4 << 20
+
+func (u *Untrusted) spend(data []byte) []byte {
+	if u.bytes += len(data); u.bytes > maxNeutralBytes {
+		return nil
+	}
+	return data
+}
+
+// Where git inside finds the files as they are on the host.
+const (
+	asIs           = plan.Own + "/as-is/"
+	asIsConfig     = plan.Own + "/gitconfig-as-is"
+	asIsAttributes = plan.Own + "/gitattributes-as-is"
+)
+
+// asTheyAre keeps git from taking such a file for a change of the agent's: in this
+// repository a filter gives it the file of the host.
+func (d *draft) asTheyAre(files []mended) {
+	for _, f := range asTheyAre(d.Repo, files) {
+		if f.Dst != gitConfigPath {
+			d.files = append(d.files, f)
+			continue
+		}
+		if i := slices.IndexFunc(d.files, func(o plan.File) bool { return o.Dst == gitConfigPath }); i >= 0 {
+			d.files[i].Data = append(slices.Clip(d.files[i].Data), f.Data...)
+		}
+	}
+}
+
+// asTheyAre returns the files for that. What is to be added to git's configuration
+// comes under its name.
+func asTheyAre(repo *repo.Repo, files []mended) []plan.File {
+	if repo == nil || repo.WorkTree == "" {
+		return nil
+	}
+	const why = "git sees the project's settings as they are"
+	var out []plan.File
+	var attributes, config bytes.Buffer
+	left := maxNeutralBytes
+	for _, f := range files {
+		if left -= len(f.original); left < 0 {
+			break // git then takes the rest for changed
+		}
+		if f.original == nil || !file.Within(f.at, repo.WorkTree) || f.at == repo.WorkTree || file.Within(f.at, repo.GitDir) {
+			continue
+		}
+		name := strconv.Itoa(len(out))
+		fmt.Fprintf(&attributes, "%s filter=ringfence-%s\n", attributePattern(f.at[len(strings.TrimSuffix(repo.WorkTree, "/")):]), name)
+		fmt.Fprintf(&config, "[filter \"ringfence-%s\"]\n\tclean = cat %s%s\n", name, asIs, name)
+		out = append(out, plan.File{Dst: asIs + name, Data: f.original, Why: why})
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	fmt.Fprintf(&config, "[core]\n\tattributesFile = %s\n", asIsAttributes)
+	include := fmt.Sprintf("[includeIf \"%s\"]\n\tpath = %s\n", configText.Replace("gitdir:"+wildText.Replace(repo.GitDir)), asIsConfig)
+	return append(out,
+		plan.File{Dst: asIsAttributes, Data: attributes.Bytes(), Why: why},
+		plan.File{Dst: asIsConfig, Data: config.Bytes(), Why: why},
+		plan.File{Dst: gitConfigPath, Data: []byte(include)})
+}
+
+var (
+	wildText   = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+	configText = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+)
+
+// attributePattern writes a path as a pattern that names it alone, quoted as git
+// reads it: what is not plain is a number.
+func attributePattern(path string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(wildText.Replace(path)) {
+		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			fmt.Fprintf(&b, "\\%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// neutralClone does for a clone what neutralise does for a workspace: it was not
+// there when the plan was made.
+func (k *keeping) neutralClone(p *plan.Plan) error {
+	s := k.live.session
+	if s.clones == "" {
+		return nil
+	}
+	dir := s.work.CloneDir()
+	report, err := scan.Scan(dir, scan.First(""))
+	if err != nil {
+		return err
+	}
+	var u Untrusted
+	files, _, err := u.sift(TrustStore(s.dirs.State), s.clones, report)
+	if err == nil {
+		err = (&draft{Session: s}).stops(s.clones, files)
+	}
+	if err != nil {
+		return err
+	}
+	var put []plan.File
+	var changed []mended
+	for _, f := range files {
+		if dst := filepath.Join(s.clones, f.Path); f.Mended {
+			put = append(put, plan.File{Dst: dst, Data: u.spend(f.Neutral), Why: "project settings that nobody has trusted"})
+			changed = append(changed, mended{dst, f.Content})
+		}
+	}
+	p.Ops = slices.Clone(p.Ops)
+	var ops []plan.Op
+	for _, f := range append(put, asTheyAre(s.Repo, changed)...) {
+		at := slices.IndexFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoFile && string(o.Dst) == f.Dst })
+		switch {
+		case at < 0:
+			ops = append(ops, plan.Op{Do: plan.DoFile, Dst: plan.Raw(f.Dst), Data: f.Data, Mode: 0o444, Why: f.Why})
+		case f.Dst == gitConfigPath:
+			p.Ops[at].Data = append(slices.Clip(p.Ops[at].Data), f.Data...)
+		default: // it shows phantoms
+			p.Ops[at].Data = scan.Mend(strings.TrimPrefix(f.Dst, s.clones+"/"), p.Ops[at].Data)
+		}
+	}
+	p.Ops = slices.Insert(p.Ops, len(p.Ops)-2, ops...) // before the root is sealed
+	roomFor(p.Ops)
+	return nil
+}
+
+// recordNeutral writes down which files stand inside without what they would run.
+func (k *keeping) recordNeutral() {
+	for _, p := range k.live.session.Untrusted.neutral {
+		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: "project settings that nobody has trusted"})
+	}
+}
+
+// Shown remembers that the findings were shown: a person is stopped once by them.
+func (s *Session) Shown() error {
+	for root, seen := range s.Untrusted.seen {
+		file := seenFile(s.dirs, root)
+		data, err := json.Marshal(seen)
+		if err != nil {
+			return err
+		}
+		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || s.passing {
+			continue
+		}
+		if err := replaceFile(file, data); err != nil {
+			return fmt.Errorf("remember what was shown: %w", err)
+		}
+	}
+	return nil
+}
+
+const maxSeen = 4 << 20
+
+func seenFile(dirs state.Dirs, root string) string {
+	return filepath.Join(dirs.State, "scans", state.Key(root)+".json")
+}
+
+// readSeen only says what was shown and where to look, so what is wrong with it
+// means that nothing was.
+func (d *draft) readSeen(root string) (seen seenScan, ok bool) {
+	data, err := readIfPresent(seenFile(d.dirs, root), maxSeen)
+	if err != nil || data == nil || json.Unmarshal(data, &seen) != nil {
+		return seenScan{}, false
+	}
+	return seen, true
+}
+
+func quoteAll(paths []string) []string {
+	const most = 512
+	out := []string{}
+	for _, p := range paths {
+		if q := strconv.QuoteToASCII(p); len(out) < most && !slices.Contains(out, q) {
+			out = append(out, q)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func unquoteAll(quoted []string) []string {
+	var out []string
+	for _, q := range quoted {
+		if p, err := strconv.Unquote(q); err == nil && filepath.IsLocal(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// replaceFile writes a file of our state in one step.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

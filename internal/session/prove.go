@@ -1,0 +1,202 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+)
+
+// Promise is what the user's own policy asks of a sandbox, and what it lets in.
+// The project around is not asked: what is proved is the machine.
+type Promise struct {
+	Home   string
+	State  string
+	Shown  []string // paths
+	Passed []string // names of variables
+}
+
+// Promised reads the user's policy under the ceiling.
+func Promised(environ []string) (Promise, error) {
+	d := &draft{Session: &Session{}, opt: Options{Environ: environ}}
+	if err := d.who(); err != nil {
+		return Promise{}, err
+	}
+	l := policy.Layers{Home: d.User.Home}
+	var err error
+	if l.Ceiling, l.User, err = d.ownLayers(); err != nil {
+		return Promise{}, err
+	}
+	pol, _ := policy.Resolve(l)
+	p := Promise{Home: d.User.Home, State: d.dirs.State}
+	for _, g := range policy.Grants(pol, d.User.Home) {
+		p.Shown = append(p.Shown, g.Path)
+	}
+	for _, r := range append(pol.Env.Pass, pol.Env.Force...) {
+		p.Passed = append(p.Passed, r.Value)
+	}
+	return p, nil
+}
+
+// ownLayers are the policies that belong to no project.
+func (d *draft) ownLayers() (ceiling, user *policy.Policy, err error) {
+	if ceiling, err = policy.Load(Ceiling); err != nil {
+		return nil, nil, err
+	}
+	user, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
+	return ceiling, user, err
+}
+
+// Prove runs a job of verify in a sandbox made like any other, and collects what
+// can be seen of it. Only the witness at launch is replaced: verify is to see what
+// is missing, not to be stopped by it.
+func Prove(flags *policy.Policy) verify.Launch {
+	return func(ctx context.Context, job verify.Job) (verify.Seen, error) {
+		seen, err := proveOnce(ctx, flags, job)
+		if job.Gate == nil && gateFailed(err) {
+			// Without a network the other walls can still be proved; those of
+			// the network say what is missing for it.
+			closed := *flags
+			closed.Network.Mode = &policy.Rule{Value: modeNone, Source: policy.Source{File: "verify"}}
+			seen, err = proveOnce(ctx, &closed, job)
+		}
+		var f *notLaunched
+		if errors.As(err, &f) {
+			err = explainFailure(f.err, f.facts)
+		}
+		return seen, err
+	}
+}
+
+// notLaunched is a sandbox that could not be made.
+type notLaunched struct {
+	err   error
+	facts hostfacts.Facts
+}
+
+func (e *notLaunched) Error() string { return e.err.Error() }
+func (e *notLaunched) Unwrap() error { return e.err }
+
+// gateFailed: the network of the sandbox cannot be made to end at a gate.
+func gateFailed(err error) bool {
+	var f *native.Failure
+	return errors.As(err, &f) && f.Step == "gate"
+}
+
+func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verify.Seen, error) {
+	opt := Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
+		Flags: flags, Environ: job.Env, Passing: true}
+	if !system(job.Self) {
+		opt.Binds = []plan.Mount{{Src: job.Self, Dst: job.Self, Why: "verify"}}
+	}
+	s, err := Prepare(opt)
+	if err != nil {
+		return verify.Seen{}, err
+	}
+	defer s.Close()
+	s.dirs.State = job.Scratch // the journal goes with the canaries
+	none := s.noNetwork()
+	if err := s.lead(job.Gate); err != nil {
+		return verify.Seen{}, err
+	}
+	seen, err := s.prove(ctx, job)
+	if err == nil && job.Gate != nil {
+		err = none
+	}
+	return seen, err
+}
+
+func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, err error) {
+	l := &live{session: s, talk: Talk{Warn: func(string) {}}}
+	if err := l.openBook(); err != nil {
+		return seen, err
+	}
+	defer l.closeBook(nil)
+	door, err := s.openDoor(l)
+	if err != nil {
+		return seen, err
+	}
+	defer door.Close()
+	desk, err := l.openDesk()
+	if err != nil {
+		return seen, err
+	}
+	defer desk.Close()
+	keep, err := l.beginWork()
+	if err != nil {
+		return seen, err
+	}
+	defer keep.end()
+	if job.Gate != nil {
+		if job.Stdin, err = job.Gate.Ready(desk.socket(), door.shut); err != nil {
+			return seen, err
+		}
+	}
+	r := native.Rung{Witness: func(pid int, e rung.Evidence) error {
+		seen, err = verify.Look(pid)
+		seen.Keyring = e.Keyring
+		return err
+	}}
+	if door != nil {
+		r.Ports = door.gate.Take
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return seen, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return seen, err
+	}
+	defer outR.Close()
+	go func() {
+		io.Copy(inW, bytes.NewReader(job.Stdin))
+		inW.Close()
+	}()
+	box, err := keep.launch(ctx, r, *s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
+	inR.Close()
+	outW.Close()
+	if err != nil {
+		return seen, &notLaunched{err, s.Facts}
+	}
+	defer box.Close()
+	stop := context.AfterFunc(ctx, func() { box.Close() })
+	defer stop()
+	if seen.Stdout, err = io.ReadAll(io.LimitReader(outR, 4<<20)); err != nil {
+		return seen, err
+	}
+	if _, err = box.Wait(); err == nil && job.Ended != nil {
+		err = keep.show(job.Ended)
+	}
+	return seen, err
+}
+
+// show ends a throw-away session as any other is ended, shows what it left on the host, and
+// forgets it.
+func (k *keeping) show(ended func(undo func() ([]string, error))) error {
+	work := k.live.session.work
+	err := k.stop()
+	if _, _, failed := k.settle(); err != nil || failed != nil {
+		return errors.Join(err, failed, work.Remove())
+	}
+	ended(func() (left []string, err error) {
+		all, err := work.UndoAll(nil, false)
+		for _, o := range all {
+			if o.Failed() {
+				left = append(left, o.Path)
+			}
+		}
+		return left, err
+	})
+	return work.Remove()
+}

@@ -1,0 +1,201 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/credentials/awsrole"
+	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// services are the hosts that the user's secrets are for. In mode locked there are
+// none: it is for the agent's own API.
+func (d *draft) services() error {
+	if d.modeNone() || !d.serves(d.bare) {
+		return nil
+	}
+	for _, u := range d.secrets() {
+		s := u.Secret
+		if !d.serves(d.Policy) {
+			u.off = policy.ProjectFile + " sets the mode " + d.Policy.Network.Mode.Value
+		}
+		var err error
+		switch s.Kind() {
+		case "", "anthropic", "openai", "gemini", "github", "gitlab", "gitea":
+			// Models and forges have their own place.
+		case "aws":
+			err = d.cloud(u)
+		default:
+			err = d.service(u)
+		}
+		if err != nil {
+			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
+		}
+	}
+	if err := d.openHomes(); err != nil {
+		return err
+	}
+	if len(d.npmrc) > 0 {
+		d.place(npmrcPath, []byte(strings.Join(d.npmrc, "\n")+"\n"), "leads npm to the broker")
+		d.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
+	}
+	return nil
+}
+
+// npmrcPath is the file that npm reads in the place of the system's.
+const npmrcPath = plan.Own + "/npmrc"
+
+// service makes the hosts of a secret the broker's.
+func (d *draft) service(u usable) error {
+	s := u.Secret
+	if len(s.Hosts) == 0 {
+		return errors.New("it has no hosts: say which it is for")
+	}
+	kind := serviceapi.Kind(s.Kind())
+	prefix, length, _ := serviceapi.Shape(kind)
+	phantom := broker.NewPhantom(prefix, len(prefix)+length)
+	for _, v := range s.Hosts {
+		h, base, err := d.homeOf(v.Value)
+		if err != nil {
+			return err
+		}
+		if u.off != "" {
+			h.parts = append(h.parts, part{base: base, off: u.off})
+			continue
+		}
+		svc, err := serviceapi.New(serviceapi.Config{Kind: kind, Host: h.url.Host, Base: base, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
+			Allow: values(s.Allow), Deny: values(s.Deny)})
+		if err != nil {
+			return err
+		}
+		d.Keys = append(d.Keys, h.url.Host+base+" by "+s.Name)
+		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
+		d.npmrc = append(d.npmrc, svc.ClientLines(string(phantom))...)
+		h.parts = append(h.parts, part{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: h.url, Phantom: phantom,
+			Source: d.kept(&keptSecret{ref: refOf(s)})}})
+	}
+	return nil
+}
+
+// setPhantoms sets the variables in which clients look for the credential.
+func (d *draft) setPhantoms(env map[string]string, s *policy.Secret, p broker.Phantom) {
+	if s != nil {
+		for _, e := range s.Env {
+			env[e.Value] = string(p)
+		}
+	}
+	for name, value := range env {
+		d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "broker"}})
+	}
+}
+
+func valueOf(r *policy.Rule) string {
+	if r == nil {
+		return ""
+	}
+	return r.Value
+}
+
+func values(l policy.List) []string {
+	var out []string
+	for _, r := range l {
+		out = append(out, r.Value)
+	}
+	return out
+}
+
+// cloud serves short-lived credentials of a role at the endpoint inside.
+func (d *draft) cloud(u usable) error {
+	s := u.Secret
+	phantom := broker.NewPhantom("", 64)
+	source := d.kept(&keptSecret{ref: refOf(s)})
+	conf := awsrole.Config{Phantom: string(phantom), Session: d.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
+		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
+	if ttl := valueOf(s.TTL); ttl != "" {
+		var err error
+		if conf.TTL, err = time.ParseDuration(ttl); err != nil {
+			return err
+		}
+	}
+	if conf.Region == "" {
+		conf.Region = "us-east-1"
+	}
+	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
+	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
+		reach = func(*gate.Gate) broker.Reach { return d.direct }
+	} else if err := d.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
+		return err
+	}
+	if u.off != "" {
+		return nil
+	}
+	conf.Transport = http.DefaultTransport // to be checked; the real one comes with the gate
+	if _, err := awsrole.New(conf); err != nil {
+		return err
+	}
+	d.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
+		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
+	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+		conf.Transport = broker.Noted(broker.Transport(reach(g)), func(r *http.Request, _ string) error {
+			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
+				Verdict: journal.Allow, Reason: "for credentials that end"})
+		})
+		conf.Record = func(e awsrole.Event) {
+			verdict := journal.Allow
+			if e.Reason != "" {
+				verdict = journal.Deny
+			}
+			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: "aws", Secret: s.Name, Verdict: verdict, Reason: e.Reason})
+		}
+		h, err := awsrole.New(conf)
+		return broker.Site{Prefix: "/aws/" + s.Name, Handler: broker.Recorded(g.Record, journal.Record{Via: "aws", Secret: s.Name}, h)}, err
+	})
+	return nil
+}
+
+// ownURL makes the host of a URL the broker's.
+func (d *draft) ownURL(at, why string) error {
+	u, err := url.Parse(at)
+	if err != nil {
+		return err
+	}
+	n, err := address.ParseName(u.Hostname())
+	if err == nil {
+		d.brokered.own(n, why)
+	}
+	return err
+}
+
+// awsKeys reads long-lived keys: ID:SECRET[:TOKEN], or the JSON that the AWS tools
+// print.
+func awsKeys(ctx context.Context, source broker.Source) (id, key, token string, err error) {
+	c, err := source.Get(ctx)
+	if err != nil {
+		return "", "", "", err
+	}
+	if strings.HasPrefix(c.Value, "{") {
+		var v struct{ AccessKeyId, SecretAccessKey, SessionToken string }
+		if json.Unmarshal([]byte(c.Value), &v) != nil {
+			return "", "", "", fmt.Errorf("secret %s is not the JSON of AWS credentials", c.Secret)
+		}
+		return v.AccessKeyId, v.SecretAccessKey, v.SessionToken, nil
+	}
+	parts := strings.SplitN(c.Value, ":", 3)
+	if len(parts) < 2 {
+		return "", "", "", fmt.Errorf("secret %s is not ID:SECRET", c.Secret)
+	}
+	return parts[0], parts[1], strings.Join(parts[2:], ""), nil
+}

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/credentials/login"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// A credential that the broker keeps from the agent may lie, by a link, by a variable or
+// by a bind mount, in a tree that the agent sees: a dotfiles repository is the usual one.
+// Each place from which ringfence, or a program that it asks, reads a credential is
+// compared with all that is shown, where the two lie in their filesystems. A file of ours
+// is hidden with its directory, since who renews it makes a new file and renames it: a
+// mount over the file would be gone then.
+//
+// Left at risk: a second hard link, which nothing but a walk finds; and a file that only
+// the catalogue knows, which is hidden by its own name.
+
+// origin is a place on the host where a credential is kept.
+type origin struct {
+	path string
+	what string
+	ours bool // ringfence reads it, and it may be replaced at any time
+	dir  bool
+}
+
+// origins lists them.
+func (d *draft) origins() (out []origin) {
+	file := func(path, what string) { out = append(out, origin{path, what, true, false}) }
+	tree := func(variable, fallback, what string) {
+		if dir := d.getenv(variable); filepath.IsAbs(dir) {
+			out = append(out, origin{dir, what, true, true})
+		}
+		out = append(out, origin{filepath.Join(d.User.Home, fallback), what, true, true})
+	}
+	for _, a := range []login.Agent{login.Claude, login.Codex, login.Gemini, login.Opencode} {
+		for _, env := range []func(string) string{d.getenv, func(string) string { return "" }} {
+			file(login.Path(a, env, d.User.Home), "the login of "+string(a))
+		}
+	}
+	for _, c := range clients {
+		for _, path := range d.clientFiles(c) {
+			file(path, "the login of "+c.argv[0])
+		}
+	}
+	for i := range d.Policy.Secret {
+		if kind, arg := d.Policy.Secret[i].Origin(); kind == "file" {
+			file(policy.Expand(arg, d.User.Home), "the secret "+d.Policy.Secret[i].Name)
+		}
+	}
+	if filepath.IsAbs(d.signKey) {
+		file(d.signKey, "the key that signs")
+	}
+	store := SecretStore(d.dirs.Config, d.dirs.State)
+	file(store.Path, "the secret store")
+	file(store.Identity, "the key of the secret store")
+	out = append(out, origin{filepath.Join(d.dirs.State, "login"), "renewed logins", true, true})
+	tree("PASSWORD_STORE_DIR", ".password-store", "the store of pass")
+	tree("GNUPGHOME", ".gnupg", "keys of GnuPG")
+	tree("", ".local/share/keyrings", "key rings")
+	return append(out, d.catalogued()...)
+}
+
+// elsewhere are variables by which programs are told where a credential lies.
+var elsewhere = []string{"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG", "GOOGLE_APPLICATION_CREDENTIALS", "DOCKER_CONFIG", "NPM_CONFIG_USERCONFIG",
+	"NETRC", "KUBECONFIG", "AZURE_CONFIG_DIR", "VAULT_TOKEN_PATH"}
+
+// catalogued are the credentials of other programs.
+func (d *draft) catalogued() (out []origin) {
+	for _, name := range elsewhere {
+		for _, p := range filepath.SplitList(d.getenv(name)) {
+			if filepath.IsAbs(p) {
+				out = append(out, origin{path: p, what: "what " + name + " names"})
+			}
+		}
+	}
+	for _, home := range d.homes() {
+		for _, f := range knownsecrets.There(home) {
+			out = append(out, origin{path: f.Path, what: f.Entry.What})
+		}
+	}
+	return out
+}
+
+// hideSources hides credentials that lie in what is shown, or refuses to start.
+func (d *draft) hideSources() error {
+	a, err := readAtlas()
+	if err != nil {
+		return err
+	}
+	all, named := a.windows(d.mounts), a.windows(d.named())
+	for _, o := range d.origins() {
+		windows := all
+		if !o.ours {
+			windows = named
+		}
+		for _, s := range a.sightings(o.path, windows) {
+			if err := d.hideSource(o, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// named are the trees that somebody named. The agent's own settings are shown by its
+// profile, file by file, and the catalogue has more of them than credentials.
+func (d *draft) named() []plan.Mount {
+	return slices.DeleteFunc(slices.Clone(d.mounts), func(m plan.Mount) bool {
+		return !slices.Contains(d.grantDirs, m.Src) && !slices.ContainsFunc(d.Workspaces, func(ws Workspace) bool { return ws.Path == m.Src })
+	})
+}
+
+func (d *draft) hideSource(o origin, s sighting) error {
+	if d.hides(s.at) || d.exposes(o.path, s.at) {
+		return nil
+	}
+	hide := s.at
+	if o.ours && !o.dir {
+		hide = filepath.Dir(s.at)
+	}
+	if s.wide || hide == s.root || !file.Within(hide, s.root) || d.stands(hide) {
+		return fault.New(fault.Refused, fmt.Sprintf("start in a narrower directory, or move what %s leads to", plan.Show(o.path)),
+			"%s holds %s (%s), and the agent would see it", plan.Show(s.root), o.what, plan.Show(s.at))
+	}
+	// Nothing can be put over what is not there, and who logs in makes it.
+	if o.ours && (s.absent > 1 || o.dir && s.absent > 0) {
+		return fault.New(fault.Refused, "make it first, it will be hidden then: mkdir -p "+plan.Show(hide),
+			"%s would be in %s, which is not there yet: once somebody makes it (%s), the agent would see it", o.what, plan.Show(hide), plan.Show(o.path))
+	}
+	d.masks = append(d.masks, plan.Mask{Path: hide, Why: "holds " + o.what})
+	d.pinned = append(d.pinned, hide)
+	if s.absent > 0 && hide == s.at {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s is not there yet: it would be %s, and the agent could read it", plan.Show(hide), o.what))
+		return nil
+	}
+	d.Warnings = append(d.Warnings, fmt.Sprintf("%s is hidden: it holds %s, which is %s", plan.Show(hide), o.what, plan.Show(o.path)))
+	return nil
+}
+
+// stillHidden looks once more when all is decided: a step in between may show more.
+func (d *draft) stillHidden() error {
+	masks := len(d.masks)
+	if err := d.hideSources(); err != nil || len(d.masks) == masks {
+		return err
+	}
+	m := d.masks[masks]
+	return fault.New(fault.Refused, "", "%s %s, and the agent would see it", plan.Show(m.Path), m.Why)
+}
+
+// stands holds for a directory that the session cannot do without.
+func (d *draft) stands(dir string) bool {
+	if file.Within(d.dir, dir) {
+		return true
+	}
+	return d.Repo != nil && (d.Repo.GitDir != "" && file.Within(d.Repo.GitDir, dir) || d.Repo.CommonDir != "" && file.Within(d.Repo.CommonDir, dir))
+}
+
+// exposes holds for a path that the user wants shown: by one of its names, or by a
+// place of the catalogue that it lies in.
+func (d *draft) exposes(names ...string) bool {
+	return slices.ContainsFunc(d.Policy.Files.Expose, func(r policy.Rule) bool {
+		e := policy.Expand(r.Value, d.User.Home)
+		_, known := knownsecrets.Path(d.User.Home, e)
+		return slices.Contains(names, e) || known && slices.ContainsFunc(names, func(n string) bool { return file.Within(n, e) })
+	})
+}
+
+// unseen says why a source is not to be used any more: since the launch it came to lie
+// where the agent can read it. It is asked whenever the source is read or written.
+func (d *draft) unseen(path string) error {
+	a, err := readAtlas()
+	if err != nil {
+		return err
+	}
+	for _, s := range a.sightings(path, a.windows(d.mounts)) {
+		if !d.hides(s.at) && !d.exposes(path, s.at) {
+			return fmt.Errorf("%s lies where the agent can read it, and is not used", plan.Show(path))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/audit"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
+)
+
+// Trifecta reads the meter for a prepared session: what of the three legs is there.
+func (s *Session) Trifecta() audit.Trifecta { return audit.Meter(s.exposure()) }
+
+func (s *Session) exposure() audit.Exposure {
+	e := audit.Exposure{Network: modeNone, Brokered: s.Keys}
+	for _, ws := range s.Workspaces {
+		e.Workspaces = append(e.Workspaces, ws.Path)
+	}
+	e.Secrets = s.visible()
+	for _, list := range []policy.List{s.Policy.Files.Read, s.Policy.Files.Write} {
+		for _, r := range list {
+			e.Granted = append(e.Granted, r.Value)
+		}
+	}
+	if s.Plan.Capture != nil {
+		s.reached(&e)
+	}
+	e.Model = e.Network != modeNone && len(s.Profile.Models) > 0
+	if e.Network != modeNone {
+		for _, m := range s.Policy.ServersOn() {
+			e.Servers = append(e.Servers, m.Name)
+			if audit.Carrier(m.Name+" "+strings.Join(values(m.Command), " ")) != "" {
+				e.Readers = append(e.Readers, "MCP server "+m.Name)
+			}
+		}
+	}
+	for _, f := range s.Policy.Broker.ModelAllow {
+		if e.Model && f.Value == "fetch" {
+			e.Readers = append(e.Readers, "pages that the model's provider fetches")
+		}
+	}
+	s.origin(&e)
+	return e
+}
+
+// visible are the credentials that are seen inside as they are.
+func (s *Session) visible() (out []string) {
+	for _, r := range s.Policy.Files.Expose {
+		out = append(out, r.Value)
+	}
+	for _, r := range s.Policy.Workspace.Reveal {
+		out = append(out, r.Value)
+	}
+	for _, v := range s.Env.Of(environ.Added) {
+		if c, ok := knownsecrets.Env(v.Name); ok && c.Class == knownsecrets.Secret {
+			out = append(out, v.Name)
+		}
+	}
+	return out
+}
+
+// reached fills in the network.
+func (s *Session) reached(e *audit.Exposure) {
+	e.Network = s.Reach.Mode
+	for _, a := range s.Policy.Network.Allow {
+		e.Hosts = append(e.Hosts, a.Value)
+	}
+	for _, a := range s.Reach.Allow {
+		if _, shared := a.Rule.Shared(); shared && a.Group == "" {
+			e.Anyone = append(e.Anyone, a.Text)
+		}
+	}
+	for _, d := range s.Reach.IP {
+		e.Devices = append(e.Devices, d.Text)
+	}
+	for _, p := range s.Reach.HostPorts {
+		e.Devices = append(e.Devices, fmt.Sprintf("port %d of the host", p))
+	}
+	for _, p := range s.Reach.Publish {
+		e.Publish = append(e.Publish, fmt.Sprint(p.Inside))
+	}
+}
+
+// origin fills in whose the repository is, and what can be pushed.
+func (s *Session) origin(e *audit.Exposure) {
+	if s.Repo == nil {
+		return
+	}
+	remotes, err := s.Repo.Remotes()
+	if err != nil {
+		return
+	}
+	if foreign := audit.Foreign(remotes, audit.OwnNames(audit.World{Home: s.User.Home, Environ: s.envInput.Launcher})); len(foreign) > 0 && len(foreign) == len(remotes) {
+		e.Foreign = fmt.Sprintf("the repository is not in a name of yours: %s/%s", foreign[0].Host, foreign[0].Path)
+	}
+	for _, k := range s.Keys {
+		for _, r := range remotes {
+			if strings.HasPrefix(k, r.Host+" by ") {
+				e.Push = append(e.Push, r.Host+"/"+r.Path)
+			}
+		}
+	}
+}

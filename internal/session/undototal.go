@@ -1,0 +1,78 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/workspace/review"
+)
+
+// keepTotal makes room for a new session: what older ones keep for undo goes, the
+// oldest first, until all of it together is within the total.
+func (l *live) keepTotal() {
+	s := l.session
+	total := s.Policy.Workspace.UndoTotal
+	if total == nil {
+		return
+	}
+	over, left, err := review.Excess(s.dirs.State, total.Value)
+	if err != nil {
+		l.talk.Warn(fmt.Sprintf("what is kept for undo: %v", err))
+	}
+	var gone, ids []string
+	for _, o := range over {
+		if err := o.Work.DropUndo(); err != nil {
+			l.talk.Warn(fmt.Sprintf("what session %s keeps for undo cannot be dropped: %v", o.Work.ID, err))
+			continue
+		}
+		gone, ids = append(gone, fmt.Sprintf("%s of %s (%s)", o.Work.ID, o.Work.Started.Local().Format("2006-01-02"), plan.Size(o.Bytes))), append(ids, o.Work.ID)
+	}
+	if len(gone) > 0 {
+		l.talk.Warn(fmt.Sprintf("no longer kept for undo, to stay within %s in all ([workspace] undo-total): %s", plan.Size(total.Value), strings.Join(gone, ", ")))
+		l.record(journal.Split(journal.Record{Kind: journal.Work, Event: journal.Dropped}, ids)...)
+	}
+	if left > total.Value {
+		l.talk.Warn(fmt.Sprintf("sessions that run or wait for review keep %s for undo, more than the %s of [workspace] undo-total: apply or discard them", plan.Size(left), plan.Size(total.Value)))
+	}
+}
+
+// UndoTotal is how much all sessions may keep for undo, by the user's own policy.
+func UndoTotal(environ []string) (int64, error) {
+	d := &draft{Session: &Session{}, opt: Options{Environ: environ}}
+	if err := d.who(); err != nil {
+		return 0, err
+	}
+	l := policy.Layers{Home: d.User.Home}
+	var err error
+	if l.Ceiling, l.User, err = d.ownLayers(); err != nil {
+		return 0, err
+	}
+	pol, _ := policy.Resolve(l)
+	return value(pol.Workspace.UndoTotal), nil
+}
+
+// toldLosses bounds what an agent can make us say while it runs; the summary has all.
+const toldLosses = 3
+
+// losses tells of files that cannot be brought back, when they are about to change.
+type losses struct {
+	keep *keeping
+	n    atomic.Int64
+}
+
+// tell is called by the store, which waits for it: the words are said by another.
+func (t *losses) tell(tree int, rel, why string) {
+	text, n := "undo will not bring back more files; the summary lists them", t.n.Add(1)
+	if n > toldLosses+1 {
+		return
+	}
+	if n <= toldLosses {
+		text = "undo will not bring back " + plan.Show(filepath.Join(t.keep.live.session.work.Trees[tree].Path, rel)) + ": " + why
+	}
+	t.keep.looks.Go(func() { t.keep.live.warn(text) })
+}

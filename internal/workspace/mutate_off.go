@@ -1,6 +1,0 @@
-//go:build !ringfence_mutate
-
-package workspace
-
-// mutated is false: only a test build can take a defence away.
-func mutated(string) bool { return false }

@@ -1,0 +1,120 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// CloneDir is where the clone of a session is, if it works in one.
+func (w *Work) CloneDir() string { return filepath.Join(w.dir, "clone") }
+
+// Branch is what the clone of a session begins on.
+func (w *Work) Branch() string { return "ringfence/" + w.ID }
+
+// gitTime bounds one call of git: a clone copies the whole history.
+const gitTime = 10 * time.Minute
+
+// git runs git on the host. Nothing that a repository could make it run is in
+// force: its hooks and its monitor are off, the user's settings are not read.
+func git(dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
+	defer cancel()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return "", errors.New("git is not installed")
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	cmd.Env = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "HOME=/nonexistent",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "PATH=" + filepath.Dir(program) + ":/usr/bin:/bin"}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, firstLine(stderr.String()))
+	}
+	return string(out), nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// MakeClone clones the repository at source into the session's state, on a branch
+// of the session's name. Objects are copied: a hard link could be written through.
+func (w *Work) MakeClone(source string) error {
+	w.Source = source
+	if err := w.save(); err != nil {
+		return err
+	}
+	dir := w.CloneDir()
+	if _, err := git(source, "clone", "-q", "--local", "--no-hardlinks", "--origin", "host", "--", source, dir); err != nil {
+		return err
+	}
+	if _, err := git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
+		return err
+	}
+	return copyRemotes(source, dir)
+}
+
+// copyRemotes gives the clone the remotes of its source, so that a push goes where
+// one from the source would.
+func copyRemotes(source, dir string) error {
+	out, err := git(source, "config", "-z", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
+		return nil // there is none
+	}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		key, url, _ := strings.Cut(entry, "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(key, "remote."), ".url")
+		if name == "host" || strings.HasPrefix(name, "-") || filepath.IsAbs(url) && strings.Contains(url, "/sessions/") {
+			continue // the clones of other sessions
+		}
+		if _, err := git(dir, "remote", "add", "--", name, url); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfetched says whether the clone has commits that its source has not. What the
+// clone has is asked for as any fetch would.
+func (w *Work) unfetched() (bool, error) {
+	if w.Source == "" {
+		return false, nil
+	}
+	if _, err := os.Lstat(w.CloneDir()); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	out, err := git(w.Source, "ls-remote", "--heads", "--tags", "--", w.CloneDir())
+	if err != nil {
+		return true, err
+	}
+	for line := range strings.Lines(out) {
+		id, _, _ := strings.Cut(line, "\t")
+		if _, err := git(w.Source, "cat-file", "-e", id); err != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// dropClone takes the remote away again.
+func (w *Work) dropClone() error {
+	if w.Source == "" {
+		return nil
+	}
+	if out, err := git(w.Source, "remote", "get-url", "--", w.ID); err == nil && strings.TrimSpace(out) == w.CloneDir() {
+		if _, err := git(w.Source, "remote", "remove", "--", w.ID); err != nil {
+			return err
+		}
+	}
+	return removeAll(w.CloneDir())
+}

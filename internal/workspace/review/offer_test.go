@@ -1,0 +1,42 @@
+package review
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestOfferAtOnce: sessions that end at the same time all get their remote.
+func TestOfferAtOnce(t *testing.T) {
+	source := t.TempDir()
+	if _, err := git(source, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	const many = 12
+	var group sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range many {
+		w := &Work{ID: fmt.Sprintf("session%d", i), Source: source, dir: t.TempDir()}
+		if err := os.MkdirAll(filepath.Dir(w.CloneDir()), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := git(source, "clone", "-q", source, w.CloneDir()); err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			<-begin
+			if err := w.OfferClone(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(begin)
+	group.Wait()
+	out, err := git(source, "remote")
+	if got := len(strings.Fields(out)); err != nil || got != many {
+		t.Errorf("%d remotes: %v", got, err)
+	}
+}

@@ -1,0 +1,163 @@
+package review
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/workspace/change"
+	"ringfence.dev/ringfence/internal/workspace/phantom"
+)
+
+// What stands for masked files is kept beside the record, so that what the agent made of
+// it can be told from it. It is no secret. What is too long is not kept, and not merged.
+const (
+	maxPhantom  = 64 << 10
+	maxPhantoms = 8 << 20
+)
+
+func (w *Work) phantomFile() string { return filepath.Join(w.dir, "phantoms.json") }
+
+// keepPhantoms writes them down, with those that are there already.
+func (w *Work) keepPhantoms(n int, phantoms map[string][]byte) error {
+	all := w.phantomTexts()
+	for rel, data := range phantoms {
+		if len(data) <= maxPhantom {
+			all[phantomKey(n, filepath.Clean(rel))] = data
+		}
+	}
+	b, err := json.Marshal(all)
+	if err != nil || len(b) > maxPhantoms {
+		return err
+	}
+	return os.WriteFile(w.phantomFile(), b, 0o600)
+}
+
+func phantomKey(n int, rel string) string { return strconv.Itoa(n) + " " + strconv.QuoteToASCII(rel) }
+
+func (w *Work) phantomTexts() map[string][]byte {
+	all := map[string][]byte{}
+	st, err := os.Stat(w.phantomFile())
+	if err != nil || st.Size() > maxPhantoms {
+		return all
+	}
+	b, err := os.ReadFile(w.phantomFile())
+	if err != nil || json.Unmarshal(b, &all) != nil || all == nil {
+		return map[string][]byte{}
+	}
+	return all
+}
+
+// phantomText is what stood for a masked file, by the digest that the record has.
+func (w *Work) phantomText(n int, rel string) ([]byte, bool) {
+	data, ok := w.phantomTexts()[phantomKey(n, rel)]
+	sum := sha256.Sum256(data)
+	return data, ok && w.Trees[n].Phantoms[rel] == hex.EncodeToString(sum[:])
+}
+
+// merged is what a changed file of secrets would become on the host.
+func (w *Work) merged(n int, c change.Change) (*phantom.Merged, error) {
+	switch {
+	case c.New == nil:
+		return nil, errors.New("it was deleted inside, and stays")
+	case c.From != "" || c.Old == nil || c.Old.Type != change.File || c.New.Type != change.File:
+		return nil, errors.New("it is another kind of file by now")
+	}
+	shown, ok := w.phantomText(n, c.Path)
+	if !ok {
+		return nil, errors.New("what stood for it is not known any more")
+	}
+	l := w.Layer(n)
+	real, changed := read(l.OpenOld(c.Path)), read(l.Open(c.Path))
+	if real == nil || changed == nil {
+		return nil, errors.New("it cannot be read")
+	}
+	return phantom.Merge(c.Path, real, shown, changed)
+}
+
+// mergeText says what apply would do with it.
+func (w *Work) mergeText(n int, c change.Change) string {
+	m, err := w.merged(n, c)
+	if err != nil {
+		return "masked inside: never written back: " + err.Error()
+	}
+	var parts []string
+	for _, p := range []struct {
+		word string
+		keys []string
+	}{{"new", m.New}, {"changed", m.Changed}, {"deleted inside, and stay", m.Stay}} {
+		if len(p.keys) > 0 {
+			parts = append(parts, p.word+": "+strings.Join(p.keys, ", "))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to bring over"}
+	}
+	return "masked inside; apply keeps the real values and merges by key; " + strings.Join(parts, "; ")
+}
+
+// unmask puts the merged file into the layer, from where it is brought over like any
+// other. Nobody is left inside who could see it there. Done twice it is the same.
+func (w *Work) unmask(n int, c change.Change) (change.Change, error) {
+	m, err := w.merged(n, c)
+	if err != nil {
+		return c, err
+	}
+	upper, err := sys.OpenSource(w.Upper(n))
+	if err != nil {
+		return c, err
+	}
+	defer unix.Close(upper)
+	dir, err := sys.OpenBeneath(upper, dirOf(c.Path))
+	if err != nil {
+		return c, err
+	}
+	defer unix.Close(dir)
+	if err := replace(dir, filepath.Base(c.Path), m.Data, c.Old.Mode); err != nil {
+		return c, err
+	}
+	sum := sha256.Sum256(m.Data)
+	c.New = &change.Node{Type: change.File, Mode: c.Old.Mode, Size: int64(len(m.Data)), Hash: hex.EncodeToString(sum[:])}
+	return c, nil
+}
+
+// replace writes a file anew: temporary file, sync, rename.
+func replace(dir int, name string, data []byte, mode uint32) error {
+	var b [8]byte
+	rand.Read(b[:])
+	temp := ".ringfence-merge-" + hex.EncodeToString(b[:])
+	fd, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), temp)
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(os.FileMode(mode&0o777)), f.Sync(), f.Close())
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, name)
+	}
+	if err != nil {
+		unix.Unlinkat(dir, temp, 0)
+		return fmt.Errorf("merge %q: %w", name, err)
+	}
+	return nil
+}
+
+// holdsPhantom reports whether a file that is to be brought over has values in it that
+// stand for real ones.
+func (w *Work) holdsPhantom(n int, c change.Change) bool {
+	if c.New == nil || c.New.Type != change.File || c.New.Size > 1<<20 {
+		return false
+	}
+	return phantom.IsPhantom(read(w.Layer(n).Open(c.Path)))
+}

@@ -1,0 +1,271 @@
+package undo
+
+import (
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/workspace/change"
+)
+
+// selected lists what a run brings back, directories before what was in them:
+// what it was asked for, and what must be back, or out of the way, for that.
+func (r *restorer) selected() []*thing {
+	in := map[*thing]bool{}
+	var add func(t *thing)
+	add = func(t *thing) {
+		if in[t] || r.first[t.home] != t {
+			return
+		}
+		in[t] = true
+		for dir := t.home; dir.rel != ""; {
+			dir.rel, _ = split(dir.rel)
+			if above := r.first[dir]; above != nil && !r.inPlace(above) {
+				add(above)
+			}
+		}
+		if n, _, _ := r.names.find(t.home); n != nil && n.state == orig {
+			if other := r.all[n.obj.id]; other != t && !r.inPlace(other) {
+				add(other)
+			}
+		}
+	}
+	for _, t := range r.all {
+		at, ok := r.at[t.id]
+		if ok && r.paths != nil && r.wants(at) && at != t.home {
+			r.found = append(r.found, at.rel)
+		}
+		if r.wants(t.home) || ok && r.wants(at) {
+			add(t)
+		}
+	}
+	var things []*thing
+	for t := range in {
+		things = append(things, t)
+	}
+	slices.SortFunc(things, func(a, b *thing) int { return a.home.compare(b.home) })
+	return things
+}
+
+// inPlace reports whether a thing is where it was, on the disk too.
+func (r *restorer) inPlace(t *thing) bool {
+	at, ok := r.at[t.id]
+	if !ok || at != t.home {
+		return false
+	}
+	_, err := r.look(at)
+	return !missing(err)
+}
+
+// judge finds what must stay as it is, before anything is touched: also what cannot
+// be looked at.
+func (r *restorer) judge(things []*thing) error {
+	for again := true; again; {
+		again = false
+		for _, t := range things {
+			if r.stuck[t.id] != "" {
+				continue
+			}
+			why, err := r.verdict(t)
+			if err != nil && !r.local(err) {
+				return err
+			}
+			if err != nil {
+				why = "it cannot be looked at: " + err.Error()
+			}
+			if why != "" {
+				r.stuck[t.id], again = why, true
+			}
+		}
+		again = r.judgeOurs() || again
+	}
+	return nil
+}
+
+const changedLater = "it was changed after the session"
+
+// verdict says why a thing cannot be brought back, if so.
+func (r *restorer) verdict(t *thing) (string, error) {
+	for dir := t.home; dir.rel != ""; {
+		dir.rel, _ = split(dir.rel)
+		if above := r.first[dir]; above != nil && r.stuck[above.id] != "" && !r.inPlace(above) {
+			return "its directory cannot be brought back", nil
+		}
+	}
+	at, here := r.carried(t)
+	if !here {
+		at = r.vacancy(t)
+	}
+	e, err := r.look(at)
+	gone := missing(err)
+	if err != nil && !gone {
+		return "", err
+	}
+	if p, ok := r.gitFile(t, at); ok && (gone || e.kind == change.File) {
+		there := &e
+		if gone {
+			there = nil
+		}
+		return r.gitVerdict(t, p, at, there)
+	}
+	if gone {
+		return r.goneSince(at), nil
+	}
+	if same, err := r.same(t, at, e); same || err != nil {
+		return "", err
+	}
+	return r.inTheWay(t, at, here, e), nil
+}
+
+// goneSince says that somebody deleted what the session left, if so.
+func (r *restorer) goneSince(at spot) string {
+	if was, known := r.leftAt(at); known && was.ident != (ident{}) && !r.force {
+		return deletedLater
+	}
+	return ""
+}
+
+// replaced reports whether something else is in a place than the session left.
+func (r *restorer) replaced(at spot, e entry) bool {
+	was, known := r.leftAt(at)
+	return known && was.ident != e.ident && !r.force && !r.begun[e.ident]
+}
+
+const movedThere = "it was moved there after the session"
+
+// displaced reports whether something is in a directory, or is one, that stands where the
+// session left another or nothing: somebody moved it there, which changes no file in it.
+// What this undo moved is where it should be.
+func (r *restorer) displaced(at spot) bool {
+	if r.force {
+		return false
+	}
+	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
+		if r.shaken[s] {
+			return false
+		}
+	}
+	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
+		other, known := r.strange[s]
+		if !known {
+			if _, noted := r.left[s]; noted {
+				e, err := r.look(s)
+				other = err == nil && r.replaced(s, e)
+			}
+			r.strange[s] = other
+		}
+		if other {
+			return true
+		}
+	}
+	return false
+}
+
+// carried reports whether a thing is where it was in its directory, wherever that
+// is now.
+func (r *restorer) carried(t *thing) (spot, bool) {
+	at, ok := r.at[t.id]
+	if !ok || at.rel == "" {
+		return at, ok
+	}
+	dir, name := split(at.rel)
+	_, cover, rest := r.names.find(spot{at.tree, dir})
+	if cover.state != orig {
+		return at, false
+	}
+	home := r.all[cover.obj.id].home
+	return at, t.home == spot{home.tree, join(join(home.rel, rest), name)}
+}
+
+// inTheWay says why what is under the name of a thing must stay there, if so.
+func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
+	n, _, _ := r.names.find(at)
+	switch {
+	case !here && n != nil && n.state == orig:
+		if other := r.all[n.obj.id]; other != t && r.stuck[other.id] != "" {
+			return "its place is taken by what was at " + strconv.Quote(other.home.rel)
+		}
+		return ""
+	case e.kind != change.Directory:
+		if r.late(e) || r.replaced(at, e) {
+			return changedLater
+		}
+		return ""
+	case r.adopts(t):
+		return ""
+	case r.displaced(at):
+		return movedThere
+	}
+	late := ""
+	r.walk(region{at, n, owner{mine: true}}, func(f found) bool {
+		if f.err == nil && f.kind != change.Directory && r.late(f.entry) {
+			late = "in its place is " + strconv.Quote(f.at.rel) + ", which was changed after the session"
+		}
+		return late == ""
+	})
+	return late
+}
+
+// adopts reports whether a directory that is in the place of a thing can serve.
+func (r *restorer) adopts(t *thing) bool {
+	if t.node == nil || t.node.kind != change.Directory {
+		return false
+	}
+	at, ok := r.at[t.id]
+	if !ok || at == t.home {
+		return true
+	}
+	_, err := r.look(at)
+	return missing(err)
+}
+
+// same reports whether an entry of the disk is what a thing was. The times of
+// directories do not count, and of a thing that only moved there is nothing that
+// could differ.
+func (r *restorer) same(t *thing, at spot, e entry) (bool, error) {
+	was := t.node
+	if was == nil {
+		have, ok := r.at[t.id]
+		return ok && have == at, nil
+	}
+	if mode, ok := r.opened[t.id]; ok {
+		e.mode = mode
+	}
+	if was.kind != e.kind || was.kind != change.Symlink && was.mode != e.mode || was.link != e.link {
+		return false, nil
+	}
+	if was.kind != change.File {
+		return true, nil
+	}
+	if t.blob == 0 && t.lost == "" {
+		have, ok := r.at[t.id]
+		return ok && have == at && (was.mtime == e.mtime || was.size != e.size), nil
+	}
+	if was.size != e.size || was.mtime != e.mtime || t.lost != "" {
+		return false, nil
+	}
+	return r.sameContent(t, at)
+}
+
+// sameContent compares a file with what is kept of it.
+func (r *restorer) sameContent(t *thing, at spot) (bool, error) {
+	kept, err := r.openBlob(t.blob)
+	if err != nil {
+		return false, err
+	}
+	want := sum(kept)
+	if want.err != nil {
+		return false, want.err
+	}
+	dir, name, err := r.parent(at)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(dir)
+	have := sumAt(dir, name)
+	if have.err == unix.EACCES || missing(have.err) {
+		return false, nil
+	}
+	return have.err == nil && have.hash == want.hash, have.err
+}

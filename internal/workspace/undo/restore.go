@@ -1,0 +1,373 @@
+package undo
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/workspace/change"
+)
+
+// Outcome says what became of a path.
+type Outcome string
+
+// The outcomes.
+const (
+	Restored Outcome = "restored" // it is as it was before the session
+	Removed  Outcome = "removed"  // the session had made it
+	Same     Outcome = "same"     // there was nothing to do
+	Conflict Outcome = "conflict" // it was left as it is
+	NotKept  Outcome = "not kept" // the store does not have it
+	Stays    Outcome = "stays"    // objects of git, which are never removed
+)
+
+// Result is what became of one path. What the session made is one path, whatever
+// is below it.
+type Result struct {
+	Path    string
+	Outcome Outcome
+	Why     string
+}
+
+// restorer is one run.
+type restorer struct {
+	*Log
+	tree    int
+	paths   map[string]bool // nil: everything
+	force   bool
+	tape    tape
+	git     *gitJudge
+	stuck   map[uint32]string // things that stay as they are, with why
+	gaps    map[*node]bool    // names that things left, to be cleared
+	modes   map[spot]uint32   // modes that directories get at the end
+	opened  map[uint32]uint32 // modes that directories had before we opened them
+	strange map[spot]bool     // places with something else in them than the session left
+	found   []string          // names of now that things had which were asked for
+	results []Result
+	broken  bool // nothing can be noted any more
+}
+
+// Restore makes a tree as it was before the session, or the parts of it that are
+// under one of the paths, by the names of before or of now. What changed after
+// the end of the session is left alone unless force is set; so is everything when
+// the end is not known. It can be killed at any time and be run again. What is wrong
+// with one entry is in its result, and the others are brought back. Its error says
+// what could not be done at all; the results up to there are returned too.
+func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
+	if err := l.checkTree(tree); err != nil {
+		return nil, err
+	}
+	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
+		gaps: map[*node]bool{}, strange: map[spot]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+	if err := r.only(paths); err != nil {
+		return nil, err
+	}
+	defer func() { unix.Close(r.tape.fd) }()
+	err := r.openTape()
+	if err == nil {
+		err = r.run()
+	}
+	slices.SortStableFunc(r.results, func(a, b Result) int { return strings.Compare(a.Path, b.Path) })
+	r.results = slices.CompactFunc(r.results, func(a, b Result) bool { return a.Path == b.Path })
+	if err != nil {
+		err = fmt.Errorf("undo: %w", err)
+	}
+	return r.results, err
+}
+
+func (r *restorer) only(paths []string) error {
+	if paths == nil {
+		return nil
+	}
+	r.paths = map[string]bool{}
+	for _, p := range paths {
+		if p == "." || p == "" {
+			r.paths = nil
+			return nil
+		}
+		if err := checkPlain(p, maxDeep); err != nil {
+			return fmt.Errorf("undo: %w", err)
+		}
+		r.paths[p] = true
+	}
+	return nil
+}
+
+// wants reports whether a place is under one of the paths.
+func (r *restorer) wants(s spot) bool {
+	if s.tree != r.tree {
+		return false
+	}
+	if r.paths == nil {
+		return true
+	}
+	for rel := s.rel; rel != ""; rel, _ = split(rel) {
+		if r.paths[rel] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *restorer) run() error {
+	if err := r.clean(); err != nil {
+		return err
+	}
+	for len(r.unmoved) > 0 {
+		if err := r.note(&record{op: opBack, id: r.unmoved[0]}); err != nil {
+			return err
+		}
+		r.unmoved = r.unmoved[1:]
+	}
+	things := r.selected()
+	r.unlock(things)
+	r.git = r.newGit(things)
+	defer r.closeGit()
+	r.survey()
+	if err := r.judge(things); err != nil {
+		return err
+	}
+	r.keepStuck(things)
+	for _, t := range r.inOrder(things) {
+		err := r.bringBack(t)
+		if err != nil && !r.local(err) {
+			return fmt.Errorf("%q: %w", t.home.rel, err)
+		}
+		if err != nil {
+			r.sayThing(t, Conflict, err.Error())
+		}
+	}
+	if err := r.removeOurs(); err != nil {
+		return err
+	}
+	r.setModes()
+	r.sayPacked()
+	r.sayStayed()
+	r.untouched()
+	return r.sync()
+}
+
+// local reports whether an error is about one entry and no reason to stop: all that
+// the system says of one, unless there is no room left for any.
+func (r *restorer) local(err error) bool {
+	var errno unix.Errno
+	known := errors.As(err, &errno) || errors.Is(err, errDeep)
+	return !r.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
+}
+
+// untouched names the paths that were asked for and had nothing to do.
+func (r *restorer) untouched() {
+	for p := range r.paths {
+		said := slices.ContainsFunc(r.results, func(x Result) bool { return inside(p, x.Path) })
+		if !said && !slices.ContainsFunc(r.found, func(x string) bool { return inside(p, x) }) {
+			r.say(p, Same, "")
+		}
+	}
+}
+
+func (r *restorer) say(path string, o Outcome, why string) {
+	if path == "" {
+		path = "."
+	}
+	r.results = append(r.results, Result{path, o, why})
+	if r.Step != nil {
+		r.Step()
+	}
+}
+
+// fault says what went wrong with a path of which something else was said before.
+func (r *restorer) fault(s spot, why string) {
+	if s.tree != r.tree {
+		return
+	}
+	r.say(s.rel, Conflict, why)
+	last := len(r.results) - 1
+	said := r.results[last]
+	r.results = slices.DeleteFunc(r.results[:last], func(x Result) bool { return x.Path == said.Path })
+	r.results = append(r.results, said)
+}
+
+// sayThing names a thing by the path that it has in the tree of this run.
+func (r *restorer) sayThing(t *thing, o Outcome, why string) {
+	if t.home.tree == r.tree {
+		r.say(t.home.rel, o, why)
+	} else if at, ok := r.at[t.id]; ok && at.tree == r.tree {
+		r.say(at.rel, o, why)
+	}
+}
+
+func (r *restorer) sync() error {
+	for _, fd := range r.roots {
+		if fd < 0 {
+			continue
+		}
+		dir, err := openAt(fd, "", unix.O_RDONLY|unix.O_DIRECTORY)
+		if err == nil {
+			err = allToDisk(dir)
+			unix.Close(dir)
+		}
+		if err != nil && err != unix.EACCES {
+			return err
+		}
+	}
+	return toDisk(r.tape.fd)
+}
+
+// openTape opens the log of the restores, which only one may write.
+func (r *restorer) openTape() error {
+	path := filepath.Join(r.dir, restoreName)
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", path, err)
+	}
+	r.tape = tape{fd: fd}
+	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		err = fmt.Errorf("lock %q: %w", path, err)
+	} else if r.tape.size, err = r.read(restoreName, len(r.trees), func(record) error { return nil }); err == nil {
+		err = unix.Ftruncate(fd, r.tape.size)
+	}
+	if err == nil && r.tape.size == 0 {
+		err = r.note(&record{op: opHead, trees: r.trees})
+	}
+	return err
+}
+
+// note writes down what is about to be done.
+func (r *restorer) note(rec *record) error {
+	for _, s := range []spot{rec.from, rec.to} {
+		if len(s.rel) > maxDeep {
+			return fmt.Errorf("a path of %d bytes: %w", len(s.rel), errDeep)
+		}
+	}
+	r.failpoint("note")
+	err := r.tape.write(pack(nil, rec))
+	r.broken = r.broken || err != nil
+	return err
+}
+
+func (l *Log) failpoint(what string) {
+	if l.fail != nil {
+		l.fail(what)
+	}
+}
+
+// begin notes that the time of the last change of an inode is ours from here on.
+func (r *restorer) begin(i ident) error {
+	if r.begun[i] {
+		return nil
+	}
+	r.begun[i] = true
+	return r.note(&record{op: opBegin, ident: i})
+}
+
+// clean finishes the last step of a run that was killed.
+func (r *restorer) clean() error {
+	if r.close != nil {
+		err := r.note(r.close)
+		r.close = nil
+		return err
+	}
+	if r.step == nil {
+		return nil
+	}
+	dir, name, err := r.parent(r.step.from)
+	if err == nil {
+		r.failpoint("unlink")
+		err = unix.Unlinkat(dir, name, 0)
+		unix.Close(dir)
+	}
+	if err != nil && !missing(err) {
+		r.say(r.step.from.rel, Conflict, "an interrupted undo left it: "+err.Error())
+	}
+	r.step = nil
+	return r.note(&record{op: opDone})
+}
+
+// late reports whether something changed after the session was over.
+func (r *restorer) late(e entry) bool {
+	return !r.force && !mutated("late") && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
+}
+
+// unlock lets us into directories of which the session took the permissions. What
+// that fails for fails again, and is said, when it is brought back.
+func (r *restorer) unlock(things []*thing) {
+	seen := map[spot]bool{}
+	for _, t := range things {
+		at, ok := r.at[t.id]
+		for i := 0; ok && i <= len(at.rel); i++ {
+			if i < len(at.rel) && at.rel[i] != '/' {
+				continue
+			}
+			s := spot{at.tree, at.rel[:i]}
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			r.openUp(s)
+		}
+	}
+}
+
+// openUp lets us into one directory that the session made or changed. One that is
+// older gets its mode at the end.
+func (r *restorer) openUp(s spot) error {
+	n, cover, _ := r.names.find(s)
+	var was *thing
+	if n != nil && n.state == orig {
+		was = r.all[n.obj.id]
+	}
+	if cover.state == orig && (was == nil || was.node == nil) {
+		return nil
+	}
+	e, err := r.look(s)
+	if missing(err) || err == nil && (e.kind != change.Directory || e.mode&0o700 == 0o700) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		r.modes[was.home], r.opened[was.id] = was.node.mode, e.mode
+	}
+	return r.setMode(s, e.mode|0o700)
+}
+
+// setMode sets the mode of a file or directory.
+func (r *restorer) setMode(s spot, mode uint32) error {
+	root, err := r.root(s.tree)
+	if err != nil {
+		return err
+	}
+	fd, err := openAt(root, s.rel, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
+		return err
+	}
+	if err := r.aboutTo(s, Mode); err != nil {
+		return err
+	}
+	r.failpoint("chmod")
+	return chmod(fd, mode)
+}
+
+// setModes gives the directories their modes, the deepest first.
+func (r *restorer) setModes() {
+	var all []spot
+	for s := range r.modes {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b spot) int { return b.compare(a) })
+	for _, s := range all {
+		err := r.setMode(s, r.modes[s])
+		if err != nil && !missing(err) {
+			r.fault(s, "set its mode: "+err.Error())
+		}
+	}
+}
