@@ -89,8 +89,8 @@ func plural(n int, one, more string) string {
 // ranked counts what the host would execute.
 func ranked(entries []review.Entry) string {
 	var n [hostexec.Source + 1]int
-	for _, e := range entries {
-		n[e.Rank]++
+	for i := range entries {
+		n[entries[i].Rank]++
 	}
 	text := ""
 	for _, r := range []struct {

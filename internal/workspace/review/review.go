@@ -78,18 +78,39 @@ func (w *Work) Review() (*Report, error) {
 	defer j.close()
 	j.rankAll(r.Entries)
 	own := j.reading().gitsOwn(r.Entries)
-	slices.SortStableFunc(r.Entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]), cmp.Compare(a.Tree, b.Tree), cmp.Compare(a.Path, b.Path), cmp.Compare(a.State, b.State))
-	})
+	order := func(a, b Entry) int { return inOrder(&a, &b, own) }
+	if !slices.IsSortedFunc(r.Entries, order) { // as most are that have hundreds of thousands
+		slices.SortStableFunc(r.Entries, order)
+	}
 	r.Notes = append(append(append(r.Notes, j.notes...), j.staged(r.Entries)...), w.followed(j)...)
 	r.note(running)
 	return r, failed
 }
 
+// inOrder compares by rank, git's own data last, then by place. Of hundreds of thousands
+// nearly all differ in the path alone, so the rest is not looked up for them.
+func inOrder(a, b *Entry, own map[spot]int) int {
+	if a.Rank != b.Rank {
+		return cmp.Compare(a.Rank, b.Rank)
+	}
+	if len(own) > 0 {
+		if c := cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]); c != 0 {
+			return c
+		}
+	}
+	if a.Tree != b.Tree {
+		return cmp.Compare(a.Tree, b.Tree)
+	}
+	if c := cmp.Compare(a.Path, b.Path); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.State, b.State)
+}
+
 // gitsOwn tells git's own data, by a one, from what people write: a commit has a hundred
 // objects, and the file that was deleted must not stand behind them.
 func (j *judge) gitsOwn(entries []Entry) map[spot]int {
-	out := make(map[spot]int, len(entries))
+	out := map[spot]int{}
 	for i := range entries {
 		if e := &entries[i]; j.trees[e.Tree].ownData(e.Path) {
 			out[spot{e.Tree, e.Path}] = 1
@@ -133,10 +154,21 @@ func (r *Report) Waiting() []Entry { return r.in(Waits) }
 // Live returns the entries that are on the host.
 func (r *Report) Live() []Entry { return r.in(OnHost) }
 
-func (r *Report) in(state State) (out []Entry) {
-	for _, e := range r.Entries {
-		if e.State == state {
-			out = append(out, e)
+// in copies nothing where all are alike, as they are after most large sessions.
+func (r *Report) in(state State) []Entry {
+	n := 0
+	for i := range r.Entries {
+		if r.Entries[i].State == state {
+			n++
+		}
+	}
+	if n == len(r.Entries) {
+		return r.Entries
+	}
+	out := make([]Entry, 0, n)
+	for i := range r.Entries {
+		if r.Entries[i].State == state {
+			out = append(out, r.Entries[i])
 		}
 	}
 	return out
