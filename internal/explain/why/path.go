@@ -16,7 +16,7 @@ import (
 // IfThere judges one access to a path, as if the host had a file of the user's own
 // there if it has none. No grant is looked for.
 func (w *World) IfThere(path, access string) Finding {
-	s := w.find(filepath.Clean(path))
+	s := view{w.Plan}.find(filepath.Clean(path))
 	s.assumed = s.st == nil && errors.Is(s.err, fs.ErrNotExist) || s.host == ""
 	switch access {
 	case Write:
@@ -31,7 +31,7 @@ func (w *World) IfThere(path, access string) Finding {
 func (w *World) AboutPath(path string) *Answer {
 	path = filepath.Clean(path)
 	a := &Answer{Kind: Path, Subject: path}
-	s := w.find(path)
+	s := view{w.Plan}.find(path)
 	if s.path != path {
 		a.Leads = s.path
 	}

@@ -22,7 +22,7 @@ func (w *World) grantPath(path string, s *spot, f *Finding, written *World) *Wor
 		return nil
 	}
 	ask := func(with *World) *Finding {
-		now := with.find(path)
+		now := view{with.Plan}.find(path)
 		out := map[string]func(*spot) Finding{Read: with.read, Write: with.write, Execute: with.execute}[f.Access](&now)
 		return &out
 	}

@@ -35,11 +35,14 @@ func (s *spot) exists() bool {
 	return string(s.op.Dst) == s.path || s.op.Do == plan.DoProc || s.op.Do == plan.DoPts
 }
 
+// view is what a program inside sees of the file system.
+type view struct{ *plan.Plan }
+
 // maxLinks is how many links the kernel follows.
 const maxLinks = 40
 
 // find follows a path as a program inside would.
-func (w *World) find(path string) spot {
+func (v view) find(path string) spot {
 	rest := strings.Split(strings.TrimPrefix(filepath.Clean(path), "/"), "/")
 	at, links := "/", 0
 	for len(rest) > 0 {
@@ -53,7 +56,7 @@ func (w *World) find(path string) spot {
 			continue
 		}
 		next := filepath.Join(at, name)
-		target, ok := w.link(next)
+		target, ok := v.link(next)
 		if !ok {
 			at = next
 			continue
@@ -66,17 +69,17 @@ func (w *World) find(path string) spot {
 		}
 		rest = append(strings.Split(strings.Trim(target, "/"), "/"), rest...)
 	}
-	return w.at(at)
+	return v.at(at)
 }
 
 // link says where a path leads that is itself a link inside.
-func (w *World) link(path string) (string, bool) {
-	op := w.shows(path)
+func (v view) link(path string) (string, bool) {
+	op := v.shows(path)
 	switch {
 	case op == nil:
 		return "", false
 	case op.Do == plan.DoProc:
-		return w.magic(path)
+		return v.magic(path)
 	case op.Do == plan.DoSymlink:
 		return string(op.Src), string(op.Dst) == path
 	case op.Do == plan.DoBind || op.Do == plan.DoLayer:
@@ -91,7 +94,7 @@ func (w *World) link(path string) (string, bool) {
 
 // magic says where proc's own links to the root and the directory of a process lead:
 // every process inside has the same root, and most begin in the same directory.
-func (w *World) magic(path string) (string, bool) {
+func (v view) magic(path string) (string, bool) {
 	dir, name := filepath.Split(path)
 	switch id := filepath.Base(dir); {
 	case filepath.Dir(filepath.Clean(dir)) != "/proc" || strings.Trim(id, "0123456789") != "" && id != "self" && id != "thread-self":
@@ -99,15 +102,15 @@ func (w *World) magic(path string) (string, bool) {
 	case name == "root":
 		return "/", true
 	case name == "cwd":
-		return string(w.Plan.Process.Dir), true
+		return string(v.Process.Dir), true
 	}
 	return "", false
 }
 
 // shows finds the operation by which a path is in the view: the last that covers it.
-func (w *World) shows(path string) *plan.Op {
-	for i := len(w.Plan.Ops) - 1; i >= 0; i-- {
-		op := &w.Plan.Ops[i]
+func (v view) shows(path string) *plan.Op {
+	for i := len(v.Ops) - 1; i >= 0; i-- {
+		op := &v.Ops[i]
 		switch op.Do {
 		case plan.DoMask, plan.DoReadOnly, plan.DoDir:
 			continue
@@ -120,9 +123,9 @@ func (w *World) shows(path string) *plan.Op {
 }
 
 // hides finds the mask over a path.
-func (w *World) hides(path string) *plan.Op {
-	for i := len(w.Plan.Ops) - 1; i >= 0; i-- {
-		if op := &w.Plan.Ops[i]; op.Do == plan.DoMask && file.Within(path, string(op.Dst)) {
+func (v view) hides(path string) *plan.Op {
+	for i := len(v.Ops) - 1; i >= 0; i-- {
+		if op := &v.Ops[i]; op.Do == plan.DoMask && file.Within(path, string(op.Dst)) {
 			return op
 		}
 	}
@@ -135,8 +138,8 @@ func source(op *plan.Op, path string) string {
 }
 
 // at looks at a path without links.
-func (w *World) at(path string) spot {
-	s := spot{path: path, op: w.shows(path)}
+func (v view) at(path string) spot {
+	s := spot{path: path, op: v.shows(path)}
 	if s.op != nil {
 		switch s.op.Do {
 		case plan.DoBind, plan.DoLayer, plan.DoDevice:
@@ -144,16 +147,16 @@ func (w *World) at(path string) spot {
 			s.st, s.err = os.Lstat(s.host)
 		}
 	}
-	if m := w.hides(path); m != nil && (s.exists() || w.masked(string(m.Dst))) {
+	if m := v.hides(path); m != nil && (s.exists() || v.masked(string(m.Dst))) {
 		s.mask = m
 	}
-	s.point = !s.exists() && w.above(path)
+	s.point = !s.exists() && v.above(path)
 	return s
 }
 
 // masked says whether something is there for a mask to hide.
-func (w *World) masked(at string) bool {
-	op := w.shows(at)
+func (v view) masked(at string) bool {
+	op := v.shows(at)
 	if op == nil || op.Do != plan.DoBind && op.Do != plan.DoLayer {
 		return op != nil
 	}
@@ -162,14 +165,14 @@ func (w *World) masked(at string) bool {
 }
 
 // above says whether a path is a directory that leads to something in the view.
-func (w *World) above(path string) bool {
-	for i := range w.Plan.Ops {
-		if dst := string(w.Plan.Ops[i].Dst); w.Plan.Ops[i].Do != plan.DoMask && dst != path && file.Within(dst, path) || path == "/" {
+func (v view) above(path string) bool {
+	for i := range v.Ops {
+		if dst := string(v.Ops[i].Dst); v.Ops[i].Do != plan.DoMask && dst != path && file.Within(dst, path) || path == "/" {
 			return true
 		}
 	}
-	for i := range w.Plan.Ops {
-		if op := &w.Plan.Ops[i]; op.Do == plan.DoDir && string(op.Dst) == path {
+	for i := range v.Ops {
+		if op := &v.Ops[i]; op.Do == plan.DoDir && string(op.Dst) == path {
 			return true
 		}
 	}
@@ -179,7 +182,7 @@ func (w *World) above(path string) bool {
 // Layered says whether changes of a path go to a private layer: then what is seen
 // inside is another file than the host's, with the same bytes.
 func (w *World) Layered(path string) bool {
-	s := w.find(path)
+	s := view{w.Plan}.find(path)
 	t := w.tree(&s)
 	return t != nil && t.View == plan.Review
 }

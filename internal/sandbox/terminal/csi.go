@@ -34,13 +34,13 @@ var csiFamilies = []struct {
 	{"erase", []string{"J", "K", "X", "?J", "?K"}, false, nil, "clears cells; the user can see that"},
 	{"edit", []string{"@", "L", "M", "P", "b"}, false, nil, "inserts, deletes, repeats characters and lines"},
 	{"scroll", []string{"S", "T"}, false, atMostOne, "scrolls; with five parameters T is mouse highlighting"},
-	{"margins", []string{"r", "s"}, false, (*Filter).keepMargins, "scroll region; s alone saves the cursor"},
+	{"margins", []string{"r", "s"}, false, traced((*traces).setMargins), "scroll region; s alone saves the cursor"},
 	{"restore cursor", []string{"u"}, false, nil, "the counterpart of s"},
 	{"tab stops", []string{"g", "?W"}, false, nil, "sets or clears tab stops"},
-	{"attributes", []string{"m"}, false, (*Filter).keepSGR, "colours and styles of text"},
-	{"insert mode", []string{"h", "l"}, false, (*Filter).keepInsert, "mode 4 alone; 2 locks the keyboard, 12 echoes locally"},
+	{"attributes", []string{"m"}, false, traced((*traces).setAttrs), "colours and styles of text"},
+	{"insert mode", []string{"h", "l"}, false, traced((*traces).setInsert), "mode 4 alone; 2 locks the keyboard, 12 echoes locally"},
 	{"private modes", []string{"?h", "?l"}, false, (*Filter).keepModes, "those of modeTable"},
-	{"cursor shape", []string{" q"}, false, (*Filter).keepShape, "block, bar, underline"},
+	{"cursor shape", []string{" q"}, false, traced((*traces).setShape), "block, bar, underline"},
 	{"soft reset", []string{"!p"}, false, (*Filter).keepReset, "back to defaults"},
 	{"keyboard flags", []string{">u", "<u", "=u"}, false, (*Filter).keepKeys, "kitty's keyboard protocol"},
 	{"modify keys", []string{">m"}, false, (*Filter).keepModify, "xterm's modifyOtherKeys, resource 4 alone"},
@@ -181,35 +181,40 @@ func (f *Filter) keepStatus(c *csi) bool {
 	return true
 }
 
-func (f *Filter) keepMargins(c *csi) bool {
+// traced is a rule that keeps all it judges by in mind for the end.
+func traced(keep func(*traces, *csi) bool) func(*Filter, *csi) bool {
+	return func(f *Filter, c *csi) bool { return keep(&f.traces, c) }
+}
+
+func (t *traces) setMargins(c *csi) bool {
 	if len(c.params) > 0 {
-		f.traces.margins = true
+		t.margins = true
 	}
 	return true
 }
 
-func (f *Filter) keepSGR(c *csi) bool {
+func (t *traces) setAttrs(c *csi) bool {
 	if len(c.params) > 0 && string(c.params) != "0" {
-		f.traces.attrs = true // and stays so: a saved cursor brings them back
+		t.attrs = true // and stays so: a saved cursor brings them back
 	}
 	return true
 }
 
-func (f *Filter) keepInsert(c *csi) bool {
+func (t *traces) setInsert(c *csi) bool {
 	n := c.numbers()
 	if len(n) != 1 || n[0] != 4 {
 		return false
 	}
-	f.traces.insert = c.final == 'h'
+	t.insert = c.final == 'h'
 	return true
 }
 
-func (f *Filter) keepShape(c *csi) bool {
+func (t *traces) setShape(c *csi) bool {
 	n := c.numbers()
 	if len(n) != 1 || n[0] > 6 {
 		return false
 	}
-	f.traces.shape = n[0]
+	t.shape = n[0]
 	return true
 }
 

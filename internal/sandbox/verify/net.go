@@ -77,8 +77,8 @@ func (c Config) netControl(ctx context.Context, p *plant, tries map[string]attem
 func (c Config) netInside(ctx context.Context, p *plant, tries map[string]attempts) (map[string]probe.Result, Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	g := &Gate{Allow: []string{"*." + p.zone(), fmt.Sprintf("tcp://*.%s:%d", p.zone(), anyPort)}, Lookup: p.world.lookup, Dial: p.world.dial,
-		Brokered: p.brokeredName(), Decoy: p.decoy}
+	g := &Gate{Allow: []string{"*." + string(p.zone()), fmt.Sprintf("tcp://*.%s:%d", p.zone(), anyPort)}, Lookup: p.world.lookup, Dial: p.world.dial,
+		Brokered: p.zone().brokeredName(), Decoy: p.decoy}
 	g.Ready = func(control string, shut func()) ([]byte, error) {
 		p.world.ready(control, shut)
 		return p.netTarget(tries, control)

@@ -47,34 +47,36 @@ var guarded = map[string]struct {
 	"gate-private6": {[]string{"fd77:7777::77", "fc00::77", "fd7a:115c:a1e0::77", "fec0::77"}, false},
 }
 
-// zone is the domain whose names the throw-away sandbox may reach.
-func (p *plant) zone() string { return p.id + ".ringfence-verify.test" }
+// zone is a domain whose names the throw-away sandbox may reach.
+type zone string
 
-func (p *plant) allowed4(check string, n byte) string {
-	return probe.HostName(public(n), check+"."+p.zone())
+func (p *plant) zone() zone { return zone(p.id + ".ringfence-verify.test") }
+
+func (z zone) allowed(check string, n byte) string {
+	return probe.HostName(public(n), check+"."+string(z))
 }
 
-func (p *plant) deniedName(check string, n byte) string {
-	return probe.HostName(public(n), check+".not-"+p.zone())
+func (z zone) denied(check string, n byte) string {
+	return probe.HostName(public(n), check+".not-"+string(z))
 }
 
 // attempts says what is tried, check by check.
 func (p *plant) attempts() map[string]attempts {
-	out := map[string]attempts{}
+	z, out := p.zone(), map[string]attempts{}
 	for check, g := range guarded {
 		var a attempts
 		for _, text := range g.addrs {
-			a.lead(netip.MustParseAddr(text), check+"."+p.zone(), !g.local)
+			a.lead(netip.MustParseAddr(text), check+"."+string(z), !g.local)
 		}
 		out[check] = a
 	}
 	var own attempts
 	for _, addr := range p.ownAddresses() {
-		own.lead(addr, "gate-own."+p.zone(), true)
+		own.lead(addr, "gate-own."+string(z), true)
 	}
 	out["gate-own"] = own
-	for check, tries := range map[string][]probe.Try{"gate-literal": p.literals(), "gate-name": p.strangers(), "gate-tls": p.otherServers(),
-		"gate-http": p.otherHosts(), "gate-broker": p.brokered(), "gate-decoy": p.decoys(), "reach": p.welcome(), "death": {{Host: probe.HostName(last, "death."+p.zone()), Port: anyPort}}} {
+	for check, tries := range map[string][]probe.Try{"gate-literal": z.literals(), "gate-name": z.strangers(), "gate-tls": z.otherServers(),
+		"gate-http": z.otherHosts(), "gate-broker": z.brokered(), "gate-decoy": z.decoys(p.decoy), "reach": z.welcome(), "death": {{Host: probe.HostName(last, "death."+string(z)), Port: anyPort}}} {
 		a := attempts{tries: tries}
 		for _, t := range tries {
 			if t.Host != loopback { // which only leads to the proxy endpoint
@@ -83,7 +85,7 @@ func (p *plant) attempts() map[string]attempts {
 		}
 		out[check] = a
 	}
-	out["gate-proxy"] = p.proxied()
+	out["gate-proxy"] = z.proxied()
 	return out
 }
 
@@ -124,8 +126,8 @@ func (p *plant) ownAddresses() []netip.Addr {
 
 // literals are public addresses without a name, also when what is said there is for a
 // host that is allowed.
-func (p *plant) literals() []probe.Try {
-	name := p.allowed4("gate-literal", 71)
+func (z zone) literals() []probe.Try {
+	name := z.allowed("gate-literal", 71)
 	return []probe.Try{
 		{Host: public(72).String(), Port: anyPort},
 		{Host: public6(72).String(), Port: anyPort},
@@ -137,20 +139,20 @@ func (p *plant) literals() []probe.Try {
 
 // strangers are names that no rule allows; the domain itself is none of the names
 // below it.
-func (p *plant) strangers() []probe.Try {
-	return []probe.Try{{Host: p.deniedName("gate-name", 61), Port: anyPort}, {Host: p.zone(), Port: anyPort}}
+func (z zone) strangers() []probe.Try {
+	return []probe.Try{{Host: z.denied("gate-name", 61), Port: anyPort}, {Host: string(z), Port: anyPort}}
 }
 
-func (p *plant) otherServers() []probe.Try {
-	name := p.allowed4("gate-tls", 21)
+func (z zone) otherServers() []probe.Try {
+	name := z.allowed("gate-tls", 21)
 	return []probe.Try{
-		{Host: name, Port: 443, Say: clientHello(p.allowed4("gate-tls", 22))},
-		{Host: name, Port: 443, Say: clientHello(p.deniedName("gate-tls", 23))},
+		{Host: name, Port: 443, Say: clientHello(z.allowed("gate-tls", 22))},
+		{Host: name, Port: 443, Say: clientHello(z.denied("gate-tls", 23))},
 	}
 }
 
-func (p *plant) otherHosts() []probe.Try {
-	name, other, denied := p.allowed4("gate-http", 24), p.allowed4("gate-http", 25), p.deniedName("gate-http", 26)
+func (z zone) otherHosts() []probe.Try {
+	name, other, denied := z.allowed("gate-http", 24), z.allowed("gate-http", 25), z.denied("gate-http", 26)
 	return []probe.Try{
 		{Host: name, Port: 80, Say: request("/", other)},
 		{Host: name, Port: 80, Say: request("/", denied)},
@@ -159,12 +161,12 @@ func (p *plant) otherHosts() []probe.Try {
 }
 
 // brokeredName is allowed, and the broker's: its credential is kept there.
-func (p *plant) brokeredName() string { return p.allowed4("gate-broker", 41) }
+func (z zone) brokeredName() string { return z.allowed("gate-broker", 41) }
 
 // brokered asks for a brokered host without the broker, as somebody would who brought
 // a key of another account along.
-func (p *plant) brokered() []probe.Try {
-	name := p.brokeredName()
+func (z zone) brokered() []probe.Try {
+	name := z.brokeredName()
 	return []probe.Try{
 		{Host: name, Port: 443, Say: clientHello(name)},
 		{Host: name, Port: 80, Say: request("/", name)},
@@ -174,17 +176,17 @@ func (p *plant) brokered() []probe.Try {
 }
 
 // decoys sends a decoy to a host that is allowed.
-func (p *plant) decoys() []probe.Try {
-	name := p.allowed4("gate-decoy", 42)
+func (z zone) decoys(decoy string) []probe.Try {
+	name := z.allowed("gate-decoy", 42)
 	return []probe.Try{
-		{Host: name, Port: 80, Say: request("/?q="+p.decoy, name)},
-		{Host: name, Port: 80, Say: request("/"+hex.EncodeToString([]byte(p.decoy)), name)},
+		{Host: name, Port: 80, Say: request("/?q="+decoy, name)},
+		{Host: name, Port: 80, Say: request("/"+hex.EncodeToString([]byte(decoy)), name)},
 	}
 }
 
 // welcome is what must work, of every protocol and by every way in.
-func (p *plant) welcome() []probe.Try {
-	raw, web, proxied := p.allowed4("reach", 11), p.allowed4("reach", 12), p.allowed4("reach", 13)
+func (z zone) welcome() []probe.Try {
+	raw, web, proxied := z.allowed("reach", 11), z.allowed("reach", 12), z.allowed("reach", 13)
 	out := []probe.Try{
 		{Host: raw, Port: anyPort},
 		{Host: web, Port: 443, Say: clientHello(web)},
@@ -195,14 +197,14 @@ func (p *plant) welcome() []probe.Try {
 	// A kernel without IPv6 has no route to ask about.
 	if fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err == nil {
 		unix.Close(fd)
-		out = append(out, probe.Try{Host: probe.HostName(public6(11), "reach."+p.zone()), Port: anyPort})
+		out = append(out, probe.Try{Host: probe.HostName(public6(11), "reach."+string(z)), Port: anyPort})
 	}
 	return out
 }
 
 // proxied asks the proxy endpoint for what nothing else leads to.
-func (p *plant) proxied() attempts {
-	name := p.deniedName("gate-proxy", 51)
+func (z zone) proxied() attempts {
+	name := z.denied("gate-proxy", 51)
 	a := attempts{hosts: []string{name}}
 	says := [][]byte{connect(name), socksRequest(name), request(fmt.Sprintf("http://%s:%d/", name, anyPort), name)}
 	for _, host := range []string{"127.0.0.51", "169.254.170.2", "10.77.77.51", public(52).String()} {
