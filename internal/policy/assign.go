@@ -9,11 +9,8 @@ import (
 
 // assign gives the value v to the key that parts spell.
 func (d *decoder) assign(parts []part, v *unstable.Node) error {
-	if parts[0].name == secretSection {
-		return d.assignSecret(parts, v)
-	}
-	if parts[0].name == serverSection {
-		return d.assignServer(parts, v)
+	if n := findNamed(parts[0].name); n != nil {
+		return n.assign(d, parts, v)
 	}
 	if err := d.known(parts); err != nil {
 		return err

@@ -104,11 +104,8 @@ func (d *decoder) parts(it unstable.Iterator) []part {
 
 // header handles [section] and [section.table].
 func (d *decoder) header(parts []part) error {
-	if parts[0].name == secretSection {
-		return d.secretHeader(parts)
-	}
-	if parts[0].name == serverSection {
-		return d.serverHeader(parts)
+	if n := findNamed(parts[0].name); n != nil {
+		return n.header(d, parts)
 	}
 	if err := d.known(parts); err != nil {
 		return err
@@ -167,11 +164,10 @@ func sectionHint(name string) string {
 	if under != nil {
 		return fmt.Sprintf("%q belongs under %s", name, strings.Join(under, " or "))
 	}
-	if findSecretKey(name) != nil {
-		return fmt.Sprintf("%q belongs under [%s.NAME]", name, secretSection)
-	}
-	if findServerKey(name) != nil {
-		return fmt.Sprintf("%q belongs under [%s.NAME]", name, serverSection)
+	for _, n := range allNamed {
+		if n.knows(name) {
+			return fmt.Sprintf("%q belongs under [%s.NAME]", name, n.title())
+		}
 	}
 	if h := suggest(name, sections()); h != "" {
 		return h

@@ -125,8 +125,8 @@ func checkBytes(v string) error {
 // policy file. Who builds a policy from flags asks it for each.
 func Admit(section, name, value string) error {
 	k := findKey(section, name)
-	if s := findSecretKey(name); section == secretSection && s != nil {
-		k = s.of(&Secret{})
+	if s := secretTables; section == secretSection && s.knows(name) {
+		k = s.keyOf(&Secret{}, name)
 	}
 	if k == nil || k.list == nil && k.word == nil {
 		return fmt.Errorf("[%s] %s takes no such value", section, name)

@@ -205,8 +205,7 @@ var keys = []key{
 		list:  func(p *Policy) *List { return &p.Supply.Allow }},
 }
 
-// sections lists the sections in the order of the table, and those of the secrets and
-// of the MCP servers, which are tables of tables, last.
+// sections lists the sections in the order of the table, and those of named tables last.
 func sections() []string {
 	var out []string
 	for i := range keys {
@@ -214,7 +213,10 @@ func sections() []string {
 			out = append(out, keys[i].section)
 		}
 	}
-	return append(out, secretSection, serverSection)
+	for _, n := range allNamed {
+		out = append(out, n.title())
+	}
+	return out
 }
 
 // keysOf lists the names of one section's keys.

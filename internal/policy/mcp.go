@@ -30,6 +30,25 @@ const OwnServer = "ringfence"
 
 const serverSection = "mcp"
 
+const maxServers = 256
+
+// serverTables is [mcp.NAME]. Of a project's file there is one key: whatever else it
+// could say would start a program of its choice outside of the agent's walls.
+var serverTables = &tables[Server]{section: serverSection, one: "a server", many: "MCP servers", most: maxServers, keys: serverKeys, bare: true,
+	pattern: patternServer, about: "MCP servers of the host that a session may start, each in a sandbox of its own.", checkName: CheckServerName,
+	all:  func(p *Policy) *[]Server { return &p.MCP },
+	head: func(s *Server) head { return head{s.Name, s.Source, &s.Off} },
+	make: func(name string, src Source) Server { return Server{Name: name, Source: src} },
+	refuse: func(name, _ string, project bool) (reason, hint string) {
+		switch {
+		case project:
+			return "a project's file adds and changes no MCP server: it can only switch one off, by off = true", "write it in your own policy"
+		case name == OwnServer:
+			return errOwnServer.Error(), ""
+		}
+		return "", ""
+	}}
+
 // The words of a server's keys.
 const (
 	SeesNothing = "none"
@@ -39,44 +58,12 @@ const (
 	DriftTell   = "tell"
 )
 
-// serverKey is one key of a server's table.
-type serverKey struct {
-	key
-	listOf func(*Server) *List
-	wordOf func(*Server) **Rule
-	flagOf func(*Server) **Flag
-}
-
-// of returns the key of one server. It looks at no policy.
-func (k *serverKey) of(s *Server) *key {
-	out := k.key
-	out.section = serverSection + "." + s.Name
-	switch {
-	case k.listOf != nil:
-		out.list = func(*Policy) *List { return k.listOf(s) }
-	case k.wordOf != nil:
-		out.word = func(*Policy) **Rule { return k.wordOf(s) }
-	default:
-		out.flag = func(*Policy) **Flag { return k.flagOf(s) }
-	}
-	return &out
-}
-
-func findServerKey(name string) *serverKey {
-	for i := range serverKeys {
-		if serverKeys[i].name == name {
-			return &serverKeys[i]
-		}
-	}
-	return nil
-}
-
 const (
 	patternServer = `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`
 	patternEnv    = `^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`
 )
 
-var serverKeys = []serverKey{
+var serverKeys = []tableKey[Server]{
 	{key: key{name: "command", form: formArgs, check: checkText,
 		about: "The program and its arguments, read by no shell. Not written: as the agent's own settings on the host say."},
 		listOf: func(s *Server) *List { return &s.Command }},
@@ -141,12 +128,7 @@ func (s *Server) Sees() string {
 func (s *Server) Tells() bool { return s.Drift != nil && s.Drift.Value == DriftTell }
 
 // FindServer returns the server of that name, or nil.
-func (p *Policy) FindServer(name string) *Server {
-	if i := indexServer(p.MCP, name); i >= 0 {
-		return &p.MCP[i]
-	}
-	return nil
-}
+func (p *Policy) FindServer(name string) *Server { return serverTables.lookup(p, name) }
 
 // ServersOn lists the servers that may be started, ringfence's own apart.
 func (p *Policy) ServersOn() []Server {
@@ -157,10 +139,6 @@ func (p *Policy) ServersOn() []Server {
 func (p *Policy) OwnServerOn() bool {
 	s := p.FindServer(OwnServer)
 	return s == nil || !s.IsOff()
-}
-
-func indexServer(all []Server, name string) int {
-	return slices.IndexFunc(all, func(s Server) bool { return s.Name == name })
 }
 
 // servers finds those that could not be started as they are written.

@@ -49,7 +49,7 @@ func join(base, over List) List {
 // over's where it has them. Four exceptions: required walls are replaced (Check
 // then refuses a list that leaves one out); a variable is either passed or set, as over says; a group is
 // switched one way; and a secret or an MCP server is over's as a whole, see
-// mergeSecrets and mergeServers.
+// tables.merge.
 func Merge(base, over *Policy) *Policy {
 	if over == nil {
 		return base.clone()
@@ -72,8 +72,9 @@ func Merge(base, over *Policy) *Policy {
 		out.Require.Walls = slices.Clone(over.Require.Walls)
 	}
 	mergeSet(out, over)
-	out.Secret = mergeSecrets(out.Secret, over.Secret)
-	out.MCP = mergeServers(out.MCP, over.MCP)
+	for _, n := range allNamed {
+		n.merge(out, over)
+	}
 	out.Network.Groups = mergeGroups(base.Network.Groups, over.Network.Groups)
 	out.Network.Budget = mergeBudget(out.Network.Budget, over.Network.Budget, func(_, _ int64) bool { return true })
 	return out

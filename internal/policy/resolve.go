@@ -23,10 +23,11 @@ func Resolve(l Layers) (*Policy, []Change) {
 	var ignored []Change
 	if l.ProjectTrusted && l.Project != nil {
 		total := p.Workspace.UndoTotal
-		p = Merge(p, l.Project.withoutSecrets())
+		p = Merge(p, l.Project.withoutNamed())
 		p.Workspace.UndoTotal = total
-		tightenSecrets(p.Secret, l.Project.Secret)
-		tightenServers(p.MCP, l.Project.MCP)
+		for _, n := range allNamed {
+			n.tighten(p, l.Project)
+		}
 	} else {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)

@@ -18,18 +18,9 @@ func Schema() []byte {
 		}
 		props[s] = object(of)
 	}
-	of := map[string]any{}
-	for i := range secretKeys {
-		of[secretKeys[i].name] = secretKeys[i].schema()
+	for _, n := range allNamed {
+		props[n.title()] = n.schema()
 	}
-	props[secretSection] = map[string]any{"type": "object", "additionalProperties": object(of),
-		"propertyNames": map[string]any{"pattern": patternSecret}, "description": "Secrets by name. Their values are never in this file."}
-	of = map[string]any{}
-	for i := range serverKeys {
-		of[serverKeys[i].name] = serverKeys[i].schema()
-	}
-	props[serverSection] = map[string]any{"type": "object", "additionalProperties": object(of),
-		"propertyNames": map[string]any{"pattern": patternServer}, "description": "MCP servers of the host that a session may start, each in a sandbox of its own."}
 	root := object(props)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "ringfence policy"

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -31,43 +32,27 @@ type Secret struct {
 	Off *Flag // it is not used
 }
 
-// secretSection is the one section that is a table of tables.
 const secretSection = "secret"
+
+const maxSecrets = 256
+
+// secretTables is [secret.NAME]. Of a project's file there is one key: what it could say
+// of a source or a host would make the user's secret its own.
+var secretTables = &tables[Secret]{section: secretSection, one: "a secret", many: "secrets", most: maxSecrets, keys: secretKeys,
+	pattern: patternSecret, about: "Secrets by name. Their values are never in this file.", checkName: checkSecretName,
+	all:  func(p *Policy) *[]Secret { return &p.Secret },
+	head: func(s *Secret) head { return head{s.Name, s.Source, &s.Off} },
+	make: func(name string, src Source) Secret { return Secret{Name: name, Source: src} },
+	refuse: func(name, _ string, project bool) (reason, hint string) {
+		if !project {
+			return "", ""
+		}
+		return "a project's file adds and changes no secret: it can only switch one off, by off = true",
+			fmt.Sprintf("write it in your own policy, or run `ringfence secret set %s`", name)
+	}}
 
 // nameBytes are what a name of ours consists of.
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-
-// secretKey is one key of a secret's table.
-type secretKey struct {
-	key
-	listOf func(*Secret) *List
-	wordOf func(*Secret) **Rule
-	flagOf func(*Secret) **Flag
-}
-
-// of returns the key of one secret. It looks at no policy.
-func (k *secretKey) of(s *Secret) *key {
-	out := k.key
-	out.section = secretSection + "." + s.Name
-	switch {
-	case k.listOf != nil:
-		out.list = func(*Policy) *List { return k.listOf(s) }
-	case k.wordOf != nil:
-		out.word = func(*Policy) **Rule { return k.wordOf(s) }
-	default:
-		out.flag = func(*Policy) **Flag { return k.flagOf(s) }
-	}
-	return &out
-}
-
-func findSecretKey(name string) *secretKey {
-	for i := range secretKeys {
-		if secretKeys[i].name == name {
-			return &secretKeys[i]
-		}
-	}
-	return nil
-}
 
 const (
 	patternSecret = `^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`
@@ -80,7 +65,7 @@ const (
 	patternRegion = `^[a-z]+(-[a-z0-9]+)+$`
 )
 
-var secretKeys = []secretKey{
+var secretKeys = []tableKey[Secret]{
 	{key: key{name: "from", form: formWord, check: checkFrom, pattern: patternFrom,
 		about: "Where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME, secret-service:ATTR=VALUE[,ATTR=VALUE] or command."},
 		wordOf: func(s *Secret) **Rule { return &s.From }},
@@ -149,12 +134,7 @@ func (s *Secret) Kind() string {
 func (s *Secret) IsOff() bool { return s.Off != nil && s.Off.Value }
 
 // FindSecret returns the secret of that name, or nil.
-func (p *Policy) FindSecret(name string) *Secret {
-	if i := indexSecret(p.Secret, name); i >= 0 {
-		return &p.Secret[i]
-	}
-	return nil
-}
+func (p *Policy) FindSecret(name string) *Secret { return secretTables.lookup(p, name) }
 
 // SecretsOn lists the secrets that may be used: those that are not off, and that
 // [broker] secrets names or leaves unbounded.
@@ -162,8 +142,4 @@ func (p *Policy) SecretsOn() []Secret {
 	return slices.DeleteFunc(slices.Clone(p.Secret), func(s Secret) bool {
 		return s.IsOff() || p.Broker.Secrets != nil && !p.Broker.Secrets.has(s.Name)
 	})
-}
-
-func indexSecret(all []Secret, name string) int {
-	return slices.IndexFunc(all, func(s Secret) bool { return s.Name == name })
 }

@@ -431,7 +431,7 @@ func TestProjectChangesNoSecret(t *testing.T) {
 // worth is what a secret is good for in a policy: nothing, or all that it says.
 func worth(p *Policy, name string) string {
 	for _, s := range p.SecretsOn() {
-		if s.Name == name && s.defines() {
+		if s.Name == name && secretTables.defines(&s) {
 			s.Off = nil
 			var b bytes.Buffer
 			if err := Write(&b, &Policy{Secret: []Secret{s.unsourced()}}); err != nil {

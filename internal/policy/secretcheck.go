@@ -71,7 +71,7 @@ func (c *checker) secretUse(s *Secret) {
 		}
 	}
 	surplus := func(k string, foreign bool) {
-		if key := findSecretKey(k).of(s); foreign && key.written() {
+		if key := secretTables.keyOf(s, k); foreign && key.written() {
 			_, src := key.text()
 			c.add(src, "[secret.%s] has %s, which means nothing to use = %q", s.Name, k, kind.name)
 		}

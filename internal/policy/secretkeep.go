@@ -21,7 +21,7 @@ func KeepSecret(path string, s Secret) error {
 		return err
 	}
 	return changeSecrets(path, func(all []Secret) []Secret {
-		if i := indexSecret(all, s.Name); i >= 0 {
+		if i := secretTables.index(all, s.Name); i >= 0 {
 			all[i] = s
 			return all
 		}
@@ -72,8 +72,7 @@ func (s *Secret) admit() error {
 	if err := checkSecretName(s.Name); err != nil {
 		return err
 	}
-	for i := range secretKeys {
-		k := secretKeys[i].of(s)
+	for _, k := range secretTables.keysOf(s) {
 		var all List
 		if k.list != nil {
 			all = *k.list(nil)
@@ -92,8 +91,8 @@ func (s *Secret) admit() error {
 // unsourced is s as it is printed without comments.
 func (s Secret) unsourced() Secret {
 	s.Source = Source{}
-	for i := range secretKeys {
-		switch k := secretKeys[i].of(&s); {
+	for _, k := range secretTables.keysOf(&s) {
+		switch {
 		case k.list != nil:
 			l := slices.Clone(*k.list(nil))
 			for j := range l {

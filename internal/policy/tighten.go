@@ -34,8 +34,9 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	s.tightenWorkspace(out, base, over)
 	tightenBroker(&out.Broker, &over.Broker)
 	tightenSupply(&out.Supply, &over.Supply)
-	tightenSecrets(out.Secret, over.Secret)
-	tightenServers(out.MCP, over.MCP)
+	for _, n := range allNamed {
+		n.tighten(out, over)
+	}
 	for i := range keys {
 		if keys[i].limit == nil || keys[i].section != "limits" {
 			continue

@@ -78,8 +78,10 @@ func (s scope) widens(base, over *Policy) []Change {
 		}
 	}
 	out = append(out, waived(base, over)...)
-	out = append(out, widensSecrets(base.Secret, over.Secret)...)
-	return append(out, widensServers(base.MCP, over.MCP)...)
+	for _, n := range allNamed {
+		out = append(out, n.widens(base, over)...)
+	}
+	return out
 }
 
 // allows returns the test whether base has what a value of the list k gives.

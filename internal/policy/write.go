@@ -22,11 +22,8 @@ func Write(w io.Writer, p *Policy) error {
 				pr.key(&keys[i], p)
 			}
 		}
-		if s == secretSection {
-			pr.secrets(p.Secret)
-		}
-		if s == serverSection {
-			pr.servers(p.MCP)
+		if n := findNamed(s); n != nil {
+			n.print(&pr, p)
 		}
 		if len(pr.lines) == 0 {
 			continue
@@ -74,23 +71,6 @@ func (pr *printer) key(k *key, p *Policy) {
 		}
 	default:
 		pr.settings(k, *k.table.at(p))
-	}
-}
-
-func (pr *printer) secrets(all []Secret) {
-	for i := range all {
-		s := &all[i]
-		if len(pr.lines) > 0 {
-			pr.add("", "")
-		}
-		if checkSecretName(s.Name) != nil { // cannot come from Decode
-			pr.add(fmt.Sprintf("# %q", s.Name), s.Source.String())
-			continue
-		}
-		pr.add("["+secretSection+"."+s.Name+"]", s.Source.String())
-		for j := range secretKeys {
-			pr.key(secretKeys[j].of(s), nil)
-		}
 	}
 }
 
