@@ -124,7 +124,7 @@ func Start(conf Config) (*Keeper, error) {
 	ready := make(chan error)
 	for range workers {
 		k.done.Add(1)
-		go k.work(ready)
+		go k.serve(ready)
 	}
 	if conf.Secret != nil {
 		k.watching.Go(func() { k.watchOwn(k.end) })
