@@ -101,8 +101,8 @@ func (w *work) try(names sync.Locker, do func() error) error {
 		if errors.Is(err, errRetry) {
 			continue
 		}
-		if errors.Is(err, errYoung) {
-			time.Sleep(youth / 8)
+		if errors.Is(err, errRecent) {
+			time.Sleep(recentFor / 8)
 			continue
 		}
 		n, ok := err.(*needHold)

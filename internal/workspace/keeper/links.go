@@ -85,7 +85,7 @@ func (w *work) copyOwn(t *target, f *os.File) (*os.File, error) {
 		err = unix.Fstat(fd, &t.st)
 	}
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 		err = unix.Renameat(t.dir, temp, t.dir, t.name)
 		w.locks(t, err)
 	}

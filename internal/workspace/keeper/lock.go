@@ -13,7 +13,7 @@ import (
 // Tools write a file under another name and rename it when it is whole. What they rename
 // to is theirs, so nobody judges it: who could exchange the file before would have the
 // host itself put anything to a held name, or to one whose content is judged. git's locks
-// are such files for as long as they are there, others while they are young.
+// are such files for as long as they are there, others while they are recent.
 
 // madeAt is where something was made.
 type madeAt struct {
@@ -22,7 +22,7 @@ type madeAt struct {
 }
 
 // locked knows the locks that the session made. There are two generations: the older one
-// is forgotten when the younger one is full, and its locks then count as the host's.
+// is forgotten when the newer one is full, and its locks then count as the host's.
 type locked struct {
 	mu        sync.Mutex
 	now, then map[node]madeAt
@@ -78,8 +78,8 @@ func (k *Keeper) ofHost(t *target) error {
 		}
 		return nil
 	}
-	if k.young.ofHost(t) {
-		return errYoung
+	if k.recent.ofHost(t) {
+		return errRecent
 	}
 	return nil
 }

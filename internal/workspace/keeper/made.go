@@ -147,7 +147,7 @@ func (w *work) writes(t *target) error {
 	if n, ok := m.isOne(t); ok {
 		defer m.mu.Unlock()
 		if !m.reopen(n, t.dir, t.name) {
-			return errYoung
+			return errRecent
 		}
 		return nil
 	}

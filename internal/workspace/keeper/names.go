@@ -72,7 +72,7 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 		}
 		err = unix.Mknodat(t.dir, t.name, mode&unix.S_IFMT|w.mode(mode), 0)
 		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
-			w.young.note(n)
+			w.recent.note(n)
 		}
 		w.mine(&t, err)
 		w.locks(&t, err)
@@ -117,7 +117,7 @@ func (w *worker) symlink(text uint64, dirfd int, at uint64) {
 		}
 		err = unix.Symlinkat(target, t.dir, t.name)
 		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
-			w.young.note(n)
+			w.recent.note(n)
 		}
 		return err
 	}))

@@ -74,7 +74,7 @@ func (r *request) findRuled(resolve uint64) (target, error) {
 	if err != nil {
 		return target{}, errContinue
 	}
-	s := spot{parent: r.own(fd), name: name}
+	s := place{parent: r.own(fd), name: name}
 	if s.tree, s.dir, err = r.where(fd); err != nil {
 		return target{}, err
 	}
@@ -123,7 +123,7 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 		err = errRetry // the host, or another thread, was quicker
 	}
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 	}
 	w.mine(t, err)
 	w.locks(t, err)
@@ -238,7 +238,7 @@ func (w *worker) openUnnamed(dirfd int, at uint64, flags int, mode uint32) (int,
 	}
 	fd, err := unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 	}
 	return fd, err
 }

@@ -212,7 +212,7 @@ func (w *work) write(t *target, content []byte, mode uint32) (temp string, err e
 	if err != nil {
 		return temp, err
 	}
-	w.young.add(fd)
+	w.recent.add(fd)
 	f := os.NewFile(uintptr(fd), temp)
 	_, err = f.Write(content)
 	if err = errors.Join(err, unix.Fchmod(fd, mode), f.Sync(), f.Close()); err != nil {

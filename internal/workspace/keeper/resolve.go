@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spot is where a path of the caller leads: a name in a directory. Descriptors are
+// place is where a path of the caller leads: a name in a directory. Descriptors are
 // of the sandbox's own mounts.
-type spot struct {
+type place struct {
 	parent int    // O_PATH
 	name   string // "" for the root of a tree: it has no parent there
 	tree   int    // -1: not in a tree
@@ -18,7 +18,7 @@ type spot struct {
 	slash  bool   // the path ended in a slash
 }
 
-func (s spot) rel() string { return join(s.dir, s.name) }
+func (s place) rel() string { return join(s.dir, s.name) }
 
 const maxLinks = 40
 
@@ -40,13 +40,13 @@ func (r *request) start(dirfd int, p string) (int, error) {
 
 // resolve finds where a path leads as the caller would: with its root, its working
 // directory and its mounts. Whatever it cannot tell is left to the kernel.
-func (r *request) resolve(dirfd int, p string, follow bool) (spot, error) {
+func (r *request) resolve(dirfd int, p string, follow bool) (place, error) {
 	if p == "" {
-		return spot{}, errContinue
+		return place{}, errContinue
 	}
 	at, err := r.start(dirfd, p)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
 	for links := 0; links < maxLinks; links++ {
 		if link, ok := r.descriptorLink(p); ok {
@@ -61,18 +61,18 @@ func (r *request) resolve(dirfd int, p string, follow bool) (spot, error) {
 			return s, nil
 		}
 		if err != nil {
-			return spot{}, errContinue
+			return place{}, errContinue
 		}
 		if at = s.parent; strings.HasPrefix(target, "/") {
 			at = r.root
 		}
 		p = target
 	}
-	return spot{}, errContinue
+	return place{}, errContinue
 }
 
 // lastStep opens the directory of the last component.
-func (r *request) lastStep(at int, p string) (spot, error) {
+func (r *request) lastStep(at int, p string) (place, error) {
 	trimmed := strings.TrimRight(p, "/")
 	dir, name := "", trimmed
 	if i := strings.LastIndexByte(trimmed, '/'); i >= 0 {
@@ -83,30 +83,30 @@ func (r *request) lastStep(at int, p string) (spot, error) {
 	}
 	parent, err := r.enter(at, dir)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
-	s := spot{parent: parent, name: name, slash: trimmed != p}
+	s := place{parent: parent, name: name, slash: trimmed != p}
 	s.tree, s.dir, err = r.where(parent)
 	return s, err
 }
 
 // directory is for a path that ends in a dot or in nothing: the name is the one by
 // which its parent knows it.
-func (r *request) directory(at int, p string) (spot, error) {
+func (r *request) directory(at int, p string) (place, error) {
 	fd, err := r.enter(at, p)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
 	tree, rel, err := r.where(fd)
 	if err != nil || tree < 0 || rel == "" {
-		return spot{parent: fd, tree: tree}, err
+		return place{parent: fd, tree: tree}, err
 	}
 	up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return spot{}, errContinue
+		return place{}, errContinue
 	}
 	name := rel[strings.LastIndexByte(rel, '/')+1:]
-	return spot{parent: r.own(up), name: name, tree: tree, dir: parentOf(rel)}, nil
+	return place{parent: r.own(up), name: name, tree: tree, dir: parentOf(rel)}, nil
 }
 
 // enter opens the directory dir below at. In one step where no link is in the way.

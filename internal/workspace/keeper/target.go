@@ -10,7 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
-// target is a spot in a directory that can be changed: of the host, or of the
+// target is a place in a directory that can be changed: of the host, or of the
 // layer if the path is held.
 type target struct {
 	dir  int // O_PATH
@@ -35,7 +35,7 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 
 // target finds the place that s stands for on the host or in the layer. Anything
 // else that is mounted over it inside is the kernel's.
-func (w *work) target(s spot) (target, error) {
+func (w *work) target(s place) (target, error) {
 	if s.tree < 0 {
 		return target{}, errContinue
 	}

@@ -111,7 +111,7 @@ func (r *request) answer(err error) {
 		r.calls.Return(&r.call, 0)
 	case errors.Is(err, errContinue):
 		r.pass()
-	case errors.Is(err, errYoung):
+	case errors.Is(err, errRecent):
 		r.calls.Fail(&r.call, unix.EBUSY)
 	case errors.Is(err, errRetry):
 		r.calls.Fail(&r.call, unix.EAGAIN)
@@ -129,8 +129,8 @@ func (r *request) answer(err error) {
 // errRetry says that what was found is something else by now.
 var errRetry = errors.New("it changed meanwhile")
 
-// errYoung says that a file is too young yet; who waits a little may have it.
-var errYoung = errors.New("the host made it a moment ago")
+// errRecent says that a file is too new yet; who waits a little may have it.
+var errRecent = errors.New("the host made it a moment ago")
 
 // errContinue hands a call back to the kernel, which finds the read-only mount if
 // it leads into a tree.
