@@ -127,8 +127,8 @@ func (r *restorer) setNode(t *thing, e entry) error {
 	return r.setTime(dir, name, t.node)
 }
 
-func (r *restorer) setTime(dir int, name string, was *image) error {
-	r.failpoint("utimes")
+func (w *writer) setTime(dir int, name string, was *image) error {
+	w.failpoint("utimes")
 	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: was.mtime.sec, Nsec: int64(was.mtime.nsec)}}
 	return unix.UtimesNanoAt(dir, name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
@@ -249,39 +249,39 @@ func (r *restorer) vacate(home spot) error {
 }
 
 // move renames an entry, noted before and after.
-func (r *restorer) move(from, to spot, i ident) error {
+func (w *writer) move(from, to spot, i ident) error {
 	step := record{op: opMove, from: from, to: to, ident: i}
-	src, old, err := r.parent(from)
+	src, old, err := w.parent(from)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(src)
-	dst, name, err := r.parent(to)
+	dst, name, err := w.parent(to)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dst)
-	failed, err := r.aboutToRename(from, to, r.isDirectory(src, old))
+	failed, err := w.aboutToRename(from, to, isDirectory(src, old))
 	if err != nil {
 		return err
 	}
-	if err := r.note(&step); err != nil {
+	if err := w.note(&step); err != nil {
 		return err
 	}
-	r.failpoint("rename")
+	w.failpoint("rename")
 	fail := unix.Renameat2(src, old, dst, name, unix.RENAME_NOREPLACE)
 	if fail != nil {
 		failed()
 		fail = fmt.Errorf("move %q to %q: %w", from.rel, to.rel, fail)
-		return errors.Join(fail, r.note(&record{op: opSkip}))
+		return errors.Join(fail, w.note(&record{op: opSkip}))
 	}
-	if err := r.note(&record{op: opDone}); err != nil {
+	if err := w.note(&record{op: opDone}); err != nil {
 		return err
 	}
-	return r.moved(step)
+	return w.moved(step)
 }
 
-func (r *restorer) isDirectory(dir int, name string) bool {
+func isDirectory(dir int, name string) bool {
 	e, err := look(dir, name)
 	return err == nil && e.kind == change.Directory
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +19,8 @@ type Log struct {
 	Step   func() // is called for each path that a restore is done with; may be nil
 	Record *Store // is told of all that a restore is about to change, with the same trees; may be nil
 
+	hostTrees
 	dir      string
-	trees    []string
 	names    *names
 	all      []*thing        // by number
 	first    map[spot]*thing // by where it was before the session
@@ -33,11 +32,8 @@ type Log struct {
 	restored bool   // at least once, or a part of it
 	born     uint64 // when the store was made; 0: the file system does not say
 
-	summed atomic.Int64 // bytes that were read to tell what changed
-
 	// Looked is called with how many entries were compared, now and then; may be nil.
-	Looked   func(n int)
-	compared int
+	Looked func(n int)
 
 	begun map[ident]bool // inodes that a restore changed
 	step  *record        // what a restore began and did not finish
@@ -46,9 +42,14 @@ type Log struct {
 
 	unseen  map[spot]string // what the last comparison could not look at, with why
 	unmoved []uint32        // things that never moved, though the log says so
-	roots   []int           // descriptors of the trees; -1: not open
 
 	fail func(what string) // tests: called before every write to a tree
+}
+
+// hostTrees are the trees of a session, opened when they are needed.
+type hostTrees struct {
+	trees []string
+	roots []int // descriptors; -1: not open
 }
 
 // thing is what is known of an object.
@@ -325,7 +326,7 @@ func (l *Log) resume() error {
 }
 
 // Trees returns the trees of the session.
-func (l *Log) Trees() []string { return l.trees }
+func (h *hostTrees) Trees() []string { return h.trees }
 
 // End returns when the session ended, and the zero time if its store was never
 // closed.
@@ -342,30 +343,30 @@ func (l *Log) EndedAt(t time.Time) {
 }
 
 // Close gives the trees free. The log can still be used.
-func (l *Log) Close() error {
-	for i, fd := range l.roots {
+func (h *hostTrees) Close() error {
+	for i, fd := range h.roots {
 		if fd >= 0 {
 			unix.Close(fd)
 		}
-		l.roots[i] = -1
+		h.roots[i] = -1
 	}
 	return nil
 }
 
-func (l *Log) root(tree int) (int, error) {
-	if l.roots[tree] < 0 {
-		fd, err := sys.OpenSource(l.trees[tree])
+func (h *hostTrees) root(tree int) (int, error) {
+	if h.roots[tree] < 0 {
+		fd, err := sys.OpenSource(h.trees[tree])
 		if err != nil {
 			return -1, err
 		}
-		l.roots[tree] = fd
+		h.roots[tree] = fd
 	}
-	return l.roots[tree], nil
+	return h.roots[tree], nil
 }
 
 // parent opens the directory in which a place is.
-func (l *Log) parent(s spot) (fd int, name string, err error) {
-	root, err := l.root(s.tree)
+func (h *hostTrees) parent(s spot) (fd int, name string, err error) {
+	root, err := h.root(s.tree)
 	if err != nil {
 		return -1, "", err
 	}
@@ -377,8 +378,8 @@ func (l *Log) parent(s spot) (fd int, name string, err error) {
 	return fd, name, err
 }
 
-func (l *Log) look(s spot) (entry, error) {
-	dir, name, err := l.parent(s)
+func (h *hostTrees) look(s spot) (entry, error) {
+	dir, name, err := h.parent(s)
 	if err != nil {
 		return entry{}, err
 	}
@@ -390,8 +391,8 @@ func (l *Log) look(s spot) (entry, error) {
 	return e, err
 }
 
-func (l *Log) checkTree(tree int) error {
-	if tree < 0 || tree >= len(l.trees) {
+func (h *hostTrees) checkTree(tree int) error {
+	if tree < 0 || tree >= len(h.trees) {
 		return fmt.Errorf("undo: there is no tree %d", tree)
 	}
 	return nil

@@ -10,15 +10,15 @@ import (
 )
 
 // ourParts lists what the session made and what was asked for.
-func (r *restorer) ourParts() (parts []region) {
-	for _, g := range r.regions(r.gaps) {
-		if g.mine && (r.aside[g.at] || r.wants(g.at) || r.gaps[g.node]) {
+func (p *plan) ourParts() (parts []region) {
+	for _, g := range p.regions(p.gaps) {
+		if g.mine && (p.aside[g.at] || p.wants(g.at) || p.gaps[g.node]) {
 			parts = append(parts, g)
 		}
 	}
-	for p := range r.paths {
-		at := spot{r.tree, p}
-		if n, cover, _ := r.names.find(at); cover.state != orig {
+	for rel := range p.paths {
+		at := spot{p.tree, rel}
+		if n, cover, _ := p.names.find(at); cover.state != orig {
 			parts = append(parts, region{at, n, owner{mine: true}})
 		}
 	}
@@ -81,7 +81,7 @@ func (r *restorer) remove(dir int, name string, e entry, g region) (fate, error)
 	if e.kind == change.Directory {
 		return r.removeDir(dir, name, g)
 	}
-	if why, quiet := r.spared(g.at); quiet {
+	if why, quiet := r.git.spared(g.at); quiet {
 		return stays, nil
 	} else if why == "" && !r.git.free[g.at] {
 		why = r.foreign(e, g)
@@ -195,8 +195,8 @@ func (r *restorer) removeIn(dir int, name string, g region) (fate, error) {
 }
 
 // list reads a directory of the disk.
-func (l *Log) list(s spot) ([]string, error) {
-	dir, name, err := l.parent(s)
+func (h *hostTrees) list(s spot) ([]string, error) {
+	dir, name, err := h.parent(s)
 	if err != nil {
 		return nil, err
 	}

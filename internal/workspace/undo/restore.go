@@ -36,19 +36,31 @@ type Result struct {
 // restorer is one run.
 type restorer struct {
 	*Log
+	plan
+	writer
+	results []Result
+}
+
+// plan is what a run is to bring back and what must stay as it is. It only looks.
+type plan struct {
+	*Log
 	tree    int
 	paths   map[string]bool // nil: everything
 	force   bool
-	tape    tape
 	git     *gitJudge
 	stuck   map[uint32]string // things that stay as they are, with why
 	gaps    map[*node]bool    // names that things left, to be cleared
-	modes   map[spot]uint32   // modes that directories get at the end
 	opened  map[uint32]uint32 // modes that directories had before we opened them
 	strange map[spot]bool     // places with something else in them than the session left
 	found   []string          // names of now that things had which were asked for
-	results []Result
-	broken  bool // nothing can be noted any more
+}
+
+// writer changes the trees, and writes down each step before.
+type writer struct {
+	*Log
+	tape   tape
+	modes  map[spot]uint32 // modes that directories get at the end
+	broken bool            // nothing can be noted any more
 }
 
 // Restore makes a tree as it was before the session, or the parts of it that are
@@ -61,8 +73,8 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
-		gaps: map[*node]bool{}, strange: map[spot]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+	r := &restorer{Log: l, writer: writer{Log: l, tape: tape{fd: -1}, modes: map[spot]uint32{}},
+		plan: plan{Log: l, tree: tree, force: force, stuck: map[uint32]string{}, gaps: map[*node]bool{}, strange: map[spot]bool{}, opened: map[uint32]uint32{}}}
 	if err := r.only(paths); err != nil {
 		return nil, err
 	}
@@ -79,34 +91,34 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	return r.results, err
 }
 
-func (r *restorer) only(paths []string) error {
+func (p *plan) only(paths []string) error {
 	if paths == nil {
 		return nil
 	}
-	r.paths = map[string]bool{}
-	for _, p := range paths {
-		if p == "." || p == "" {
-			r.paths = nil
+	p.paths = map[string]bool{}
+	for _, path := range paths {
+		if path == "." || path == "" {
+			p.paths = nil
 			return nil
 		}
-		if err := checkPlain(p, maxDeep); err != nil {
+		if err := checkPlain(path, maxDeep); err != nil {
 			return fmt.Errorf("undo: %w", err)
 		}
-		r.paths[p] = true
+		p.paths[path] = true
 	}
 	return nil
 }
 
 // wants reports whether a place is under one of the paths.
-func (r *restorer) wants(s spot) bool {
-	if s.tree != r.tree {
+func (p *plan) wants(s spot) bool {
+	if s.tree != p.tree {
 		return false
 	}
-	if r.paths == nil {
+	if p.paths == nil {
 		return true
 	}
 	for rel := s.rel; rel != ""; rel, _ = split(rel) {
-		if r.paths[rel] {
+		if p.paths[rel] {
 			return true
 		}
 	}
@@ -125,9 +137,9 @@ func (r *restorer) run() error {
 	}
 	things := r.selected()
 	r.unlock(things)
-	r.git = r.newGit(things)
-	defer r.closeGit()
-	r.survey()
+	r.git = newGitJudge(&r.plan, things)
+	defer r.git.close()
+	r.git.survey()
 	if err := r.judge(things); err != nil {
 		return err
 	}
@@ -153,10 +165,10 @@ func (r *restorer) run() error {
 
 // local reports whether an error is about one entry and no reason to stop: all that
 // the system says of one, unless there is no room left for any.
-func (r *restorer) local(err error) bool {
+func (w *writer) local(err error) bool {
 	var errno unix.Errno
 	known := errors.As(err, &errno) || errors.Is(err, errDeep)
-	return !r.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
+	return !w.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
 }
 
 // untouched names the paths that were asked for and had nothing to do.
@@ -200,8 +212,8 @@ func (r *restorer) sayThing(t *thing, o Outcome, why string) {
 	}
 }
 
-func (r *restorer) sync() error {
-	for _, fd := range r.roots {
+func (w *writer) sync() error {
+	for _, fd := range w.roots {
 		if fd < 0 {
 			continue
 		}
@@ -214,38 +226,38 @@ func (r *restorer) sync() error {
 			return err
 		}
 	}
-	return toDisk(r.tape.fd)
+	return toDisk(w.tape.fd)
 }
 
 // openTape opens the log of the restores, which only one may write.
-func (r *restorer) openTape() error {
-	path := filepath.Join(r.dir, restoreName)
+func (w *writer) openTape() error {
+	path := filepath.Join(w.dir, restoreName)
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
-	r.tape = tape{fd: fd}
+	w.tape = tape{fd: fd}
 	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("lock %q: %w", path, err)
-	} else if r.tape.size, err = r.read(restoreName, len(r.trees), func(record) error { return nil }); err == nil {
-		err = unix.Ftruncate(fd, r.tape.size)
+	} else if w.tape.size, err = w.read(restoreName, len(w.trees), func(record) error { return nil }); err == nil {
+		err = unix.Ftruncate(fd, w.tape.size)
 	}
-	if err == nil && r.tape.size == 0 {
-		err = r.note(&record{op: opHead, trees: r.trees})
+	if err == nil && w.tape.size == 0 {
+		err = w.note(&record{op: opHead, trees: w.trees})
 	}
 	return err
 }
 
 // note writes down what is about to be done.
-func (r *restorer) note(rec *record) error {
+func (w *writer) note(rec *record) error {
 	for _, s := range []spot{rec.from, rec.to} {
 		if len(s.rel) > maxDeep {
 			return fmt.Errorf("a path of %d bytes: %w", len(s.rel), errDeep)
 		}
 	}
-	r.failpoint("note")
-	err := r.tape.write(pack(nil, rec))
-	r.broken = r.broken || err != nil
+	w.failpoint("note")
+	err := w.tape.write(pack(nil, rec))
+	w.broken = w.broken || err != nil
 	return err
 }
 
@@ -256,12 +268,12 @@ func (l *Log) failpoint(what string) {
 }
 
 // begin notes that the time of the last change of an inode is ours from here on.
-func (r *restorer) begin(i ident) error {
-	if r.begun[i] {
+func (w *writer) begin(i ident) error {
+	if w.begun[i] {
 		return nil
 	}
-	r.begun[i] = true
-	return r.note(&record{op: opBegin, ident: i})
+	w.begun[i] = true
+	return w.note(&record{op: opBegin, ident: i})
 }
 
 // clean finishes the last step of a run that was killed.
@@ -288,8 +300,8 @@ func (r *restorer) clean() error {
 }
 
 // late reports whether something changed after the session was over.
-func (r *restorer) late(e entry) bool {
-	return !r.force && !mutated("late") && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
+func (p *plan) late(e entry) bool {
+	return !p.force && !mutated("late") && !p.begun[e.ident] && (!p.ended || e.ctime.after(p.end))
 }
 
 // unlock lets us into directories of which the session took the permissions. What
@@ -337,8 +349,8 @@ func (r *restorer) openUp(s spot) error {
 }
 
 // setMode sets the mode of a file or directory.
-func (r *restorer) setMode(s spot, mode uint32) error {
-	root, err := r.root(s.tree)
+func (w *writer) setMode(s spot, mode uint32) error {
+	root, err := w.root(s.tree)
 	if err != nil {
 		return err
 	}
@@ -350,10 +362,10 @@ func (r *restorer) setMode(s spot, mode uint32) error {
 	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
 		return err
 	}
-	if err := r.aboutTo(s, Mode); err != nil {
+	if err := w.aboutTo(s, Mode); err != nil {
 		return err
 	}
-	r.failpoint("chmod")
+	w.failpoint("chmod")
 	return chmod(fd, mode)
 }
 
