@@ -53,7 +53,8 @@ func (k *keeper) happen() {
 	for _, err := range []error{
 		k.write(at("src/main.go"), "package evil"), k.rename(at("src"), at("lib")), k.remove(at("lib/deep/x")),
 		k.mkdir(at("src")), k.write(at("src/main.go"), "new"), k.remove(at("link")), k.write(at("link"), "file"),
-		k.remove(at("empty")), k.symlink(at("empty"), "/etc"), k.exchange(at("one"), at("two")),
+		k.remove(at("empty")), k.symlink(at("empty"), "/etc"),
+		k.rename(at("one"), at("u")), k.rename(at("two"), at("one")), k.rename(at("u"), at("two")),
 		k.rename(at("swap/a"), at("t")), k.rename(at("swap/b"), at("swap/a")), k.rename(at("t"), at("swap/b")),
 		k.remove(at("was-file")), k.mkdir(at("was-file")), k.write(at("was-file/in"), "x"),
 		k.chmod(at("mode"), 0o4755), k.chmod(at("swap"), 0o700), k.rename(at("nest/inner"), at("tmp")),

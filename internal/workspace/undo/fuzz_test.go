@@ -54,7 +54,7 @@ func FuzzTape(f *testing.F) {
 func FuzzLog(f *testing.F) {
 	f.Add(unframed(seed()))
 	f.Add(unframed(pack(nil, &record{op: opHead, trees: []string{"/a"}}, &record{op: opLinked, from: spot{0, "a"}, to: spot{0, "b"}},
-		&record{op: opExchanged, from: spot{0, "b"}, to: spot{0, "c"}}, &record{op: opTouch, from: spot{0, ""}})))
+		&record{op: opRenamed, from: spot{0, "b"}, to: spot{0, "c"}}, &record{op: opTouch, from: spot{0, ""}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = framed(data)
 		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
@@ -105,7 +105,7 @@ func seed() []byte {
 	return pack(nil, &record{op: opHead, trees: []string{"/a", "/b"}}, &record{op: opTouch, from: a},
 		&record{op: opImage, id: 2, image: img}, &record{op: opCreated, from: b},
 		&record{op: opRenamed, from: a, to: b}, &record{op: opNotRenamed, from: a, to: b},
-		&record{op: opLinked, from: a, to: b}, &record{op: opExchanged, from: a, to: b}, &record{op: opEnd, end: moment{1, 2}})
+		&record{op: opLinked, from: a, to: b}, &record{op: opEnd, end: moment{1, 2}})
 }
 
 // FuzzRestoreLog does the same with the log that a restore leaves.

@@ -127,11 +127,12 @@ func (l *Log) replay(r record) error {
 		}
 	case opImage:
 		return l.image(r)
-	case opRenamed, opExchanged:
+	case opRenamed:
 		if r.from.tree == r.to.tree && (inside(r.from.rel, r.to.rel) || inside(r.to.rel, r.from.rel)) {
 			return errUnknown
 		}
-		l.rename(r)
+		l.names.renamed(r.from, r.to)
+		l.moves(r.to, r.ident)
 	case opNotRenamed:
 		i := l.names.recall(r.from, r.to)
 		if i < 0 {
@@ -154,16 +155,6 @@ func (l *Log) replay(r record) error {
 		return ErrFull
 	}
 	return nil
-}
-
-func (l *Log) rename(r record) {
-	if r.op == opExchanged {
-		l.names.exchanged(r.from, r.to)
-		l.moves(r.from, r.other)
-	} else {
-		l.names.renamed(r.from, r.to)
-	}
-	l.moves(r.to, r.ident)
 }
 
 // moves notes which inode a thing has that is now in a place.

@@ -261,12 +261,6 @@ func (t *names) notRenamed(i int) {
 	t.put(r.from, n)
 }
 
-func (t *names) exchanged(a, b spot) {
-	n := t.take(a)
-	t.put(a, t.take(b))
-	t.put(b, n)
-}
-
 func (t *names) linked(from, to spot) {
 	n := t.own(from)
 	t.put(to, &node{state: alias, obj: n.obj})

@@ -61,7 +61,6 @@ func (k *keeper) step(rt *rapid.T) {
 		},
 		func() { k.rename(a, b) },
 		func() { k.rename(a, b) },
-		func() { k.exchange(a, b) },
 		func() { k.link(a, b) },
 		func() { k.chmod(a, rapid.SampledFrom(modes).Draw(rt, "mode")) },
 	}

@@ -19,7 +19,7 @@ const (
 	opImage                    // what of it is kept
 	opRenamed                  // an entry is about to get another name
 	opNotRenamed               // it did not
-	opExchanged                // two entries are about to change places
+	_                          // was never written
 	opLinked                   // an entry is about to get a second name
 	opEnd                      // the session is over
 
@@ -74,7 +74,6 @@ type record struct {
 	id       uint32
 	image    image
 	ident    ident // of what is moved
-	other    ident // of what it changes places with
 	end      moment
 	text     string // what a file of git means
 }
@@ -97,8 +96,6 @@ func (r *record) append(b []byte) []byte {
 		b = r.image.append(binary.AppendUvarint(b, uint64(r.id)))
 	case opRenamed:
 		b = appendIdent(appendBool(appendSpot(appendSpot(b, r.from), r.to), r.dir), r.ident)
-	case opExchanged:
-		b = appendIdent(appendIdent(appendSpot(appendSpot(b, r.from), r.to), r.ident), r.other)
 	case opNotRenamed, opLinked:
 		b = appendSpot(appendSpot(b, r.from), r.to)
 	case opMove:
@@ -181,8 +178,6 @@ func decode(b []byte, trees int) (record, error) {
 		r.id, r.image = uint32(d.uint(1<<32-1)), d.image()
 	case opRenamed:
 		r.from, r.to, r.dir, r.ident = d.spot(maxPath), d.spot(maxPath), d.byte() == 1, d.ident()
-	case opExchanged:
-		r.from, r.to, r.ident, r.other = d.spot(maxPath), d.spot(maxPath), d.ident(), d.ident()
 	case opNotRenamed, opLinked:
 		r.from, r.to = d.spot(maxPath), d.spot(maxPath)
 	case opMove:

@@ -241,35 +241,6 @@ func (s *Store) NotRenamed(tree int, from string, toTree int, to string) error {
 	return nil
 }
 
-// Exchanged is told of two entries that are about to change places. When that
-// fails, it is told again.
-func (s *Store) Exchanged(tree int, rel string, toTree int, to string) error {
-	a, b := spot{tree, rel}, spot{toTree, to}
-	if err := s.check(a, b); err != nil {
-		return err
-	}
-	if a == b {
-		return nil
-	}
-	if tree == toTree && (inside(rel, to) || inside(to, rel)) {
-		return fmt.Errorf("undo: exchange %q and %q: %w", rel, to, unix.EINVAL)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.names.bare(a) && s.names.bare(b) && !s.closed {
-		return nil
-	}
-	if s.names.grows(a, b) || s.names.grows(b, a) {
-		return fmt.Errorf("undo: exchange %q and %q: %w", rel, to, unix.ENAMETOOLONG)
-	}
-	r := record{op: opExchanged, from: a, to: b, ident: s.inode(a).ident, other: s.inode(b).ident}
-	if err := s.log(&r); err != nil {
-		return fmt.Errorf("undo: %w", err)
-	}
-	s.names.exchanged(a, b)
-	return nil
-}
-
 // Linked is told of a hard link that is about to be made: to does not exist yet.
 // What is written through the new name is kept for the old one.
 func (s *Store) Linked(tree int, from string, toTree int, to string) error {

@@ -152,7 +152,6 @@ func TestRefused(t *testing.T) {
 		"into":       k.s.Renamed(0, "a", 0, "a/b", true),
 		"onto":       k.s.Renamed(0, "a/b", 0, "a", true),
 		"not":        k.s.NotRenamed(0, "a", 0, "b"),
-		"swap":       k.s.Exchanged(0, "a", 0, "a/b"),
 		"link paths": k.s.Linked(0, "a", 0, ".."),
 	} {
 		if err == nil {

@@ -193,22 +193,6 @@ func (k *keeper) rename(from, to spot) error {
 	return err
 }
 
-func (k *keeper) exchange(a, b spot) error {
-	k.log("exchange", a, b)
-	k.t.Helper()
-	if !k.exists(a) || !k.exists(b) {
-		return fs.ErrNotExist
-	}
-	if err := k.s.Exchanged(a.tree, a.rel, b.tree, b.rel); err != nil {
-		return err
-	}
-	err := unix.Renameat2(unix.AT_FDCWD, k.path(a), unix.AT_FDCWD, k.path(b), unix.RENAME_EXCHANGE)
-	if err != nil {
-		k.check(k.s.Exchanged(a.tree, a.rel, b.tree, b.rel))
-	}
-	return err
-}
-
 func (k *keeper) link(from, to spot) error {
 	k.log("link", from, to)
 	k.t.Helper()
