@@ -54,9 +54,9 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	l.unseen = map[spot]string{}
+	l.unseen = map[place]string{}
 	c := l.newComparison(tree)
-	for _, r := range l.regions(nil) {
+	for _, r := range l.parts(nil) {
 		l.walk(r, func(f found) bool { c.compare(r, f); return true })
 	}
 	c.readAll()
@@ -76,12 +76,12 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 // Was tells what stood in a place where nothing is any more: the session deleted it. nil
 // means that something is there, that nothing was, or that it is not known.
 func (l *Log) Was(tree int, rel string) *change.Node {
-	t := l.first[spot{tree, rel}]
+	t := l.first[place{tree, rel}]
 	if l.checkTree(tree) != nil || t == nil || t.node == nil {
 		return nil
 	}
 	if l.unseen == nil {
-		l.unseen = map[spot]string{}
+		l.unseen = map[place]string{}
 	}
 	if l.newComparison(tree).now(rel) != nil {
 		return nil
@@ -97,7 +97,7 @@ func (c *comparison) looked() func(change.Change) bool {
 		if _, name := split(ch.Path); name != "index" || ch.From != "" || ch.Old == nil || ch.New == nil || ch.Old.Mode != ch.New.Mode {
 			return false
 		}
-		at := spot{c.tree, ch.Path}
+		at := place{c.tree, ch.Path}
 		if d.place(at).kind != gitIndex || c.first[at] == nil || c.first[at].blob == 0 {
 			return false
 		}
@@ -122,7 +122,7 @@ func (c *comparison) objects() func(change.Change) bool {
 		if ch.Old != nil || ch.New == nil {
 			return false
 		}
-		at := spot{c.tree, ch.Path}
+		at := place{c.tree, ch.Path}
 		if ch.New.Type == change.Directory {
 			name := "/pack-" // a file of such a name in there would be one
 			if _, dir := split(ch.Path); len(dir) == 2 {
@@ -144,7 +144,7 @@ func (c *comparison) known(rel string) *change.Node {
 }
 
 // compare notes one entry that is the session's or was moved by it.
-func (c *comparison) compare(r region, f found) {
+func (c *comparison) compare(r part, f found) {
 	ours, here := !r.mine && f.home.tree == c.tree, f.at.tree == c.tree
 	if !here && !ours {
 		return
@@ -184,7 +184,7 @@ func (c *comparison) now(rel string) *change.Node {
 	if p, ok := c.after[rel]; ok {
 		return p.node()
 	}
-	at := spot{c.tree, rel}
+	at := place{c.tree, rel}
 	f := found{at: at, home: at}
 	if f.dir, f.name, f.err = c.parent(at); f.err == nil {
 		defer unix.Close(f.dir)
@@ -202,7 +202,7 @@ func (c *comparison) now(rel string) *change.Node {
 
 // miss notes why something could not be looked at. What is only closed to us is not
 // lost: a restore opens it.
-func (l *Log) miss(at spot, err error) {
+func (l *Log) miss(at place, err error) {
 	if !errors.Is(err, unix.EACCES) {
 		l.unseen[at] = "it cannot be looked at: " + err.Error()
 	}
@@ -260,7 +260,7 @@ func (c *comparison) nodeOf(f found) *change.Node {
 }
 
 // hold notes what a file holds.
-func (c *comparison) hold(n *change.Node, at spot, s summed, size int64) {
+func (c *comparison) hold(n *change.Node, at place, s summed, size int64) {
 	if n.Size, n.Hash = s.size, s.hash; s.err != nil {
 		n.Size = size
 		if !missing(s.err) {
@@ -269,8 +269,8 @@ func (c *comparison) hold(n *change.Node, at spot, s summed, size int64) {
 	}
 }
 
-// old describes what a thing was. What was not written to has the content of now.
-func (l *Log) old(t *thing, now *change.Node) *change.Node {
+// old describes what an original was. What was not written to has the content of now.
+func (l *Log) old(t *original, now *change.Node) *change.Node {
 	n := &change.Node{Type: t.node.kind, Mode: t.node.mode, Link: t.node.link}
 	if t.node.kind == change.Symlink {
 		n.Mode = 0o777
@@ -318,7 +318,7 @@ func (l *Log) OpenOld(tree int, rel string) (*os.File, error) {
 	if err := checkPlain(rel, maxDeep); err != nil {
 		return nil, fmt.Errorf("undo: %w", err)
 	}
-	home := spot{tree, rel}
+	home := place{tree, rel}
 	t := l.first[home]
 	if t != nil && t.lost != "" {
 		return nil, fmt.Errorf("%q is not kept: %s", rel, t.lost)
@@ -337,7 +337,7 @@ func (l *Log) OpenOld(tree int, rel string) (*os.File, error) {
 }
 
 // openAsIs opens a file that the session did not write to, wherever it is now.
-func (l *Log) openAsIs(home spot) (*os.File, error) {
+func (l *Log) openAsIs(home place) (*os.File, error) {
 	at, ok := l.find(home)
 	if !ok {
 		return nil, fs.ErrNotExist
@@ -355,7 +355,7 @@ func (l *Log) openAsIs(home spot) (*os.File, error) {
 }
 
 // find says where an entry that was there before the session should be now.
-func (l *Log) find(home spot) (spot, bool) {
+func (l *Log) find(home place) (place, bool) {
 	at := l.physical(home)
 	_, cover, rest := l.names.find(at)
 	if cover.state != orig {
@@ -366,7 +366,7 @@ func (l *Log) find(home spot) (spot, bool) {
 }
 
 // physical says where a path of the tree before the session is, or would be, now.
-func (l *Log) physical(home spot) spot {
+func (l *Log) physical(home place) place {
 	if t := l.first[home]; t != nil {
 		if at, ok := l.at[t.id]; ok {
 			return at
@@ -376,8 +376,8 @@ func (l *Log) physical(home spot) spot {
 		return home
 	}
 	dir, name := split(home.rel)
-	at := l.physical(spot{home.tree, dir})
-	return spot{at.tree, join(at.rel, name)}
+	at := l.physical(place{home.tree, dir})
+	return place{at.tree, join(at.rel, name)}
 }
 
 // Lost lists the paths of which the store has no content, and those that the last

@@ -30,27 +30,27 @@ const (
 type gitJudge struct {
 	*plan
 	*disk
-	in     map[*thing]bool   // what is brought back
-	quiet  map[uint32]bool   // things that are fine as they are
-	mine   []gitOurs         // what the session made in directories that were there before
-	at     map[spot]gitPlace // of these
-	keep   map[spot]string   // places of the session that stay as they are, with all below
-	free   map[spot]bool     // places of which it is known that they are as the session left them
-	units  map[spot]bool     // git directories that the session made
-	heads  map[spot][]spot   // what says which ref counts, by common directory
-	stayed map[spot]int      // how many objects stay, by git directory
+	in     map[*original]bool // what is brought back
+	quiet  map[uint32]bool    // originals that are fine as they are
+	mine   []gitOurs          // what the session made in directories that were there before
+	at     map[place]gitPlace // of these
+	remain map[place]string   // places of the session that stay as they are, with all below
+	free   map[place]bool     // places of which it is known that they are as the session left them
+	units  map[place]bool     // git directories that the session made
+	heads  map[place][]place  // what says which ref counts, by common directory
+	stayed map[place]int      // how many objects stay, by git directory
 }
 
 // gitOurs is a file of git that the session made.
 type gitOurs struct {
-	at spot
+	at place
 	gitPlace
 }
 
-func newGitJudge(p *plan, things []*thing) *gitJudge {
-	g := &gitJudge{plan: p, disk: newDisk(p.root), in: map[*thing]bool{}, quiet: map[uint32]bool{}, at: map[spot]gitPlace{}, keep: map[spot]string{},
-		free: map[spot]bool{}, units: map[spot]bool{}, heads: map[spot][]spot{}, stayed: map[spot]int{}}
-	for _, t := range things {
+func newGitJudge(p *plan, originals []*original) *gitJudge {
+	g := &gitJudge{plan: p, disk: newDisk(p.root), in: map[*original]bool{}, quiet: map[uint32]bool{}, at: map[place]gitPlace{}, remain: map[place]string{},
+		free: map[place]bool{}, units: map[place]bool{}, heads: map[place][]place{}, stayed: map[place]int{}}
+	for _, t := range originals {
 		g.in[t] = true
 	}
 	return g
@@ -58,7 +58,7 @@ func newGitJudge(p *plan, things []*thing) *gitJudge {
 
 // survey finds what of git the session made.
 func (g *gitJudge) survey() {
-	pointers := map[spot]spot{}
+	pointers := map[place]place{}
 	for _, part := range g.ourParts() {
 		g.walk(part, func(f found) bool {
 			if f.err != nil {
@@ -78,27 +78,27 @@ func (g *gitJudge) survey() {
 			return true
 		})
 		if part.at.rel != "" && g.place(part.at).kind == gitOther && g.touched(part.at) {
-			g.keep[part.at] = wentOn
+			g.remain[part.at] = wentOn
 		}
 	}
 	for unit := range g.units {
 		if g.touched(unit) || g.displaced(unit) {
-			g.keep[g.rootOf(unit)] = wentOn
+			g.remain[g.rootOf(unit)] = wentOn
 		}
-		g.free[spot{unit.tree, join(unit.rel, "index")}] = true
+		g.free[place{unit.tree, join(unit.rel, "index")}] = true
 	}
 	for at, to := range pointers {
-		if why, _ := g.held(to); why != "" {
-			g.keep[g.rootOf(at)] = why
+		if why := g.remains(to); why != "" {
+			g.remain[g.rootOf(at)] = why
 		}
 	}
 }
 
 // collect notes a file of the session in a git directory that was there before.
-func (g *gitJudge) collect(at spot) {
+func (g *gitJudge) collect(at place) {
 	p := g.place(at)
 	if p.kind <= gitCache || g.units[p.dir] || g.in[g.first[at]] {
-		return // or it stands where a thing was, and is judged with that
+		return // or it stands where an original was, and is judged with that
 	}
 	g.mine = append(g.mine, gitOurs{at, p})
 	g.at[at] = p
@@ -106,20 +106,20 @@ func (g *gitJudge) collect(at spot) {
 
 // rootOf is the directory of the session that a .git belongs to: its worktree, if the session
 // made that too.
-func (g *gitJudge) rootOf(at spot) spot {
+func (g *gitJudge) rootOf(at place) place {
 	dir, name := split(at.rel)
-	if up := (spot{at.tree, dir}); name == ".git" && dir != "" && g.names.ours(up) {
+	if up := (place{at.tree, dir}); name == ".git" && dir != "" && g.names.ours(up) {
 		return up
 	}
 	return at
 }
 
 // pointsTo reads a .git that is a file.
-func (g *gitJudge) pointsTo(at spot) (spot, bool) {
+func (g *gitJudge) pointsTo(at place) (place, bool) {
 	b, err := g.text(at, maxRefText)
 	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\n"), "gitdir: ")
 	if err != nil || !ok {
-		return spot{}, false
+		return place{}, false
 	}
 	if !filepath.IsAbs(to) {
 		dir, _ := split(at.rel)
@@ -127,16 +127,16 @@ func (g *gitJudge) pointsTo(at spot) (spot, bool) {
 	}
 	for n, tree := range g.trees {
 		if rel, err := filepath.Rel(tree, to); err == nil && filepath.IsLocal(rel) && rel != "." {
-			return spot{n, rel}, true
+			return place{n, rel}, true
 		}
 	}
-	return spot{}, false
+	return place{}, false
 }
 
 // touched reports whether somebody changed something in a directory after the session. An
 // index is written anew whenever somebody looks.
-func (g *gitJudge) touched(dir spot) (late bool) {
-	g.below(dir, func(s spot, e entry) {
+func (g *gitJudge) touched(dir place) (late bool) {
+	g.below(dir, func(s place, e entry) {
 		_, name := split(s.rel)
 		if e.kind != change.Directory && name != "index" && (g.late(e) || g.older(e)) {
 			late = true
@@ -151,18 +151,16 @@ func (p *plan) older(e entry) bool {
 	return p.born != 0 && e.born != 0 && e.born < p.born && !e.many
 }
 
-// held says why a place stays as it is, if so.
-func (g *gitJudge) held(at spot) (why string, top spot) {
-	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
-		if why := g.keep[s]; why != "" {
-			return why, s
-		}
+// remains says why a place stays as it is, if so.
+func (g *gitJudge) remains(at place) (why string) {
+	for s := at; s.rel != "" && why == ""; s.rel, _ = split(s.rel) {
+		why = g.remain[s]
 	}
-	return "", spot{}
+	return why
 }
 
 // leftAt is what the session left in a place, if that is known and no restore has moved it.
-func (l *Log) leftAt(at spot) (left, bool) {
+func (l *Log) leftAt(at place) (left, bool) {
 	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
 		if l.shaken[s] {
 			return left{}, false
@@ -172,8 +170,8 @@ func (l *Log) leftAt(at spot) (left, bool) {
 	return was, ok
 }
 
-// gitFile reports whether a thing is one of git's files that name objects, or one of them.
-func (g *gitJudge) gitFile(t *thing, at spot) (gitPlace, bool) {
+// gitFile reports whether an original is one of git's files that name objects, or one of them.
+func (g *gitJudge) gitFile(t *original, at place) (gitPlace, bool) {
 	if t.node == nil || t.node.kind != change.File || t.lost != "" || at.rel == "" {
 		return gitPlace{}, false
 	}
@@ -183,7 +181,7 @@ func (g *gitJudge) gitFile(t *thing, at spot) (gitPlace, bool) {
 
 // gitVerdict says why a file of git cannot be brought back, if so. e is what is there; nil
 // if nothing is.
-func (g *gitJudge) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, error) {
+func (g *gitJudge) gitVerdict(t *original, p gitPlace, at place, e *entry) (string, error) {
 	switch {
 	case p.kind == gitCache || p.kind == gitObject && e != nil:
 		g.quiet[t.id] = true
@@ -191,7 +189,7 @@ func (g *gitJudge) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, 
 	case p.kind == gitObject:
 		return "", nil
 	case p.kind == gitTable:
-		if g.touched(spot{p.dir.tree, join(p.dir.rel, "reftable")}) {
+		if g.touched(place{p.dir.tree, join(p.dir.rel, "reftable")}) {
 			return wentOn, nil
 		}
 		return "", nil
@@ -215,7 +213,7 @@ func (g *gitJudge) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, 
 
 // saysTheSame reports whether a file of git says what it said before the session, however
 // it is written.
-func (g *gitJudge) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
+func (g *gitJudge) saysTheSame(p gitPlace, at place, e *entry, old []byte) bool {
 	if e == nil {
 		return false // a ref that is packed: what it is packed in may go
 	}
@@ -230,7 +228,7 @@ func (g *gitJudge) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
 }
 
 // oldText is a file of git as it was before the session.
-func (g *gitJudge) oldText(t *thing) ([]byte, error) {
+func (g *gitJudge) oldText(t *original) ([]byte, error) {
 	if t.blob == 0 {
 		if at, ok := g.plan.at[t.id]; ok {
 			return g.text(at, maxGitText)
@@ -246,7 +244,7 @@ func (g *gitJudge) oldText(t *thing) ([]byte, error) {
 
 // changedSince says whether somebody made something else of a file of git than the session
 // left, by what it says.
-func (g *gitJudge) changedSince(p gitPlace, at spot, e *entry, old []byte) string {
+func (g *gitJudge) changedSince(p gitPlace, at place, e *entry, old []byte) string {
 	if g.force {
 		return ""
 	}
@@ -325,7 +323,7 @@ func (g *gitJudge) clash(p gitPlace) string {
 // headNeeds: a HEAD goes back if nobody went on from where it is, and to a branch that is
 // there.
 func (g *gitJudge) headNeeds(p gitPlace, old []byte) string {
-	if name, is := target(g.means(p, spot{p.dir.tree, join(p.dir.rel, "HEAD")})); is && !g.force && g.movedLater(p.ref(name)) {
+	if name, is := target(g.means(p, place{p.dir.tree, join(p.dir.rel, "HEAD")})); is && !g.force && g.movedLater(p.ref(name)) {
 		return branchMoved
 	}
 	name, is := target(refText(old))
@@ -346,19 +344,19 @@ func (g *gitJudge) unborn(p gitPlace, name string) bool {
 }
 
 // movedLater reports whether a ref stays because somebody changed it.
-func (g *gitJudge) movedLater(ref spot) bool {
+func (g *gitJudge) movedLater(ref place) bool {
 	if t := g.first[ref]; t != nil && g.in[t] {
 		return g.stuck[t.id] == changedLater || g.stuck[t.id] == deletedLater
 	}
-	return g.keep[ref] == changedLater
+	return g.remain[ref] == changedLater
 }
 
 // stays reports whether what the session made of a ref stays.
-func (g *gitJudge) stays(ref spot) bool {
+func (g *gitJudge) stays(ref place) bool {
 	if t := g.first[ref]; t != nil && g.in[t] && g.stuck[t.id] != "" {
 		return true
 	}
-	return g.keep[ref] != ""
+	return g.remain[ref] != ""
 }
 
 // missingObjects says no to what names objects that are gone.
@@ -386,7 +384,7 @@ func (g *gitJudge) packsOf(p gitPlace) *gitPacks {
 	if have := g.packs[dir]; have != nil {
 		return have
 	}
-	objects := spot{dir.tree, join(dir.rel, "objects")}
+	objects := place{dir.tree, join(dir.rel, "objects")}
 	fd := -1
 	if root, err := g.root(dir.tree); err == nil {
 		if at, err := openAt(root, objects.rel, unix.O_PATH|unix.O_DIRECTORY); err == nil {
@@ -423,12 +421,12 @@ func (g *gitJudge) after(p gitPlace, name string, depth int) string {
 	return text
 }
 
-func (g *gitJudge) looseAfter(s spot) string {
+func (g *gitJudge) looseAfter(s place) string {
 	if t := g.first[s]; t != nil && g.in[t] && t.node != nil && g.stuck[t.id] == "" && !g.quiet[t.id] {
 		old, _ := g.oldText(t)
 		return refText(old)
 	}
-	if _, mine := g.at[s]; mine && g.keep[s] == "" {
+	if _, mine := g.at[s]; mine && g.remain[s] == "" {
 		return ""
 	}
 	b, err := g.text(s, maxRefText)
@@ -440,12 +438,12 @@ func (g *gitJudge) looseAfter(s spot) string {
 
 func (g *gitJudge) packedAfter(p gitPlace) map[string]string {
 	dir := p.common()
-	s := spot{dir.tree, join(dir.rel, "packed-refs")}
+	s := place{dir.tree, join(dir.rel, "packed-refs")}
 	if t := g.first[s]; t != nil && g.in[t] && t.node != nil && g.stuck[t.id] == "" {
 		old, _ := g.oldText(t)
 		return packedRefs(old)
 	}
-	if _, mine := g.at[s]; mine && g.keep[s] == "" {
+	if _, mine := g.at[s]; mine && g.remain[s] == "" {
 		return nil
 	}
 	return g.packed(p)
@@ -464,7 +462,7 @@ func (g *gitJudge) before(p gitPlace, name string) string {
 		}
 	}
 	dir := p.common()
-	all := spot{dir.tree, join(dir.rel, "packed-refs")}
+	all := place{dir.tree, join(dir.rel, "packed-refs")}
 	if t := g.first[all]; t != nil && t.node != nil {
 		old, _ := g.oldText(t)
 		return packedRefs(old)[name]
@@ -479,11 +477,11 @@ func (g *gitJudge) before(p gitPlace, name string) string {
 // whether something new was found.
 func (g *gitJudge) judgeOurs() (found bool) {
 	for _, o := range g.mine {
-		if g.keep[o.at] != "" {
+		if g.remain[o.at] != "" {
 			continue
 		}
 		if why := g.oursVerdict(o); why != "" {
-			g.keep[o.at], found = why, true
+			g.remain[o.at], found = why, true
 		}
 	}
 	return g.judgeHeads() || found
@@ -496,7 +494,7 @@ func (g *gitJudge) oursVerdict(o gitOurs) string {
 	}
 	switch o.kind {
 	case gitTable:
-		if g.touched(spot{o.dir.tree, join(o.dir.rel, "reftable")}) {
+		if g.touched(place{o.dir.tree, join(o.dir.rel, "reftable")}) {
 			return wentOn
 		}
 	case gitReflog:
@@ -523,9 +521,9 @@ func (g *gitJudge) judgeHeads() (found bool) {
 				continue
 			}
 			why := strconv.Quote(h.rel) + " names it"
-			for _, s := range []spot{p.ref(name), {dir.tree, join(dir.rel, "packed-refs")}} {
-				if _, mine := g.at[s]; mine && g.keep[s] == "" {
-					g.keep[s], found = why, true
+			for _, s := range []place{p.ref(name), {dir.tree, join(dir.rel, "packed-refs")}} {
+				if _, mine := g.at[s]; mine && g.remain[s] == "" {
+					g.remain[s], found = why, true
 					break
 				}
 				if t := g.first[s]; t != nil && g.in[t] && g.stuck[t.id] == "" {
@@ -538,24 +536,24 @@ func (g *gitJudge) judgeHeads() (found bool) {
 	return found
 }
 
-func (g *gitJudge) nowText(s spot) []byte {
+func (g *gitJudge) nowText(s place) []byte {
 	b, _ := g.text(s, maxRefText)
 	return b
 }
 
 // stands reports whether a HEAD or a ref is after this run what it is now.
-func (g *gitJudge) stands(h spot) bool {
+func (g *gitJudge) stands(h place) bool {
 	if t := g.first[h]; t != nil && g.in[t] && g.stuck[t.id] == "" && !g.quiet[t.id] {
 		return false
 	}
-	if why, _ := g.held(h); why != "" {
+	if why := g.remains(h); why != "" {
 		return true
 	}
 	return !g.names.ours(h) || g.first[h] != nil
 }
 
 // headsAll lists, once, what names refs in the git directories that this run is about.
-func (g *gitJudge) headsAll() map[spot][]spot {
+func (g *gitJudge) headsAll() map[place][]place {
 	for _, o := range g.mine {
 		g.headsOf(o.common())
 	}
@@ -567,20 +565,20 @@ func (g *gitJudge) headsAll() map[spot][]spot {
 	return g.heads
 }
 
-func (g *gitJudge) headsOf(dir spot) {
+func (g *gitJudge) headsOf(dir place) {
 	if g.heads[dir] != nil {
 		return
 	}
-	heads := []spot{{dir.tree, join(dir.rel, "HEAD")}}
-	symbolic := func(s spot, e entry) {
+	heads := []place{{dir.tree, join(dir.rel, "HEAD")}}
+	symbolic := func(s place, e entry) {
 		if _, is := target(refText(g.nowText(s))); is && e.kind == change.File {
 			heads = append(heads, s)
 		}
 	}
-	g.below(spot{dir.tree, join(dir.rel, "refs")}, symbolic)
-	if names, err := g.list(spot{dir.tree, join(dir.rel, "worktrees")}); err == nil {
+	g.below(place{dir.tree, join(dir.rel, "refs")}, symbolic)
+	if names, err := g.list(place{dir.tree, join(dir.rel, "worktrees")}); err == nil {
 		for _, name := range names {
-			heads = append(heads, spot{dir.tree, join(dir.rel, "worktrees/"+name+"/HEAD")})
+			heads = append(heads, place{dir.tree, join(dir.rel, "worktrees/"+name+"/HEAD")})
 		}
 	}
 	g.heads[dir] = heads
@@ -588,8 +586,8 @@ func (g *gitJudge) headsOf(dir spot) {
 
 // spared reports whether something that the session made stays: with why it does, or
 // without a word about each.
-func (g *gitJudge) spared(at spot) (why string, quiet bool) {
-	if why, _ := g.held(at); why != "" {
+func (g *gitJudge) spared(at place) (why string, quiet bool) {
+	if why := g.remains(at); why != "" {
 		return why, false
 	}
 	p := g.place(at)
@@ -627,8 +625,8 @@ func (r *restorer) sayStayed() {
 }
 
 // inOrder brings what names objects back after them, and what says which of it counts last.
-func (p *plan) inOrder(things []*thing) []*thing {
-	rank := func(t *thing) int {
+func (p *plan) inOrder(originals []*original) []*original {
+	rank := func(t *original) int {
 		in, ok := p.git.gitFile(t, t.home)
 		switch {
 		case !ok || in.kind <= gitCache:
@@ -638,22 +636,22 @@ func (p *plan) inOrder(things []*thing) []*thing {
 		}
 		return 1
 	}
-	sorted := slices.Clone(things)
-	slices.SortStableFunc(sorted, func(a, b *thing) int { return cmp.Compare(rank(a), rank(b)) })
+	sorted := slices.Clone(originals)
+	slices.SortStableFunc(sorted, func(a, b *original) int { return cmp.Compare(rank(a), rank(b)) })
 	return sorted
 }
 
-// keepStuck keeps what the session put in the place of things that stay away: without either
+// leaveStuck leaves what the session put in the place of originals that stay away: without either
 // there would be nothing.
-func (p *plan) keepStuck(things []*thing) {
-	for _, t := range things {
+func (p *plan) leaveStuck(originals []*original) {
+	for _, t := range originals {
 		why := p.stuck[t.id]
 		if _, here := p.carried(t); why == "" || here {
 			continue
 		}
 		at := p.vacancy(t)
 		if e, err := p.look(at); err == nil && e.kind != change.Directory && p.names.ours(at) {
-			p.git.keep[at] = why
+			p.git.remain[at] = why
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // selected lists what a run brings back, directories before what was in them:
 // what it was asked for, and what must be back, or out of the way, for that.
-func (p *plan) selected() []*thing {
-	in := map[*thing]bool{}
-	var add func(t *thing)
-	add = func(t *thing) {
+func (p *plan) selected() []*original {
+	in := map[*original]bool{}
+	var add func(t *original)
+	add = func(t *original) {
 		if in[t] || p.first[t.home] != t {
 			return
 		}
@@ -40,16 +40,16 @@ func (p *plan) selected() []*thing {
 			add(t)
 		}
 	}
-	var things []*thing
+	var originals []*original
 	for t := range in {
-		things = append(things, t)
+		originals = append(originals, t)
 	}
-	slices.SortFunc(things, func(a, b *thing) int { return a.home.compare(b.home) })
-	return things
+	slices.SortFunc(originals, func(a, b *original) int { return a.home.compare(b.home) })
+	return originals
 }
 
-// inPlace reports whether a thing is where it was, on the disk too.
-func (p *plan) inPlace(t *thing) bool {
+// inPlace reports whether an original is where it was, on the disk too.
+func (p *plan) inPlace(t *original) bool {
 	at, ok := p.at[t.id]
 	if !ok || at != t.home {
 		return false
@@ -60,10 +60,10 @@ func (p *plan) inPlace(t *thing) bool {
 
 // judge finds what must stay as it is, before anything is touched: also what cannot
 // be looked at.
-func (r *restorer) judge(things []*thing) error {
+func (r *restorer) judge(originals []*original) error {
 	for again := true; again; {
 		again = false
-		for _, t := range things {
+		for _, t := range originals {
 			if r.stuck[t.id] != "" {
 				continue
 			}
@@ -85,8 +85,8 @@ func (r *restorer) judge(things []*thing) error {
 
 const changedLater = "it was changed after the session"
 
-// verdict says why a thing cannot be brought back, if so.
-func (p *plan) verdict(t *thing) (string, error) {
+// verdict says why an original cannot be brought back, if so.
+func (p *plan) verdict(t *original) (string, error) {
 	for dir := t.home; dir.rel != ""; {
 		dir.rel, _ = split(dir.rel)
 		if above := p.first[dir]; above != nil && p.stuck[above.id] != "" && !p.inPlace(above) {
@@ -119,7 +119,7 @@ func (p *plan) verdict(t *thing) (string, error) {
 }
 
 // goneSince says that somebody deleted what the session left, if so.
-func (p *plan) goneSince(at spot) string {
+func (p *plan) goneSince(at place) string {
 	if was, known := p.leftAt(at); known && was.ident != (ident{}) && !p.force {
 		return deletedLater
 	}
@@ -127,7 +127,7 @@ func (p *plan) goneSince(at spot) string {
 }
 
 // replaced reports whether something else is in a place than the session left.
-func (p *plan) replaced(at spot, e entry) bool {
+func (p *plan) replaced(at place, e entry) bool {
 	was, known := p.leftAt(at)
 	return known && was.ident != e.ident && !p.force && !p.begun[e.ident]
 }
@@ -137,7 +137,7 @@ const movedThere = "it was moved there after the session"
 // displaced reports whether something is in a directory, or is one, that stands where the
 // session left another or nothing: somebody moved it there, which changes no file in it.
 // What this undo moved is where it should be.
-func (p *plan) displaced(at spot) bool {
+func (p *plan) displaced(at place) bool {
 	if p.force {
 		return false
 	}
@@ -162,24 +162,24 @@ func (p *plan) displaced(at spot) bool {
 	return false
 }
 
-// carried reports whether a thing is where it was in its directory, wherever that
+// carried reports whether an original is where it was in its directory, wherever that
 // is now.
-func (p *plan) carried(t *thing) (spot, bool) {
+func (p *plan) carried(t *original) (place, bool) {
 	at, ok := p.at[t.id]
 	if !ok || at.rel == "" {
 		return at, ok
 	}
 	dir, name := split(at.rel)
-	_, cover, rest := p.names.find(spot{at.tree, dir})
+	_, cover, rest := p.names.find(place{at.tree, dir})
 	if cover.state != orig {
 		return at, false
 	}
 	home := p.all[cover.obj.id].home
-	return at, t.home == spot{home.tree, join(join(home.rel, rest), name)}
+	return at, t.home == place{home.tree, join(join(home.rel, rest), name)}
 }
 
-// inTheWay says why what is under the name of a thing must stay there, if so.
-func (p *plan) inTheWay(t *thing, at spot, here bool, e entry) string {
+// inTheWay says why what is under the name of an original must stay there, if so.
+func (p *plan) inTheWay(t *original, at place, here bool, e entry) string {
 	n, _, _ := p.names.find(at)
 	switch {
 	case !here && n != nil && n.state == orig:
@@ -198,7 +198,7 @@ func (p *plan) inTheWay(t *thing, at spot, here bool, e entry) string {
 		return movedThere
 	}
 	late := ""
-	p.walk(region{at, n, owner{mine: true}}, func(f found) bool {
+	p.walk(part{at, n, owner{mine: true}}, func(f found) bool {
 		if f.err == nil && f.kind != change.Directory && p.late(f.entry) {
 			late = "in its place is " + strconv.Quote(f.at.rel) + ", which was changed after the session"
 		}
@@ -207,8 +207,8 @@ func (p *plan) inTheWay(t *thing, at spot, here bool, e entry) string {
 	return late
 }
 
-// adopts reports whether a directory that is in the place of a thing can serve.
-func (p *plan) adopts(t *thing) bool {
+// adopts reports whether a directory that is in the place of an original can serve.
+func (p *plan) adopts(t *original) bool {
 	if t.node == nil || t.node.kind != change.Directory {
 		return false
 	}
@@ -220,10 +220,10 @@ func (p *plan) adopts(t *thing) bool {
 	return missing(err)
 }
 
-// same reports whether an entry of the disk is what a thing was. The times of
-// directories do not count, and of a thing that only moved there is nothing that
+// same reports whether an entry of the disk is what an original was. The times of
+// directories do not count, and of an original that only moved there is nothing that
 // could differ.
-func (p *plan) same(t *thing, at spot, e entry) (bool, error) {
+func (p *plan) same(t *original, at place, e entry) (bool, error) {
 	was := t.node
 	if was == nil {
 		have, ok := p.at[t.id]
@@ -249,7 +249,7 @@ func (p *plan) same(t *thing, at spot, e entry) (bool, error) {
 }
 
 // sameContent compares a file with what is kept of it.
-func (p *plan) sameContent(t *thing, at spot) (bool, error) {
+func (p *plan) sameContent(t *original, at place) (bool, error) {
 	kept, err := p.openBlob(t.blob)
 	if err != nil {
 		return false, err

@@ -16,10 +16,10 @@ import (
 
 func tempName() string { return tempPrefix + strconv.FormatUint(rand.Uint64(), 10) }
 
-// make makes a thing under its name. A file or a link is finished under another
+// make makes an original under its name. A file or a link is finished under another
 // name first and then takes the place of what is there; a directory is simply
 // made, and open for us until the end.
-func (w *writer) make(t *thing) error {
+func (w *writer) make(t *original) error {
 	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
@@ -44,11 +44,11 @@ func (w *writer) make(t *thing) error {
 	})
 }
 
-// takePlace makes something under a temporary name, noted, and puts it where a thing was.
-func (w *writer) takePlace(t *thing, dir int, name string, fill func(temp string) error) error {
+// takePlace makes something under a temporary name, noted, and puts it where an original was.
+func (w *writer) takePlace(t *original, dir int, name string, fill func(temp string) error) error {
 	temp := tempName()
 	parent, _ := split(t.home.rel)
-	at := spot{t.home.tree, join(parent, temp)}
+	at := place{t.home.tree, join(parent, temp)}
 	err := w.aboutToMake(at, false)
 	if err == nil {
 		err = w.note(&record{op: opTemp, from: at})
@@ -76,7 +76,7 @@ func (w *writer) takePlace(t *thing, dir int, name string, fill func(temp string
 	return errors.Join(err, w.note(&record{op: opDone}))
 }
 
-func (w *writer) makeLink(t *thing, dir int, temp string) error {
+func (w *writer) makeLink(t *original, dir int, temp string) error {
 	w.failpoint("symlink")
 	if err := unix.Symlinkat(t.node.link, dir, temp); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (w *writer) makeLink(t *thing, dir int, temp string) error {
 	return w.setTime(dir, temp, t.node)
 }
 
-func (w *writer) makeFile(t *thing, dir int, temp string) error {
+func (w *writer) makeFile(t *original, dir int, temp string) error {
 	src, err := w.openBlob(t.blob)
 	if err != nil {
 		return err
@@ -145,9 +145,9 @@ func safeMode(fd int, was *image) uint32 {
 	return was.mode
 }
 
-// remake makes a thing, over e if there is something. A file that has other names
+// remake makes an original, over e if there is something. A file that has other names
 // too gets its content for all of them.
-func (r *restorer) remake(t *thing, e entry) error {
+func (r *restorer) remake(t *original, e entry) error {
 	mine := e.ident == t.node.ident
 	kept, name, err := r.keptInode(t)
 	if err != nil {
@@ -178,14 +178,14 @@ func (r *restorer) remake(t *thing, e entry) error {
 }
 
 // keptInode opens the directory in which a file with several names has one more.
-func (w *writer) keptInode(t *thing) (dir int, name string, err error) {
+func (w *writer) keptInode(t *original) (dir int, name string, err error) {
 	path := filepath.Join(w.dir, keptName)
 	dir, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	return dir, inodeName(t.node.ident), err
 }
 
 // linkHome gives a file its name back.
-func (w *writer) linkHome(t *thing, kept int, inode string) error {
+func (w *writer) linkHome(t *original, kept int, inode string) error {
 	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (w *writer) linkHome(t *thing, kept int, inode string) error {
 	})
 }
 
-func (w *writer) overwriteHome(t *thing) error {
+func (w *writer) overwriteHome(t *original) error {
 	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
@@ -210,9 +210,9 @@ func (w *writer) overwriteHome(t *thing) error {
 }
 
 // overwrite writes the content of before into a file that has other names, which
-// are to have it too. It is the one thing that is not done at a stroke: a run
+// are to have it too. It is the one step that is not done at a stroke: a run
 // that is killed here must be run again.
-func (w *writer) overwrite(t *thing, dir int, name string) error {
+func (w *writer) overwrite(t *original, dir int, name string) error {
 	if err := w.begin(t.node.ident); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // cannot be kept there (it is over the limits) is said when that is asked for.
 
 // aboutTo tells the store of this run that an entry is about to change.
-func (w *writer) aboutTo(at spot, how How) error {
+func (w *writer) aboutTo(at place, how How) error {
 	if w.Record == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (w *writer) aboutTo(at spot, how How) error {
 }
 
 // aboutToMake tells it of a name that is about to be made.
-func (w *writer) aboutToMake(at spot, dir bool) error {
+func (w *writer) aboutToMake(at place, dir bool) error {
 	if w.Record == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (w *writer) aboutToMake(at spot, dir bool) error {
 }
 
 // aboutToRename tells it of an entry that is about to get another name. failed takes that back.
-func (w *writer) aboutToRename(from, to spot, dir bool) (failed func(), err error) {
+func (w *writer) aboutToRename(from, to place, dir bool) (failed func(), err error) {
 	if w.Record == nil {
 		return func() {}, nil
 	}
@@ -75,9 +75,9 @@ func (l *Log) Settle() error {
 	if len(l.unmoved) == 0 {
 		return nil
 	}
-	w := &writer{Log: l, tape: tape{fd: -1}}
-	defer func() { unix.Close(w.tape.fd) }()
-	if err := w.openTape(); err != nil {
+	w := &writer{Log: l, records: recordFile{fd: -1}}
+	defer func() { unix.Close(w.records.fd) }()
+	if err := w.openRecords(); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
 	for len(l.unmoved) > 0 {

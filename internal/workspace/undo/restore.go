@@ -48,19 +48,19 @@ type plan struct {
 	paths   map[string]bool // nil: everything
 	force   bool
 	git     *gitJudge
-	stuck   map[uint32]string // things that stay as they are, with why
-	gaps    map[*node]bool    // names that things left, to be cleared
+	stuck   map[uint32]string // originals that stay as they are, with why
+	gaps    map[*node]bool    // names that originals left, to be cleared
 	opened  map[uint32]uint32 // modes that directories had before we opened them
-	strange map[spot]bool     // places with something else in them than the session left
-	found   []string          // names of now that things had which were asked for
+	strange map[place]bool    // places with something else in them than the session left
+	found   []string          // names of now that originals had which were asked for
 }
 
 // writer changes the trees, and writes down each step before.
 type writer struct {
 	*Log
-	tape   tape
-	modes  map[spot]uint32 // modes that directories get at the end
-	broken bool            // nothing can be noted any more
+	records recordFile
+	modes   map[place]uint32 // modes that directories get at the end
+	broken  bool             // nothing can be noted any more
 }
 
 // Restore makes a tree as it was before the session, or the parts of it that are
@@ -73,13 +73,13 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	r := &restorer{Log: l, writer: writer{Log: l, tape: tape{fd: -1}, modes: map[spot]uint32{}},
-		plan: plan{Log: l, tree: tree, force: force, stuck: map[uint32]string{}, gaps: map[*node]bool{}, strange: map[spot]bool{}, opened: map[uint32]uint32{}}}
+	r := &restorer{Log: l, writer: writer{Log: l, records: recordFile{fd: -1}, modes: map[place]uint32{}},
+		plan: plan{Log: l, tree: tree, force: force, stuck: map[uint32]string{}, gaps: map[*node]bool{}, strange: map[place]bool{}, opened: map[uint32]uint32{}}}
 	if err := r.only(paths); err != nil {
 		return nil, err
 	}
-	defer func() { unix.Close(r.tape.fd) }()
-	err := r.openTape()
+	defer func() { unix.Close(r.records.fd) }()
+	err := r.openRecords()
 	if err == nil {
 		err = r.run()
 	}
@@ -110,7 +110,7 @@ func (p *plan) only(paths []string) error {
 }
 
 // wants reports whether a place is under one of the paths.
-func (p *plan) wants(s spot) bool {
+func (p *plan) wants(s place) bool {
 	if s.tree != p.tree {
 		return false
 	}
@@ -135,22 +135,22 @@ func (r *restorer) run() error {
 		}
 		r.unmoved = r.unmoved[1:]
 	}
-	things := r.selected()
-	r.unlock(things)
-	r.git = newGitJudge(&r.plan, things)
+	originals := r.selected()
+	r.unlock(originals)
+	r.git = newGitJudge(&r.plan, originals)
 	defer r.git.close()
 	r.git.survey()
-	if err := r.judge(things); err != nil {
+	if err := r.judge(originals); err != nil {
 		return err
 	}
-	r.keepStuck(things)
-	for _, t := range r.inOrder(things) {
+	r.leaveStuck(originals)
+	for _, t := range r.inOrder(originals) {
 		err := r.bringBack(t)
 		if err != nil && !r.local(err) {
 			return fmt.Errorf("%q: %w", t.home.rel, err)
 		}
 		if err != nil {
-			r.sayThing(t, Conflict, err.Error())
+			r.sayOriginal(t, Conflict, err.Error())
 		}
 	}
 	if err := r.removeOurs(); err != nil {
@@ -192,7 +192,7 @@ func (r *restorer) say(path string, o Outcome, why string) {
 }
 
 // fault says what went wrong with a path of which something else was said before.
-func (r *restorer) fault(s spot, why string) {
+func (r *restorer) fault(s place, why string) {
 	if s.tree != r.tree {
 		return
 	}
@@ -203,8 +203,8 @@ func (r *restorer) fault(s spot, why string) {
 	r.results = append(r.results, said)
 }
 
-// sayThing names a thing by the path that it has in the tree of this run.
-func (r *restorer) sayThing(t *thing, o Outcome, why string) {
+// sayOriginal names an original by the path that it has in the tree of this run.
+func (r *restorer) sayOriginal(t *original, o Outcome, why string) {
 	if t.home.tree == r.tree {
 		r.say(t.home.rel, o, why)
 	} else if at, ok := r.at[t.id]; ok && at.tree == r.tree {
@@ -226,23 +226,23 @@ func (w *writer) sync() error {
 			return err
 		}
 	}
-	return toDisk(w.tape.fd)
+	return toDisk(w.records.fd)
 }
 
-// openTape opens the log of the restores, which only one may write.
-func (w *writer) openTape() error {
+// openRecords opens the log of the restores, which only one may write.
+func (w *writer) openRecords() error {
 	path := filepath.Join(w.dir, restoreName)
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
-	w.tape = tape{fd: fd}
+	w.records = recordFile{fd: fd}
 	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("lock %q: %w", path, err)
-	} else if w.tape.size, err = w.read(restoreName, len(w.trees), func(record) error { return nil }); err == nil {
-		err = unix.Ftruncate(fd, w.tape.size)
+	} else if w.records.size, err = w.read(restoreName, len(w.trees), func(record) error { return nil }); err == nil {
+		err = unix.Ftruncate(fd, w.records.size)
 	}
-	if err == nil && w.tape.size == 0 {
+	if err == nil && w.records.size == 0 {
 		err = w.note(&record{op: opHead, trees: w.trees})
 	}
 	return err
@@ -250,13 +250,13 @@ func (w *writer) openTape() error {
 
 // note writes down what is about to be done.
 func (w *writer) note(rec *record) error {
-	for _, s := range []spot{rec.from, rec.to} {
+	for _, s := range []place{rec.from, rec.to} {
 		if len(s.rel) > maxDeep {
 			return fmt.Errorf("a path of %d bytes: %w", len(s.rel), errDeep)
 		}
 	}
 	w.failpoint("note")
-	err := w.tape.write(pack(nil, rec))
+	err := w.records.write(pack(nil, rec))
 	w.broken = w.broken || err != nil
 	return err
 }
@@ -306,15 +306,15 @@ func (p *plan) late(e entry) bool {
 
 // unlock lets us into directories of which the session took the permissions. What
 // that fails for fails again, and is said, when it is brought back.
-func (r *restorer) unlock(things []*thing) {
-	seen := map[spot]bool{}
-	for _, t := range things {
+func (r *restorer) unlock(originals []*original) {
+	seen := map[place]bool{}
+	for _, t := range originals {
 		at, ok := r.at[t.id]
 		for i := 0; ok && i <= len(at.rel); i++ {
 			if i < len(at.rel) && at.rel[i] != '/' {
 				continue
 			}
-			s := spot{at.tree, at.rel[:i]}
+			s := place{at.tree, at.rel[:i]}
 			if seen[s] {
 				continue
 			}
@@ -326,9 +326,9 @@ func (r *restorer) unlock(things []*thing) {
 
 // openUp lets us into one directory that the session made or changed. One that is
 // older gets its mode at the end.
-func (r *restorer) openUp(s spot) error {
+func (r *restorer) openUp(s place) error {
 	n, cover, _ := r.names.find(s)
-	var was *thing
+	var was *original
 	if n != nil && n.state == orig {
 		was = r.all[n.obj.id]
 	}
@@ -349,7 +349,7 @@ func (r *restorer) openUp(s spot) error {
 }
 
 // setMode sets the mode of a file or directory.
-func (w *writer) setMode(s spot, mode uint32) error {
+func (w *writer) setMode(s place, mode uint32) error {
 	root, err := w.root(s.tree)
 	if err != nil {
 		return err
@@ -371,11 +371,11 @@ func (w *writer) setMode(s spot, mode uint32) error {
 
 // setModes gives the directories their modes, the deepest first.
 func (r *restorer) setModes() {
-	var all []spot
+	var all []place
 	for s := range r.modes {
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b spot) int { return b.compare(a) })
+	slices.SortFunc(all, func(a, b place) int { return b.compare(a) })
 	for _, s := range all {
 		err := r.setMode(s, r.modes[s])
 		if err != nil && !missing(err) {

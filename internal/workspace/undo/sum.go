@@ -86,7 +86,7 @@ func (c *comparison) readAll() {
 	r.group.Wait()
 	for _, b := range r.batches {
 		for i, u := range b.files {
-			c.hold(&u.now.Node, spot{c.tree, u.rel}, b.sums[i], u.size)
+			c.hold(&u.now.Node, place{c.tree, u.rel}, b.sums[i], u.size)
 			u.now.plain = b.sums[i].plain
 		}
 	}
