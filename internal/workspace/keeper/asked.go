@@ -83,31 +83,31 @@ var namings = map[int32][]naming{
 
 // note tells what the waiting call names, and whether it came only to be looked at:
 // the filter of an ordinary session would not have handed it over.
-func (w *worker) note() (only bool) {
-	if w.call.Nr == unix.SYS_EXECVE || w.call.Nr == unix.SYS_EXECVEAT {
-		w.asks.begun.Store(true)
+func (r *request) note() (only bool) {
+	if r.call.Nr == unix.SYS_EXECVE || r.call.Nr == unix.SYS_EXECVEAT {
+		r.asks.begun.Store(true)
 	}
-	if w.asks.begun.Load() && int(w.call.PID) != w.conf.PID {
-		for _, n := range namings[w.call.Nr] {
-			w.named(n)
+	if r.asks.begun.Load() && int(r.call.PID) != r.conf.PID {
+		for _, n := range namings[r.call.Nr] {
+			r.named(n)
 		}
 	}
-	return w.harmless()
+	return r.harmless()
 }
 
 // opens reads the flags of a call that opens.
-func (w *worker) opens() (flags uint64, ok bool) {
-	switch w.call.Nr {
+func (r *request) opens() (flags uint64, ok bool) {
+	switch r.call.Nr {
 	case unix.SYS_OPENAT:
-		return w.arg(2), true
+		return r.arg(2), true
 	case unix.SYS_OPENAT2:
 		var b [8]byte
-		if w.arg(3) < 24 || w.call.Read(w.arg(2), b[:]) != nil {
+		if r.arg(3) < 24 || r.call.Read(r.arg(2), b[:]) != nil {
 			return 0, false
 		}
 		return binary.NativeEndian.Uint64(b[:]), true
 	}
-	return opensByName(w)
+	return opensByName(r)
 }
 
 // openChanges are the flags by which an open may change something, as the filter of
@@ -115,67 +115,67 @@ func (w *worker) opens() (flags uint64, ok bool) {
 const openChanges = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | 0x400000 // __O_TMPFILE
 
 // harmless holds for a call that goes straight to the kernel in other sessions.
-func (w *worker) harmless() bool {
-	if mode, ok := w.accessMode(); ok {
+func (r *request) harmless() bool {
+	if mode, ok := r.accessMode(); ok {
 		return mode&unix.W_OK == 0
 	}
-	if flags, ok := w.opens(); ok && w.call.Nr != unix.SYS_OPENAT2 {
+	if flags, ok := r.opens(); ok && r.call.Nr != unix.SYS_OPENAT2 {
 		return uint32(flags)&openChanges == 0
 	}
-	return handlers[w.call.Nr] == nil
+	return handlers[r.call.Nr] == nil
 }
 
-func (w *worker) accessMode() (uint32, bool) {
-	switch w.call.Nr {
+func (r *request) accessMode() (uint32, bool) {
+	switch r.call.Nr {
 	case unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2:
-		return w.flags(2), true
+		return r.flags(2), true
 	}
-	return accessByName(w)
+	return accessByName(r)
 }
 
 // named looks at one name of the call.
-func (w *worker) named(n naming) {
-	p, err := w.path(w.arg(n.at))
+func (r *request) named(n naming) {
+	p, err := r.path(r.arg(n.at))
 	if err != nil || p == "" {
 		return
 	}
-	full, ok := w.absolute(n.dir, p)
+	full, ok := r.absolute(n.dir, p)
 	if !ok {
 		return
 	}
-	creates := n.write && !w.removes()
-	if flags, ok := w.opens(); ok {
+	creates := n.write && !r.removes()
+	if flags, ok := r.opens(); ok {
 		n.write = uint32(flags)&(openChanges&^unix.O_CREAT) != 0
 		creates = uint32(flags)&unix.O_CREAT != 0
 		n.write = n.write || creates
 		n.open = flags&unix.O_PATH == 0
 	}
-	if w.asks.again(question{full, n.write, n.open}) {
+	if r.asks.again(question{full, n.write, n.open}) {
 		return
 	}
 	a := Ask{Path: full, Write: n.write, Open: n.open}
 	if n.write {
-		w.lookWrite(&a, creates)
+		r.lookWrite(&a, creates)
 	} else {
-		w.look(&a)
+		r.look(&a)
 	}
-	w.conf.Asked(a)
+	r.conf.Asked(a)
 }
 
-func (w *worker) removes() bool {
-	return w.call.Nr == unix.SYS_UNLINKAT || w.call.Nr == unix.SYS_TRUNCATE || removesByName(w.call.Nr)
+func (r *request) removes() bool {
+	return r.call.Nr == unix.SYS_UNLINKAT || r.call.Nr == unix.SYS_TRUNCATE || removesByName(r.call.Nr)
 }
 
 // absolute is where a path begins for the caller, joined with it.
-func (w *worker) absolute(dir int, p string) (string, bool) {
+func (r *request) absolute(dir int, p string) (string, bool) {
 	if strings.HasPrefix(p, "/") {
 		return path.Clean(p), true
 	}
-	link := itoa(int(w.call.PID)) + "/cwd"
-	if dir >= 0 && w.fd(dir) != unix.AT_FDCWD {
-		link = itoa(int(w.call.PID)) + "/fd/" + itoa(w.fd(dir))
+	link := itoa(int(r.call.PID)) + "/cwd"
+	if dir >= 0 && r.fd(dir) != unix.AT_FDCWD {
+		link = itoa(int(r.call.PID)) + "/fd/" + itoa(r.fd(dir))
 	}
-	at, err := readlinkat(w.proc, link)
+	at, err := readlinkat(r.proc, link)
 	if err != nil || !strings.HasPrefix(at, "/") {
 		return "", false
 	}
@@ -184,22 +184,22 @@ func (w *worker) absolute(dir int, p string) (string, bool) {
 
 // look finds out whether something is there inside. A link that leads nowhere inside
 // stands for what it names.
-func (w *worker) look(a *Ask) {
+func (r *request) look(a *Ask) {
 	for range 8 {
-		fd, err := w.seen(a.Path, 0)
+		fd, err := r.seen(a.Path, 0)
 		if err == nil {
-			w.own(fd)
+			r.own(fd)
 			return
 		}
 		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 			return
 		}
-		link, err := w.seen(a.Path, unix.O_NOFOLLOW)
+		link, err := r.seen(a.Path, unix.O_NOFOLLOW)
 		if err != nil {
 			a.Absent = true
 			return
 		}
-		to, err := readlinkat(w.own(link), "")
+		to, err := readlinkat(r.own(link), "")
 		if err != nil {
 			return
 		}
@@ -211,20 +211,20 @@ func (w *worker) look(a *Ask) {
 }
 
 // lookWrite finds out what would keep the caller from writing.
-func (w *worker) lookWrite(a *Ask, creates bool) {
-	if tree, _ := w.treeOf(a.Path); tree >= 0 {
+func (r *request) lookWrite(a *Ask, creates bool) {
+	if tree, _ := r.treeOf(a.Path); tree >= 0 {
 		return // the keeper's
 	}
-	parent, err := w.seen(path.Dir(a.Path), unix.O_DIRECTORY)
+	parent, err := r.seen(path.Dir(a.Path), unix.O_DIRECTORY)
 	if err != nil {
 		a.Absent = errors.Is(err, unix.ENOENT)
 		return
 	}
-	at := w.own(parent)
-	fd, err := w.seen(a.Path, 0)
+	at := r.own(parent)
+	fd, err := r.seen(a.Path, 0)
 	is := err == nil
 	if is {
-		at = w.own(fd)
+		at = r.own(fd)
 	}
 	if is && creates && !a.Open {
 		return // mkdir -p: it is there, whoever may write to it
@@ -240,16 +240,16 @@ func (w *worker) lookWrite(a *Ask, creates bool) {
 	case creates:
 		a.Made = true
 	default:
-		a.Absent = !w.removes() // who removes what is not there has what he wants
+		a.Absent = !r.removes() // who removes what is not there has what he wants
 	}
 }
 
 // seen opens a path as the sandbox would find it, without touching what is there.
-func (w *worker) seen(p string, flags uint64) (int, error) {
+func (r *request) seen(p string, flags uint64) (int, error) {
 	rel := strings.TrimPrefix(p, "/")
 	if rel == "" {
 		rel = "."
 	}
-	return unix.Openat2(w.root, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags,
+	return unix.Openat2(r.root, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 }

@@ -22,16 +22,16 @@ func init() {
 	}
 }
 
-func opensByName(w *worker) (flags uint64, ok bool) {
-	switch w.call.Nr {
+func opensByName(r *request) (flags uint64, ok bool) {
+	switch r.call.Nr {
 	case unix.SYS_OPEN:
-		return w.arg(1), true
+		return r.arg(1), true
 	case unix.SYS_CREAT:
 		return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, true
 	}
 	return 0, false
 }
 
-func accessByName(w *worker) (uint32, bool) { return w.flags(1), w.call.Nr == unix.SYS_ACCESS }
+func accessByName(r *request) (uint32, bool) { return r.flags(1), r.call.Nr == unix.SYS_ACCESS }
 
 func removesByName(nr int32) bool { return nr == unix.SYS_UNLINK || nr == unix.SYS_RMDIR }

@@ -4,6 +4,6 @@ package keeper
 
 // The calls without a directory are only some architectures'.
 
-func opensByName(*worker) (flags uint64, ok bool) { return 0, false }
-func accessByName(*worker) (uint32, bool)         { return 0, false }
-func removesByName(int32) bool                    { return false }
+func opensByName(*request) (flags uint64, ok bool) { return 0, false }
+func accessByName(*request) (uint32, bool)         { return 0, false }
+func removesByName(int32) bool                     { return false }

@@ -40,7 +40,7 @@ func (w *worker) attr(find func() (target, error), judged bool, do func(t *targe
 
 func (w *worker) chmod(dirfd int, at uint64, mode, flags uint32) {
 	if flags&^uint32(unix.AT_SYMLINK_NOFOLLOW) != 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	w.attr(func() (target, error) { return w.find(dirfd, at, flags == 0) }, true, func(t *target) error { return chmodTarget(t, mode) })
@@ -77,7 +77,7 @@ func chmodTarget(t *target, mode uint32) error {
 
 func (w *worker) chown(dirfd int, at uint64, uid, gid int, flags uint32) {
 	if flags&^uint32(unix.AT_SYMLINK_NOFOLLOW) != 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	w.attr(func() (target, error) { return w.find(dirfd, at, flags == 0) }, false, func(t *target) error { return chownTarget(t, uid, gid) })
@@ -99,12 +99,12 @@ func (w *worker) chownFD(fd, uid, gid int) {
 // utimens sets times by name, or by descriptor where there is no name.
 func (w *worker) utimens(dirfd int, at, times uint64, flags uint32) {
 	if flags&^uint32(unix.AT_SYMLINK_NOFOLLOW) != 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	ts, err := w.timespecs(times)
 	if err != nil {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	w.setTimes(dirfd, at, ts, flags)
@@ -120,12 +120,12 @@ func (w *worker) setTimes(dirfd int, at uint64, ts []unix.Timespec, flags uint32
 	})
 }
 
-func (w *worker) timespecs(at uint64) ([]unix.Timespec, error) {
+func (r *request) timespecs(at uint64) ([]unix.Timespec, error) {
 	if at == 0 {
 		return []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}, nil
 	}
 	var b [32]byte
-	if err := w.call.Read(at, b[:]); err != nil {
+	if err := r.call.Read(at, b[:]); err != nil {
 		return nil, err
 	}
 	n := func(i int) int64 { return int64(binary.NativeEndian.Uint64(b[8*i:])) }
@@ -135,7 +135,7 @@ func (w *worker) timespecs(at uint64) ([]unix.Timespec, error) {
 // access answers whether a file may be written: the read-only mount would say no.
 func (w *worker) access(dirfd int, at uint64, mode, flags uint32) {
 	if flags&^uint32(unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) != 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	w.answer(w.change(func() error {
@@ -168,9 +168,9 @@ func (w *worker) bind() {
 	const family, room = 2, 108
 	var b [family + room]byte
 	n := int(w.arg(2))
-	if n <= family || n > len(b) || w.call.Read(w.arg(1), b[:n]) != nil || !w.calls.Valid(&w.call) ||
+	if n <= family || n > len(b) || w.call.Read(w.arg(1), b[:n]) != nil || !w.valid() ||
 		binary.NativeEndian.Uint16(b[:]) != unix.AF_UNIX || b[family] == 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	name, _, _ := strings.Cut(string(b[family:n]), "\x00")

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,30 +33,30 @@ var handlers = map[int32]func(*worker){
 	unix.SYS_BIND:       (*worker).bind,
 }
 
-func (w *worker) arg(i int) uint64   { return w.call.Args[i] }
-func (w *worker) fd(i int) int       { return int(int32(w.call.Args[i])) }
-func (w *worker) flags(i int) uint32 { return uint32(w.call.Args[i]) }
+func (r *request) arg(i int) uint64   { return r.call.Args[i] }
+func (r *request) fd(i int) int       { return int(int32(r.call.Args[i])) }
+func (r *request) flags(i int) uint32 { return uint32(r.call.Args[i]) }
 
 // path copies a path of the caller.
-func (w *worker) path(at uint64) (string, error) {
-	p, err := w.call.String(at, &w.buf)
-	if err != nil || !w.calls.Valid(&w.call) {
+func (r *request) path(at uint64) (string, error) {
+	p, err := r.call.String(at, &r.buf)
+	if err != nil || !r.valid() {
 		return "", errContinue
 	}
 	return p, nil
 }
 
 // find resolves a path of the caller to what can be changed.
-func (w *worker) find(dirfd int, at uint64, follow bool) (target, error) {
-	p, err := w.path(at)
+func (r *request) find(dirfd int, at uint64, follow bool) (target, error) {
+	p, err := r.path(at)
 	if err != nil {
 		return target{}, err
 	}
-	s, err := w.resolve(dirfd, p, follow)
+	s, err := r.resolve(dirfd, p, follow)
 	if err != nil {
 		return target{}, err
 	}
-	t, err := w.target(s)
+	t, err := r.target(s)
 	if err == nil && s.slash && t.is && !t.isDir() {
 		err = unix.ENOTDIR
 	}
@@ -63,23 +64,23 @@ func (w *worker) find(dirfd int, at uint64, follow bool) (target, error) {
 }
 
 // findFD is find for an open descriptor of the caller.
-func (w *worker) findFD(fd int) (target, error) {
-	p, ok := w.descriptorLink("/proc/self/fd/" + itoa(fd))
+func (r *request) findFD(fd int) (target, error) {
+	p, ok := r.descriptorLink("/proc/self/fd/" + itoa(fd))
 	if !ok {
 		return target{}, errContinue
 	}
-	s, err := w.resolve(unix.AT_FDCWD, p, false)
+	s, err := r.resolve(unix.AT_FDCWD, p, false)
 	if err != nil {
 		return target{}, err
 	}
-	t, err := w.target(s)
+	t, err := r.target(s)
 	if err != nil {
 		return t, err
 	}
 	// The name may have gone to another file since it was opened.
 	var st unix.Stat_t
-	own, err := unix.Openat(w.proc, itoa(int(w.call.PID))+"/fd/"+itoa(fd), unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil || unix.Fstat(w.own(own), &st) != nil || !t.is || st.Dev != t.st.Dev || st.Ino != t.st.Ino {
+	own, err := unix.Openat(r.proc, itoa(int(r.call.PID))+"/fd/"+itoa(fd), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil || unix.Fstat(r.own(own), &st) != nil || !t.is || st.Dev != t.st.Dev || st.Ino != t.st.Ino {
 		return t, errContinue
 	}
 	return t, nil
@@ -87,16 +88,21 @@ func (w *worker) findFD(fd int) (target, error) {
 
 // change runs do with names shared, holds what it says must be held, and tries
 // again: what was resolved before is resolved anew.
-func (w *worker) change(do func() error) error {
+func (w *work) change(do func() error) error { return w.try(w.names.RLocker(), do) }
+
+// alone is change for calls that move or remove directories.
+func (w *work) alone(do func() error) error { return w.try(&w.names, do) }
+
+func (w *work) try(names sync.Locker, do func() error) error {
 	for range 16 {
-		w.names.RLock()
+		names.Lock()
 		err := do()
-		w.names.RUnlock()
+		names.Unlock()
 		if errors.Is(err, errRetry) {
 			continue
 		}
-		if errors.Is(err, errYoung) {
-			time.Sleep(youth / 8)
+		if errors.Is(err, errRecent) {
+			time.Sleep(recentFor / 8)
 			continue
 		}
 		n, ok := err.(*needHold)
@@ -104,30 +110,6 @@ func (w *worker) change(do func() error) error {
 			return err
 		}
 		if err := w.hold(n); err != nil || n.make != nil {
-			return err
-		}
-	}
-	return unix.EBUSY
-}
-
-// alone is change for calls that move or remove directories.
-func (w *worker) alone(do func() error) error {
-	for range 16 {
-		w.names.Lock()
-		err := do()
-		w.names.Unlock()
-		if errors.Is(err, errRetry) {
-			continue
-		}
-		if errors.Is(err, errYoung) {
-			time.Sleep(youth / 8)
-			continue
-		}
-		n, ok := err.(*needHold)
-		if !ok {
-			return err
-		}
-		if err := w.hold(n); err != nil {
 			return err
 		}
 	}

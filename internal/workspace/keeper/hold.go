@@ -96,7 +96,7 @@ func (h *holds) remove(root string) {
 }
 
 // hold makes a path private. The caller has no lock on names.
-func (w *worker) hold(n *needHold) error {
+func (w *work) hold(n *needHold) error {
 	w.names.Lock()
 	defer w.names.Unlock()
 	tree := &w.conf.Trees[n.tree]
@@ -157,8 +157,8 @@ func (w *worker) hold(n *needHold) error {
 }
 
 // unmake takes away what was made for a path that could not be held.
-func (w *worker) unmake(tree int, x *held, err error) error {
-	t := &w.conf.Trees[tree]
+func (k *Keeper) unmake(tree int, x *held, err error) error {
+	t := &k.conf.Trees[tree]
 	if x.new {
 		err = errors.Join(err, removeStandIn(int(t.Host.Fd()), x.root))
 	}
@@ -176,7 +176,7 @@ const Nowhere = file.Nowhere
 // host, without which there would be no place to mount it. An empty directory and a
 // link that leads nowhere are nothing that a tool reads. (A socket would be even
 // less, but git inside goes by the type that a directory says, and passes it over.)
-func (w *worker) begin(n *needHold, x *held, at int, name string) error {
+func (w *work) begin(n *needHold, x *held, at int, name string) error {
 	layer, own, err := w.parentIn(int(w.conf.Trees[n.tree].Layer.Fd()), x.inLayer())
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (w *worker) begin(n *needHold, x *held, at int, name string) error {
 }
 
 // cover mounts what the layer has for a held path over what the sandbox sees there.
-func (w *worker) cover(n int, x *held) error {
+func (w *work) cover(n int, x *held) error {
 	tree := &w.conf.Trees[n]
 	src, err := sys.OpenBeneath(int(tree.Layer.Fd()), x.inLayer())
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *worker) cover(n int, x *held) error {
 
 // inside opens what the sandbox has at a path of a tree. It must be what the host has
 // there: directories above the tree may be the agent's own, to be moved about.
-func (w *worker) inside(n int, rel string) (int, error) {
+func (w *work) inside(n int, rel string) (int, error) {
 	tree := &w.conf.Trees[n]
 	fd, err := sys.OpenBeneath(w.inner[n], rel)
 	if err != nil {
@@ -235,7 +235,7 @@ func (w *worker) inside(n int, rel string) (int, error) {
 	return fd, nil
 }
 
-func (w *worker) parentIn(at int, rel string) (dir int, name string, err error) {
+func (w *work) parentIn(at int, rel string) (dir int, name string, err error) {
 	dir, err = openDir(at, parentOf(rel))
 	if err != nil {
 		return -1, "", err
@@ -244,7 +244,7 @@ func (w *worker) parentIn(at int, rel string) (dir int, name string, err error) 
 }
 
 // release ends the holding of a path that is no more. The caller has names alone.
-func (w *worker) release(tree int, x *held) error {
+func (w *work) release(tree int, x *held) error {
 	t := &w.conf.Trees[tree]
 	if x.new { // with the name the kernel takes the mount away
 		w.held[tree].remove(x.root)

@@ -92,14 +92,14 @@ type Keeper struct {
 	root   int // "/" inside
 	proc   int // the host's proc
 
-	names    sync.RWMutex   // who moves a directory has it alone
+	names    sync.RWMutex   // of all paths: taken alone by a call that moves or removes a directory
 	held     []holds        // by tree
 	nested   []*repo.Nested // by tree
 	inner    []int          // by tree: its mount inside
 	stand    *standIns
 	masks    umasks
 	links    links
-	young    young
+	recent   recent
 	locked   locked
 	made     ownFiles
 	public   published
@@ -113,7 +113,7 @@ type Keeper struct {
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
 	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
-		young: young{since: time.Now()}, made: newOwnFiles(), public: published{wake: make(chan struct{}, 1)}, end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
+		recent: recent{since: time.Now()}, made: newOwnFiles(), public: published{wake: make(chan struct{}, 1)}, end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &repo.Nested{Root: conf.Trees[i].Path})
 	}
@@ -124,7 +124,7 @@ func Start(conf Config) (*Keeper, error) {
 	ready := make(chan error)
 	for range workers {
 		k.done.Add(1)
-		go k.work(ready)
+		go k.serve(ready)
 	}
 	if conf.Secret != nil {
 		k.watching.Go(func() { k.watchOwn(k.end) })

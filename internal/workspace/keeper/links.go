@@ -45,7 +45,7 @@ func (l *links) add(t *target) {
 // part makes a file that has other names on the host a file of its own before it is
 // written: the other name may be a hook, or a package in the store of another
 // project.
-func (w *worker) part(t *target) error {
+func (w *work) part(t *target) error {
 	if t.st.Nlink < 2 || t.kind() != unix.S_IFREG || w.links.has(t) {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (w *worker) part(t *target) error {
 
 // copyOwn puts a copy in the place of a file, and returns that: no other name and
 // nobody who has the file open leads to it. It closes the file.
-func (w *worker) copyOwn(t *target, f *os.File) (*os.File, error) {
+func (w *work) copyOwn(t *target, f *os.File) (*os.File, error) {
 	defer f.Close()
 	var b [8]byte
 	rand.Read(b[:])
@@ -85,7 +85,7 @@ func (w *worker) copyOwn(t *target, f *os.File) (*os.File, error) {
 		err = unix.Fstat(fd, &t.st)
 	}
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 		err = unix.Renameat(t.dir, temp, t.dir, t.name)
 		w.locks(t, err)
 	}

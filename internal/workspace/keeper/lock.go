@@ -13,7 +13,7 @@ import (
 // Tools write a file under another name and rename it when it is whole. What they rename
 // to is theirs, so nobody judges it: who could exchange the file before would have the
 // host itself put anything to a held name, or to one whose content is judged. git's locks
-// are such files for as long as they are there, others while they are young.
+// are such files for as long as they are there, others while they are recent.
 
 // madeAt is where something was made.
 type madeAt struct {
@@ -22,7 +22,7 @@ type madeAt struct {
 }
 
 // locked knows the locks that the session made. There are two generations: the older one
-// is forgotten when the younger one is full, and its locks then count as the host's.
+// is forgotten when the newer one is full, and its locks then count as the host's.
 type locked struct {
 	mu        sync.Mutex
 	now, then map[node]madeAt
@@ -68,34 +68,34 @@ func (k *Keeper) unlock() (all error) {
 
 // ofHost refuses to change, move or replace a file that somebody else made and is about
 // to rename. A stale lock of the host's, or of a killed session, is a person's to remove.
-func (w *worker) ofHost(t *target) error {
+func (k *Keeper) ofHost(t *target) error {
 	if t.held != nil || !t.is || t.isDir() {
 		return nil
 	}
-	if w.isLock(t) {
-		if n, _, ok := nodeAt(t.dir, t.name); ok && !w.locked.has(n) {
+	if k.isLock(t) {
+		if n, _, ok := nodeAt(t.dir, t.name); ok && !k.locked.has(n) {
 			return unix.EBUSY
 		}
 		return nil
 	}
-	if w.young.ofHost(t) {
-		return errYoung
+	if k.recent.ofHost(t) {
+		return errRecent
 	}
 	return nil
 }
 
 // locks notes a lock that the session made, if err says so.
-func (w *worker) locks(t *target, err error) {
-	if err != nil || t.held != nil || !w.isLock(t) {
+func (k *Keeper) locks(t *target, err error) {
+	if err != nil || t.held != nil || !k.isLock(t) {
 		return
 	}
 	if n, _, ok := nodeAt(t.dir, t.name); ok {
-		w.locked.note(n, madeAt{t.tree, t.rel})
+		k.locked.note(n, madeAt{t.tree, t.rel})
 	}
 }
 
 // isLock holds for the lock of a name that is held, or whose content is judged.
-func (w *worker) isLock(t *target) bool {
+func (k *Keeper) isLock(t *target) bool {
 	name, ok := strings.CutSuffix(t.rel, ".lock")
 	if !ok {
 		name, ok = strings.CutSuffix(t.rel, "packed-refs.new")
@@ -104,6 +104,6 @@ func (w *worker) isLock(t *target) bool {
 	if !ok || name == "" || strings.HasSuffix(name, "/") {
 		return false
 	}
-	v := w.verdict(&target{tree: t.tree, rel: name}, unix.S_IFREG)
+	v := k.verdict(&target{tree: t.tree, rel: name}, unix.S_IFREG)
 	return v.Hold || v.Form != hostexec.FormAny
 }

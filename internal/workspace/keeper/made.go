@@ -110,7 +110,7 @@ func (p preader) ReadAt(b []byte, at int64) (int, error) {
 
 // mine notes that t was just made, if err says so. The caller has names, so whoever has
 // them alone finds it noted.
-func (w *worker) mine(t *target, err error) {
+func (w *work) mine(t *target, err error) {
 	if err != nil || w.conf.Secret == nil || t.held != nil || !w.conf.Secret(t.tree, t.rel) {
 		return
 	}
@@ -138,7 +138,7 @@ func (w *worker) mine(t *target, err error) {
 // writes notes that t is about to be written, before it is: a file that was shown as it
 // is does not become a secret by what the session writes to it. What somebody else has
 // filled in meanwhile has to be masked first.
-func (w *worker) writes(t *target) error {
+func (w *work) writes(t *target) error {
 	if w.conf.Secret == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (w *worker) writes(t *target) error {
 	if n, ok := m.isOne(t); ok {
 		defer m.mu.Unlock()
 		if !m.reopen(n, t.dir, t.name) {
-			return errYoung
+			return errRecent
 		}
 		return nil
 	}
@@ -239,7 +239,7 @@ func (m *ownFiles) stillOwn(n node, tree int, rel string, dir int, name string) 
 
 // lookOwn looks at files that the session may have open: at those that are due, or at a
 // few of all. Between calls nobody waits for it.
-func (w *worker) lookOwn(few bool) {
+func (w *work) lookOwn(few bool) {
 	defer w.closeAll()
 	if !few {
 		w.names.Lock()
@@ -274,7 +274,7 @@ func (w *worker) lookOwn(few bool) {
 
 // watchOwn looks at them until the keeper is closed.
 func (k *Keeper) watchOwn(end <-chan struct{}) {
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	for {
 		var next <-chan time.Time
 		if wait, some := k.made.next(); some {
@@ -329,7 +329,7 @@ func (m *ownFiles) carry(from, to *target) {
 }
 
 // isAt opens where a file was last seen, if it is there.
-func (w *worker) isAt(n node, x *ownFile) (dir int, name string, ok bool) {
+func (w *work) isAt(n node, x *ownFile) (dir int, name string, ok bool) {
 	dir, name, err := w.parentIn(int(w.conf.Trees[x.tree].Host.Fd()), x.rel)
 	if err != nil {
 		return dir, name, false
@@ -340,7 +340,7 @@ func (w *worker) isAt(n node, x *ownFile) (dir int, name string, ok bool) {
 
 // forgetGone forgets files that are no more where they were last seen. One that was moved
 // is masked from then on.
-func (w *worker) forgetGone() {
+func (w *work) forgetGone() {
 	for n, x := range w.made.of {
 		if _, _, ok := w.isAt(n, x); !ok {
 			w.made.forget(n)

@@ -30,7 +30,7 @@ const (
 // called again whenever the file changed: a mount goes with the file that it is over, so
 // what the host puts in its place by rename has to be covered anew.
 func (k *Keeper) Mask(tree int, rel string, data []byte) (Cover, error) {
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	defer w.closeAll()
 	w.names.Lock() // what the session is making just now is noted then
 	defer w.names.Unlock()
@@ -77,7 +77,7 @@ func unlessGone(err error) error {
 
 // Bare says whether the sandbox sees a file as the host has it, as far as can be told.
 func (k *Keeper) Bare(tree int, rel string) bool {
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	defer w.closeAll()
 	k.names.RLock()
 	defer k.names.RUnlock()
@@ -86,7 +86,7 @@ func (k *Keeper) Bare(tree int, rel string) bool {
 }
 
 // bare says whether the sandbox sees the host's own file at rel.
-func (w *worker) bare(tree int, rel string) (bool, error) {
+func (w *work) bare(tree int, rel string) (bool, error) {
 	in, _, err := w.parentIn(w.inner[tree], rel)
 	if err != nil {
 		return false, unlessGone(err) // it is hidden with what is above it
@@ -104,7 +104,7 @@ func (w *worker) bare(tree int, rel string) (bool, error) {
 
 // maskWhole puts phantoms into the layer and the layer over the file. In the layer
 // first: once it is mounted, it is seen. What the agent made of earlier ones is its own.
-func (w *worker) maskWhole(tree int, rel string, x *held, bare bool, data []byte) error {
+func (w *work) maskWhole(tree int, rel string, x *held, bare bool, data []byte) error {
 	at := rel
 	if x != nil {
 		at = x.inLayer()
@@ -113,7 +113,7 @@ func (w *worker) maskWhole(tree int, rel string, x *held, bare bool, data []byte
 	if err != nil {
 		return err
 	}
-	if x == nil || x.masked && w.untouched(x, dir, name) {
+	if x == nil || x.masked && untouched(x, dir, name) {
 		if err := fill(dir, name, data); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (w *worker) maskWhole(tree int, rel string, x *held, bare bool, data []byte
 }
 
 // untouched says whether the layer still has what was put there.
-func (w *worker) untouched(x *held, dir int, name string) bool {
+func untouched(x *held, dir int, name string) bool {
 	if x.shell.Load() {
 		return false
 	}
@@ -171,7 +171,7 @@ func fill(dir int, name string, data []byte) error {
 // layer of some tree, under a name that goes once they are mounted: of a file that has
 // no name the kernel makes no mount.
 func (k *Keeper) MaskAt(path string, data []byte) (Cover, error) {
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	defer w.closeAll()
 	dst, cover, err := bareAt(k.root, path)
 	if err != nil || dst < 0 {
@@ -256,7 +256,7 @@ func bareAt(root int, path string) (dst int, cover Cover, err error) {
 }
 
 // attachCopy puts data over a file, read-only. Meanwhile it has a name in a layer.
-func (w *worker) attachCopy(layer, dst int, data []byte) error {
+func (w *work) attachCopy(layer, dst int, data []byte) error {
 	var b [8]byte
 	rand.Read(b[:])
 	name := reserved + "mask-" + hex.EncodeToString(b[:])
@@ -277,7 +277,7 @@ func (w *worker) attachCopy(layer, dst int, data []byte) error {
 
 // maskBelow masks a file in a directory that is private: in the layer, where it is not
 // the agent's by now. The caller has names alone.
-func (w *worker) maskBelow(tree int, rel string, data []byte) error {
+func (w *work) maskBelow(tree int, rel string, data []byte) error {
 	var fds [2]int
 	for i, root := range []*os.File{w.conf.Trees[tree].Host, w.conf.Trees[tree].Layer} {
 		dir, name, err := w.parentIn(int(root.Fd()), rel)
@@ -327,8 +327,8 @@ func sameContent(a, b int) (bool, error) {
 
 // pinned is for a path that a rule of the user names: the kernel finds the mount there.
 // A file that shows phantoms is one that can be changed inside, in private.
-func (w *worker) pinned(t *target) error {
-	if _, ok := w.conf.Trees[t.tree].Masked[t.rel]; ok && w.conf.Trees[t.tree].Layer != nil {
+func (k *Keeper) pinned(t *target) error {
+	if _, ok := k.conf.Trees[t.tree].Masked[t.rel]; ok && k.conf.Trees[t.tree].Layer != nil {
 		return &needHold{tree: t.tree, root: t.rel, masked: true}
 	}
 	return errContinue
@@ -337,7 +337,7 @@ func (w *worker) pinned(t *target) error {
 // holdMasked makes a file private over which the launch put phantoms. The layer is
 // mounted over that mount, which stays: the host's file is not seen in between. The
 // caller has names alone.
-func (w *worker) holdMasked(tree int, rel string) error {
+func (w *work) holdMasked(tree int, rel string) error {
 	t := &w.conf.Trees[tree]
 	data := t.Masked[rel]
 	up, name, err := w.parentIn(w.inner[tree], rel)

@@ -29,8 +29,8 @@ func (w *worker) newName(dirfd int, at uint64, like uint32) (target, error) {
 }
 
 // created notes that a name is about to be made on the host.
-func (w *worker) created(t *target, dir bool) error {
-	return w.conf.Store.Created(t.tree, t.rel, dir)
+func (k *Keeper) created(t *target, dir bool) error {
+	return k.conf.Store.Created(t.tree, t.rel, dir)
 }
 
 func (w *worker) mkdir(dirfd int, at uint64, mode uint32) {
@@ -72,7 +72,7 @@ func (w *worker) mknod(dirfd int, at uint64, mode uint32) {
 		}
 		err = unix.Mknodat(t.dir, t.name, mode&unix.S_IFMT|w.mode(mode), 0)
 		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
-			w.young.note(n)
+			w.recent.note(n)
 		}
 		w.mine(&t, err)
 		w.locks(&t, err)
@@ -117,7 +117,7 @@ func (w *worker) symlink(text uint64, dirfd int, at uint64) {
 		}
 		err = unix.Symlinkat(target, t.dir, t.name)
 		if n, _, ok := nodeAt(t.dir, t.name); ok && err == nil {
-			w.young.note(n)
+			w.recent.note(n)
 		}
 		return err
 	}))
@@ -126,7 +126,7 @@ func (w *worker) symlink(text uint64, dirfd int, at uint64) {
 // unlink removes a name.
 func (w *worker) unlink(dirfd int, at uint64, flags uint32) {
 	if flags&^uint32(unix.AT_REMOVEDIR) != 0 {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	if flags&unix.AT_REMOVEDIR != 0 {
@@ -186,15 +186,15 @@ func (w *worker) remove(dirfd int, at uint64, alone bool) error {
 // irreplaceable holds for an object of git that undo could not bring back: it is too
 // large to be kept, and with it history would go for good. It is neither deleted nor
 // written.
-func (w *worker) irreplaceable(t *target) bool { return !w.conf.Store.Keeps(t.st.Size) && w.object(t) }
+func (k *Keeper) irreplaceable(t *target) bool { return !k.conf.Store.Keeps(t.st.Size) && k.object(t) }
 
 // object holds for an object of git that is not the session's own and not kept yet. It gets
 // no other name: under that it would not look like an object when the store is full.
-func (w *worker) object(t *target) bool {
-	if t.held != nil || t.kind() != unix.S_IFREG || w.conf.Store.Kept(t.tree, t.rel) {
+func (k *Keeper) object(t *target) bool {
+	if t.held != nil || t.kind() != unix.S_IFREG || k.conf.Store.Kept(t.tree, t.rel) {
 		return false
 	}
-	tree := &w.conf.Trees[t.tree]
+	tree := &k.conf.Trees[t.tree]
 	part, ok := tree.Rules.Part(hostTree{tree.Host}, t.rel, hostexec.KindFile)
 	return ok && strings.HasPrefix(part.Rest, "objects/")
 }
@@ -202,18 +202,18 @@ func (w *worker) object(t *target) bool {
 // staysOnHost holds for what the host keeps although it was deleted inside: git's own
 // files, and settings that bind the next session. References and the index come and
 // go with git's work; without HEAD a git directory would not look like one.
-func (w *worker) staysOnHost(t *target, n *needHold) bool {
+func (k *Keeper) staysOnHost(t *target, n *needHold) bool {
 	if n != nil && !n.verdict.Hold {
 		return t.name == "HEAD"
 	}
-	return w.inGit(t) || strings.EqualFold(t.name, "HEAD") || strings.HasPrefix(t.name, ".ringfence.") || strings.Contains("/"+t.rel, "/.claude/")
+	return k.inGit(t) || strings.EqualFold(t.name, "HEAD") || strings.HasPrefix(t.name, ".ringfence.") || strings.Contains("/"+t.rel, "/.claude/")
 }
 
 // unlinkHeld deletes a held file. To delete one is no danger to the host, and a
 // branch without it must look like that: the deletion passes, and can be undone. But
 // git's own files and masked ones stay on the host; inside an empty shell is left of
 // them, because a name with a mount over it cannot go.
-func (w *worker) unlinkHeld(t *target) error {
+func (w *work) unlinkHeld(t *target) error {
 	if t.rel != t.held.root {
 		return unix.Unlinkat(t.dir, t.name, 0)
 	}
@@ -259,7 +259,7 @@ func (w *worker) rmdir(dirfd int, at uint64) error {
 
 // dropShells deletes on the host the held files of a directory that were deleted
 // inside, if nothing else is in it: only then does the directory go, and they with it.
-func (w *worker) dropShells(t *target) error {
+func (w *work) dropShells(t *target) error {
 	shells := map[string]*held{}
 	for _, x := range w.held[t.tree].below(t.rel) {
 		shells[x.root] = x
@@ -291,7 +291,7 @@ func (w *worker) dropShells(t *target) error {
 
 // dropShell deletes one. When the name on the host goes, the kernel takes the mount
 // over it away.
-func (w *worker) dropShell(tree int, x *held) error {
+func (w *work) dropShell(tree int, x *held) error {
 	dir, name, err := w.parentIn(int(w.conf.Trees[tree].Host.Fd()), x.root)
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (w *worker) dropShell(tree int, x *held) error {
 }
 
 // rmdirHeld removes a held directory that is empty in the layer.
-func (w *worker) rmdirHeld(t *target) error {
+func (w *work) rmdirHeld(t *target) error {
 	if err := unix.Unlinkat(t.dir, t.name, unix.AT_REMOVEDIR); err != nil {
 		return err // ENOTEMPTY, mostly
 	}
@@ -329,7 +329,7 @@ func (w *worker) rmdirHeld(t *target) error {
 
 // removeAll removes a tree of the host as the agent did inside, and keeps it for
 // undo.
-func (w *worker) removeAll(tree int, rel string, dir int, name string) error {
+func (k *Keeper) removeAll(tree int, rel string, dir int, name string) error {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -345,15 +345,15 @@ func (w *worker) removeAll(tree int, rel string, dir int, name string) error {
 			return err
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			err = w.removeAll(tree, join(rel, e), fd, e)
-		} else if err = w.conf.Store.Save(tree, join(rel, e), fd, e, undo.Remove); err == nil {
+			err = k.removeAll(tree, join(rel, e), fd, e)
+		} else if err = k.conf.Store.Save(tree, join(rel, e), fd, e, undo.Remove); err == nil {
 			err = unix.Unlinkat(fd, e, 0)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.conf.Store.Save(tree, rel, dir, name, undo.Remove); err != nil {
+	if err := k.conf.Store.Save(tree, rel, dir, name, undo.Remove); err != nil {
 		return err
 	}
 	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)

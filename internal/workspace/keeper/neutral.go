@@ -14,7 +14,7 @@ import (
 // the host has it. It reports whether it had to: what stands for the file already, and
 // what the session made of it, stays.
 func (k *Keeper) Neutral(tree int, rel string, data []byte) (put bool, err error) {
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	defer w.closeAll()
 	w.names.Lock()
 	defer w.names.Unlock()
@@ -57,7 +57,7 @@ func (k *Keeper) Neutral(tree int, rel string, data []byte) (put bool, err error
 // NeutralAt makes a file unreadable in the sandbox of a process, where that sees it as the
 // host has it. It is for sessions without a keeper, which have nowhere to put another.
 func NeutralAt(pid int, path string) (put bool, err error) {
-	w := &worker{Keeper: &Keeper{conf: Config{PID: pid}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}}
+	w := &work{Keeper: &Keeper{conf: Config{PID: pid}, root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}}
 	defer w.Keeper.release()
 	defer w.closeAll()
 	if err := w.Keeper.enter(); err != nil {

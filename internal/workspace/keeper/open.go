@@ -31,14 +31,14 @@ func (w *worker) give(flags uint32, open func() (int, error)) {
 // openat2 has its flags in memory, and rules for the way that a path may take.
 func (w *worker) openat2() {
 	var b [24]byte
-	if w.arg(3) != uint64(len(b)) || w.call.Read(w.arg(2), b[:]) != nil || !w.calls.Valid(&w.call) {
-		w.calls.Continue(&w.call)
+	if w.arg(3) != uint64(len(b)) || w.call.Read(w.arg(2), b[:]) != nil || !w.valid() {
+		w.pass()
 		return
 	}
 	how := unix.OpenHow{Flags: binary.NativeEndian.Uint64(b[:]), Mode: binary.NativeEndian.Uint64(b[8:]), Resolve: binary.NativeEndian.Uint64(b[16:])}
 	switch {
 	case how.Flags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) == 0, how.Flags>>32 != 0, how.Mode > 0o7777, how.Flags&unix.O_TMPFILE == unix.O_TMPFILE && how.Resolve != 0:
-		w.calls.Continue(&w.call)
+		w.pass()
 	case how.Resolve == 0:
 		w.open(w.fd(0), w.arg(1), uint32(how.Flags), uint32(how.Mode))
 	default:
@@ -54,8 +54,8 @@ func (w *worker) openat2() {
 
 // findRuled lets the kernel go to the directory by the caller's own rules. A link
 // in the last place, and whatever else is unusual, stays the kernel's.
-func (w *worker) findRuled(resolve uint64) (target, error) {
-	p, err := w.path(w.arg(1))
+func (r *request) findRuled(resolve uint64) (target, error) {
+	p, err := r.path(r.arg(1))
 	if err != nil {
 		return target{}, err
 	}
@@ -66,7 +66,7 @@ func (w *worker) findRuled(resolve uint64) (target, error) {
 	if name == "" || name == "." || name == ".." || strings.HasPrefix(p, "/") {
 		return target{}, errContinue
 	}
-	at, err := w.start(w.fd(0), p)
+	at, err := r.start(r.fd(0), p)
 	if err != nil {
 		return target{}, err
 	}
@@ -74,11 +74,11 @@ func (w *worker) findRuled(resolve uint64) (target, error) {
 	if err != nil {
 		return target{}, errContinue
 	}
-	s := spot{parent: w.own(fd), name: name}
-	if s.tree, s.dir, err = w.where(fd); err != nil {
+	s := place{parent: r.own(fd), name: name}
+	if s.tree, s.dir, err = r.where(fd); err != nil {
 		return target{}, err
 	}
-	return w.target(s)
+	return r.target(s)
 }
 
 func (w *worker) openOnce(dirfd int, at uint64, flags int, mode uint32) (int, error) {
@@ -123,7 +123,7 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 		err = errRetry // the host, or another thread, was quicker
 	}
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 	}
 	w.mine(t, err)
 	w.locks(t, err)
@@ -132,7 +132,7 @@ func (w *worker) openTarget(t *target, flags int, mode uint32) (fd int, err erro
 
 // openExisting opens a file of the host to write. What was judged by name and what
 // was opened by name must be the same file: other threads change names meanwhile.
-func (w *worker) openExisting(t *target, flags int) (int, error) {
+func (w *work) openExisting(t *target, flags int) (int, error) {
 	if err := w.ofHost(t); err != nil {
 		return -1, err
 	}
@@ -168,7 +168,7 @@ func (w *worker) openExisting(t *target, flags int) (int, error) {
 }
 
 // empty truncates the file that fd is, also where that was opened to read only.
-func (w *worker) empty(t *target, fd, flags int) error {
+func (w *work) empty(t *target, fd, flags int) error {
 	if flags&unix.O_ACCMODE != unix.O_RDONLY {
 		return unix.Ftruncate(fd, 0)
 	}
@@ -238,7 +238,7 @@ func (w *worker) openUnnamed(dirfd int, at uint64, flags int, mode uint32) (int,
 	}
 	fd, err := unix.Openat(t.dir, t.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, w.mode(mode))
 	if err == nil {
-		w.young.add(fd)
+		w.recent.add(fd)
 	}
 	return fd, err
 }

@@ -44,7 +44,7 @@ func (b *box) kill() {
 var paused = []operation{
 	{name: "stand-ins", do: inOrder(writing(".envrc", create, "1"), func() error { return unix.Mkdir(".vscode", 0o755) },
 		writing("r/config", create, "2"), pause)},
-	{name: "young", do: inOrder(writing("c", create, "1"), writing("c", over, "2"), pause,
+	{name: "recent", do: inOrder(writing("c", create, "1"), writing("c", over, "2"), pause,
 		refused(unix.EBUSY, func() error { return unix.Link("a", "b") }), writing("a", over, "late"))},
 	{name: "locks of the host", do: inOrder(writing(".git/refs/heads/own.lock", create, commit), writing("evil", create, "evil"), pause,
 		refused(unix.EBUSY, renamed("evil", ".git/index.lock")), refused(unix.EBUSY, func() error { return unix.Unlink(".git/index.lock") }),
@@ -53,7 +53,7 @@ var paused = []operation{
 		refused(unix.EBUSY, renamed("evil", "bare/HEAD.lock")),
 		writing(".git/refs/heads/own.lock", over, commit), renamed(".git/refs/heads/own.lock", ".git/refs/heads/own"),
 		writing(".git/HEAD.lock", create, "left over"))},
-	{name: "exchange young", do: inOrder(writing("e", create, "1"), writing("f", create, "2"), pause, renamed("e", "a"),
+	{name: "exchange recent", do: inOrder(writing("e", create, "1"), writing("f", create, "2"), pause, renamed("e", "a"),
 		func() error { return unix.Unlink("b") }, renamed("c", "d"))},
 	{name: "masked", do: inOrder(pause, reads("pw", "phantom"), writing("pw", unix.O_WRONLY|unix.O_APPEND, "+"), reads("pw", "phantom+"),
 		func() error { return unix.Unlink("pw") })},
@@ -153,7 +153,7 @@ func (b *box) tick() {
 // opened to write before it is older. One that the session made is.
 func TestYoung(t *testing.T) {
 	b := newBox(t, "true")
-	b.start("young")
+	b.start("recent")
 	b.pause()
 	b.tick()
 	b.sh("printf host >tree/a")
@@ -169,7 +169,7 @@ func TestYoung(t *testing.T) {
 	if !ok {
 		t.Fatal("this test needs a file system that tells when a file was made")
 	}
-	if age := st.ModTime().Sub(born); age < youth {
+	if age := st.ModTime().Sub(born); age < recentFor {
 		t.Errorf("it was written at the age of %s", age)
 	}
 }
@@ -194,7 +194,7 @@ func TestLocksOfHost(t *testing.T) {
 // deleted before it is older: the host may be about to rename it to a held name.
 func TestYoungExchanged(t *testing.T) {
 	b := newBox(t, "true")
-	b.start("exchange young")
+	b.start("exchange recent")
 	b.pause()
 	b.tick()
 	b.sh("for f in a b c; do printf host >tree/$f; done")
@@ -203,7 +203,7 @@ func TestYoungExchanged(t *testing.T) {
 		t.Fatal("this test needs a file system that tells when a file was made")
 	}
 	a := b.finish()
-	if age := time.Since(born); age < youth {
+	if age := time.Since(born); age < recentFor {
 		t.Errorf("all was done at the age of %s", age)
 	}
 	if host := b.end(); a.Err != "" || host != "a=1 d=host f=2" {

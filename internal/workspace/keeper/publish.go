@@ -67,7 +67,7 @@ func (p *published) some() bool {
 }
 
 // tryPublish looks at them between calls, when nobody is in the way.
-func (w *worker) tryPublish() {
+func (w *work) tryPublish() {
 	defer w.closeAll()
 	if w.names.TryLock() {
 		defer w.names.Unlock()
@@ -76,7 +76,7 @@ func (w *worker) tryPublish() {
 }
 
 // publish brings over what may be. The caller has names alone.
-func (w *worker) publish() {
+func (w *work) publish() {
 	p := &w.public
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *worker) publish() {
 }
 
 // bringOver brings one over, if it may be and nobody has it open to write.
-func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
+func (w *work) bringOver(x *held, at *waiting) (done bool, err error) {
 	layer, own, err := w.parentIn(int(w.conf.Trees[at.tree].Layer.Fd()), x.inLayer())
 	if err != nil || x.shell.Load() || x.masked {
 		return false, nil
@@ -110,7 +110,7 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 	if err != nil {
 		return false, nil
 	}
-	old, as := w.asHeld(x, at, host, name)
+	old, as := asHeld(x, at, host, name)
 	if !as {
 		return false, nil
 	}
@@ -147,7 +147,7 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if done, err = w.take(t, temp, func() bool { return w.stoodThere(x, at, host, temp) }); !done || err != nil {
+	if done, err = take(t, temp, func() bool { return stoodThere(x, at, host, temp) }); !done || err != nil {
 		return false, err
 	}
 	w.mine(t, nil)
@@ -155,7 +155,7 @@ func (w *worker) bringOver(x *held, at *waiting) (done bool, err error) {
 }
 
 // letGo ends the holding of one that is as the host has it, which stays untouched.
-func (w *worker) letGo(x *held, tree, layer int, own string) error {
+func (w *work) letGo(x *held, tree, layer int, own string) error {
 	if err := w.release(tree, x); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (w *worker) letGo(x *held, tree, layer int, own string) error {
 
 // asHeld reads what the host has, and says whether it is what it had when it was held:
 // what somebody else put there meanwhile is theirs.
-func (w *worker) asHeld(x *held, at *waiting, dir int, name string) (old []byte, as bool) {
+func asHeld(x *held, at *waiting, dir int, name string) (old []byte, as bool) {
 	if x.new {
 		text, err := readlinkat(dir, name)
 		return nil, err == nil && text == Nowhere
@@ -185,7 +185,7 @@ func (w *worker) asHeld(x *held, at *waiting, dir int, name string) (old []byte,
 
 // stoodThere says whether what was taken away is what was compared: who wrote to it in
 // between gets it back.
-func (w *worker) stoodThere(x *held, at *waiting, dir int, name string) bool {
+func stoodThere(x *held, at *waiting, dir int, name string) bool {
 	if x.new {
 		text, err := readlinkat(dir, name)
 		return err == nil && text == Nowhere
@@ -203,7 +203,7 @@ func sameState(a, b *unix.Stat_t) bool { return unwritten(a, b) && a.Ctim == b.C
 
 // write writes a file of the host under a name beside its own, and syncs it. That name is
 // noted before, so that whoever tidies up after a session that was killed finds it.
-func (w *worker) write(t *target, content []byte, mode uint32) (temp string, err error) {
+func (w *work) write(t *target, content []byte, mode uint32) (temp string, err error) {
 	temp = meanwhile()
 	if err := w.stand.note(standIn{Tree: []byte(w.conf.Trees[t.tree].Path), Rel: []byte(join(parentOf(t.rel), temp))}); err != nil {
 		return temp, err
@@ -212,7 +212,7 @@ func (w *worker) write(t *target, content []byte, mode uint32) (temp string, err
 	if err != nil {
 		return temp, err
 	}
-	w.young.add(fd)
+	w.recent.add(fd)
 	f := os.NewFile(uintptr(fd), temp)
 	_, err = f.Write(content)
 	if err = errors.Join(err, unix.Fchmod(fd, mode), f.Sync(), f.Close()); err != nil {
@@ -228,7 +228,7 @@ func (w *worker) write(t *target, content []byte, mode uint32) (temp string, err
 //
 // Left at risk: where a file system cannot exchange names, that moment stays, and so does
 // what somebody writes in it.
-func (w *worker) take(t *target, temp string, expected func() bool) (done bool, err error) {
+func take(t *target, temp string, expected func() bool) (done bool, err error) {
 	swap := func() error { return unix.Renameat2(t.dir, temp, t.dir, t.name, unix.RENAME_EXCHANGE) }
 	switch err = swap(); {
 	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
@@ -259,7 +259,7 @@ func meanwhile() string {
 }
 
 // copyHost gives a held file of the layer what the host has. The caller has names alone.
-func (w *worker) copyHost(tree int, x *held, dir int, name string) error {
+func (w *work) copyHost(tree int, x *held, dir int, name string) error {
 	in, err := openFile(dir, name, unix.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (k *Keeper) watchPublic(end <-chan struct{}) {
 		k.conf.Failed(err)
 		return
 	}
-	w := &worker{Keeper: k}
+	w := &work{Keeper: k}
 	for wait := firstLook; ; {
 		k.public.mu.Lock()
 		some := len(k.public.wait) > 0

@@ -122,7 +122,7 @@ func TestTake(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		done, err := new(worker).take(&target{dir: dir, name: ".env"}, "temp", c.expected)
+		done, err := take(&target{dir: dir, name: ".env"}, "temp", c.expected)
 		got, _ := os.ReadFile(at + "/.env")
 		if _, gone := os.Lstat(at + "/temp"); done != c.done || err != nil || string(got) != c.want || gone == nil {
 			t.Errorf("%s: %v, %v, %q, beside it: %v", c.name, done, err, got, gone)

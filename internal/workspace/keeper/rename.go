@@ -78,45 +78,45 @@ func (w *worker) move(from, to *target, flags uint32) error {
 }
 
 // judgeMove judges a name by what comes to it, and by what is there.
-func (w *worker) judgeMove(from, to *target) error {
+func (k *Keeper) judgeMove(from, to *target) error {
 	come := *to
 	come.is = false
-	if err := w.judge(&come, from.kind()); err != nil {
+	if err := k.judge(&come, from.kind()); err != nil {
 		return err
 	}
-	if from.kind() == unix.S_IFLNK && to.held == nil && w.conf.Trees[to.tree].Rules.Below(to.rel) {
+	if from.kind() == unix.S_IFLNK && to.held == nil && k.conf.Trees[to.tree].Rules.Below(to.rel) {
 		return unix.EACCES // as for a link that is made there
 	}
-	return w.judge(to, from.kind())
+	return k.judge(to, from.kind())
 }
 
 // mayLeave refuses to move what is protected, or holds something that is.
-func (w *worker) mayLeave(t *target) error {
-	if t.held != nil || len(w.held[t.tree].below(t.rel)) > 0 || t.isDir() && strings.EqualFold(t.name, ".git") {
+func (k *Keeper) mayLeave(t *target) error {
+	if t.held != nil || len(k.held[t.tree].below(t.rel)) > 0 || t.isDir() && strings.EqualFold(t.name, ".git") {
 		return unix.EBUSY
 	}
-	tree := &w.conf.Trees[t.tree]
-	switch v := w.verdict(t, t.kind()); {
+	tree := &k.conf.Trees[t.tree]
+	switch v := k.verdict(t, t.kind()); {
 	case v.Hold:
 		return unix.EBUSY
 	case v.Form != hostexec.FormAny:
 		return unix.EXDEV
 	}
-	if t.isDir() && (w.carriesHeld(t, t) || w.nested[t.tree].Above(t.rel)) {
+	if t.isDir() && (k.carriesHeld(t, t) || k.nested[t.tree].Above(t.rel)) {
 		return unix.EBUSY
 	}
-	if t.isDir() && w.tied(t) {
+	if t.isDir() && k.tied(t) {
 		return unix.EXDEV
 	}
 	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
-	if w.object(t) {
+	if k.object(t) {
 		return unix.EXDEV
 	}
 	whole := tree.Path + "/" + t.rel
-	for i := range w.conf.Trees { // a tree in a tree
-		if p := w.conf.Trees[i].Path; p == whole || strings.HasPrefix(p, whole+"/") {
+	for i := range k.conf.Trees { // a tree in a tree
+		if p := k.conf.Trees[i].Path; p == whole || strings.HasPrefix(p, whole+"/") {
 			return unix.EBUSY
 		}
 	}
@@ -128,7 +128,7 @@ func (w *worker) mayLeave(t *target) error {
 	return nil
 }
 
-func (w *worker) moveOnHost(from, to *target, flags uint32) error {
+func (w *work) moveOnHost(from, to *target, flags uint32) error {
 	if to.is {
 		if w.irreplaceable(to) {
 			return unix.EBUSY
@@ -174,15 +174,15 @@ const maxCarried = 4096
 
 // carriesHeld says whether something in a directory would be protected at its new
 // place.
-func (w *worker) carriesHeld(from, to *target) bool {
-	if !w.conf.Trees[to.tree].Rules.Below(to.rel) {
+func (k *Keeper) carriesHeld(from, to *target) bool {
+	if !k.conf.Trees[to.tree].Rules.Below(to.rel) {
 		return false
 	}
 	left := maxCarried
-	return w.carries(to, from.dir, from.name, to.rel, &left)
+	return k.carries(to, from.dir, from.name, to.rel, &left)
 }
 
-func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool {
+func (k *Keeper) carries(to *target, dir int, name, rel string, left *int) bool {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return true
@@ -201,10 +201,10 @@ func (w *worker) carries(to *target, dir int, name, rel string, left *int) bool 
 			continue
 		}
 		dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
-		if w.verdict(&target{tree: to.tree, rel: join(rel, e)}, st.Mode&unix.S_IFMT).Hold {
+		if k.verdict(&target{tree: to.tree, rel: join(rel, e)}, st.Mode&unix.S_IFMT).Hold {
 			return true
 		}
-		if dir && w.carries(to, fd, e, join(rel, e), left) {
+		if dir && k.carries(to, fd, e, join(rel, e), left) {
 			return true
 		}
 	}
@@ -221,7 +221,7 @@ const maxLooked = 1 << 16
 // new one. What stands for a held name of another session would not be found again by it.
 // A file of secrets is masked by its place, and would not be in another where the
 // next session does not look; what the session made itself, or is shown, may go.
-func (w *worker) tied(t *target) bool {
+func (k *Keeper) tied(t *target) bool {
 	left := maxLooked
 	return anyIn(t.dir, t.name, t.rel, &left, func(dir int, rel, name string) bool {
 		if strings.EqualFold(name, ".git") {
@@ -230,13 +230,13 @@ func (w *worker) tied(t *target) bool {
 		if text, err := readlinkat(dir, name); err != unix.EINVAL && (err != nil || text == Nowhere) {
 			return true
 		}
-		if w.conf.Secret == nil || !w.conf.Secret(t.tree, rel) {
+		if k.conf.Secret == nil || !k.conf.Secret(t.tree, rel) {
 			return false
 		}
-		if n, _, ok := nodeAt(dir, name); ok && w.made.stillOwn(n, t.tree, rel, dir, name) {
+		if n, _, ok := nodeAt(dir, name); ok && k.made.stillOwn(n, t.tree, rel, dir, name) {
 			return false
 		}
-		return w.conf.Shown == nil || !w.conf.Shown(t.tree, rel)
+		return k.conf.Shown == nil || !k.conf.Shown(t.tree, rel)
 	})
 }
 
@@ -270,7 +270,7 @@ const maxCopied = 64 << 20
 
 // copyIn is a rename of a file of the host onto a held name, as git does it with
 // its config: the content goes into the layer, the file goes away.
-func (w *worker) copyIn(from, to *target) error {
+func (k *Keeper) copyIn(from, to *target) error {
 	if from.st.Size > maxCopied {
 		return unix.EFBIG
 	}
@@ -295,7 +295,7 @@ func (w *worker) copyIn(from, to *target) error {
 	if to.rel == to.held.root {
 		to.held.shell.Store(false)
 	}
-	if err := w.conf.Store.Save(from.tree, from.rel, from.dir, from.name, undo.Remove); err != nil {
+	if err := k.conf.Store.Save(from.tree, from.rel, from.dir, from.name, undo.Remove); err != nil {
 		return err
 	}
 	return unix.Unlinkat(from.dir, from.name, 0)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spot is where a path of the caller leads: a name in a directory. Descriptors are
+// place is where a path of the caller leads: a name in a directory. Descriptors are
 // of the sandbox's own mounts.
-type spot struct {
+type place struct {
 	parent int    // O_PATH
 	name   string // "" for the root of a tree: it has no parent there
 	tree   int    // -1: not in a tree
@@ -18,41 +18,41 @@ type spot struct {
 	slash  bool   // the path ended in a slash
 }
 
-func (s spot) rel() string { return join(s.dir, s.name) }
+func (s place) rel() string { return join(s.dir, s.name) }
 
 const maxLinks = 40
 
 // start opens where a path begins for the caller.
-func (w *worker) start(dirfd int, p string) (int, error) {
+func (r *request) start(dirfd int, p string) (int, error) {
 	if strings.HasPrefix(p, "/") {
-		return w.root, nil
+		return r.root, nil
 	}
-	name := strconv.Itoa(int(w.call.PID)) + "/cwd"
+	name := strconv.Itoa(int(r.call.PID)) + "/cwd"
 	if dirfd != unix.AT_FDCWD {
-		name = strconv.Itoa(int(w.call.PID)) + "/fd/" + strconv.Itoa(dirfd)
+		name = strconv.Itoa(int(r.call.PID)) + "/fd/" + strconv.Itoa(dirfd)
 	}
-	fd, err := unix.Openat(w.proc, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(r.proc, name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, errContinue // EBADF and the like are the kernel's to say
 	}
-	return w.own(fd), nil
+	return r.own(fd), nil
 }
 
 // resolve finds where a path leads as the caller would: with its root, its working
 // directory and its mounts. Whatever it cannot tell is left to the kernel.
-func (w *worker) resolve(dirfd int, p string, follow bool) (spot, error) {
+func (r *request) resolve(dirfd int, p string, follow bool) (place, error) {
 	if p == "" {
-		return spot{}, errContinue
+		return place{}, errContinue
 	}
-	at, err := w.start(dirfd, p)
+	at, err := r.start(dirfd, p)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
 	for links := 0; links < maxLinks; links++ {
-		if link, ok := w.descriptorLink(p); ok {
-			p, at = link, w.root
+		if link, ok := r.descriptorLink(p); ok {
+			p, at = link, r.root
 		}
-		s, err := w.lastStep(at, p)
+		s, err := r.lastStep(at, p)
 		if err != nil || s.name == "" || !follow && !s.slash {
 			return s, err
 		}
@@ -61,56 +61,56 @@ func (w *worker) resolve(dirfd int, p string, follow bool) (spot, error) {
 			return s, nil
 		}
 		if err != nil {
-			return spot{}, errContinue
+			return place{}, errContinue
 		}
 		if at = s.parent; strings.HasPrefix(target, "/") {
-			at = w.root
+			at = r.root
 		}
 		p = target
 	}
-	return spot{}, errContinue
+	return place{}, errContinue
 }
 
 // lastStep opens the directory of the last component.
-func (w *worker) lastStep(at int, p string) (spot, error) {
+func (r *request) lastStep(at int, p string) (place, error) {
 	trimmed := strings.TrimRight(p, "/")
 	dir, name := "", trimmed
 	if i := strings.LastIndexByte(trimmed, '/'); i >= 0 {
 		dir, name = trimmed[:i+1], trimmed[i+1:]
 	}
 	if name == "" || name == "." || name == ".." {
-		return w.directory(at, trimmed)
+		return r.directory(at, trimmed)
 	}
-	parent, err := w.enter(at, dir)
+	parent, err := r.enter(at, dir)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
-	s := spot{parent: parent, name: name, slash: trimmed != p}
-	s.tree, s.dir, err = w.where(parent)
+	s := place{parent: parent, name: name, slash: trimmed != p}
+	s.tree, s.dir, err = r.where(parent)
 	return s, err
 }
 
 // directory is for a path that ends in a dot or in nothing: the name is the one by
 // which its parent knows it.
-func (w *worker) directory(at int, p string) (spot, error) {
-	fd, err := w.enter(at, p)
+func (r *request) directory(at int, p string) (place, error) {
+	fd, err := r.enter(at, p)
 	if err != nil {
-		return spot{}, err
+		return place{}, err
 	}
-	tree, rel, err := w.where(fd)
+	tree, rel, err := r.where(fd)
 	if err != nil || tree < 0 || rel == "" {
-		return spot{parent: fd, tree: tree}, err
+		return place{parent: fd, tree: tree}, err
 	}
 	up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return spot{}, errContinue
+		return place{}, errContinue
 	}
 	name := rel[strings.LastIndexByte(rel, '/')+1:]
-	return spot{parent: w.own(up), name: name, tree: tree, dir: parentOf(rel)}, nil
+	return place{parent: r.own(up), name: name, tree: tree, dir: parentOf(rel)}, nil
 }
 
 // enter opens the directory dir below at. In one step where no link is in the way.
-func (w *worker) enter(at int, dir string) (int, error) {
+func (r *request) enter(at int, dir string) (int, error) {
 	rel := strings.TrimLeft(dir, "/")
 	if rel == "" {
 		rel = "."
@@ -118,19 +118,19 @@ func (w *worker) enter(at int, dir string) (int, error) {
 	fd, err := unix.Openat2(at, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
 	if err == nil {
-		return w.own(fd), nil
+		return r.own(fd), nil
 	}
 	if !errors.Is(err, unix.ELOOP) {
 		return -1, errContinue
 	}
-	return w.stepwise(at, rel)
+	return r.stepwise(at, rel)
 }
 
 // stepwise follows links by itself: the kernel would follow absolute ones from our
 // root and not from the caller's. Of the way it keeps no more than where it is: links
 // in links lead through tens of thousands of directories, and whoever has no
 // descriptor left masks no file.
-func (w *worker) stepwise(at int, rel string) (int, error) {
+func (r *request) stepwise(at int, rel string) (int, error) {
 	todo := strings.Split(rel, "/")
 	here := -1 // ours to close; -1 as long as at is the caller's
 	leave := func(to int) {
@@ -163,24 +163,24 @@ func (w *worker) stepwise(at int, rel string) (int, error) {
 		}
 		if strings.HasPrefix(target, "/") {
 			leave(-1)
-			at = w.root
+			at = r.root
 		}
 		todo = append(strings.Split(target, "/"), todo...)
 	}
 	if here >= 0 {
-		w.own(here)
+		r.own(here)
 	}
 	return at, nil
 }
 
 // where tells the tree of a directory from the path by which the sandbox's mounts
 // know it.
-func (w *worker) where(dir int) (tree int, rel string, err error) {
-	n, err := unix.Readlinkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(dir), w.buf[:])
-	if err != nil || n == len(w.buf) {
+func (r *request) where(dir int) (tree int, rel string, err error) {
+	n, err := unix.Readlinkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(dir), r.buf[:])
+	if err != nil || n == len(r.buf) {
 		return -1, "", errContinue
 	}
-	tree, rel = w.treeOf(string(w.buf[:n]))
+	tree, rel = r.treeOf(string(r.buf[:n]))
 	return tree, rel, nil
 }
 
@@ -198,7 +198,7 @@ func readlinkat(dir int, name string) (string, error) {
 
 // descriptorLink resolves the names by which a process reopens a descriptor of its
 // own, as `echo >/dev/stderr` does: they mean the caller's and not ours.
-func (w *worker) descriptorLink(p string) (string, bool) {
+func (r *request) descriptorLink(p string) (string, bool) {
 	var number string
 	switch {
 	case p == "/dev/stdin", p == "/dev/stdout", p == "/dev/stderr":
@@ -213,17 +213,17 @@ func (w *worker) descriptorLink(p string) (string, bool) {
 	if _, err := strconv.ParseUint(number, 10, 31); err != nil {
 		return "", false
 	}
-	link, err := readlinkat(w.proc, strconv.Itoa(int(w.call.PID))+"/fd/"+number)
+	link, err := readlinkat(r.proc, strconv.Itoa(int(r.call.PID))+"/fd/"+number)
 	if err != nil || !strings.HasPrefix(link, "/") {
 		return "", false
 	}
-	if tree, _ := w.treeOf(link); tree < 0 {
+	if tree, _ := r.treeOf(link); tree < 0 {
 		return "", false
 	}
 	// A file that was deleted or moved is not what has its name now.
 	var open, named unix.Stat_t
-	if unix.Fstatat(w.proc, strconv.Itoa(int(w.call.PID))+"/fd/"+number, &open, 0) != nil ||
-		unix.Fstatat(w.root, link[1:], &named, unix.AT_SYMLINK_NOFOLLOW) != nil || open.Dev != named.Dev || open.Ino != named.Ino {
+	if unix.Fstatat(r.proc, strconv.Itoa(int(r.call.PID))+"/fd/"+number, &open, 0) != nil ||
+		unix.Fstatat(r.root, link[1:], &named, unix.AT_SYMLINK_NOFOLLOW) != nil || open.Dev != named.Dev || open.Ino != named.Ino {
 		return "", false
 	}
 	return link, true

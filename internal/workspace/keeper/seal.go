@@ -15,7 +15,7 @@ import (
 // place first, of which nobody can know.
 //
 // git writes its references and its index so: to a lock, closed, then renamed.
-func (w *worker) seal(t, to *target, form hostexec.Form) (release func(), fits bool) {
+func (w *work) seal(t, to *target, form hostexec.Form) (release func(), fits bool) {
 	in, err := openFile(t.dir, t.name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, false
@@ -44,7 +44,7 @@ const maxSettings = 1 << 20
 
 // settingsOf reads the settings of the repository that a path belongs to, as the host
 // has them. nil: there are none to be read.
-func (w *worker) settingsOf(t *target) []byte {
+func (w *work) settingsOf(t *target) []byte {
 	tree := &w.conf.Trees[t.tree]
 	part, ok := tree.Rules.Part(hostTree{tree.Host}, t.rel, hostexec.KindFile)
 	if !ok {

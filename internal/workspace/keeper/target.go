@@ -10,7 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
-// target is a spot in a directory that can be changed: of the host, or of the
+// target is a place in a directory that can be changed: of the host, or of the
 // layer if the path is held.
 type target struct {
 	dir  int // O_PATH
@@ -35,7 +35,7 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 
 // target finds the place that s stands for on the host or in the layer. Anything
 // else that is mounted over it inside is the kernel's.
-func (w *worker) target(s spot) (target, error) {
+func (w *work) target(s place) (target, error) {
 	if s.tree < 0 {
 		return target{}, errContinue
 	}
@@ -88,7 +88,7 @@ func (t *Tree) pins(rel string) bool {
 }
 
 // inLayer aims t at the layer.
-func (w *worker) inLayer(t *target, dir string) error {
+func (w *work) inLayer(t *target, dir string) error {
 	if t.held.file != "" {
 		dir, t.name = "", t.held.file
 	}
@@ -136,14 +136,14 @@ func (*needHold) Error() string { return "to be held" }
 // judge decides about a change at t: nil to pass, or needHold. like tells what
 // would be made where nothing is. What would have to be judged by its content is
 // held, too: whoever has it open can write more at any time. A rename may pass it.
-func (w *worker) judge(t *target, like uint32) error {
+func (k *Keeper) judge(t *target, like uint32) error {
 	if t.held != nil {
 		return nil
 	}
 	if t.is {
 		like = t.kind()
 	}
-	v := w.verdict(t, like)
+	v := k.verdict(t, like)
 	switch {
 	case v.Hold:
 		return &needHold{tree: t.tree, root: v.Root, dir: like == unix.S_IFDIR || v.Root != t.rel, verdict: v}
@@ -154,10 +154,10 @@ func (w *worker) judge(t *target, like uint32) error {
 }
 
 // verdict asks the rules, with what the host has around t.
-func (w *worker) verdict(t *target, like uint32) hostexec.Verdict {
-	tree := &w.conf.Trees[t.tree]
+func (k *Keeper) verdict(t *target, like uint32) hostexec.Verdict {
+	tree := &k.conf.Trees[t.tree]
 	v := tree.Rules.JudgeIn(hostTree{tree.Host}, t.rel, kindOf(like))
-	if root, ok := w.nested[t.tree].Executed(t.rel); ok && !v.Hold {
+	if root, ok := k.nested[t.tree].Executed(t.rel); ok && !v.Hold {
 		v.Hold, v.Root = true, root
 	}
 	return v
@@ -187,7 +187,7 @@ func kindOf(mode uint32) hostexec.Kind {
 }
 
 // inGit says whether a path belongs to git itself.
-func (w *worker) inGit(t *target) bool {
-	tree := &w.conf.Trees[t.tree]
+func (k *Keeper) inGit(t *target) bool {
+	tree := &k.conf.Trees[t.tree]
 	return tree.Rules.InGitDirectory(hostTree{tree.Host}, t.rel)
 }

@@ -21,22 +21,22 @@ func (w *worker) utimes(dirfd int, at, times uint64, in unit) {
 		ts, err = w.coarseTimes(times, in)
 	}
 	if err != nil {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	w.setTimes(dirfd, at, ts, 0)
 }
 
-func (w *worker) coarseTimes(at uint64, in unit) ([]unix.Timespec, error) {
+func (r *request) coarseTimes(at uint64, in unit) ([]unix.Timespec, error) {
 	if in == microseconds {
-		ts, err := w.timespecs(at)
+		ts, err := r.timespecs(at)
 		for i := range ts {
 			ts[i].Nsec *= 1000
 		}
 		return ts, err
 	}
 	var b [16]byte
-	if err := w.call.Read(at, b[:]); err != nil {
+	if err := r.call.Read(at, b[:]); err != nil {
 		return nil, err
 	}
 	return []unix.Timespec{{Sec: int64(binary.NativeEndian.Uint64(b[:]))}, {Sec: int64(binary.NativeEndian.Uint64(b[8:]))}}, nil

@@ -21,35 +21,35 @@ type umasks struct {
 const maxUmasks = 4096
 
 // mode is what the caller would have got.
-func (w *worker) mode(mode uint32) uint32 { return mode & 0o1777 &^ w.masks.get(w) }
+func (r *request) mode(mode uint32) uint32 { return mode & 0o1777 &^ r.masks.get(r) }
 
-func (u *umasks) get(w *worker) uint32 {
+func (u *umasks) get(r *request) uint32 {
 	u.mu.Lock()
-	m, ok := u.of[w.call.PID]
+	m, ok := u.of[r.call.PID]
 	u.mu.Unlock()
 	if ok {
 		return m
 	}
-	if m, ok = w.readUmask(); !ok {
-		return w.conf.Umask
+	if m, ok = r.readUmask(); !ok {
+		return r.conf.Umask
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil || len(u.of) >= maxUmasks {
 		u.of = map[uint32]uint32{}
 	}
-	u.of[w.call.PID] = m
+	u.of[r.call.PID] = m
 	return m
 }
 
-func (w *worker) readUmask() (uint32, bool) {
-	m, ok := w.status("Umask:\t", 8)
+func (r *request) readUmask() (uint32, bool) {
+	m, ok := r.status("Umask:\t", 8)
 	return uint32(m), ok
 }
 
 // leader is the process of the calling thread.
-func (w *worker) leader() (int, error) {
-	n, ok := w.status("Tgid:\t", 10)
+func (r *request) leader() (int, error) {
+	n, ok := r.status("Tgid:\t", 10)
 	if !ok {
 		return 0, unix.ESRCH
 	}
@@ -57,8 +57,8 @@ func (w *worker) leader() (int, error) {
 }
 
 // status reads one number of the caller's status.
-func (w *worker) status(key string, base int) (uint64, bool) {
-	fd, err := unix.Openat(w.proc, itoa(int(w.call.PID))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func (r *request) status(key string, base int) (uint64, bool) {
+	fd, err := unix.Openat(r.proc, itoa(int(r.call.PID))+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, false
 	}
@@ -75,9 +75,9 @@ func (w *worker) status(key string, base int) (uint64, bool) {
 }
 
 // umask forgets what is known: threads and children share or copy it.
-func (w *worker) umask() {
-	w.masks.mu.Lock()
-	w.masks.of = nil
-	w.masks.mu.Unlock()
-	w.calls.Continue(&w.call)
+func (r *request) umask() {
+	r.masks.mu.Lock()
+	r.masks.of = nil
+	r.masks.mu.Unlock()
+	r.pass()
 }

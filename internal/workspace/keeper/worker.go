@@ -11,17 +11,29 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
-// worker is one thread that serves calls.
-type worker struct {
+// opened are descriptors that are closed when a piece of work is done.
+type opened struct{ fds []int }
+
+// work is one piece of work on the trees of the host and on their layers: for a call, or
+// for the keeper itself.
+type work struct {
 	*Keeper
-	call notify.Call
-	buf  [4096]byte
-	fds  []int // closed after each call
+	opened
 }
 
-// work serves until nobody is left inside. The thread is given up with it: its
+// request is a call of a program inside, which waits for its answer.
+type request struct {
+	work
+	call notify.Call
+	buf  [4096]byte
+}
+
+// worker is one thread that serves calls.
+type worker struct{ request }
+
+// serve serves calls until nobody is left inside. The thread is given up with it: its
 // umask and capabilities are its own.
-func (k *Keeper) work(ready chan<- error) {
+func (k *Keeper) serve(ready chan<- error) {
 	defer k.done.Done()
 	runtime.LockOSThread()
 	err := confine()
@@ -29,7 +41,7 @@ func (k *Keeper) work(ready chan<- error) {
 	if err != nil {
 		return
 	}
-	w := &worker{Keeper: k}
+	w := &worker{request{work: work{Keeper: k}}}
 	for {
 		if err := k.calls.Receive(&w.call); err != nil {
 			if !errors.Is(err, notify.ErrEnded) {
@@ -37,7 +49,7 @@ func (k *Keeper) work(ready chan<- error) {
 			}
 			return
 		}
-		w.serve()
+		w.answerNext()
 		w.closeAll()
 	}
 }
@@ -58,19 +70,19 @@ func confine() error {
 }
 
 // own remembers a descriptor to be closed after the call.
-func (w *worker) own(fd int) int {
-	w.fds = append(w.fds, fd)
+func (o *opened) own(fd int) int {
+	o.fds = append(o.fds, fd)
 	return fd
 }
 
-func (w *worker) closeAll() {
-	for _, fd := range w.fds {
+func (o *opened) closeAll() {
+	for _, fd := range o.fds {
 		unix.Close(fd)
 	}
-	w.fds = w.fds[:0]
+	o.fds = o.fds[:0]
 }
 
-func (w *worker) serve() {
+func (w *worker) answerNext() {
 	if w.made.some() {
 		w.lookOwn(true)
 	}
@@ -79,40 +91,46 @@ func (w *worker) serve() {
 	}
 	do := handlers[w.call.Nr]
 	if w.conf.Asked != nil && w.note() || do == nil {
-		w.calls.Continue(&w.call)
+		w.pass()
 		return
 	}
 	do(w)
 }
 
+// pass hands the call back to the kernel.
+func (r *request) pass() { r.calls.Continue(&r.call) }
+
+// valid says whether the call still waits: only then is what was read from it true.
+func (r *request) valid() bool { return r.calls.Valid(&r.call) }
+
 // answer ends a call by the outcome of what was done for it.
-func (w *worker) answer(err error) {
+func (r *request) answer(err error) {
 	var errno unix.Errno
 	switch {
 	case err == nil:
-		w.calls.Return(&w.call, 0)
+		r.calls.Return(&r.call, 0)
 	case errors.Is(err, errContinue):
-		w.calls.Continue(&w.call)
-	case errors.Is(err, errYoung):
-		w.calls.Fail(&w.call, unix.EBUSY)
+		r.pass()
+	case errors.Is(err, errRecent):
+		r.calls.Fail(&r.call, unix.EBUSY)
 	case errors.Is(err, errRetry):
-		w.calls.Fail(&w.call, unix.EAGAIN)
+		r.calls.Fail(&r.call, unix.EAGAIN)
 	case errors.As(err, &errno):
-		w.calls.Fail(&w.call, errno)
+		r.calls.Fail(&r.call, errno)
 	case errors.Is(err, undo.ErrFull):
-		w.full.Do(func() { w.conf.Failed(err) })
-		w.calls.Fail(&w.call, unix.ENOSPC)
+		r.full.Do(func() { r.conf.Failed(err) })
+		r.calls.Fail(&r.call, unix.ENOSPC)
 	default:
-		w.conf.Failed(err)
-		w.calls.Fail(&w.call, unix.EIO)
+		r.conf.Failed(err)
+		r.calls.Fail(&r.call, unix.EIO)
 	}
 }
 
 // errRetry says that what was found is something else by now.
 var errRetry = errors.New("it changed meanwhile")
 
-// errYoung says that a file is too young yet; who waits a little may have it.
-var errYoung = errors.New("the host made it a moment ago")
+// errRecent says that a file is too new yet; who waits a little may have it.
+var errRecent = errors.New("the host made it a moment ago")
 
 // errContinue hands a call back to the kernel, which finds the read-only mount if
 // it leads into a tree.

@@ -10,18 +10,18 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
-// bringBack makes a thing what it was, where it was. Everything above it is in
+// bringBack makes an original what it was, where it was. Everything above it is in
 // its place already.
-func (r *restorer) bringBack(t *thing) error {
+func (r *restorer) bringBack(t *original) error {
 	if why := r.stuck[t.id]; why != "" {
-		r.sayThing(t, Conflict, why)
+		r.sayOriginal(t, Conflict, why)
 		return nil
 	}
 	if r.git.quiet[t.id] {
 		if _, err := r.look(t.home); err == nil {
 			r.settled(t) // what is there stands for it
 		}
-		r.sayThing(t, Same, "")
+		r.sayOriginal(t, Same, "")
 		return nil
 	}
 	at, here := r.at[t.id]
@@ -40,7 +40,7 @@ func (r *restorer) bringBack(t *thing) error {
 	}
 	if t.node == nil {
 		if t.home.rel != "" {
-			r.sayThing(t, NotKept, "it is no longer where the session left it")
+			r.sayOriginal(t, NotKept, "it is no longer where the session left it")
 		}
 		return nil
 	}
@@ -49,19 +49,19 @@ func (r *restorer) bringBack(t *thing) error {
 
 // mourn reports what cannot be brought back. If the session did not write to a
 // special file, it is still there.
-func (r *restorer) mourn(t *thing, at spot, here bool) error {
+func (r *restorer) mourn(t *original, at place, here bool) error {
 	if here && at == t.home && t.node.kind == change.Special {
 		if e, err := r.look(at); err == nil && e.kind == change.Special {
 			return r.settle(t, at, e)
 		}
 	}
-	r.sayThing(t, NotKept, t.lost)
+	r.sayOriginal(t, NotKept, t.lost)
 	return nil
 }
 
 // settle moves an entry that was not written to back to its name, and gives it
 // its mode.
-func (r *restorer) settle(t *thing, at spot, e entry) error {
+func (r *restorer) settle(t *original, at place, e entry) error {
 	moved := at != t.home
 	if moved {
 		if err := r.vacate(t.home); err != nil {
@@ -102,7 +102,7 @@ func (r *restorer) settle(t *thing, at spot, e entry) error {
 }
 
 // setNode gives a file its mode and time, and a directory its mode.
-func (r *restorer) setNode(t *thing, e entry) error {
+func (r *restorer) setNode(t *original, e entry) error {
 	if e.kind == change.Directory {
 		r.modes[t.home] = t.node.mode
 		return nil
@@ -127,14 +127,14 @@ func (r *restorer) setNode(t *thing, e entry) error {
 	return r.setTime(dir, name, t.node)
 }
 
-func (r *restorer) setTime(dir int, name string, was *image) error {
-	r.failpoint("utimes")
+func (w *writer) setTime(dir int, name string, was *image) error {
+	w.failpoint("utimes")
 	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: was.mtime.sec, Nsec: int64(was.mtime.nsec)}}
 	return unix.UtimesNanoAt(dir, name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// replace makes a thing anew from what is kept of it.
-func (r *restorer) replace(t *thing) error {
+// replace makes an original anew from what is kept of it.
+func (r *restorer) replace(t *original) error {
 	if n, _, _ := r.names.find(t.home); n != nil && n.state == orig && n.obj.id != t.id {
 		if err := r.vacate(t.home); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (r *restorer) replace(t *thing) error {
 		}
 		if same && e.kind != change.Directory {
 			r.settled(t)
-			r.sayThing(t, Same, "")
+			r.sayOriginal(t, Same, "")
 			return nil
 		}
 		if e.kind == change.Directory && r.adopts(t) {
@@ -172,12 +172,12 @@ func (r *restorer) replace(t *thing) error {
 		return err
 	}
 	r.settled(t)
-	r.sayThing(t, Restored, "")
+	r.sayOriginal(t, Restored, "")
 	return nil
 }
 
-// settled notes that a thing is in its place again. Where it was is the session's.
-func (r *restorer) settled(t *thing) {
+// settled notes that an original is in its place again. Where it was is the session's.
+func (r *restorer) settled(t *original) {
 	at, ok := r.at[t.id]
 	r.back(t)
 	if gap, _, _ := r.names.find(at); ok && at != t.home && gap != nil {
@@ -185,8 +185,8 @@ func (r *restorer) settled(t *thing) {
 	}
 }
 
-// back notes that a thing is under its name.
-func (l *Log) back(t *thing) {
+// back notes that an original is under its name.
+func (l *Log) back(t *original) {
 	at, ok := l.at[t.id]
 	if ok && at == t.home {
 		return
@@ -203,34 +203,34 @@ func (l *Log) back(t *thing) {
 
 // adopt takes a directory that the session made for the one that was there. What
 // is in it stays the session's.
-func (r *restorer) adopt(t *thing, e entry) error {
+func (r *restorer) adopt(t *original, e entry) error {
 	if r.at[t.id] != t.home {
 		names, err := r.list(t.home)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			r.names.own(spot{t.home.tree, join(t.home.rel, name)})
+			r.names.own(place{t.home.tree, join(t.home.rel, name)})
 		}
 		n := r.names.own(t.home)
 		n.state, n.obj = orig, &object{id: t.id}
 		r.at[t.id] = t.home
 	}
 	if same, err := r.same(t, t.home, e); err != nil || same {
-		r.sayThing(t, Same, "")
+		r.sayOriginal(t, Same, "")
 		return err
 	}
 	r.modes[t.home] = t.node.mode
-	r.sayThing(t, Restored, "")
+	r.sayOriginal(t, Restored, "")
 	if e.mode&0o700 == 0o700 {
 		return nil
 	}
 	return r.setMode(t.home, e.mode|0o700)
 }
 
-// vacate moves what is in the place of a thing out of the way: what the session
-// made, to be removed, or another thing, to be brought back in its turn.
-func (r *restorer) vacate(home spot) error {
+// vacate moves what is in the place of an original out of the way: what the session
+// made, to be removed, or another original, to be brought back in its turn.
+func (r *restorer) vacate(home place) error {
 	e, err := r.look(home)
 	if missing(err) {
 		return nil
@@ -239,7 +239,7 @@ func (r *restorer) vacate(home spot) error {
 		return err
 	}
 	dir, _ := split(home.rel)
-	to := spot{home.tree, join(dir, tempName())}
+	to := place{home.tree, join(dir, tempName())}
 	n := r.names.own(home)
 	if n.state == orig && r.all[n.obj.id].home == home {
 		r.drop(home)
@@ -249,39 +249,39 @@ func (r *restorer) vacate(home spot) error {
 }
 
 // move renames an entry, noted before and after.
-func (r *restorer) move(from, to spot, i ident) error {
+func (w *writer) move(from, to place, i ident) error {
 	step := record{op: opMove, from: from, to: to, ident: i}
-	src, old, err := r.parent(from)
+	src, old, err := w.parent(from)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(src)
-	dst, name, err := r.parent(to)
+	dst, name, err := w.parent(to)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dst)
-	failed, err := r.aboutToRename(from, to, r.isDirectory(src, old))
+	failed, err := w.aboutToRename(from, to, isDirectory(src, old))
 	if err != nil {
 		return err
 	}
-	if err := r.note(&step); err != nil {
+	if err := w.note(&step); err != nil {
 		return err
 	}
-	r.failpoint("rename")
+	w.failpoint("rename")
 	fail := unix.Renameat2(src, old, dst, name, unix.RENAME_NOREPLACE)
 	if fail != nil {
 		failed()
 		fail = fmt.Errorf("move %q to %q: %w", from.rel, to.rel, fail)
-		return errors.Join(fail, r.note(&record{op: opSkip}))
+		return errors.Join(fail, w.note(&record{op: opSkip}))
 	}
-	if err := r.note(&record{op: opDone}); err != nil {
+	if err := w.note(&record{op: opDone}); err != nil {
 		return err
 	}
-	return r.moved(step)
+	return w.moved(step)
 }
 
-func (r *restorer) isDirectory(dir int, name string) bool {
+func isDirectory(dir int, name string) bool {
 	e, err := look(dir, name)
 	return err == nil && e.kind == change.Directory
 }

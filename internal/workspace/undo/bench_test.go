@@ -40,7 +40,7 @@ func benchmarkSave(b *testing.B, how How, size int) {
 	data := make([]byte, size)
 	for n := range b.N {
 		names = append(names, fmt.Sprint("f", n))
-		k.check(os.WriteFile(k.path(spot{0, names[n]}), data, 0o644))
+		k.check(os.WriteFile(k.path(place{0, names[n]}), data, 0o644))
 	}
 	b.ResetTimer()
 	for _, name := range names {
@@ -61,7 +61,7 @@ func BenchmarkRestore(b *testing.B) {
 			k.plant(0, map[string]string{fmt.Sprintf("d%d/f%d", n%10, n): "some content"})
 		}
 		for n := range 10 {
-			k.removeAll(spot{0, fmt.Sprint("d", n)})
+			k.removeAll(place{0, fmt.Sprint("d", n)})
 		}
 		k.close()
 		b.StartTimer()
@@ -76,7 +76,7 @@ func BenchmarkRestore(b *testing.B) {
 func BenchmarkChanges(b *testing.B) {
 	k := newKeeper(b, 1, roomy)
 	for n := range 1000 {
-		s := spot{0, fmt.Sprint("f", n)}
+		s := place{0, fmt.Sprint("f", n)}
 		k.plant(0, map[string]string{s.rel: "some content"})
 		k.check(k.write(s, "other content"))
 	}

@@ -43,17 +43,18 @@ func eventful(t testing.TB) *keeper {
 		"one": "1", "two": "2", "swap/a/in": "a", "swap/b/in": "b", "was-file": "f", "was-dir/in": "d",
 		"mode": "m", "nest/inner/f": "f", "hard": "both", "gone/a/b": "c",
 	})
-	k.check(os.Link(k.path(spot{0, "hard"}), k.path(spot{0, "hard2"})))
+	k.check(os.Link(k.path(place{0, "hard"}), k.path(place{0, "hard2"})))
 	return k
 }
 
 func (k *keeper) happen() {
 	k.t.Helper()
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	for _, err := range []error{
 		k.write(at("src/main.go"), "package evil"), k.rename(at("src"), at("lib")), k.remove(at("lib/deep/x")),
 		k.mkdir(at("src")), k.write(at("src/main.go"), "new"), k.remove(at("link")), k.write(at("link"), "file"),
-		k.remove(at("empty")), k.symlink(at("empty"), "/etc"), k.exchange(at("one"), at("two")),
+		k.remove(at("empty")), k.symlink(at("empty"), "/etc"),
+		k.rename(at("one"), at("u")), k.rename(at("two"), at("one")), k.rename(at("u"), at("two")),
 		k.rename(at("swap/a"), at("t")), k.rename(at("swap/b"), at("swap/a")), k.rename(at("t"), at("swap/b")),
 		k.remove(at("was-file")), k.mkdir(at("was-file")), k.write(at("was-file/in"), "x"),
 		k.chmod(at("mode"), 0o4755), k.chmod(at("swap"), 0o700), k.rename(at("nest/inner"), at("tmp")),
@@ -99,8 +100,8 @@ func TestKilledFiles(t *testing.T) {
 	for n, dead := 0, true; dead; n++ {
 		k := newKeeper(t, 1, roomy)
 		k.plant(0, map[string]string{"a": "old a", "d/b": "old b"})
-		k.check(k.write(spot{0, "a"}, "new a"))
-		k.check(k.write(spot{0, "d/b"}, "new b"))
+		k.check(k.write(place{0, "a"}, "new a"))
+		k.check(k.write(place{0, "d/b"}, "new b"))
 		k.close()
 		dead = k.killed(0, n)
 		for rel, b := range map[string]string{"a": "a", "d/b": "b"} {

@@ -15,13 +15,15 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
-// sides is a tree before the session and now, where the session touched it.
-type sides struct {
-	tree    int
-	before  map[string]*change.Node
-	after   map[string]*present // nil: nothing is there
-	from    map[string]string   // new paths of what was moved in the tree
-	reading *reading
+// comparison is a tree before the session and now, where the session touched it.
+type comparison struct {
+	*Log
+	tree     int
+	before   map[string]*change.Node
+	after    map[string]*present // nil: nothing is there
+	from     map[string]string   // new paths of what was moved in the tree
+	reading  *reading
+	compared int
 }
 
 // present is what is under a path now.
@@ -38,8 +40,9 @@ func (p *present) node() *change.Node {
 	return &p.Node
 }
 
-func newSides(tree int) *sides {
-	return &sides{tree: tree, before: map[string]*change.Node{}, after: map[string]*present{}, from: map[string]string{}}
+func (l *Log) newComparison(tree int) *comparison {
+	return &comparison{Log: l, tree: tree, reading: l.newReading(tree),
+		before: map[string]*change.Node{}, after: map[string]*present{}, from: map[string]string{}}
 }
 
 // Changes returns the difference between a tree as it was before the session and
@@ -48,27 +51,24 @@ func newSides(tree int) *sides {
 // looked at is a change too, of which the new side has no content, and unless it is
 // only closed to us, Lost says why.
 func (l *Log) Changes(tree int) ([]change.Change, error) {
-	l.summed.Store(0)
-	l.compared = 0
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	s := newSides(tree)
-	l.unseen = map[spot]string{}
-	s.reading = l.newReading(tree)
-	for _, r := range l.regions(nil) {
-		l.walk(r, func(f found) bool { l.compare(s, r, f); return true })
+	l.unseen = map[place]string{}
+	c := l.newComparison(tree)
+	for _, r := range l.parts(nil) {
+		l.walk(r, func(f found) bool { c.compare(r, f); return true })
 	}
-	l.readAll(s)
+	c.readAll()
 	for _, t := range l.all {
-		if t.home.tree == tree && t.node != nil && l.first[t.home] == t && s.before[t.home.rel] == nil {
-			l.now(s, t.home.rel)
-			s.before[t.home.rel] = l.old(t, s.known(t.home.rel))
+		if t.home.tree == tree && t.node != nil && l.first[t.home] == t && c.before[t.home.rel] == nil {
+			c.now(t.home.rel)
+			c.before[t.home.rel] = l.old(t, c.known(t.home.rel))
 		}
 	}
-	all := slices.DeleteFunc(s.changes(l.now), l.looked(tree))
+	all := slices.DeleteFunc(c.changes(), c.looked())
 	if l.restored {
-		all = slices.DeleteFunc(all, l.objects(tree))
+		all = slices.DeleteFunc(all, c.objects())
 	}
 	return all, nil
 }
@@ -76,15 +76,14 @@ func (l *Log) Changes(tree int) ([]change.Change, error) {
 // Was tells what stood in a place where nothing is any more: the session deleted it. nil
 // means that something is there, that nothing was, or that it is not known.
 func (l *Log) Was(tree int, rel string) *change.Node {
-	t := l.first[spot{tree, rel}]
+	t := l.first[place{tree, rel}]
 	if l.checkTree(tree) != nil || t == nil || t.node == nil {
 		return nil
 	}
-	s := newSides(tree)
 	if l.unseen == nil {
-		l.unseen = map[spot]string{}
+		l.unseen = map[place]string{}
 	}
-	if l.now(s, rel) != nil {
+	if l.newComparison(tree).now(rel) != nil {
 		return nil
 	}
 	return l.old(t, nil)
@@ -92,17 +91,17 @@ func (l *Log) Was(tree int, rel string) *change.Node {
 
 // looked holds for an index of git that lists what it listed before: git writes one anew
 // whenever somebody looks.
-func (l *Log) looked(tree int) func(change.Change) bool {
-	d := newDisk(l.root)
-	return func(c change.Change) bool {
-		if _, name := split(c.Path); name != "index" || c.From != "" || c.Old == nil || c.New == nil || c.Old.Mode != c.New.Mode {
+func (c *comparison) looked() func(change.Change) bool {
+	d := newDisk(c.root)
+	return func(ch change.Change) bool {
+		if _, name := split(ch.Path); name != "index" || ch.From != "" || ch.Old == nil || ch.New == nil || ch.Old.Mode != ch.New.Mode {
 			return false
 		}
-		at := spot{tree, c.Path}
-		if d.place(at).kind != gitIndex || l.first[at] == nil || l.first[at].blob == 0 {
+		at := place{c.tree, ch.Path}
+		if d.place(at).kind != gitIndex || c.first[at] == nil || c.first[at].blob == 0 {
 			return false
 		}
-		f, err := l.openBlob(l.first[at].blob)
+		f, err := c.openBlob(c.first[at].blob)
 		if err != nil {
 			return false
 		}
@@ -117,16 +116,16 @@ func (l *Log) looked(tree int) func(change.Change) bool {
 
 // objects holds for what stays when a session is undone: objects of git that it made, and
 // the directories that they are in.
-func (l *Log) objects(tree int) func(change.Change) bool {
-	d := newDisk(l.root)
-	return func(c change.Change) bool {
-		if c.Old != nil || c.New == nil {
+func (c *comparison) objects() func(change.Change) bool {
+	d := newDisk(c.root)
+	return func(ch change.Change) bool {
+		if ch.Old != nil || ch.New == nil {
 			return false
 		}
-		at := spot{tree, c.Path}
-		if c.New.Type == change.Directory {
+		at := place{c.tree, ch.Path}
+		if ch.New.Type == change.Directory {
 			name := "/pack-" // a file of such a name in there would be one
-			if _, dir := split(c.Path); len(dir) == 2 {
+			if _, dir := split(ch.Path); len(dir) == 2 {
 				name = "/" + strings.Repeat("0", 38)
 			}
 			at.rel += name
@@ -137,57 +136,57 @@ func (l *Log) objects(tree int) func(change.Change) bool {
 }
 
 // known is what is under a path now, if that is known.
-func (s *sides) known(rel string) *change.Node {
-	if p := s.after[rel]; p != nil && !p.blind {
+func (c *comparison) known(rel string) *change.Node {
+	if p := c.after[rel]; p != nil && !p.blind {
 		return &p.Node
 	}
 	return nil
 }
 
 // compare notes one entry that is the session's or was moved by it.
-func (l *Log) compare(s *sides, r region, f found) {
-	ours, here := !r.mine && f.home.tree == s.tree, f.at.tree == s.tree
+func (c *comparison) compare(r part, f found) {
+	ours, here := !r.mine && f.home.tree == c.tree, f.at.tree == c.tree
 	if !here && !ours {
 		return
 	}
-	if _, again := s.after[f.at.rel]; here && again && f.err != nil {
-		l.miss(f.at, f.err) // of a directory: what is in it
+	if _, again := c.after[f.at.rel]; here && again && f.err != nil {
+		c.miss(f.at, f.err) // of a directory: what is in it
 		return
 	}
-	if l.compared++; l.Looked != nil && l.compared%256 == 0 {
-		l.Looked(l.compared)
+	if c.compared++; c.Looked != nil && c.compared%256 == 0 {
+		c.Looked(c.compared)
 	}
 	if !ours && f.err == nil && f.kind == change.File { // the session made it: hundreds of thousands of such
-		l.readLater(s, f)
+		c.readLater(f)
 		return
 	}
-	now := l.nodeOf(f)
+	now := c.nodeOf(f)
 	if here {
-		s.after[f.at.rel] = &present{Node: *now, blind: f.err != nil}
+		c.after[f.at.rel] = &present{Node: *now, blind: f.err != nil}
 	}
 	if !ours {
 		return
 	}
 	if here {
-		s.from[f.at.rel] = f.home.rel
+		c.from[f.at.rel] = f.home.rel
 	}
-	s.before[f.home.rel] = now
-	if t := l.first[f.home]; t != nil && t.node != nil {
+	c.before[f.home.rel] = now
+	if t := c.first[f.home]; t != nil && t.node != nil {
 		if f.err != nil {
 			now = nil
 		}
-		s.before[f.home.rel] = l.old(t, now)
+		c.before[f.home.rel] = c.old(t, now)
 	}
 }
 
 // now returns what is under a path of the tree, and notes it.
-func (l *Log) now(s *sides, rel string) *change.Node {
-	if p, ok := s.after[rel]; ok {
+func (c *comparison) now(rel string) *change.Node {
+	if p, ok := c.after[rel]; ok {
 		return p.node()
 	}
-	at := spot{s.tree, rel}
+	at := place{c.tree, rel}
 	f := found{at: at, home: at}
-	if f.dir, f.name, f.err = l.parent(at); f.err == nil {
+	if f.dir, f.name, f.err = c.parent(at); f.err == nil {
 		defer unix.Close(f.dir)
 		if f.entry, f.err = look(f.dir, f.name); f.err == nil && f.kind == change.Symlink {
 			f.link, f.err = readLink(f.dir, f.name)
@@ -195,37 +194,37 @@ func (l *Log) now(s *sides, rel string) *change.Node {
 	}
 	var p *present
 	if !missing(f.err) {
-		p = &present{Node: *l.nodeOf(f), blind: f.err != nil}
+		p = &present{Node: *c.nodeOf(f), blind: f.err != nil}
 	}
-	s.after[rel] = p
+	c.after[rel] = p
 	return p.node()
 }
 
 // miss notes why something could not be looked at. What is only closed to us is not
 // lost: a restore opens it.
-func (l *Log) miss(at spot, err error) {
+func (l *Log) miss(at place, err error) {
 	if !errors.Is(err, unix.EACCES) {
 		l.unseen[at] = "it cannot be looked at: " + err.Error()
 	}
 }
 
 // changes pairs both sides.
-func (s *sides) changes(now func(*sides, string) *change.Node) []change.Change {
-	all := make([]change.Change, 0, len(s.after))
+func (c *comparison) changes() []change.Change {
+	all := make([]change.Change, 0, len(c.after))
 	gone := map[string]bool{}
-	for to, from := range s.from {
-		if now(s, from) == nil && s.before[to] == nil {
-			all = append(all, change.Change{Path: to, From: from, Old: s.before[from], New: s.after[to].node()})
+	for to, from := range c.from {
+		if c.now(from) == nil && c.before[to] == nil {
+			all = append(all, change.Change{Path: to, From: from, Old: c.before[from], New: c.after[to].node()})
 			gone[from], gone[to] = true, true
 		}
 	}
-	for path, old := range s.before {
-		if n := now(s, path); !gone[path] && (n == nil || *n != *old) {
-			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: n != nil && s.after[path].plain})
+	for path, old := range c.before {
+		if n := c.now(path); !gone[path] && (n == nil || *n != *old) {
+			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: n != nil && c.after[path].plain})
 		}
 	}
-	for path, p := range s.after {
-		if p != nil && s.before[path] == nil && !gone[path] {
+	for path, p := range c.after {
+		if p != nil && c.before[path] == nil && !gone[path] {
 			all = append(all, change.Change{Path: path, New: &p.Node, Plain: p.plain})
 		}
 	}
@@ -240,11 +239,11 @@ func (s *sides) changes(now func(*sides, string) *change.Node) []change.Change {
 
 // nodeOf describes an entry of the disk as far as that can be done. What cannot be
 // looked at counts as being of the kind that it was, without any permission.
-func (l *Log) nodeOf(f found) *change.Node {
+func (c *comparison) nodeOf(f found) *change.Node {
 	if f.err != nil {
-		l.miss(f.at, f.err)
+		c.miss(f.at, f.err)
 		n := &change.Node{Type: change.File}
-		if t := l.first[f.home]; t != nil && t.node != nil {
+		if t := c.first[f.home]; t != nil && t.node != nil {
 			n.Type = t.node.kind
 		}
 		return n
@@ -256,22 +255,22 @@ func (l *Log) nodeOf(f found) *change.Node {
 	if f.kind != change.File {
 		return n
 	}
-	l.hold(n, f.at, l.sumIn(f.dir, f.name, f.size), f.size)
+	c.hold(n, f.at, c.reading.sumIn(f.dir, f.name, f.size), f.size)
 	return n
 }
 
 // hold notes what a file holds.
-func (l *Log) hold(n *change.Node, at spot, s summed, size int64) {
+func (c *comparison) hold(n *change.Node, at place, s summed, size int64) {
 	if n.Size, n.Hash = s.size, s.hash; s.err != nil {
 		n.Size = size
 		if !missing(s.err) {
-			l.miss(at, s.err)
+			c.miss(at, s.err)
 		}
 	}
 }
 
-// old describes what a thing was. What was not written to has the content of now.
-func (l *Log) old(t *thing, now *change.Node) *change.Node {
+// old describes what an original was. What was not written to has the content of now.
+func (l *Log) old(t *original, now *change.Node) *change.Node {
 	n := &change.Node{Type: t.node.kind, Mode: t.node.mode, Link: t.node.link}
 	if t.node.kind == change.Symlink {
 		n.Mode = 0o777
@@ -319,7 +318,7 @@ func (l *Log) OpenOld(tree int, rel string) (*os.File, error) {
 	if err := checkPlain(rel, maxDeep); err != nil {
 		return nil, fmt.Errorf("undo: %w", err)
 	}
-	home := spot{tree, rel}
+	home := place{tree, rel}
 	t := l.first[home]
 	if t != nil && t.lost != "" {
 		return nil, fmt.Errorf("%q is not kept: %s", rel, t.lost)
@@ -338,7 +337,7 @@ func (l *Log) OpenOld(tree int, rel string) (*os.File, error) {
 }
 
 // openAsIs opens a file that the session did not write to, wherever it is now.
-func (l *Log) openAsIs(home spot) (*os.File, error) {
+func (l *Log) openAsIs(home place) (*os.File, error) {
 	at, ok := l.find(home)
 	if !ok {
 		return nil, fs.ErrNotExist
@@ -356,7 +355,7 @@ func (l *Log) openAsIs(home spot) (*os.File, error) {
 }
 
 // find says where an entry that was there before the session should be now.
-func (l *Log) find(home spot) (spot, bool) {
+func (l *Log) find(home place) (place, bool) {
 	at := l.physical(home)
 	_, cover, rest := l.names.find(at)
 	if cover.state != orig {
@@ -367,7 +366,7 @@ func (l *Log) find(home spot) (spot, bool) {
 }
 
 // physical says where a path of the tree before the session is, or would be, now.
-func (l *Log) physical(home spot) spot {
+func (l *Log) physical(home place) place {
 	if t := l.first[home]; t != nil {
 		if at, ok := l.at[t.id]; ok {
 			return at
@@ -377,8 +376,8 @@ func (l *Log) physical(home spot) spot {
 		return home
 	}
 	dir, name := split(home.rel)
-	at := l.physical(spot{home.tree, dir})
-	return spot{at.tree, join(at.rel, name)}
+	at := l.physical(place{home.tree, dir})
+	return place{at.tree, join(at.rel, name)}
 }
 
 // Lost lists the paths of which the store has no content, and those that the last

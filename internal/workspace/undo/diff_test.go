@@ -137,7 +137,7 @@ func (k *keeper) readOld(l *Log, tree int, was map[string]string) {
 
 // TestChanges: what a person sees of typical sessions.
 func TestChanges(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	for name, c := range map[string]struct {
 		do   func(k *keeper)
 		want string

@@ -33,13 +33,13 @@ func unframed(log []byte) (data []byte) {
 	return data
 }
 
-// FuzzTape: any bytes are either an error or come out as the same bytes.
-func FuzzTape(f *testing.F) {
+// FuzzRecords: any bytes are either an error or come out as the same bytes.
+func FuzzRecords(f *testing.F) {
 	f.Add(seed())
 	f.Add(seed()[:40])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out []byte
-		size, err := readTape(bytes.NewReader(data), 0, func(r record) error {
+		size, err := readRecords(bytes.NewReader(data), 0, func(r record) error {
 			out = pack(out, &r)
 			return nil
 		})
@@ -53,13 +53,13 @@ func FuzzTape(f *testing.F) {
 // same bytes, and says nothing about places that are outside of its trees.
 func FuzzLog(f *testing.F) {
 	f.Add(unframed(seed()))
-	f.Add(unframed(pack(nil, &record{op: opHead, trees: []string{"/a"}}, &record{op: opLinked, from: spot{0, "a"}, to: spot{0, "b"}},
-		&record{op: opExchanged, from: spot{0, "b"}, to: spot{0, "c"}}, &record{op: opTouch, from: spot{0, ""}})))
+	f.Add(unframed(pack(nil, &record{op: opHead, trees: []string{"/a"}}, &record{op: opLinked, from: place{0, "a"}, to: place{0, "b"}},
+		&record{op: opRenamed, from: place{0, "b"}, to: place{0, "c"}}, &record{op: opTouch, from: place{0, ""}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = framed(data)
-		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
+		l := &Log{first: map[place]*original{}, at: map[uint32]place{}, begun: map[ident]bool{}, aside: map[place]bool{}, left: map[place]left{}, shaken: map[place]bool{}}
 		var out []byte
-		size, err := readTape(bytes.NewReader(data), 0, func(r record) error {
+		size, err := readRecords(bytes.NewReader(data), 0, func(r record) error {
 			out = pack(out, &r)
 			return l.replay(r)
 		})
@@ -70,24 +70,24 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		for i, root := range l.names.roots {
-			l.index(spot{i, ""}, root)
+			l.index(place{i, ""}, root)
 		}
-		for _, thing := range l.all {
-			checkSpot(t, l, thing.home)
-			if uint64(thing.blob) >= uint64(len(l.all)) {
-				t.Fatalf("content %d of %d", thing.blob, len(l.all))
+		for _, original := range l.all {
+			checkPlace(t, l, original.home)
+			if uint64(original.blob) >= uint64(len(l.all)) {
+				t.Fatalf("content %d of %d", original.blob, len(l.all))
 			}
 		}
 		for _, at := range l.at {
-			checkSpot(t, l, at)
+			checkPlace(t, l, at)
 		}
-		for _, g := range l.regions(nil) {
-			checkSpot(t, l, g.at)
+		for _, g := range l.parts(nil) {
+			checkPlace(t, l, g.at)
 		}
 	})
 }
 
-func checkSpot(t *testing.T, l *Log, s spot) {
+func checkPlace(t *testing.T, l *Log, s place) {
 	if s.tree < 0 || s.tree >= len(l.trees) {
 		t.Fatalf("tree %d of %d", s.tree, len(l.trees))
 	}
@@ -100,37 +100,37 @@ func checkSpot(t *testing.T, l *Log, s spot) {
 
 // seed is a log in which every kind of record is.
 func seed() []byte {
-	a, b := spot{0, "a/b"}, spot{1, "c"}
+	a, b := place{0, "a/b"}, place{1, "c"}
 	img := image{kind: "file", mode: 0o644, size: 3, blob: 2}
 	return pack(nil, &record{op: opHead, trees: []string{"/a", "/b"}}, &record{op: opTouch, from: a},
 		&record{op: opImage, id: 2, image: img}, &record{op: opCreated, from: b},
 		&record{op: opRenamed, from: a, to: b}, &record{op: opNotRenamed, from: a, to: b},
-		&record{op: opLinked, from: a, to: b}, &record{op: opExchanged, from: a, to: b}, &record{op: opEnd, end: moment{1, 2}})
+		&record{op: opLinked, from: a, to: b}, &record{op: opEnd, end: moment{1, 2}})
 }
 
 // FuzzRestoreLog does the same with the log that a restore leaves.
 func FuzzRestoreLog(f *testing.F) {
-	a, b := spot{0, "a/b"}, spot{1, "c"}
+	a, b := place{0, "a/b"}, place{1, "c"}
 	head := &record{op: opHead, trees: []string{"/a", "/b"}}
 	f.Add(unframed(pack(nil, head, &record{op: opTemp, from: a}, &record{op: opDone}, &record{op: opBack, id: 2},
 		&record{op: opBegin, ident: ident{1, 2}}, &record{op: opMove, from: a, to: b}, &record{op: opSkip})))
-	f.Add(unframed(pack(nil, head, &record{op: opMove, from: b, to: a}, &record{op: opDone}, &record{op: opMove, from: a, to: spot{0, "a"}})))
+	f.Add(unframed(pack(nil, head, &record{op: opMove, from: b, to: a}, &record{op: opDone}, &record{op: opMove, from: a, to: place{0, "a"}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := &Log{first: map[spot]*thing{}, at: map[uint32]spot{}, begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
-		if _, err := readTape(bytes.NewReader(seed()), 0, l.replay); err != nil {
+		l := &Log{first: map[place]*original{}, at: map[uint32]place{}, begun: map[ident]bool{}, aside: map[place]bool{}, left: map[place]left{}, shaken: map[place]bool{}}
+		if _, err := readRecords(bytes.NewReader(seed()), 0, l.replay); err != nil {
 			t.Fatal(err)
 		}
 		for i, root := range l.names.roots {
-			l.index(spot{i, ""}, root)
+			l.index(place{i, ""}, root)
 		}
-		if _, err := readTape(bytes.NewReader(framed(data)), 2, l.replayRestore); err != nil {
+		if _, err := readRecords(bytes.NewReader(framed(data)), 2, l.replayRestore); err != nil {
 			return
 		}
 		for _, at := range l.at {
-			checkSpot(t, l, at)
+			checkPlace(t, l, at)
 		}
-		for _, g := range l.regions(nil) {
-			checkSpot(t, l, g.at)
+		for _, g := range l.parts(nil) {
+			checkPlace(t, l, g.at)
 		}
 	})
 }

@@ -28,116 +28,117 @@ const (
 // what the session left, and where everything that it named is still there. A repository,
 // a submodule or a worktree that the session made goes as a whole or not at all.
 type gitJudge struct {
+	*plan
 	*disk
-	in     map[*thing]bool   // what is brought back
-	quiet  map[uint32]bool   // things that are fine as they are
-	mine   []gitOurs         // what the session made in directories that were there before
-	at     map[spot]gitPlace // of these
-	keep   map[spot]string   // places of the session that stay as they are, with all below
-	free   map[spot]bool     // places of which it is known that they are as the session left them
-	units  map[spot]bool     // git directories that the session made
-	heads  map[spot][]spot   // what says which ref counts, by common directory
-	stayed map[spot]int      // how many objects stay, by git directory
+	in     map[*original]bool // what is brought back
+	quiet  map[uint32]bool    // originals that are fine as they are
+	mine   []gitOurs          // what the session made in directories that were there before
+	at     map[place]gitPlace // of these
+	remain map[place]string   // places of the session that stay as they are, with all below
+	free   map[place]bool     // places of which it is known that they are as the session left them
+	units  map[place]bool     // git directories that the session made
+	heads  map[place][]place  // what says which ref counts, by common directory
+	stayed map[place]int      // how many objects stay, by git directory
 }
 
 // gitOurs is a file of git that the session made.
 type gitOurs struct {
-	at spot
+	at place
 	gitPlace
 }
 
-func (r *restorer) newGit(things []*thing) *gitJudge {
-	g := &gitJudge{disk: newDisk(r.root), in: map[*thing]bool{}, quiet: map[uint32]bool{}, at: map[spot]gitPlace{}, keep: map[spot]string{},
-		free: map[spot]bool{}, units: map[spot]bool{}, heads: map[spot][]spot{}, stayed: map[spot]int{}}
-	for _, t := range things {
+func newGitJudge(p *plan, originals []*original) *gitJudge {
+	g := &gitJudge{plan: p, disk: newDisk(p.root), in: map[*original]bool{}, quiet: map[uint32]bool{}, at: map[place]gitPlace{}, remain: map[place]string{},
+		free: map[place]bool{}, units: map[place]bool{}, heads: map[place][]place{}, stayed: map[place]int{}}
+	for _, t := range originals {
 		g.in[t] = true
 	}
 	return g
 }
 
 // survey finds what of git the session made.
-func (r *restorer) survey() {
-	pointers := map[spot]spot{}
-	for _, part := range r.ourParts() {
-		r.walk(part, func(f found) bool {
+func (g *gitJudge) survey() {
+	pointers := map[place]place{}
+	for _, part := range g.ourParts() {
+		g.walk(part, func(f found) bool {
 			if f.err != nil {
 				return true
 			}
 			_, name := split(f.at.rel)
 			switch {
-			case f.kind == change.Directory && r.git.isGit(f.at):
-				r.git.units[f.at] = true
+			case f.kind == change.Directory && g.isGit(f.at):
+				g.units[f.at] = true
 			case f.kind == change.File && name == ".git":
-				if to, ok := r.pointsTo(f.at); ok {
+				if to, ok := g.pointsTo(f.at); ok {
 					pointers[f.at] = to
 				}
 			case f.kind == change.File:
-				r.collect(f.at)
+				g.collect(f.at)
 			}
 			return true
 		})
-		if part.at.rel != "" && r.git.place(part.at).kind == gitOther && r.touched(part.at) {
-			r.git.keep[part.at] = wentOn
+		if part.at.rel != "" && g.place(part.at).kind == gitOther && g.touched(part.at) {
+			g.remain[part.at] = wentOn
 		}
 	}
-	for unit := range r.git.units {
-		if r.touched(unit) || r.displaced(unit) {
-			r.git.keep[r.rootOf(unit)] = wentOn
+	for unit := range g.units {
+		if g.touched(unit) || g.displaced(unit) {
+			g.remain[g.rootOf(unit)] = wentOn
 		}
-		r.git.free[spot{unit.tree, join(unit.rel, "index")}] = true
+		g.free[place{unit.tree, join(unit.rel, "index")}] = true
 	}
 	for at, to := range pointers {
-		if why, _ := r.held(to); why != "" {
-			r.git.keep[r.rootOf(at)] = why
+		if why := g.remains(to); why != "" {
+			g.remain[g.rootOf(at)] = why
 		}
 	}
 }
 
 // collect notes a file of the session in a git directory that was there before.
-func (r *restorer) collect(at spot) {
-	p := r.git.place(at)
-	if p.kind <= gitCache || r.git.units[p.dir] || r.git.in[r.first[at]] {
-		return // or it stands where a thing was, and is judged with that
+func (g *gitJudge) collect(at place) {
+	p := g.place(at)
+	if p.kind <= gitCache || g.units[p.dir] || g.in[g.first[at]] {
+		return // or it stands where an original was, and is judged with that
 	}
-	r.git.mine = append(r.git.mine, gitOurs{at, p})
-	r.git.at[at] = p
+	g.mine = append(g.mine, gitOurs{at, p})
+	g.at[at] = p
 }
 
 // rootOf is the directory of the session that a .git belongs to: its worktree, if the session
 // made that too.
-func (r *restorer) rootOf(at spot) spot {
+func (g *gitJudge) rootOf(at place) place {
 	dir, name := split(at.rel)
-	if up := (spot{at.tree, dir}); name == ".git" && dir != "" && r.names.ours(up) {
+	if up := (place{at.tree, dir}); name == ".git" && dir != "" && g.names.ours(up) {
 		return up
 	}
 	return at
 }
 
 // pointsTo reads a .git that is a file.
-func (r *restorer) pointsTo(at spot) (spot, bool) {
-	b, err := r.git.text(at, maxRefText)
+func (g *gitJudge) pointsTo(at place) (place, bool) {
+	b, err := g.text(at, maxRefText)
 	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\n"), "gitdir: ")
 	if err != nil || !ok {
-		return spot{}, false
+		return place{}, false
 	}
 	if !filepath.IsAbs(to) {
 		dir, _ := split(at.rel)
-		to = filepath.Join(r.trees[at.tree], dir, to)
+		to = filepath.Join(g.trees[at.tree], dir, to)
 	}
-	for n, tree := range r.trees {
+	for n, tree := range g.trees {
 		if rel, err := filepath.Rel(tree, to); err == nil && filepath.IsLocal(rel) && rel != "." {
-			return spot{n, rel}, true
+			return place{n, rel}, true
 		}
 	}
-	return spot{}, false
+	return place{}, false
 }
 
 // touched reports whether somebody changed something in a directory after the session. An
 // index is written anew whenever somebody looks.
-func (r *restorer) touched(dir spot) (late bool) {
-	r.git.below(dir, func(s spot, e entry) {
+func (g *gitJudge) touched(dir place) (late bool) {
+	g.below(dir, func(s place, e entry) {
 		_, name := split(s.rel)
-		if e.kind != change.Directory && name != "index" && (r.late(e) || r.older(e)) {
+		if e.kind != change.Directory && name != "index" && (g.late(e) || g.older(e)) {
 			late = true
 		}
 	})
@@ -146,22 +147,20 @@ func (r *restorer) touched(dir spot) (late bool) {
 
 // older reports whether an entry was there before the session was: then the session did not
 // make it, wherever it is now.
-func (r *restorer) older(e entry) bool {
-	return r.born != 0 && e.born != 0 && e.born < r.born && !e.many
+func (p *plan) older(e entry) bool {
+	return p.born != 0 && e.born != 0 && e.born < p.born && !e.many
 }
 
-// held says why a place stays as it is, if so.
-func (r *restorer) held(at spot) (why string, top spot) {
-	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
-		if why := r.git.keep[s]; why != "" {
-			return why, s
-		}
+// remains says why a place stays as it is, if so.
+func (g *gitJudge) remains(at place) (why string) {
+	for s := at; s.rel != "" && why == ""; s.rel, _ = split(s.rel) {
+		why = g.remain[s]
 	}
-	return "", spot{}
+	return why
 }
 
 // leftAt is what the session left in a place, if that is known and no restore has moved it.
-func (l *Log) leftAt(at spot) (left, bool) {
+func (l *Log) leftAt(at place) (left, bool) {
 	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
 		if l.shaken[s] {
 			return left{}, false
@@ -171,72 +170,72 @@ func (l *Log) leftAt(at spot) (left, bool) {
 	return was, ok
 }
 
-// gitFile reports whether a thing is one of git's files that name objects, or one of them.
-func (r *restorer) gitFile(t *thing, at spot) (gitPlace, bool) {
+// gitFile reports whether an original is one of git's files that name objects, or one of them.
+func (g *gitJudge) gitFile(t *original, at place) (gitPlace, bool) {
 	if t.node == nil || t.node.kind != change.File || t.lost != "" || at.rel == "" {
 		return gitPlace{}, false
 	}
-	p := r.git.place(at)
+	p := g.place(at)
 	return p, p.kind > gitOther
 }
 
 // gitVerdict says why a file of git cannot be brought back, if so. e is what is there; nil
 // if nothing is.
-func (r *restorer) gitVerdict(t *thing, p gitPlace, at spot, e *entry) (string, error) {
+func (g *gitJudge) gitVerdict(t *original, p gitPlace, at place, e *entry) (string, error) {
 	switch {
 	case p.kind == gitCache || p.kind == gitObject && e != nil:
-		r.git.quiet[t.id] = true
+		g.quiet[t.id] = true
 		return "", nil
 	case p.kind == gitObject:
 		return "", nil
 	case p.kind == gitTable:
-		if r.touched(spot{p.dir.tree, join(p.dir.rel, "reftable")}) {
+		if g.touched(place{p.dir.tree, join(p.dir.rel, "reftable")}) {
 			return wentOn, nil
 		}
 		return "", nil
 	}
-	old, err := r.oldText(t)
+	old, err := g.oldText(t)
 	if err != nil {
 		return "", err
 	}
-	if r.saysTheSame(p, at, e, old) {
-		r.git.quiet[t.id] = true
+	if g.saysTheSame(p, at, e, old) {
+		g.quiet[t.id] = true
 		return "", nil
 	}
-	if why := r.changedSince(p, at, e, old); why != "" {
+	if why := g.changedSince(p, at, e, old); why != "" {
 		return why, nil
 	}
-	if why := r.gitNeeds(p, old); why != "" {
+	if why := g.gitNeeds(p, old); why != "" {
 		return why, nil
 	}
-	return r.missingObjects(p, old), nil
+	return g.missingObjects(p, old), nil
 }
 
 // saysTheSame reports whether a file of git says what it said before the session, however
 // it is written.
-func (r *restorer) saysTheSame(p gitPlace, at spot, e *entry, old []byte) bool {
+func (g *gitJudge) saysTheSame(p gitPlace, at place, e *entry, old []byte) bool {
 	if e == nil {
 		return false // a ref that is packed: what it is packed in may go
 	}
 	if text := means(p, old); text != "" {
-		return text == r.git.means(p, at)
+		return text == g.means(p, at)
 	}
 	if e.size != int64(len(old)) {
 		return false
 	}
-	now, err := r.git.text(at, maxGitText)
+	now, err := g.text(at, maxGitText)
 	return err == nil && bytes.Equal(now, old)
 }
 
 // oldText is a file of git as it was before the session.
-func (r *restorer) oldText(t *thing) ([]byte, error) {
+func (g *gitJudge) oldText(t *original) ([]byte, error) {
 	if t.blob == 0 {
-		if at, ok := r.at[t.id]; ok {
-			return r.git.text(at, maxGitText)
+		if at, ok := g.plan.at[t.id]; ok {
+			return g.text(at, maxGitText)
 		}
 		return nil, nil
 	}
-	f, err := r.openBlob(t.blob)
+	f, err := g.openBlob(t.blob)
 	if err != nil {
 		return nil, err
 	}
@@ -245,12 +244,12 @@ func (r *restorer) oldText(t *thing) ([]byte, error) {
 
 // changedSince says whether somebody made something else of a file of git than the session
 // left, by what it says.
-func (r *restorer) changedSince(p gitPlace, at spot, e *entry, old []byte) string {
-	if r.force {
+func (g *gitJudge) changedSince(p gitPlace, at place, e *entry, old []byte) string {
+	if g.force {
 		return ""
 	}
-	now := r.git.means(p, at)
-	was, known := r.leftAt(at)
+	now := g.means(p, at)
+	was, known := g.leftAt(at)
 	switch {
 	case p.kind == gitReflog || !known || was.means == "" && was.ident != (ident{}):
 		if e == nil && known && was.ident != (ident{}) {
@@ -259,7 +258,7 @@ func (r *restorer) changedSince(p gitPlace, at spot, e *entry, old []byte) strin
 		if e == nil && now != "" && now != refText(old) {
 			return "it is packed since"
 		}
-		if e != nil && (r.late(*e) || known && was.ident != e.ident && !r.begun[e.ident]) {
+		if e != nil && (g.late(*e) || known && was.ident != e.ident && !g.begun[e.ident]) {
 			return changedLater
 		}
 	case now == "" && was.means != "":
@@ -283,22 +282,22 @@ func means(p gitPlace, b []byte) string {
 }
 
 // gitNeeds says what is in the way of a file of git besides itself.
-func (r *restorer) gitNeeds(p gitPlace, old []byte) string {
+func (g *gitJudge) gitNeeds(p gitPlace, old []byte) string {
 	switch p.kind {
 	case gitRef:
-		if name, is := target(refText(old)); is && r.after(p, name, 0) == "" {
+		if name, is := target(refText(old)); is && g.after(p, name, 0) == "" {
 			return "the ref that it named is not there"
 		}
-		return r.clash(p)
+		return g.clash(p)
 	case gitHead:
-		return r.headNeeds(p, old)
+		return g.headNeeds(p, old)
 	case gitReflog:
-		if !r.force && r.stays(p.ref(p.name)) {
+		if !g.force && g.stays(p.ref(p.name)) {
 			return "its ref stays as it is"
 		}
 	case gitPacked:
 		for name := range packedRefs(old) {
-			if why := r.clash(gitPlace{gitRef, p.dir, name}); why != "" {
+			if why := g.clash(gitPlace{gitRef, p.dir, name}); why != "" {
 				return why
 			}
 		}
@@ -307,14 +306,14 @@ func (r *restorer) gitNeeds(p gitPlace, old []byte) string {
 }
 
 // clash: a ref cannot be beside one whose name is a directory of it.
-func (r *restorer) clash(p gitPlace) string {
+func (g *gitJudge) clash(p gitPlace) string {
 	for up, _ := split(p.name); strings.Contains(up, "/"); up, _ = split(up) {
-		if r.after(p, up, 0) != "" {
+		if g.after(p, up, 0) != "" {
 			return "there is a ref " + strconv.Quote(up) + " now"
 		}
 	}
-	for name := range r.packedAfter(p) {
-		if name != p.name && inside(p.name, name) && r.after(p, name, 0) != "" {
+	for name := range g.packedAfter(p) {
+		if name != p.name && inside(p.name, name) && g.after(p, name, 0) != "" {
 			return "there is a ref " + strconv.Quote(name) + " now"
 		}
 	}
@@ -323,45 +322,45 @@ func (r *restorer) clash(p gitPlace) string {
 
 // headNeeds: a HEAD goes back if nobody went on from where it is, and to a branch that is
 // there.
-func (r *restorer) headNeeds(p gitPlace, old []byte) string {
-	if name, is := target(r.git.means(p, spot{p.dir.tree, join(p.dir.rel, "HEAD")})); is && !r.force && r.movedLater(p.ref(name)) {
+func (g *gitJudge) headNeeds(p gitPlace, old []byte) string {
+	if name, is := target(g.means(p, place{p.dir.tree, join(p.dir.rel, "HEAD")})); is && !g.force && g.movedLater(p.ref(name)) {
 		return branchMoved
 	}
 	name, is := target(refText(old))
-	if is && r.after(p, name, 0) == "" && !r.unborn(p, name) {
+	if is && g.after(p, name, 0) == "" && !g.unborn(p, name) {
 		return "the branch that it named is not there any more"
 	}
 	return ""
 }
 
 // unborn reports whether it is known that there was no such ref before the session.
-func (r *restorer) unborn(p gitPlace, name string) bool {
-	if r.before(p, name) != "" {
+func (g *gitJudge) unborn(p gitPlace, name string) bool {
+	if g.before(p, name) != "" {
 		return false
 	}
 	at := p.ref(name)
-	was, known := r.leftAt(at)
-	return r.names.ours(at) || known && was.means == ""
+	was, known := g.leftAt(at)
+	return g.names.ours(at) || known && was.means == ""
 }
 
 // movedLater reports whether a ref stays because somebody changed it.
-func (r *restorer) movedLater(ref spot) bool {
-	if t := r.first[ref]; t != nil && r.git.in[t] {
-		return r.stuck[t.id] == changedLater || r.stuck[t.id] == deletedLater
+func (g *gitJudge) movedLater(ref place) bool {
+	if t := g.first[ref]; t != nil && g.in[t] {
+		return g.stuck[t.id] == changedLater || g.stuck[t.id] == deletedLater
 	}
-	return r.git.keep[ref] == changedLater
+	return g.remain[ref] == changedLater
 }
 
 // stays reports whether what the session made of a ref stays.
-func (r *restorer) stays(ref spot) bool {
-	if t := r.first[ref]; t != nil && r.git.in[t] && r.stuck[t.id] != "" {
+func (g *gitJudge) stays(ref place) bool {
+	if t := g.first[ref]; t != nil && g.in[t] && g.stuck[t.id] != "" {
 		return true
 	}
-	return r.git.keep[ref] != ""
+	return g.remain[ref] != ""
 }
 
 // missingObjects says no to what names objects that are gone.
-func (r *restorer) missingObjects(p gitPlace, old []byte) string {
+func (g *gitJudge) missingObjects(p gitPlace, old []byte) string {
 	named := ids(old)
 	if p.kind == gitIndex {
 		x, err := readIndex(old)
@@ -370,7 +369,7 @@ func (r *restorer) missingObjects(p gitPlace, old []byte) string {
 		}
 		named = x.ids
 	}
-	packs := r.packsOf(p)
+	packs := g.packsOf(p)
 	for _, id := range named {
 		if !packs.has(id) {
 			return objectGone + ": " + id
@@ -380,155 +379,155 @@ func (r *restorer) missingObjects(p gitPlace, old []byte) string {
 }
 
 // packsOf opens the objects of a git directory, with those that come back.
-func (r *restorer) packsOf(p gitPlace) *gitPacks {
+func (g *gitJudge) packsOf(p gitPlace) *gitPacks {
 	dir := p.common()
-	if have := r.git.packs[dir]; have != nil {
+	if have := g.packs[dir]; have != nil {
 		return have
 	}
-	objects := spot{dir.tree, join(dir.rel, "objects")}
+	objects := place{dir.tree, join(dir.rel, "objects")}
 	fd := -1
-	if root, err := r.root(dir.tree); err == nil {
+	if root, err := g.root(dir.tree); err == nil {
 		if at, err := openAt(root, objects.rel, unix.O_PATH|unix.O_DIRECTORY); err == nil {
 			fd = at
 		}
 	}
 	packs := openPacks(fd, 0)
-	for t := range r.git.in {
+	for t := range g.in {
 		if t.home.tree != objects.tree || t.blob == 0 || !inside(objects.rel, t.home.rel) {
 			continue
 		}
 		name := strings.TrimPrefix(t.home.rel[len(objects.rel):], "/")
 		if strings.HasSuffix(name, ".idx") {
-			if f, err := r.openBlob(t.blob); err == nil {
+			if f, err := g.openBlob(t.blob); err == nil {
 				packs.indexes = append(packs.indexes, f)
 			}
 		} else if objectKind(name) == gitObject {
 			packs.comes[strings.Replace(name, "/", "", 1)] = true
 		}
 	}
-	r.git.packs[dir] = packs
+	g.packs[dir] = packs
 	return packs
 }
 
 // after is what a ref says once this run is over; "" for none.
-func (r *restorer) after(p gitPlace, name string, depth int) string {
-	text := r.looseAfter(p.ref(name))
+func (g *gitJudge) after(p gitPlace, name string, depth int) string {
+	text := g.looseAfter(p.ref(name))
 	if text == "" {
-		text = r.packedAfter(p)[name]
+		text = g.packedAfter(p)[name]
 	}
 	if next, is := target(text); is && depth < 5 {
-		return r.after(p, next, depth+1)
+		return g.after(p, next, depth+1)
 	}
 	return text
 }
 
-func (r *restorer) looseAfter(s spot) string {
-	if t := r.first[s]; t != nil && r.git.in[t] && t.node != nil && r.stuck[t.id] == "" && !r.git.quiet[t.id] {
-		old, _ := r.oldText(t)
+func (g *gitJudge) looseAfter(s place) string {
+	if t := g.first[s]; t != nil && g.in[t] && t.node != nil && g.stuck[t.id] == "" && !g.quiet[t.id] {
+		old, _ := g.oldText(t)
 		return refText(old)
 	}
-	if _, mine := r.git.at[s]; mine && r.git.keep[s] == "" {
+	if _, mine := g.at[s]; mine && g.remain[s] == "" {
 		return ""
 	}
-	b, err := r.git.text(s, maxRefText)
+	b, err := g.text(s, maxRefText)
 	if err != nil {
 		return ""
 	}
 	return refText(b)
 }
 
-func (r *restorer) packedAfter(p gitPlace) map[string]string {
+func (g *gitJudge) packedAfter(p gitPlace) map[string]string {
 	dir := p.common()
-	s := spot{dir.tree, join(dir.rel, "packed-refs")}
-	if t := r.first[s]; t != nil && r.git.in[t] && t.node != nil && r.stuck[t.id] == "" {
-		old, _ := r.oldText(t)
+	s := place{dir.tree, join(dir.rel, "packed-refs")}
+	if t := g.first[s]; t != nil && g.in[t] && t.node != nil && g.stuck[t.id] == "" {
+		old, _ := g.oldText(t)
 		return packedRefs(old)
 	}
-	if _, mine := r.git.at[s]; mine && r.git.keep[s] == "" {
+	if _, mine := g.at[s]; mine && g.remain[s] == "" {
 		return nil
 	}
-	return r.git.packed(p)
+	return g.packed(p)
 }
 
 // before is what a ref said before the session; "" for none.
-func (r *restorer) before(p gitPlace, name string) string {
+func (g *gitJudge) before(p gitPlace, name string) string {
 	s := p.ref(name)
-	if t := r.first[s]; t != nil && t.node != nil && t.node.kind == change.File {
-		old, _ := r.oldText(t)
+	if t := g.first[s]; t != nil && t.node != nil && t.node.kind == change.File {
+		old, _ := g.oldText(t)
 		return refText(old)
 	}
-	if !r.names.ours(s) {
-		if b, err := r.git.text(s, maxRefText); err == nil {
+	if !g.names.ours(s) {
+		if b, err := g.text(s, maxRefText); err == nil {
 			return refText(b)
 		}
 	}
 	dir := p.common()
-	all := spot{dir.tree, join(dir.rel, "packed-refs")}
-	if t := r.first[all]; t != nil && t.node != nil {
-		old, _ := r.oldText(t)
+	all := place{dir.tree, join(dir.rel, "packed-refs")}
+	if t := g.first[all]; t != nil && t.node != nil {
+		old, _ := g.oldText(t)
 		return packedRefs(old)[name]
 	}
-	if r.names.ours(all) {
+	if g.names.ours(all) {
 		return ""
 	}
-	return r.git.packed(p)[name]
+	return g.packed(p)[name]
 }
 
 // judgeOurs finds what the session made in a git directory and what stays there. It reports
 // whether something new was found.
-func (r *restorer) judgeOurs() (found bool) {
-	for _, o := range r.git.mine {
-		if r.git.keep[o.at] != "" {
+func (g *gitJudge) judgeOurs() (found bool) {
+	for _, o := range g.mine {
+		if g.remain[o.at] != "" {
 			continue
 		}
-		if why := r.oursVerdict(o); why != "" {
-			r.git.keep[o.at], found = why, true
+		if why := g.oursVerdict(o); why != "" {
+			g.remain[o.at], found = why, true
 		}
 	}
-	return r.judgeHeads() || found
+	return g.judgeHeads() || found
 }
 
-func (r *restorer) oursVerdict(o gitOurs) string {
-	e, err := r.git.look(o.at)
+func (g *gitJudge) oursVerdict(o gitOurs) string {
+	e, err := g.look(o.at)
 	if err != nil {
 		return ""
 	}
 	switch o.kind {
 	case gitTable:
-		if r.touched(spot{o.dir.tree, join(o.dir.rel, "reftable")}) {
+		if g.touched(place{o.dir.tree, join(o.dir.rel, "reftable")}) {
 			return wentOn
 		}
 	case gitReflog:
-		if r.stays(o.ref(o.name)) {
+		if g.stays(o.ref(o.name)) {
 			return "its ref stays as it is"
 		}
 	case gitRef, gitHead, gitPacked, gitIndex:
-		if why := r.changedSince(o.gitPlace, o.at, &e, nil); why != "" {
+		if why := g.changedSince(o.gitPlace, o.at, &e, nil); why != "" {
 			return why
 		}
-		r.git.free[o.at] = true
+		g.free[o.at] = true
 	}
 	return ""
 }
 
 // judgeHeads: a HEAD that stays, and a ref that names another, keep what they name.
-func (r *restorer) judgeHeads() (found bool) {
-	for dir, heads := range r.headsAll() {
+func (g *gitJudge) judgeHeads() (found bool) {
+	for dir, heads := range g.headsAll() {
 		for _, h := range heads {
-			p := r.git.place(h)
-			text := refText(r.nowText(h))
+			p := g.place(h)
+			text := refText(g.nowText(h))
 			name, is := target(text)
-			if !is || !r.stands(h) || r.git.value(p, name) == "" || r.after(p, name, 0) != "" {
+			if !is || !g.stands(h) || g.value(p, name) == "" || g.after(p, name, 0) != "" {
 				continue
 			}
 			why := strconv.Quote(h.rel) + " names it"
-			for _, s := range []spot{p.ref(name), {dir.tree, join(dir.rel, "packed-refs")}} {
-				if _, mine := r.git.at[s]; mine && r.git.keep[s] == "" {
-					r.git.keep[s], found = why, true
+			for _, s := range []place{p.ref(name), {dir.tree, join(dir.rel, "packed-refs")}} {
+				if _, mine := g.at[s]; mine && g.remain[s] == "" {
+					g.remain[s], found = why, true
 					break
 				}
-				if t := r.first[s]; t != nil && r.git.in[t] && r.stuck[t.id] == "" {
-					r.stuck[t.id], found = why, true
+				if t := g.first[s]; t != nil && g.in[t] && g.stuck[t.id] == "" {
+					g.stuck[t.id], found = why, true
 					break
 				}
 			}
@@ -537,63 +536,63 @@ func (r *restorer) judgeHeads() (found bool) {
 	return found
 }
 
-func (r *restorer) nowText(s spot) []byte {
-	b, _ := r.git.text(s, maxRefText)
+func (g *gitJudge) nowText(s place) []byte {
+	b, _ := g.text(s, maxRefText)
 	return b
 }
 
 // stands reports whether a HEAD or a ref is after this run what it is now.
-func (r *restorer) stands(h spot) bool {
-	if t := r.first[h]; t != nil && r.git.in[t] && r.stuck[t.id] == "" && !r.git.quiet[t.id] {
+func (g *gitJudge) stands(h place) bool {
+	if t := g.first[h]; t != nil && g.in[t] && g.stuck[t.id] == "" && !g.quiet[t.id] {
 		return false
 	}
-	if why, _ := r.held(h); why != "" {
+	if why := g.remains(h); why != "" {
 		return true
 	}
-	return !r.names.ours(h) || r.first[h] != nil
+	return !g.names.ours(h) || g.first[h] != nil
 }
 
 // headsAll lists, once, what names refs in the git directories that this run is about.
-func (r *restorer) headsAll() map[spot][]spot {
-	for _, o := range r.git.mine {
-		r.headsOf(o.common())
+func (g *gitJudge) headsAll() map[place][]place {
+	for _, o := range g.mine {
+		g.headsOf(o.common())
 	}
-	for t := range r.git.in {
-		if p := r.git.place(t.home); p.kind > gitCache {
-			r.headsOf(p.common())
+	for t := range g.in {
+		if p := g.place(t.home); p.kind > gitCache {
+			g.headsOf(p.common())
 		}
 	}
-	return r.git.heads
+	return g.heads
 }
 
-func (r *restorer) headsOf(dir spot) {
-	if r.git.heads[dir] != nil {
+func (g *gitJudge) headsOf(dir place) {
+	if g.heads[dir] != nil {
 		return
 	}
-	heads := []spot{{dir.tree, join(dir.rel, "HEAD")}}
-	symbolic := func(s spot, e entry) {
-		if _, is := target(refText(r.nowText(s))); is && e.kind == change.File {
+	heads := []place{{dir.tree, join(dir.rel, "HEAD")}}
+	symbolic := func(s place, e entry) {
+		if _, is := target(refText(g.nowText(s))); is && e.kind == change.File {
 			heads = append(heads, s)
 		}
 	}
-	r.git.below(spot{dir.tree, join(dir.rel, "refs")}, symbolic)
-	if names, err := r.list(spot{dir.tree, join(dir.rel, "worktrees")}); err == nil {
+	g.below(place{dir.tree, join(dir.rel, "refs")}, symbolic)
+	if names, err := g.list(place{dir.tree, join(dir.rel, "worktrees")}); err == nil {
 		for _, name := range names {
-			heads = append(heads, spot{dir.tree, join(dir.rel, "worktrees/"+name+"/HEAD")})
+			heads = append(heads, place{dir.tree, join(dir.rel, "worktrees/"+name+"/HEAD")})
 		}
 	}
-	r.git.heads[dir] = heads
+	g.heads[dir] = heads
 }
 
 // spared reports whether something that the session made stays: with why it does, or
 // without a word about each.
-func (r *restorer) spared(at spot) (why string, quiet bool) {
-	if why, _ := r.held(at); why != "" {
+func (g *gitJudge) spared(at place) (why string, quiet bool) {
+	if why := g.remains(at); why != "" {
 		return why, false
 	}
-	p := r.git.place(at)
-	if (p.kind == gitObject || p.kind == gitCache) && !r.git.units[p.dir] && !mutated("objects") {
-		r.git.stayed[p.dir]++
+	p := g.place(at)
+	if (p.kind == gitObject || p.kind == gitCache) && !g.units[p.dir] && !mutated("objects") {
+		g.stayed[p.dir]++
 		return "", true
 	}
 	return "", false
@@ -626,39 +625,39 @@ func (r *restorer) sayStayed() {
 }
 
 // inOrder brings what names objects back after them, and what says which of it counts last.
-func (r *restorer) inOrder(things []*thing) []*thing {
-	rank := func(t *thing) int {
-		p, ok := r.gitFile(t, t.home)
+func (p *plan) inOrder(originals []*original) []*original {
+	rank := func(t *original) int {
+		in, ok := p.git.gitFile(t, t.home)
 		switch {
-		case !ok || p.kind <= gitCache:
+		case !ok || in.kind <= gitCache:
 			return 0
-		case p.kind == gitHead:
+		case in.kind == gitHead:
 			return 2
 		}
 		return 1
 	}
-	sorted := slices.Clone(things)
-	slices.SortStableFunc(sorted, func(a, b *thing) int { return cmp.Compare(rank(a), rank(b)) })
+	sorted := slices.Clone(originals)
+	slices.SortStableFunc(sorted, func(a, b *original) int { return cmp.Compare(rank(a), rank(b)) })
 	return sorted
 }
 
-// keepStuck keeps what the session put in the place of things that stay away: without either
+// leaveStuck leaves what the session put in the place of originals that stay away: without either
 // there would be nothing.
-func (r *restorer) keepStuck(things []*thing) {
-	for _, t := range things {
-		why := r.stuck[t.id]
-		if _, here := r.carried(t); why == "" || here {
+func (p *plan) leaveStuck(originals []*original) {
+	for _, t := range originals {
+		why := p.stuck[t.id]
+		if _, here := p.carried(t); why == "" || here {
 			continue
 		}
-		at := r.vacancy(t)
-		if e, err := r.look(at); err == nil && e.kind != change.Directory && r.names.ours(at) {
-			r.git.keep[at] = why
+		at := p.vacancy(t)
+		if e, err := p.look(at); err == nil && e.kind != change.Directory && p.names.ours(at) {
+			p.git.remain[at] = why
 		}
 	}
 }
 
-func (r *restorer) closeGit() {
-	for _, p := range r.git.packs {
+func (g *gitJudge) close() {
+	for _, p := range g.packs {
 		p.close()
 	}
 }

@@ -25,43 +25,43 @@ const (
 // gitPlace is a place in a git directory.
 type gitPlace struct {
 	kind gitKind
-	dir  spot   // the git directory
+	dir  place  // the git directory
 	name string // of a ref or a reflog: which ref
 }
 
 // common is the git directory that has the refs and the objects: of a linked worktree,
 // that of its repository.
-func (p gitPlace) common() spot {
+func (p gitPlace) common() place {
 	dir, _ := split(p.dir.rel)
 	if up, name := split(dir); name == "worktrees" {
-		return spot{p.dir.tree, up}
+		return place{p.dir.tree, up}
 	}
 	return p.dir
 }
 
 // ref is where a loose ref lies. Those of a linked worktree alone are in its own directory.
-func (p gitPlace) ref(name string) spot {
+func (p gitPlace) ref(name string) place {
 	dir := p.common()
 	if !strings.HasPrefix(name, "refs/") || strings.HasPrefix(name, "refs/bisect/") ||
 		strings.HasPrefix(name, "refs/worktree/") || strings.HasPrefix(name, "refs/rewritten/") {
 		dir = p.dir
 	}
-	return spot{dir.tree, join(dir.rel, name)}
+	return place{dir.tree, join(dir.rel, name)}
 }
 
 // disk is one look at git directories as the host has them. What git would take for one is
 // found by what is in it, whatever its name.
 type disk struct {
 	root  func(tree int) (int, error)
-	known map[spot]bool
-	packs map[spot]*gitPacks
+	known map[place]bool
+	packs map[place]*gitPacks
 }
 
 func newDisk(root func(int) (int, error)) *disk {
-	return &disk{root: root, known: map[spot]bool{}, packs: map[spot]*gitPacks{}}
+	return &disk{root: root, known: map[place]bool{}, packs: map[place]*gitPacks{}}
 }
 
-func (d *disk) look(s spot) (entry, error) {
+func (d *disk) look(s place) (entry, error) {
 	root, err := d.root(s.tree)
 	if err != nil {
 		return entry{}, err
@@ -74,14 +74,14 @@ func (d *disk) look(s spot) (entry, error) {
 	return look(fd, "")
 }
 
-func (d *disk) has(s spot, name string) bool {
-	_, err := d.look(spot{s.tree, join(s.rel, name)})
+func (d *disk) has(s place, name string) bool {
+	_, err := d.look(place{s.tree, join(s.rel, name)})
 	return err == nil
 }
 
 // isGit reports whether a directory is, or was meant to be, a git directory. To say yes
 // costs a leftover, to say no an object: half of one will do.
-func (d *disk) isGit(s spot) bool {
+func (d *disk) isGit(s place) bool {
 	is, ok := d.known[s]
 	if !ok {
 		_, name := split(s.rel)
@@ -99,7 +99,7 @@ func (d *disk) isGit(s spot) bool {
 }
 
 // place finds the git directory that a place is in, the innermost that knows its name.
-func (d *disk) place(s spot) gitPlace {
+func (d *disk) place(s place) gitPlace {
 	other := gitPlace{}
 	for dir := s; dir.rel != ""; {
 		dir.rel, _ = split(dir.rel)

@@ -19,7 +19,7 @@ const (
 var errGitForm = errors.New("git's file is not in a form that is known")
 
 // text reads a file of the tree, all of it or an error.
-func (d *disk) text(s spot, most int64) ([]byte, error) {
+func (d *disk) text(s place, most int64) ([]byte, error) {
 	root, err := d.root(s.tree)
 	if err != nil {
 		return nil, err

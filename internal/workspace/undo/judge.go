@@ -11,59 +11,59 @@ import (
 
 // selected lists what a run brings back, directories before what was in them:
 // what it was asked for, and what must be back, or out of the way, for that.
-func (r *restorer) selected() []*thing {
-	in := map[*thing]bool{}
-	var add func(t *thing)
-	add = func(t *thing) {
-		if in[t] || r.first[t.home] != t {
+func (p *plan) selected() []*original {
+	in := map[*original]bool{}
+	var add func(t *original)
+	add = func(t *original) {
+		if in[t] || p.first[t.home] != t {
 			return
 		}
 		in[t] = true
 		for dir := t.home; dir.rel != ""; {
 			dir.rel, _ = split(dir.rel)
-			if above := r.first[dir]; above != nil && !r.inPlace(above) {
+			if above := p.first[dir]; above != nil && !p.inPlace(above) {
 				add(above)
 			}
 		}
-		if n, _, _ := r.names.find(t.home); n != nil && n.state == orig {
-			if other := r.all[n.obj.id]; other != t && !r.inPlace(other) {
+		if n, _, _ := p.names.find(t.home); n != nil && n.state == orig {
+			if other := p.all[n.obj.id]; other != t && !p.inPlace(other) {
 				add(other)
 			}
 		}
 	}
-	for _, t := range r.all {
-		at, ok := r.at[t.id]
-		if ok && r.paths != nil && r.wants(at) && at != t.home {
-			r.found = append(r.found, at.rel)
+	for _, t := range p.all {
+		at, ok := p.at[t.id]
+		if ok && p.paths != nil && p.wants(at) && at != t.home {
+			p.found = append(p.found, at.rel)
 		}
-		if r.wants(t.home) || ok && r.wants(at) {
+		if p.wants(t.home) || ok && p.wants(at) {
 			add(t)
 		}
 	}
-	var things []*thing
+	var originals []*original
 	for t := range in {
-		things = append(things, t)
+		originals = append(originals, t)
 	}
-	slices.SortFunc(things, func(a, b *thing) int { return a.home.compare(b.home) })
-	return things
+	slices.SortFunc(originals, func(a, b *original) int { return a.home.compare(b.home) })
+	return originals
 }
 
-// inPlace reports whether a thing is where it was, on the disk too.
-func (r *restorer) inPlace(t *thing) bool {
-	at, ok := r.at[t.id]
+// inPlace reports whether an original is where it was, on the disk too.
+func (p *plan) inPlace(t *original) bool {
+	at, ok := p.at[t.id]
 	if !ok || at != t.home {
 		return false
 	}
-	_, err := r.look(at)
+	_, err := p.look(at)
 	return !missing(err)
 }
 
 // judge finds what must stay as it is, before anything is touched: also what cannot
 // be looked at.
-func (r *restorer) judge(things []*thing) error {
+func (r *restorer) judge(originals []*original) error {
 	for again := true; again; {
 		again = false
-		for _, t := range things {
+		for _, t := range originals {
 			if r.stuck[t.id] != "" {
 				continue
 			}
@@ -78,58 +78,58 @@ func (r *restorer) judge(things []*thing) error {
 				r.stuck[t.id], again = why, true
 			}
 		}
-		again = r.judgeOurs() || again
+		again = r.git.judgeOurs() || again
 	}
 	return nil
 }
 
 const changedLater = "it was changed after the session"
 
-// verdict says why a thing cannot be brought back, if so.
-func (r *restorer) verdict(t *thing) (string, error) {
+// verdict says why an original cannot be brought back, if so.
+func (p *plan) verdict(t *original) (string, error) {
 	for dir := t.home; dir.rel != ""; {
 		dir.rel, _ = split(dir.rel)
-		if above := r.first[dir]; above != nil && r.stuck[above.id] != "" && !r.inPlace(above) {
+		if above := p.first[dir]; above != nil && p.stuck[above.id] != "" && !p.inPlace(above) {
 			return "its directory cannot be brought back", nil
 		}
 	}
-	at, here := r.carried(t)
+	at, here := p.carried(t)
 	if !here {
-		at = r.vacancy(t)
+		at = p.vacancy(t)
 	}
-	e, err := r.look(at)
+	e, err := p.look(at)
 	gone := missing(err)
 	if err != nil && !gone {
 		return "", err
 	}
-	if p, ok := r.gitFile(t, at); ok && (gone || e.kind == change.File) {
+	if in, ok := p.git.gitFile(t, at); ok && (gone || e.kind == change.File) {
 		there := &e
 		if gone {
 			there = nil
 		}
-		return r.gitVerdict(t, p, at, there)
+		return p.git.gitVerdict(t, in, at, there)
 	}
 	if gone {
-		return r.goneSince(at), nil
+		return p.goneSince(at), nil
 	}
-	if same, err := r.same(t, at, e); same || err != nil {
+	if same, err := p.same(t, at, e); same || err != nil {
 		return "", err
 	}
-	return r.inTheWay(t, at, here, e), nil
+	return p.inTheWay(t, at, here, e), nil
 }
 
 // goneSince says that somebody deleted what the session left, if so.
-func (r *restorer) goneSince(at spot) string {
-	if was, known := r.leftAt(at); known && was.ident != (ident{}) && !r.force {
+func (p *plan) goneSince(at place) string {
+	if was, known := p.leftAt(at); known && was.ident != (ident{}) && !p.force {
 		return deletedLater
 	}
 	return ""
 }
 
 // replaced reports whether something else is in a place than the session left.
-func (r *restorer) replaced(at spot, e entry) bool {
-	was, known := r.leftAt(at)
-	return known && was.ident != e.ident && !r.force && !r.begun[e.ident]
+func (p *plan) replaced(at place, e entry) bool {
+	was, known := p.leftAt(at)
+	return known && was.ident != e.ident && !p.force && !p.begun[e.ident]
 }
 
 const movedThere = "it was moved there after the session"
@@ -137,23 +137,23 @@ const movedThere = "it was moved there after the session"
 // displaced reports whether something is in a directory, or is one, that stands where the
 // session left another or nothing: somebody moved it there, which changes no file in it.
 // What this undo moved is where it should be.
-func (r *restorer) displaced(at spot) bool {
-	if r.force {
+func (p *plan) displaced(at place) bool {
+	if p.force {
 		return false
 	}
 	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
-		if r.shaken[s] {
+		if p.shaken[s] {
 			return false
 		}
 	}
 	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
-		other, known := r.strange[s]
+		other, known := p.strange[s]
 		if !known {
-			if _, noted := r.left[s]; noted {
-				e, err := r.look(s)
-				other = err == nil && r.replaced(s, e)
+			if _, noted := p.left[s]; noted {
+				e, err := p.look(s)
+				other = err == nil && p.replaced(s, e)
 			}
-			r.strange[s] = other
+			p.strange[s] = other
 		}
 		if other {
 			return true
@@ -162,44 +162,44 @@ func (r *restorer) displaced(at spot) bool {
 	return false
 }
 
-// carried reports whether a thing is where it was in its directory, wherever that
+// carried reports whether an original is where it was in its directory, wherever that
 // is now.
-func (r *restorer) carried(t *thing) (spot, bool) {
-	at, ok := r.at[t.id]
+func (p *plan) carried(t *original) (place, bool) {
+	at, ok := p.at[t.id]
 	if !ok || at.rel == "" {
 		return at, ok
 	}
 	dir, name := split(at.rel)
-	_, cover, rest := r.names.find(spot{at.tree, dir})
+	_, cover, rest := p.names.find(place{at.tree, dir})
 	if cover.state != orig {
 		return at, false
 	}
-	home := r.all[cover.obj.id].home
-	return at, t.home == spot{home.tree, join(join(home.rel, rest), name)}
+	home := p.all[cover.obj.id].home
+	return at, t.home == place{home.tree, join(join(home.rel, rest), name)}
 }
 
-// inTheWay says why what is under the name of a thing must stay there, if so.
-func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
-	n, _, _ := r.names.find(at)
+// inTheWay says why what is under the name of an original must stay there, if so.
+func (p *plan) inTheWay(t *original, at place, here bool, e entry) string {
+	n, _, _ := p.names.find(at)
 	switch {
 	case !here && n != nil && n.state == orig:
-		if other := r.all[n.obj.id]; other != t && r.stuck[other.id] != "" {
+		if other := p.all[n.obj.id]; other != t && p.stuck[other.id] != "" {
 			return "its place is taken by what was at " + strconv.Quote(other.home.rel)
 		}
 		return ""
 	case e.kind != change.Directory:
-		if r.late(e) || r.replaced(at, e) {
+		if p.late(e) || p.replaced(at, e) {
 			return changedLater
 		}
 		return ""
-	case r.adopts(t):
+	case p.adopts(t):
 		return ""
-	case r.displaced(at):
+	case p.displaced(at):
 		return movedThere
 	}
 	late := ""
-	r.walk(region{at, n, owner{mine: true}}, func(f found) bool {
-		if f.err == nil && f.kind != change.Directory && r.late(f.entry) {
+	p.walk(part{at, n, owner{mine: true}}, func(f found) bool {
+		if f.err == nil && f.kind != change.Directory && p.late(f.entry) {
 			late = "in its place is " + strconv.Quote(f.at.rel) + ", which was changed after the session"
 		}
 		return late == ""
@@ -207,29 +207,29 @@ func (r *restorer) inTheWay(t *thing, at spot, here bool, e entry) string {
 	return late
 }
 
-// adopts reports whether a directory that is in the place of a thing can serve.
-func (r *restorer) adopts(t *thing) bool {
+// adopts reports whether a directory that is in the place of an original can serve.
+func (p *plan) adopts(t *original) bool {
 	if t.node == nil || t.node.kind != change.Directory {
 		return false
 	}
-	at, ok := r.at[t.id]
+	at, ok := p.at[t.id]
 	if !ok || at == t.home {
 		return true
 	}
-	_, err := r.look(at)
+	_, err := p.look(at)
 	return missing(err)
 }
 
-// same reports whether an entry of the disk is what a thing was. The times of
-// directories do not count, and of a thing that only moved there is nothing that
+// same reports whether an entry of the disk is what an original was. The times of
+// directories do not count, and of an original that only moved there is nothing that
 // could differ.
-func (r *restorer) same(t *thing, at spot, e entry) (bool, error) {
+func (p *plan) same(t *original, at place, e entry) (bool, error) {
 	was := t.node
 	if was == nil {
-		have, ok := r.at[t.id]
+		have, ok := p.at[t.id]
 		return ok && have == at, nil
 	}
-	if mode, ok := r.opened[t.id]; ok {
+	if mode, ok := p.opened[t.id]; ok {
 		e.mode = mode
 	}
 	if was.kind != e.kind || was.kind != change.Symlink && was.mode != e.mode || was.link != e.link {
@@ -239,18 +239,18 @@ func (r *restorer) same(t *thing, at spot, e entry) (bool, error) {
 		return true, nil
 	}
 	if t.blob == 0 && t.lost == "" {
-		have, ok := r.at[t.id]
+		have, ok := p.at[t.id]
 		return ok && have == at && (was.mtime == e.mtime || was.size != e.size), nil
 	}
 	if was.size != e.size || was.mtime != e.mtime || t.lost != "" {
 		return false, nil
 	}
-	return r.sameContent(t, at)
+	return p.sameContent(t, at)
 }
 
 // sameContent compares a file with what is kept of it.
-func (r *restorer) sameContent(t *thing, at spot) (bool, error) {
-	kept, err := r.openBlob(t.blob)
+func (p *plan) sameContent(t *original, at place) (bool, error) {
+	kept, err := p.openBlob(t.blob)
 	if err != nil {
 		return false, err
 	}
@@ -258,7 +258,7 @@ func (r *restorer) sameContent(t *thing, at spot) (bool, error) {
 	if want.err != nil {
 		return false, want.err
 	}
-	dir, name, err := r.parent(at)
+	dir, name, err := p.parent(at)
 	if err != nil {
 		return false, err
 	}

@@ -28,7 +28,7 @@ func (s *Store) noteLeft() error {
 	d := newDisk(func(tree int) (int, error) { return s.roots[tree], nil })
 	var buf []byte
 	count := 0
-	note := func(at spot) {
+	note := func(at place) {
 		p := d.place(at)
 		if checkPath(at.rel) != nil {
 			return // it could not be read again
@@ -45,10 +45,10 @@ func (s *Store) noteLeft() error {
 		}
 		buf = pack(buf, r)
 	}
-	var visit func(at spot, n *node)
-	visit = func(at spot, n *node) {
+	var visit func(at place, n *node)
+	visit = func(at place, n *node) {
 		for name, kid := range n.kids {
-			below := spot{at.tree, join(at.rel, name)}
+			below := place{at.tree, join(at.rel, name)}
 			if len(below.rel) > maxPath {
 				continue
 			}
@@ -60,7 +60,7 @@ func (s *Store) noteLeft() error {
 		}
 	}
 	for i, root := range s.names.roots {
-		visit(spot{i, ""}, root)
+		visit(place{i, ""}, root)
 	}
 	for at, blob := range s.heads { // whether the branch is there to which it would go back
 		if name, is := target(refText(s.keptText(blob))); is && checkPath(name) == nil {
@@ -69,7 +69,7 @@ func (s *Store) noteLeft() error {
 			}
 		}
 	}
-	return s.tape.write(buf)
+	return s.records.write(buf)
 }
 
 // keptText reads a small file of the store.
@@ -83,7 +83,7 @@ func (s *Store) keptText(blob uint32) []byte {
 }
 
 // looseRefs visits the refs in a directory of refs.
-func (d *disk) looseRefs(at spot, visit func(spot)) {
+func (d *disk) looseRefs(at place, visit func(place)) {
 	if d.place(at).kind != gitRef {
 		return
 	}
@@ -91,7 +91,7 @@ func (d *disk) looseRefs(at spot, visit func(spot)) {
 	if err != nil || e.kind != change.Directory {
 		return
 	}
-	d.below(at, func(s spot, e entry) {
+	d.below(at, func(s place, e entry) {
 		if e.kind != change.Directory {
 			visit(s)
 		}
@@ -99,7 +99,7 @@ func (d *disk) looseRefs(at spot, visit func(spot)) {
 }
 
 // below visits all that is in a directory, however deep.
-func (d *disk) below(at spot, visit func(spot, entry)) {
+func (d *disk) below(at place, visit func(place, entry)) {
 	root, err := d.root(at.tree)
 	if err != nil || len(at.rel) > maxPath {
 		return
@@ -112,7 +112,7 @@ func (d *disk) below(at spot, visit func(spot, entry)) {
 	names, _ := list(f)
 	f.Close()
 	for _, name := range names {
-		s := spot{at.tree, join(at.rel, name)}
+		s := place{at.tree, join(at.rel, name)}
 		e, err := d.look(s)
 		if err != nil {
 			continue
@@ -126,7 +126,7 @@ func (d *disk) below(at spot, visit func(spot, entry)) {
 
 // means is what a file of git says, however it is written down: a ref also where it is
 // packed, an index without its times. It is empty for all other files, and for none.
-func (d *disk) means(p gitPlace, at spot) string {
+func (d *disk) means(p gitPlace, at place) string {
 	switch p.kind {
 	case gitRef:
 		return d.value(p, p.name)
@@ -167,7 +167,7 @@ func (d *disk) value(p gitPlace, name string) string {
 // packed are the refs that are packed on the host.
 func (d *disk) packed(p gitPlace) map[string]string {
 	dir := p.common()
-	b, err := d.text(spot{dir.tree, join(dir.rel, "packed-refs")}, maxGitText)
+	b, err := d.text(place{dir.tree, join(dir.rel, "packed-refs")}, maxGitText)
 	if err != nil {
 		return nil
 	}

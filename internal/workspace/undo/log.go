@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,41 +19,43 @@ type Log struct {
 	Step   func() // is called for each path that a restore is done with; may be nil
 	Record *Store // is told of all that a restore is about to change, with the same trees; may be nil
 
+	hostTrees
 	dir      string
-	trees    []string
 	names    *names
-	all      []*thing        // by number
-	first    map[spot]*thing // by where it was before the session
-	at       map[uint32]spot // where it is now, if anywhere
-	left     map[spot]left   // what the session left there
-	shaken   map[spot]bool   // places from or to which a restore moved something
+	all      []*original         // by number
+	first    map[place]*original // by where it was before the session
+	at       map[uint32]place    // where it is now, if anywhere
+	left     map[place]left      // what the session left there
+	shaken   map[place]bool      // places from or to which a restore moved something
 	end      moment
 	ended    bool
 	restored bool   // at least once, or a part of it
 	born     uint64 // when the store was made; 0: the file system does not say
 
-	summed atomic.Int64 // bytes that were read to tell what changed
-
 	// Looked is called with how many entries were compared, now and then; may be nil.
-	Looked   func(n int)
-	compared int
+	Looked func(n int)
 
 	begun map[ident]bool // inodes that a restore changed
 	step  *record        // what a restore began and did not finish
 	close *record        // what is to be noted of that
-	aside map[spot]bool  // what a restore moved out of the way
+	aside map[place]bool // what a restore moved out of the way
 
-	unseen  map[spot]string // what the last comparison could not look at, with why
-	unmoved []uint32        // things that never moved, though the log says so
-	roots   []int           // descriptors of the trees; -1: not open
+	unseen  map[place]string // what the last comparison could not look at, with why
+	unmoved []uint32         // originals that never moved, though the log says so
 
 	fail func(what string) // tests: called before every write to a tree
 }
 
-// thing is what is known of an object.
-type thing struct {
+// hostTrees are the trees of a session, opened when they are needed.
+type hostTrees struct {
+	trees []string
+	roots []int // descriptors; -1: not open
+}
+
+// original is what is known of an entry that was there before the session.
+type original struct {
 	id    uint32
-	home  spot
+	home  place
 	node  *image // what it was; nil: it only moved
 	inode ident  // of what moved
 	blob  uint32
@@ -64,8 +65,8 @@ type thing struct {
 // Open reads the log of a session, which may still go on. One that was killed before it
 // wrote anything into it has none.
 func Open(dir string) (*Log, error) {
-	l := &Log{dir: dir, first: map[spot]*thing{}, at: map[uint32]spot{},
-		begun: map[ident]bool{}, aside: map[spot]bool{}, left: map[spot]left{}, shaken: map[spot]bool{}}
+	l := &Log{dir: dir, first: map[place]*original{}, at: map[uint32]place{},
+		begun: map[ident]bool{}, aside: map[place]bool{}, left: map[place]left{}, shaken: map[place]bool{}}
 	if _, err := l.read(logName, 0, l.replay); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func Open(dir string) (*Log, error) {
 		return nil, fmt.Errorf("read undo log %q: %w", path, err)
 	}
 	for i, root := range l.names.roots {
-		l.index(spot{i, ""}, root)
+		l.index(place{i, ""}, root)
 	}
 	_, err := l.read(restoreName, len(l.trees), l.replayRestore)
 	l.restored = err == nil
@@ -101,7 +102,7 @@ func (l *Log) read(name string, trees int, each func(record) error) (int64, erro
 	if e, err := look(int(f.Fd()), ""); err == nil && name == logName {
 		l.born = e.born
 	}
-	whole, err := readTape(f, trees, each)
+	whole, err := readRecords(f, trees, each)
 	if err != nil {
 		return 0, fmt.Errorf("read undo log %q: %w", path, err)
 	}
@@ -126,11 +127,12 @@ func (l *Log) replay(r record) error {
 		}
 	case opImage:
 		return l.image(r)
-	case opRenamed, opExchanged:
+	case opRenamed:
 		if r.from.tree == r.to.tree && (inside(r.from.rel, r.to.rel) || inside(r.to.rel, r.from.rel)) {
 			return errUnknown
 		}
-		l.rename(r)
+		l.names.renamed(r.from, r.to)
+		l.moves(r.to, r.ident)
 	case opNotRenamed:
 		i := l.names.recall(r.from, r.to)
 		if i < 0 {
@@ -155,18 +157,8 @@ func (l *Log) replay(r record) error {
 	return nil
 }
 
-func (l *Log) rename(r record) {
-	if r.op == opExchanged {
-		l.names.exchanged(r.from, r.to)
-		l.moves(r.from, r.other)
-	} else {
-		l.names.renamed(r.from, r.to)
-	}
-	l.moves(r.to, r.ident)
-}
-
-// moves notes which inode a thing has that is now in a place.
-func (l *Log) moves(s spot, i ident) {
+// moves notes which inode an original has that is now in a place.
+func (l *Log) moves(s place, i ident) {
 	if n, _, _ := l.names.find(s); n != nil && n.state == orig {
 		l.all[n.obj.id].inode = i
 	}
@@ -190,26 +182,26 @@ func (l *Log) verify() {
 	}
 }
 
-// vacancy says where the place of a thing is now.
-func (l *Log) vacancy(t *thing) spot {
+// vacancy says where the place of an original is now.
+func (l *Log) vacancy(t *original) place {
 	dir, name := split(t.home.rel)
-	up := l.physical(spot{t.home.tree, dir})
-	return spot{up.tree, join(up.rel, name)}
+	up := l.physical(place{t.home.tree, dir})
+	return place{up.tree, join(up.rel, name)}
 }
 
 func (l *Log) start(trees []string) {
 	l.trees, l.names = trees, newNames(len(trees))
 	for i := range trees {
 		l.roots = append(l.roots, -1)
-		l.add(&thing{id: uint32(i), home: spot{i, ""}})
+		l.add(&original{id: uint32(i), home: place{i, ""}})
 	}
 	l.names.born = func(o, above *object, rest string) {
 		home := l.all[above.id].home
-		l.add(&thing{id: o.id, home: spot{home.tree, join(home.rel, rest)}})
+		l.add(&original{id: o.id, home: place{home.tree, join(home.rel, rest)}})
 	}
 }
 
-func (l *Log) add(t *thing) {
+func (l *Log) add(t *original) {
 	l.all = append(l.all, t)
 	if l.first[t.home] == nil {
 		l.first[t.home] = t
@@ -231,12 +223,12 @@ func (l *Log) image(r record) error {
 }
 
 // index notes where everything below a node is now.
-func (l *Log) index(s spot, n *node) {
+func (l *Log) index(s place, n *node) {
 	if n.state == orig {
 		l.at[n.obj.id] = s
 	}
 	for name, kid := range n.kids {
-		l.index(spot{s.tree, join(s.rel, name)}, kid)
+		l.index(place{s.tree, join(s.rel, name)}, kid)
 	}
 }
 
@@ -291,7 +283,7 @@ func (l *Log) moved(r record) error {
 }
 
 // drop forgets what was thought to be under a name.
-func (l *Log) drop(s spot) {
+func (l *Log) drop(s place) {
 	exact, _, _ := l.names.find(s)
 	if exact == nil {
 		return
@@ -325,7 +317,7 @@ func (l *Log) resume() error {
 }
 
 // Trees returns the trees of the session.
-func (l *Log) Trees() []string { return l.trees }
+func (h *hostTrees) Trees() []string { return h.trees }
 
 // End returns when the session ended, and the zero time if its store was never
 // closed.
@@ -342,30 +334,30 @@ func (l *Log) EndedAt(t time.Time) {
 }
 
 // Close gives the trees free. The log can still be used.
-func (l *Log) Close() error {
-	for i, fd := range l.roots {
+func (h *hostTrees) Close() error {
+	for i, fd := range h.roots {
 		if fd >= 0 {
 			unix.Close(fd)
 		}
-		l.roots[i] = -1
+		h.roots[i] = -1
 	}
 	return nil
 }
 
-func (l *Log) root(tree int) (int, error) {
-	if l.roots[tree] < 0 {
-		fd, err := sys.OpenSource(l.trees[tree])
+func (h *hostTrees) root(tree int) (int, error) {
+	if h.roots[tree] < 0 {
+		fd, err := sys.OpenSource(h.trees[tree])
 		if err != nil {
 			return -1, err
 		}
-		l.roots[tree] = fd
+		h.roots[tree] = fd
 	}
-	return l.roots[tree], nil
+	return h.roots[tree], nil
 }
 
 // parent opens the directory in which a place is.
-func (l *Log) parent(s spot) (fd int, name string, err error) {
-	root, err := l.root(s.tree)
+func (h *hostTrees) parent(s place) (fd int, name string, err error) {
+	root, err := h.root(s.tree)
 	if err != nil {
 		return -1, "", err
 	}
@@ -377,8 +369,8 @@ func (l *Log) parent(s spot) (fd int, name string, err error) {
 	return fd, name, err
 }
 
-func (l *Log) look(s spot) (entry, error) {
-	dir, name, err := l.parent(s)
+func (h *hostTrees) look(s place) (entry, error) {
+	dir, name, err := h.parent(s)
 	if err != nil {
 		return entry{}, err
 	}
@@ -390,8 +382,8 @@ func (l *Log) look(s spot) (entry, error) {
 	return e, err
 }
 
-func (l *Log) checkTree(tree int) error {
-	if tree < 0 || tree >= len(l.trees) {
+func (h *hostTrees) checkTree(tree int) error {
+	if tree < 0 || tree >= len(h.trees) {
 		return fmt.Errorf("undo: there is no tree %d", tree)
 	}
 	return nil

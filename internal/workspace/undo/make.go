@@ -16,118 +16,118 @@ import (
 
 func tempName() string { return tempPrefix + strconv.FormatUint(rand.Uint64(), 10) }
 
-// make makes a thing under its name. A file or a link is finished under another
+// make makes an original under its name. A file or a link is finished under another
 // name first and then takes the place of what is there; a directory is simply
 // made, and open for us until the end.
-func (r *restorer) make(t *thing) error {
-	dir, name, err := r.parent(t.home)
+func (w *writer) make(t *original) error {
+	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
 	if t.node.kind == change.Directory {
-		if err := r.aboutToMake(t.home, true); err != nil {
+		if err := w.aboutToMake(t.home, true); err != nil {
 			return err
 		}
-		r.failpoint("mkdir")
+		w.failpoint("mkdir")
 		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
 			return err
 		}
-		r.modes[t.home] = t.node.mode
-		return r.chown(dir, name, t.node)
+		w.modes[t.home] = t.node.mode
+		return w.chown(dir, name, t.node)
 	}
-	return r.takePlace(t, dir, name, func(temp string) error {
+	return w.takePlace(t, dir, name, func(temp string) error {
 		if t.node.kind == change.Symlink {
-			return r.makeLink(t, dir, temp)
+			return w.makeLink(t, dir, temp)
 		}
-		return r.makeFile(t, dir, temp)
+		return w.makeFile(t, dir, temp)
 	})
 }
 
-// takePlace makes something under a temporary name, noted, and puts it where a thing was.
-func (r *restorer) takePlace(t *thing, dir int, name string, fill func(temp string) error) error {
+// takePlace makes something under a temporary name, noted, and puts it where an original was.
+func (w *writer) takePlace(t *original, dir int, name string, fill func(temp string) error) error {
 	temp := tempName()
 	parent, _ := split(t.home.rel)
-	at := spot{t.home.tree, join(parent, temp)}
-	err := r.aboutToMake(at, false)
+	at := place{t.home.tree, join(parent, temp)}
+	err := w.aboutToMake(at, false)
 	if err == nil {
-		err = r.note(&record{op: opTemp, from: at})
+		err = w.note(&record{op: opTemp, from: at})
 	}
 	if err != nil {
 		return err
 	}
 	failed := func() {}
 	if err = fill(temp); err == nil {
-		err = r.aboutTo(t.home, Remove)
+		err = w.aboutTo(t.home, Remove)
 	}
 	if err == nil {
-		failed, err = r.aboutToRename(at, t.home, false)
+		failed, err = w.aboutToRename(at, t.home, false)
 	}
 	if err == nil {
-		r.failpoint("rename")
+		w.failpoint("rename")
 		if err = unix.Renameat(dir, temp, dir, name); err != nil {
 			failed()
 		}
 	}
 	if err != nil {
-		r.failpoint("unlink")
+		w.failpoint("unlink")
 		unix.Unlinkat(dir, temp, 0)
 	}
-	return errors.Join(err, r.note(&record{op: opDone}))
+	return errors.Join(err, w.note(&record{op: opDone}))
 }
 
-func (r *restorer) makeLink(t *thing, dir int, temp string) error {
-	r.failpoint("symlink")
+func (w *writer) makeLink(t *original, dir int, temp string) error {
+	w.failpoint("symlink")
 	if err := unix.Symlinkat(t.node.link, dir, temp); err != nil {
 		return err
 	}
-	if err := r.chown(dir, temp, t.node); err != nil {
+	if err := w.chown(dir, temp, t.node); err != nil {
 		return err
 	}
-	return r.setTime(dir, temp, t.node)
+	return w.setTime(dir, temp, t.node)
 }
 
-func (r *restorer) makeFile(t *thing, dir int, temp string) error {
-	src, err := r.openBlob(t.blob)
+func (w *writer) makeFile(t *original, dir int, temp string) error {
+	src, err := w.openBlob(t.blob)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	r.failpoint("create")
+	w.failpoint("create")
 	dst, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dst)
-	if err := r.fill(dst, src, t.node.size); err != nil {
+	if err := w.fill(dst, src, t.node.size); err != nil {
 		return err
 	}
-	if err := r.chown(dir, temp, t.node); err != nil {
+	if err := w.chown(dir, temp, t.node); err != nil {
 		return err
 	}
-	r.failpoint("chmod")
-	if err := unix.Fchmod(dst, r.safeMode(dst, t.node)); err != nil {
+	w.failpoint("chmod")
+	if err := unix.Fchmod(dst, safeMode(dst, t.node)); err != nil {
 		return err
 	}
-	if err := r.setTime(dir, temp, t.node); err != nil {
+	if err := w.setTime(dir, temp, t.node); err != nil {
 		return err
 	}
-	r.failpoint("fsync")
+	w.failpoint("fsync")
 	return toDisk(dst)
 }
 
-func (r *restorer) fill(dst int, src *os.File, size int64) error {
-	r.failpoint("write")
+func (w *writer) fill(dst int, src *os.File, size int64) error {
+	w.failpoint("write")
 	return clone(dst, int(src.Fd()), size)
 }
 
 // chown gives an entry its owner back, where we may.
-func (r *restorer) chown(dir int, name string, was *image) error {
+func (w *writer) chown(dir int, name string, was *image) error {
 	e, err := look(dir, name)
 	if err != nil || e.uid == was.uid && e.gid == was.gid {
 		return err
 	}
-	r.failpoint("chown")
+	w.failpoint("chown")
 	err = unix.Fchownat(dir, name, int(was.uid), int(was.gid), unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -137,7 +137,7 @@ func (r *restorer) chown(dir int, name string, was *image) error {
 
 // safeMode is the mode of before; without the bits that lend the owner's rights
 // when the owner is another one.
-func (r *restorer) safeMode(fd int, was *image) uint32 {
+func safeMode(fd int, was *image) uint32 {
 	e, err := look(fd, "")
 	if err != nil || e.uid != was.uid || e.gid != was.gid {
 		return was.mode &^ 0o6000
@@ -145,9 +145,9 @@ func (r *restorer) safeMode(fd int, was *image) uint32 {
 	return was.mode
 }
 
-// remake makes a thing, over e if there is something. A file that has other names
+// remake makes an original, over e if there is something. A file that has other names
 // too gets its content for all of them.
-func (r *restorer) remake(t *thing, e entry) error {
+func (r *restorer) remake(t *original, e entry) error {
 	mine := e.ident == t.node.ident
 	kept, name, err := r.keptInode(t)
 	if err != nil {
@@ -178,50 +178,50 @@ func (r *restorer) remake(t *thing, e entry) error {
 }
 
 // keptInode opens the directory in which a file with several names has one more.
-func (r *restorer) keptInode(t *thing) (dir int, name string, err error) {
-	path := filepath.Join(r.dir, keptName)
+func (w *writer) keptInode(t *original) (dir int, name string, err error) {
+	path := filepath.Join(w.dir, keptName)
 	dir, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	return dir, inodeName(t.node.ident), err
 }
 
 // linkHome gives a file its name back.
-func (r *restorer) linkHome(t *thing, kept int, inode string) error {
-	dir, name, err := r.parent(t.home)
+func (w *writer) linkHome(t *original, kept int, inode string) error {
+	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
-	return r.takePlace(t, dir, name, func(temp string) error {
-		r.failpoint("link")
+	return w.takePlace(t, dir, name, func(temp string) error {
+		w.failpoint("link")
 		return unix.Linkat(kept, inode, dir, temp, 0)
 	})
 }
 
-func (r *restorer) overwriteHome(t *thing) error {
-	dir, name, err := r.parent(t.home)
+func (w *writer) overwriteHome(t *original) error {
+	dir, name, err := w.parent(t.home)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
-	if err := r.aboutTo(t.home, Write); err != nil {
+	if err := w.aboutTo(t.home, Write); err != nil {
 		return err
 	}
-	return r.overwrite(t, dir, name)
+	return w.overwrite(t, dir, name)
 }
 
 // overwrite writes the content of before into a file that has other names, which
-// are to have it too. It is the one thing that is not done at a stroke: a run
+// are to have it too. It is the one step that is not done at a stroke: a run
 // that is killed here must be run again.
-func (r *restorer) overwrite(t *thing, dir int, name string) error {
-	if err := r.begin(t.node.ident); err != nil {
+func (w *writer) overwrite(t *original, dir int, name string) error {
+	if err := w.begin(t.node.ident); err != nil {
 		return err
 	}
-	src, err := r.openBlob(t.blob)
+	src, err := w.openBlob(t.blob)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	r.failpoint("chmod")
+	w.failpoint("chmod")
 	if err := unlock(dir, name, 0o200); err != nil {
 		return err
 	}
@@ -233,20 +233,20 @@ func (r *restorer) overwrite(t *thing, dir int, name string) error {
 	if e, err := look(dst, ""); err != nil || e.ident != t.node.ident {
 		return errors.Join(err, fmt.Errorf("%q is another file now: %w", t.home.rel, unix.ESTALE))
 	}
-	r.failpoint("truncate")
+	w.failpoint("truncate")
 	if err := unix.Ftruncate(dst, 0); err != nil {
 		return err
 	}
-	if err := r.fill(dst, src, t.node.size); err != nil {
+	if err := w.fill(dst, src, t.node.size); err != nil {
 		return err
 	}
-	r.failpoint("chmod")
-	if err := unix.Fchmod(dst, r.safeMode(dst, t.node)); err != nil {
+	w.failpoint("chmod")
+	if err := unix.Fchmod(dst, safeMode(dst, t.node)); err != nil {
 		return err
 	}
-	if err := r.setTime(dir, name, t.node); err != nil {
+	if err := w.setTime(dir, name, t.node); err != nil {
 		return err
 	}
-	r.failpoint("fsync")
+	w.failpoint("fsync")
 	return toDisk(dst)
 }

@@ -69,19 +69,19 @@ type names struct {
 	born func(o, above *object, rest string)
 }
 
-type spot struct {
+type place struct {
 	tree int
 	rel  string
 }
 
 // compare puts a directory before what is in it.
-func (s spot) compare(o spot) int {
+func (s place) compare(o place) int {
 	return cmp.Or(cmp.Compare(s.tree, o.tree),
 		cmp.Compare(strings.Count(s.rel, "/"), strings.Count(o.rel, "/")), cmp.Compare(s.rel, o.rel))
 }
 
 type rename struct {
-	from, to spot
+	from, to place
 	old      *node // what stood at the target
 	silent   bool  // it changed nothing here
 }
@@ -99,7 +99,7 @@ func newNames(trees int) *names {
 
 // find returns the node of exactly this name, if there is one, and the one that
 // speaks for it, with the path from there.
-func (t *names) find(s spot) (exact, cover *node, rest string) {
+func (t *names) find(s place) (exact, cover *node, rest string) {
 	n := t.roots[s.tree]
 	cover, rest = n, s.rel
 	for left := s.rel; left != ""; {
@@ -121,19 +121,19 @@ func (t *names) find(s spot) (exact, cover *node, rest string) {
 }
 
 // ours reports whether nothing under this name was there before the session.
-func (t *names) ours(s spot) bool {
+func (t *names) ours(s place) bool {
 	_, cover, _ := t.find(s)
 	return cover.state == ours
 }
 
 // bare is ours for all below, too.
-func (t *names) bare(s spot) bool {
+func (t *names) bare(s place) bool {
 	exact, cover, _ := t.find(s)
 	return cover.state == ours && (exact == nil || len(exact.kids) == 0)
 }
 
 // at returns the node of a name and makes it, and those above, if need be.
-func (t *names) at(s spot) *node {
+func (t *names) at(s place) *node {
 	n := t.roots[s.tree]
 	for left, more := s.rel, s.rel != ""; more; {
 		var name string
@@ -184,13 +184,13 @@ func (n *node) reach() int {
 
 // grows reports whether a path that is followed would be too long if what is at one
 // place were at the other.
-func (t *names) grows(from, to spot) bool {
+func (t *names) grows(from, to place) bool {
 	n, _, _ := t.find(from)
 	return n != nil && len(to.rel)+n.reach() > maxDeep
 }
 
 // own returns the node of a name, with a state of its own.
-func (t *names) own(s spot) *node {
+func (t *names) own(s place) *node {
 	_, cover, rest := t.find(s)
 	n := t.at(s)
 	if n.state != inherit {
@@ -209,9 +209,9 @@ func (t *names) own(s spot) *node {
 }
 
 // put sets what stands under a name and returns what stood there.
-func (t *names) put(s spot, n *node) *node {
+func (t *names) put(s place, n *node) *node {
 	dir, name := split(s.rel)
-	parent := t.at(spot{s.tree, dir})
+	parent := t.at(place{s.tree, dir})
 	old := parent.kids[name]
 	if n != nil {
 		t.set(parent, name, n)
@@ -223,15 +223,15 @@ func (t *names) put(s spot, n *node) *node {
 }
 
 // take takes what stands under a name away.
-func (t *names) take(s spot) *node {
+func (t *names) take(s place) *node {
 	n := t.own(s)
 	t.put(s, vacant)
 	return n
 }
 
-func (t *names) created(s spot) { t.put(s, vacant) }
+func (t *names) created(s place) { t.put(s, vacant) }
 
-func (t *names) renamed(from, to spot) {
+func (t *names) renamed(from, to place) {
 	t.remember(rename{from: from, to: to, old: t.put(to, t.take(from))})
 }
 
@@ -243,7 +243,7 @@ func (t *names) remember(r rename) {
 }
 
 // recall finds a rename among the last ones, the latest first.
-func (t *names) recall(from, to spot) int {
+func (t *names) recall(from, to place) int {
 	for i := len(t.recent) - 1; i >= 0; i-- {
 		if t.recent[i].from == from && t.recent[i].to == to {
 			return i
@@ -261,13 +261,7 @@ func (t *names) notRenamed(i int) {
 	t.put(r.from, n)
 }
 
-func (t *names) exchanged(a, b spot) {
-	n := t.take(a)
-	t.put(a, t.take(b))
-	t.put(b, n)
-}
-
-func (t *names) linked(from, to spot) {
+func (t *names) linked(from, to place) {
 	n := t.own(from)
 	t.put(to, &node{state: alias, obj: n.obj})
 }

@@ -8,8 +8,8 @@ import (
 
 var someNames = []string{"a", "b", "c", ".git"}
 
-func drawSpot(rt *rapid.T, trees int) spot {
-	s := spot{tree: rapid.IntRange(0, trees-1).Draw(rt, "tree")}
+func drawPlace(rt *rapid.T, trees int) place {
+	s := place{tree: rapid.IntRange(0, trees-1).Draw(rt, "tree")}
 	for range rapid.IntRange(1, 3).Draw(rt, "depth") {
 		s.rel = join(s.rel, rapid.SampledFrom(someNames).Draw(rt, "name"))
 	}
@@ -19,9 +19,9 @@ func drawSpot(rt *rapid.T, trees int) spot {
 // drawTree makes a random tree of before.
 func drawTree(rt *rapid.T, k *keeper) {
 	for range rapid.IntRange(0, 12).Draw(rt, "entries") {
-		s := drawSpot(rt, len(k.trees))
+		s := drawPlace(rt, len(k.trees))
 		if dir, _ := split(s.rel); dir != "" {
-			if !k.isDir(spot{s.tree, dir}) {
+			if !k.isDir(place{s.tree, dir}) {
 				continue
 			}
 		}
@@ -44,7 +44,7 @@ func drawTree(rt *rapid.T, k *keeper) {
 
 // step does one thing that a session may do. That it fails is part of the game.
 func (k *keeper) step(rt *rapid.T) {
-	a, b := drawSpot(rt, len(k.trees)), drawSpot(rt, len(k.trees))
+	a, b := drawPlace(rt, len(k.trees)), drawPlace(rt, len(k.trees))
 	modes := []uint32{0o600, 0o644, 0o755, 0o444, 0o1777, 0o500, 0}
 	if k.readable {
 		modes = []uint32{0o700, 0o755, 0o711}
@@ -61,14 +61,13 @@ func (k *keeper) step(rt *rapid.T) {
 		},
 		func() { k.rename(a, b) },
 		func() { k.rename(a, b) },
-		func() { k.exchange(a, b) },
 		func() { k.link(a, b) },
 		func() { k.chmod(a, rapid.SampledFrom(modes).Draw(rt, "mode")) },
 	}
-	if dir, _ := split(a.rel); dir != "" && !k.isDir(spot{a.tree, dir}) {
+	if dir, _ := split(a.rel); dir != "" && !k.isDir(place{a.tree, dir}) {
 		return
 	}
-	if dir, _ := split(b.rel); dir != "" && !k.isDir(spot{b.tree, dir}) {
+	if dir, _ := split(b.rel); dir != "" && !k.isDir(place{b.tree, dir}) {
 		return
 	}
 	ops[rapid.IntRange(0, len(ops)-1).Draw(rt, "op")]()

@@ -19,14 +19,14 @@ const (
 	opImage                    // what of it is kept
 	opRenamed                  // an entry is about to get another name
 	opNotRenamed               // it did not
-	opExchanged                // two entries are about to change places
+	_                          // was never written
 	opLinked                   // an entry is about to get a second name
 	opEnd                      // the session is over
 
 	opTemp  // restore: a temporary name is about to be used
 	opMove  // restore: an entry is about to be moved
 	opBegin // restore: an inode is about to be changed in place
-	opBack  // restore: a thing is in its place again
+	opBack  // restore: an original is in its place again
 	opDone  // restore: what was to be done is done
 	opSkip  // restore: it was not done
 
@@ -69,12 +69,11 @@ type image struct {
 type record struct {
 	op       op
 	trees    []string
-	from, to spot // records with one path use from
+	from, to place // records with one path use from
 	dir      bool
 	id       uint32
 	image    image
 	ident    ident // of what is moved
-	other    ident // of what it changes places with
 	end      moment
 	text     string // what a file of git means
 }
@@ -90,19 +89,17 @@ func (r *record) append(b []byte) []byte {
 			b = appendText(b, t)
 		}
 	case opCreated:
-		b = appendBool(appendSpot(b, r.from), r.dir)
+		b = appendBool(appendPlace(b, r.from), r.dir)
 	case opTouch, opTemp:
-		b = appendSpot(b, r.from)
+		b = appendPlace(b, r.from)
 	case opImage:
 		b = r.image.append(binary.AppendUvarint(b, uint64(r.id)))
 	case opRenamed:
-		b = appendIdent(appendBool(appendSpot(appendSpot(b, r.from), r.to), r.dir), r.ident)
-	case opExchanged:
-		b = appendIdent(appendIdent(appendSpot(appendSpot(b, r.from), r.to), r.ident), r.other)
+		b = appendIdent(appendBool(appendPlace(appendPlace(b, r.from), r.to), r.dir), r.ident)
 	case opNotRenamed, opLinked:
-		b = appendSpot(appendSpot(b, r.from), r.to)
+		b = appendPlace(appendPlace(b, r.from), r.to)
 	case opMove:
-		b = appendIdent(appendSpot(appendSpot(b, r.from), r.to), r.ident)
+		b = appendIdent(appendPlace(appendPlace(b, r.from), r.to), r.ident)
 	case opBack:
 		b = binary.AppendUvarint(b, uint64(r.id))
 	case opBegin:
@@ -110,7 +107,7 @@ func (r *record) append(b []byte) []byte {
 	case opEnd:
 		b = appendMoment(b, r.end)
 	case opLeft:
-		b = appendText(appendIdent(appendSpot(b, r.from), r.ident), r.text)
+		b = appendText(appendIdent(appendPlace(b, r.from), r.ident), r.text)
 	}
 	return b
 }
@@ -134,7 +131,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func appendSpot(b []byte, s spot) []byte {
+func appendPlace(b []byte, s place) []byte {
 	return appendText(binary.AppendUvarint(b, uint64(s.tree)), s.rel)
 }
 
@@ -172,21 +169,19 @@ func decode(b []byte, trees int) (record, error) {
 	case opHead:
 		d.head(&r)
 	case opCreated:
-		r.from, r.dir = d.spot(maxPath), d.byte() == 1
+		r.from, r.dir = d.place(maxPath), d.byte() == 1
 	case opTemp:
-		r.from = d.spot(maxDeep)
+		r.from = d.place(maxDeep)
 	case opTouch:
-		r.from = d.rootOrSpot()
+		r.from = d.rootOrPlace()
 	case opImage:
 		r.id, r.image = uint32(d.uint(1<<32-1)), d.image()
 	case opRenamed:
-		r.from, r.to, r.dir, r.ident = d.spot(maxPath), d.spot(maxPath), d.byte() == 1, d.ident()
-	case opExchanged:
-		r.from, r.to, r.ident, r.other = d.spot(maxPath), d.spot(maxPath), d.ident(), d.ident()
+		r.from, r.to, r.dir, r.ident = d.place(maxPath), d.place(maxPath), d.byte() == 1, d.ident()
 	case opNotRenamed, opLinked:
-		r.from, r.to = d.spot(maxPath), d.spot(maxPath)
+		r.from, r.to = d.place(maxPath), d.place(maxPath)
 	case opMove:
-		r.from, r.to, r.ident = d.spot(maxDeep), d.spot(maxDeep), d.ident()
+		r.from, r.to, r.ident = d.place(maxDeep), d.place(maxDeep), d.ident()
 	case opBegin:
 		r.ident = d.ident()
 	case opEnd:
@@ -194,7 +189,7 @@ func decode(b []byte, trees int) (record, error) {
 	case opBack:
 		r.id = uint32(d.uint(1<<32 - 1))
 	case opLeft:
-		r.from, r.ident, r.text = d.spot(maxPath), d.ident(), d.text(maxText)
+		r.from, r.ident, r.text = d.place(maxPath), d.ident(), d.text(maxText)
 	case opDone, opSkip:
 	default:
 		return record{}, fmt.Errorf("kind %d is not known", r.op)
@@ -265,26 +260,26 @@ func (d *decoder) text(most int) string {
 	return s
 }
 
-// spot reads a place that is not the root of a tree. What a session does has a path
+// place reads a place that is not the root of a tree. What a session does has a path
 // for one system call; a restore also goes where directories were moved together.
-func (d *decoder) spot(most int) spot {
-	s := d.place(most)
+func (d *decoder) place(most int) place {
+	s := d.anyPlace(most)
 	if checkPlain(s.rel, most) != nil {
 		d.bad = true
 	}
 	return s
 }
 
-func (d *decoder) rootOrSpot() spot {
-	s := d.place(maxPath)
+func (d *decoder) rootOrPlace() place {
+	s := d.anyPlace(maxPath)
 	if s.rel != "" && checkPath(s.rel) != nil {
 		d.bad = true
 	}
 	return s
 }
 
-func (d *decoder) place(most int) spot {
-	s := spot{int(d.uint(maxTrees)), d.text(most)}
+func (d *decoder) anyPlace(most int) place {
+	s := place{int(d.uint(maxTrees)), d.text(most)}
 	if s.tree >= d.trees {
 		d.bad = true
 	}

@@ -10,26 +10,26 @@ import (
 )
 
 // ourParts lists what the session made and what was asked for.
-func (r *restorer) ourParts() (parts []region) {
-	for _, g := range r.regions(r.gaps) {
-		if g.mine && (r.aside[g.at] || r.wants(g.at) || r.gaps[g.node]) {
+func (p *plan) ourParts() (parts []part) {
+	for _, g := range p.parts(p.gaps) {
+		if g.mine && (p.aside[g.at] || p.wants(g.at) || p.gaps[g.node]) {
 			parts = append(parts, g)
 		}
 	}
-	for p := range r.paths {
-		at := spot{r.tree, p}
-		if n, cover, _ := r.names.find(at); cover.state != orig {
-			parts = append(parts, region{at, n, owner{mine: true}})
+	for rel := range p.paths {
+		at := place{p.tree, rel}
+		if n, cover, _ := p.names.find(at); cover.state != orig {
+			parts = append(parts, part{at, n, owner{mine: true}})
 		}
 	}
-	slices.SortFunc(parts, func(a, b region) int { return b.at.compare(a.at) })
+	slices.SortFunc(parts, func(a, b part) int { return b.at.compare(a.at) })
 	return parts
 }
 
 // removeOurs removes them.
 func (r *restorer) removeOurs() error {
 	for _, g := range r.ourParts() {
-		err := r.removeRegion(g)
+		err := r.removePart(g)
 		if err != nil && !r.local(err) {
 			return err
 		}
@@ -49,7 +49,7 @@ const (
 	conflict      // it was said
 )
 
-func (r *restorer) removeRegion(g region) error {
+func (r *restorer) removePart(g part) error {
 	dir, name, err := r.parent(g.at)
 	if missing(err) {
 		return nil
@@ -73,15 +73,15 @@ func (r *restorer) removeRegion(g region) error {
 }
 
 // remove removes an entry that the session made, and all below.
-func (r *restorer) remove(dir int, name string, e entry, g region) (fate, error) {
-	if why := r.git.keep[g.at]; why != "" {
+func (r *restorer) remove(dir int, name string, e entry, g part) (fate, error) {
+	if why := r.git.remain[g.at]; why != "" {
 		r.say(g.at.rel, Conflict, why)
 		return conflict, nil
 	}
 	if e.kind == change.Directory {
 		return r.removeDir(dir, name, g)
 	}
-	if why, quiet := r.spared(g.at); quiet {
+	if why, quiet := r.git.spared(g.at); quiet {
 		return stays, nil
 	} else if why == "" && !r.git.free[g.at] {
 		why = r.foreign(e, g)
@@ -108,7 +108,7 @@ func (r *restorer) remove(dir int, name string, e entry, g region) (fate, error)
 }
 
 // foreign says why something under a name of the session is not what the session left.
-func (r *restorer) foreign(e entry, g region) string {
+func (r *restorer) foreign(e entry, g part) string {
 	switch {
 	case r.late(e):
 		return changedLater
@@ -120,7 +120,7 @@ func (r *restorer) foreign(e entry, g region) string {
 	return ""
 }
 
-func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
+func (r *restorer) removeDir(dir int, name string, g part) (fate, error) {
 	if err := r.aboutTo(g.at, Mode); err != nil {
 		return conflict, err
 	}
@@ -143,7 +143,7 @@ func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
 			worst = conflict
 			continue
 		}
-		below := region{spot{g.at.tree, join(g.at.rel, kid)}, n, o}
+		below := part{place{g.at.tree, join(g.at.rel, kid)}, n, o}
 		became, err := r.removeIn(fd, kid, below)
 		if err != nil && !r.local(err) {
 			return conflict, err
@@ -180,7 +180,7 @@ func (r *restorer) removeDir(dir int, name string, g region) (fate, error) {
 }
 
 // removeIn removes one entry of a directory that the session made.
-func (r *restorer) removeIn(dir int, name string, g region) (fate, error) {
+func (r *restorer) removeIn(dir int, name string, g part) (fate, error) {
 	if len(g.at.rel) > maxDeep {
 		return conflict, errDeep
 	}
@@ -195,8 +195,8 @@ func (r *restorer) removeIn(dir int, name string, g region) (fate, error) {
 }
 
 // list reads a directory of the disk.
-func (l *Log) list(s spot) ([]string, error) {
-	dir, name, err := l.parent(s)
+func (h *hostTrees) list(s place) ([]string, error) {
+	dir, name, err := h.parent(s)
 	if err != nil {
 		return nil, err
 	}

@@ -36,19 +36,31 @@ type Result struct {
 // restorer is one run.
 type restorer struct {
 	*Log
+	plan
+	writer
+	results []Result
+}
+
+// plan is what a run is to bring back and what must stay as it is. It only looks.
+type plan struct {
+	*Log
 	tree    int
 	paths   map[string]bool // nil: everything
 	force   bool
-	tape    tape
 	git     *gitJudge
-	stuck   map[uint32]string // things that stay as they are, with why
-	gaps    map[*node]bool    // names that things left, to be cleared
-	modes   map[spot]uint32   // modes that directories get at the end
+	stuck   map[uint32]string // originals that stay as they are, with why
+	gaps    map[*node]bool    // names that originals left, to be cleared
 	opened  map[uint32]uint32 // modes that directories had before we opened them
-	strange map[spot]bool     // places with something else in them than the session left
-	found   []string          // names of now that things had which were asked for
-	results []Result
-	broken  bool // nothing can be noted any more
+	strange map[place]bool    // places with something else in them than the session left
+	found   []string          // names of now that originals had which were asked for
+}
+
+// writer changes the trees, and writes down each step before.
+type writer struct {
+	*Log
+	records recordFile
+	modes   map[place]uint32 // modes that directories get at the end
+	broken  bool             // nothing can be noted any more
 }
 
 // Restore makes a tree as it was before the session, or the parts of it that are
@@ -61,13 +73,13 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	if err := l.checkTree(tree); err != nil {
 		return nil, err
 	}
-	r := &restorer{Log: l, tree: tree, force: force, tape: tape{fd: -1}, stuck: map[uint32]string{},
-		gaps: map[*node]bool{}, strange: map[spot]bool{}, modes: map[spot]uint32{}, opened: map[uint32]uint32{}}
+	r := &restorer{Log: l, writer: writer{Log: l, records: recordFile{fd: -1}, modes: map[place]uint32{}},
+		plan: plan{Log: l, tree: tree, force: force, stuck: map[uint32]string{}, gaps: map[*node]bool{}, strange: map[place]bool{}, opened: map[uint32]uint32{}}}
 	if err := r.only(paths); err != nil {
 		return nil, err
 	}
-	defer func() { unix.Close(r.tape.fd) }()
-	err := r.openTape()
+	defer func() { unix.Close(r.records.fd) }()
+	err := r.openRecords()
 	if err == nil {
 		err = r.run()
 	}
@@ -79,34 +91,34 @@ func (l *Log) Restore(tree int, paths []string, force bool) ([]Result, error) {
 	return r.results, err
 }
 
-func (r *restorer) only(paths []string) error {
+func (p *plan) only(paths []string) error {
 	if paths == nil {
 		return nil
 	}
-	r.paths = map[string]bool{}
-	for _, p := range paths {
-		if p == "." || p == "" {
-			r.paths = nil
+	p.paths = map[string]bool{}
+	for _, path := range paths {
+		if path == "." || path == "" {
+			p.paths = nil
 			return nil
 		}
-		if err := checkPlain(p, maxDeep); err != nil {
+		if err := checkPlain(path, maxDeep); err != nil {
 			return fmt.Errorf("undo: %w", err)
 		}
-		r.paths[p] = true
+		p.paths[path] = true
 	}
 	return nil
 }
 
 // wants reports whether a place is under one of the paths.
-func (r *restorer) wants(s spot) bool {
-	if s.tree != r.tree {
+func (p *plan) wants(s place) bool {
+	if s.tree != p.tree {
 		return false
 	}
-	if r.paths == nil {
+	if p.paths == nil {
 		return true
 	}
 	for rel := s.rel; rel != ""; rel, _ = split(rel) {
-		if r.paths[rel] {
+		if p.paths[rel] {
 			return true
 		}
 	}
@@ -123,22 +135,22 @@ func (r *restorer) run() error {
 		}
 		r.unmoved = r.unmoved[1:]
 	}
-	things := r.selected()
-	r.unlock(things)
-	r.git = r.newGit(things)
-	defer r.closeGit()
-	r.survey()
-	if err := r.judge(things); err != nil {
+	originals := r.selected()
+	r.unlock(originals)
+	r.git = newGitJudge(&r.plan, originals)
+	defer r.git.close()
+	r.git.survey()
+	if err := r.judge(originals); err != nil {
 		return err
 	}
-	r.keepStuck(things)
-	for _, t := range r.inOrder(things) {
+	r.leaveStuck(originals)
+	for _, t := range r.inOrder(originals) {
 		err := r.bringBack(t)
 		if err != nil && !r.local(err) {
 			return fmt.Errorf("%q: %w", t.home.rel, err)
 		}
 		if err != nil {
-			r.sayThing(t, Conflict, err.Error())
+			r.sayOriginal(t, Conflict, err.Error())
 		}
 	}
 	if err := r.removeOurs(); err != nil {
@@ -153,10 +165,10 @@ func (r *restorer) run() error {
 
 // local reports whether an error is about one entry and no reason to stop: all that
 // the system says of one, unless there is no room left for any.
-func (r *restorer) local(err error) bool {
+func (w *writer) local(err error) bool {
 	var errno unix.Errno
 	known := errors.As(err, &errno) || errors.Is(err, errDeep)
-	return !r.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
+	return !w.broken && known && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT)
 }
 
 // untouched names the paths that were asked for and had nothing to do.
@@ -180,7 +192,7 @@ func (r *restorer) say(path string, o Outcome, why string) {
 }
 
 // fault says what went wrong with a path of which something else was said before.
-func (r *restorer) fault(s spot, why string) {
+func (r *restorer) fault(s place, why string) {
 	if s.tree != r.tree {
 		return
 	}
@@ -191,8 +203,8 @@ func (r *restorer) fault(s spot, why string) {
 	r.results = append(r.results, said)
 }
 
-// sayThing names a thing by the path that it has in the tree of this run.
-func (r *restorer) sayThing(t *thing, o Outcome, why string) {
+// sayOriginal names an original by the path that it has in the tree of this run.
+func (r *restorer) sayOriginal(t *original, o Outcome, why string) {
 	if t.home.tree == r.tree {
 		r.say(t.home.rel, o, why)
 	} else if at, ok := r.at[t.id]; ok && at.tree == r.tree {
@@ -200,8 +212,8 @@ func (r *restorer) sayThing(t *thing, o Outcome, why string) {
 	}
 }
 
-func (r *restorer) sync() error {
-	for _, fd := range r.roots {
+func (w *writer) sync() error {
+	for _, fd := range w.roots {
 		if fd < 0 {
 			continue
 		}
@@ -214,38 +226,38 @@ func (r *restorer) sync() error {
 			return err
 		}
 	}
-	return toDisk(r.tape.fd)
+	return toDisk(w.records.fd)
 }
 
-// openTape opens the log of the restores, which only one may write.
-func (r *restorer) openTape() error {
-	path := filepath.Join(r.dir, restoreName)
+// openRecords opens the log of the restores, which only one may write.
+func (w *writer) openRecords() error {
+	path := filepath.Join(w.dir, restoreName)
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
-	r.tape = tape{fd: fd}
+	w.records = recordFile{fd: fd}
 	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("lock %q: %w", path, err)
-	} else if r.tape.size, err = r.read(restoreName, len(r.trees), func(record) error { return nil }); err == nil {
-		err = unix.Ftruncate(fd, r.tape.size)
+	} else if w.records.size, err = w.read(restoreName, len(w.trees), func(record) error { return nil }); err == nil {
+		err = unix.Ftruncate(fd, w.records.size)
 	}
-	if err == nil && r.tape.size == 0 {
-		err = r.note(&record{op: opHead, trees: r.trees})
+	if err == nil && w.records.size == 0 {
+		err = w.note(&record{op: opHead, trees: w.trees})
 	}
 	return err
 }
 
 // note writes down what is about to be done.
-func (r *restorer) note(rec *record) error {
-	for _, s := range []spot{rec.from, rec.to} {
+func (w *writer) note(rec *record) error {
+	for _, s := range []place{rec.from, rec.to} {
 		if len(s.rel) > maxDeep {
 			return fmt.Errorf("a path of %d bytes: %w", len(s.rel), errDeep)
 		}
 	}
-	r.failpoint("note")
-	err := r.tape.write(pack(nil, rec))
-	r.broken = r.broken || err != nil
+	w.failpoint("note")
+	err := w.records.write(pack(nil, rec))
+	w.broken = w.broken || err != nil
 	return err
 }
 
@@ -256,12 +268,12 @@ func (l *Log) failpoint(what string) {
 }
 
 // begin notes that the time of the last change of an inode is ours from here on.
-func (r *restorer) begin(i ident) error {
-	if r.begun[i] {
+func (w *writer) begin(i ident) error {
+	if w.begun[i] {
 		return nil
 	}
-	r.begun[i] = true
-	return r.note(&record{op: opBegin, ident: i})
+	w.begun[i] = true
+	return w.note(&record{op: opBegin, ident: i})
 }
 
 // clean finishes the last step of a run that was killed.
@@ -288,21 +300,21 @@ func (r *restorer) clean() error {
 }
 
 // late reports whether something changed after the session was over.
-func (r *restorer) late(e entry) bool {
-	return !r.force && !mutated("late") && !r.begun[e.ident] && (!r.ended || e.ctime.after(r.end))
+func (p *plan) late(e entry) bool {
+	return !p.force && !mutated("late") && !p.begun[e.ident] && (!p.ended || e.ctime.after(p.end))
 }
 
 // unlock lets us into directories of which the session took the permissions. What
 // that fails for fails again, and is said, when it is brought back.
-func (r *restorer) unlock(things []*thing) {
-	seen := map[spot]bool{}
-	for _, t := range things {
+func (r *restorer) unlock(originals []*original) {
+	seen := map[place]bool{}
+	for _, t := range originals {
 		at, ok := r.at[t.id]
 		for i := 0; ok && i <= len(at.rel); i++ {
 			if i < len(at.rel) && at.rel[i] != '/' {
 				continue
 			}
-			s := spot{at.tree, at.rel[:i]}
+			s := place{at.tree, at.rel[:i]}
 			if seen[s] {
 				continue
 			}
@@ -314,9 +326,9 @@ func (r *restorer) unlock(things []*thing) {
 
 // openUp lets us into one directory that the session made or changed. One that is
 // older gets its mode at the end.
-func (r *restorer) openUp(s spot) error {
+func (r *restorer) openUp(s place) error {
 	n, cover, _ := r.names.find(s)
-	var was *thing
+	var was *original
 	if n != nil && n.state == orig {
 		was = r.all[n.obj.id]
 	}
@@ -337,8 +349,8 @@ func (r *restorer) openUp(s spot) error {
 }
 
 // setMode sets the mode of a file or directory.
-func (r *restorer) setMode(s spot, mode uint32) error {
-	root, err := r.root(s.tree)
+func (w *writer) setMode(s place, mode uint32) error {
+	root, err := w.root(s.tree)
 	if err != nil {
 		return err
 	}
@@ -350,20 +362,20 @@ func (r *restorer) setMode(s spot, mode uint32) error {
 	if e, err := look(fd, ""); err != nil || e.mode == mode || e.kind == change.Symlink {
 		return err
 	}
-	if err := r.aboutTo(s, Mode); err != nil {
+	if err := w.aboutTo(s, Mode); err != nil {
 		return err
 	}
-	r.failpoint("chmod")
+	w.failpoint("chmod")
 	return chmod(fd, mode)
 }
 
 // setModes gives the directories their modes, the deepest first.
 func (r *restorer) setModes() {
-	var all []spot
+	var all []place
 	for s := range r.modes {
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b spot) int { return b.compare(a) })
+	slices.SortFunc(all, func(a, b place) int { return b.compare(a) })
 	for _, s := range all {
 		err := r.setMode(s, r.modes[s])
 		if err != nil && !missing(err) {

@@ -25,11 +25,11 @@ func TestIncident(t *testing.T) {
 		"plan/locked": "secret", "plan/zero": "",
 	})
 	for rel, mode := range map[string]uint32{"patches/script": 0o755, "plan/locked": 0, "tests/data": 0o2750, "plan/week": 0o711} {
-		k.check(unix.Chmod(k.path(spot{0, rel}), mode))
+		k.check(unix.Chmod(k.path(place{0, rel}), mode))
 	}
 	before := k.snapshots()
 	for _, dir := range []string{"tests", "patches", "plan"} {
-		k.removeAll(spot{0, dir})
+		k.removeAll(place{0, dir})
 	}
 	k.close()
 	all, err := k.open().Changes(0)
@@ -46,7 +46,7 @@ func TestIncident(t *testing.T) {
 
 // TestLater: what a person changed after the session is left alone.
 func TestLater(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"edited": "1", "undone": "2", "mode": "3", "moved": "4", "d/x": "5", "file": "6"})
 	before := k.snapshots()
@@ -82,7 +82,7 @@ func TestLater(t *testing.T) {
 // What stands where the session left nothing, or another directory, is somebody's all the
 // same, with all that is in it.
 func TestMovedLater(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"d/c": "1", "f": "2", "g/x": "3"})
 	for _, err := range []error{
@@ -138,8 +138,8 @@ func TestEndUnknown(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"f": "old"})
 	before := k.snapshots()
-	k.check(k.write(spot{0, "f"}, "new"))
-	k.check(k.write(spot{0, "g"}, "new"))
+	k.check(k.write(place{0, "f"}, "new"))
+	k.check(k.write(place{0, "g"}, "new"))
 	if got := outcomes(k.restore(0, nil, false)); got != "f: conflict\ng: conflict\n" {
 		t.Error(got)
 	}
@@ -160,7 +160,7 @@ func TestEndUnknown(t *testing.T) {
 // TestPaths: only what is asked for comes back, by its old or its new name, with
 // the directories that it needs.
 func TestPaths(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	for path, want := range map[string]string{
 		"d":          "d: restored\nd/e: restored\nd/e/x: restored\nd/y: restored\n",
 		"d/e/x":      "d: restored\nd/e: restored\nd/e/x: restored\n",
@@ -204,7 +204,7 @@ func TestPaths(t *testing.T) {
 // TestPlanted: between the session and the restore something put links where the
 // tree had directories and files. Nothing outside is touched.
 func TestPlanted(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, roomy)
 	outside := filepath.Join(filepath.Dir(k.dir), "outside")
 	k.check(os.Mkdir(outside, 0o755))
@@ -249,10 +249,10 @@ func TestNames(t *testing.T) {
 	}
 	before := k.snapshots()
 	for _, name := range names {
-		k.check(k.write(spot{0, "new" + name[:1]}, ""))
-		k.check(k.remove(spot{0, name}))
-		k.check(k.rename(spot{0, "d/" + name}, spot{0, name}))
-		k.check(k.write(spot{0, name + "/x"}, "new"))
+		k.check(k.write(place{0, "new" + name[:1]}, ""))
+		k.check(k.remove(place{0, name}))
+		k.check(k.rename(place{0, "d/" + name}, place{0, name}))
+		k.check(k.write(place{0, name + "/x"}, "new"))
 	}
 	k.close()
 	k.restore(0, nil, false)
@@ -268,7 +268,7 @@ func TestNames(t *testing.T) {
 
 // TestLimits: what is too large is not kept, which is said, and the rest is.
 func TestLimits(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, Limits{File: 10, Total: 20})
 	k.plant(0, map[string]string{"large": "12345678901", "a": "1234567890", "b": "123456789", "c": "12"})
 	for _, err := range []error{k.write(at("large"), ""), k.write(at("a"), ""), k.remove(at("b")), k.write(at("c"), "")} {
@@ -292,7 +292,7 @@ func TestLimits(t *testing.T) {
 // TestSecondName: a file is changed under a name that the session gave it, or
 // after a removal that failed. What is kept stays what it was.
 func TestSecondName(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	for name, do := range map[string]func(k *keeper) error{
 		"linked": func(k *keeper) error {
 			return errors.Join(k.link(at("f"), at("l")), k.remove(at("f")), k.write(at("l"), "new"))
@@ -336,7 +336,7 @@ func TestSecondName(t *testing.T) {
 // TestFailed: what did not happen changes nothing: the directory that could not
 // be removed or replaced is still worth keeping.
 func TestFailed(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"d/x": "x", "e/x": "x", "f": "f"})
 	before := k.snapshots()
@@ -360,7 +360,7 @@ func TestFailed(t *testing.T) {
 // TestOpenModes: an ordinary user gets back what the session took the permissions
 // of, and setuid bits come back only with their owner.
 func TestOpenModes(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"ro/x": "x", "ro/y/z": "z", "su": "su", "w": "w", "in/f": "f", "g": "g"})
 	for rel, mode := range map[string]uint32{"ro/y": 0o555, "ro": 0o555, "su": 0o6755} {
@@ -392,7 +392,7 @@ func TestOpenModes(t *testing.T) {
 // TestRenameKilled: the session was killed after a rename was noted and before it
 // was made. Nothing is moved, and nothing removed.
 func TestRenameKilled(t *testing.T) {
-	at := func(rel string) spot { return spot{0, rel} }
+	at := func(rel string) place { return place{0, rel} }
 	for _, to := range []string{"new", "other", "mine", "empty"} {
 		for _, from := range []string{"f", "d"} {
 			t.Run(from+" to "+to, func(t *testing.T) {
@@ -428,8 +428,8 @@ func TestTrees(t *testing.T) {
 	k := newKeeper(t, 2, roomy)
 	k.plant(0, map[string]string{"d/x": "x"})
 	before := k.snapshots()
-	k.check(k.rename(spot{0, "d"}, spot{1, "e"}))
-	k.check(k.write(spot{1, "e/x"}, "new"))
+	k.check(k.rename(place{0, "d"}, place{1, "e"}))
+	k.check(k.write(place{1, "e/x"}, "new"))
 	k.close()
 	l := k.open()
 	for tree, want := range []string{"deleted d,deleted d/x", "added e,added e/x"} {

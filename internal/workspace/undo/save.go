@@ -24,7 +24,7 @@ func inodeName(i ident) string {
 // or the log says why not. An error in which unix.ENOENT is says that there is no
 // such entry.
 func (s *Store) Save(tree int, rel string, parent int, name string, how How) error {
-	p := spot{tree, rel}
+	p := place{tree, rel}
 	if rel != "" || tree < 0 || tree >= len(s.names.roots) {
 		if err := s.check(p); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *Store) Save(tree int, rel string, parent int, name string, how How) err
 	return nil
 }
 
-func (s *Store) enough(p spot, how How) (bool, error) {
+func (s *Store) enough(p place, how How) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -51,7 +51,7 @@ func (s *Store) enough(p spot, how How) (bool, error) {
 }
 
 // enough reports whether a change under this name loses nothing any more.
-func (t *names) enough(p spot, how How) bool {
+func (t *names) enough(p place, how How) bool {
 	exact, cover, _ := t.find(p)
 	if cover.state != orig && cover != exact || cover.state == ours {
 		return true
@@ -64,7 +64,7 @@ func (t *names) enough(p spot, how How) bool {
 
 // save does the quick things itself, under the lock. It gives the lock away while
 // a content is copied.
-func (s *Store) save(p spot, parent int, name string, how How) error {
+func (s *Store) save(p place, parent int, name string, how How) error {
 	var obj *object
 	for {
 		if s.names.enough(p, how) {
@@ -110,7 +110,7 @@ func (s *Store) save(p spot, parent int, name string, how How) error {
 }
 
 // finish writes down what is kept, with the number of the object if that is new.
-func (s *Store) finish(p spot, obj *object, dev uint64, img image, got saved) error {
+func (s *Store) finish(p place, obj *object, dev uint64, img image, got saved) error {
 	if key := (inode{dev, img.ident}); img.many || s.inodes[key] != nil {
 		img = s.shared(key, img)
 	}
@@ -155,7 +155,7 @@ func (s *Store) shared(key inode, img image) image {
 	return *first
 }
 
-func (s *Store) saveFile(p spot, obj *object, parent int, name string, how How, e entry) error {
+func (s *Store) saveFile(p place, obj *object, parent int, name string, how How, e entry) error {
 	img := e.image
 	if first := s.inodes[inode{e.dev, e.ident}]; first != nil && (first.blob != 0 || first.lost != "") {
 		return s.finish(p, obj, e.dev, img, savedNode|savedData)
@@ -198,7 +198,7 @@ func (s *Store) link(id uint32, parent int, name string, want entry) bool {
 
 // saveCopy copies a content. A file with one name is copied without the lock; one
 // with several could meanwhile be written to under another name.
-func (s *Store) saveCopy(p spot, obj *object, parent int, name string, e entry) error {
+func (s *Store) saveCopy(p place, obj *object, parent int, name string, e entry) error {
 	img := e.image
 	if obj.id == s.names.next {
 		if err := s.log(&record{op: opTouch, from: p}); err != nil {

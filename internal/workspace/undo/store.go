@@ -17,21 +17,21 @@ import (
 // one rule: who asks about a name and then changes it does not let another one do
 // the same with this name, or move a directory above it, in between.
 type Store struct {
-	mu     sync.RWMutex
-	free   sync.Cond // an object is not busy any more
-	limits Limits
-	names  *names
-	tape   tape
-	kept   int // the directory of the contents
-	sum    int64
-	copies []uint32
-	trees  []string
-	roots  []int            // descriptors of the trees
-	inodes map[inode]*image // of files with several names, as they were
-	heads  map[spot]uint32  // what is kept of files that are called HEAD
-	buf    []byte
-	closed bool
-	lost   func(tree int, rel, why string)
+	mu      sync.RWMutex
+	free    sync.Cond // an object is not busy any more
+	limits  Limits
+	names   *names
+	records recordFile
+	kept    int // the directory of the contents
+	sum     int64
+	copies  []uint32
+	trees   []string
+	roots   []int            // descriptors of the trees
+	inodes  map[inode]*image // of files with several names, as they were
+	heads   map[place]uint32 // what is kept of files that are called HEAD
+	buf     []byte
+	closed  bool
+	lost    func(tree int, rel, why string)
 }
 
 // OnLost has f told of each file that is not kept, before it changes. It is to be called
@@ -55,7 +55,7 @@ func Create(dir string, trees []string, limits Limits) (*Store, error) {
 			return nil, fmt.Errorf("create undo store: tree %q is not an absolute path", t)
 		}
 	}
-	s := &Store{limits: limits, names: newNames(len(trees)), inodes: map[inode]*image{}, heads: map[spot]uint32{}, kept: -1, tape: tape{fd: -1},
+	s := &Store{limits: limits, names: newNames(len(trees)), inodes: map[inode]*image{}, heads: map[place]uint32{}, kept: -1, records: recordFile{fd: -1},
 		trees: slices.Clone(trees)}
 	s.free.L = &s.mu
 	err := s.create(dir, head)
@@ -82,7 +82,7 @@ func (s *Store) create(dir string, head record) (err error) {
 	}
 	log := filepath.Join(dir, logName)
 	const flags = unix.O_WRONLY | unix.O_APPEND | unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC
-	if s.tape.fd, err = unix.Open(log, flags, 0o600); err != nil {
+	if s.records.fd, err = unix.Open(log, flags, 0o600); err != nil {
 		return fmt.Errorf("create %q: %w", log, err)
 	}
 	return s.log(&head)
@@ -92,7 +92,7 @@ func (s *Store) release() {
 	for _, fd := range s.roots {
 		unix.Close(fd)
 	}
-	for _, fd := range []*int{&s.tape.fd, &s.kept} {
+	for _, fd := range []*int{&s.records.fd, &s.kept} {
 		if *fd >= 0 {
 			unix.Close(*fd)
 			*fd = -1
@@ -113,7 +113,7 @@ func (s *Store) openTrees() error {
 
 // inode says which inode is in a place, so that the log can be held against the
 // disk when it is not certain that what it says came to pass.
-func (s *Store) inode(p spot) inode {
+func (s *Store) inode(p place) inode {
 	fd, err := openAt(s.roots[p.tree], p.rel, unix.O_PATH)
 	if err != nil {
 		return inode{}
@@ -131,15 +131,15 @@ func (s *Store) log(records ...*record) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if s.names.count > maxNames || s.tape.size > maxLog {
+	if s.names.count > maxNames || s.records.size > maxLog {
 		return ErrFull
 	}
 	s.buf = pack(s.buf[:0], records...)
-	return s.tape.write(s.buf)
+	return s.records.write(s.buf)
 }
 
-func (s *Store) check(spots ...spot) error {
-	for _, p := range spots {
+func (s *Store) check(places ...place) error {
+	for _, p := range places {
 		if p.tree < 0 || p.tree >= len(s.names.roots) {
 			return fmt.Errorf("undo: there is no tree %d", p.tree)
 		}
@@ -152,7 +152,7 @@ func (s *Store) check(spots ...spot) error {
 
 // known reports whether nothing needs to be written down of a name that is about
 // to be made.
-func (s *Store) known(p spot) (bool, error) {
+func (s *Store) known(p place) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -164,7 +164,7 @@ func (s *Store) known(p spot) (bool, error) {
 // Created is told of a name that does not exist and is about to be made. If it
 // turns out that the name exists, nobody may write to it before Save was asked.
 func (s *Store) Created(tree int, rel string, dir bool) error {
-	p := spot{tree, rel}
+	p := place{tree, rel}
 	if err := s.check(p); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Store) Created(tree int, rel string, dir bool) error {
 // was saved before. When the rename fails, NotRenamed must follow. A rename by which
 // something would get out of reach is refused, with unix.ENAMETOOLONG in the error.
 func (s *Store) Renamed(tree int, from string, toTree int, to string, dir bool) error {
-	a, b := spot{tree, from}, spot{toTree, to}
+	a, b := place{tree, from}, place{toTree, to}
 	if err := s.check(a, b); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Store) Renamed(tree int, from string, toTree int, to string, dir bool) 
 
 // NotRenamed takes the last such Renamed back: the rename failed.
 func (s *Store) NotRenamed(tree int, from string, toTree int, to string) error {
-	a, b := spot{tree, from}, spot{toTree, to}
+	a, b := place{tree, from}, place{toTree, to}
 	if err := s.check(a, b); err != nil || a == b {
 		return err
 	}
@@ -241,39 +241,10 @@ func (s *Store) NotRenamed(tree int, from string, toTree int, to string) error {
 	return nil
 }
 
-// Exchanged is told of two entries that are about to change places. When that
-// fails, it is told again.
-func (s *Store) Exchanged(tree int, rel string, toTree int, to string) error {
-	a, b := spot{tree, rel}, spot{toTree, to}
-	if err := s.check(a, b); err != nil {
-		return err
-	}
-	if a == b {
-		return nil
-	}
-	if tree == toTree && (inside(rel, to) || inside(to, rel)) {
-		return fmt.Errorf("undo: exchange %q and %q: %w", rel, to, unix.EINVAL)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.names.bare(a) && s.names.bare(b) && !s.closed {
-		return nil
-	}
-	if s.names.grows(a, b) || s.names.grows(b, a) {
-		return fmt.Errorf("undo: exchange %q and %q: %w", rel, to, unix.ENAMETOOLONG)
-	}
-	r := record{op: opExchanged, from: a, to: b, ident: s.inode(a).ident, other: s.inode(b).ident}
-	if err := s.log(&r); err != nil {
-		return fmt.Errorf("undo: %w", err)
-	}
-	s.names.exchanged(a, b)
-	return nil
-}
-
 // Linked is told of a hard link that is about to be made: to does not exist yet.
 // What is written through the new name is kept for the old one.
 func (s *Store) Linked(tree int, from string, toTree int, to string) error {
-	a, b := spot{tree, from}, spot{toTree, to}
+	a, b := place{tree, from}, place{toTree, to}
 	if err := s.check(a, b); err != nil {
 		return err
 	}
@@ -316,7 +287,7 @@ func (s *Store) Close() error {
 	err := s.noteLeft()
 	end, late := s.now()
 	if err = errors.Join(err, late); err == nil {
-		err = s.tape.write(pack(nil, &record{op: opEnd, end: end}))
+		err = s.records.write(pack(nil, &record{op: opEnd, end: end}))
 	}
 	s.closed = true
 	if err = errors.Join(err, s.sync()); err != nil {
@@ -327,10 +298,10 @@ func (s *Store) Close() error {
 
 // now asks the clock of the file system: what changed before has no later time.
 func (s *Store) now() (moment, error) {
-	if err := unix.Fchmod(s.tape.fd, 0o600); err != nil {
+	if err := unix.Fchmod(s.records.fd, 0o600); err != nil {
 		return moment{}, err
 	}
-	e, err := look(s.tape.fd, "")
+	e, err := look(s.records.fd, "")
 	return e.ctime, err
 }
 
@@ -351,7 +322,7 @@ func (s *Store) sync() error {
 			return err
 		}
 	}
-	return errors.Join(toDisk(s.kept), toDisk(s.tape.fd))
+	return errors.Join(toDisk(s.kept), toDisk(s.records.fd))
 }
 
 // Keeps reports whether a file of this size could still be kept.
@@ -366,5 +337,5 @@ func (s *Store) Keeps(size int64) bool {
 func (s *Store) Kept(tree int, rel string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.names.enough(spot{tree, rel}, Write)
+	return s.names.enough(place{tree, rel}, Write)
 }

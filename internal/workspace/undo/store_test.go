@@ -22,7 +22,7 @@ func TestTorn(t *testing.T) {
 	k.check(err)
 	var ends []int
 	count := func(data []byte) (n int) {
-		size, err := readTape(bytes.NewReader(data), 0, func(record) error { n++; return nil })
+		size, err := readRecords(bytes.NewReader(data), 0, func(record) error { n++; return nil })
 		k.check(err)
 		ends = append(ends, int(size))
 		return n
@@ -91,9 +91,9 @@ func TestParallel(t *testing.T) {
 }
 
 func (k *keeper) work(i, j int) {
-	f := spot{0, fmt.Sprintf("d%d/f%d", i, j)}
-	g := spot{0, fmt.Sprintf("d%d/g%d", i, j)}
-	k.save(spot{0, "shared"}, Write)
+	f := place{0, fmt.Sprintf("d%d/f%d", i, j)}
+	g := place{0, fmt.Sprintf("d%d/g%d", i, j)}
+	k.save(place{0, "shared"}, Write)
 	var err error
 	switch j % 4 {
 	case 0:
@@ -103,10 +103,10 @@ func (k *keeper) work(i, j int) {
 	case 2:
 		err = k.rename(f, g)
 	case 3:
-		err = errors.Join(k.write(g, "new"), k.rename(g, f), k.mkdir(g), k.write(spot{0, g.rel + "/x"}, "x"))
+		err = errors.Join(k.write(g, "new"), k.rename(g, f), k.mkdir(g), k.write(place{0, g.rel + "/x"}, "x"))
 	}
 	if err == nil && j == 10 {
-		err = unix.Truncate(k.path(spot{0, "shared"}), 0)
+		err = unix.Truncate(k.path(place{0, "shared"}), 0)
 	}
 	if err != nil {
 		k.t.Error(err)
@@ -117,8 +117,8 @@ func (k *keeper) work(i, j int) {
 func TestStoreFiles(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"config": "old"})
-	k.check(unix.Chmod(k.path(spot{0, "config"}), 0o6777))
-	k.check(k.write(spot{0, "config"}, "new"))
+	k.check(unix.Chmod(k.path(place{0, "config"}), 0o6777))
+	k.check(k.write(place{0, "config"}, "new"))
 	k.close()
 	for rel, want := range map[string]uint32{"": 0o700, keptName: 0o700, logName: 0o600, keptName + "/1": 0o600} {
 		e, err := look(unix.AT_FDCWD, filepath.Join(k.dir, rel))
@@ -139,7 +139,7 @@ func TestStoreFiles(t *testing.T) {
 // TestRefused: what makes no sense is an error, and changes nothing.
 func TestRefused(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
-	size := k.s.tape.size
+	size := k.s.records.size
 	for what, err := range map[string]error{
 		"tree":       k.s.Created(1, "x", false),
 		"no path":    k.s.Created(0, "", false),
@@ -152,14 +152,13 @@ func TestRefused(t *testing.T) {
 		"into":       k.s.Renamed(0, "a", 0, "a/b", true),
 		"onto":       k.s.Renamed(0, "a/b", 0, "a", true),
 		"not":        k.s.NotRenamed(0, "a", 0, "b"),
-		"swap":       k.s.Exchanged(0, "a", 0, "a/b"),
 		"link paths": k.s.Linked(0, "a", 0, ".."),
 	} {
 		if err == nil {
 			t.Errorf("%s passes", what)
 		}
 	}
-	if !errors.Is(k.s.Save(0, "x", k.fds[0], "x", Write), unix.ENOENT) || k.s.tape.size != size {
+	if !errors.Is(k.s.Save(0, "x", k.fds[0], "x", Write), unix.ENOENT) || k.s.records.size != size {
 		t.Error("a missing entry")
 	}
 	k.close()
@@ -177,25 +176,25 @@ func TestQuiet(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"index": "old"})
 	once := func(n int) {
-		lock, index := spot{0, "index.lock"}, spot{0, "index"}
+		lock, index := place{0, "index.lock"}, place{0, "index"}
 		k.check(k.write(lock, "new"))
 		k.check(k.rename(lock, index))
-		k.check(k.write(spot{0, "tmp"}, "x"))
-		k.check(k.remove(spot{0, "tmp"}))
+		k.check(k.write(place{0, "tmp"}, "x"))
+		k.check(k.remove(place{0, "tmp"}))
 		if n == 0 {
-			k.check(k.mkdir(spot{0, "node_modules"}))
+			k.check(k.mkdir(place{0, "node_modules"}))
 		}
-		dir := spot{0, fmt.Sprintf("node_modules/p%d", n)}
+		dir := place{0, fmt.Sprintf("node_modules/p%d", n)}
 		k.check(k.mkdir(dir))
-		k.check(k.write(spot{0, dir.rel + "/index.js"}, "x"))
+		k.check(k.write(place{0, dir.rel + "/index.js"}, "x"))
 	}
 	once(0)
-	size, count := k.s.tape.size, k.s.names.count
+	size, count := k.s.records.size, k.s.names.count
 	for n := range 50 {
 		once(n + 1)
 	}
-	if k.s.tape.size != size || k.s.names.count != count {
-		t.Errorf("%d bytes and %d names, then %d and %d", size, count, k.s.tape.size, k.s.names.count)
+	if k.s.records.size != size || k.s.names.count != count {
+		t.Errorf("%d bytes and %d names, then %d and %d", size, count, k.s.records.size, k.s.names.count)
 	}
 	k.close()
 }
@@ -211,8 +210,8 @@ func TestOtherFilesystem(t *testing.T) {
 	k := newKeeperAt(t, base, filepath.Join(t.TempDir(), "store"), 1, roomy)
 	k.plant(0, map[string]string{"d/x": strings.Repeat("x", 1<<20), "d/y": "y", "z": "z"})
 	before := k.snapshots()
-	k.check(k.write(spot{0, "z"}, "new"))
-	k.removeAll(spot{0, "d"})
+	k.check(k.write(place{0, "z"}, "new"))
+	k.removeAll(place{0, "d"})
 	k.close()
 	for _, r := range k.restore(0, nil, false) {
 		if r.Outcome != Restored {
@@ -225,7 +224,7 @@ func TestOtherFilesystem(t *testing.T) {
 // TestSparse: holes stay holes, and are zeros again.
 func TestSparse(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
-	s := spot{0, "sparse"}
+	s := place{0, "sparse"}
 	f, err := os.Create(k.path(s))
 	k.check(err)
 	_, err = f.WriteAt([]byte("end"), 64<<20)

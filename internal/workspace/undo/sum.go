@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -27,88 +28,88 @@ type summed struct {
 
 // reading reads files with all processors, while the walk that finds them goes on.
 type reading struct {
-	log   *Log
-	root  int
-	err   error // why there is no root
-	files []unread
-	parts []part
-	group sync.WaitGroup
-	free  chan struct{} // one for each processor that may begin
+	root    int
+	err     error // why there is no root
+	files   []unread
+	batches []batch
+	group   sync.WaitGroup
+	free    chan struct{} // one for each processor that may begin
+	summed  atomic.Int64  // bytes that were read
 }
 
-// unread is a file that is in one of the sides and was not read yet.
+// unread is a file that is of the tree of now and was not read yet.
 type unread struct {
 	rel  string
 	now  *present
 	size int64
 }
 
-// part are files that are read in one go.
-type part struct {
+// batch are files that are read in one go.
+type batch struct {
 	files []unread
 	sums  []summed
 }
 
-// partSize is how many those are.
-const partSize = 512
+// batchSize is how many those are.
+const batchSize = 512
 
 func (l *Log) newReading(tree int) *reading {
-	r := &reading{log: l, free: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	r := &reading{free: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	r.root, r.err = l.root(tree)
 	return r
 }
 
-func (l *Log) readLater(s *sides, f found) {
+func (c *comparison) readLater(f found) {
 	p := &present{Node: change.Node{Type: f.kind, Mode: f.mode}}
-	s.after[f.at.rel] = p
-	r := s.reading
-	if r.files = append(r.files, unread{f.at.rel, p, f.size}); len(r.files) >= partSize {
+	c.after[f.at.rel] = p
+	r := c.reading
+	if r.files = append(r.files, unread{f.at.rel, p, f.size}); len(r.files) >= batchSize {
 		r.begin()
 	}
 }
 
 // begin reads what was put off, beside the caller.
 func (r *reading) begin() {
-	p := part{r.files, make([]summed, len(r.files))}
-	r.parts, r.files = append(r.parts, p), nil
+	b := batch{r.files, make([]summed, len(r.files))}
+	r.batches, r.files = append(r.batches, b), nil
 	r.free <- struct{}{}
 	r.group.Go(func() {
 		defer func() { <-r.free }()
-		r.log.sumSome(r.root, r.err, p.files, p.sums)
+		r.sumSome(b.files, b.sums)
 	})
 }
 
 // readAll notes what all files hold that were put off.
-func (l *Log) readAll(s *sides) {
-	r := s.reading
+func (c *comparison) readAll() {
+	r := c.reading
 	r.begin()
 	r.group.Wait()
-	for _, p := range r.parts {
-		for i, u := range p.files {
-			l.hold(&u.now.Node, spot{s.tree, u.rel}, p.sums[i], u.size)
-			u.now.plain = p.sums[i].plain
+	for _, b := range r.batches {
+		for i, u := range b.files {
+			c.hold(&u.now.Node, place{c.tree, u.rel}, b.sums[i], u.size)
+			u.now.plain = b.sums[i].plain
 		}
 	}
 }
 
 // sumSome hashes files, of which many in turn lie in the same directory.
-func (l *Log) sumSome(root int, err error, files []unread, sums []summed) {
+func (r *reading) sumSome(files []unread, sums []summed) {
 	in, fd := "", -1
 	defer func() { closeIf(fd) }()
 	for i, u := range files {
-		if err != nil {
-			sums[i].err = err
+		if r.err != nil {
+			sums[i].err = r.err
 			continue
 		}
 		dir, name := split(u.rel)
 		if fd < 0 || dir != in {
 			closeIf(fd)
 			in = dir
-			if fd, sums[i].err = openAt(root, dir, unix.O_PATH|unix.O_DIRECTORY); sums[i].err != nil {
+			if fd, sums[i].err = openAt(r.root, dir, unix.O_PATH|unix.O_DIRECTORY); sums[i].err != nil {
 				continue
 			}
 		}
-		sums[i] = l.sumIn(fd, name, u.size)
+		sums[i] = r.sumIn(fd, name, u.size)
 	}
 }
 
@@ -119,8 +120,8 @@ func closeIf(fd int) {
 }
 
 // sumIn hashes a file of a directory, as long as not too much was read.
-func (l *Log) sumIn(dir int, name string, size int64) summed {
-	if l.summed.Add(size) > maxSummedAll {
+func (r *reading) sumIn(dir int, name string, size int64) summed {
+	if r.summed.Add(size) > maxSummedAll {
 		return summed{size: size}
 	}
 	return sumAt(dir, name)

@@ -68,15 +68,15 @@ func openUp(tree string) {
 	})
 }
 
-func (k *keeper) path(s spot) string { return filepath.Join(k.trees[s.tree], s.rel) }
+func (k *keeper) path(s place) string { return filepath.Join(k.trees[s.tree], s.rel) }
 
-func (k *keeper) exists(s spot) bool {
+func (k *keeper) exists(s place) bool {
 	_, err := os.Lstat(k.path(s))
 	return err == nil
 }
 
 // isDir says no where a link is on the way.
-func (k *keeper) isDir(s spot) bool {
+func (k *keeper) isDir(s place) bool {
 	fd, err := openAt(k.fds[s.tree], s.rel, unix.O_PATH|unix.O_DIRECTORY)
 	unix.Close(fd)
 	return err == nil
@@ -85,7 +85,7 @@ func (k *keeper) isDir(s spot) bool {
 // preLink gives some files second names before the session.
 func (k *keeper) preLink(rt *rapid.T) {
 	for range rapid.IntRange(0, 6).Draw(rt, "links") {
-		from, to := drawSpot(rt, len(k.trees)), drawSpot(rt, len(k.trees))
+		from, to := drawPlace(rt, len(k.trees)), drawPlace(rt, len(k.trees))
 		if st, err := os.Lstat(k.path(from)); err == nil && st.Mode().IsRegular() {
 			os.Link(k.path(from), k.path(to))
 		}
@@ -99,7 +99,7 @@ func (k *keeper) check(err error) {
 	}
 }
 
-func (k *keeper) save(s spot, how How) {
+func (k *keeper) save(s place, how How) {
 	k.t.Helper()
 	dir, name := split(s.rel)
 	if name == "" {
@@ -111,7 +111,7 @@ func (k *keeper) save(s spot, how How) {
 	k.check(k.s.Save(s.tree, s.rel, fd, name, how))
 }
 
-func (k *keeper) write(s spot, data string) error {
+func (k *keeper) write(s place, data string) error {
 	k.log("write", s, data)
 	k.t.Helper()
 	if k.exists(s) {
@@ -128,7 +128,7 @@ func (k *keeper) write(s spot, data string) error {
 	return err
 }
 
-func (k *keeper) mkdir(s spot) error {
+func (k *keeper) mkdir(s place) error {
 	k.log("mkdir", s)
 	k.t.Helper()
 	if !k.exists(s) {
@@ -137,7 +137,7 @@ func (k *keeper) mkdir(s spot) error {
 	return os.Mkdir(k.path(s), 0o755)
 }
 
-func (k *keeper) symlink(s spot, says string) error {
+func (k *keeper) symlink(s place, says string) error {
 	k.log("symlink", s, says)
 	k.t.Helper()
 	if !k.exists(s) {
@@ -146,7 +146,7 @@ func (k *keeper) symlink(s spot, says string) error {
 	return os.Symlink(says, k.path(s))
 }
 
-func (k *keeper) remove(s spot) error {
+func (k *keeper) remove(s place) error {
 	k.log("remove", s)
 	k.t.Helper()
 	if !k.exists(s) {
@@ -156,11 +156,11 @@ func (k *keeper) remove(s spot) error {
 	return os.Remove(k.path(s))
 }
 
-func (k *keeper) removeAll(s spot) {
+func (k *keeper) removeAll(s place) {
 	k.t.Helper()
 	entries, _ := os.ReadDir(k.path(s))
 	for _, e := range entries {
-		below := spot{s.tree, join(s.rel, e.Name())}
+		below := place{s.tree, join(s.rel, e.Name())}
 		if e.IsDir() {
 			k.removeAll(below)
 		} else {
@@ -170,7 +170,7 @@ func (k *keeper) removeAll(s spot) {
 	k.check(k.remove(s))
 }
 
-func (k *keeper) rename(from, to spot) error {
+func (k *keeper) rename(from, to place) error {
 	k.log("rename", from, to)
 	k.t.Helper()
 	st, err := os.Lstat(k.path(from))
@@ -193,23 +193,7 @@ func (k *keeper) rename(from, to spot) error {
 	return err
 }
 
-func (k *keeper) exchange(a, b spot) error {
-	k.log("exchange", a, b)
-	k.t.Helper()
-	if !k.exists(a) || !k.exists(b) {
-		return fs.ErrNotExist
-	}
-	if err := k.s.Exchanged(a.tree, a.rel, b.tree, b.rel); err != nil {
-		return err
-	}
-	err := unix.Renameat2(unix.AT_FDCWD, k.path(a), unix.AT_FDCWD, k.path(b), unix.RENAME_EXCHANGE)
-	if err != nil {
-		k.check(k.s.Exchanged(a.tree, a.rel, b.tree, b.rel))
-	}
-	return err
-}
-
-func (k *keeper) link(from, to spot) error {
+func (k *keeper) link(from, to place) error {
 	k.log("link", from, to)
 	k.t.Helper()
 	if st, err := os.Lstat(k.path(from)); err != nil || !st.Mode().IsRegular() || k.exists(to) {
@@ -219,7 +203,7 @@ func (k *keeper) link(from, to spot) error {
 	return os.Link(k.path(from), k.path(to))
 }
 
-func (k *keeper) chmod(s spot, mode uint32) error {
+func (k *keeper) chmod(s place, mode uint32) error {
 	k.log("chmod", s, mode)
 	k.t.Helper()
 	if st, err := os.Lstat(k.path(s)); err != nil || st.Mode()&fs.ModeSymlink != 0 {

@@ -13,7 +13,7 @@ import (
 // session, where it was at home.
 type owner struct {
 	mine bool
-	home spot
+	home place
 }
 
 func (o owner) below(name string) owner {
@@ -21,10 +21,10 @@ func (o owner) below(name string) owner {
 	return o
 }
 
-// region is a part of a tree of now that came there as a whole: what the session
+// part is a part of a tree of now that came there as a whole: what the session
 // made, or what it moved there.
-type region struct {
-	at   spot
+type part struct {
+	at   place
 	node *node
 	owner
 }
@@ -43,42 +43,42 @@ func (l *Log) of(dir owner, name string, n *node) (o owner, begins bool) {
 	return owner{home: home}, dir.mine || home != o.home
 }
 
-// regions lists all that is not where it was before the session, and what else
+// parts lists all that is not where it was before the session, and what else
 // is asked for.
-func (l *Log) regions(also map[*node]bool) []region {
-	var all []region
-	var visit func(s spot, n *node, o owner)
-	visit = func(s spot, n *node, o owner) {
+func (l *Log) parts(also map[*node]bool) []part {
+	var all []part
+	var visit func(s place, n *node, o owner)
+	visit = func(s place, n *node, o owner) {
 		for name, kid := range n.kids {
-			at := spot{s.tree, join(s.rel, name)}
+			at := place{s.tree, join(s.rel, name)}
 			whose, begins := l.of(o, name, kid)
 			if begins || also[kid] {
-				all = append(all, region{at, kid, whose})
+				all = append(all, part{at, kid, whose})
 			}
 			visit(at, kid, whose)
 		}
 	}
 	for i, root := range l.names.roots {
-		visit(spot{i, ""}, root, owner{home: spot{i, ""}})
+		visit(place{i, ""}, root, owner{home: place{i, ""}})
 	}
-	slices.SortFunc(all, func(a, b region) int { return a.at.compare(b.at) })
+	slices.SortFunc(all, func(a, b part) int { return a.at.compare(b.at) })
 	return all
 }
 
-// found is an entry of a region.
+// found is an entry of a part.
 type found struct {
 	entry
-	at   spot
-	home spot // where it was, unless the region is the session's
-	dir  int  // the directory it is in
+	at   place
+	home place // where it was, unless the part is the session's
+	dir  int   // the directory it is in
 	name string
 	err  error // why it, or all that is in it, cannot be looked at
 }
 
-// walk visits every entry of a region that is on the disk, a directory before
+// walk visits every entry of a part that is on the disk, a directory before
 // what is in it, as long as visit says so. What cannot be looked at is visited with
 // the error, and the walk goes on: nothing hides what is beside it.
-func (l *Log) walk(r region, visit func(found) bool) {
+func (l *Log) walk(r part, visit func(found) bool) {
 	dir, name, err := l.parent(r.at)
 	if missing(err) {
 		return
@@ -100,7 +100,7 @@ func lookAt(dir int, name string) found {
 	return found{entry: e, dir: dir, name: name, err: err}
 }
 
-func (l *Log) walkAt(f found, r region, visit func(found) bool) bool {
+func (l *Log) walkAt(f found, r part, visit func(found) bool) bool {
 	if missing(f.err) {
 		return true
 	}
@@ -113,7 +113,7 @@ func (l *Log) walkAt(f found, r region, visit func(found) bool) bool {
 
 // walkIn visits what is in a directory. That one is closed to us is no news: its mode
 // says so.
-func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
+func (l *Log) walkIn(f found, r part, visit func(found) bool) bool {
 	fd, err := openAt(f.dir, f.name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == unix.EACCES || missing(err) {
 		return true
@@ -130,7 +130,7 @@ func (l *Log) walkIn(f found, r region, visit func(found) bool) bool {
 		if begins {
 			continue
 		}
-		below := region{spot{r.at.tree, join(r.at.rel, name)}, n, o}
+		below := part{place{r.at.tree, join(r.at.rel, name)}, n, o}
 		if len(below.at.rel) > maxDeep {
 			err = errDeep
 		} else if !l.walkAt(lookAt(fd, name), below, visit) {

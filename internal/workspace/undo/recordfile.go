@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tape is a file of records that only grows. Every record is written by one system
+// recordFile is a file of records that only grows. Every record is written by one system
 // call.
-type tape struct {
+type recordFile struct {
 	fd     int
 	size   int64
 	broken error // half a record stands at its end
@@ -40,7 +40,7 @@ func pack(b []byte, records ...*record) []byte {
 }
 
 // write appends all of b or nothing.
-func (t *tape) write(b []byte) error {
+func (t *recordFile) write(b []byte) error {
 	if t.broken != nil {
 		return t.broken
 	}
@@ -65,9 +65,9 @@ func (t *tape) write(b []byte) error {
 
 var errTorn = errors.New("torn")
 
-// readTape hands out every record of a file. What is cut short at its end was
+// readRecords hands out every record of a file. What is cut short at its end was
 // never finished and is left out; whole is the length without it.
-func readTape(r io.Reader, trees int, each func(record) error) (whole int64, err error) {
+func readRecords(r io.Reader, trees int, each func(record) error) (whole int64, err error) {
 	in := bufio.NewReaderSize(r, maxRecord)
 	for n := 1; ; n++ {
 		body, err := nextBody(in)

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// young knows the files that the session made a moment ago. A young file that it did
+// recent knows the files that the session made a moment ago. A recent file that it did
 // not make is one that a tool of the host is about to rename, to .git/config or to
 // settings: whoever has it open then writes there. Such a file is not opened for
 // writing until it is older.
-type young struct {
+type recent struct {
 	mu        sync.Mutex
 	now, then map[node]bool
 	turned    time.Time
@@ -19,8 +19,8 @@ type young struct {
 }
 
 const (
-	youth    = 2 * time.Second
-	maxYoung = 1 << 18
+	recentFor = 2 * time.Second
+	maxRecent = 1 << 18
 )
 
 // node is an inode that cannot be taken for a later one of the same number.
@@ -45,32 +45,32 @@ func nodeAt(dir int, name string) (n node, born time.Time, ok bool) {
 }
 
 // add notes a file that was just made by the session.
-func (y *young) add(fd int) {
+func (r *recent) add(fd int) {
 	if n, _, ok := nodeAt(fd, ""); ok {
-		y.note(n)
+		r.note(n)
 	}
 }
 
-func (y *young) note(n node) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if t := time.Now(); t.Sub(y.turned) > youth || y.now == nil {
-		y.now, y.then, y.turned = map[node]bool{}, y.now, t
+func (r *recent) note(n node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := time.Now(); t.Sub(r.turned) > recentFor || r.now == nil {
+		r.now, r.then, r.turned = map[node]bool{}, r.now, t
 	}
-	if len(y.now) < maxYoung {
-		y.now[n] = true
+	if len(r.now) < maxRecent {
+		r.now[n] = true
 	}
 }
 
-func (y *young) has(n node) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.now[n] || y.then[n]
+func (r *recent) has(n node) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now[n] || r.then[n]
 }
 
-// ofHost says whether t is a young file that somebody else made. A file system that
+// ofHost says whether t is a recent file that somebody else made. A file system that
 // does not tell when a file was born cannot say.
-func (y *young) ofHost(t *target) bool {
+func (r *recent) ofHost(t *target) bool {
 	n, born, ok := nodeAt(t.dir, t.name)
-	return ok && born.After(y.since) && time.Since(born) < youth && !y.has(n)
+	return ok && born.After(r.since) && time.Since(born) < recentFor && !r.has(n)
 }
