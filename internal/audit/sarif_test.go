@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ringfence.dev/ringfence/internal/audit/sarif"
 )
 
 // known are the properties that the format's schema has for each object of ours; it
@@ -99,7 +97,7 @@ func TestSARIF(t *testing.T) {
 	}
 	r := f.audit()
 	var b bytes.Buffer
-	if err := sarif.Write(&b, SARIF(r, f.World, "1.2.3")); err != nil {
+	if err := SARIF(&b, r, f.World, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), f.dir) {

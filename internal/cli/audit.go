@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/audit"
-	"ringfence.dev/ringfence/internal/audit/sarif"
+
 	"ringfence.dev/ringfence/internal/cli/table"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
@@ -66,7 +66,7 @@ func runAudit(c *context, name string, args []string) (int, error) {
 		}{Version, w.Project, r})
 	case *asSARIF:
 		var b bytes.Buffer
-		if err := sarif.Write(&b, audit.SARIF(r, w, Version)); err != nil {
+		if err := audit.SARIF(&b, r, w, Version); err != nil {
 			return 2, err
 		}
 		_, err := c.out.Write(ascii(b.Bytes()))

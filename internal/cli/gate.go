@@ -7,7 +7,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/audit/hook"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/install/managed"
+	"ringfence.dev/ringfence/internal/install"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -27,7 +27,7 @@ func (c *context) mayManage(profiles []*agent.Profile, asked bool) error {
 
 // installManaged puts the gate into the settings of all users.
 func (c *context) installManaged(program string, dryRun bool) error {
-	g := managed.Gate{Settings: managed.Settings, Record: managed.State, Program: program}
+	g := install.Gate{Settings: install.GateSettings, Record: install.GateRecord, Program: program}
 	if dryRun {
 		text, err := g.Plan()
 		if err != nil {
@@ -52,7 +52,7 @@ func (c *context) uninstallManaged() (int, error) {
 	if os.Geteuid() != 0 {
 		return 2, fault.New(fault.Refused, "as root: ringfence uninstall --managed", "--managed is for all users of this machine, and needs root")
 	}
-	g := managed.Gate{Settings: managed.Settings, Record: managed.State}
+	g := install.Gate{Settings: install.GateSettings, Record: install.GateRecord}
 	was, err := g.Uninstall()
 	if err != nil {
 		return 1, err

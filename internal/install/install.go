@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/install/footprint"
 )
 
 // Result tells what became of a shadow.
@@ -66,7 +65,7 @@ func (s Store) forget(r Record, i int) error {
 
 // makeDir makes the directory and those above it, having written down which.
 func (s Store) makeDir(r *Record, path string) error {
-	missing := footprint.Absent(path)
+	missing := absent(path)
 	if len(missing) == 0 {
 		return nil
 	}

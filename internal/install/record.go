@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/install/footprint"
 )
 
 // Record is all that was made.
@@ -19,7 +18,7 @@ type Record struct {
 // Store is where the record lies.
 type Store struct{ Path string }
 
-func (s Store) file() footprint.File { return footprint.File(s) }
+func (s Store) file() footprint { return footprint(s) }
 
 // Load reads the record. There is none until something was installed.
 func (s Store) Load() (Record, error) {
@@ -88,7 +87,7 @@ func (s Store) save(r Record) error {
 	if err != nil {
 		return err
 	}
-	return footprint.Write(s.Path, append(data, '\n'), 0o600)
+	return writeFile(s.Path, append(data, '\n'), 0o600)
 }
 
 // close saves the record, or takes it away with all that was made for it if nothing is

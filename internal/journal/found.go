@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // newSeal is the directory in which key and register are made.
@@ -17,16 +15,16 @@ const newSeal = ".new-seal"
 // openSeal loads the key that belongs to the journals in dir, and makes it when there
 // is none. Key, register and anchor come to be at once: where one of them is, and
 // another is not, it was taken away.
-func openSeal(dir string) (*seal.Seal, error) {
+func openSeal(dir string) (*Seal, error) {
 	place := sealDir(dir)
-	key, err := seal.Load(place)
+	key, err := loadKey(place)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	if err := found(dir, place); err != nil {
 		return nil, err
 	}
-	return seal.Open(place) // it makes a key where only that is gone
+	return openKey(place) // it makes a key where only that is gone
 }
 
 // found makes the directory whole, or not at all where there is something already.
@@ -54,7 +52,7 @@ func found(dir, place string) error {
 	if err := os.RemoveAll(tmp); err != nil { // what one that was killed has left
 		return err
 	}
-	key, err := seal.Open(tmp)
+	key, err := openKey(tmp)
 	if err == nil {
 		err = putAnchor(tmp, key, Anchor{})
 	}

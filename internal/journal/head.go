@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // head says where a journal stands: how many records it has, the hash of the last,
@@ -65,7 +63,7 @@ func (h *head) file() []byte {
 	return append(b, '\n')
 }
 
-func (h *head) sign(key *seal.Seal) {
+func (h *head) sign(key *Seal) {
 	h.Key = key.ID()
 	h.Sig = key.Sign(headPurpose, h.appendJSON(nil))
 }
@@ -84,14 +82,14 @@ func parseHead(b []byte) (*head, error) {
 		return nil, errHead
 	}
 	plain := h.V == Version && isSession(h.Session) && isKeyID(h.Key) && h.Part >= 1 && h.Part <= maxParts && h.Size >= 0 &&
-		(h.State == stateOpen || h.State == stateEnded) && len(h.Sig) == seal.SignatureLen
+		(h.State == stateOpen || h.State == stateEnded) && len(h.Sig) == signatureLen
 	if !plain || !bytes.Equal(h.file(), b) {
 		return nil, errHead
 	}
 	return &h, nil
 }
 
-func isKeyID(s string) bool { return len(s) == seal.IDLen && strings.Trim(s, "0123456789abcdef") == "" }
+func isKeyID(s string) bool { return len(s) == sealIDLen && strings.Trim(s, "0123456789abcdef") == "" }
 
 // Why a head is not taken.
 var (
@@ -103,7 +101,7 @@ var (
 
 // readHead reads the head of a session and checks its signature. One that is being
 // written may be seen half: it is looked at again.
-func readHead(dir int, session string, key *seal.Seal) (h *head, err error) {
+func readHead(dir int, session string, key *Seal) (h *head, err error) {
 	f, err := openFile(dir, session+headSuffix, unix.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("the head: %w", err)
@@ -122,7 +120,7 @@ func readHead(dir int, session string, key *seal.Seal) (h *head, err error) {
 	return nil, fmt.Errorf("the head %w", err)
 }
 
-func checkHead(b []byte, session string, key *seal.Seal) (*head, error) {
+func checkHead(b []byte, session string, key *Seal) (*head, error) {
 	h, err := parseHead(b)
 	switch {
 	case len(b) == 0:
@@ -140,7 +138,7 @@ func checkHead(b []byte, session string, key *seal.Seal) (*head, error) {
 }
 
 // put signs the head and writes it over the one before.
-func (h *head) put(fd int, key *seal.Seal) error {
+func (h *head) put(fd int, key *Seal) error {
 	h.sign(key)
 	n, err := unix.Pwrite(fd, h.file(), 0)
 	if err == nil && n != headLen {

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // ledger is the register as it was read: what it says last about each session.
@@ -43,7 +41,7 @@ type standing struct {
 
 // readLedger reads the whole register in dir. What is wrong with it is a finding and
 // not an error; reading goes on where that is possible.
-func readLedger(dir string, key *seal.Seal, at *Anchor) (*ledger, error) {
+func readLedger(dir string, key *Seal, at *Anchor) (*ledger, error) {
 	l := &ledger{sessions: map[string]standing{}}
 	f, err := os.OpenFile(filepath.Join(dir, registerName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +92,7 @@ func (l *ledger) find(format string, args ...any) {
 
 // read follows the chain. The last signature stands for all entries before it, up to
 // a place where they do not follow each other.
-func (l *ledger) read(f io.Reader, key *seal.Seal, each func(uint64, Hash)) {
+func (l *ledger) read(f io.Reader, key *Seal, each func(uint64, Hash)) {
 	r := bufio.NewReaderSize(f, maxEntry+1)
 	var last *entry
 	for number := 1; ; number++ {
@@ -194,7 +192,7 @@ func ParseAnchor(s string) (Anchor, error) {
 func (a Anchor) String() string { return fmt.Sprintf("%d:%s", a.N, a.Hash) }
 
 // readAnchor reads the anchor in dir. It is nil where there is none that can be taken.
-func readAnchor(dir string, key *seal.Seal, l *ledger) *Anchor {
+func readAnchor(dir string, key *Seal, l *ledger) *Anchor {
 	b, err := readSmall(filepath.Join(dir, anchorName))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
 		return nil
@@ -221,7 +219,7 @@ func readSmall(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxEntry))
 }
 
-func parseAnchorFile(b []byte, key *seal.Seal) (Anchor, error) {
+func parseAnchorFile(b []byte, key *Seal) (Anchor, error) {
 	text, sig, ok := strings.Cut(strings.TrimSuffix(string(b), "\n"), " ")
 	hash, sig, more := strings.Cut(sig, " ")
 	var a Anchor

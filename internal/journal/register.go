@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // The register is one chained file for all sessions of this host. Each line is
@@ -87,7 +85,7 @@ func parseEntry(line []byte) (*entry, error) {
 	if err := d.Decode(&e); err != nil {
 		return nil, errEntry
 	}
-	plain := e.V == entryVersion && e.N > 0 && isSession(e.Session) && isKeyID(e.Key) && len(e.Sig) == seal.SignatureLen &&
+	plain := e.V == entryVersion && e.N > 0 && isSession(e.Session) && isKeyID(e.Key) && len(e.Sig) == signatureLen &&
 		slices.Contains([]string{begun, ended, resumed, removed, broken}, e.Event)
 	if !plain || !bytes.Equal(e.line(), line) {
 		return nil, errEntry
@@ -95,13 +93,13 @@ func parseEntry(line []byte) (*entry, error) {
 	return &e, nil
 }
 
-func (e *entry) signedBy(key *seal.Seal) bool {
+func (e *entry) signedBy(key *Seal) bool {
 	return e.Key == key.ID() && key.Verify(entryPurpose, e.appendJSON(nil), e.Sig)
 }
 
 // enrol appends an entry to the register in dir and returns what has to be synced
 // for it to last. Sessions of the same host take turns.
-func enrol(dir string, key *seal.Seal, e entry) (unsynced []int, err error) {
+func enrol(dir string, key *Seal, e entry) (unsynced []int, err error) {
 	fd, err := unix.Open(filepath.Join(dir, registerName), unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Join(dir, registerName), Err: err}
@@ -130,7 +128,7 @@ func enrol(dir string, key *seal.Seal, e entry) (unsynced []int, err error) {
 // was killed left of a line is cut off. Where the register is not the one that this
 // host left, an entry that says so comes first: the session is recorded, and what
 // was done stays a finding for good. It returns how long the register was.
-func appendEntry(fd int, dir string, key *seal.Seal, e *entry) (size int64, err error) {
+func appendEntry(fd int, dir string, key *Seal, e *entry) (size int64, err error) {
 	size, last, err := lastLine(fd)
 	if err != nil {
 		return 0, err
@@ -163,7 +161,7 @@ func appendEntry(fd int, dir string, key *seal.Seal, e *entry) (size int64, err 
 }
 
 // follow signs the entry as the one after number n, and returns its line.
-func (e *entry) follow(n uint64, prev Hash, key *seal.Seal) []byte {
+func (e *entry) follow(n uint64, prev Hash, key *Seal) []byte {
 	e.V, e.N, e.Prev, e.Key = entryVersion, n+1, prev, key.ID()
 	e.Sig = key.Sign(entryPurpose, e.appendJSON(nil))
 	return e.line()
@@ -176,7 +174,7 @@ const anchorLook = 64 << 10
 
 // intact reports whether the register, of which the last entry is given, is what its
 // anchor says.
-func intact(fd int, dir string, key *seal.Seal, size int64, last *entry, hash Hash) bool {
+func intact(fd int, dir string, key *Seal, size int64, last *entry, hash Hash) bool {
 	b, err := readSmall(filepath.Join(dir, anchorName))
 	if err != nil {
 		return false
@@ -231,7 +229,7 @@ func lastLine(fd int) (end int64, line []byte, err error) {
 const anchorPurpose = "journal anchor"
 
 // putAnchor writes down how long the register is now.
-func putAnchor(dir string, key *seal.Seal, a Anchor) error {
+func putAnchor(dir string, key *Seal, a Anchor) error {
 	text := anchorText(a.N, a.Hash)
 	line := text + " " + base64.StdEncoding.EncodeToString(key.Sign(anchorPurpose, []byte(text))) + "\n"
 	fd, err := unix.Open(filepath.Join(dir, anchorName), unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // Append adds records to the journal of a session that has ended: what a person did
@@ -61,7 +60,7 @@ func (w *Writer) resume() (err error) {
 	if !named(w.place, partName(w.session, 1), lock) {
 		return os.ErrNotExist
 	}
-	if w.key, err = seal.Load(sealDir(w.dir)); err != nil {
+	if w.key, err = loadKey(sealDir(w.dir)); err != nil {
 		return err
 	}
 	h, err := readHead(w.place, w.session, w.key)

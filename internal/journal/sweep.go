@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // Retention is which journals are kept.
@@ -78,7 +77,7 @@ func Sweep(dir string, now time.Time, r Retention) (stale, bad []string, err err
 // register is what the register says about every session. It must be what was signed:
 // nothing is removed on the word of another.
 func register(dir string) (map[string]standing, error) {
-	key, err := seal.Load(sealDir(dir))
+	key, err := loadKey(sealDir(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

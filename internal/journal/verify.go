@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // The states of a journal that was verified.
@@ -60,7 +58,7 @@ func (r *Report) Bad() bool {
 func Verify(dir string, sessions []string, at *Anchor) (*Report, error) {
 	v := &verifier{seals: sealDir(dir), dir: -1}
 	var err error
-	if v.key, err = seal.Load(v.seals); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if v.key, err = loadKey(v.seals); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	// What is there first, and then what should be: a session that begins or is
@@ -93,7 +91,7 @@ func Verify(dir string, sessions []string, at *Anchor) (*Report, error) {
 type verifier struct {
 	seals  string
 	dir    int // -1: there is none
-	key    *seal.Seal
+	key    *Seal
 	ledger *ledger
 }
 

@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // FuzzVerify: whatever is done to the files of a journal that ended, to its head, to
@@ -51,7 +49,7 @@ func FuzzVerify(f *testing.F) {
 // FuzzHead: a head that is taken is the one form of what it says, and only the key
 // makes it one that counts.
 func FuzzHead(f *testing.F) {
-	key, err := seal.Open(f.TempDir())
+	key, err := openKey(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -74,7 +72,7 @@ func FuzzHead(f *testing.F) {
 
 // FuzzEntry: the same for a line of the register.
 func FuzzEntry(f *testing.F) {
-	key, err := seal.Open(f.TempDir())
+	key, err := openKey(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/journal/seal"
 )
 
 // Bounds of the journal of one session: it goes on in another part when one is
@@ -52,7 +50,7 @@ type Writer struct {
 	dir, session string
 	now          func() time.Time
 	calls        calls
-	key          *seal.Seal
+	key          *Seal
 
 	// Tell hears of every record that was written; it is set before the first. A
 	// call may come while another is under way.

@@ -12,7 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
-	"ringfence.dev/ringfence/internal/journal/seal"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -150,7 +150,7 @@ type draft struct {
 // nothing but the project's own state directory.
 func Prepare(opt Options) (*Session, error) {
 	if !opt.Look {
-		go seal.Warm() // for the journal
+		go journal.WarmSeal() // for the journal
 	}
 	d := &draft{Session: &Session{ID: state.NewID(), Name: opt.Name, passing: opt.Passing, asked: opt}, opt: opt}
 	for _, step := range []func() error{

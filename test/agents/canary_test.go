@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/audit/loads"
+	"ringfence.dev/ringfence/test/loads"
 	"ringfence.dev/ringfence/test/agents/model"
 )
 

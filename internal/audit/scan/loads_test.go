@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/audit/loads"
+	"ringfence.dev/ringfence/test/loads"
 )
 
 // TestLoads: no file of a folder of canaries stands inside with one of them, before it

@@ -35,13 +35,13 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	const page = "../../../docs/loads.md"
+	const page = "../../docs/loads.md"
 	if *update {
 		if err := os.WriteFile(page, []byte(Page(all)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(page); err != nil || string(got) != Page(all) {
-		t.Errorf("%s is not what loads.toml says (%v): go test ./internal/audit/loads -update", page, err)
+		t.Errorf("%s is not what loads.toml says (%v): go test ./test/loads -update", page, err)
 	}
 }

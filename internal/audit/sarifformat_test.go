@@ -1,4 +1,4 @@
-package sarif
+package audit
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 func TestWriteNothing(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, Run{Tool: Tool{Driver{Name: "x", Rules: []Rule{}}}}); err != nil {
+	if err := writeSARIF(&b, sarifRun{Tool: sarifTool{sarifDriver{Name: "x", Rules: []sarifRule{}}}}); err != nil {
 		t.Fatal(err)
 	}
 	var log map[string]any
@@ -28,7 +28,7 @@ func TestWriteNothing(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	if got := Text(`{"a": [1](2)}`).Text; got != `{{"a": [1] (2)}}` {
+	if got := sarifText(`{"a": [1](2)}`).Text; got != `{{"a": [1] (2)}}` {
 		t.Errorf("%s", got)
 	}
 }
@@ -43,9 +43,9 @@ func FuzzPath(f *testing.F) {
 		if strings.HasPrefix(rel, "/") {
 			return
 		}
-		u, err := url.Parse(Path(rel))
+		u, err := url.Parse(sarifPath(rel))
 		if err != nil || u.IsAbs() || u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
-			t.Fatalf("%q became %q: %v", rel, Path(rel), err)
+			t.Fatalf("%q became %q: %v", rel, sarifPath(rel), err)
 		}
 		want := rel
 		if rel == "" || rel == "." {

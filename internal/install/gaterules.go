@@ -1,15 +1,4 @@
-// Package managed puts rules of ours into the settings that an administrator gives to
-// every user of Claude Code, beside whatever stands there, and takes exactly those out
-// again. The text is edited where it must be and else left as it is: order, spacing and
-// keys that nobody here knows stay.
-//
-// # What is left at risk
-//
-//   - A text that is not strict JSON is refused, comments included. The agent ignores
-//     such a file as a whole, so that the gate would be open.
-//   - Who can write /etc can take the gate away. It is made for people who would forget,
-//     not against root.
-package managed
+package install
 
 import (
 	"encoding/json"
@@ -21,24 +10,34 @@ import (
 	"ringfence.dev/ringfence/internal/strictjson"
 )
 
-// Rule is an element of a list in the settings, or with a name a member of an object.
-type Rule struct {
+// rule is an element of a list in the settings that an administrator gives to every user
+// of Claude Code, or with a name a member of an object. Rules of ours go beside whatever
+// stands there, and exactly those are taken out again. The text is edited where it must
+// be and else left as it is: order, spacing and keys that nobody here knows stay.
+//
+// # What is left at risk
+//
+//   - A text that is not strict JSON is refused, comments included. The agent ignores
+//     such a file as a whole, so that the gate would be open.
+//   - Who can write /etc can take the gate away. It is made for people who would forget,
+//     not against root.
+type rule struct {
 	List    []string `json:"list"`           // the names that lead there
 	Name    string   `json:"name,omitempty"` // of a member
 	Element string   `json:"element"`        // JSON
 }
 
-// inside is where a sandbox has ringfence. Outside only root could put one there.
-const inside = "/.ringfence/bin/ringfence"
+// insideProgram is where a sandbox has ringfence. Outside only root could put one there.
+const insideProgram = "/.ringfence/bin/ringfence"
 
 // gateMark is in every command of the gate, whichever program it names.
 const gateMark = " hook claude --gate"
 
-// GateRules are the rules of the gate. A hook that cannot be run does not stop anything,
+// gateRules are the rules of the gate. A hook that cannot be run does not stop anything,
 // so the shell is told to.
-func GateRules(program string) []Rule {
+func gateRules(program string) []rule {
 	quoted := "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
-	command := "r=" + inside + "; [ -x $r ] || r=" + quoted + `; "$r"` + gateMark + " || exit 2"
+	command := "r=" + insideProgram + "; [ -x $r ] || r=" + quoted + `; "$r"` + gateMark + " || exit 2"
 	hook := func(matcher string) string {
 		m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 10}}}
 		if matcher != "" {
@@ -46,22 +45,22 @@ func GateRules(program string) []Rule {
 		}
 		return mustJSON(m)
 	}
-	rules := []Rule{
+	rules := []rule{
 		{List: []string{"hooks", "SessionStart"}, Element: hook("")},
 		{List: []string{"hooks", "UserPromptSubmit"}, Element: hook("")},
 		{List: []string{"hooks", "PreToolUse"}, Element: hook("*")},
 		// By this variable the agent would run no hooks at all.
 		{List: []string{"env"}, Name: "CLAUDE_CODE_SIMPLE", Element: mustJSON("0")},
 	}
-	for _, d := range Deny {
-		rules = append(rules, Rule{List: []string{"permissions", "deny"}, Element: mustJSON(d)})
+	for _, d := range gateDeny {
+		rules = append(rules, rule{List: []string{"permissions", "deny"}, Element: mustJSON(d)})
 	}
 	return rules
 }
 
-// Deny are rules in the agent's own words for what the hook denies in all forms, and for
+// gateDeny are rules in the agent's own words for what the hook denies in all forms, and for
 // files that no agent has to read. They hold where hooks do not run.
-var Deny = []string{
+var gateDeny = []string{
 	"Bash(sudo:*)", "Bash(doas:*)", "Bash(pkexec:*)", "Bash(terraform destroy:*)", "Bash(tofu destroy:*)",
 	"Bash(git push --force:*)", "Bash(git push -f:*)", "Bash(chmod 777:*)", "Bash(chmod -R 777:*)",
 	"Read(~/.ssh/**)", "Read(~/.gnupg/**)", "Read(~/.aws/**)", "Read(~/.kube/**)", "Read(~/.config/gcloud/**)", "Read(~/.netrc)",
@@ -77,7 +76,7 @@ func mustJSON(v any) string {
 
 // same holds for an element that is a rule of ours: the rule itself, or a hook of the
 // gate that names another program.
-func (r Rule) same(element []byte) bool {
+func (r rule) same(element []byte) bool {
 	var a, b any
 	if json.Unmarshal(element, &a) != nil || json.Unmarshal([]byte(r.Element), &b) != nil {
 		return false
@@ -97,8 +96,8 @@ func commandOf(v any) string {
 	return s
 }
 
-// Check refuses a text that cannot be edited.
-func Check(text []byte, name string) error {
+// checkSettings refuses a text that cannot be edited.
+func checkSettings(text []byte, name string) error {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return fault.New(fault.Refused, "write {} into it, or remove it", "%q is empty", name)
 	}
@@ -126,4 +125,4 @@ type seen struct{}
 func (seen) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
 func (seen) Leave()                                               {}
 func (seen) Scalar(_ strictjson.Text, _ strictjson.Scalar) error  { return nil }
-func (r Rule) String() string                                     { return fmt.Sprintf("%s: %s", strings.Join(r.List, "."), r.Element) }
+func (r rule) String() string                                     { return fmt.Sprintf("%s: %s", strings.Join(r.List, "."), r.Element) }

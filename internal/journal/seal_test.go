@@ -1,4 +1,4 @@
-package seal
+package journal
 
 import (
 	"bytes"
@@ -17,22 +17,22 @@ import (
 
 func TestSign(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "seal")
-	if _, err := Load(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := loadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a key that nobody made: %v", err)
 	}
-	s, err := Open(dir)
+	s, err := openKey(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(dir)
-	if err != nil || again.ID() != s.ID() || len(s.ID()) != IDLen {
+	again, err := loadKey(dir)
+	if err != nil || again.ID() != s.ID() || len(s.ID()) != sealIDLen {
 		t.Fatalf("%v, %v", again, err)
 	}
 	sig := s.Sign("one", []byte("text"))
 	if !again.Verify("one", []byte("text"), sig) {
 		t.Error("its own signature does not fit")
 	}
-	other, err := Open(t.TempDir())
+	other, err := openKey(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestFirst(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			s, err := Open(dir)
+			s, err := openKey(dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -75,7 +75,7 @@ func TestFirst(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	var st unix.Stat_t
-	if err := unix.Stat(filepath.Join(dir, name), &st); err != nil || st.Mode&0o777 != 0o600 || st.Nlink != 1 {
+	if err := unix.Stat(filepath.Join(dir, keyName), &st); err != nil || st.Mode&0o777 != 0o600 || st.Nlink != 1 {
 		t.Errorf("%o, %d links, %v", st.Mode, st.Nlink, err)
 	}
 }
@@ -83,10 +83,10 @@ func TestFirst(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	whole := func(t *testing.T) (dir, path string) {
 		dir = filepath.Join(t.TempDir(), "seal")
-		if _, err := Open(dir); err != nil {
+		if _, err := openKey(dir); err != nil {
 			t.Fatal(err)
 		}
-		return dir, filepath.Join(dir, name)
+		return dir, filepath.Join(dir, keyName)
 	}
 	for what, spoil := range map[string]func(dir, path string) error{
 		"readable by others": func(dir, path string) error { return os.Chmod(path, 0o640) },
@@ -94,7 +94,7 @@ func TestLoadRefuses(t *testing.T) {
 		"a symlink":          func(dir, path string) error { return errors.Join(os.Rename(path, path+"2"), os.Symlink("key2", path)) },
 		"a fifo":             func(dir, path string) error { return errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)) },
 		"empty":              func(dir, path string) error { return os.WriteFile(path, nil, 0o600) },
-		"cut":                func(dir, path string) error { return os.Truncate(path, int64(fileLen-1)) },
+		"cut":                func(dir, path string) error { return os.Truncate(path, int64(keyFileLen-1)) },
 		"longer":             func(dir, path string) error { return appendTo(path, "x") },
 		"another line":       func(dir, path string) error { return appendTo(path, "\n") },
 		"another kind of key": func(dir, path string) error {
@@ -107,9 +107,9 @@ func TestLoadRefuses(t *testing.T) {
 			if err := spoil(dir, path); err != nil {
 				t.Fatal(err)
 			}
-			if s, err := Open(dir); s != nil || err == nil || fault.KindOf(err) != fault.Refused && what != "a symlink" {
+			if s, err := openKey(dir); s != nil || err == nil || fault.KindOf(err) != fault.Refused && what != "a symlink" {
 				t.Errorf("%v, %v", s, err)
-			} else if strings.Contains(err.Error(), string(bytes.TrimSpace(before[len(intro):]))) {
+			} else if strings.Contains(err.Error(), string(bytes.TrimSpace(before[len(keyIntro):]))) {
 				t.Errorf("the error tells the key: %v", err)
 			}
 		})
@@ -126,19 +126,19 @@ func appendTo(path, text string) error {
 }
 
 // FuzzParse: what is taken as a key is what would be written of it.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(intro + strings.Repeat("A", 43) + "=\n"))
-	f.Add([]byte(intro + strings.Repeat("A", 42) + "B=\n"))
-	f.Add([]byte(intro))
+func FuzzKey(f *testing.F) {
+	f.Add([]byte(keyIntro + strings.Repeat("A", 43) + "=\n"))
+	f.Add([]byte(keyIntro + strings.Repeat("A", 42) + "B=\n"))
+	f.Add([]byte(keyIntro))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		seed, err := parse(b)
+		seed, err := parseKey(b)
 		if err != nil {
 			if seed != nil {
 				t.Error("both a key and an error")
 			}
 			return
 		}
-		if len(seed) != 32 || len(b) != fileLen || b[len(b)-1] != '\n' || bytes.Count(b, []byte("\n")) != 1 {
+		if len(seed) != 32 || len(b) != keyFileLen || b[len(b)-1] != '\n' || bytes.Count(b, []byte("\n")) != 1 {
 			t.Errorf("%q is a key", b)
 		}
 	})

@@ -1,4 +1,4 @@
-package seal
+package journal
 
 import (
 	"crypto/ed25519"
@@ -17,33 +17,33 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-// name is the file of the key in its directory.
-const name = "key"
+// keyName is the file of the key in its directory.
+const keyName = "key"
 
-const intro = "ringfence-seal-1 "
+const keyIntro = "ringfence-seal-1 "
 
 // form of the file: the seed in one line, and nothing else.
-var fileLen = len(intro) + base64.StdEncoding.EncodedLen(ed25519.SeedSize) + len("\n")
+var keyFileLen = len(keyIntro) + base64.StdEncoding.EncodedLen(ed25519.SeedSize) + len("\n")
 
-// Open loads the key in dir, and makes it when there is none.
-func Open(dir string) (*Seal, error) {
-	s, err := Load(dir)
+// openKey loads the key in dir, and makes it when there is none.
+func openKey(dir string) (*Seal, error) {
+	s, err := loadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the key of this host: %w", err)
 	}
-	if err := create(dir); err != nil {
+	if err := createKey(dir); err != nil {
 		return nil, fmt.Errorf("make the key of this host: %w", err)
 	}
-	return Load(dir)
+	return loadKey(dir)
 }
 
-// create makes the file whole or not at all. Sessions that begin at once take turns,
+// createKey makes the file whole or not at all. Sessions that begin at once take turns,
 // and the key is that of the first.
-func create(dir string) error {
-	if err := Check(dir); err != nil {
+func createKey(dir string) error {
+	if err := checkPlace(dir); err != nil {
 		return err
 	}
 	d, err := os.Open(dir)
@@ -54,7 +54,7 @@ func create(dir string) error {
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, keyName)); err == nil {
 		return nil
 	}
 	// What one that was killed has left.
@@ -69,7 +69,7 @@ func create(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
+	if err := os.Rename(tmp, filepath.Join(dir, keyName)); err != nil {
 		return err
 	}
 	return d.Sync()
@@ -83,7 +83,7 @@ func writeKey(dir string) (path string, err error) {
 	}
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed) // never fails: without randomness the program ends
-	if _, err = f.WriteString(intro + base64.StdEncoding.EncodeToString(seed) + "\n"); err == nil {
+	if _, err = f.WriteString(keyIntro + base64.StdEncoding.EncodeToString(seed) + "\n"); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -92,11 +92,11 @@ func writeKey(dir string) (path string, err error) {
 	return f.Name(), nil
 }
 
-// Load reads the key in dir. A file that others can read or change is not taken:
+// loadKey reads the key in dir. A file that others can read or change is not taken:
 // what it signs would be worth nothing.
-func Load(dir string) (*Seal, error) {
-	path := filepath.Join(dir, name)
-	if err := Check(dir); err != nil {
+func loadKey(dir string) (*Seal, error) {
+	path := filepath.Join(dir, keyName)
+	if err := checkPlace(dir); err != nil {
 		return nil, err
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -112,11 +112,11 @@ func Load(dir string) (*Seal, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
 		return nil, fault.New(fault.Refused, fmt.Sprintf("chmod 600 %q, if it is yours; it must be a file", path), "the key of this host, %q, is not a file of yours alone", path)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, int64(fileLen)+1))
+	b, err := io.ReadAll(io.LimitReader(f, int64(keyFileLen)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the key of this host: %w", err)
 	}
-	seed, err := parse(b)
+	seed, err := parseKey(b)
 	if err != nil {
 		return nil, fault.New(fault.Refused, fmt.Sprintf("move %q away: a new key is made, and what the old one signed can no longer be verified", path),
 			"the key of this host, %q, %w", path, err)
@@ -124,23 +124,23 @@ func Load(dir string) (*Seal, error) {
 	return fromSeed(seed), nil
 }
 
-var errForm = errors.New("is not in the form that is written")
+var errKeyForm = errors.New("is not in the form that is written")
 
-// parse takes exactly what create writes.
-func parse(b []byte) ([]byte, error) {
-	text, ok := strings.CutPrefix(string(b), intro)
-	if !ok || len(b) != fileLen {
-		return nil, errForm
+// parseKey takes exactly what create writes.
+func parseKey(b []byte) ([]byte, error) {
+	text, ok := strings.CutPrefix(string(b), keyIntro)
+	if !ok || len(b) != keyFileLen {
+		return nil, errKeyForm
 	}
 	seed, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(text, "\n"))
-	if err != nil || len(seed) != ed25519.SeedSize || intro+base64.StdEncoding.EncodeToString(seed)+"\n" != string(b) {
-		return nil, errForm
+	if err != nil || len(seed) != ed25519.SeedSize || keyIntro+base64.StdEncoding.EncodeToString(seed)+"\n" != string(b) {
+		return nil, errKeyForm
 	}
 	return seed, nil
 }
 
-// Check refuses a directory in which others could change names.
-func Check(dir string) error {
+// checkPlace refuses a directory in which others could change names.
+func checkPlace(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return &os.PathError{Op: "stat", Path: dir, Err: err}

@@ -1,4 +1,4 @@
-package footprint
+package install
 
 import (
 	"errors"
@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-func file(t *testing.T) (string, File) {
+func file(t *testing.T) (string, footprint) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root, File{Path: filepath.Join(root, "a/b/record")}
+	return root, footprint{Path: filepath.Join(root, "a/b/record")}
 }
 
-func plant(t *testing.T, f File) (made []string) {
+func plant(t *testing.T, f footprint) (made []string) {
 	t.Helper()
 	unlock, err := f.Lock(func(m []string) ([]byte, error) {
 		made = m
@@ -80,7 +80,7 @@ func TestNotOurs(t *testing.T) {
 	if _, err := f.Lock(nil); !errors.Is(err, ErrNotOurs) {
 		t.Error(err)
 	}
-	link := File{Path: f.Path + "-link"}
+	link := footprint{Path: f.Path + "-link"}
 	if err := os.Symlink(f.Path, link.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestNotOurs(t *testing.T) {
 // TestSweep: what was left half-made goes.
 func TestSweep(t *testing.T) {
 	root, f := file(t)
-	if err := os.MkdirAll(TmpOf(root+"/a")+"/b", 0o700); err != nil {
+	if err := os.MkdirAll(tmpOf(root+"/a")+"/b", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Sweep(); err != nil {

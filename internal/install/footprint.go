@@ -1,10 +1,4 @@
-// Package footprint keeps a file that says what was made on a machine, so that all of it
-// can be taken away again: the file itself and the directories above it included.
-//
-// The file and the directories that it needs appear by one rename and go by one: nobody
-// who is killed leaves a directory behind that no file knows of. What is left under a
-// name of ours by somebody who was killed is swept by the next one.
-package footprint
+package install
 
 import (
 	"errors"
@@ -18,22 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSize bounds the file.
-const maxSize = 8 << 20
+// maxRecord bounds the file.
+const maxRecord = 8 << 20
 
-// File is where it lies. It belongs to whoever runs this, alone: what it says is removed.
-type File struct{ Path string }
+// footprint is a file that says what was made on a machine, so that all of it can be taken
+// away again: the file itself and the directories above it included. It belongs to whoever
+// runs this, alone: what it says is removed.
+//
+// The file and the directories that it needs appear by one rename and go by one: nobody
+// who is killed leaves a directory behind that no file knows of. What is left under a
+// name of ours by somebody who was killed is swept by the next one.
+type footprint struct{ Path string }
 
 // ErrNotOurs is returned for a file or directory that somebody else could have written.
 var ErrNotOurs = errors.New("it is not yours alone")
 
-// TmpOf is the one name beside another under which something is made or removed.
-func TmpOf(path string) string {
+// tmpOf is the one name beside another under which something is made or removed.
+func tmpOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ringfence-tmp")
 }
 
 // Read returns what the file says; nil if there is none.
-func (f File) Read() ([]byte, error) {
+func (f footprint) Read() ([]byte, error) {
 	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -49,8 +49,8 @@ func (f File) Read() ([]byte, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
 		return nil, fmt.Errorf("read the record: %q: %w", f.Path, ErrNotOurs)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxSize+1))
-	if err == nil && len(data) > maxSize {
+	data, err := io.ReadAll(io.LimitReader(file, maxRecord+1))
+	if err == nil && len(data) > maxRecord {
 		err = fmt.Errorf("%q is too long", f.Path)
 	}
 	if err != nil {
@@ -61,13 +61,13 @@ func (f File) Read() ([]byte, error) {
 
 // Lock makes the place of the file, if there is none. first is what the file says then,
 // told which directories were made. Nobody else has it until unlock is called.
-func (f File) Lock(first func(made []string) ([]byte, error)) (unlock func(), err error) {
+func (f footprint) Lock(first func(made []string) ([]byte, error)) (unlock func(), err error) {
 	dir := filepath.Dir(f.Path)
 	for range 100 {
 		if err := f.prepare(dir, first); err != nil {
 			return nil, err
 		}
-		unlock, err := lock(dir)
+		unlock, err := lockDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -80,8 +80,8 @@ func (f File) Lock(first func(made []string) ([]byte, error)) (unlock func(), er
 }
 
 // prepare makes the place, while nobody else does. Without first it only sweeps.
-func (f File) prepare(dir string, first func([]string) ([]byte, error)) error {
-	missing := Absent(dir)
+func (f footprint) prepare(dir string, first func([]string) ([]byte, error)) error {
+	missing := absent(dir)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (f File) prepare(dir string, first func([]string) ([]byte, error)) error {
 	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
 		return fmt.Errorf("make %q: %w", missing[0], err)
 	}
-	if len(Absent(dir)) == 0 {
+	if len(absent(dir)) == 0 {
 		return nil // somebody else made it
 	}
 	if err := f.sweep(); err != nil || first == nil {
@@ -105,12 +105,12 @@ func (f File) prepare(dir string, first func([]string) ([]byte, error)) error {
 
 // Sweep removes what somebody who was killed left behind, and touches nothing of those
 // who are at work.
-func (f File) Sweep() error {
+func (f footprint) Sweep() error {
 	dir := filepath.Dir(f.Path)
 	if err := f.prepare(dir, nil); err != nil {
 		return err
 	}
-	unlock, err := lock(dir)
+	unlock, err := lockDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotOurs) {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (f File) Sweep() error {
 	return f.sweep()
 }
 
-// lock takes a directory that is ours alone, if it still has its name.
-func lock(dir string) (func(), error) {
+// lockDir takes a directory that is ours alone, if it still has its name.
+func lockDir(dir string) (func(), error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", dir, err)
@@ -149,8 +149,8 @@ func lock(dir string) (func(), error) {
 }
 
 // plant makes the missing directories, and the file in them, by one rename.
-func (f File) plant(first func([]string) ([]byte, error)) error {
-	missing := Absent(filepath.Dir(f.Path))
+func (f footprint) plant(first func([]string) ([]byte, error)) error {
+	missing := absent(filepath.Dir(f.Path))
 	if len(missing) == 0 {
 		return nil
 	}
@@ -159,12 +159,12 @@ func (f File) plant(first func([]string) ([]byte, error)) error {
 		return err
 	}
 	top := missing[0]
-	tmp := TmpOf(top)
+	tmp := tmpOf(top)
 	place := tmp + f.Path[len(top):]
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 		return err
 	}
-	if err := Write(place, data, 0o600); err != nil {
+	if err := writeFile(place, data, 0o600); err != nil {
 		return err
 	}
 	err = unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, top, unix.RENAME_NOREPLACE)
@@ -177,8 +177,8 @@ func (f File) plant(first func([]string) ([]byte, error)) error {
 	return nil
 }
 
-// Absent lists the directories on the way to dir that do not exist, outermost first.
-func Absent(dir string) []string {
+// absent lists the directories on the way to dir that do not exist, outermost first.
+func absent(dir string) []string {
 	var out []string
 	for ; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -191,18 +191,18 @@ func Absent(dir string) []string {
 }
 
 // sweep removes what is left under names of ours.
-func (f File) sweep() error {
+func (f footprint) sweep() error {
 	for path := f.Path; path != "/" && path != "."; path = filepath.Dir(path) {
-		if err := os.RemoveAll(TmpOf(path)); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
+		if err := os.RemoveAll(tmpOf(path)); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
 			return err
 		}
 	}
 	return nil
 }
 
-// Write replaces a file, and follows no link in its place.
-func Write(path string, data []byte, mode os.FileMode) error {
-	tmp := TmpOf(path)
+// writeFile replaces a file, and follows no link in its place.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	tmp := tmpOf(path)
 	if err := os.RemoveAll(tmp); err != nil {
 		return fmt.Errorf("write %q: %w", path, err)
 	}
@@ -222,7 +222,7 @@ func Write(path string, data []byte, mode os.FileMode) error {
 
 // Remove takes the file away, and the directories that were made, if they are empty.
 // What is not empty is somebody's.
-func (f File) Remove(made []string) error {
+func (f footprint) Remove(made []string) error {
 	var own []string // on the way to the file
 	for _, dir := range slices.Backward(made) {
 		if above(dir, f.Path) {
@@ -233,7 +233,7 @@ func (f File) Remove(made []string) error {
 	}
 	for _, top := range slices.Backward(own) {
 		if f.alone(top) {
-			tmp := TmpOf(top)
+			tmp := tmpOf(top)
 			if err := os.Rename(top, tmp); err != nil {
 				return fmt.Errorf("remove %q: %w", top, err)
 			}
@@ -247,7 +247,7 @@ func (f File) Remove(made []string) error {
 }
 
 // alone holds for a directory that has nothing in it but the way to the file.
-func (f File) alone(top string) bool {
+func (f footprint) alone(top string) bool {
 	for dir := filepath.Dir(f.Path); ; dir = filepath.Dir(dir) {
 		entries, err := os.ReadDir(dir)
 		if err != nil || len(entries) != 1 {

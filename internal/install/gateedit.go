@@ -1,4 +1,4 @@
-package managed
+package install
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ type node struct {
 	items      []node
 }
 
-// scan reads the value at a place.
-func scan(text []byte, at int) node {
+// scanNode reads the value at a place.
+func scanNode(text []byte, at int) node {
 	n := node{start: at}
 	switch text[at] {
 	case '{', '[':
@@ -32,11 +32,11 @@ func scan(text []byte, at int) node {
 			if n.object {
 				end := quoted(text, at)
 				var name string
-				_ = json.Unmarshal(text[at:end], &name) // Check has read it
+				_ = json.Unmarshal(text[at:end], &name) // checkSettings has read it
 				n.names, n.keys = append(n.names, name), append(n.keys, at)
 				at = space(text, space(text, end)+1)
 			}
-			item := scan(text, at)
+			item := scanNode(text, at)
 			n.items = append(n.items, item)
 			at = item.end
 		}
@@ -74,20 +74,20 @@ func (n node) member(name string) (node, int, bool) {
 	return node{}, 0, false
 }
 
-// Edit is what Merge did to a text.
-type Edit struct {
-	Rules []Rule   `json:"rules,omitempty"` // those that were not there
+// settingsEdit is what Merge did to a text.
+type settingsEdit struct {
+	Rules []rule   `json:"rules,omitempty"` // those that were not there
 	Keys  []string `json:"keys,omitempty"`  // what had to be made for them, names joined by dots
 }
 
-// Merge adds the rules that are not there.
-func Merge(text []byte, rules []Rule) (out []byte, edit Edit, err error) {
+// mergeRules adds the rules that are not there.
+func mergeRules(text []byte, rules []rule) (out []byte, edit settingsEdit, err error) {
 	out = slices.Clone(text)
 	for _, r := range rules {
-		root := scan(out, space(out, 0))
+		root := scanNode(out, space(out, 0))
 		list, missing, err := find(root, r)
 		if err != nil {
-			return nil, Edit{}, err
+			return nil, settingsEdit{}, err
 		}
 		if len(missing) == 0 {
 			if r.in(out, list) < 0 {
@@ -115,7 +115,7 @@ func Merge(text []byte, rules []Rule) (out []byte, edit Edit, err error) {
 
 // in is where a rule stands in its list or object; -1 if it does not. A member that has
 // another value stands there too: it is the administrator's word.
-func (r Rule) in(text []byte, list node) int {
+func (r rule) in(text []byte, list node) int {
 	if r.Name != "" {
 		return slices.Index(list.names, r.Name)
 	}
@@ -129,7 +129,7 @@ func (r Rule) in(text []byte, list node) int {
 
 // find follows names to the list or object of a rule. missing is what is not there; then
 // it returns the object in which that has to be made.
-func find(n node, r Rule) (_ node, missing []string, err error) {
+func find(n node, r rule) (_ node, missing []string, err error) {
 	names := r.List
 	for i, name := range names {
 		if !n.object {
@@ -222,11 +222,11 @@ func indented(value, prefix, step string) (string, error) {
 	return string(out), nil
 }
 
-// Remove takes the rules out, and what was made for them if nothing else is in there.
-func Remove(text []byte, edit Edit) []byte {
+// removeRules takes the rules out, and what was made for them if nothing else is in there.
+func removeRules(text []byte, edit settingsEdit) []byte {
 	out := slices.Clone(text)
 	for _, r := range edit.Rules {
-		list, missing, err := find(scan(out, space(out, 0)), r)
+		list, missing, err := find(scanNode(out, space(out, 0)), r)
 		if err != nil || len(missing) > 0 {
 			continue
 		}
@@ -237,7 +237,7 @@ func Remove(text []byte, edit Edit) []byte {
 	}
 	for _, path := range slices.Backward(edit.Keys) {
 		names := strings.Split(path, ".")
-		parent, missing, err := walkTo(scan(out, space(out, 0)), names[:len(names)-1])
+		parent, missing, err := walkTo(scanNode(out, space(out, 0)), names[:len(names)-1])
 		if err != nil || len(missing) > 0 {
 			continue
 		}

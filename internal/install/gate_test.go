@@ -1,4 +1,4 @@
-package managed
+package install
 
 import (
 	"encoding/json"
@@ -247,21 +247,21 @@ func TestRefused(t *testing.T) {
 // TestMergeRemove: for any settings, adding and taking away is the identity on what they
 // mean, and the text stays JSON in between.
 func TestMergeRemove(t *testing.T) {
-	rules := GateRules("/usr/bin/ringfence")
+	rules := gateRules("/usr/bin/ringfence")
 	rapid.Check(t, func(t *rapid.T) {
 		text := settings().Draw(t, "settings")
-		merged, edit, err := Merge([]byte(text), rules)
+		merged, edit, err := mergeRules([]byte(text), rules)
 		if err != nil {
 			t.Skip()
 		}
-		if err := Check(merged, "merged"); err != nil {
+		if err := checkSettings(merged, "merged"); err != nil {
 			t.Fatalf("%v\n%s", err, merged)
 		}
-		again, more, err := Merge(merged, rules)
+		again, more, err := mergeRules(merged, rules)
 		if err != nil || string(again) != string(merged) || len(more.Rules) != 0 {
 			t.Fatalf("the second time differs: %v\n%s", err, again)
 		}
-		back := Remove(merged, edit)
+		back := removeRules(merged, edit)
 		var a, b any
 		if err := errors.Join(json.Unmarshal([]byte(text), &a), json.Unmarshal(back, &b)); err != nil || !reflect.DeepEqual(a, b) {
 			t.Fatalf("%v\nbefore %s\nafter  %s", err, text, back)
@@ -306,22 +306,22 @@ func FuzzMerge(f *testing.F) {
 	for _, t := range texts {
 		f.Add([]byte(t))
 	}
-	rules := GateRules("/usr/bin/ringfence")
+	rules := gateRules("/usr/bin/ringfence")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if Check(text, "x") != nil {
+		if checkSettings(text, "x") != nil {
 			return
 		}
-		merged, edit, err := Merge(text, rules)
+		merged, edit, err := mergeRules(text, rules)
 		if err != nil {
 			return
 		}
-		if err := Check(merged, "merged"); err != nil {
+		if err := checkSettings(merged, "merged"); err != nil {
 			t.Fatalf("%v\n%s", err, merged)
 		}
 		if !keeps(t, string(text), string(merged)) {
 			t.Fatalf("lost something: %s", merged)
 		}
-		if back := Remove(merged, edit); Check(back, "back") != nil {
+		if back := removeRules(merged, edit); checkSettings(back, "back") != nil {
 			t.Fatalf("not JSON: %s", back)
 		}
 	})

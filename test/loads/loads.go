@@ -118,7 +118,7 @@ func Page(all []Agent) string {
 	var b strings.Builder
 	b.WriteString("# What agents load from a folder\n\nRead from the code of these versions. What *runs unasked* is [taken out](scan.md) inside until `ringfence trust` accepts it. A test\n" +
 		"starts the real agent in a folder with one canary for each of them that can be shown so: without ringfence each runs, inside none\n" +
-		"before it is trusted, and each after. (Written from `internal/audit/loads/loads.toml`: `go test ./internal/audit/loads -update`.)\n")
+		"before it is trusted, and each after. (Written from `test/loads/loads.toml`: `go test ./test/loads -update`.)\n")
 	for _, a := range all {
 		fmt.Fprintf(&b, "\n## %s %s\n\n| Where | What | Runs |\n|---|---|---|\n", a.Title, a.Version)
 		for _, l := range a.Load {

@@ -1,4 +1,4 @@
-package managed
+package install
 
 import (
 	"bytes"
@@ -16,13 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/install/footprint"
 )
 
 // The places on a machine.
 const (
-	Settings = "/etc/claude-code/managed-settings.json"
-	State    = "/var/lib/ringfence/managed.json"
+	GateSettings = "/etc/claude-code/managed-settings.json"
+	GateRecord   = "/var/lib/ringfence/managed.json"
 )
 
 // maxSettings bounds the file of settings.
@@ -35,14 +34,14 @@ type Gate struct {
 	Program  string // the ringfence that hooks call
 }
 
-// record says how the settings were, and what was made of them.
-type record struct {
-	Made    []string `json:"made,omitempty"`   // directories
-	Edit    Edit     `json:"edit"`             // of the settings
-	Existed bool     `json:"existed"`          // there was a file
-	Before  []byte   `json:"before,omitempty"` // what it held
-	Mode    uint32   `json:"mode,omitempty"`
-	Written string   `json:"written,omitempty"` // digest of what was made of it
+// gateState says how the settings were, and what was made of them.
+type gateState struct {
+	Made    []string     `json:"made,omitempty"`   // directories
+	Edit    settingsEdit `json:"edit"`             // of the settings
+	Existed bool         `json:"existed"`          // there was a file
+	Before  []byte       `json:"before,omitempty"` // what it held
+	Mode    uint32       `json:"mode,omitempty"`
+	Written string       `json:"written,omitempty"` // digest of what was made of it
 }
 
 func digest(data []byte) string {
@@ -84,19 +83,19 @@ func (g Gate) read() ([]byte, uint32, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %q: %w", g.Settings, err)
 	}
-	return data, uint32(st.Mode().Perm()), Check(data, g.Settings)
+	return data, uint32(st.Mode().Perm()), checkSettings(data, g.Settings)
 }
 
 // merged is the settings with the gate in them.
-func (g Gate) merged(now []byte) ([]byte, Edit, error) {
+func (g Gate) merged(now []byte) ([]byte, settingsEdit, error) {
 	if now == nil {
 		now = []byte("{}\n")
 	}
-	out, edit, err := Merge(now, GateRules(g.Program))
+	out, edit, err := mergeRules(now, gateRules(g.Program))
 	if err != nil {
-		return nil, Edit{}, err
+		return nil, settingsEdit{}, err
 	}
-	return out, edit, Check(out, g.Settings)
+	return out, edit, checkSettings(out, g.Settings)
 }
 
 // Install puts the gate into the settings. It may be there already.
@@ -104,8 +103,8 @@ func (g Gate) Install() error {
 	if _, _, err := g.read(); err != nil {
 		return err // before anything is made
 	}
-	file := footprint.File{Path: g.Record}
-	unlock, err := file.Lock(func(made []string) ([]byte, error) { return json.Marshal(record{Made: made}) })
+	file := footprint{Path: g.Record}
+	unlock, err := file.Lock(func(made []string) ([]byte, error) { return json.Marshal(gateState{Made: made}) })
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (g Gate) Install() error {
 	case digest(now) != r.Written && !bytes.Equal(now, r.Before):
 		// Somebody edited them since: what is theirs is what we have to give back.
 		if now != nil {
-			now = Remove(now, r.Edit)
+			now = removeRules(now, r.Edit)
 		}
 		r.Before, r.Existed, r.Mode = now, now != nil, mode
 	default:
@@ -135,7 +134,7 @@ func (g Gate) Install() error {
 		return err
 	}
 	r.Edit, r.Written = edit, digest(out)
-	missing := footprint.Absent(filepath.Dir(g.Settings))
+	missing := absent(filepath.Dir(g.Settings))
 	r.Made = append(r.Made, missing...)
 	if err := save(file, r); err != nil {
 		return err
@@ -145,11 +144,11 @@ func (g Gate) Install() error {
 			return err
 		}
 	}
-	return footprint.Write(g.Settings, out, os.FileMode(r.Mode))
+	return writeFile(g.Settings, out, os.FileMode(r.Mode))
 }
 
-func (g Gate) load(file footprint.File) (record, error) {
-	var r record
+func (g Gate) load(file footprint) (gateState, error) {
+	var r gateState
 	data, err := file.Read()
 	if err != nil || data == nil {
 		return r, err
@@ -165,24 +164,24 @@ func (g Gate) load(file footprint.File) (record, error) {
 	return r, nil
 }
 
-func save(file footprint.File, r record) error {
+func save(file footprint, r gateState) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return footprint.Write(file.Path, append(data, '\n'), 0o600)
+	return writeFile(file.Path, append(data, '\n'), 0o600)
 }
 
 // Uninstall takes the gate out. It reports whether there was one.
 func (g Gate) Uninstall() (bool, error) {
-	file := footprint.File{Path: g.Record}
-	if err := errors.Join(file.Sweep(), (footprint.File{Path: g.Settings}).Sweep()); err != nil {
+	file := footprint{Path: g.Record}
+	if err := errors.Join(file.Sweep(), (footprint{Path: g.Settings}).Sweep()); err != nil {
 		return false, err
 	}
 	if data, err := file.Read(); err != nil || data == nil {
 		return false, err
 	}
-	unlock, err := file.Lock(func(made []string) ([]byte, error) { return json.Marshal(record{Made: made}) })
+	unlock, err := file.Lock(func(made []string) ([]byte, error) { return json.Marshal(gateState{Made: made}) })
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +197,7 @@ func (g Gate) Uninstall() (bool, error) {
 }
 
 // restore gives back what was there, or takes our rules out of what is there now.
-func (g Gate) restore(r record) error {
+func (g Gate) restore(r gateState) error {
 	now, mode, err := g.read()
 	if err != nil {
 		return err
@@ -209,16 +208,16 @@ func (g Gate) restore(r record) error {
 	case digest(now) == r.Written && !r.Existed:
 		return os.Remove(g.Settings)
 	case digest(now) == r.Written:
-		return footprint.Write(g.Settings, r.Before, os.FileMode(r.Mode))
+		return writeFile(g.Settings, r.Before, os.FileMode(r.Mode))
 	}
-	out := Remove(now, r.Edit)
+	out := removeRules(now, r.Edit)
 	if !r.Existed && strings.Trim(string(out), "{} \t\r\n") == "" {
 		return os.Remove(g.Settings)
 	}
 	if bytes.Equal(out, now) {
 		return nil
 	}
-	return footprint.Write(g.Settings, out, os.FileMode(mode))
+	return writeFile(g.Settings, out, os.FileMode(mode))
 }
 
 // Installed reports whether the rules of the gate are in the settings.
