@@ -12,10 +12,11 @@ import (
 
 // pair relays at full speed.
 func (g *Gate) pair(client, origin *net.TCPConn, o relay.Options) (relay.Counts, error) {
-	if err := g.startEngine(); err != nil {
+	g.starting.Do(func() { g.engine, g.noEngine = relay.New() })
+	if g.noEngine != nil {
 		reset(client)
 		reset(origin)
-		return relay.Counts{}, err
+		return relay.Counts{}, g.noEngine
 	}
 	return g.engine.Pair(client, origin, o)
 }
