@@ -34,7 +34,7 @@ type call struct {
 	accept string // how the client wants a refusal to be written
 	heard  bool   // a request was read
 	mute   bool   // what we would say belongs to a tunnel
-	tether tether // what a request in the clear hangs on
+	expiry expiry // when the grant that it needs ends
 }
 
 // captured handles a connection that the sandbox's network turned to us.

@@ -61,7 +61,6 @@ const (
 	lookup     = 10 * time.Second
 	maxWaiting = 64  // connections that wait for a person
 	maxHellos  = 512 // ClientHellos that are being read
-	maxH2C     = 256 // connections of cleartext HTTP/2
 )
 
 // Gate is the gate of one session.
@@ -81,7 +80,6 @@ type Gate struct {
 	stop   context.CancelFunc
 	slots  chan struct{}
 	hellos chan struct{}
-	h2cs   chan struct{}
 	conns  atomic.Uint64
 	tally  journal.Tally
 
@@ -105,7 +103,7 @@ type Gate struct {
 
 // New makes a gate that is still shut: it opens with Take.
 func New(conf Config) (*Gate, error) {
-	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), h2cs: make(chan struct{}, maxH2C), open: map[net.Conn]struct{}{}}
+	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), open: map[net.Conn]struct{}{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.rules, g.spent.rules = newRules(conf.Reach), conf.Reach.Budget
 	g.rules.learn.under(conf.Bound)
