@@ -103,7 +103,7 @@ type Record struct {
 	Event    string `json:"event"`
 	Conn     uint64 `json:"conn"`     // the same in a decision and in its end
 	Via      string `json:"via"`      // dns, tcp, connect, http, socks, host-port, publish
-	Protocol string `json:"protocol"` // tls, http, h2c, tcp, udp
+	Protocol string `json:"protocol"` // tls, http, tcp, udp
 	Name     string `json:"name"`
 	Addr     string `json:"addr"` // what was dialled
 	Port     uint16 `json:"port"`

@@ -19,6 +19,7 @@ type client struct {
 	flags   []string
 	host    string // the one that is allowed
 	port    uint16
+	raw     bool // nothing but tcp:// carries it
 	argv    func(w *world.World, host string) []string
 	want    string   // what it prints when it got there
 	command []string // names that its process may have
@@ -27,6 +28,9 @@ type client struct {
 }
 
 func (c client) rule() string {
+	if c.raw {
+		return "tcp://" + c.host + ":" + portText(c.port)
+	}
 	if c.port == 80 || c.port == 443 {
 		return c.host
 	}

@@ -71,7 +71,7 @@ var clients = []client{
 	curl("curl over http and IPv6", "http", "-6").with(over6),
 	curl("curl over https and IPv6", "https", "-6").with(over6),
 	curl("curl to a host of IPv6 only", "https").with(func(c *client) { c.host = world.V6Only }).with(over6),
-	curl("curl over HTTP/2 in the clear", "http", "--http2-prior-knowledge"),
+	curl("curl over HTTP/2 in the clear", "http", "--http2-prior-knowledge").with(func(c *client) { c.raw = true }),
 	web("git", "https", "git-remote-http", func(w *world.World, url string) []string {
 		return []string{"git", "-c", "http.sslCAInfo=" + w.CA, "clone", "--progress", url + "git/" + repository(w), "clone"}
 	}).with(gitClient),

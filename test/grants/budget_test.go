@@ -42,7 +42,7 @@ var uploads = []struct{ name, at, rule string }{
 	{"raw", world.Allowed + ":9", world.Allowed + ":9"},
 	{"http", world.Allowed, world.Allowed},
 	{"chunked", world.Allowed, world.Allowed},
-	{"h2c", world.Allowed, world.Allowed},
+	{"h2c", world.Allowed, "tcp://" + world.Allowed + ":80"},
 	{"https", world.Allowed, world.Allowed},
 	{"absolute", world.Allowed, world.Allowed},
 	{"connect", world.Allowed + ":9", world.Allowed + ":9"},

@@ -359,12 +359,12 @@ func upgradeRows() []row {
 	straight.p = talk("allowed.test:80", 4, "origin ", probe.Say("GET /t41d HTTP/1.1\r\nHost: allowed.test\r\nUpgrade: websocket\r\nConnection: Upgrade, X-Injected\r\nX-Injected: 1\r\n\r\n"))
 	prior := row{id: "PX-041", what: "HTTP/2 to the proxy", want: closed, p: talk(probe.Proxy4, 0, "", probe.Step{Send: []byte(http2.ClientPreface), Shut: true}), open: sign{reply: "\x00\x00\x00\x04"}, says: status(505), strict: true, check: closes,
 		alone: "the careless proxy speaks HTTP/1 too"}
-	works2 := row{id: "PX-041", what: "HTTP/2 with the right name", want: works, p: talk("allowed.test:80", 4, "origin allowed.test ", send(frames(stream{1, "allowed.test", "/"}))), open: sign{reply: "origin allowed.test "}, record: "tcp allowed.test:80", family: "4"}
 	return []row{
 		up("t41a", "Upgrade: websocket\r\nConnection: Upgrade, X-Injected\r\nX-Injected: 1"),
 		up("t41b", "Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__"),
 		up("t41c", "Upgrade: TLS/1.2\r\nConnection: Upgrade"),
-		straight, prior, works2,
+		straight, prior,
+		h2("HTTP/2 in the clear", "allowed.test", stream{1, "allowed.test", "/"}),
 		h2("HTTP/2 with another name", "denied.test", stream{1, "denied.test", "/"}),
 		h2("HTTP/2 with another name in the second request", "denied.test", stream{1, "allowed.test", "/"}, stream{3, "denied.test", "/"}),
 		h2("HTTP/2 with another port", "allowed.test:8080", stream{1, "allowed.test:8080", "/"}),

@@ -110,11 +110,6 @@ func (k *call) brokered() {
 	k.ended(c.up.Load(), c.down.Load(), nil)
 }
 
-// local is a connection to the broker's endpoint inside.
-func (g *Gate) local(c *net.TCPConn) {
-	g.conf.Broker.Local(c)
-}
-
 // counted is a client's connection whose first bytes were read already.
 type counted struct {
 	net.Conn

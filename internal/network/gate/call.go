@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -33,12 +34,11 @@ type call struct {
 	accept string // how the client wants a refusal to be written
 	heard  bool   // a request was read
 	mute   bool   // what we would say belongs to a tunnel
-	tether tether // what a request in the clear hangs on
+	expiry expiry // when the grant that it needs ends
 }
 
-// captured handles a connection that the sandbox's network turned to us. first is what
-// was read of it.
-func (g *Gate) captured(c *net.TCPConn, first []byte) {
+// captured handles a connection that the sandbox's network turned to us.
+func (g *Gate) captured(c *net.TCPConn) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		reset(c)
@@ -51,7 +51,7 @@ func (g *Gate) captured(c *net.TCPConn, first []byte) {
 		reset(c)
 		return
 	}
-	k := &call{g: g, id: g.conns.Add(1), via: "tcp", client: c, first: first, to: to, target: g.targetOf(to)}
+	k := &call{g: g, id: g.conns.Add(1), via: "tcp", client: c, to: to, target: g.targetOf(to)}
 	k.handle()
 }
 
@@ -232,6 +232,16 @@ func originalDestination(fd uintptr) (netip.AddrPort, error) {
 		return netip.AddrPort{}, errors.New("it was meant for the gate itself")
 	}
 	return was, nil
+}
+
+func addrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)), nil
+	}
+	return netip.AddrPort{}, fmt.Errorf("unexpected address %T", sa)
 }
 
 // originalSO is SO_ORIGINAL_DST and its namesake of IPv6.

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/network/relay"
 )
 
 // closedError is an address that must not be dialled.
@@ -166,7 +165,7 @@ func dialReason(err error) string {
 		return "connection refused"
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		return "no route to the host"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT), errors.Is(err, relay.ErrDial), errors.As(err, &slow) && slow.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT), errors.As(err, &slow) && slow.Timeout():
 		return "no answer in time"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "out of descriptors"

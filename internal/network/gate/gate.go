@@ -61,7 +61,6 @@ const (
 	lookup     = 10 * time.Second
 	maxWaiting = 64  // connections that wait for a person
 	maxHellos  = 512 // ClientHellos that are being read
-	maxH2C     = 256 // connections of cleartext HTTP/2
 )
 
 // Gate is the gate of one session.
@@ -81,19 +80,15 @@ type Gate struct {
 	stop   context.CancelFunc
 	slots  chan struct{}
 	hellos chan struct{}
-	h2cs   chan struct{}
 	conns  atomic.Uint64
 	tally  journal.Tally
 
 	unwritten atomic.Int64 // records
 	flood     flood
 
-	starting  sync.Once
-	fast      atomic.Int64 // connections that the engine alone carries
-	plainDial bool         // nobody replaced how to dial
-	loopback  loopbacks
-	engine    *relay.Engine
-	noEngine  error
+	starting sync.Once
+	engine   *relay.Engine
+	noEngine error
 
 	mu      sync.Mutex
 	open    map[net.Conn]struct{}
@@ -108,7 +103,7 @@ type Gate struct {
 
 // New makes a gate that is still shut: it opens with Take.
 func New(conf Config) (*Gate, error) {
-	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), h2cs: make(chan struct{}, maxH2C), open: map[net.Conn]struct{}{}}
+	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), open: map[net.Conn]struct{}{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.rules, g.spent.rules = newRules(conf.Reach), conf.Reach.Budget
 	g.rules.learn.under(conf.Bound)
@@ -116,7 +111,7 @@ func New(conf Config) (*Gate, error) {
 		conf.Resolve = hostResolver{}
 	}
 	if conf.Dial == nil {
-		g.conf.Dial, g.plainDial = dialHost, true
+		g.conf.Dial = dialHost
 	}
 	g.names = newLookups(g.ctx, conf.Resolve)
 	g.own = &kernel{}
@@ -180,37 +175,45 @@ func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
 		g.spawn(func() { server.ServeUDP(c.(*net.UDPConn)) })
 		return nil
 	}
-	if p.Name == netns.TCP {
-		return g.engineServe(p.File, g.judge, g.captured)
-	}
-	if n, ok := strings.CutPrefix(p.Name, netns.HostPort); ok {
-		port, err := address.ParsePort(n)
-		if err != nil {
-			return err
-		}
-		decide, take := g.hostPort(port)
-		return g.engineServe(p.File, decide, take)
-	}
 	c, err := net.FileListener(p.File)
 	if err != nil {
 		return err
 	}
 	l := c.(*net.TCPListener)
 	g.keep(l)
-	switch p.Name {
-	case netns.TCPResolver:
+	if p.Name == netns.TCPResolver {
 		g.spawn(func() { server.ServeTCP(l) })
+		return nil
+	}
+	handle, err := g.handlerOf(p.Name)
+	if handle == nil {
+		return errors.Join(err, l.Close())
+	}
+	g.spawn(func() { g.accept(l, handle) })
+	return nil
+}
+
+// handlerOf is what becomes of the connections to a port; nil: nobody is there.
+func (g *Gate) handlerOf(name string) (func(*net.TCPConn), error) {
+	if n, ok := strings.CutPrefix(name, netns.HostPort); ok {
+		port, err := address.ParsePort(n)
+		if err != nil {
+			return nil, err
+		}
+		return func(c *net.TCPConn) { g.hostPort(c, port) }, nil
+	}
+	switch name {
+	case netns.TCP:
+		return g.captured, nil
 	case netns.ProxyPort:
-		g.spawn(func() { g.accept(l, g.proxied) })
+		return g.proxied, nil
 	case netns.BrokerPort:
 		if g.conf.Broker == nil {
-			return l.Close()
+			return nil, nil
 		}
-		g.spawn(func() { g.accept(l, g.local) })
-	default:
-		return errors.New("nobody asked for it")
+		return func(c *net.TCPConn) { g.conf.Broker.Local(c) }, nil
 	}
-	return nil
+	return nil, errors.New("nobody asked for it")
 }
 
 func (g *Gate) keep(c interface{ Close() error }) {
@@ -228,17 +231,11 @@ func (g *Gate) spawn(f func()) {
 }
 
 // accept hands connections over, each in a goroutine of its own. Where too many are
-// open the next one waits in the kernel's queue, which is bounded too.
+// open the next one is reset, and the journal has it.
 func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 	for {
-		select {
-		case g.slots <- struct{}{}:
-		case <-g.ctx.Done():
-			return
-		}
 		c, err := l.AcceptTCP()
 		if err != nil {
-			<-g.slots
 			if errors.Is(err, net.ErrClosed) || g.ctx.Err() != nil {
 				return
 			}
@@ -250,6 +247,13 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 				return
 			}
 		}
+		select {
+		case g.slots <- struct{}{}:
+		default:
+			reset(c)
+			g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
+			continue
+		}
 		g.spawn(func() {
 			defer func() { <-g.slots }()
 			if g.hold(c) {
@@ -258,6 +262,15 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 				handle(c)
 			}
 		})
+	}
+}
+
+// survive makes a fault of ours cost one connection and not the session: the gate
+// stands in the process that holds the terminal. The journal has it.
+func (g *Gate) survive(c *net.TCPConn) {
+	if fault := recover(); fault != nil {
+		reset(c)
+		g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "fault of the gate", Reason: fmt.Sprint(fault)})
 	}
 }
 

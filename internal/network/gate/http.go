@@ -3,7 +3,6 @@ package gate
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -16,7 +15,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/h2c"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
 )
 
@@ -35,10 +33,7 @@ func (k *call) http() {
 		k.accept = head.Accept
 		err = k.judge(head)
 	}
-	if errors.Is(err, httpfwd.ErrPreface) && k.g.clear(k.target) != nil {
-		err = &httpfwd.Error{Status: httpfwd.VersionNotSupported, Reason: "anybody can write to this host: in the clear it is read by HTTP/1 alone"}
-	}
-	if err != nil && !errors.Is(err, httpfwd.ErrPreface) {
+	if err != nil {
 		origin.cancel()
 		k.badRequest(err)
 		return
@@ -53,10 +48,6 @@ func (k *call) http() {
 	}
 	defer k.g.release(c)
 	boundUnread(k.client)
-	if err != nil {
-		k.cleartext2(c, r)
-		return
-	}
 	if k.recordRequest(head.Method) != nil {
 		k.unrecorded()
 		return
@@ -84,13 +75,14 @@ func (k *call) judgeRequest(method, authority, path string) error {
 	if err := k.sameHost(authority); err != nil {
 		return err
 	}
-	if look := k.inspector(); look != nil && (strings.Contains(path, "%") || k.proto == "h2c") {
+	if look := k.inspector(); look != nil && strings.Contains(path, "%") {
 		// As a server reads it; what is sent as it stands is searched with all else.
 		if plain, err := url.PathUnescape(path); err == nil && look([]byte(plain)) != nil {
 			return &deniedError{Decision{Verdict: Deny, Rule: "decoys", Reason: errDecoy.Error()}}
 		}
 	}
-	d := k.g.rules.Decide(Request{Target: k.target, Method: method, Path: path})
+	q := Request{Target: k.target, Method: method, Path: path}
+	d := k.g.rules.Decide(q)
 	if k.target.Name == "" {
 		d = k.rule // a rule about an address speaks of no requests
 	}
@@ -98,7 +90,7 @@ func (k *call) judgeRequest(method, authority, path string) error {
 		return &deniedError{d}
 	}
 	k.rule = d
-	k.hangOn(d, method, path)
+	k.expiry.set(d.Until, q)
 	return nil
 }
 
@@ -159,7 +151,7 @@ func (k *call) badRequest(err error) {
 
 // requests passes on one request after the other, and their answers.
 func (k *call) requests(origin *net.TCPConn, r *bufio.Reader, head *httpfwd.Head) {
-	defer k.hang(origin)()
+	defer k.expiry.watch(k.g, k.client, origin)()
 	var received int64
 	var ours atomic.Bool // the last word is
 	back := make(chan struct{})
@@ -250,11 +242,7 @@ func (k *call) nextHead(r *bufio.Reader) (*httpfwd.Head, error) {
 		}
 	}
 	k.client.SetReadDeadline(time.Now().Add(handshake))
-	head, err := httpfwd.ReadHead(r)
-	if errors.Is(err, httpfwd.ErrPreface) {
-		err = &httpfwd.Error{Status: httpfwd.BadRequest, Reason: "HTTP/2 begins with a connection of its own"}
-	}
-	return head, err
+	return httpfwd.ReadHead(r)
 }
 
 // boundUnread lets the kernel end a connection whose client does not take what it is
@@ -292,52 +280,6 @@ func (k *call) hostField() string {
 		host += ":" + portText(k.target.Port)
 	}
 	return host
-}
-
-// cleartext2 is HTTP/2 with prior knowledge.
-func (k *call) cleartext2(origin *net.TCPConn, r *bufio.Reader) {
-	k.proto = "h2c"
-	select {
-	case k.g.h2cs <- struct{}{}:
-		defer func() { <-k.g.h2cs }()
-	default:
-		k.rule = Decision{Verdict: Deny, Rule: "bounds", Reason: "too many cleartext HTTP/2 connections are open"}
-		k.denied()
-		k.drop()
-		return
-	}
-	defer k.hang(origin)()
-	var received int64
-	back := make(chan struct{})
-	k.g.spawn(func() {
-		defer close(back)
-		received, _ = io.Copy(k.client, origin)
-		k.client.CloseWrite()
-		k.client.CloseRead()
-	})
-	n, err := h2c.Copy(k.upward(origin, true), patient{r, k.client}, func(method, scheme, authority, path string) error {
-		if err := k.judgeRequest(method, authority, path); err != nil {
-			return err
-		}
-		return k.recordRequest(method)
-	})
-	if err != nil {
-		// No answer of ours fits into the stream of frames.
-		reset(origin)
-		reset(k.client)
-	} else {
-		origin.CloseWrite()
-		origin.SetReadDeadline(time.Now().Add(idle))
-	}
-	<-back
-	k.ended(n, received, err)
-	var denied *deniedError
-	if errors.As(err, &denied) {
-		k.rule = denied.d
-		k.denied()
-	} else if errors.Is(err, h2c.ErrMalformed) {
-		k.record(journal.Decision, journal.Deny, fmt.Sprintf("strict HTTP/2: %v", err))
-	}
 }
 
 // patient reads with a bound on each silence.

@@ -69,17 +69,12 @@ type owner struct {
 // so many a second are looked into: a build that opens thousands should not wait for
 // its own record. A refusal is always worth the search.
 func (o *owners) ask(c *net.TCPConn, to netip.AddrPort, refused bool) *owner {
+	w := &owner{done: make(chan struct{})}
 	from, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok { // it was reset before anybody looked
-		w := &owner{done: make(chan struct{})}
 		close(w.done)
 		return w
 	}
-	return o.askFor(from.AddrPort(), to, refused)
-}
-
-func (o *owners) askFor(from, to netip.AddrPort, refused bool) *owner {
-	w := &owner{done: make(chan struct{})}
 	if o == nil || !refused && !o.spare() {
 		close(w.done)
 		return w
@@ -92,7 +87,7 @@ func (o *owners) askFor(from, to netip.AddrPort, refused bool) *owner {
 	}
 	go func() {
 		defer func() { <-o.seekers; close(w.done) }()
-		w.pid, w.command = o.find(from, to)
+		w.pid, w.command = o.find(from.AddrPort(), to)
 	}()
 	return w
 }

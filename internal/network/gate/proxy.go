@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -41,11 +40,7 @@ func (g *Gate) proxied(c *net.TCPConn) {
 	}
 	head, err := httpfwd.ReadHead(r)
 	k.heard = true
-	switch {
-	case errors.Is(err, httpfwd.ErrPreface):
-		err = &httpfwd.Error{Status: httpfwd.VersionNotSupported, Reason: "the proxy endpoint speaks HTTP/1"}
-		fallthrough
-	case err != nil:
+	if err != nil {
 		k.via = "http"
 		k.badRequest(err)
 		return

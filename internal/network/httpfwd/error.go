@@ -1,7 +1,6 @@
 package httpfwd
 
 import (
-	"errors"
 	"io"
 	"strconv"
 )
@@ -26,10 +25,6 @@ type Error struct {
 func (e *Error) Error() string { return strconv.Itoa(e.Status) + ": " + e.Reason }
 
 func bad(reason string) error { return &Error{BadRequest, reason} }
-
-// ErrPreface says that the connection speaks HTTP/2. Nothing has been consumed.
-// It is for the first request of a connection alone: later it is a refusal.
-var ErrPreface = errors.New("HTTP/2 connection preface")
 
 // cutOff is err of a read in the middle of a request.
 func cutOff(err error) error {

@@ -90,10 +90,6 @@ func checkError(t *testing.T, raw []byte, err error) {
 		if !slices.Contains([]int{400, 414, 417, 431, 501, 505}, refused.Status) {
 			t.Fatalf("status %d", refused.Status)
 		}
-	case err == httpfwd.ErrPreface:
-		if !bytes.HasPrefix(raw, []byte("PRI * HTTP/2.0\r\n")) {
-			t.Fatalf("%q is no preface", raw)
-		}
 	case err == io.EOF:
 		if len(raw) > 2 {
 			t.Fatalf("%q is not nothing", raw)

@@ -53,12 +53,9 @@ type Head struct {
 type framing struct{ host, length, transfer, expect, keepAlive, trailer bool }
 
 // ReadHead reads one head, and of r nothing after it. Errors are io.EOF where no
-// request begins, ErrPreface, an *Error, or of reading. One empty line before the
-// request is skipped: old clients end a body with it.
+// request begins, an *Error, or of reading. One empty line before the request is
+// skipped: old clients end a body with it.
 func ReadHead(r *bufio.Reader) (*Head, error) {
-	if err := preface(r); err != nil {
-		return nil, err
-	}
 	h := &Head{}
 	h.fields = h.space[:0]
 	err := scan(r, maxHead, func(s *scanner) error {
@@ -100,26 +97,6 @@ func (h *Head) Fields() map[string][]string {
 	return out
 }
 
-// preface looks for the first line of HTTP/2, byte by byte: it must not wait for
-// more than the client has to send anyway. The line fits the smallest buffer that
-// bufio makes.
-func preface(r *bufio.Reader) error {
-	const line = "PRI * HTTP/2.0\r\n"
-	for i := range len(line) {
-		b, err := r.Peek(i + 1)
-		if err != nil && i > 0 {
-			return cutOff(err)
-		}
-		if err != nil {
-			return err
-		}
-		if b[i] != line[i] {
-			return nil
-		}
-	}
-	return ErrPreface
-}
-
 func (h *Head) requestLine(line string) error {
 	method, rest, _ := strings.Cut(line, " ")
 	target, version, _ := strings.Cut(rest, " ")
@@ -127,6 +104,8 @@ func (h *Head) requestLine(line string) error {
 	case version == "HTTP/1.1":
 		h.Minor = 1
 	case version == "HTTP/1.0":
+	case version == "HTTP/2.0":
+		return &Error{VersionNotSupported, "HTTP/2 in the clear is not read here: use HTTP/1.1, https, or a tcp:// rule for this port"}
 	case len(version) == 8 && strings.HasPrefix(version, "HTTP/") && version[6] == '.' && digits(version[5:6]) && digits(version[7:]):
 		return &Error{VersionNotSupported, "only HTTP/1.0 and HTTP/1.1 are spoken here"}
 	default:

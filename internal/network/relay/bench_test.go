@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -100,25 +98,20 @@ func benchRelay(l *net.TCPListener, origin string) {
 	if err != nil {
 		panic(err)
 	}
-	f, err := l.File()
-	if err != nil {
-		panic(err)
-	}
-	fd, err := syscall.Dup(int(f.Fd()))
-	if err != nil {
-		panic(err)
-	}
-	to := netip.MustParseAddrPort(origin)
-	err = e.Serve(fd, Service{Patience: patience, Dial: patience, Decide: func(_ int, first []byte) Verdict {
-		if len(first) == 0 {
-			return Verdict{Do: Wait}
+	for {
+		c, err := l.AcceptTCP()
+		if err != nil {
+			panic(err)
 		}
-		return Verdict{Do: Relay, To: to, Options: Options{Idle: patience}}
-	}})
-	if err != nil {
-		panic(err)
+		go func() {
+			o, err := net.Dial("tcp", origin)
+			if err != nil {
+				c.Close()
+				return
+			}
+			_, _ = e.Pair(c, o.(*net.TCPConn), Options{Idle: patience})
+		}()
 	}
-	select {}
 }
 
 // spawn starts a process with one of the roles and returns its address.

@@ -110,12 +110,8 @@ func (l *loop) release(f *flow) {
 	f.pipe, f.buf, f.held, f.size = nil, nil, nil, 0
 }
 
-// carryEnd tells the other side that no more bytes come. Before the connection to
-// the origin stands, that would end the attempt; the end is read again then.
+// carryEnd tells the other side that no more bytes come.
 func (l *loop) carryEnd(f *flow) {
-	if f.pair.dials {
-		return
-	}
 	f.done = true
 	switch {
 	case f.pair.flows[client].done && f.pair.flows[origin].done:

@@ -11,12 +11,9 @@ import (
 // tick is how often idle times are looked at, and how exact they are.
 const tick = time.Second
 
-// What an event carries is the slot and the side of a pair, and its age. These are
-// for others: doors count downwards from doorEvent.
-const (
-	bellEvent = -1
-	doorEvent = -2
-)
+// What an event carries is the slot and the side of a pair, and its age. This one is
+// for the bell.
+const bellEvent = -1
 
 // loop is one thread and the pairs that it serves.
 type loop struct {
@@ -31,20 +28,17 @@ type loop struct {
 	again  []*flow    // that can go on without an event
 	turn   []*flow    // again of the last round
 	idle   []*pair    // that are so, it seems
-	open   []*door    // doors as of the last wait
-	knocks int        // milliseconds until the doors have to be looked at; -1 if nobody is there
 	ended  chan struct{}
 
 	mu     sync.Mutex
 	slots  []*pair
 	free   []int32
 	age    int32
-	doors  []*door
 	closed bool
 }
 
 func newLoop() (*loop, error) {
-	l := &loop{start: time.Now(), knocks: -1, ended: make(chan struct{})}
+	l := &loop{start: time.Now(), ended: make(chan struct{})}
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, err
@@ -60,31 +54,26 @@ func newLoop() (*loop, error) {
 	return l, nil
 }
 
-// enter has the loop watch the sockets of a pair, those that it has and that are
-// not watched yet. The loop is woken by that: a socket can be written at first. The
-// lock is held for all of it: the loop must not end the pair in between.
+// enter has the loop watch the sockets of a pair. The loop is woken by that: a socket
+// can be written at first. The lock is held for all of it: the loop must not end the
+// pair in between.
 func (l *loop) enter(p *pair) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return ErrClosed
 	}
-	if !p.in {
-		if len(l.free) == 0 {
-			l.free = append(l.free, int32(len(l.slots)))
-			l.slots = append(l.slots, nil)
-		}
-		l.age++
-		p.in, p.age, p.slot = true, l.age, l.free[len(l.free)-1]
-		l.free = l.free[:len(l.free)-1]
-		l.slots[p.slot] = p
-		p.last = time.Since(l.start)
+	if len(l.free) == 0 {
+		l.free = append(l.free, int32(len(l.slots)))
+		l.slots = append(l.slots, nil)
 	}
+	l.age++
+	p.in, p.age, p.slot = true, l.age, l.free[len(l.free)-1]
+	l.free = l.free[:len(l.free)-1]
+	l.slots[p.slot] = p
+	p.last = time.Since(l.start)
 	for side := range p.flows {
 		f := &p.flows[side]
-		if f.from < 0 || f.watched {
-			continue
-		}
 		e := unix.EpollEvent{
 			Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
 			Fd:     p.slot<<1 | int32(side),
@@ -94,7 +83,6 @@ func (l *loop) enter(p *pair) error {
 			l.leave(p)
 			return err
 		}
-		f.watched = true
 	}
 	return nil
 }
@@ -145,10 +133,9 @@ func (l *loop) serve() bool {
 	}
 	for _, p := range l.idle {
 		if !p.over && p.last+p.idle <= l.now {
-			l.end(p, p.late())
+			l.end(p, ErrIdle)
 		}
 	}
-	l.answer()
 	return true
 }
 
@@ -159,8 +146,6 @@ func (l *loop) patience() int {
 	switch {
 	case len(l.again) > 0:
 		return 0
-	case l.knocks >= 0:
-		return l.knocks
 	case len(l.free) == len(l.slots):
 		return -1
 	}
@@ -175,15 +160,11 @@ func (l *loop) resolve(n int) bool {
 	for i := range l.events[:n] {
 		e := &l.events[i]
 		l.pairs[i] = nil
-		switch {
-		case e.Fd <= doorEvent:
-			l.doors[doorEvent-e.Fd].knock = true
-		case e.Fd == bellEvent:
-		case l.slots[e.Fd>>1] != nil && l.slots[e.Fd>>1].age == e.Pad:
+		if e.Fd != bellEvent && l.slots[e.Fd>>1] != nil && l.slots[e.Fd>>1].age == e.Pad {
 			l.pairs[i] = l.slots[e.Fd>>1]
 		}
 	}
-	l.open, l.idle = l.doors, l.idle[:0]
+	l.idle = l.idle[:0]
 	if l.now-l.looked >= tick {
 		l.looked = l.now
 		for _, p := range l.slots {
@@ -202,18 +183,7 @@ func (l *loop) handle(p *pair, side int, events uint32) {
 	in.broken = in.broken || broken
 	in.hup = in.hup || broken || events&(unix.EPOLLRDHUP|unix.EPOLLHUP) != 0
 	readable := events&^uint32(unix.EPOLLOUT) != 0
-	if p.guest {
-		if readable {
-			l.greet(p)
-		}
-		return
-	}
-	room := events&unix.EPOLLOUT != 0 && out.size > 0
-	if p.dials && side == origin && !broken {
-		p.connected(l.now)
-		room = true
-	}
-	if room {
+	if events&unix.EPOLLOUT != 0 && out.size > 0 {
 		l.move(out)
 	}
 	switch {
@@ -235,12 +205,8 @@ func (l *loop) end(p *pair, err error) {
 	l.mu.Lock()
 	l.leave(p)
 	l.mu.Unlock()
-	if p.tell != nil {
-		p.tell(p.counts(), err)
-	}
-	if p.door != nil {
-		p.door.inside.Add(-1)
-	}
+	p.failure = err
+	close(p.ended)
 }
 
 // close has the loop end its pairs and itself.
@@ -258,9 +224,6 @@ func (l *loop) shut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pool.shut()
-	for _, d := range l.doors {
-		_ = unix.Close(d.fd)
-	}
 	_ = unix.Close(l.bell)
 	_ = unix.Close(l.epoll)
 }

@@ -15,20 +15,17 @@ const (
 )
 
 // pair is two sockets and the two flows between them. Once entered, only its loop
-// touches it.
+// touches it, until ended is closed.
 type pair struct {
-	flows [2]flow // by the side that is read
-	slot  int32
-	age   int32 // tells its events from those of an earlier pair in the same slot
-	in    bool  // has a slot
-	over  bool
-	door  *door // where it came in, if by one
-	guest bool  // nothing is decided yet
-	dials bool  // the connection to the origin does not stand yet
-	last  time.Duration
-	idle  time.Duration // the pair ends when so much time has passed since last
-	calm  time.Duration // idle after dialling
-	tell  func(Counts, error)
+	flows   [2]flow // by the side that is read
+	slot    int32
+	age     int32 // tells its events from those of an earlier pair in the same slot
+	in      bool  // has a slot
+	over    bool
+	last    time.Duration
+	idle    time.Duration // the pair ends when so much time has passed since last
+	failure error
+	ended   chan struct{}
 }
 
 // flow is one direction of a pair.
@@ -41,7 +38,6 @@ type flow struct {
 	held     []byte
 	buf      []byte // the borrowed buffer that held is part of
 	pipe     *pipe
-	watched  bool // from is in the epoll
 	bulk     bool
 	inspect  func([]byte) error
 	hup      bool // an end or an error comes behind the bytes
@@ -50,37 +46,14 @@ type flow struct {
 	done     bool // the end was carried over
 }
 
-func newPair(fd int) *pair {
-	p := &pair{}
-	p.flows[client] = flow{pair: p, from: fd, to: -1, bound: math.MaxInt64}
-	p.flows[origin] = flow{pair: p, from: -1, to: fd, bound: math.MaxInt64}
+func newPair(c, o int, options Options) *pair {
+	p := &pair{idle: options.Idle, ended: make(chan struct{})}
+	p.flows[client] = flow{pair: p, from: c, to: o, bound: math.MaxInt64, inspect: options.Inspect}
+	p.flows[origin] = flow{pair: p, from: o, to: c, bound: math.MaxInt64}
+	if options.Upload > 0 {
+		p.flows[client].bound = options.Upload
+	}
 	return p
-}
-
-// join adds the origin.
-func (p *pair) join(fd int, o Options) {
-	p.flows[client].to, p.flows[origin].from = fd, fd
-	if o.Upload > 0 {
-		p.flows[client].bound = o.Upload
-	}
-	p.flows[client].inspect = o.Inspect
-	p.idle, p.calm = o.Idle, o.Idle
-}
-
-// connected ends the time for dialling.
-func (p *pair) connected(now time.Duration) {
-	p.dials, p.idle, p.last = false, p.calm, now
-}
-
-// late is the error of a pair that took too long.
-func (p *pair) late() error {
-	switch {
-	case p.guest:
-		return ErrSlow
-	case p.dials:
-		return ErrDial
-	}
-	return ErrIdle
 }
 
 func (p *pair) counts() Counts {

@@ -8,10 +8,6 @@
 // direction, and a reset. Not carried over: urgent data, options of the sockets,
 // the sizes of writes.
 //
-// What costs time on a busy path is not copying but waking threads. So the engine
-// can also accept connections and dial their origins itself, on the thread that
-// relays: see Serve. Pair is for all that needs a goroutine before.
-//
 // Left at risk: a peer that takes no bytes holds one buffer or pipe for each
 // direction until the idle time is over. How many connections there may be is the
 // caller's to bound.
@@ -30,12 +26,9 @@ import (
 
 // How a pair ends if not by its two sides. Both sockets are reset then.
 var (
-	ErrBudget  = errors.New("the client sent more than it may")
-	ErrIdle    = errors.New("no byte for too long")
-	ErrSlow    = errors.New("the client does not say what it wants")
-	ErrDial    = errors.New("the origin does not answer")
-	ErrRefused = errors.New("refused")
-	ErrClosed  = errors.New("the relay is closed")
+	ErrBudget = errors.New("the client sent more than it may")
+	ErrIdle   = errors.New("no byte for too long")
+	ErrClosed = errors.New("the relay is closed")
 )
 
 // Options of one pair.
@@ -81,7 +74,7 @@ func start(threads int) (*Engine, error) {
 	return e, nil
 }
 
-// Close resets all pairs, closes the listeners and waits until that is done.
+// Close resets all pairs and waits until that is done.
 func (e *Engine) Close() {
 	for _, l := range e.loops {
 		l.close()
@@ -94,16 +87,14 @@ func (e *Engine) Close() {
 // Pair relays between two connections until both directions have ended or one side
 // failed. They are the engine's from the call on, and closed when it returns.
 func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
+	near := loopback(origin)
 	c, cerr := detach(client)
 	s, serr := detach(origin)
-	p := newPair(c)
-	p.join(s, o)
-	var failed error
-	ended := make(chan struct{})
-	p.tell = func(_ Counts, err error) {
-		failed = err
-		close(ended)
+	tuneLocal(c) // the client is always on this machine
+	if near {
+		tuneLocal(s)
 	}
+	p := newPair(c, s, o)
 	err := errors.Join(cerr, serr)
 	if err == nil {
 		err = p.send(o.First)
@@ -115,8 +106,13 @@ func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
 		p.close(err)
 		return p.counts(), err
 	}
-	<-ended
-	return p.counts(), failed
+	<-p.ended
+	return p.counts(), p.failure
+}
+
+func loopback(c *net.TCPConn) bool {
+	to, ok := c.RemoteAddr().(*net.TCPAddr)
+	return ok && to.IP.IsLoopback()
 }
 
 // detach takes the socket out of the hands of Go's poller, which would wake one

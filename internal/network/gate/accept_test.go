@@ -1,0 +1,151 @@
+package gate
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/journal"
+)
+
+// session is the id of a session.
+const session = "k7m2qz04ab"
+
+// listenLocal is a listener on a loopback.
+func listenLocal(t *testing.T, at string) *net.TCPListener {
+	t.Helper()
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Skipf("no %s here: %v", at, err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.(*net.TCPListener)
+}
+
+// opened is a gate that accepts at a port, where it records, and its address.
+func opened(t *testing.T, slots int, handle func(g *Gate, c *net.TCPConn)) (g *Gate, dir, at string) {
+	t.Helper()
+	dir = t.TempDir()
+	book := journal.Create(dir, session)
+	g, err := New(Config{Journal: book})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close(); book.Close() })
+	g.slots = make(chan struct{}, slots)
+	l := listenLocal(t, "127.0.0.1:0")
+	g.keep(l)
+	g.spawn(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
+	return g, dir, l.Addr().String()
+}
+
+func dial(t *testing.T, at string) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*net.TCPConn)
+}
+
+// wantReset connects and is reset; that may come before Dial has returned.
+func wantReset(t *testing.T, at string) {
+	t.Helper()
+	c, err := net.Dial("tcp", at)
+	if err == nil {
+		_, err = c.Read(make([]byte, 1))
+		c.Close()
+	}
+	if !errors.Is(err, unix.ECONNRESET) {
+		t.Errorf("no reset but %v", err)
+	}
+}
+
+// reasons is why something was refused. The gate is closed by that.
+func reasons(t *testing.T, g *Gate, dir string) (out []string) {
+	t.Helper()
+	g.Close()
+	g.conf.Journal.Close()
+	r, err := journal.Open(dir, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.Verdict == journal.Deny {
+			out = append(out, record.Reason)
+		}
+	}
+}
+
+func TestTooManyAreResetAndTold(t *testing.T) {
+	inside := make(chan struct{})
+	g, dir, at := opened(t, 1, func(g *Gate, c *net.TCPConn) {
+		close(inside)
+		<-g.ctx.Done()
+	})
+	dial(t, at)
+	<-inside
+	wantReset(t, at)
+	if got := reasons(t, g, dir); len(got) != 1 || got[0] != "too many connections are open at once" {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestFaultCostsOneConnection(t *testing.T) {
+	first := true
+	g, dir, at := opened(t, 2, func(g *Gate, c *net.TCPConn) {
+		if first {
+			first = false
+			panic("a fault")
+		}
+		io.WriteString(c, "well")
+	})
+	wantReset(t, at)
+	if b, err := io.ReadAll(dial(t, at)); string(b) != "well" || err != nil {
+		t.Errorf("the next one: %q, %v", b, err)
+	}
+	if got := reasons(t, g, dir); len(got) != 1 || got[0] != "a fault" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// TestHostPort: a server on either loopback of the host is found, also when it moves.
+func TestHostPort(t *testing.T) {
+	for _, where := range []string{"127.0.0.1:0", "[::1]:0"} {
+		server := listenLocal(t, where)
+		port := netip.MustParseAddrPort(server.Addr().String()).Port()
+		go func() {
+			for {
+				c, err := server.Accept()
+				if err != nil {
+					return
+				}
+				io.Copy(c, c)
+				c.Close()
+			}
+		}()
+		g, _, at := opened(t, 2, func(g *Gate, c *net.TCPConn) { g.hostPort(c, port) })
+		c := dial(t, at)
+		io.WriteString(c, "there and back")
+		c.CloseWrite()
+		if b, err := io.ReadAll(c); string(b) != "there and back" || err != nil {
+			t.Errorf("%s: %q, %v", where, b, err)
+		}
+		server.Close()
+		wantReset(t, at)
+		g.Close()
+	}
+}
