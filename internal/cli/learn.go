@@ -15,7 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
-	"ringfence.dev/ringfence/internal/workspace/textdiff"
+	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
 // learnFlags are the flags of learn besides those of a launch.
@@ -184,7 +184,7 @@ func (c *context) propose(l *learnFlags, opt session.Options, s *session.Session
 		return 1, err
 	}
 	name := plan.Show(out.File)
-	out.Diff = string(textdiff.Unified(name, name, old, text))
+	out.Diff = string(change.Unified(name, name, old, text))
 	c.notProposed(l, seen, p)
 	if !l.json {
 		for line := range strings.Lines(out.Diff) {

@@ -15,7 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/mcp"
-	"ringfence.dev/ringfence/internal/mcp/pin"
+
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
@@ -224,7 +224,7 @@ func mcpTrust(c *context, args []string) (int, error) {
 	if !*yes && !c.confirm("Trust this of MCP server "+rest[0]+"?", false) {
 		return 1, nil
 	}
-	if _, err := set.Book.Accept(r.Offered, time.Now()); errors.Is(err, pin.ErrMoved) {
+	if _, err := set.Book.Accept(r.Offered, time.Now()); errors.Is(err, mcp.ErrMoved) {
 		return 1, fault.New(fault.Refused, "ringfence mcp trust "+rest[0], "%w", err)
 	} else if err != nil {
 		return 2, err
@@ -234,12 +234,12 @@ func mcpTrust(c *context, args []string) (int, error) {
 }
 
 // showChange prints one change, field by field.
-func (c *context) showChange(ch pin.Change) {
+func (c *context) showChange(ch mcp.Change) {
 	fmt.Fprintln(c.out, inert(ch.String()))
 	for _, line := range ch.Lines() {
 		fmt.Fprintf(c.out, "  %s\n", strings.ReplaceAll(inert(line), "\n", "\n  "))
 	}
-	if hidden := pin.Hidden(ch.Is); hidden != nil {
+	if hidden := mcp.Hidden(ch.Is); hidden != nil {
 		fmt.Fprintf(c.out, "  ! it holds characters that nobody sees and a model reads: %s\n", strings.Join(hidden, " "))
 	}
 }

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"sync"
-
-	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // Proxy stands between an agent and one server.
 type Proxy struct {
 	Name string
-	Book pin.Book
+	Book Book
 	Tell func(text string) // a person; may be called by two at once
 	// Refuse keeps what drifted from the agent until a person trusts it. Otherwise it
 	// is only told.

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // pipes is a proxy with both its sides in the test's hands.
@@ -23,7 +21,7 @@ type pipes struct {
 	ended            chan error
 }
 
-func start(t *testing.T, book pin.Book, refuse bool) *pipes {
+func start(t *testing.T, book Book, refuse bool) *pipes {
 	t.Helper()
 	agentIn, toProxy := io.Pipe()
 	toAgent, agentOut := io.Pipe()
@@ -77,7 +75,7 @@ func (p *pipes) heard(text string) bool {
 	return strings.Contains(strings.Join(p.told, "\n"), text)
 }
 
-func book(t *testing.T) pin.Book { return pin.Book{Path: filepath.Join(t.TempDir(), "pin")} }
+func book(t *testing.T) Book { return Book{Path: filepath.Join(t.TempDir(), "pin")} }
 
 const (
 	askInit  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`
@@ -296,9 +294,9 @@ func FuzzProxy(f *testing.F) {
 		f.Add([]byte(s + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
-		b := pin.Book{Path: filepath.Join(t.TempDir(), "pin")}
-		if _, err := b.Update(func(*pin.Record) *pin.Record {
-			return &pin.Record{Listed: true, Accepted: pin.Items{"add": `{"description":"adds","name":"add"}`, "sub": `{"name":"sub"}`}}
+		b := Book{Path: filepath.Join(t.TempDir(), "pin")}
+		if _, err := b.Update(func(*Record) *Record {
+			return &Record{Listed: true, Accepted: Items{"add": `{"description":"adds","name":"add"}`, "sub": `{"name":"sub"}`}}
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +314,7 @@ func FuzzProxy(f *testing.F) {
 			}
 			items, _, err := tools(m.Result)
 			r, failed := b.Load()
-			if err != nil || failed != nil || len(pin.Compare(r.Accepted, items)) > 0 {
+			if err != nil || failed != nil || len(Compare(r.Accepted, items)) > 0 {
 				t.Errorf("the agent reads %q: %v %v", line, err, failed)
 			}
 		}

@@ -8,18 +8,16 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"ringfence.dev/ringfence/internal/mcp/pin"
 )
 
 // watch compares what a server tells of itself with what is pinned. The proxy's lock
 // guards it.
 type watch struct {
 	p     *Proxy
-	open  bool      // this is the first sight, and the first list has not come to an end
-	seen  pin.Items // of the list that is being read
-	drift pin.Items // what is not as it was pinned
-	pins  *pin.Record
+	open  bool  // this is the first sight, and the first list has not come to an end
+	seen  Items // of the list that is being read
+	drift Items // what is not as it was pinned
+	pins  *Record
 }
 
 func newWatch(p *Proxy) (*watch, error) {
@@ -27,7 +25,7 @@ func newWatch(p *Proxy) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{p: p, open: r == nil || !r.Listed, seen: pin.Items{}, drift: pin.Items{}}
+	w := &watch{p: p, open: r == nil || !r.Listed, seen: Items{}, drift: Items{}}
 	if r != nil {
 		for _, c := range r.Drift() { // nobody has looked since the last time
 			w.drift[c.Name] = c.Is
@@ -53,11 +51,11 @@ func (w *watch) greeting(result json.RawMessage) (why string) {
 	text := `""`
 	if raw := top["instructions"]; raw != nil && string(raw) != "null" {
 		var err error
-		if text, err = pin.Canonical(raw); err != nil || len(text) > maxText || text[0] != '"' {
+		if text, err = Canonical(raw); err != nil || len(text) > maxText || text[0] != '"' {
 			return "ringfence: the server's instructions are no text, or too long"
 		}
 	}
-	return w.compare(pin.Items{pin.Instructions: text}, false)
+	return w.compare(Items{Instructions: text}, false)
 }
 
 // page judges one page of a list of tools.
@@ -68,7 +66,7 @@ func (w *watch) page(result json.RawMessage, cursor bool) (why string) {
 		return "ringfence: the server's list of tools: " + err.Error()
 	}
 	if !cursor {
-		w.seen = pin.Items{}
+		w.seen = Items{}
 	}
 	for name := range items {
 		if _, twice := w.seen[name]; twice && cursor {
@@ -76,7 +74,7 @@ func (w *watch) page(result json.RawMessage, cursor bool) (why string) {
 		}
 	}
 	maps.Copy(w.seen, items)
-	if len(w.seen) > pin.MaxItems {
+	if len(w.seen) > MaxItems {
 		return "ringfence: the server lists too many tools"
 	}
 	why = w.compare(items, true)
@@ -91,17 +89,17 @@ func (w *watch) page(result json.RawMessage, cursor bool) (why string) {
 }
 
 // tools reads one page. Names that a careless reader could take for others are refused.
-func tools(result json.RawMessage) (items pin.Items, more bool, err error) {
+func tools(result json.RawMessage) (items Items, more bool, err error) {
 	var top map[string]json.RawMessage
 	var list []json.RawMessage
 	if json.Unmarshal(result, &top) != nil || json.Unmarshal(top["tools"], &list) != nil {
 		return nil, false, errors.New("it is no list")
 	}
-	if len(list) > pin.MaxItems {
+	if len(list) > MaxItems {
 		return nil, false, errors.New("it is too long")
 	}
 	more = top["nextCursor"] != nil && string(top["nextCursor"]) != "null"
-	items = pin.Items{}
+	items = Items{}
 	for _, raw := range list {
 		var tool map[string]json.RawMessage
 		var name string
@@ -111,7 +109,7 @@ func tools(result json.RawMessage) (items pin.Items, more bool, err error) {
 		if _, twice := items[name]; twice {
 			return nil, false, fmt.Errorf("the tool %q stands in it twice", name)
 		}
-		if items[name], err = pin.Canonical(raw); err != nil {
+		if items[name], err = Canonical(raw); err != nil {
 			return nil, false, err
 		}
 	}
@@ -120,21 +118,21 @@ func tools(result json.RawMessage) (items pin.Items, more bool, err error) {
 
 // compare holds items against the pins, or pins them at first sight. What it returns is
 // for the agent to read in their place.
-func (w *watch) compare(items pin.Items, list bool) (why string) {
+func (w *watch) compare(items Items, list bool) (why string) {
 	for _, name := range slices.Sorted(maps.Keys(items)) {
-		if hidden := pin.Hidden(items[name]); hidden != nil {
-			w.p.tell("hidden", fmt.Sprintf("%s: characters that nobody sees and a model reads: %s", pin.Subject(name), strings.Join(hidden, " ")))
+		if hidden := Hidden(items[name]); hidden != nil {
+			w.p.tell("hidden", fmt.Sprintf("%s: characters that nobody sees and a model reads: %s", Subject(name), strings.Join(hidden, " ")))
 		}
 	}
-	var changes []pin.Change
+	var changes []Change
 	var err error
-	w.pins, err = w.p.Book.Update(func(r *pin.Record) *pin.Record {
+	w.pins, err = w.p.Book.Update(func(r *Record) *Record {
 		if r == nil {
-			r = &pin.Record{Seen: time.Now().UTC().Truncate(time.Second), Accepted: pin.Items{}}
+			r = &Record{Seen: time.Now().UTC().Truncate(time.Second), Accepted: Items{}}
 		}
 		news := list && !r.Listed
 		r.Listed = r.Listed || list
-		if changes = pin.Compare(r.Accepted, items); len(changes) == 0 {
+		if changes = Compare(r.Accepted, items); len(changes) == 0 {
 			return settle(r, items, news)
 		}
 		if w.open && fresh(changes) {
@@ -143,7 +141,7 @@ func (w *watch) compare(items pin.Items, list bool) (why string) {
 			return r
 		}
 		if r.Offered == nil {
-			r.Offered = pin.Items{}
+			r.Offered = Items{}
 		}
 		for _, c := range changes {
 			r.Offered[c.Name] = c.Is
@@ -165,7 +163,7 @@ func (w *watch) compare(items pin.Items, list bool) (why string) {
 }
 
 // settle forgets an offer that was taken back; nil if there is nothing to write.
-func settle(r *pin.Record, items pin.Items, news bool) *pin.Record {
+func settle(r *Record, items Items, news bool) *Record {
 	n := len(r.Offered)
 	for name := range items {
 		delete(r.Offered, name)
@@ -177,8 +175,8 @@ func settle(r *pin.Record, items pin.Items, news bool) *pin.Record {
 }
 
 // fresh holds for changes that only add.
-func fresh(changes []pin.Change) bool {
-	return !slices.ContainsFunc(changes, func(c pin.Change) bool { return c.Was != "" })
+func fresh(changes []Change) bool {
+	return !slices.ContainsFunc(changes, func(c Change) bool { return c.Was != "" })
 }
 
 func (w *watch) digest() string {
@@ -195,8 +193,8 @@ func (w *watch) missed() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Accepted)) {
-		if _, there := w.seen[name]; !there && name != pin.Instructions {
-			w.p.tell("gone", pin.Change{Name: name, Was: r.Accepted[name]}.String()+" since it was pinned")
+		if _, there := w.seen[name]; !there && name != Instructions {
+			w.p.tell("gone", Change{Name: name, Was: r.Accepted[name]}.String()+" since it was pinned")
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/mcp"
-	"ringfence.dev/ringfence/internal/mcp/pin"
+
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -176,8 +176,8 @@ func (s *Session) managedEnd(path string) []byte {
 }
 
 // PinBook is where is kept what a server of a project tells of itself.
-func PinBook(state, project, name string) pin.Book {
-	return pin.Book{Path: filepath.Join(serverDir(state, project, name), "pins.json")}
+func PinBook(state, project, name string) mcp.Book {
+	return mcp.Book{Path: filepath.Join(serverDir(state, project, name), "pins.json")}
 }
 
 // serverDir is what ringfence keeps of a server in a project.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/mcp/pin"
+	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 )
@@ -95,7 +95,7 @@ type ServerSettings struct {
 	Argv    []string
 	Env     []string // NAME or NAME=VALUE
 	Force   []string // names of Env: the user gave them to this server
-	Book    pin.Book
+	Book    mcp.Book
 	Refuse  bool   // keep from the agent what drifted
 	Project string // whose server it is
 }
@@ -261,7 +261,7 @@ func (d *draft) listPins(l *Listed) error {
 		return err
 	}
 	l.Digest, l.Tools = r.Accepted.Digest(), len(r.Accepted)
-	if _, has := r.Accepted[pin.Instructions]; has {
+	if _, has := r.Accepted[mcp.Instructions]; has {
 		l.Tools--
 	}
 	for _, c := range r.Drift() {

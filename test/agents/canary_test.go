@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/test/loads"
 	"ringfence.dev/ringfence/test/agents/model"
+	"ringfence.dev/ringfence/test/loads"
 )
 
 // TestCanaries starts each agent in a folder that has one canary for everything that it

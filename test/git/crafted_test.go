@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 	"ringfence.dev/ringfence/internal/git/pack"
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 func (w *world) do(req *http.Request) (int, string) {
@@ -97,7 +97,7 @@ func delta(base, result string) string {
 }
 
 func line(format string, args ...any) string {
-	return string(pktline.Append(nil, fmt.Sprintf(format, args...)))
+	return string(gitproxy.AppendPacket(nil, fmt.Sprintf(format, args...)))
 }
 
 const (

@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // capabilities are those of a push that we understand. The server's others are
@@ -19,28 +17,28 @@ var capabilities = []string{"report-status", "report-status-v2", "delete-refs", 
 // advertisement reads the server's list of refs for a push up to the first ref,
 // where the capabilities are, and returns that much with ours only.
 func advertisement(r io.Reader) (io.Reader, error) {
-	pr, out := pktline.NewReader(r), []byte(nil)
+	pr, out := newPacketReader(r), []byte(nil)
 	kind, p, err := pr.Next()
-	if err != nil || kind != pktline.Data || string(pktline.Line(p)) != "# service="+pushService {
+	if err != nil || kind != packetData || string(packetText(p)) != "# service="+pushService {
 		return nil, fmt.Errorf("the server does not answer in git's smart protocol")
 	}
-	out = pktline.Append(out, string(p))
-	if kind, _, err = pr.Next(); err != nil || kind != pktline.Flush {
+	out = AppendPacket(out, string(p))
+	if kind, _, err = pr.Next(); err != nil || kind != packetFlush {
 		return nil, fmt.Errorf("the server does not answer in git's smart protocol")
 	}
-	out = pktline.AppendMark(out, pktline.Flush)
+	out = appendMark(out, packetFlush)
 	kind, p, err = pr.Next()
-	if err == nil && kind == pktline.Data && string(pktline.Line(p)) == "version 1" {
-		out = pktline.Append(out, string(p))
+	if err == nil && kind == packetData && string(packetText(p)) == "version 1" {
+		out = AppendPacket(out, string(p))
 		kind, p, err = pr.Next()
 	}
-	if err != nil || kind != pktline.Data {
+	if err != nil || kind != packetData {
 		return nil, fmt.Errorf("the server lists neither refs nor capabilities")
 	}
 	if bytes.HasPrefix(p, []byte("ERR ")) {
-		return bytes.NewReader(pktline.Append(out, string(p))), nil
+		return bytes.NewReader(AppendPacket(out, string(p))), nil
 	}
-	ref, caps, ok := strings.Cut(string(pktline.Line(p)), "\x00")
+	ref, caps, ok := strings.Cut(string(packetText(p)), "\x00")
 	if !ok {
 		return nil, fmt.Errorf("the server lists no capabilities")
 	}
@@ -52,7 +50,7 @@ func advertisement(r io.Reader) (io.Reader, error) {
 		key, _, _ := strings.Cut(word, "=")
 		return !slices.Contains(capabilities, key)
 	})
-	return bytes.NewReader(pktline.Append(out, ref+"\x00"+strings.Join(words, " ")+"\n")), nil
+	return bytes.NewReader(AppendPacket(out, ref+"\x00"+strings.Join(words, " ")+"\n")), nil
 }
 
 var errSHA256 = fmt.Errorf("the repository names objects by SHA-256; pushes to such are not supported")

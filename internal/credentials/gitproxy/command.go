@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/git/pack"
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // command is what a push wants of one ref.
@@ -46,7 +45,7 @@ func badPush(format string, args ...any) error {
 // push out of the same bytes.
 func readPush(r io.Reader) (*push, error) {
 	counted := &counter{r: r}
-	pr, p := pktline.NewReader(counted), &push{}
+	pr, p := newPacketReader(counted), &push{}
 	if err := p.readCommands(pr); err != nil {
 		return nil, err
 	}
@@ -71,7 +70,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (p *push) readCommands(pr *pktline.Reader) error {
+func (p *push) readCommands(pr *packetReader) error {
 	for shallow := 0; ; {
 		line, err := dataLine(pr)
 		if line == nil || err != nil {
@@ -102,21 +101,21 @@ func (p *push) readCommands(pr *pktline.Reader) error {
 }
 
 // dataLine returns the next line without its newline; nil at a flush.
-func dataLine(pr *pktline.Reader) ([]byte, error) {
+func dataLine(pr *packetReader) ([]byte, error) {
 	kind, payload, err := pr.Next()
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, badPush("the list of commands has no end")
-	case errors.Is(err, pktline.ErrSyntax):
+	case errors.Is(err, errPacket):
 		return nil, badPush("%v", err)
 	case err != nil:
 		return nil, err
-	case kind == pktline.Flush:
+	case kind == packetFlush:
 		return nil, nil
-	case kind != pktline.Data:
+	case kind != packetData:
 		return nil, badPush("a packet that does not belong into a list of commands")
 	}
-	return pktline.Line(payload), nil
+	return packetText(payload), nil
 }
 
 // readCaps takes the words that we show the server to have. "push-cert", with
@@ -176,7 +175,7 @@ func (p *push) readCommand(text string) error {
 	return nil
 }
 
-func (p *push) readOptions(pr *pktline.Reader) error {
+func (p *push) readOptions(pr *packetReader) error {
 	for {
 		line, err := dataLine(pr)
 		if line == nil || err != nil {

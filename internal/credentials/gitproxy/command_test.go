@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 const (
@@ -20,10 +18,10 @@ func packets(lines ...string) string {
 	var b []byte
 	for _, l := range lines {
 		if l == "" {
-			b = pktline.AppendMark(b, pktline.Flush)
+			b = appendMark(b, packetFlush)
 			continue
 		}
-		b = pktline.Append(b, l)
+		b = AppendPacket(b, l)
 	}
 	return string(b)
 }
@@ -91,12 +89,12 @@ func FuzzReadPush(f *testing.F) {
 			t.Fatalf("the pack is said to begin at %d, %d bytes were taken", p.size, len(in)-src.Len())
 		}
 		var lines []string
-		for pr := pktline.NewReader(bytes.NewReader(in)); ; {
+		for pr := newPacketReader(bytes.NewReader(in)); ; {
 			kind, payload, err := pr.Next()
-			if err != nil || kind != pktline.Data {
+			if err != nil || kind != packetData {
 				break
 			}
-			if line := string(pktline.Line(payload)); !strings.HasPrefix(line, "shallow ") {
+			if line := string(packetText(payload)); !strings.HasPrefix(line, "shallow ") {
 				lines = append(lines, line)
 			}
 		}
@@ -118,10 +116,10 @@ func FuzzReadPush(f *testing.F) {
 			}
 		}
 		if report := p.report(make([]string, len(p.commands)), "forge.test"); len(report) > 0 {
-			for pr := pktline.NewReader(bytes.NewReader(report)); ; {
+			for pr := newPacketReader(bytes.NewReader(report)); ; {
 				if kind, _, err := pr.Next(); err != nil {
 					t.Fatalf("report without an end: %v", err)
-				} else if kind == pktline.Flush {
+				} else if kind == packetFlush {
 					break
 				}
 			}
@@ -139,7 +137,7 @@ func FuzzAdvertisement(f *testing.F) {
 		if err != nil {
 			return
 		}
-		pr := pktline.NewReader(out)
+		pr := newPacketReader(out)
 		for {
 			_, payload, err := pr.Next()
 			if err != nil {

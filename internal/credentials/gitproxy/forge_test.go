@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/git/pack"
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // answers is a forge that answers each path in one way.
@@ -203,7 +202,7 @@ func TestBand(t *testing.T) {
 		"error":    {packets("\x01ab", "\x03no such luck\n"), "ab", "the server says: no such luck"},
 		"no frame": {packets("\x01ab") + "PACK", "ab", "bad pkt-line"},
 	} {
-		got, err := io.ReadAll(&band{pr: pktline.NewReader(strings.NewReader(c.in))})
+		got, err := io.ReadAll(&band{pr: newPacketReader(strings.NewReader(c.in))})
 		if string(got) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q and %v", what, got, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/git/pack"
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // remote is the server as we ask it, in protocol version 2, about one repository.
@@ -69,14 +68,14 @@ func (f *Forge) remote(ctx context.Context, a access) (*remote, error) {
 // readServer reads the list of capabilities of version 2.
 func readServer(r io.Reader) (server, error) {
 	var s server
-	pr := pktline.NewReader(r)
+	pr := newPacketReader(r)
 	kind, p, err := pr.Next()
-	if err == nil && kind == pktline.Data && strings.HasPrefix(string(p), "# service=") { // some servers say it, some do not
-		if kind, _, err = pr.Next(); err == nil && kind == pktline.Flush {
+	if err == nil && kind == packetData && strings.HasPrefix(string(p), "# service=") { // some servers say it, some do not
+		if kind, _, err = pr.Next(); err == nil && kind == packetFlush {
 			kind, p, err = pr.Next()
 		}
 	}
-	if err != nil || kind != pktline.Data || string(pktline.Line(p)) != "version 2" {
+	if err != nil || kind != packetData || string(packetText(p)) != "version 2" {
 		return s, errors.New("the server does not speak version 2 of git's protocol")
 	}
 	for range 1000 {
@@ -84,10 +83,10 @@ func readServer(r io.Reader) (server, error) {
 		if err != nil {
 			return s, fmt.Errorf("read capabilities: %w", err)
 		}
-		if kind == pktline.Flush {
+		if kind == packetFlush {
 			return s, nil
 		}
-		key, value, _ := strings.Cut(string(pktline.Line(p)), "=")
+		key, value, _ := strings.Cut(string(packetText(p)), "=")
 		switch key {
 		case "fetch":
 			s.features = strings.Fields(value)
@@ -105,15 +104,15 @@ func readServer(r io.Reader) (server, error) {
 // command puts a command of version 2 to the server. Arguments are lines without
 // a newline.
 func (r *remote) command(ctx context.Context, name string, args []string) (*http.Response, error) {
-	b := pktline.Append(nil, "command="+name+"\n")
+	b := AppendPacket(nil, "command="+name+"\n")
 	if r.format {
-		b = pktline.Append(b, "object-format=sha1\n")
+		b = AppendPacket(b, "object-format=sha1\n")
 	}
-	b = pktline.AppendMark(b, pktline.Delim)
+	b = appendMark(b, packetDelim)
 	for _, arg := range args {
-		b = pktline.Append(b, arg+"\n")
+		b = AppendPacket(b, arg+"\n")
 	}
-	b = pktline.AppendMark(b, pktline.Flush)
+	b = appendMark(b, packetFlush)
 	resp, err := r.f.send(ctx, r.a, message{method: http.MethodPost, path: "/" + fetchService, protocol: "version=2",
 		kind: "application/x-git-upload-pack-request", accept: "application/x-git-upload-pack-result",
 		body: bytes.NewReader(b), length: int64(len(b))})
@@ -155,7 +154,7 @@ func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 		return s, err
 	}
 	defer resp.Body.Close()
-	for pr := pktline.NewReader(resp.Body); len(s.refs) < maxRefs; {
+	for pr := newPacketReader(resp.Body); len(s.refs) < maxRefs; {
 		line, err := answerLine(pr)
 		if err != nil {
 			return s, fmt.Errorf("read refs: %w", err)
@@ -238,15 +237,15 @@ func (s *state) leads(name string) (string, error) {
 }
 
 // answerLine returns a line of an answer, "" at its end or at that of a section.
-func answerLine(pr *pktline.Reader) (string, error) {
+func answerLine(pr *packetReader) (string, error) {
 	kind, p, err := pr.Next()
 	if err != nil {
 		return "", err
 	}
-	if kind != pktline.Data {
+	if kind != packetData {
 		return "", nil
 	}
-	line := string(pktline.Line(p))
+	line := string(packetText(p))
 	if text, ok := strings.CutPrefix(line, "ERR "); ok {
 		return "", fmt.Errorf("the server says: %s", clean(text))
 	}

@@ -1,29 +1,27 @@
 package gitproxy
 
-import (
-	"ringfence.dev/ringfence/internal/git/pktline"
-)
+import ()
 
 // report is the answer to a push that was denied, in the words in which a server
 // reports: git prints them next to each ref.
 func (p *push) report(reasons []string, host string) []byte {
 	var b []byte
 	if p.can("report-status") || p.can("report-status-v2") {
-		b = pktline.Append(b, "unpack ok\n")
+		b = AppendPacket(b, "unpack ok\n")
 		for i, c := range p.commands {
 			why := reasons[i]
 			if why == "" {
 				why = "another ref of this push is denied"
 			}
-			b = pktline.Append(b, "ng "+c.ref+" ringfence: "+oneLine(why)+"\n")
+			b = AppendPacket(b, "ng "+c.ref+" ringfence: "+oneLine(why)+"\n")
 		}
-		b = pktline.AppendMark(b, pktline.Flush)
+		b = appendMark(b, packetFlush)
 	}
 	if !p.can("side-band-64k") {
 		return b
 	}
-	out := pktline.AppendBand(nil, 2, []byte("ringfence: nothing was sent to "+host+"\n"))
-	return pktline.AppendMark(pktline.AppendBand(out, 1, b), pktline.Flush)
+	out := appendBand(nil, 2, []byte("ringfence: nothing was sent to "+host+"\n"))
+	return appendMark(appendBand(out, 1, b), packetFlush)
 }
 
 // oneLine keeps a reason, which may hold words of the server, to one line.

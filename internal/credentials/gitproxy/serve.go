@@ -3,8 +3,6 @@ package gitproxy
 import (
 	"io"
 	"net/http"
-
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // maxAsk bounds what a client may say to fetch: wants and haves.
@@ -118,7 +116,7 @@ func (f *Forge) pass(w http.ResponseWriter, resp *http.Response, kind string) {
 
 // stream copies and lets nothing wait, progress least of all.
 func stream(w http.ResponseWriter, r io.Reader) error {
-	out, buf := http.NewResponseController(w), make([]byte, 4*pktline.MaxData)
+	out, buf := http.NewResponseController(w), make([]byte, 4*maxPacket)
 	for {
 		n, err := r.Read(buf)
 		if n > 0 {

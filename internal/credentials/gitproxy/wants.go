@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/git/pack"
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // wish is what is asked of the server: these objects, without what those have.
@@ -52,7 +51,7 @@ func (r *remote) fetch(ctx context.Context, w wish) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	pr := pktline.NewReader(resp.Body)
+	pr := newPacketReader(resp.Body)
 	for range 1_000_000 { // the sections before the pack are not for us
 		line, err := answerLine(pr)
 		if err != nil {
@@ -69,7 +68,7 @@ func (r *remote) fetch(ctx context.Context, w wish) (io.ReadCloser, error) {
 
 // band reads the first side band: the pack.
 type band struct {
-	pr *pktline.Reader
+	pr *packetReader
 	io.Closer
 	rest []byte
 }
@@ -82,7 +81,7 @@ func (b *band) Read(p []byte) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		case err != nil:
 			return 0, err
-		case kind != pktline.Data:
+		case kind != packetData:
 			return 0, io.EOF
 		case data[0] == 1:
 			b.rest = data[1:]
@@ -145,7 +144,7 @@ func (r *remote) common(ctx context.Context, want pack.ID, have []pack.ID) ([]pa
 	}
 	defer resp.Body.Close()
 	var out []pack.ID
-	for pr := pktline.NewReader(resp.Body); ; {
+	for pr := newPacketReader(resp.Body); ; {
 		line, err := answerLine(pr)
 		if err != nil {
 			return nil, fmt.Errorf("fetch: %w", err)

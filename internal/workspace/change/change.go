@@ -1,5 +1,13 @@
 // Package change is the one word for a difference between a tree before and after
 // a session. It has no opinion of what the difference means and touches no file.
+//
+// Texts are compared line by line: a patch that shows a difference, and a merge of two
+// texts that began as one. The work is bounded whatever the texts are: past the bound a
+// difference is shown coarser than it could be, and a merge finds a conflict where there
+// might be none.
+//
+// What is left at risk: a merge without a conflict is a merge of lines, not of
+// meaning. Two changes that do not touch may still not belong together.
 package change
 
 import "cmp"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/workspace/change"
-	"ringfence.dev/ringfence/internal/workspace/textdiff"
 )
 
 // maxMerge bounds the texts that are merged: they are held in memory.
@@ -183,10 +182,10 @@ func (a *applier) merge(it *item) ([]byte, bool, error) {
 	if err != nil || ours == nil || theirs == nil {
 		return nil, false, err
 	}
-	if !textdiff.IsText(b) || !textdiff.IsText(ours) || !textdiff.IsText(theirs) {
+	if !change.IsText(b) || !change.IsText(ours) || !change.IsText(theirs) {
 		return nil, false, nil
 	}
-	out, ok := textdiff.Three(b, ours, theirs)
+	out, ok := change.Three(b, ours, theirs)
 	return out, ok, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/workspace/change"
-	"ringfence.dev/ringfence/internal/workspace/textdiff"
 )
 
 // Patch writes all differences in the form of git. Texts are shown as they are:
@@ -49,7 +48,7 @@ func (r *Report) Lines(visit func(e *Entry, added, removed int, ok bool)) error 
 		old, new, ok := texts(e, c)
 		added, removed := 0, 0
 		if ok {
-			added, removed = count(textdiff.Unified("a", "b", old, new))
+			added, removed = count(change.Unified("a", "b", old, new))
 		}
 		visit(e, added, removed, ok)
 	})
@@ -87,7 +86,7 @@ func texts(e *Entry, c contents) (old, new []byte, ok bool) {
 		default:
 			*side.to = side.read(e)
 		}
-		if *side.to == nil || len(*side.to) > maxRead || !textdiff.IsText(*side.to) {
+		if *side.to == nil || len(*side.to) > maxRead || !change.IsText(*side.to) {
 			return nil, nil, false
 		}
 	}
@@ -120,7 +119,7 @@ func patchEntry(w io.Writer, e *Entry, c contents) {
 		fmt.Fprintf(w, "Binary files %s and %s differ\n", a, b)
 		return
 	}
-	w.Write(textdiff.Unified(a, b, old, new))
+	w.Write(change.Unified(a, b, old, new))
 }
 
 // special holds for what git knows nothing of.

@@ -1,11 +1,4 @@
-// Package pin remembers what an MCP server told of itself when it was first seen, its
-// tools and its instructions, so that a server which says something else later is
-// found out. What is compared is text in a canonical form, so that neither the order
-// of names nor white space is a change.
-//
-// Left at risk: the first sight. A server that lies from the beginning is pinned with
-// its lies; and what a tool does when it is called is not told by any list.
-package pin
+package mcp
 
 import (
 	"bytes"
@@ -29,7 +22,13 @@ const (
 	MaxBytes = 4 << 20
 )
 
-// Items are texts in canonical JSON by the name of the tool.
+// Items are what a server tells of itself, its tools and its instructions: texts in
+// canonical JSON by the name of the tool, so that neither the order of names nor white
+// space is a change. They are remembered from the first sight on, so that a server which
+// says something else later is found out.
+//
+// Left at risk: the first sight. A server that lies from the beginning is pinned with
+// its lies; and what a tool does when it is called is not told by any list.
 type Items map[string]string
 
 // Canonical is the one form of a JSON text: names sorted, no white space, strings

@@ -1,4 +1,4 @@
-package pktline_test
+package gitproxy
 
 import (
 	"bytes"
@@ -8,19 +8,17 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"ringfence.dev/ringfence/internal/git/pktline"
 )
 
 // spell writes packets down as text that a table can hold.
 func spell(r io.Reader) (string, error) {
 	var out strings.Builder
-	for pr := pktline.NewReader(r); ; {
+	for pr := newPacketReader(r); ; {
 		kind, p, err := pr.Next()
 		if err != nil {
 			return out.String(), err
 		}
-		if kind == pktline.Data {
+		if kind == packetData {
 			fmt.Fprintf(&out, "%q ", p)
 		} else {
 			fmt.Fprintf(&out, "mark%d ", kind)
@@ -29,7 +27,7 @@ func spell(r io.Reader) (string, error) {
 }
 
 func TestReader(t *testing.T) {
-	most := strings.Repeat("x", pktline.MaxData)
+	most := strings.Repeat("x", maxPacket)
 	for what, c := range map[string]struct {
 		in, want string
 		err      error // in the chain; io.EOF: a clean end
@@ -40,15 +38,15 @@ func TestReader(t *testing.T) {
 		"one byte":         {"0005a", `"a" `, io.EOF},
 		"any bytes":        {"0008\x00\xff0\n", `"\x00\xff0\n" `, io.EOF},
 		"as long as can":   {"fff0" + most, fmt.Sprintf("%q ", most), io.EOF},
-		"one more":         {"fff1" + most + "x", "", pktline.ErrSyntax},
-		"longest number":   {"ffff" + most, "", pktline.ErrSyntax},
-		"three":            {"0003", "", pktline.ErrSyntax},
-		"empty packet":     {"0004", "", pktline.ErrSyntax},
-		"upper-case digit": {"000Aabcdef", "", pktline.ErrSyntax},
-		"sign":             {"+006ab", "", pktline.ErrSyntax},
-		"space":            {" 006ab", "", pktline.ErrSyntax},
-		"prefix":           {"0x06ab", "", pktline.ErrSyntax},
-		"a pack":           {"PACK", "", pktline.ErrSyntax},
+		"one more":         {"fff1" + most + "x", "", errPacket},
+		"longest number":   {"ffff" + most, "", errPacket},
+		"three":            {"0003", "", errPacket},
+		"empty packet":     {"0004", "", errPacket},
+		"upper-case digit": {"000Aabcdef", "", errPacket},
+		"sign":             {"+006ab", "", errPacket},
+		"space":            {" 006ab", "", errPacket},
+		"prefix":           {"0x06ab", "", errPacket},
+		"a pack":           {"PACK", "", errPacket},
 		"cut in length":    {"0006a\n00", `"a\n" `, io.ErrUnexpectedEOF},
 		"cut before data":  {"0006", "", io.ErrUnexpectedEOF},
 		"cut in data":      {"0006a", "", io.ErrUnexpectedEOF},
@@ -66,7 +64,7 @@ func TestReader(t *testing.T) {
 
 func TestReaderTakesNoByteMore(t *testing.T) {
 	in := strings.NewReader("0005a0000PACK")
-	r := pktline.NewReader(in)
+	r := newPacketReader(in)
 	for range 2 {
 		if _, _, err := r.Next(); err != nil {
 			t.Fatal(err)
@@ -79,16 +77,16 @@ func TestReaderTakesNoByteMore(t *testing.T) {
 
 func TestAppend(t *testing.T) {
 	var b []byte
-	b = pktline.Append(b, "a\n")
-	b = pktline.AppendMark(b, pktline.Delim)
-	b = pktline.AppendBand(b, 2, []byte("hi"))
-	b = pktline.AppendMark(b, pktline.End)
-	b = pktline.AppendMark(b, pktline.Flush)
+	b = AppendPacket(b, "a\n")
+	b = appendMark(b, packetDelim)
+	b = appendBand(b, 2, []byte("hi"))
+	b = appendMark(b, packetEnd)
+	b = appendMark(b, packetFlush)
 	if got, want := string(b), "0006a\n00010007\x02hi00020000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	long := bytes.Repeat([]byte("y"), 2*pktline.MaxBand+1)
-	r, got := pktline.NewReader(bytes.NewReader(pktline.AppendBand(nil, 1, long))), 0
+	long := bytes.Repeat([]byte("y"), 2*maxBand+1)
+	r, got := newPacketReader(bytes.NewReader(appendBand(nil, 1, long))), 0
 	for {
 		_, p, err := r.Next()
 		if err == io.EOF {
@@ -106,7 +104,7 @@ func TestAppend(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{"": "", "a": "a", "a\n": "a", "a\n\n": "a\n", "\n": ""} {
-		if got := string(pktline.Line([]byte(in))); got != want {
+		if got := string(packetText([]byte(in))); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -121,7 +119,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		src := bytes.NewReader(in)
-		r, again := pktline.NewReader(src), []byte(nil)
+		r, again := newPacketReader(src), []byte(nil)
 		for {
 			kind, p, err := r.Next()
 			if err == io.EOF {
@@ -131,7 +129,7 @@ func FuzzReader(f *testing.F) {
 				return
 			}
 			if err != nil {
-				if !errors.Is(err, pktline.ErrSyntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				if !errors.Is(err, errPacket) && !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("error of no kind: %v", err)
 				}
 				if !bytes.HasPrefix(in, again) {
@@ -139,13 +137,13 @@ func FuzzReader(f *testing.F) {
 				}
 				return
 			}
-			if kind == pktline.Data {
-				if len(p) == 0 || len(p) > pktline.MaxData {
+			if kind == packetData {
+				if len(p) == 0 || len(p) > maxPacket {
 					t.Fatalf("payload of %d bytes", len(p))
 				}
-				again = pktline.Append(again, string(p))
+				again = AppendPacket(again, string(p))
 			} else {
-				again = pktline.AppendMark(again, kind)
+				again = appendMark(again, kind)
 			}
 			if len(again) != len(in)-src.Len() {
 				t.Fatalf("took %d bytes for %d", len(in)-src.Len(), len(again))

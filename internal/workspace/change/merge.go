@@ -1,11 +1,4 @@
-// Package textdiff compares texts line by line: a patch that shows a difference, and
-// a merge of two texts that began as one. It is pure, and its work is bounded
-// whatever the texts are: past the bound a difference is shown coarser than it
-// could be, and a merge finds a conflict where there might be none.
-//
-// What is left at risk: a merge without a conflict is a merge of lines, not of
-// meaning. Two changes that do not touch may still not belong together.
-package textdiff
+package change
 
 import "bytes"
 

@@ -1,4 +1,4 @@
-package pin
+package mcp
 
 import (
 	"encoding/json"
