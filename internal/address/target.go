@@ -30,6 +30,13 @@ func (t Target) Host() string {
 	return t.Addr.String()
 }
 
+// Unreached is why a target was not reached. Its words may be told to the agent: they
+// name no address of the host's network and quote nothing.
+type Unreached struct{ Reason string }
+
+// Error implements error.
+func (u *Unreached) Error() string { return u.Reason }
+
 // ParseTarget reads HOST:PORT as CONNECT has it: both are there, and nothing else.
 func ParseTarget(s string) (Target, error) {
 	host, port, ok := cutLast(s, ':')

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -120,7 +119,7 @@ func (d *draft) direct(ctx context.Context, t address.Target) (net.Conn, error) 
 	}
 	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (d.publishes(t.Port) || isMarked(t.Port)) {
 		c.Close()
-		return nil, errors.New(broker.OwnPort)
+		return nil, &address.Unreached{Reason: broker.OwnPort}
 	}
 	return c, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -138,7 +137,10 @@ func plainError(err error) error {
 	var timeout net.Error
 	var missing *Missing
 	var cert *tls.CertificateVerificationError
+	var unreached *address.Unreached
 	switch {
+	case errors.As(err, &unreached):
+		return unreached
 	case errors.As(err, &missing), errors.Is(err, errDecoy), errors.Is(err, errLong), errors.Is(err, errCoding), errors.Is(err, errPart), errors.Is(err, errNoWord), errors.Is(err, errUnrecorded):
 		return err
 	case errors.Is(err, context.Canceled):
@@ -149,12 +151,6 @@ func plainError(err error) error {
 		return errors.New("connection refused")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return errors.New("no answer in time")
-	}
-	for _, known := range []string{"the name does not exist", "no route to the host", "no answer in time", "connection refused", "no rule allows this host",
-		"the host's resolver failed", "the host's resolver does not answer", "out of descriptors", OwnPort} {
-		if strings.HasSuffix(err.Error(), known) {
-			return errors.New(known)
-		}
 	}
 	return errors.New("it broke off")
 }

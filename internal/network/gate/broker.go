@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -129,19 +128,16 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// errNotAllowed is a host to which the broker itself has no way.
-var errNotAllowed = errors.New("no rule allows this host")
-
 // Reach connects to a host on the broker's behalf: what the rules do not allow is not
-// dialled, and the address passes the guard as every other.
+// dialled, and the address passes the guard as every other. What fails is Unreached.
 func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 	k := &call{g: g, target: t}
 	if k.rule = g.rules.Decide(Request{Target: t}); k.rule.Verdict != Allow {
-		return nil, fmt.Errorf("%s: %w", t, errNotAllowed)
+		return nil, &address.Unreached{Reason: "no rule allows this host"}
 	}
 	c, err := k.dial(ctx)
 	if err != nil {
-		return nil, errors.New(dialReason(err))
+		return nil, &address.Unreached{Reason: dialReason(err)}
 	}
 	return c, nil
 }
