@@ -220,13 +220,3 @@ func (g Gate) restore(r record) error {
 	}
 	return footprint.Write(g.Settings, out, os.FileMode(mode))
 }
-
-// Installed reports whether the rules of the gate are in the settings.
-func (g Gate) Installed() bool {
-	now, _, err := g.read()
-	if err != nil || now == nil {
-		return false
-	}
-	out, _, err := g.merged(now)
-	return err == nil && bytes.Equal(out, now)
-}

@@ -30,7 +30,7 @@ func Copy(dst io.Writer, src io.Reader, judge Judge) (int64, error) {
 	r.hpack.SetMaxStringLength(maxList)
 	err := r.run()
 	// What was judged passes even if what came after it does not.
-	if errFlush := r.flush(); err == nil || err == io.EOF {
+	if errFlush := r.flush(); err == io.EOF {
 		err = errFlush
 	}
 	return r.n, err
