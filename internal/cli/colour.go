@@ -33,9 +33,6 @@ func (c *context) capable(f *os.File) bool {
 // paint styles a word of the data on stdout; it is made inert on the way.
 func (c *context) paint(s style, text string) string { return c.paintOn(c.out, s, text) }
 
-// paintTalk styles a word of the talk on stderr.
-func (c *context) paintTalk(s style, text string) string { return c.paintOn(c.err, s, text) }
-
 func (c *context) paintOn(f *os.File, s style, text string) string {
 	text = inert(text)
 	if !c.coloured(f) {

@@ -219,13 +219,3 @@ func (g Gate) restore(r gateState) error {
 	}
 	return writeFile(g.Settings, out, os.FileMode(mode))
 }
-
-// Installed reports whether the rules of the gate are in the settings.
-func (g Gate) Installed() bool {
-	now, _, err := g.read()
-	if err != nil || now == nil {
-		return false
-	}
-	out, _, err := g.merged(now)
-	return err == nil && bytes.Equal(out, now)
-}

@@ -173,14 +173,12 @@ func insert(text []byte, in node, name, value string) []byte {
 		}
 		value = mustJSON(name) + colon + value
 	}
-	at, comma := in.end-1, ""
+	at, comma := in.start+1, ""
 	if len(in.items) > 0 {
 		at, comma = in.items[len(in.items)-1].end, ","
 		if lead == "" && strings.Contains(string(text), `, `) {
 			comma = ", "
 		}
-	} else {
-		at = in.start + 1
 	}
 	out := append(slices.Clone(text[:at]), comma+lead+value...)
 	if len(in.items) == 0 {

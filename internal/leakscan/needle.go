@@ -57,6 +57,8 @@ type Named struct {
 // Format writes the name alone, whatever the verb.
 func (n Named) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, n.Name) }
 
+var _ fmt.Formatter = Named{}
+
 // Set is some secrets in all their forms. It does not change and may be shared.
 type Set struct {
 	pieces func() *index // any long enough run of any form

@@ -218,27 +218,14 @@ func TestSecretValues(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	for _, c := range []struct {
-		rule, method, path string
-		want               bool
-	}{
-		{"GET /user", "GET", "/user", true}, {"GET /user", "GET", "/user?x=1", true}, {"GET /user", "GET", "/user/", false}, {"GET /user", "POST", "/user", false},
-		{"GET,POST /user", "POST", "/user", true}, {"* /user", "DELETE", "/user", true}, {"* /user", "GET", "/users", false},
-		{"GET /r/*/x", "GET", "/r/a/x", true}, {"GET /r/*/x", "GET", "/r/a/b/x", false}, {"GET /r/*", "GET", "/r/", false},
-		{"GET /r/**", "GET", "/r/a/b", true}, {"GET /r/**", "GET", "/r", false}, {"GET /r/**", "GET", "/rx/a", false}, {"GET /**", "GET", "/a", true},
-		{"GET /r/**", "GET", "/r/../x", false}, {"GET /r/**", "GET", "/r/%2e%2e/x", false}, {"GET /r/**", "GET", "/r//x", false}, {"GET /r/**", "GET", "r/x", false}, {"* /**", "GET", "*", false},
-	} {
-		r, err := ParseRequest(c.rule)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Covers(c.method, c.path); got != c.want {
-			t.Errorf("%q, %s %s: %v", c.rule, c.method, c.path, got)
+	for _, good := range []string{"GET /user", "GET,POST /user", "* /user", "GET /r/*/x", "GET /r/*", "GET /r/**", "GET /**", "* /*/**"} {
+		if err := checkRequest(good); err != nil {
+			t.Error(err)
 		}
 	}
 	for _, bad := range []string{"", "GET", "/x", "get /x", "GET,, /x", "GET  /x", "GET x", "GET /a//b", "GET /../b", "GET /a?b", "GET /%61", "GET /a*", "GET /a/**/b", "GET /***", "GET,* /x", "GET /" + strings.Repeat("x", maxHost)} {
-		if r, err := ParseRequest(bad); err == nil {
-			t.Errorf("%q is %+v", bad, r)
+		if checkRequest(bad) == nil {
+			t.Errorf("%q is a rule", bad)
 		}
 	}
 }

@@ -53,7 +53,6 @@ const StatusPath = plan.Own + "/status"
 type statusLine struct {
 	mu   sync.Mutex
 	file *os.File
-	rung func() string
 }
 
 func statusFile(dir string) string { return filepath.Join(dir, "status") }

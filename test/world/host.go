@@ -60,7 +60,7 @@ func makeHost() error {
 	if err := net.open(); err != nil {
 		return err
 	}
-	lifeline = net.stdin
+	lifelines = append(lifelines, net.stdin)
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 }
 
@@ -183,7 +183,8 @@ type far struct {
 	said  *bufio.Reader
 }
 
-var lifeline io.Closer
+// lifelines keep the pipes from being collected.
+var lifelines []io.Closer
 
 // startInternet starts it; it waits for its end of the cable. It lives as long as
 // this process, and everything that it starts as long as it does.

@@ -43,7 +43,7 @@ func short(s string) string {
 }
 
 // known holds for a value without anything unknown. Patterns are known.
-func known(s string) bool { return strings.IndexAny(s, "\x00\x05\x06") < 0 }
+func known(s string) bool { return !strings.ContainsAny(s, "\x00\x05\x06") }
 
 func fromNetwork(s string) bool { return strings.IndexByte(s, remote) >= 0 }
 

@@ -45,12 +45,12 @@ var unasked = map[string][]string{
 
 // TestHeadPermissions: what opencode is allowed at the head of an agent goes.
 func TestHeadPermissions(t *testing.T) {
-	for head, dangerous := range map[string]bool{
+	for head, want := range map[string]bool{
 		"permission:\n  bash: allow\n": true, "permission: allow\n": true, "permission: {bash: {\"*\": \"allow\"}}\n": true, "permission:\n  bash: \"\\x61llow\"\n": true,
 		"\"permission\":\n  bash: allow\n": true, "permission:\n  edit: deny\n  bash: ask\n": false, "tools:\n  write: false\n": false,
 	} {
 		r := look(t, plant(t, map[string]string{".opencode/agent/a.md": "---\ndescription: x\n" + head + "---\nBe kind.\n"}))
-		if r.Dangerous() != dangerous {
+		if dangerous(r) != want {
 			t.Errorf("%q: %q", head, said(r))
 		}
 	}
@@ -62,11 +62,11 @@ func TestUnknownGoes(t *testing.T) {
 		for _, text := range texts {
 			root := plant(t, map[string]string{file: text})
 			r := look(t, root)
-			if got := shows(t, root, r); len(got) > 0 || !r.Dangerous() {
+			if got := shows(t, root, r); len(got) > 0 || !dangerous(r) {
 				t.Errorf("%s is passed on: %s", file, text)
 			}
 			for _, f := range r.Files {
-				if again := look(t, plant(t, map[string]string{file: string(f.Neutral)})); again.Dangerous() {
+				if again := look(t, plant(t, map[string]string{file: string(f.Neutral)})); dangerous(again) {
 					t.Errorf("%s: what stands for %s is still dangerous: %s %q", file, text, f.Neutral, said(again))
 				}
 			}

@@ -105,7 +105,7 @@ func TestCatalogue(t *testing.T) {
 					t.Errorf("%s inside has %d bytes, on the host %d", f.Path, len(f.Neutral), len(f.Content))
 				}
 				again := look(t, plant(t, map[string]string{f.Path: string(f.Neutral)}))
-				if again.Dangerous() {
+				if dangerous(again) {
 					t.Errorf("%s inside is still dangerous: %q\n%s", f.Path, said(again), f.Neutral)
 				}
 			}

@@ -76,16 +76,6 @@ type Report struct {
 	Complete bool // nothing was left out
 }
 
-// Dangerous reports whether there is more than notes.
-func (r *Report) Dangerous() bool {
-	for _, f := range r.Findings {
-		if f.Level == Danger {
-			return true
-		}
-	}
-	return false
-}
-
 // InHistory adds a file of secrets that git has in its history as it is.
 func (r *Report) InHistory(rel string) {
 	r.Findings = append(r.Findings, Finding{ID: kHistory.id, Level: kHistory.level, Path: rel, Who: "an agent, and whoever has a clone",

@@ -73,7 +73,7 @@ func FuzzReach(f *testing.F) {
 		u.text("sh ./plain.sh; " + command)
 		u.argv([]string{command, command})
 		for _, n := range u.names {
-			fits(floating(n.name), "/"+command)
+			_ = fits(floating(n.name), "/"+command)
 		}
 		if !u.unnamed && !slices.Contains(u.names, used{name: "./plain.sh", runs: true, dir: true}) {
 			t.Errorf("%q hides a name: %+v", command, u.names)

@@ -9,8 +9,8 @@ func TestHeadOfALanguage(t *testing.T) {
 		for _, at := range []string{".opencode/agent/x.md", ".opencode/command/x.md", ".opencode/mode/x.md", ".claude/skills/x/SKILL.md", ".agents/skills/x/SKILL.md"} {
 			root := plant(t, map[string]string{at: begin + body})
 			r := look(t, root)
-			if got := shows(t, root, r); len(got) > 0 || !r.Dangerous() {
-				t.Errorf("%q in %s: shown %q, dangerous %v", begin, at, got, r.Dangerous())
+			if got := shows(t, root, r); len(got) > 0 || !dangerous(r) {
+				t.Errorf("%q in %s: shown %q, dangerous %v", begin, at, got, dangerous(r))
 			}
 		}
 	}
@@ -31,8 +31,8 @@ func TestGeminiAgents(t *testing.T) {
 	} {
 		root := plant(t, map[string]string{".gemini/agents/a.md": text})
 		r := look(t, root)
-		if got := shows(t, root, r); len(got) > 0 || !r.Dangerous() {
-			t.Errorf("%q: shown %q, dangerous %v", text, got, r.Dangerous())
+		if got := shows(t, root, r); len(got) > 0 || !dangerous(r) {
+			t.Errorf("%q: shown %q, dangerous %v", text, got, dangerous(r))
 		}
 	}
 	if r := look(t, plant(t, map[string]string{".gemini/agents/a.md": "---\nname: a\ndescription: author\ntools:\n  - read_file\nmodel: inherit\n---\nhi\n"})); len(r.Findings) > 0 {
@@ -77,7 +77,7 @@ func TestNpmrcOfOpencode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shows(t, root, r); len(got) > 0 || !r.Dangerous() {
-		t.Errorf("shown %q, dangerous %v", got, r.Dangerous())
+	if got := shows(t, root, r); len(got) > 0 || !dangerous(r) {
+		t.Errorf("shown %q, dangerous %v", got, dangerous(r))
 	}
 }

@@ -37,7 +37,7 @@ func TestOneReading(t *testing.T) {
 		for _, file := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
 			root := plant(t, map[string]string{file: text})
 			r := look(t, root)
-			if !r.Dangerous() || len(r.Files) != 1 || !r.Files[0].Mended {
+			if !dangerous(r) || len(r.Files) != 1 || !r.Files[0].Mended {
 				t.Errorf("%s: %s is passed on: %q", name, file, said(r))
 			} else if got := shows(t, root, r); len(got) > 0 {
 				t.Errorf("%s: it is still there: %s", name, r.Files[0].Neutral)
@@ -45,20 +45,20 @@ func TestOneReading(t *testing.T) {
 		}
 	}
 	for _, file := range []string{".claude/settings.json", ".mcp.json", ".gemini/settings.json", ".cursor/hooks.json", ".vscode/mcp.json"} {
-		if r := look(t, plant(t, map[string]string{file: "{ // x\r \"theme\": \"x\"\n}"})); !r.Dangerous() || !r.Files[0].Mended {
+		if r := look(t, plant(t, map[string]string{file: "{ // x\r \"theme\": \"x\"\n}"})); !dangerous(r) || !r.Files[0].Mended {
 			t.Errorf("%s: a line that \\r ends is passed on", file)
 		}
 	}
 	for _, file := range []string{".vscode/tasks.json", ".vscode/settings.json", "x.code-workspace", ".devcontainer.json"} {
 		for _, text := range []string{"{ // x\r \"tasks\": []\n}", `{"a": 1 "b": 2}`} {
-			if r := look(t, plant(t, map[string]string{file: text})); !r.Dangerous() {
+			if r := look(t, plant(t, map[string]string{file: text})); !dangerous(r) {
 				t.Errorf("%s: editors read on in %q, and nothing is said", file, text)
 			}
 		}
 	}
 	for name, text := range map[string]string{"\\r": "# x\rnotify = [\"EVIL\"]\n", "a zero": "model = \"a\" # \x00EVIL\n", "no UTF-8": "model = \"\xffEVIL\"\n", "a mark": "\ufeffmodel = \"EVIL\"\n"} {
 		root := plant(t, map[string]string{".codex/config.toml": text})
-		if r := look(t, root); !r.Dangerous() || len(shows(t, root, r)) > 0 {
+		if r := look(t, root); !dangerous(r) || len(shows(t, root, r)) > 0 {
 			t.Errorf("TOML with %s is passed on", name)
 		}
 	}

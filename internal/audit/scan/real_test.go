@@ -75,7 +75,7 @@ func TestRealTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, copied, ".claude/settings.json", `{"hooks": {"Stop": [1]}}`)
-	if r := look(t, copied); !r.Dangerous() {
+	if r := look(t, copied); !dangerous(r) {
 		t.Error("a hostile file among them is not found")
 	}
 }

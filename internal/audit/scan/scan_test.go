@@ -33,6 +33,10 @@ func put(t *testing.T, root, rel, content string) {
 	}
 }
 
+func dangerous(r *Report) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Level == Danger })
+}
+
 func look(t *testing.T, root string) *Report {
 	t.Helper()
 	r, err := Scan(root, Hand(""))
@@ -71,7 +75,7 @@ func TestNothing(t *testing.T) {
 		".gemini/settings.json": `{"theme": "dark"}`, "opencode.json": `{"$schema": "x", "theme": "y", "permission": {"edit": "ask"}}`,
 		".claude/agents/a.md": "---\nname: a\ndescription: |\n  tests\ntools: Read\n---\nDo it.\n", ".pre-commit-config.yaml": "repos: []\n",
 		"testdata/bare/HEAD": "ref: refs/heads/main\n", "testdata/bare/config": "[core]\n\tbare = true\n", "testdata/bare/objects/x": "", "testdata/bare/refs/x": "",
-		"docs/CLAUDE.md":           "فارسی می‌خواهم\nעברית ‏(abc)‎\n葛󠄀飾区 ☎️ 1️⃣ Zusammen­arbeit\n",
+		"docs/CLAUDE.md":           "فارسی می\u200cخواهم\nעברית \u200f(abc)\u200e\n葛\U000e0100飾区 ☎️ 1️⃣ Zusammen\u00adarbeit\n",
 		".github/workflows/ci.yml": "on: push\n", ".github/copilot-instructions.md": "Be kind.\n", ".idea/startup.xml": "<project/>\n",
 		"packages/a/.yarnrc.yml": "", "packages/a/package.json": `{"scripts": {"postinstall": "x"}}`,
 	}))

@@ -37,7 +37,7 @@ func TestHiddenText(t *testing.T) {
 
 func TestPlainText(t *testing.T) {
 	for _, text := range []string{
-		"Plain.", "👩‍💻 👨‍👩‍👧‍👦 🏳️‍🌈 🏴󠁧󠁢󠁳󠁣󠁴󠁿 ❤️‍🔥 👍🏽 ☎️ 1️⃣ ©️ ↔️", "می‌خواهم", "क्‍ष क्‌ष", "ශ්‍රී", "\ufeffwith a mark", "葛󠄀城市 辻󠄀", "עברית \u200f(x)\u200e", "العربية \u2067abc\u2069", "Zusammen\u00adarbeit",
+		"Plain.", "👩\u200d💻 👨\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f ❤️\u200d🔥 👍🏽 ☎️ 1️⃣ ©️ ↔️", "می\u200cخواهم", "क्\u200dष क्\u200cष", "ශ්\u200dරී", "\ufeffwith a mark", "葛\U000e0100城市 辻\U000e0100", "עברית \u200f(x)\u200e", "العربية \u2067abc\u2069", "Zusammen\u00adarbeit",
 		"<!-- markdownlint-disable MD013 -->", "<!-- BEGIN GENERATED -->", "<!-- Please describe your change. -->", "<!-- prettier-ignore-start -->", "<!-- Keep this list sorted. Add new agents at the end. -->",
 		"<!-- TODO: run the tests in CI and show the user guide -->", "<details><summary>x</summary>", `<p align="center"><img src="x" style="width: 100%"></p>`, "| a | b |" + strings.Repeat(" ", 100) + "|",
 		"![x](data:image/png;base64," + strings.Repeat("QUJD", 400) + ")", "mail a@b.test or @user, see @docs/x.md", "line\r\nother\r\n", "tab\there",

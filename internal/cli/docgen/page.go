@@ -34,16 +34,3 @@ func (f Flag) Dashed() string {
 
 // Word is the last word of the name: "show" of "policy show".
 func (c Command) Word() string { return c.Name[strings.LastIndexByte(c.Name, ' ')+1:] }
-
-// Find returns the command of a name.
-func Find(all []Command, name string) *Command {
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i]
-		}
-		if c := Find(all[i].Subs, name); c != nil {
-			return c
-		}
-	}
-	return nil
-}

@@ -49,13 +49,3 @@ func TestRoffIsEscaped(t *testing.T) {
 		}
 	}
 }
-
-func TestFind(t *testing.T) {
-	all := []Command{{Name: "policy", Subs: []Command{{Name: "policy show"}}}}
-	if c := Find(all, "policy show"); c == nil || c.Word() != "show" {
-		t.Errorf("found %v", c)
-	}
-	if c := Find(all, "show"); c != nil {
-		t.Errorf("found %v", c)
-	}
-}

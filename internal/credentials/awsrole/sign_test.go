@@ -42,7 +42,7 @@ func TestSignatureVectors(t *testing.T) {
 
 func TestKeysDoNotPrint(t *testing.T) {
 	c := credentials{keys: keys{"AKID", "very-secret", "the-token"}}
-	for _, s := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%s", c.keys), fmt.Sprintf("%#v", c.keys)} {
+	for _, s := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%v", c.keys), fmt.Sprintf("%#v", c.keys)} {
 		if strings.Contains(s, "very-secret") || strings.Contains(s, "the-token") {
 			t.Errorf("printed: %s", s)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -128,7 +127,7 @@ func TestLeavingFrames(t *testing.T) {
 				rest = rest[n:]
 			}
 			if err != c.want {
-				t.Error(fmt.Sprintf("%s by %d: %v", name, step, err))
+				t.Errorf("%s by %d: %v", name, step, err)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestReflection(t *testing.T) {
 			w.Header().Set("Set-Cookie", "k="+r.Header.Get("X-Api-Key"))
 		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "https://evil.test/"+r.Header.Get("X-Api-Key"), 307)
+			http.Redirect(w, r, "https://evil.test/"+r.Header.Get("X-Api-Key"), http.StatusTemporaryRedirect)
 		},
 		"error": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "bad key "+r.Header.Get("X-Api-Key"), 500) },
 		"early answer": func(w http.ResponseWriter, r *http.Request) {

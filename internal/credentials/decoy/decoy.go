@@ -116,6 +116,8 @@ func (s Set) Needles() []leakscan.Named { return slices.Clone(s.needles) }
 // would be found by a search for it.
 func (Set) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "decoys") }
 
+var _ fmt.Formatter = Set{}
+
 // Places are where decoys lie in a home directory, whether or not a session has them.
 func Places(home string) []string {
 	var out []string

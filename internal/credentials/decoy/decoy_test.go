@@ -93,7 +93,7 @@ func TestUnique(t *testing.T) {
 		}
 		return b.String()
 	}
-	if of("a", seed) != of("a", seed) {
+	if once, again := of("a", seed), of("a", seed); once != again {
 		t.Error("the same session has others")
 	}
 	one := strings.Fields(of("a", seed))

@@ -24,20 +24,12 @@ type Question struct {
 	dnssecOK bool
 }
 
-// Parse reads a query. An error is always an *Error. Unless that says to drop the
-// message, the Question holds what was understood before, and
-// q.Reply(Answer{Code: e.Code}, max) is the answer to give.
+// parse reads a query. Unless the error says to drop the message, the Question holds
+// what was understood before, and q.Reply(Answer{Code: e.Code}, max) is the answer to
+// give.
 //
 // The header's bits without a meaning in a query (AA, TC, RA, AD, Z, RCODE) are
 // neither looked at nor repeated: clients differ in them.
-func Parse(msg []byte) (Question, error) {
-	q, fault := parse(msg)
-	if fault != nil {
-		return q, fault
-	}
-	return q, nil
-}
-
 func parse(msg []byte) (q Question, _ *Error) {
 	fault := q.parseHeader(msg)
 	if fault != nil {

@@ -52,6 +52,15 @@ func edns(id uint16, name string, t dnsmessage.Type, size uint16) []byte {
 // name253 is the longest name there is: 255 bytes as sent.
 var name253 = strings.Repeat(strings.Repeat("a", 63)+".", 3) + strings.Repeat("b", 61)
 
+// Parse is parse with a plain error.
+func Parse(msg []byte) (Question, error) {
+	q, fault := parse(msg)
+	if fault != nil {
+		return q, fault
+	}
+	return q, nil
+}
+
 func TestParse(t *testing.T) {
 	cookie := []byte{0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8}
 	for _, tt := range []struct {

@@ -111,7 +111,7 @@ func (l *lookups) look(n address.Name, a *answer) {
 	ctx, cancel := context.WithTimeout(l.ctx, lookup)
 	defer cancel()
 	var addrs []netip.Addr
-	err := ctx.Err()
+	var err error
 	select {
 	case l.slots <- struct{}{}:
 		addrs, err = l.resolver.Lookup(ctx, n)

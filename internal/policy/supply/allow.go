@@ -3,10 +3,8 @@ package supply
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Exempt is a package without brakes: its name in each registry, empty where it is
@@ -59,36 +57,4 @@ func ParseAllow(s string) (Exempt, error) {
 		return Exempt{}, fmt.Errorf("allow %q: not the name of a package", s)
 	}
 	return e, nil
-}
-
-// The bounds of an age: less than an hour brakes nothing, and more than a year
-// leaves nothing to install.
-const (
-	shortestAge = time.Hour
-	longestAge  = 365 * 24 * time.Hour
-)
-
-var ageForm = lazily(`^([1-9][0-9]{0,4})([hd])$`)
-
-// ParseAge reads a release age: hours (72h), days (3d), or 0 for no brake.
-func ParseAge(s string) (time.Duration, error) {
-	if s == "0" {
-		return 0, nil
-	}
-	m := ageForm().FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("release age %.40q: write hours or days, as in 72h or 3d, or 0", s)
-	}
-	n, err := strconv.Atoi(m[1])
-	if err != nil {
-		return 0, fmt.Errorf("release age %q: %w", s, err)
-	}
-	age := time.Duration(n) * time.Hour
-	if m[2] == "d" {
-		age *= 24
-	}
-	if age < shortestAge || age > longestAge {
-		return 0, fmt.Errorf("release age %q: it is between 1h and 365d", s)
-	}
-	return age, nil
 }

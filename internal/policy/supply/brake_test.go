@@ -95,19 +95,6 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func TestParseAge(t *testing.T) {
-	for s, want := range map[string]time.Duration{"0": 0, "1h": time.Hour, "72h": threeDays, "3d": threeDays, "365d": longestAge, "8760h": longestAge} {
-		if got, err := ParseAge(s); err != nil || got != want {
-			t.Errorf("%q: %v, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "3", "0d", "0h", "-3d", "+3d", "03d", " 3d", "3d ", "3D", "3d1h", "1.5d", "366d", "8761h", "99999d", "999999d", "3w", "30m", "3d\n", "٣d"} {
-		if got, err := ParseAge(s); err == nil {
-			t.Errorf("%q: %v", s, got)
-		}
-	}
-}
-
 func TestParseAllow(t *testing.T) {
 	for s, want := range map[string]Exempt{
 		"npm:left-pad":                    {NPM: "left-pad"},

@@ -220,15 +220,6 @@ func (g *Group) dirs() []string {
 	return dirs
 }
 
-// Kill sends SIGKILL to everything in the group.
-func (g *Group) Kill() error {
-	var errs []error
-	for _, dir := range g.dirs() {
-		errs = append(errs, kill(dir))
-	}
-	return errors.Join(errs...)
-}
-
 // Close kills what is left, removes the group and ends the janitor. It may be
 // called more than once and waits for a bounded time.
 func (g *Group) Close() error {

@@ -275,13 +275,10 @@ func TestV2GroupWithoutLimits(t *testing.T) {
 	if err := g.Join(c.Process.Pid); err != nil {
 		t.Errorf("join of who is in: %v", err)
 	}
-	if err := g.Kill(); err != nil {
-		t.Error(err)
-	}
-	c.Wait()
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
+	c.Wait()
 	assertGone(t, []string{p.dir})
 }
 

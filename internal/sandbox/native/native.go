@@ -39,9 +39,6 @@ type Rung struct {
 	Witness func(pid int, seen rung.Evidence) error
 }
 
-// Name implements rung.Rung.
-func (Rung) Name() string { return "native" }
-
 // Failure is a step of the launch that failed, by the name of its wall.
 type Failure struct {
 	Step  string
@@ -68,7 +65,8 @@ var namespaces = map[plan.Wall]uintptr{
 // user namespace, and none of it afterwards.
 var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 
-// Start implements rung.Rung. The calling goroutine must be locked to its thread
+// Start raises all walls of the plan and starts the agent, or returns an error with
+// nothing left behind. It never raises fewer walls than planned. The calling goroutine must be locked to its thread
 // and that thread must live as long as the sandbox: the kernel ties "die with the
 // parent" to the thread that forked.
 func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {

@@ -101,9 +101,6 @@ func number(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// Names joins walls for people.
-func Names(walls []Wall) string { return strings.Join(wallNames(walls), " ") }
-
 func wallNames(walls []Wall) []string {
 	var out []string
 	for _, w := range walls {

@@ -3,20 +3,9 @@
 package rung
 
 import (
-	"context"
 	"os"
 	"syscall"
-
-	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
-
-// Rung builds sandboxes of one kind.
-type Rung interface {
-	Name() string
-	// Start raises all walls of the plan and starts the agent, or returns an
-	// error with nothing left behind. It never raises fewer walls than planned.
-	Start(ctx context.Context, p *plan.Plan, io Stdio) (Sandbox, error)
-}
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
 // that one is a terminal, the file here is not used for it.

@@ -10,7 +10,7 @@ import (
 type data struct {
 	nr   uint32
 	arch uint32
-	ip   uint64
+	_    uint64 // instruction pointer
 	args [6]uint64
 }
 

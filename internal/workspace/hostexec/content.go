@@ -62,7 +62,7 @@ func (r *Rules) addContent(d *contentData) error {
 		if k.when == "" || k.why == "" || len(k.keys) == 0 {
 			return errors.New("a key without when, why or keys")
 		}
-		c.keys = append(c.keys, keyRule{k.rank, k.when, k.why, k.keys, k.values})
+		c.keys = append(c.keys, keyRule(k))
 	}
 	r.contents = append(r.contents, c)
 	return nil
@@ -71,15 +71,6 @@ func (r *Rules) addContent(d *contentData) error {
 // Inspect says what a changed file newly makes the host execute, by its content.
 // old is nil for a file that was added, new is nil for one that was deleted, of
 // which there is nothing to say.
-func Inspect(rel string, old, new []byte) []Finding {
-	r, err := Builtin()
-	if err != nil {
-		return []Finding{{Rank: Unasked, Who: "unknown", When: "unknown", Why: err.Error()}}
-	}
-	return r.Inspect(rel, old, new)
-}
-
-// Inspect is the function of this name with these rules.
 func (r *Rules) Inspect(rel string, old, new []byte) []Finding {
 	if new == nil || old != nil && bytes.Equal(old, new) {
 		return nil

@@ -15,6 +15,15 @@ func told(fs []Finding) string {
 	return b.String()
 }
 
+// Inspect asks the built-in rules.
+func Inspect(rel string, old, new []byte) []Finding {
+	r, err := Builtin()
+	if err != nil {
+		panic(err)
+	}
+	return r.Inspect(rel, old, new)
+}
+
 func TestInspect(t *testing.T) {
 	const base = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://forge.test/a\n"
 	for _, tt := range []struct {

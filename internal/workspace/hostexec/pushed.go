@@ -53,14 +53,6 @@ var onPush = sync.OnceValues(func() (*Pushed, error) {
 	return out, nil
 })
 
-// Paths lists the patterns as the data has them, without slashes at their ends.
-func (p *Pushed) Paths() (out []string) {
-	for _, path := range p.paths {
-		out = append(out, path.text)
-	}
-	return out
-}
-
 // Part reports whether a name may be an element of a path that runs: nearly none is.
 func (p *Pushed) Part(name string) bool {
 	name = fold(name)

@@ -20,7 +20,8 @@ func TestPushedIsRanked(t *testing.T) {
 	for _, row := range rules.Table() {
 		whole[strings.Trim(row.Pattern, "/")] = strings.HasSuffix(row.Pattern, "/")
 	}
-	for _, path := range p.Paths() {
+	for _, known := range p.paths {
+		path := known.text
 		sample := strings.ReplaceAll(path, "*", "x")
 		if whole[path] {
 			sample += "/x.yml"

@@ -45,7 +45,7 @@ func cutParts(glob string) ([]string, error) {
 	parts := strings.Split(glob, "/")
 	for _, p := range parts {
 		if p == "" || p == "." || p == ".." {
-			return nil, errors.New("a path below the tree is needed, without . and ..")
+			return nil, errors.New("a path below the tree is needed, without the parts . and .. in it")
 		}
 		if p != "**" && strings.Contains(p, "**") {
 			return nil, errors.New("** stands alone between slashes")

@@ -12,19 +12,9 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
-// ApplyHarmless brings to the host what was held and needs nobody's eyes: what git
-// itself writes in ordinary work and what makes git run nothing. Everything is
-// judged by the content that is written.
-func (w *Work) ApplyHarmless() ([]Outcome, error) {
-	release, err := w.Seize()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return w.Settle(nil)
-}
-
-// Settle is ApplyHarmless for the run that has the work, at the end of its session.
+// Settle brings to the host what was held and needs nobody's eyes: what git itself
+// writes in ordinary work and what makes git run nothing. Everything is judged by the
+// content that is written. It is for the run that has the work, at the end of its session.
 // Before anything changes on the host, store is told, so that it can be undone like
 // the rest. Settle comes after the keeper was closed and before the store is.
 func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {

@@ -48,7 +48,6 @@ type scene struct {
 	base  string
 	tree  string
 	store *Store
-	fd    int
 	done  []string
 	made  int
 }
@@ -308,9 +307,9 @@ func (s *scene) lostNothing(end, now, then *gitState) {
 		}
 	}
 	for repo, had := range now.objects {
-		_, gone := then.objects[repo]
+		left, there := then.objects[repo]
 		for id := range had {
-			if gone = !then.objects[repo][id]; gone && then.objects[repo] != nil {
+			if there && !left[id] {
 				s.t.Errorf("%s: object %s is gone", repo, id)
 			}
 		}

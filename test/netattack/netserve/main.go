@@ -25,12 +25,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: netserve connect|socks|redirect|retry|hold ADDRESS LOG")
 		os.Exit(2)
 	}
-	if err := run(serve[os.Args[1]], os.Args[2], os.Args[3]); err != nil {
-		fmt.Fprintln(os.Stderr, "netserve:", err)
-		os.Exit(1)
-	}
+	fmt.Fprintln(os.Stderr, "netserve:", run(serve[os.Args[1]], os.Args[2], os.Args[3]))
+	os.Exit(1)
 }
 
+// run serves until it cannot.
 func run(serve func(net.Conn, *log), address, path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
