@@ -7,9 +7,9 @@ import (
 )
 
 // abs is a path without ., .. and double slashes, from where the shell stands.
-func (w *walk) abs(name string) string { return w.absFrom(w.dir, name) }
+func (l *look) abs(name string) string { return l.absFrom(l.dir, name) }
 
-func (w *walk) absFrom(dir, name string) string {
+func (l *look) absFrom(dir, name string) string {
 	if !strings.HasPrefix(name, "/") {
 		name = dir + "/" + name
 	}
@@ -35,29 +35,29 @@ var system = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /medi
 var treasures = strings.Fields(".ssh .gnupg .aws .kube .docker .config .local .local/share .mozilla .password-store Documents Desktop Downloads Pictures Music Videos")
 
 // reaches judges what a path leads to, pattern or not.
-func (w *walk) reaches(target string) reach {
+func (l *look) reaches(target string) reach {
 	if target == "" {
 		return little
 	}
-	if strings.IndexByte(target, unset) >= 0 {
-		return w.ifEmpty(target)
+	if strings.Contains(target, unset) {
+		return l.ifEmpty(target)
 	}
 	if !known(target) {
-		return w.unknownPath(target)
+		return l.unknownPath(target)
 	}
-	if !known(w.dir) && !strings.HasPrefix(target, "/") {
+	if !known(l.dir) && !strings.HasPrefix(target, "/") {
 		if first, _, _ := strings.Cut(target, "/"); everything(first) || first == "." || first == ".." {
 			return perhaps
 		}
 		return little
 	}
-	return w.level(w.abs(target))
+	return l.level(l.abs(target))
 }
 
 // ifEmpty judges a path with a variable in it that may be empty.
-func (w *walk) ifEmpty(target string) reach {
-	without := strings.ReplaceAll(target, string(unset), "")
-	if without != "" && known(without) && w.reaches(without) == much {
+func (l *look) ifEmpty(target string) reach {
+	without := strings.ReplaceAll(target, unset, "")
+	if without != "" && known(without) && l.reaches(without) == much {
 		// /home/$USER is a home whatever it is.
 		if strings.HasPrefix(target, "/") {
 			return much
@@ -65,31 +65,31 @@ func (w *walk) ifEmpty(target string) reach {
 		return perhaps
 	}
 	if strings.HasPrefix(target, "/") {
-		return w.unknownPath(strings.ReplaceAll(target, string(unset), string(some)))
+		return l.unknownPath(strings.ReplaceAll(target, unset, some))
 	}
 	return little
 }
 
 // unknownPath judges a path of which a part is not known: by what is above it.
-func (w *walk) unknownPath(target string) reach {
+func (l *look) unknownPath(target string) reach {
 	if !strings.HasPrefix(target, "/") {
 		return little
 	}
 	dir := path.Dir(path.Clean(target))
-	if known(dir) && (dir == "/" || dir == "/home" || dir == path.Dir(w.where.Home)) {
+	if known(dir) && (dir == "/" || dir == "/home" || dir == path.Dir(l.where.Home)) {
 		return much
 	}
 	return little
 }
 
 // level judges a clean, absolute path that is known but for patterns.
-func (w *walk) level(p string) reach {
+func (l *look) level(p string) reach {
 	dir, last := path.Split(p)
 	for p != "/" && everything(last) {
 		p = path.Clean(dir)
 		dir, last = path.Split(p)
 	}
-	home, start := path.Clean(w.where.Home), path.Clean(w.where.Dir)
+	home, start := path.Clean(l.where.Home), path.Clean(l.where.Dir)
 	switch {
 	case p == "/", slices.Contains(system, p):
 		return much
@@ -99,8 +99,8 @@ func (w *walk) level(p string) reach {
 		return much
 	case path.Dir(p) == home && slices.Contains(treasures, last), path.Dir(path.Dir(p)) == home && slices.Contains(treasures, strings.TrimPrefix(p, home+"/")):
 		return much
-	case strings.ContainsAny(p, "\x01\x02\x03"):
-		return w.pattern(p, home, start)
+	case strings.ContainsAny(p, "*?["):
+		return l.pattern(p, home, start)
 	case p == "/tmp" || p == "/var/tmp":
 		return perhaps
 	}
@@ -108,14 +108,14 @@ func (w *walk) level(p string) reach {
 }
 
 // pattern judges one: if it could be a directory of the system, or one above us.
-func (w *walk) pattern(p, home, start string) reach {
-	glob := literal(p)
+func (l *look) pattern(p, home, start string) reach {
+	glob := p
 	for _, s := range append([]string{home, start, path.Dir(home), path.Dir(start)}, system...) {
 		if ok, err := path.Match(glob, s); ok && err == nil {
 			return much
 		}
 	}
-	if i := strings.IndexAny(p, "\x01\x02\x03"); strings.Count(p[:i], "/") == 1 {
+	if i := strings.IndexAny(p, "*?["); strings.Count(p[:i], "/") == 1 {
 		return much // /*/bin and its like
 	}
 	return little
@@ -126,13 +126,13 @@ func above(dir, p string) bool { return dir == p || dir == "/" || strings.HasPre
 
 // everything holds for a pattern that all names, or all hidden ones, match.
 func everything(s string) bool {
-	return s != "" && strings.IndexByte(s, many) >= 0 && strings.Trim(s, "\x01\x02.") == "" ||
-		strings.HasPrefix(s, ".\x03!.") || strings.HasPrefix(s, ".\x03^.")
+	return s != "" && strings.Contains(s, "*") && strings.Trim(s, "*?.") == "" ||
+		strings.HasPrefix(s, ".[!.") || strings.HasPrefix(s, ".[^.")
 }
 
 // device holds for what would overwrite a disk.
 func device(name string) bool {
-	rest, ok := strings.CutPrefix(path.Clean(literal(name)), "/dev/")
+	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
 	if !ok {
 		return false
 	}
@@ -141,5 +141,5 @@ func device(name string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(name, "\x01\x02\x03") && !strings.HasPrefix(rest, "fd/") && !strings.HasPrefix(rest, "shm/")
+	return strings.ContainsAny(name, "*?[") && !strings.HasPrefix(rest, "fd/") && !strings.HasPrefix(rest, "shm/")
 }

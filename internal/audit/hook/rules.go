@@ -10,26 +10,50 @@ import (
 // rule judges commands of some names.
 type rule struct {
 	names []string
-	judge func(w *walk, name string, args []string)
+	judge func(l *look, name string, args []string, in string)
 }
 
-func (r rule) applies(name string) bool { return slices.Contains(r.names, name) }
+// rules are all that is known of commands. They are set when the program starts, since
+// some of them run others.
+var rules []rule
 
-var rules = []rule{
-	{strings.Fields("rm rimraf trash srm del-cli"), removal},
-	{strings.Fields("chmod chown chgrp setfacl"), permissions},
-	{strings.Fields("sudo doas su pkexec run0 sudoedit gksudo kdesu sudo-rs please"), privilege},
-	{strings.Fields("terraform tofu terragrunt pulumi cdk"), infrastructure},
-	{strings.Fields("dd cp mv ln rsync shred truncate install unlink cat"), overwriting},
-	{strings.Fields("wipefs blkdiscard sgdisk sfdisk parted fdisk mke2fs mkswap cryptsetup badblocks hdparm"), disks},
-	{strings.Fields("shutdown reboot halt poweroff init telinit systemctl loginctl kill killall5"), power},
-	{strings.Fields("history fc"), historyCommand},
-	{strings.Fields("crontab"), crontab},
+func init() {
+	add := func(judge func(*look, string, []string, string), names string) {
+		rules = append(rules, rule{strings.Fields(names), judge})
+	}
+	add(removal, "rm rimraf trash srm del-cli")
+	add(permissions, "chmod chown chgrp setfacl")
+	add(privilege, "sudo doas su pkexec run0 sudoedit gksudo kdesu sudo-rs please")
+	add(infrastructure, "terraform tofu terragrunt pulumi cdk")
+	add(overwriting, "dd cp mv ln rsync shred truncate install unlink tee")
+	add(disks, "wipefs blkdiscard sgdisk sfdisk parted fdisk mke2fs mkswap cryptsetup badblocks hdparm")
+	add(power, "shutdown reboot halt poweroff init telinit systemctl loginctl kill killall5")
+	add(historyCommand, "history fc set unset")
+	add(crontab, "crontab")
+	add(git, "git")
+	// What runs others, or changes how the line goes on.
+	add(cd, "cd pushd")
+	add(popd, "popd")
+	add(eval, "eval")
+	add(source, "source .")
+	add(trap, "trap")
+	add(alias, "alias")
+	add(reads, "read mapfile readarray")
+	add(sh, "sh bash dash zsh ksh ash mksh fish rbash yash csh tcsh")
+	add(interpreter, "python python2 python3 perl ruby node nodejs deno bun php lua pypy3 pwsh awk gawk mawk nawk osascript Rscript tclsh")
+	add(stdin, "at batch")
+	add(joined, "watch")
+	add(dashC, "script flock")
+	add(typed, "tmux screen zellij")
+	add(xargs, "xargs parallel")
+	add(findFiles, "find")
+	add(fd, "fd fdfind")
+	add(downloads, strings.Join(fetchers, " "))
 }
 
 // say shows a path to people.
 func say(name string) string {
-	name = strings.NewReplacer("\x00", "…", "\x05", "…", "\x06", "…").Replace(literal(name))
+	name = strings.NewReplacer(unset, "…", some, "…", remote, "…").Replace(name)
 	if len(name) > 200 {
 		name = name[:200] + "…"
 	}
@@ -37,9 +61,9 @@ func say(name string) string {
 }
 
 // removal is rm -r and its like.
-func removal(w *walk, name string, args []string) {
+func removal(l *look, name string, args []string, _ string) {
 	if option(args, "", "no-preserve-root") {
-		w.find(Deny, "rm", "This removes the root of the file system.")
+		l.find(Deny, "rm", "This removes the root of the file system.")
 		return
 	}
 	deep := name != "rm" && name != "srm" || option(args, "rR", "recursive")
@@ -47,37 +71,37 @@ func removal(w *walk, name string, args []string) {
 		deep = true
 	}
 	for _, target := range operands(args, "") {
-		w.historyFile(target)
+		l.historyFile(target)
 		if device(target) {
-			w.find(Ask, "rm", "This removes the device "+say(target)+".")
+			l.find(Ask, "rm", "This removes the device "+say(target)+".")
 		}
 		all := everything(path.Base(target))
 		if !deep && !all {
 			continue
 		}
-		level := w.reaches(target)
+		level := l.reaches(target)
 		if !deep && level == much {
 			level = perhaps // only the files in there
 		}
-		w.lost(level, target, "removes")
+		l.lost(level, target, "removes")
 	}
 }
 
 // lost tells what is lost.
-func (w *walk) lost(level reach, target, verb string) {
+func (l *look) lost(level reach, target, verb string) {
 	switch level {
 	case much:
-		w.find(Deny, "rm", "This "+verb+" "+say(target)+": a root, a home, the directory itself or one above it. Name what is to go, below it.")
+		l.find(Deny, "rm", "This "+verb+" "+say(target)+": a root, a home, the directory itself or one above it. Name what is to go, below it.")
 	case perhaps:
-		w.find(Ask, "rm", "This "+verb+" "+say(target)+", and what that is depends on what is not known here.")
+		l.find(Ask, "rm", "This "+verb+" "+say(target)+", and what that is depends on what is not known here.")
 	}
 	if level == little && path.Base(target) == ".git" {
-		w.find(Ask, "rm", "This "+verb+" the history of a repository.")
+		l.find(Ask, "rm", "This "+verb+" the history of a repository.")
 	}
 }
 
 // permissions are changed for all the world, or for a whole tree that is not one's own.
-func permissions(w *walk, name string, args []string) {
+func permissions(l *look, name string, args []string, _ string) {
 	deep := option(args, "R", "recursive")
 	words := operands(args, "")
 	if name == "chmod" {
@@ -94,8 +118,8 @@ func permissions(w *walk, name string, args []string) {
 		mode, targets = "", words
 	}
 	for _, t := range targets {
-		if deep && w.reaches(t) == much && !w.within(t) {
-			w.find(Deny, "chmod", "This changes the permissions of "+say(t)+" and all below it.")
+		if deep && l.reaches(t) == much && !l.within(t) {
+			l.find(Deny, "chmod", "This changes the permissions of "+say(t)+" and all below it.")
 		}
 	}
 	if name != "chmod" {
@@ -103,17 +127,17 @@ func permissions(w *walk, name string, args []string) {
 	}
 	switch open, wide := worldWritable(mode); {
 	case wide || open && deep:
-		w.find(Deny, "chmod", "Mode "+say(mode)+" lets everybody write. Give the owner what it needs: u+rwX.")
+		l.find(Deny, "chmod", "Mode "+say(mode)+" lets everybody write. Give the owner what it needs: u+rwX.")
 	case open:
-		w.find(Ask, "chmod", "Mode "+say(mode)+" lets everybody write.")
+		l.find(Ask, "chmod", "Mode "+say(mode)+" lets everybody write.")
 	case !known(mode) && deep:
-		w.find(Ask, "chmod", "This changes permissions of a whole tree, and the mode is not known here.")
+		l.find(Ask, "chmod", "This changes permissions of a whole tree, and the mode is not known here.")
 	}
 }
 
 // within holds for the directory itself: changing its permissions is daily work.
-func (w *walk) within(target string) bool {
-	return known(target) && strings.TrimRight(w.abs(target), "/\x01") == path.Clean(w.where.Dir)
+func (l *look) within(target string) bool {
+	return known(target) && strings.TrimRight(l.abs(target), "/*") == path.Clean(l.where.Dir)
 }
 
 // worldWritable reports whether a mode lets everybody write, and whether it lets
@@ -138,11 +162,11 @@ func worldWritable(mode string) (open, wide bool) {
 	return open, wide
 }
 
-func privilege(w *walk, name string, args []string) {
-	w.find(Deny, "privilege", name+" takes the rights of another user. Do it without, or tell the person which command needs them.")
+func privilege(l *look, name string, args []string, _ string) {
+	l.find(Deny, "privilege", name+" takes the rights of another user. Do it without, or tell the person which command needs them.")
 }
 
-func infrastructure(w *walk, name string, args []string) {
+func infrastructure(l *look, name string, args []string, _ string) {
 	words := operands(args, "")
 	verb := func(v string) bool { return slices.Contains(words, v) }
 	automatic := false
@@ -150,7 +174,7 @@ func infrastructure(w *walk, name string, args []string) {
 		switch strings.TrimLeft(a, "-") {
 		case "destroy", "destroy=true":
 			if a[0] == '-' && !verb("plan") {
-				w.find(Deny, "destroy", "This destroys infrastructure. A person does that, having seen the plan.")
+				l.find(Deny, "destroy", "This destroys infrastructure. A person does that, having seen the plan.")
 			}
 		case "auto-approve", "auto-approve=true", "yes", "y", "terragrunt-non-interactive", "non-interactive":
 			automatic = a[0] == '-'
@@ -158,133 +182,132 @@ func infrastructure(w *walk, name string, args []string) {
 	}
 	switch {
 	case verb("destroy"):
-		w.find(Deny, "destroy", "This destroys infrastructure. A person does that, having seen the plan.")
+		l.find(Deny, "destroy", "This destroys infrastructure. A person does that, having seen the plan.")
 	case automatic && (verb("apply") || verb("up")):
-		w.find(Ask, "destroy", "This changes infrastructure without showing the plan first.")
+		l.find(Ask, "destroy", "This changes infrastructure without showing the plan first.")
 	}
 }
 
 // overwriting is what replaces a disk, a root or a history by something else.
-func overwriting(w *walk, name string, args []string) {
+func overwriting(l *look, name string, args []string, _ string) {
 	words := operands(args, "tSegmos")
 	switch name {
 	case "dd":
 		for _, a := range args {
 			if file, ok := strings.CutPrefix(a, "of="); ok {
-				w.overwritten(file)
+				l.overwritten(file)
 			}
 		}
 		return
 	case "rsync":
 		if n := len(words); n > 0 && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--del") }) {
-			if w.reaches(words[n-1]) == much && !w.within(words[n-1]) && !strings.Contains(words[n-1], ":") {
-				w.find(Deny, "rm", "This makes "+say(words[n-1])+" a copy of another place, and removes all else in it.")
+			if l.reaches(words[n-1]) == much && !l.within(words[n-1]) && !strings.Contains(words[n-1], ":") {
+				l.find(Deny, "rm", "This makes "+say(words[n-1])+" a copy of another place, and removes all else in it.")
 			}
 		}
 	case "mv":
 		for _, t := range words[:max(0, len(words)-1)] {
 			if !everything(path.Base(t)) {
-				w.lost(w.reaches(t), t, "moves away")
-			} else if w.reaches(t) == much && !w.within(t) {
-				w.find(Deny, "rm", "This moves away all of "+say(path.Dir(t))+".")
+				l.lost(l.reaches(t), t, "moves away")
+			} else if l.reaches(t) == much && !l.within(t) {
+				l.find(Deny, "rm", "This moves away all of "+say(path.Dir(t))+".")
 			}
 		}
-	case "shred", "truncate", "unlink":
+	case "shred", "truncate", "unlink", "tee":
 		for _, t := range words {
-			w.historyFile(t)
-			w.overwritten(t)
+			l.historyFile(t)
+			l.overwritten(t)
 		}
 	case "ln":
 		if len(words) == 2 && words[0] == "/dev/null" {
-			w.historyFile(words[1])
+			l.historyFile(words[1])
 		}
 	case "cp", "install":
 		if len(words) > 1 && words[0] == "/dev/null" {
-			w.historyFile(words[1])
+			l.historyFile(words[1])
 		}
 	}
-	if n := len(words); n > 1 && name != "cat" {
-		w.overwritten(words[n-1])
+	if n := len(words); n > 1 {
+		l.overwritten(words[n-1])
 	}
 }
 
 // overwritten is a file that a command writes.
-func (w *walk) overwritten(name string) {
+func (l *look) overwritten(name string) {
 	if device(name) {
-		w.find(Deny, "disk", "This writes to the device "+say(name)+".")
+		l.find(Deny, "disk", "This writes to the device "+say(name)+".")
 	}
-	w.historyFile(name)
+	l.historyFile(name)
 }
 
-// opened is a file that the shell opens.
-func (w *walk) opened(name string) {
-	if strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/") {
-		w.find(Deny, "network-shell", "This makes the shell itself speak to a network.")
-	}
-}
-
-func disks(w *walk, name string, args []string) {
+func disks(l *look, name string, args []string, _ string) {
 	if option(args, "l", "list") && !option(args, "n", "") || slices.Contains(args, "print") {
 		return
 	}
 	if slices.ContainsFunc(args, device) || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "/dev/") }) {
-		w.find(Deny, "disk", name+" changes a disk.")
+		l.find(Deny, "disk", name+" changes a disk.")
 	}
 }
 
-func power(w *walk, name string, args []string) {
+func power(l *look, name string, args []string, _ string) {
 	words := operands(args, "")
 	switch name {
 	case "systemctl", "loginctl":
 		for _, verb := range strings.Fields("poweroff reboot halt kexec suspend hibernate hybrid-sleep soft-reboot emergency rescue exit") {
 			if len(words) > 0 && words[0] == verb {
-				w.find(Deny, "power", "This stops the machine.")
+				l.find(Deny, "power", "This stops the machine.")
 			}
 		}
 	case "init", "telinit":
 		if len(words) > 0 && strings.Trim(words[0], "016sS") == "" {
-			w.find(Deny, "power", "This stops the machine.")
+			l.find(Deny, "power", "This stops the machine.")
 		}
 	case "kill":
 		for i, a := range args {
 			if a == "-1" && (i > 0 || len(args) == 1) {
-				w.find(Deny, "power", "This ends every process there is.")
+				l.find(Deny, "power", "This ends every process there is.")
 			}
 		}
 	default:
 		if !slices.Contains(args, "--help") && !slices.Contains(args, "--version") {
-			w.find(Deny, "power", "This stops the machine.")
+			l.find(Deny, "power", "This stops the machine.")
 		}
 	}
 }
 
-func crontab(w *walk, _ string, args []string) {
+func crontab(l *look, _ string, args []string, _ string) {
 	if option(args, "r", "") {
-		w.find(Deny, "rm", "This removes all of a user's cron jobs.")
+		l.find(Deny, "rm", "This removes all of a user's cron jobs.")
 	}
 }
 
 const historyReason = "This hides what was typed. The history is the person's."
 
-func historyCommand(w *walk, name string, args []string) {
-	if name == "history" && option(args, "cwd", "clear") && !option(args, "a", "") || name == "fc" && option(args, "p", "") {
-		w.find(Deny, "history", historyReason)
+func historyCommand(l *look, name string, args []string, _ string) {
+	if name == "history" && option(args, "cwd", "clear") && !option(args, "a", "") || name == "fc" && option(args, "p", "") ||
+		name == "set" && len(args) > 1 && args[0] == "+o" && args[1] == "history" {
+		l.find(Deny, "history", historyReason)
+	}
+	if name == "unset" {
+		for _, v := range operands(args, "") {
+			l.historyVariable(v, "")
+			delete(l.vars, v)
+		}
 	}
 }
 
 // historyFile is a file that is removed or overwritten.
-func (w *walk) historyFile(name string) {
-	switch path.Base(literal(name)) {
+func (l *look) historyFile(name string) {
+	switch path.Base(name) {
 	case ".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".history", "fish_history", ".local_history":
-		w.find(Deny, "history", historyReason)
+		l.find(Deny, "history", historyReason)
 	}
 }
 
-func (w *walk) historyVariable(name string, values []string) {
-	v := strings.Join(values, "")
+func (l *look) historyVariable(name, v string) {
 	switch {
 	case name == "HISTFILE" && (v == "" || v == "/dev/null"), (name == "HISTSIZE" || name == "HISTFILESIZE" || name == "SAVEHIST") && v == "0",
 		name == "HISTIGNORE" && v == "*":
-		w.find(Deny, "history", historyReason)
+		l.find(Deny, "history", historyReason)
 	}
 }

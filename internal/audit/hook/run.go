@@ -6,21 +6,18 @@ import (
 	"strings"
 )
 
-// run follows a command with its arguments, and returns what it prints.
-func (w *walk) run(args []string, stdin string) string {
-	if w.steps++; w.steps > maxSteps {
-		w.tooMuch(w.line)
-		return string(some)
+// run judges a command with its arguments.
+func (l *look) run(args []string, in string) {
+	if l.spent() {
+		return
 	}
-	if out, ok := w.call(args[0], args[1:], stdin); ok {
-		return out
+	if args = l.unwrap(args); len(args) == 0 {
+		return
 	}
 	name := program(args[0])
 	if !known(args[0]) || name == "" {
-		return w.unknownCommand(args, stdin)
-	}
-	if strings.ContainsAny(args[0], "\x01\x02\x03") {
-		name = matched(name)
+		l.unknownCommand(args, in)
+		return
 	}
 	rest := args[1:]
 	if verb, ok := strings.CutPrefix(name, "git-"); ok {
@@ -29,30 +26,20 @@ func (w *walk) run(args []string, stdin string) string {
 	if strings.HasPrefix(name, "mkfs") {
 		name = "mke2fs"
 	}
-	if inner, ok := w.unwrap(name, rest); ok {
-		if len(inner) == 0 {
-			return hidden(stdin)
-		}
-		return w.run(inner, stdin)
+	if strings.Contains(args[0], "/") && l.fetched[l.abs(args[0])] {
+		l.find(Ask, "pipe-to-shell", "This downloads something and runs it at once, unseen.")
 	}
-	if f := special[name]; f != nil {
-		return f(w, name, rest, stdin)
-	}
-	for _, rule := range rules {
-		if rule.applies(name) {
-			rule.judge(w, name, rest)
+	name = matched(name)
+	for _, r := range rules {
+		if slices.Contains(r.names, name) {
+			r.judge(l, name, rest, in)
 		}
 	}
-	if content, ok := w.files[w.abs(args[0])]; ok && strings.Contains(args[0], "/") {
-		return w.executed(content, stdin)
-	}
-	return w.prints(name, rest, stdin)
 }
 
-// program is the name of a command without its directory. A pattern in the place of
-// a command is whatever it may match: only what is plain is known.
+// program is the name of a command without its directory.
 func program(arg string) string {
-	name := path.Base(literal(arg))
+	name := path.Base(arg)
 	if name == "." && arg != "." || name == "/" || strings.HasSuffix(arg, "/") {
 		return ""
 	}
@@ -61,238 +48,103 @@ func program(arg string) string {
 
 // matched is the command that a pattern in the place of one is made for, if a rule knows
 // it: /bin/r?.
-func matched(pattern string) string {
+func matched(name string) string {
+	if !strings.ContainsAny(name, "*?[") {
+		return name
+	}
 	for _, r := range rules {
-		for _, name := range r.names {
-			if ok, err := path.Match(pattern, name); ok && err == nil {
-				return name
+		for _, n := range r.names {
+			if ok, err := path.Match(name, n); ok && err == nil {
+				return n
 			}
 		}
 	}
-	return pattern
+	return name
 }
 
 // unknownCommand is one whose name is not known.
-func (w *walk) unknownCommand(args []string, stdin string) string {
+func (l *look) unknownCommand(args []string, in string) {
 	if fromNetwork(args[0]) {
-		w.find(Deny, "pipe-to-shell", "This runs what comes from the network, unseen. Save it to a file, read it, then run the file.")
-		return string(remote)
+		l.find(Deny, "pipe-to-shell", remoteReason)
+		return
 	}
-	if bare := strings.ReplaceAll(args[0], string(unset), ""); bare != args[0] && known(bare) {
+	if bare := strings.ReplaceAll(args[0], unset, ""); bare != args[0] && known(bare) {
 		// As if the variables in it were empty: $SUDO rm, r${x}m.
 		rest := args[1:]
 		if bare != "" {
 			rest = append([]string{bare}, rest...)
 		}
 		if len(rest) > 0 {
-			w.run(rest, stdin)
+			l.run(rest, in)
 		}
 	}
 	// What would it be as the one thing that its arguments are made for?
-	trial := *w
+	trial := *l
 	trial.verdict = Verdict{}
 	for _, guess := range []string{"rm", "chmod", "git"} {
-		trial.run(append([]string{guess}, args[1:]...), stdin)
+		trial.run(append([]string{guess}, args[1:]...), in)
 	}
 	if trial.verdict.Decision != Pass {
-		w.find(Ask, "unknown", "It is not known which command this runs, and its arguments look as if it did something that cannot be taken back.")
-	}
-	return hidden(stdin)
-}
-
-// executed follows the content of a file that was made in this line.
-func (w *walk) executed(content, stdin string) string {
-	if fromNetwork(content) {
-		w.find(Ask, "pipe-to-shell", "This downloads something and runs it at once, unseen.")
-		return string(remote)
-	}
-	if known(content) {
-		return w.script(content, stdin)
-	}
-	return hidden(stdin)
-}
-
-// special are the commands that run others, or change how the line goes on.
-var special map[string]func(w *walk, name string, args []string, stdin string) string
-
-func init() {
-	special = map[string]func(*walk, string, []string, string) string{
-		"cd": (*walk).cd, "pushd": (*walk).cd, "popd": (*walk).popd,
-		"eval": (*walk).eval, "source": (*walk).source, ".": (*walk).source, "trap": (*walk).trap, "alias": (*walk).alias,
-		"read": (*walk).reads, "mapfile": (*walk).reads, "readarray": (*walk).reads, "set": (*walk).set, "unset": (*walk).unsets,
-		"xargs": (*walk).xargs, "parallel": (*walk).xargs, "find": (*walk).findFiles, "fd": (*walk).fd, "fdfind": (*walk).fd,
-		"watch": (*walk).joined, "script": (*walk).dashC, "flock": (*walk).dashC, "git": (*walk).git, "tee": (*walk).tee,
-		"export": (*walk).declared, "declare": (*walk).declared, "typeset": (*walk).declared, "local": (*walk).declared, "readonly": (*walk).declared,
-		"npx": (*walk).runner, "bunx": (*walk).runner, "pnpx": (*walk).runner, "make": (*walk).maker, "gmake": (*walk).maker,
-	}
-	for _, at := range []string{"at", "batch"} {
-		special[at] = func(w *walk, _ string, _ []string, stdin string) string { return w.inShell(stdin, nil, "") }
-	}
-	for _, mux := range []string{"tmux", "screen", "zellij"} {
-		special[mux] = (*walk).typed
-	}
-	for _, sh := range []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash", "yash", "csh", "tcsh"} {
-		special[sh] = (*walk).shell
-	}
-	for _, lang := range []string{"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "pypy3", "pwsh", "awk", "gawk", "mawk", "nawk", "osascript", "Rscript", "tclsh"} {
-		special[lang] = (*walk).interpreter
+		l.find(Ask, "unknown", "It is not known which command this runs, and its arguments look as if it did something that cannot be taken back.")
 	}
 }
 
-func (w *walk) cd(_ string, args []string, _ string) string {
-	args = operands(args, "")
-	switch {
-	case len(args) == 0:
-		w.dir = w.where.Home
-	case !known(args[0]) || args[0] == "-" || args[0] == "":
-		if strings.HasPrefix(args[0], string(unset)) {
-			w.dir = string(unset)
-		} else {
-			w.dir = string(some)
+// wrapper is a command that does nothing but run another.
+type wrapper struct {
+	takes string // options that have a value
+	skip  int    // operands before the command
+	word  string // by which it is told to run one
+}
+
+var wrappers = map[string]wrapper{
+	"command": {}, "builtin": {}, "exec": {takes: "a"}, "nohup": {}, "setsid": {}, "nice": {takes: "n"}, "ionice": {takes: "cnpPu"}, "env": {takes: "uC"},
+	"timeout": {takes: "ks", skip: 1}, "time": {takes: "fo"}, "stdbuf": {takes: "ioe"}, "chrt": {skip: 1}, "taskset": {skip: 1},
+	"strace": {takes: "eopsuSEPaIObX"}, "ltrace": {takes: "eopsuSEanl"}, "unbuffer": {}, "busybox": {}, "toybox": {}, "catchsegv": {},
+	"noglob": {}, "nocorrect": {}, "unshare": {takes: "SGRw"}, "setpriv": {}, "prlimit": {},
+	"caffeinate": {takes: "tw"}, "arch": {}, "linux64": {}, "linux32": {}, "setarch": {skip: 1}, "faketime": {takes: "f", skip: 1}, "eatmydata": {},
+	"proxychains": {takes: "f"}, "proxychains4": {takes: "f"}, "torsocks": {}, "firejail": {}, "dbus-run-session": {}, "xvfb-run": {takes: "efnsp"},
+	"systemd-inhibit": {}, "systemd-run": {takes: "pMEuH"}, "chronic": {}, "ts": {}, "rlwrap": {}, "npx": {takes: "pc"}, "bunx": {takes: "pc"}, "pnpx": {takes: "pc"},
+	"ssh-agent": {}, "cgexec": {takes: "g"}, "numactl": {takes: "NmCi"}, "chroot": {skip: 1}, "runuser": {takes: "ug"}, "bwrap": {}, "fakeroot": {},
+	"direnv": {word: "exec", skip: 1}, "mise": {word: "exec"}, "uv": {word: "run"}, "poetry": {word: "run"}, "pipenv": {word: "run"},
+}
+
+// unwrap returns the command inside of those that only run it.
+func (l *look) unwrap(args []string) []string {
+	for len(args) > 0 && known(args[0]) {
+		name := program(args[0])
+		w, ok := wrappers[name]
+		switch {
+		case !ok:
+			return args
+		case name == "command" && option(args[1:], "vV", ""):
+			return append([]string{"which"}, operands(args[1:], "")...)
+		case name == "env":
+			args = split(args)
 		}
-	default:
-		w.dir = w.abs(args[0])
-	}
-	return ""
-}
-
-func (w *walk) popd(string, []string, string) string {
-	w.dir = w.where.Dir
-	return ""
-}
-
-func (w *walk) eval(_ string, args []string, stdin string) string {
-	return w.script(strings.Join(args, " "), stdin)
-}
-
-func (w *walk) source(_ string, args []string, stdin string) string {
-	if args = operands(args, ""); len(args) == 0 {
-		return ""
-	}
-	return w.code(w.contents(args[0]), stdin)
-}
-
-// code follows what a shell is given to read: a text, or something from a network.
-func (w *walk) code(content, stdin string) string {
-	if content == string(some) || content == string(unset) {
-		return hidden(stdin)
-	}
-	return w.script(content, stdin)
-}
-
-func (w *walk) trap(_ string, args []string, stdin string) string {
-	if args = operands(args, ""); len(args) > 1 {
-		w.script(args[0], stdin)
-	}
-	return ""
-}
-
-func (w *walk) alias(_ string, args []string, _ string) string {
-	for _, a := range args {
-		if _, text, ok := strings.Cut(a, "="); ok {
-			w.script(text, "")
+		rest := operandsFrom(args[1:], w.takes)
+		if w.word != "" {
+			if len(rest) == 0 || rest[0] != w.word {
+				return nil
+			}
+			rest = operandsFrom(rest[1:], "")
 		}
-	}
-	return ""
-}
-
-// reads is read NAME and its like: the variable holds what comes in.
-func (w *walk) reads(_ string, args []string, stdin string) string {
-	for _, name := range operands(args, "pdnNtuacCOs") {
-		w.vars[name] = []string{strings.TrimRight(stdin, "\n")}
-		if stdin == "" {
-			w.vars[name] = []string{string(some)}
+		rest = rest[min(w.skip, len(rest)):]
+		for len(rest) > 0 && (name == "env" && (rest[0] == "-" || strings.Contains(rest[0], "=")) || name == "mise" && (rest[0] == "--" || strings.Contains(rest[0], "@"))) {
+			rest = rest[1:]
 		}
+		args = rest
 	}
-	return ""
+	return args
 }
 
-func (w *walk) set(_ string, args []string, _ string) string {
-	if i := slices.Index(args, "--"); i >= 0 {
-		w.args = slices.Clone(args[i+1:])
-	} else if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !strings.HasPrefix(args[0], "+") {
-		w.args = slices.Clone(args)
-	}
-	if len(args) > 1 && args[0] == "+o" && args[1] == "history" {
-		w.find(Deny, "history", historyReason)
-	}
-	return ""
-}
-
-func (w *walk) unsets(_ string, args []string, _ string) string {
-	for _, name := range operands(args, "") {
-		w.historyVariable(name, nil)
-		delete(w.vars, name)
-	}
-	return ""
-}
-
-// declared is export and its kin: assignments were read already, but for those that
-// came out of an expansion.
-func (w *walk) declared(_ string, args []string, _ string) string {
-	for _, a := range args {
-		if name, v, ok := strings.Cut(a, "="); ok {
-			w.historyVariable(name, []string{v})
-			w.vars[name] = []string{v}
-		}
-	}
-	return ""
-}
-
-func (w *walk) joined(_ string, args []string, stdin string) string {
-	return w.script(strings.Join(operandsFrom(args, "nd"), " "), stdin)
-}
-
-// dashC is a command that runs what follows -c, or stands before one.
-func (w *walk) dashC(_ string, args []string, stdin string) string {
+// split is for env -S, which makes words of a text.
+func split(args []string) []string {
 	for i, a := range args {
-		if strings.HasPrefix(a, "-") && strings.HasSuffix(a, "c") && i+1 < len(args) || a == "--command" && i+1 < len(args) {
-			return w.script(args[i+1], stdin)
-		}
-		if code, ok := strings.CutPrefix(a, "--command="); ok {
-			return w.script(code, stdin)
-		}
-	}
-	if rest := operandsFrom(args, "wE"); len(rest) > 1 {
-		return w.run(rest[1:], stdin)
-	}
-	return hidden(stdin)
-}
-
-// typed is a command that types its arguments into a shell.
-func (w *walk) typed(_ string, args []string, stdin string) string {
-	for i, a := range args {
-		if strings.ContainsAny(a, " \n") {
-			w.script(a, "")
-		} else if known(a) && len(args) > i+1 && a[:min(1, len(a))] != "-" {
-			w.script(strings.Join(args[i:], " "), "")
+		for _, option := range []string{"--split-string=", "--split-string", "-S"} {
+			if text, ok := strings.CutPrefix(a, option); ok {
+				return append(append([]string{"env"}, strings.Fields(text)...), strings.Fields(strings.Join(args[i+1:], " "))...)
+			}
 		}
 	}
-	return hidden(stdin)
-}
-
-func (w *walk) runner(_ string, args []string, stdin string) string {
-	if rest := operandsFrom(args, "pc"); len(rest) > 0 {
-		return w.run(rest, stdin)
-	}
-	return hidden(stdin)
-}
-
-// maker looks at variables of make that are commands.
-func (w *walk) maker(_ string, args []string, stdin string) string {
-	for _, a := range args {
-		if name, v, ok := strings.Cut(a, "="); ok && name == "SHELL" && scary(v) {
-			w.find(Ask, "unknown", "This makes make run another shell than its own.")
-		}
-	}
-	return hidden(stdin)
-}
-
-func (w *walk) tee(_ string, args []string, stdin string) string {
-	for _, name := range operands(args, "") {
-		w.opened(name)
-		w.overwritten(name)
-		w.write(name, stdin, false)
-	}
-	return stdin
+	return args
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"ringfence.dev/ringfence/internal/audit/shell"
 )
 
@@ -176,68 +178,120 @@ func (u *usage) text(s string) {
 		return
 	}
 	defer func() { u.deep-- }()
-	list, err := shell.Parse(s)
-	if err != nil {
+	list, err := shell.Read(s)
+	if err != nil || strings.Contains(s, "\r") { // which may be the end of a name, or of a line
 		u.unnamed = true
 		return
 	}
-	u.list(list)
+	u.list(list, false)
 }
 
-func (u *usage) list(l shell.List) {
-	for _, item := range l {
-		for i, c := range item.Pipe {
-			u.command(c, i > 0)
-		}
+func (u *usage) list(list []*syntax.Stmt, fed bool) {
+	for _, s := range list {
+		u.statement(s, fed)
 	}
 }
 
-// command is a simple or compound one, fed by another or not.
-func (u *usage) command(c shell.Command, fed bool) {
-	for _, a := range c.Assign {
-		for _, v := range a.Values {
-			value := u.word(v)
-			u.variables(a.Name, value)
-			if u.assign(a.Name, value); a.Append || a.Array {
-				u.assign(a.Name, any1)
-			}
-		}
-		if slices.Contains(rootNames, a.Name) {
-			u.unnamed = true
-		}
+// statement is a simple or compound command with its redirections, fed by another or
+// not.
+func (u *usage) statement(s *syntax.Stmt, fed bool) {
+	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok {
+		u.statement(b.X, fed)
+		u.statement(b.Y, fed || b.Op == syntax.Pipe || b.Op == syntax.PipeAll)
+		return
 	}
-	var names, texts []string
-	for _, w := range c.Words {
-		name := u.word(w)
-		text, ok := w.Plain()
-		if !ok {
-			text = any1
-		}
-		names, texts = append(names, name), append(texts, text)
-	}
+	names, texts := u.command(s.Cmd)
 	reads := readsProgram(names)
-	for _, r := range c.Redirs {
-		if strings.HasPrefix(r.Op, "<") {
-			u.names = append(u.names, used{name: u.word(r.Target), runs: reads})
-			u.word(r.Doc)
-			fed = fed || r.Op != "<"
+	for _, r := range s.Redirs {
+		if name := u.word(r.Word); strings.HasPrefix(r.Op.String(), "<") {
+			u.names = append(u.names, used{name: name, runs: reads})
+			u.word(r.Hdoc)
+			fed = fed || r.Op != syntax.RdrIn
 		}
 	}
 	if fed && (interprets(names) || reads) {
 		u.unnamed = true // what it reads is not known
 	}
 	u.simple(names, texts)
-	if b := c.Body; b != nil {
-		for _, w := range b.Words {
-			if name := u.word(w); b.Kind == shell.For {
-				u.names = append(u.names, used{name: name})
-				u.assign(b.Name, name)
+	if names == nil {
+		u.compound(s.Cmd, fed)
+	}
+}
+
+// command takes down what a simple command sets, and returns its words.
+func (u *usage) command(c syntax.Command) (names, texts []string) {
+	var words []*syntax.Word
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		u.assigns(c.Assigns)
+		words = c.Args
+	case *syntax.DeclClause:
+		u.assigns(c.Args)
+		names, texts = []string{c.Variant.Value}, []string{c.Variant.Value}
+	}
+	for _, w := range words {
+		text, ok := shell.Plain(w)
+		if !ok {
+			text = any1
+		}
+		names, texts = append(names, u.word(w)), append(texts, text)
+	}
+	return names, texts
+}
+
+func (u *usage) assigns(list []*syntax.Assign) {
+	for _, a := range list {
+		switch {
+		case a.Name == nil: // an option of what declares, or an assignment that is not known
+			u.names = append(u.names, used{name: u.word(a.Value)})
+			continue
+		case a.Naked:
+			u.sets([]string{a.Name.Value})
+		case a.Array != nil:
+			for _, e := range a.Array.Elems {
+				u.variables(a.Name.Value, u.word(e.Value))
+			}
+			u.sets([]string{a.Name.Value})
+		default:
+			value := u.word(a.Value)
+			u.variables(a.Name.Value, value)
+			if u.assign(a.Name.Value, value); a.Append || a.Index != nil {
+				u.assign(a.Name.Value, any1)
 			}
 		}
-		for _, l := range b.Lists {
-			u.list(l)
+		if slices.Contains(rootNames, a.Name.Value) {
+			u.unnamed = true
 		}
 	}
+}
+
+// compound looks at all words and statements of a compound command.
+func (u *usage) compound(c syntax.Command, fed bool) {
+	if c == nil {
+		return
+	}
+	if loop, ok := c.(*syntax.ForClause); ok {
+		if over, ok := loop.Loop.(*syntax.WordIter); ok {
+			for _, w := range over.Items {
+				name := u.word(w)
+				u.names = append(u.names, used{name: name})
+				u.assign(over.Name.Value, name)
+			}
+			u.list(loop.Do, fed)
+			return
+		}
+	}
+	syntax.Walk(c, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			u.statement(n, fed)
+			return false
+		case *syntax.Word:
+			u.word(n)
+			return false
+		}
+		return true
+	})
 }
 
 // assign remembers the value of a variable. With several it is not known which.
@@ -249,64 +303,83 @@ func (u *usage) assign(name, value string) {
 }
 
 // word is the name that a word stands for. Commands in it are looked at.
-func (u *usage) word(w shell.Word) string {
-	var b strings.Builder
-	for i, p := range w {
-		switch p.Kind {
-		case shell.Text:
-			t := strings.ReplaceAll(p.Text, any1, "?")
-			if i == 0 && !p.Quoted && strings.HasPrefix(t, "~") {
-				t = any1 + t[1:]
-			}
-			b.WriteString(strings.NewReplacer("*", any1, "?", any1, "[", any1, "{", any1, "}", any1).Replace(t))
-		case shell.Var:
-			b.WriteString(u.variable(p))
-		case shell.Cmd:
-			u.list(p.List)
-			b.WriteString(output(p.List))
-		case shell.ProcIn, shell.ProcOut:
-			u.list(p.List)
-			b.WriteString(any1)
-		default:
-			u.word(p.Arg)
-			b.WriteString(any1)
-		}
+func (u *usage) word(w *syntax.Word) string {
+	if w == nil {
+		return ""
 	}
+	var b strings.Builder
+	u.parts(&b, w.Parts, false)
 	return b.String()
 }
 
-func (u *usage) variable(p shell.Part) string {
-	if p.Param == nil && slices.Contains(rootNames, p.Text) {
+func (u *usage) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) {
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+			t := strings.ReplaceAll(shell.Text(p, quoted), any1, "?")
+			if lit, ok := p.(*syntax.Lit); ok && i == 0 && !quoted && strings.HasPrefix(lit.Value, "~") {
+				t = any1 + t[1:]
+			}
+			b.WriteString(strings.NewReplacer("*", any1, "?", any1, "[", any1, "{", any1, "}", any1).Replace(t))
+		case *syntax.DblQuoted:
+			u.parts(b, p.Parts, true)
+		case *syntax.ParamExp:
+			b.WriteString(u.variable(p))
+		case *syntax.CmdSubst:
+			u.list(p.Stmts, false)
+			b.WriteString(output(p.Stmts))
+		case *syntax.ProcSubst:
+			u.list(p.Stmts, false)
+			b.WriteString(any1)
+		default:
+			u.inner(p)
+			b.WriteString(any1)
+		}
+	}
+}
+
+// inner looks at the words in an expansion: defaults may be names.
+func (u *usage) inner(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		w, ok := n.(*syntax.Word)
+		if ok {
+			u.names = append(u.names, used{name: u.word(w)})
+		}
+		return !ok
+	})
+}
+
+func (u *usage) variable(p *syntax.ParamExp) string {
+	u.inner(p)
+	name := ""
+	if p.Param != nil {
+		name = p.Param.Value
+	}
+	plain := !p.Length && !p.Excl && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.NestedParam == nil
+	switch {
+	case !plain, p.Exp != nil && p.Exp.Op != syntax.ErrorUnset && p.Exp.Op != syntax.ErrorUnsetOrNull:
+		return any1
+	case slices.Contains(rootNames, name):
 		return here1
 	}
-	if p.Param != nil {
-		for _, w := range []shell.Word{p.Param.Arg, p.Param.Arg2} {
-			if len(w) > 0 {
-				u.names = append(u.names, used{name: u.word(w)})
-			}
-		}
-		plain := !p.Param.Length && !p.Param.Indirect && p.Param.Index == ""
-		if !plain || p.Param.Op != "" && p.Param.Op != "?" && p.Param.Op != ":?" {
-			return any1
-		}
-		if slices.Contains(rootNames, p.Text) {
-			return here1
-		}
-	}
-	if values := u.set[p.Text]; len(values) == 1 {
+	if values := u.set[name]; len(values) == 1 {
 		return values[0]
 	}
 	return any1
 }
 
 // output is what commands write, of the two that say where the project is.
-func output(l shell.List) string {
-	if len(l) != 1 || len(l[0].Pipe) != 1 || l[0].Pipe[0].Body != nil {
+func output(list []*syntax.Stmt) string {
+	if len(list) != 1 {
+		return any1
+	}
+	call, ok := list[0].Cmd.(*syntax.CallExpr)
+	if !ok {
 		return any1
 	}
 	var words []string
-	for _, w := range l[0].Pipe[0].Words {
-		text, ok := w.Plain()
+	for _, w := range call.Args {
+		text, ok := shell.Plain(w)
 		if !ok {
 			return any1
 		}
