@@ -15,8 +15,18 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/mcp"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
+
+// roles are what ringfence starts of itself by a first argument.
+var roles = map[string]cli.Role{
+	hostfacts.ProbeArg: hostfacts.ProbeMain,
+	cgroup.JanitorArg:  cgroup.JanitorMain,
+	probe.Arg:          func(args []string) int { return probe.Main(args, os.Stdin, os.Stdout) },
+}
 
 func main() {
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
@@ -31,5 +41,5 @@ func main() {
 	if len(os.Args) > 0 && mcp.IsClient(os.Args[0]) {
 		os.Exit(mcp.ClientMain(os.Args, os.Stdin, os.Stdout, os.Stderr, strings.TrimPrefix(broker.Endpoint, "http://")))
 	}
-	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, roles))
 }

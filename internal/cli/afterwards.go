@@ -13,7 +13,7 @@ import (
 // afterwards is the journal of a session that is over, for what a person does with
 // its work.
 type afterwards struct {
-	c    *context
+	c    *console
 	work *review.Work
 	book *journal.Writer // nil: what is done is not recorded, and that was said
 	lost error
@@ -21,7 +21,7 @@ type afterwards struct {
 
 // reopen writes down what a person is about to do. A journal that cannot go on does
 // not stop a person, who is there to hear of it.
-func (c *context) reopen(w *review.Work, do string, count int) *afterwards {
+func (c *console) reopen(w *review.Work, do string, count int) *afterwards {
 	a := &afterwards{c: c, work: w}
 	dirs, err := c.dirs()
 	if err == nil {

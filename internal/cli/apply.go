@@ -11,38 +11,45 @@ import (
 )
 
 // apply brings to the host what a session changed and what waits.
-func apply(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths; of a move both names have to. What the host changed meanwhile is merged where\ntexts allow it, and is never overwritten: if one change cannot be brought over, none\nis, each that cannot is named, and the exit status is 1. `ringfence undo` takes back\nwhat was applied. Without a terminal --yes is needed.")
+func applyCommand() *command {
+	cmd := &command{name: "apply", args: "[SESSION] [PATH...] [flags]", short: "bring to the host what waits in a session",
+		long:     "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths; of a move both names have to. What the host changed meanwhile is merged where\ntexts allow it, and is never overwritten: if one change cannot be brought over, none\nis, each that cannot is named, and the exit status is 1. `ringfence undo` takes back\nwhat was applied. Without a terminal --yes is needed.",
+		examples: []string{"ringfence apply --yes"},
+		takes:    takesMany}
+	f := &cmd.flags
 	yes := f.Bool("yes", false, "do not ask")
 	partial := f.Bool("partial", false, "apply the rest where some changes cannot be applied")
 	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
 	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
-	ch, err := c.chooseToChange(f, args, yes, asJSON, (*chosen).waits)
-	if err != nil {
-		return 2, err
-	}
-	r := ch.part()
-	r.Entries = r.Waiting()
-	if len(r.Entries) == 0 {
-		return c.nothing(ch, "waits", *asJSON)
-	}
-	if !*yes {
-		c.printRanked(c.err, r)
-		if !c.confirm("\n"+question(r), false) {
-			return 1, nil
+	cmd.run = func(c *console, args []string) (int, error) {
+		ch, err := c.chooseToChange(cmd.name, args, yes, asJSON, (*chosen).waits)
+		if err != nil {
+			return 2, err
 		}
+		r := ch.part()
+		r.Entries = r.Waiting()
+		if len(r.Entries) == 0 {
+			return c.nothing(ch, "waits", *asJSON)
+		}
+		if !*yes {
+			c.printRanked(c.err, r)
+			if !c.confirm("\n"+question(r), false) {
+				return 1, nil
+			}
+		}
+		c.sayWho("apply", ch.work, len(r.Entries))
+		book := c.reopen(ch.work, cmd.name, len(r.Entries))
+		done := c.stepping("applying", ch, len(r.Entries))
+		out, err := ch.work.Apply(ch.sel, ch.report, *partial)
+		done()
+		book.outcomes(journal.Applied, out)
+		status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
+		if status == 1 && err == nil && !*partial && !anyDone(out) {
+			fmt.Fprintln(c.err, "ringfence: nothing was applied; --partial applies the rest")
+		}
+		return status, err
 	}
-	c.sayWho("apply", ch.work, len(r.Entries))
-	book := c.reopen(ch.work, name, len(r.Entries))
-	done := c.stepping("applying", ch, len(r.Entries))
-	out, err := ch.work.Apply(ch.sel, ch.report, *partial)
-	done()
-	book.outcomes(journal.Applied, out)
-	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
-	if status == 1 && err == nil && !*partial && !anyDone(out) {
-		fmt.Fprintln(c.err, "ringfence: nothing was applied; --partial applies the rest")
-	}
-	return status, err
+	return cmd
 }
 
 func question(r *review.Report) string {
@@ -63,7 +70,7 @@ func question(r *review.Report) string {
 }
 
 // nothing says that there is nothing to do.
-func (c *context) nothing(ch *chosen, what string, asJSON bool) (int, error) {
+func (c *console) nothing(ch *chosen, what string, asJSON bool) (int, error) {
 	if ch.failed != nil {
 		return 2, ch.failed
 	}
@@ -75,7 +82,7 @@ func (c *context) nothing(ch *chosen, what string, asJSON bool) (int, error) {
 }
 
 // mustAsk refuses a command that nobody could be asked about.
-func (c *context) mustAsk(name string, yes, asJSON bool) error {
+func (c *console) mustAsk(name string, yes, asJSON bool) error {
 	if yes || !asJSON && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err) {
 		return nil
 	}

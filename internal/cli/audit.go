@@ -3,7 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	gocontext "context"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/audit"
-
-	"ringfence.dev/ringfence/internal/cli/table"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
@@ -24,60 +22,63 @@ import (
 const auditTime = 10 * time.Second
 
 // audit shows how exposed the machine and the project are.
-func runAudit(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[PATH] [--json | --sarif] [--all]",
-		"Shows how exposed this machine and the project at PATH are to an agent: what lies about,\nwhich switches stand wrong, on which rung you stand and what says climb.\nIt reads and changes nothing. Exit 0: nothing found, 1: findings.")
+func auditCommand() *command {
+	cmd := &command{name: "audit", args: "[PATH] [--json | --sarif] [--all]", short: "show how exposed this machine and project are",
+		long:     "Shows how exposed this machine and the project at PATH are to an agent: what lies about,\nwhich switches stand wrong, on which rung you stand and what says climb.\nIt reads and changes nothing. Exit 0: nothing found, 1: findings.",
+		examples: []string{"ringfence audit", "ringfence audit --all --json"},
+		takes:    takesOne}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
 	asSARIF := f.Bool("sarif", false, "print SARIF 2.1.0, for programs that show findings")
 	all := f.Bool("all", false, "also show the inventory: what is no weakness by itself")
-	path, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON && *asSARIF {
-		return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
-	}
-	if session.Nested() {
-		return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
-	}
-	w, err := c.auditWorld(path)
-	if err != nil {
-		return 2, err
-	}
-	ctx, cancel := gocontext.WithTimeout(gocontext.Background(), auditTime)
-	defer cancel()
-	r, err := within(ctx, func() *audit.Report { return audit.Audit(ctx, w) })
-	if err != nil {
-		return 2, err
-	}
-	status := 0
-	if r.Weak() {
-		status = 1
-	}
-	if !*all {
-		r.DropInventory()
-	}
-	switch {
-	case *asJSON:
-		return status, c.writeJSON(struct {
-			Version string `json:"version"`
-			Project string `json:"project,omitempty"`
-			*audit.Report
-		}{Version, w.Project, r})
-	case *asSARIF:
-		var b bytes.Buffer
-		if err := audit.SARIF(&b, r, w, Version); err != nil {
+	cmd.run = func(c *console, args []string) (int, error) {
+		path := first(args)
+		if *asJSON && *asSARIF {
+			return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
+		}
+		if session.Nested() {
+			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
+		}
+		w, err := c.auditWorld(path)
+		if err != nil {
 			return 2, err
 		}
-		_, err := c.out.Write(ascii(b.Bytes()))
-		return status, err
+		ctx, cancel := context.WithTimeout(context.Background(), auditTime)
+		defer cancel()
+		r, err := within(ctx, func() *audit.Report { return audit.Audit(ctx, w) })
+		if err != nil {
+			return 2, err
+		}
+		status := 0
+		if r.Weak() {
+			status = 1
+		}
+		if !*all {
+			r.DropInventory()
+		}
+		switch {
+		case *asJSON:
+			return status, c.writeJSON(struct {
+				Version string `json:"version"`
+				Project string `json:"project,omitempty"`
+				*audit.Report
+			}{Version, w.Project, r})
+		case *asSARIF:
+			var b bytes.Buffer
+			if err := audit.SARIF(&b, r, w, Version); err != nil {
+				return 2, err
+			}
+			_, err := c.out.Write(ascii(b.Bytes()))
+			return status, err
+		}
+		return status, c.showAudit(r, w)
 	}
-	return status, c.showAudit(r, w)
+	return cmd
 }
 
 // within waits for an audit a little longer than it may take: it stops by itself unless
 // a file system does not answer, and that nobody can interrupt.
-func within(ctx gocontext.Context, ask func() *audit.Report) (*audit.Report, error) {
+func within(ctx context.Context, ask func() *audit.Report) (*audit.Report, error) {
 	done := make(chan *audit.Report, 1)
 	go func() { done <- ask() }()
 	select {
@@ -95,7 +96,7 @@ func within(ctx gocontext.Context, ask func() *audit.Report) (*audit.Report, err
 
 // auditWorld is this machine, with the project at path or around the directory where the
 // user stands.
-func (c *context) auditWorld(path string) (audit.World, error) {
+func (c *console) auditWorld(path string) (audit.World, error) {
 	w := audit.Machine(c.environ)
 	home := c.getenv("HOME")
 	if !filepath.IsAbs(home) {
@@ -144,7 +145,7 @@ func projectAt(path, home string) (string, error) {
 }
 
 // showAudit prints a report for people.
-func (c *context) showAudit(r *audit.Report, w audit.World) error {
+func (c *console) showAudit(r *audit.Report, w audit.World) error {
 	b := bufio.NewWriter(c.out)
 	width := min(columns(c.out), 100)
 	styles := map[audit.Severity]style{audit.Critical: bad, audit.High: bad, audit.Medium: notice, audit.Low: strong, audit.Info: faint}
@@ -165,7 +166,7 @@ func (c *context) showAudit(r *audit.Report, w audit.World) error {
 	return b.Flush()
 }
 
-func (c *context) showFinding(b io.Writer, f audit.Finding, w audit.World, width int) {
+func (c *console) showFinding(b io.Writer, f audit.Finding, w audit.World, width int) {
 	title := f.Title
 	if f.Detail != "" {
 		title += " (" + f.Detail + ")"
@@ -178,11 +179,11 @@ func (c *context) showFinding(b io.Writer, f audit.Finding, w audit.World, width
 
 // spread wraps text of others at a column.
 func spread(text string, indent, width int) string {
-	lines := table.Wrap(inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
+	lines := wrapCell(inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
-func (c *context) showRung(b io.Writer, r *audit.Report, width int) {
+func (c *console) showRung(b io.Writer, r *audit.Report, width int) {
 	level := r.Rung.Level
 	if level == "" {
 		level = "-"

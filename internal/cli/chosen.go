@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,25 +44,9 @@ func (ch *chosen) part() *review.Report { return ch.report.Only(ch.sel) }
 // shortest is how much of a session's name must be given.
 const shortest = 4
 
-// mixed is parse for commands whose flags may stand between their arguments.
-func (c *context) mixed(f *flag.FlagSet, args []string) (rest []string, err error) {
-	for {
-		if err := c.parse(f, args); err != nil {
-			return nil, err
-		}
-		if f.NArg() == 0 {
-			return rest, nil
-		}
-		if at := len(args) - f.NArg(); at > 0 && args[at-1] == "--" {
-			return append(rest, f.Args()...), nil
-		}
-		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
-	}
-}
-
 // choose finds the session and the paths that the arguments name. Without a session
 // it is the latest of this directory's project that has something.
-func (c *context) choose(args []string, has func(*chosen) bool) (*chosen, error) {
+func (c *console) choose(args []string, has func(*chosen) bool) (*chosen, error) {
 	works, err := c.works()
 	if err != nil {
 		return nil, err
@@ -90,7 +73,7 @@ func (c *context) choose(args []string, has func(*chosen) bool) (*chosen, error)
 }
 
 // works lists what sessions left. A record that cannot be read is told.
-func (c *context) works() ([]*review.Work, error) {
+func (c *console) works() ([]*review.Work, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -143,7 +126,7 @@ func matching(works []*review.Work, id string) (found []*review.Work) {
 }
 
 // findWork returns the session that is meant, by its id, the beginning of it or its name.
-func (c *context) findWork(arg string) (*review.Work, error) {
+func (c *console) findWork(arg string) (*review.Work, error) {
 	works, err := c.works()
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 
-	"ringfence.dev/ringfence/internal/cli/table"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
@@ -20,25 +19,25 @@ const (
 )
 
 // coloured: on a terminal that can, unless its owner wants none.
-func (c *context) coloured(f *os.File) bool {
+func (c *console) coloured(f *os.File) bool {
 	return c.getenv("NO_COLOR") == "" && c.capable(f)
 }
 
 // capable reports whether f is a terminal that obeys more than line ends.
-func (c *context) capable(f *os.File) bool {
+func (c *console) capable(f *os.File) bool {
 	term := c.getenv("TERM")
 	return term != "" && term != "dumb" && terminal.IsTerminal(f)
 }
 
 // paint styles a word of the data on stdout; it is made inert on the way.
-func (c *context) paint(s style, text string) string { return c.paintOn(c.out, s, text) }
+func (c *console) paint(s style, text string) string { return c.paintOn(c.out, s, text) }
 
-func (c *context) paintOn(f *os.File, s style, text string) string {
+func (c *console) paintOn(f *os.File, s style, text string) string {
 	text = inert(text)
 	if !c.coloured(f) {
 		return text
 	}
-	return table.Paint(string(s), text)
+	return paintText(string(s), text)
 }
 
 // columns is how wide f is: 80 where nobody knows.

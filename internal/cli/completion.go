@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/audit/drill"
-	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -16,42 +15,41 @@ import (
 )
 
 // completion prints what a shell needs to complete our command lines.
-func completion(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "bash|zsh|fish", "Prints the completion of a shell: commands, flags, agents, and the sessions that there\nare. For bash, in ~/.bashrc: source <(ringfence completion bash)")
-	if err := c.parse(f, args); err != nil {
-		return 2, err
+func completionCommand() *command {
+	cmd := &command{name: "completion", args: "bash|zsh|fish", short: "print the completion of a shell",
+		long:     "Prints the completion of a shell: commands, flags, agents, and the sessions that there\nare. For bash, in ~/.bashrc: source <(ringfence completion bash)",
+		examples: []string{"ringfence completion bash", "source <(ringfence completion bash)"},
+		takes:    takesRest}
+	cmd.run = func(c *console, args []string) (int, error) {
+		names := shells()
+		if len(args) != 1 || !slices.Contains(names, args[0]) {
+			return 2, fault.New(fault.Usage, "ringfence completion bash", "completion needs one of %s%s", strings.Join(names, ", "), suggest(first(args), names))
+		}
+		_, err := c.out.WriteString(completionOf(args[0], commands()))
+		return 0, err
 	}
-	shells := docgen.Shells()
-	if f.NArg() != 1 || !slices.Contains(shells, f.Arg(0)) {
-		return 2, fault.New(fault.Usage, "ringfence completion bash", "completion needs one of %s%s", strings.Join(shells, ", "), suggest(f.Arg(0), shells))
-	}
-	all, err := c.describe()
-	if err != nil {
-		return 2, err
-	}
-	_, err = c.out.WriteString(docgen.Completion(f.Arg(0), all))
-	return 0, err
+	return cmd
 }
 
 // complete answers a shell that asks what there is of a kind, one a line. Nothing is
 // told where nothing can be found: somebody is typing.
-func (c *context) complete(args []string) int {
+func (c *console) complete(args []string) int {
 	if len(args) != 1 {
 		return 2
 	}
 	var found []string
 	switch kind := args[0]; kind {
-	case docgen.Sessions:
+	case kindSessions:
 		found = c.sessionWords()
-	case docgen.Agents:
+	case kindAgents:
 		found = c.agentWords()
-	case docgen.Secrets:
+	case kindSecrets:
 		found = c.secretWords()
-	case docgen.Drills:
+	case kindDrills:
 		for _, d := range drill.All() {
 			found = append(found, d.Name)
 		}
-	case docgen.Commands:
+	case kindCommands:
 		for _, cmd := range commands() {
 			found = append(found, cmd.name)
 		}
@@ -75,7 +73,7 @@ func oneWord(w string) bool {
 }
 
 // sessionWords are the sessions that run and those of which something is kept.
-func (c *context) sessionWords() (words []string) {
+func (c *console) sessionWords() (words []string) {
 	if running, err := control.Sessions(); err == nil {
 		words = running
 	}
@@ -89,7 +87,7 @@ func (c *context) sessionWords() (words []string) {
 }
 
 // agentWords are the agents that we know and those of the user.
-func (c *context) agentWords() []string {
+func (c *console) agentWords() []string {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil
@@ -99,7 +97,7 @@ func (c *context) agentWords() []string {
 }
 
 // secretWords are the secrets that a policy describes.
-func (c *context) secretWords() (words []string) {
+func (c *console) secretWords() (words []string) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil

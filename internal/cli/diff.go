@@ -18,50 +18,53 @@ import (
 )
 
 // diff shows what a session changed, what the host would run of it first.
-func diff(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", "Shows everything that a session changed: what waits for `ringfence apply`, and what is\nlive on the host. What the host would run stands first. Without SESSION the latest\nof this project that left something. The exit status is 1 if anything changed.")
+func diffCommand() *command {
+	cmd := &command{name: "diff", args: "[SESSION] [PATH...] [flags]", short: "show what a session changed, and what the host would run of it",
+		long:     "Shows everything that a session changed: what waits for `ringfence apply`, and what is\nlive on the host. What the host would run stands first. Without SESSION the latest\nof this project that left something. The exit status is 1 if anything changed.",
+		examples: []string{"ringfence diff", "ringfence diff --patch"},
+		takes:    takesMany}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
 	stat := f.Bool("stat", false, "print how many lines each file gained and lost")
 	patch := f.Bool("patch", false, "print the differences in the form of git")
-	rest, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
-	}
-	if (*asJSON && *stat) || (*asJSON && *patch) || (*stat && *patch) {
-		return 2, fault.New(fault.Usage, "", "--json, --stat and --patch exclude each other")
-	}
-	ch, err := c.choose(rest, (*chosen).any)
-	if err != nil {
-		if fault.KindOf(err) == fault.Failed && len(rest) == 0 && !*asJSON {
-			fmt.Fprintf(c.err, "ringfence: %s\n", inert(err.Error()))
-			return 0, nil
+	cmd.run = func(c *console, args []string) (int, error) {
+		if (*asJSON && *stat) || (*asJSON && *patch) || (*stat && *patch) {
+			return 2, fault.New(fault.Usage, "", "--json, --stat and --patch exclude each other")
 		}
-		return 2, err
+		ch, err := c.choose(args, (*chosen).any)
+		if err != nil {
+			if fault.KindOf(err) == fault.Failed && len(args) == 0 && !*asJSON {
+				fmt.Fprintf(c.err, "ringfence: %s\n", inert(err.Error()))
+				return 0, nil
+			}
+			return 2, err
+		}
+		r := ch.part()
+		switch {
+		case *asJSON:
+			err = c.printJSON(r)
+		case *stat:
+			err = c.printStat(r)
+		case *patch:
+			err = c.printPatch(r)
+		default:
+			c.printReport(r)
+		}
+		if err == nil {
+			err = ch.failed
+		}
+		switch {
+		case err != nil:
+			return 2, err
+		case len(r.Entries) > 0:
+			return 1, nil
+		}
+		return 0, nil
 	}
-	r := ch.part()
-	switch {
-	case *asJSON:
-		err = c.printJSON(r)
-	case *stat:
-		err = c.printStat(r)
-	case *patch:
-		err = c.printPatch(r)
-	default:
-		c.printReport(r)
-	}
-	if err == nil {
-		err = ch.failed
-	}
-	switch {
-	case err != nil:
-		return 2, err
-	case len(r.Entries) > 0:
-		return 1, nil
-	}
-	return 0, nil
+	return cmd
 }
 
-func (c *context) printJSON(r *review.Report) error {
+func (c *console) printJSON(r *review.Report) error {
 	b, err := r.JSON(0)
 	if err == nil {
 		_, err = c.out.Write(append(b, '\n'))
@@ -69,7 +72,7 @@ func (c *context) printJSON(r *review.Report) error {
 	return err
 }
 
-func (c *context) printStat(r *review.Report) error {
+func (c *console) printStat(r *review.Report) error {
 	w := bufio.NewWriter(c.out)
 	defer w.Flush()
 	return r.Lines(func(e *review.Entry, added, removed int, ok bool) {
@@ -82,7 +85,7 @@ func (c *context) printStat(r *review.Report) error {
 }
 
 // printPatch takes the control characters out if a terminal would obey them.
-func (c *context) printPatch(r *review.Report) error {
+func (c *console) printPatch(r *review.Report) error {
 	if !terminal.IsTerminal(c.out) {
 		return r.Patch(c.out)
 	}
@@ -99,7 +102,7 @@ func (c *context) printPatch(r *review.Report) error {
 }
 
 // printReport is the review for people: data to stdout, what to do next to stderr.
-func (c *context) printReport(r *review.Report) {
+func (c *console) printReport(r *review.Report) {
 	w := r.Work
 	switch {
 	case len(r.Entries) == 0 && w.Undone():
@@ -145,7 +148,7 @@ var headings = map[hostexec.Rank]string{
 // reasonIndent is where the path and the reasons below it begin.
 const reasonIndent = 13
 
-func (c *context) printRanked(to io.Writer, r *review.Report) {
+func (c *console) printRanked(to io.Writer, r *review.Report) {
 	w := bufio.NewWriter(to)
 	defer w.Flush()
 	rank := hostexec.Rank(-1)

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	gocontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,30 +25,31 @@ import (
 )
 
 // drillCommand plays known incidents under the user's policy.
-func drillCommand(c *context, name string, args []string) (int, error) {
-	if slices.Equal(args, []string{drill.Arg}) {
-		if err := drill.Main(c.in, c.out, session.Nested()); err != nil {
+func drillCommand() *command {
+	cmd := &command{name: "drill", args: "[DRILL... | all] [--json]", short: "play known incidents under your policy, in a throw-away workspace", takes: takesMany,
+		examples: []string{"ringfence drill", "ringfence drill all"},
+		long:     "Plays known incidents with canaries, in a throw-away workspace under your own policy, and\nsays of each step which wall held. Nothing of yours is touched. Without a name it\nlists the drills. Exit 0: all held, 1: a wall did not hold,\n2: not played."}
+	asJSON := cmd.flags.Bool("json", false, "print JSON")
+	cmd.run = func(c *console, args []string) (int, error) {
+		switch {
+		case slices.Equal(args, []string{drill.Arg}):
+			if err := drill.Main(c.in, c.out, session.Nested()); err != nil {
+				return 2, err
+			}
+			return 0, nil
+		case len(args) == 0:
+			return c.listDrills(*asJSON)
+		}
+		chosen, err := chosenDrills(args)
+		if err != nil {
 			return 2, err
 		}
-		return 0, nil
+		return c.playDrills(chosen, *asJSON)
 	}
-	f := c.flags(name, "[DRILL... | all] [--json]", "Plays known incidents with canaries, in a throw-away workspace under your own policy, and\nsays of each step which wall held. Nothing of yours is touched. Without a name it\nlists the drills. Exit 0: all held, 1: a wall did not hold,\n2: not played.")
-	asJSON := f.Bool("json", false, "print JSON")
-	names, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
-	}
-	if len(names) == 0 {
-		return c.listDrills(*asJSON)
-	}
-	chosen, err := chosenDrills(names)
-	if err != nil {
-		return 2, err
-	}
-	return c.playDrills(chosen, *asJSON)
+	return cmd
 }
 
-func (c *context) listDrills(asJSON bool) (int, error) {
+func (c *console) listDrills(asJSON bool) (int, error) {
 	type row struct {
 		Drill string `json:"drill"`
 		Title string `json:"title"`
@@ -63,11 +64,7 @@ func (c *context) listDrills(asJSON bool) (int, error) {
 	if !asJSON {
 		return 0, nil
 	}
-	return 0, c.encode(rows)
-}
-
-func (c *context) encode(v any) error {
-	return c.writeJSON(v)
+	return 0, c.writeJSON(rows)
 }
 
 func chosenDrills(names []string) ([]*drill.Drill, error) {
@@ -86,7 +83,7 @@ func chosenDrills(names []string) ([]*drill.Drill, error) {
 }
 
 // playDrills plays one after another; each has a sandbox of its own.
-func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
+func (c *console) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 2, err
@@ -95,7 +92,7 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	conf := drill.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ, Bare: os.Geteuid() == 0, Launch: c.drillIn}
 	status, reports := 0, []drill.Report{}
@@ -122,7 +119,7 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 		}
 	}
 	if asJSON {
-		if err := c.encode(reports); err != nil {
+		if err := c.writeJSON(reports); err != nil {
 			return 2, err
 		}
 	}
@@ -130,7 +127,7 @@ func (c *context) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 }
 
 // drillIn is a launch like any other: the user's policy, the same walls.
-func (c *context) drillIn(ctx gocontext.Context, job drill.Job) (*drill.Seen, error) {
+func (c *console) drillIn(ctx context.Context, job drill.Job) (*drill.Seen, error) {
 	opt := session.Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
 		Flags: &policy.Policy{}, Environ: job.Environ}
 	if !slices.ContainsFunc(plan.SystemPaths(), func(p string) bool { return file.Within(job.Self, p) }) {
@@ -175,7 +172,7 @@ func undone(w *review.Work) (left []string, err error) {
 }
 
 // play starts the session between two pipes.
-func (c *context) play(ctx gocontext.Context, s *session.Session, stdin []byte) (res session.Result, out []byte, err error) {
+func (c *console) play(ctx context.Context, s *session.Session, stdin []byte) (res session.Result, out []byte, err error) {
 	var pipes [2][2]*os.File // what goes in, what comes out
 	for i := range pipes {
 		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {

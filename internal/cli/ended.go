@@ -16,7 +16,7 @@ const maxShown = 12
 
 // workSummary says at the end of a session what waits, what changed, and what
 // comes next.
-func (c *context) workSummary(res session.Result, talk bool) {
+func (c *console) workSummary(res session.Result, talk bool) {
 	r := res.Review
 	if r == nil {
 		return
@@ -34,14 +34,14 @@ func (c *context) workSummary(res session.Result, talk bool) {
 	c.goneSummary(r.Outside)
 }
 
-func (c *context) noteList(r *review.Report) {
+func (c *console) noteList(r *review.Report) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(c.err, "             note: %s\n", inert(note))
 	}
 }
 
 // changeSummary is what changed, or waits to.
-func (c *context) changeSummary(res session.Result, waits, live []review.Entry, talk bool) {
+func (c *console) changeSummary(res session.Result, waits, live []review.Entry, talk bool) {
 	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
@@ -63,7 +63,7 @@ func (c *context) changeSummary(res session.Result, waits, live []review.Entry, 
 }
 
 // lostSummary says what cannot be brought back, also to a pipe.
-func (c *context) lostSummary(r *review.Report) {
+func (c *console) lostSummary(r *review.Report) {
 	if n := len(r.Lost); n > 0 {
 		fmt.Fprintf(c.err, "  not kept   undo will not bring back %d file%s\n", n, plural(n, "", "s"))
 	}
@@ -113,7 +113,7 @@ func executed(entries []review.Entry) (out []review.Entry) {
 	return out
 }
 
-func (c *context) shortList(r *review.Report, entries []review.Entry) {
+func (c *console) shortList(r *review.Report, entries []review.Entry) {
 	for i := range entries {
 		if i == maxShown {
 			fmt.Fprintf(c.err, "             (%d in all)\n", len(entries))
@@ -144,7 +144,7 @@ func cut(s string, most int) string {
 const maxLine = 1000
 
 // workJSON is the summary for programs: one line.
-func (c *context) workJSON(res session.Result) {
+func (c *console) workJSON(res session.Result) {
 	if res.Review == nil {
 		return
 	}

@@ -13,37 +13,40 @@ import (
 )
 
 // showEnv is the audit of the environment: names and sources, never a value.
-func showEnv(c *context, name string, args []string) (int, error) {
-	l := newLaunchFlags(c, name, "[flags]", "Shows what of your environment would come inside, by name; values are never printed.")
-	who := l.set.String("agent", agent.Command, "`NAME` of the agent whose environment it is")
-	asJSON := l.set.Bool("json", false, "print JSON")
-	if err := c.parseAll(l.set, args); err != nil {
-		return 2, err
-	}
-	opt, err := l.options(c, *who, nil)
-	if err != nil {
-		return 2, err
-	}
-	env, err := session.Environment(opt)
-	if err != nil && len(env.Entries) == 0 {
-		return 2, err
-	}
-	if *asJSON {
-		if e := c.writeJSON(env); e != nil {
-			return 2, e
+func envCommand() *command {
+	cmd := &command{name: "env", args: "[flags]", short: "show what of the environment comes inside, by name",
+		long:     "Shows what of your environment would come inside, by name; values are never printed.",
+		examples: []string{"ringfence env", "ringfence env --agent claude --json"}}
+	who := cmd.flags.String("agent", agent.Command, "`NAME` of the agent whose environment it is")
+	asJSON := cmd.flags.Bool("json", false, "print JSON")
+	l := newLaunchFlags(cmd)
+	cmd.run = func(c *console, args []string) (int, error) {
+		opt, err := l.options(c, *who, nil)
+		if err != nil {
+			return 2, err
 		}
-	} else {
-		w := bufio.NewWriter(c.out)
-		writeAudit(w, env, true)
-		if e := w.Flush(); e != nil {
-			return 2, e
+		env, err := session.Environment(opt)
+		if err != nil && len(env.Entries) == 0 {
+			return 2, err
 		}
+		if *asJSON {
+			if e := c.writeJSON(env); e != nil {
+				return 2, e
+			}
+		} else {
+			w := bufio.NewWriter(c.out)
+			writeAudit(w, env, true)
+			if e := w.Flush(); e != nil {
+				return 2, e
+			}
+		}
+		if err != nil {
+			c.explain(err)
+			return 1, nil
+		}
+		return 0, nil
 	}
-	if err != nil {
-		c.explain(err)
-		return 1, nil
-	}
-	return 0, nil
+	return cmd
 }
 
 // writeAudit prints names grouped by what became of them. The short form, names

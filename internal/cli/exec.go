@@ -1,12 +1,11 @@
 package cli
 
 import (
-	gocontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,37 +20,32 @@ import (
 )
 
 // execCommand runs a command in a running session.
-func execCommand(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "SESSION [--dir DIR] -- CMD [ARGS]", "Runs a command in a running session: behind the same walls, with the same view and\nenvironment. The status is that of the command.")
+func execCommand() *command {
+	cmd := &command{name: "exec", args: "SESSION [--dir DIR] -- CMD [ARGS]", short: "run a command in a running session",
+		long:     "Runs a command in a running session: behind the same walls, with the same view and\nenvironment. The status is that of the command.",
+		examples: []string{"ringfence exec demo -- ls -la"},
+		takes:    takesOne, cut: true, status: 125}
+	f := &cmd.flags
 	dir := f.String("dir", "", "start in `DIR`, as it is called inside (default: where the agent was started)")
-	before, cmd := splitCommand(args)
-	arg, err := c.sessionThenFlags(f, before)
-	if err != nil {
-		return 125, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		arg, command := first(args), cmd.behind
+		if arg == "" || len(command) == 0 {
+			return 125, fault.New(fault.Usage, "for example: ringfence exec demo -- ls", "exec needs a session and, behind --, a command")
+		}
+		id, err := c.findRunning(arg)
+		if err != nil {
+			return 125, err
+		}
+		called := id
+		if !strings.HasPrefix(id, arg) {
+			called = arg // by its name
+		}
+		return c.execIn(id, called, *dir, command)
 	}
-	if arg == "" || len(cmd) == 0 {
-		return 125, fault.New(fault.Usage, "for example: ringfence exec demo -- ls", "exec needs a session and, behind --, a command")
-	}
-	id, err := c.findRunning(arg)
-	if err != nil {
-		return 125, err
-	}
-	called := id
-	if !strings.HasPrefix(id, arg) {
-		called = arg // by its name
-	}
-	return c.execIn(id, called, *dir, cmd)
+	return cmd
 }
 
-// splitCommand takes what is behind the first --.
-func splitCommand(args []string) (before, cmd []string) {
-	if i := slices.Index(args, "--"); i >= 0 {
-		return args[:i], args[i+1:]
-	}
-	return args, nil
-}
-
-func (c *context) execIn(id, called, dir string, cmd []string) (int, error) {
+func (c *console) execIn(id, called, dir string, cmd []string) (int, error) {
 	s, err := session.OpenStreams([3]*os.File{c.in, c.out, c.err})
 	if err != nil {
 		return 125, err
@@ -115,7 +109,7 @@ func (h *hearing) leave() {
 }
 
 // carryExec stands between the user's terminal and the command until it ends.
-func (c *context) carryExec(s *session.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
+func (c *console) carryExec(s *session.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
 	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
@@ -126,7 +120,7 @@ func (c *context) carryExec(s *session.Streams, r control.Reply, conn *hearing, 
 		finish = relay.Finish
 		go func() {
 			defer close(relayed)
-			if relay.Run(gocontext.Background()) != nil {
+			if relay.Run(context.Background()) != nil {
 				conn.leave() // without a terminal, nobody reaches the command any more
 			}
 		}()

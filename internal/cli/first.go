@@ -22,7 +22,7 @@ This is said once.
 `
 
 // welcome greets a person who has no state yet, once: the session makes it.
-func (c *context) welcome() {
+func (c *console) welcome() {
 	dirs, err := c.dirs()
 	if err != nil || c.quiet || !terminal.IsTerminal(c.err) || !terminal.IsTerminal(c.in) {
 		return

@@ -3,8 +3,6 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 func TestFirstCardIsShort(t *testing.T) {
@@ -13,8 +11,8 @@ func TestFirstCardIsShort(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, l := range lines {
-		if table.Width(l) > 80 {
-			t.Errorf("%d columns: %q", table.Width(l), l)
+		if cellWidth(l) > 80 {
+			t.Errorf("%d columns: %q", cellWidth(l), l)
 		}
 	}
 	for _, word := range []string{"fenced", "not fenced", "ringfence why", "ringfence grant", "ringfence log"} {

@@ -13,7 +13,7 @@ import (
 )
 
 // mayManage refuses --managed where it can do nothing.
-func (c *context) mayManage(profiles []*agent.Profile, asked bool) error {
+func (c *console) mayManage(profiles []*agent.Profile, asked bool) error {
 	switch {
 	case !asked:
 		return nil
@@ -26,7 +26,7 @@ func (c *context) mayManage(profiles []*agent.Profile, asked bool) error {
 }
 
 // installManaged puts the gate into the settings of all users.
-func (c *context) installManaged(program string, dryRun bool) error {
+func (c *console) installManaged(program string, dryRun bool) error {
 	g := install.Gate{Settings: install.GateSettings, Record: install.GateRecord, Program: program}
 	if dryRun {
 		text, err := g.Plan()
@@ -48,7 +48,7 @@ func (c *context) installManaged(program string, dryRun bool) error {
 	return nil
 }
 
-func (c *context) uninstallManaged() (int, error) {
+func (c *console) uninstallManaged() (int, error) {
 	if os.Geteuid() != 0 {
 		return 2, fault.New(fault.Refused, "as root: ringfence uninstall --managed", "--managed is for all users of this machine, and needs root")
 	}

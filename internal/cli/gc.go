@@ -19,59 +19,63 @@ import (
 // newestJournals are kept in any case.
 const newestJournals = 50
 
-func (c *context) dirs() (state.Dirs, error) {
+func (c *console) dirs() (state.Dirs, error) {
 	return state.XDG(c.getenv, c.getenv("HOME"))
 }
 
 // gc shows stale project state and removes it when told.
-func gc(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[flags]", "Removes the kept state of projects that are gone or long unused, what old sessions kept\nfor undo, and their records, after showing it. Sessions in which changes wait are kept.")
+func gcCommand() *command {
+	cmd := &command{name: "gc", args: "[flags]", short: "remove stale state of projects and sessions",
+		long:     "Removes the kept state of projects that are gone or long unused, what old sessions kept\nfor undo, and their records, after showing it. Sessions in which changes wait are kept.",
+		examples: []string{"ringfence gc", "ringfence gc --days 30 --yes"}}
+	f := &cmd.flags
 	days := f.Int("days", 0, "also what was not used for `N` days; sessions: after N days, not 14")
 	yes := f.Bool("yes", false, "remove without asking")
 	discard := f.Bool("discard", false, "also old sessions in which changes wait")
+	asJSON := f.Bool("json", false, "print JSON; removes only with --yes")
+	f.begin("for records")
 	logDays := f.Int("log-days", 0, "records that were not written to for `N` days, not 30")
 	logKeep := f.Int("log-keep", newestJournals, "but the newest `N` records in any case")
 	logSize := f.String("log-size", "", "and the oldest beyond `SIZE` in all, such as 500MiB, at any age")
 	logBad := f.Bool("log-bad", false, "also records that are not what was written, which are kept as evidence otherwise")
-	asJSON := f.Bool("json", false, "print JSON; removes only with --yes")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	if *days < 0 || *logDays < 0 || *logKeep < 0 {
-		return 2, fault.New(fault.Usage, "", "gc takes no negative number")
-	}
-	keep, err := retention(max(*days, 30), isSet(f, "log-days"), *logDays, *logKeep, *logSize)
-	if err != nil {
-		return 2, err
-	}
-	keep.Bad = *logBad
-	// What killed sessions left in workspaces is no matter of age, nor of asking.
-	if dirs, err := c.dirs(); err == nil {
-		if err := review.Sweep(dirs.State); err != nil {
-			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+	cmd.run = func(c *console, args []string) (int, error) {
+		if *days < 0 || *logDays < 0 || *logKeep < 0 {
+			return 2, fault.New(fault.Usage, "", "gc takes no negative number")
 		}
-		if _, err := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
-			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+		keep, err := retention(max(*days, 30), f.isSet("log-days"), *logDays, *logKeep, *logSize)
+		if err != nil {
+			return 2, err
 		}
-		if _, err := journal.SettleAll(session.JournalDir(dirs)); err != nil {
-			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+		keep.Bad = *logBad
+		// What killed sessions left in workspaces is no matter of age, nor of asking.
+		if dirs, err := c.dirs(); err == nil {
+			if err := review.Sweep(dirs.State); err != nil {
+				fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+			}
+			if _, err := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
+				fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+			}
+			if _, err := journal.SettleAll(session.JournalDir(dirs)); err != nil {
+				fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+			}
 		}
-	}
-	r, err := c.findRubbish(time.Duration(*days)*24*time.Hour, keep, *discard)
-	if err != nil {
-		return 2, err
-	}
-	if err := c.showRubbish(r, *asJSON); err != nil {
-		return 2, err
-	}
-	if r.count() == 0 || !*yes && !c.confirm(r.question(), *asJSON) {
+		r, err := c.findRubbish(time.Duration(*days)*24*time.Hour, keep, *discard)
+		if err != nil {
+			return 2, err
+		}
+		if err := c.showRubbish(r, *asJSON); err != nil {
+			return 2, err
+		}
+		if r.count() == 0 || !*yes && !c.confirm(r.question(), *asJSON) {
+			return 0, nil
+		}
+		if err := r.remove(c, *discard); err != nil {
+			return 1, err
+		}
+		fmt.Fprintf(c.err, "ringfence: removed %d\n", r.count())
 		return 0, nil
 	}
-	if err := r.remove(c, *discard); err != nil {
-		return 1, err
-	}
-	fmt.Fprintf(c.err, "ringfence: removed %d\n", r.count())
-	return 0, nil
+	return cmd
 }
 
 // retention is which records stay.
@@ -98,7 +102,7 @@ type rubbish struct {
 	works    []oldWork
 }
 
-func (c *context) findRubbish(age time.Duration, keep journal.Retention, discard bool) (*rubbish, error) {
+func (c *console) findRubbish(age time.Duration, keep journal.Retention, discard bool) (*rubbish, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (r *rubbish) question() string {
 	return fmt.Sprintf("Remove the state of %d project(s), %d record(s) and the work of %d session(s)?", len(r.projects), len(r.records), len(removable(r.works)))
 }
 
-func (r *rubbish) remove(c *context, discard bool) error {
+func (r *rubbish) remove(c *console, discard bool) error {
 	n := 0
 	step, done := c.progress("removing", r.count())
 	defer done()
@@ -157,7 +161,7 @@ func (r *rubbish) remove(c *context, discard bool) error {
 	return nil
 }
 
-func (c *context) showRubbish(r *rubbish, asJSON bool) error {
+func (c *console) showRubbish(r *rubbish, asJSON bool) error {
 	if asJSON {
 		rows := []map[string]any{}
 		for _, s := range r.projects {
@@ -187,7 +191,7 @@ func (c *context) showRubbish(r *rubbish, asJSON bool) error {
 }
 
 // showStale lists what is stale, and says what to do about what stays.
-func (c *context) showStale(r *rubbish) error {
+func (c *console) showStale(r *rubbish) error {
 	var rows [][]string
 	for _, s := range r.projects {
 		rows = append(rows, []string{s.Key, string(s.Why), s.LastUsed.Format("2006-01-02"), fmt.Sprintf("%.1f MiB", float64(s.Size)/(1<<20)), plan.Show(s.Root)})
@@ -209,7 +213,7 @@ func (c *context) showStale(r *rubbish) error {
 }
 
 // confirm asks a person; without one the answer is no.
-func (c *context) confirm(question string, never bool) bool {
+func (c *console) confirm(question string, never bool) bool {
 	if never || !terminal.IsTerminal(c.in) || !terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err, "ringfence: nothing was changed; --yes does it without asking")
 		return false

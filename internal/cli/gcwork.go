@@ -23,7 +23,7 @@ type oldWork struct {
 
 // oldWorks lists the work of sessions that ended before the given age. Where
 // changes wait it is kept, unless they are to be discarded.
-func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]oldWork, error) {
+func (c *console) oldWorks(now time.Time, age time.Duration, discard bool) ([]oldWork, error) {
 	if age == 0 {
 		age = keepUndo
 	}
@@ -54,7 +54,7 @@ func (c *context) oldWorks(now time.Time, age time.Duration, discard bool) ([]ol
 }
 
 // excess are the sessions whose undo has to make room.
-func (c *context) excess() (map[string]bool, error) {
+func (c *console) excess() (map[string]bool, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ const maxGone = 5
 
 // goneSummary says what the session wrote where nothing is kept. It is said to a pipe
 // too: nobody looks for a file of which he was not told that it is gone.
-func (c *context) goneSummary(f outside.Found) {
+func (c *console) goneSummary(f outside.Found) {
 	if len(f.Items) == 0 {
 		if f.More {
 			fmt.Fprintln(c.err, "  not kept   there is more outside the workspace than was looked at")

@@ -13,54 +13,57 @@ import (
 )
 
 // grant allows a host in a running session, and keeps the rule where that is asked.
-func grant(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "SESSION --host HOST[:PORT] [--for 30m | --session | --project | --always]",
-		"Allows one host in a running session, at once. With --project or --always the very\nrule that is shown is kept for later sessions too.")
+func grantCommand() *command {
+	cmd := &command{name: "grant", args: "SESSION --host HOST[:PORT] [--for 30m | --session | --project | --always]", short: "allow a host in a running session",
+		long:     "Allows one host in a running session, at once. With --project or --always the very\nrule that is shown is kept for later sessions too.",
+		examples: []string{"ringfence grant demo --host api.example.org --for 30m"},
+		takes:    takesOne}
+	f := &cmd.flags
 	host := f.String("host", "", "the `HOST[:PORT]` to allow")
 	limit := f.Duration("for", 0, "for a time such as `30m`")
 	f.Bool("session", false, "until the session ends (the default)")
 	project := f.Bool("project", false, "keep the rule for this project")
 	always := f.Bool("always", false, "keep the rule for all projects")
 	yes := f.Bool("yes", false, "keep it without asking")
-	id, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
-	}
-	given := 0
-	for _, n := range []string{"for", "session", "project", "always"} {
-		if isSet(f, n) {
-			given++
+	cmd.run = func(c *console, args []string) (int, error) {
+		id := first(args)
+		given := 0
+		for _, n := range []string{"for", "session", "project", "always"} {
+			if f.isSet(n) {
+				given++
+			}
 		}
-	}
-	switch {
-	case id == "" || *host == "":
-		return 2, fault.New(fault.Usage, "see `ringfence requests` for what waits", "grant needs a session and --host")
-	case given > 1:
-		return 2, fault.New(fault.Usage, "", "of --for, --session, --project and --always give one")
-	case isSet(f, "for") && *limit < time.Second:
-		return 2, fault.New(fault.Usage, "for example --for 30m", "--for %s is too short", *limit)
-	}
-	rule, err := address.ParseRule(*host)
-	if err != nil {
-		return 2, fault.New(fault.Usage, "", "--host: %w", err)
-	}
-	if (*project || *always) && !*yes {
-		where := "this project"
-		if *always {
-			where = "all projects"
+		switch {
+		case id == "" || *host == "":
+			return 2, fault.New(fault.Usage, "see `ringfence requests` for what waits", "grant needs a session and --host")
+		case given > 1:
+			return 2, fault.New(fault.Usage, "", "of --for, --session, --project and --always give one")
+		case f.isSet("for") && *limit < time.Second:
+			return 2, fault.New(fault.Usage, "for example --for 30m", "--for %s is too short", *limit)
 		}
-		fmt.Fprintf(c.err, "ringfence: the rule is: [network] allow = [%q], for %s\n", rule, where)
-		if !c.confirm("Keep exactly this rule?", false) {
-			return 1, nil
+		rule, err := address.ParseRule(*host)
+		if err != nil {
+			return 2, fault.New(fault.Usage, "", "--host: %w", err)
 		}
+		if (*project || *always) && !*yes {
+			where := "this project"
+			if *always {
+				where = "all projects"
+			}
+			fmt.Fprintf(c.err, "ringfence: the rule is: [network] allow = [%q], for %s\n", rule, where)
+			if !c.confirm("Keep exactly this rule?", false) {
+				return 1, nil
+			}
+		}
+		if id, err = c.findRunning(id); err != nil {
+			return 1, err
+		}
+		return c.grantRule(id, rule, *limit, *project, *always)
 	}
-	if id, err = c.findRunning(id); err != nil {
-		return 1, err
-	}
-	return c.grantRule(id, rule, *limit, *project, *always)
+	return cmd
 }
 
-func (c *context) grantRule(id string, rule address.Rule, limit time.Duration, project, always bool) (int, error) {
+func (c *console) grantRule(id string, rule address.Rule, limit time.Duration, project, always bool) (int, error) {
 	status, err := control.Ask(id, control.Request{Do: "status"})
 	if err != nil {
 		return 1, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -16,52 +17,53 @@ var hookAgents = []string{"claude", "codex", "gemini"}
 
 // hookCommand answers an agent that asks before it does something. What goes wrong is
 // told by status 2, which stops the call in every agent: silence would let it pass.
-func hookCommand(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[AGENT] [flags]", "Reads a tool call from stdin, as an agent's hooks send it, and answers in the\n"+
-		"agent's words. AGENT is claude, codex or gemini.")
+func hookCommand() *command {
+	cmd := &command{name: "hook", args: "[AGENT] [flags]", short: "judge a tool call of an agent, for its hooks",
+		long: "Reads a tool call from stdin, as an agent's hooks send it, and answers in the\n" +
+			"agent's words. AGENT is claude, codex or gemini.",
+		examples: []string{"ringfence hook --check 'rm -rf build'"},
+		takes:    takesOne}
+	f := &cmd.flags
 	check := f.String("check", "", "judge this `COMMAND` line instead: exit 0 passes, 1 does not")
 	gate := f.Bool("gate", false, "refuse prompts and tools outside of a sandbox")
-	agent := "claude"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		agent, args = args[0], args[1:]
-	}
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	if !slices.Contains(hookAgents, agent) {
-		return 2, fault.New(fault.Usage, "one of: "+strings.Join(hookAgents, ", "), "hook: no protocol is known of %q", agent)
-	}
-	where := hook.Where{Home: c.getenv("HOME"), Git: hook.Repository}
-	if where.Dir, _ = os.Getwd(); where.Dir == "" {
-		where.Dir = "/"
-	}
-	if isSet(f, "check") {
-		return c.hookCheck(*check, where), nil
-	}
-	call, err := hook.ReadCall(c.in)
-	if err != nil {
-		return 2, err
-	}
-	if strings.HasPrefix(call.Dir, "/") {
-		where.Dir = call.Dir
-	}
-	g := hook.Gate{On: *gate}
-	if g.On {
-		if g.Inside = hook.Inside(session.NotePath); !g.Inside {
-			if g.Bare, err = hook.Bare(hook.BarePath); err != nil {
-				fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+	cmd.run = func(c *console, args []string) (int, error) {
+		agent := cmp.Or(first(args), "claude")
+		if !slices.Contains(hookAgents, agent) {
+			return 2, fault.New(fault.Usage, "one of: "+strings.Join(hookAgents, ", "), "hook: no protocol is known of %q", agent)
+		}
+		where := hook.Where{Home: c.getenv("HOME"), Git: hook.Repository}
+		if where.Dir, _ = os.Getwd(); where.Dir == "" {
+			where.Dir = "/"
+		}
+		if f.isSet("check") {
+			return c.hookCheck(*check, where), nil
+		}
+		call, err := hook.ReadCall(c.in)
+		if err != nil {
+			return 2, err
+		}
+		if strings.HasPrefix(call.Dir, "/") {
+			where.Dir = call.Dir
+		}
+		g := hook.Gate{On: *gate}
+		if g.On {
+			if g.Inside = hook.Inside(session.NotePath); !g.Inside {
+				if g.Bare, err = hook.Bare(hook.BarePath); err != nil {
+					fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+				}
 			}
 		}
+		answer, _ := hook.Answer(agent, call, where, g)
+		if _, err := c.out.WriteString(answer); err != nil {
+			return 2, err
+		}
+		return 0, nil
 	}
-	answer, _ := hook.Answer(agent, call, where, g)
-	if _, err := c.out.WriteString(answer); err != nil {
-		return 2, err
-	}
-	return 0, nil
+	return cmd
 }
 
 // hookCheck is the form for people.
-func (c *context) hookCheck(line string, where hook.Where) int {
+func (c *console) hookCheck(line string, where hook.Where) int {
 	v := hook.Judge(line, where)
 	if v.Decision == hook.Pass {
 		fmt.Fprintln(c.out, "pass")

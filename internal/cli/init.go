@@ -47,35 +47,38 @@ const maxLooked = 512
 
 // initCommand writes a first policy: for the project what it does not need, and for the
 // user a file to begin with. It never writes over one.
-func initCommand(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[flags]", "Looks at the project (languages, remotes, settings of agents) and writes a small\n.ringfence.toml for it. A project's file takes away; what would add something belongs\ninto your own policy, and is said. Nothing is written over, nothing is asked of a network.")
+func initCommand() *command {
+	cmd := &command{name: "init", args: "[flags]", short: "write a first policy for this project",
+		long:     "Looks at the project (languages, remotes, settings of agents) and writes a small\n.ringfence.toml for it. A project's file takes away; what would add something belongs\ninto your own policy, and is said. Nothing is written over, nothing is asked of a network.",
+		examples: []string{"ringfence init", "ringfence init --global"}}
+	f := &cmd.flags
 	global := f.Bool("global", false, "write your own policy instead, with nothing in it but explanations")
 	yes := f.Bool("yes", false, "write without asking")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	if *global {
-		dirs, err := c.dirs()
+	cmd.run = func(c *console, args []string) (int, error) {
+		if *global {
+			dirs, err := c.dirs()
+			if err != nil {
+				return 2, err
+			}
+			return c.writeFirst(filepath.Join(dirs.Config, "policy.toml"), globalText, 0o600, *yes, nil)
+		}
+		dir, err := os.Getwd()
 		if err != nil {
 			return 2, err
 		}
-		return c.writeFirst(filepath.Join(dirs.Config, "policy.toml"), globalText, 0o600, *yes, nil)
+		s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+		if err != nil {
+			return 2, err
+		}
+		p := project{dir: s.ProjectDir(), groups: s.Policy.GroupsOn()}
+		p.look(s.Repo)
+		return c.writeFirst(filepath.Join(p.dir, policy.ProjectFile), p.text(), 0o644, *yes, p.hints())
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return 2, err
-	}
-	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
-	if err != nil {
-		return 2, err
-	}
-	p := project{dir: s.ProjectDir(), groups: s.Policy.GroupsOn()}
-	p.look(s.Repo)
-	return c.writeFirst(filepath.Join(p.dir, policy.ProjectFile), p.text(), 0o644, *yes, p.hints())
+	return cmd
 }
 
 // writeFirst shows the file and writes it, unless there is one.
-func (c *context) writeFirst(file, text string, mode fs.FileMode, yes bool, hints []string) (int, error) {
+func (c *console) writeFirst(file, text string, mode fs.FileMode, yes bool, hints []string) (int, error) {
 	if _, err := policy.Decode(strings.NewReader(text), file); err != nil {
 		return 1, err
 	}

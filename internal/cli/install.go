@@ -20,38 +20,37 @@ type installOptions struct {
 }
 
 // install puts shadows on PATH, and with --managed the gate into the settings of all.
-func runInstall(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[AGENT... | all] [flags]", "Puts a shadow on PATH, so that the agent's name starts the fenced agent. What stands\n"+
-		"there is kept beside it. Without AGENT it lists the shadows: exit 1 if PATH leads past one.")
+func installCommand() *command {
+	cmd := &command{name: "install", args: "[AGENT... | all] [flags]", short: "make the fenced agent the one on PATH",
+		long: "Puts a shadow on PATH, so that the agent's name starts the fenced agent. What stands\n" +
+			"there is kept beside it. Without AGENT it lists the shadows: exit 1 if PATH leads past one.",
+		examples: []string{"ringfence install claude --dry-run", "ringfence install claude --dir ~/.local/bin", "ringfence install --print-prompt"},
+		takes:    takesMany}
+	f := &cmd.flags
 	var o installOptions
 	f.StringVar(&o.dir, "dir", "", "the `DIR` of PATH; ~/.local/bin, or /usr/local/bin for root")
 	f.BoolVar(&o.managed, "managed", false, "as root, with claude: refuse prompts outside of a sandbox, for every user")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done")
 	asJSON := f.Bool("json", false, "print the list as JSON")
 	prompt := f.Bool("print-prompt", false, "print a prompt that has an agent try its sandbox")
-	var names []string
-	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		names, args = append(names, args[0]), args[1:]
-	}
-	if err := c.parse(f, args); err != nil {
-		return 2, err
-	}
-	names = append(names, f.Args()...)
-	if *prompt {
-		fmt.Fprint(c.out, agent.RedTeamPrompt)
-		return 0, nil
-	}
-	if len(names) == 0 {
-		if o.managed {
-			return 2, fault.New(fault.Usage, "ringfence install claude --managed", "--managed needs an agent")
+	cmd.run = func(c *console, args []string) (int, error) {
+		if *prompt {
+			fmt.Fprint(c.out, agent.RedTeamPrompt)
+			return 0, nil
 		}
-		return c.listShadows(*asJSON)
+		if len(args) == 0 {
+			if o.managed {
+				return 2, fault.New(fault.Usage, "ringfence install claude --managed", "--managed needs an agent")
+			}
+			return c.listShadows(*asJSON)
+		}
+		return c.install(args, o)
 	}
-	return c.install(names, o)
+	return cmd
 }
 
 // store is where the record of what was installed lies.
-func (c *context) store() (install.Store, error) {
+func (c *console) store() (install.Store, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return install.Store{}, err
@@ -59,7 +58,7 @@ func (c *context) store() (install.Store, error) {
 	return install.Store{Path: filepath.Join(dirs.State, "install.json")}, nil
 }
 
-func (c *context) install(names []string, o installOptions) (int, error) {
+func (c *console) install(names []string, o installOptions) (int, error) {
 	profiles, err := c.profiles(names)
 	if err != nil {
 		return 2, err
@@ -99,7 +98,7 @@ func (c *context) install(names []string, o installOptions) (int, error) {
 }
 
 // profiles are the agents of that name; "all" is those that are there.
-func (c *context) profiles(names []string) ([]*agent.Profile, error) {
+func (c *console) profiles(names []string) ([]*agent.Profile, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (c *context) profiles(names []string) ([]*agent.Profile, error) {
 }
 
 // shadowDir is where shadows go.
-func (c *context) shadowDir(asked string) (string, error) {
+func (c *console) shadowDir(asked string) (string, error) {
 	switch {
 	case asked != "" && !filepath.IsAbs(asked):
 		return filepath.Abs(asked)
@@ -147,7 +146,7 @@ func (c *context) shadowDir(asked string) (string, error) {
 	return filepath.Join(home, ".local/bin"), nil
 }
 
-func (c *context) installOne(store install.Store, p *agent.Profile, sh install.Shadow, o installOptions) error {
+func (c *console) installOne(store install.Store, p *agent.Profile, sh install.Shadow, o installOptions) error {
 	real := install.Real(p, c.getenv("PATH"), c.getenv("HOME"))
 	if o.dryRun {
 		fmt.Fprintf(c.out, "%s would start %s %s\n", plan.Show(sh.String()), plan.Show(sh.Program), sh.Agent)
@@ -174,7 +173,7 @@ func (c *context) installOne(store install.Store, p *agent.Profile, sh install.S
 }
 
 // notActive says why typing the name starts something else, and what to do.
-func (c *context) notActive(st install.State) {
+func (c *console) notActive(st install.State) {
 	leads := "nowhere"
 	if st.First != "" {
 		leads = "to " + plan.Show(st.First)
@@ -184,7 +183,7 @@ func (c *context) notActive(st install.State) {
 }
 
 // listShadows shows what is installed, and whether it is what a name leads to.
-func (c *context) listShadows(asJSON bool) (int, error) {
+func (c *console) listShadows(asJSON bool) (int, error) {
 	store, err := c.store()
 	if err != nil {
 		return 2, err

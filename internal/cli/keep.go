@@ -33,9 +33,9 @@ func MainKept(args []string, in, out, err *os.File) int {
 		fmt.Fprintf(err, "ringfence: error: this is started by ringfence itself: %v\n", fail)
 		return 125
 	}
-	c := newContext(in, out, err)
+	c := newConsole(in, out, err)
 	c.kept, c.quiet = t, len(args) > 1 && args[1] == keptQuiet
-	status := c.main(append([]string{"ringfence"}, told...))
+	status := c.main(append([]string{"ringfence"}, told...), nil)
 	// Nobody prints any more: then the held side comes to its end.
 	if null, fail := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); fail == nil {
 		for fd := range 3 {
@@ -62,7 +62,7 @@ func openKept() (t *detached.Terminal, args []string, err error) {
 
 // startKept starts this very command once more, in a session of its own with a
 // terminal of its own, and shows it to the user, or with -d leaves it alone.
-func (c *context) startKept(name string, args []string, l *launchFlags) (int, error) {
+func (c *console) startKept(name string, args []string, l *launchFlags) (int, error) {
 	conn, err := c.forkKept(name, args)
 	if err != nil {
 		return 125, fault.New(fault.Failed, "", "start a session that stays: %w", err)
@@ -90,7 +90,7 @@ func (c *context) startKept(name string, args []string, l *launchFlags) (int, er
 }
 
 // forkKept starts it and returns the connection to it.
-func (c *context) forkKept(name string, args []string) (*control.Conn, error) {
+func (c *console) forkKept(name string, args []string) (*control.Conn, error) {
 	master, slave, err := hostTerminal()
 	if err != nil {
 		return nil, err

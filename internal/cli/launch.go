@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bufio"
-	gocontext "context"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,44 +23,56 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-// launch is run, shell and every agent: one road into the sandbox.
-func launch(c *context, name string, args []string) (int, error) {
-	if err := source.NoCore(); err != nil {
-		return 125, err
-	}
-	status, err := c.launch(name, args)
-	if err != nil && fault.KindOf(err) == fault.Usage {
-		// Any status below 125 could be the agent's own.
-		c.explain(err)
-		return 125, nil
-	}
-	return status, err
+func runCommand() *command {
+	return launchCommand(&command{name: "run", args: "[flags] -- CMD [ARGS]", short: "run a command in a sandbox",
+		long:     "Runs a command in a sandbox that has nothing of the host but what policy put there.",
+		examples: []string{"ringfence run -- make test", "ringfence run --net none --ro ~/datasets -- ls ~/datasets", "ringfence run --dry-run -- true"}})
 }
 
-func (c *context) launch(name string, args []string) (int, error) {
-	about := map[string]string{
-		"run":   "Runs a command in a sandbox that has nothing of the host but what policy put there.",
-		"shell": "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
-	}[name]
-	if about == "" {
-		about = "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."
-	}
-	usage := "[flags] [-- ARGS]"
-	switch name {
-	case "run":
-		usage = "[flags] -- CMD [ARGS]"
-	case "shell":
-		usage = "[flags]"
-	}
-	l := newLaunchFlags(c, name, usage, about)
+func shellCommand() *command {
+	return launchCommand(&command{name: "shell", args: "[flags]", short: "open a shell in a sandbox",
+		long:     "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
+		examples: []string{"ringfence shell", "ringfence shell --review"}})
+}
+
+func agentCommand(name, short string, examples ...string) *command {
+	return launchCommand(&command{name: name, args: "[flags] [-- ARGS]", short: short, examples: examples,
+		long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."})
+}
+
+// launchCommand is run, shell and every agent: one road into the sandbox.
+func launchCommand(cmd *command) *command {
+	cmd.takes = takesRaw
+	l := newLaunchFlags(cmd)
+	cmd.flags.begin("for the start")
 	l.interactive()
-	if err := c.parse(l.set, args); err != nil {
-		return 125, forAgent(name, args, err)
+	cmd.flags.StringVar(&l.name, "name", "", "call the session `NAME`; no other that runs may be called so")
+	cmd.flags.BoolVar(&l.keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
+	cmd.flags.BoolVar(&l.detach, "d", false, "start it, print its id and leave it alone; implies --keep")
+	cmd.flags.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
+	cmd.run = func(c *console, args []string) (int, error) {
+		if err := source.NoCore(); err != nil {
+			return 125, err
+		}
+		status, err := c.launch(cmd, l, args)
+		if err != nil && fault.KindOf(err) == fault.Usage {
+			// Any status below 125 could be the agent's own.
+			c.explain(err)
+			return 125, nil
+		}
+		return status, err
+	}
+	return cmd
+}
+
+func (c *console) launch(cmd *command, l *launchFlags, args []string) (int, error) {
+	if err := cmd.parseFlags(args); err != nil {
+		return 125, forAgent(cmd.name, args, err)
 	}
 	if sys.Cgo {
 		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
 	}
-	agentName, command, err := c.command(name, l.set.Args(), args)
+	agentName, command, err := c.command(cmd.name, cmd.flags.Args(), args)
 	if err != nil {
 		return 125, err
 	}
@@ -69,7 +81,7 @@ func (c *context) launch(name string, args []string) (int, error) {
 		return 125, err
 	}
 	if (l.keep || l.detach) && c.kept == nil && l.dryRun == "" {
-		return c.startKept(name, args, l)
+		return c.startKept(cmd.name, args, l)
 	}
 	opt.Look = l.dryRun != ""
 	if !opt.Look {
@@ -95,7 +107,7 @@ func forAgent(name string, args []string, err error) error {
 }
 
 // command splits what to run from what was typed.
-func (c *context) command(name string, rest, typed []string) (agentName string, args []string, err error) {
+func (c *console) command(name string, rest, typed []string) (agentName string, args []string, err error) {
 	switch name {
 	case "run":
 		if len(rest) == 0 {
@@ -115,7 +127,7 @@ func (c *context) command(name string, rest, typed []string) (agentName string, 
 	return name, rest, nil
 }
 
-func (c *context) printPlan(s *session.Session, form dryRun) error {
+func (c *console) printPlan(s *session.Session, form dryRun) error {
 	switch form {
 	case "json":
 		return c.writeJSON(s.Plan.Redacted())
@@ -156,7 +168,7 @@ func memory(n int64) string {
 	return "at most " + plan.Size(n)
 }
 
-func (c *context) start(s *session.Session, l *launchFlags) (int, error) {
+func (c *console) start(s *session.Session, l *launchFlags) (int, error) {
 	std := [3]*os.File{c.in, c.out, c.err}
 	talk := terminal.IsTerminal(c.err) && !c.quiet || l.verbose
 	before := func(report cgroup.Report) error {
@@ -171,7 +183,7 @@ func (c *context) start(s *session.Session, l *launchFlags) (int, error) {
 		}
 		return nil
 	}
-	res, err := s.Start(gocontext.Background(), std, session.Talk{Before: before,
+	res, err := s.Start(context.Background(), std, session.Talk{Before: before,
 		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
 		Say:      c.sayer(talk),
 		Ending:   func() (func(int), func()) { return c.progress("looking at what changed", 0) },
@@ -191,7 +203,7 @@ func (c *context) start(s *session.Session, l *launchFlags) (int, error) {
 
 // sayer tells what happens while the agent runs, where that is wanted and the screen
 // is not the agent's.
-func (c *context) sayer(talk bool) func(string) {
+func (c *console) sayer(talk bool) func(string) {
 	if !talk {
 		return nil
 	}
@@ -204,7 +216,7 @@ func worthPause(s *session.Session) bool {
 	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
 }
 
-func (c *context) pause() error {
+func (c *console) pause() error {
 	fmt.Fprint(c.err, "Press Enter to start, Ctrl-C to leave. (--yes skips this) ")
 	if _, err := bufio.NewReader(c.in).ReadString('\n'); err != nil {
 		return fault.New(fault.Refused, "", "not started")
@@ -214,7 +226,7 @@ func (c *context) pause() error {
 
 // card says what is about to start. Without a terminal only what is out of the
 // ordinary is said: a pipe stays clean.
-func (c *context) card(s *session.Session, report cgroup.Report, talk bool) {
+func (c *console) card(s *session.Session, report cgroup.Report, talk bool) {
 	w := bufio.NewWriter(c.err)
 	defer w.Flush()
 	for _, ch := range s.Ignored {
@@ -279,7 +291,7 @@ func limits(r cgroup.Report) string {
 }
 
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
-func (c *context) killed(s *session.Session, res session.Result) {
+func (c *console) killed(s *session.Session, res session.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
@@ -290,7 +302,7 @@ func (c *context) killed(s *session.Session, res session.Result) {
 }
 
 // summary closes the session for a person.
-func (c *context) summary(s *session.Session, res session.Result, talk bool) {
+func (c *console) summary(s *session.Session, res session.Result, talk bool) {
 	if talk && terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 
 // launchFlags are the flags of everything that prepares a session.
 type launchFlags struct {
-	set                              *flag.FlagSet
+	set                              *flagSet
 	home                             string
 	workspaces, ro, rw, mask, expose words
 	review, live, clone              bool
@@ -61,20 +60,23 @@ func (d *dryRun) Set(s string) error {
 	return nil
 }
 
-func newLaunchFlags(c *context, name, args, about string) *launchFlags {
-	l := &launchFlags{set: c.flags(name, args, about), home: c.getenv("HOME")}
-	f := l.set
+func newLaunchFlags(cmd *command) *launchFlags {
+	f := &cmd.flags
+	l := &launchFlags{set: f}
+	f.begin("for files")
 	f.Var(&l.workspaces, "workspace", "work in `PATH[:ro]`; may be repeated (default: the repository or directory you are in)")
 	f.Var(&l.ro, "ro", "show `PATH` read-only")
 	f.Var(&l.rw, "rw", "show `PATH` read-write")
 	f.Var(&l.mask, "mask", "hide `PATH` of the workspace")
 	f.Var(&l.expose, "expose", "let a granted path show the credentials at `PATH`")
+	f.Var(&l.reveal, "reveal", "show `PATH` of the workspace as it is, although it holds secrets; may be a glob")
 	f.BoolVar(&l.review, "review", false, "keep changes from the host until they are applied after the session")
 	f.BoolVar(&l.live, "live", false, "let changes reach the host at once, where the user's own policy says review")
 	f.BoolVar(&l.clone, "clone", false, "work in a clone of the repository, of which the host fetches")
-	f.Var(&l.reveal, "reveal", "show `PATH` of the workspace as it is, although it holds secrets; may be a glob")
+	f.begin("for the environment")
 	f.Var(&l.env, "env", "pass a variable, or set it: `NAME[=VALUE]`")
 	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
+	f.begin("for the network")
 	f.StringVar(&l.net, "net", "", "the network: none, locked, dev or internet, and groups to switch, as in `dev,+rust,-docs`")
 	f.Var(&l.allowHost, "allow-host", "let `HOST[:PORT]` be reached, such as api.example.org or *.example.org:8443")
 	f.Var(&l.denyHost, "deny-host", "never let `HOST[:PORT]` be reached")
@@ -82,27 +84,28 @@ func newLaunchFlags(c *context, name, args, about string) *launchFlags {
 	f.Var(&l.publish, "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
 	f.Var(&l.hostPort, "host-port", "let port `N` of the host's loopback be reached at the same number")
 	f.StringVar(&l.proxy, "proxy", "", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
-	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
+	f.begin("for packages and tools")
 	f.StringVar(&l.minAge, "min-release-age", "", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
 	f.Var(&l.allowPackage, "allow-package", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
+	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
+	f.begin("for limits")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
 }
 
+// interactive are the flags of what a person starts.
 func (l *launchFlags) interactive() {
-	l.set.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
-	l.set.BoolVar(&l.yes, "yes", false, "do not pause before the start")
-	l.set.BoolVar(&l.noInput, "no-input", false, "never ask anything")
-	l.set.StringVar(&l.name, "name", "", "call the session `NAME`; no other that runs may be called so")
-	l.set.BoolVar(&l.keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
-	l.set.BoolVar(&l.detach, "d", false, "start it, print its id and leave it alone; implies --keep")
-	l.set.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
+	f := l.set
+	f.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
+	f.BoolVar(&l.yes, "yes", false, "do not pause before the start")
+	f.BoolVar(&l.noInput, "no-input", false, "never ask anything")
 }
 
 // options turns flags into what the user asked for.
-func (l *launchFlags) options(c *context, agentName string, args []string) (session.Options, error) {
+func (l *launchFlags) options(c *console, agentName string, args []string) (session.Options, error) {
+	l.home = c.getenv("HOME")
 	p, err := l.policy()
 	if err != nil {
 		return session.Options{}, err
@@ -153,12 +156,10 @@ func (l *launchFlags) policy() (*policy.Policy, error) {
 			return nil, err
 		}
 	}
-	given := map[string]bool{}
-	l.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if given["pids"] {
+	if l.set.isSet("pids") {
 		p.Limits.Pids = &policy.Limit{Value: l.pids, Source: flagSource("pids")}
 	}
-	if given["memory"] {
+	if l.set.isSet("memory") {
 		n, err := policy.ParseSize(l.memory)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "write a size as 512MiB or 4GiB", "--memory: %w", err)
@@ -194,13 +195,13 @@ func (l *launchFlags) workspace(p *policy.Policy) error {
 
 // supply is what the flags say of packages.
 func (l *launchFlags) supply(p *policy.Policy) error {
-	if isSet(l.set, "min-release-age") {
+	if l.set.isSet("min-release-age") {
 		if err := policy.Admit("supply", "age", l.minAge); err != nil {
 			return fault.New(fault.Usage, "", "--min-release-age: %w", err)
 		}
 		p.Supply.Age = &policy.Rule{Value: l.minAge, Source: flagSource("min-release-age")}
 	}
-	if isSet(l.set, "install-scripts") {
+	if l.set.isSet("install-scripts") {
 		p.Supply.Scripts = &policy.Flag{Value: l.installScripts, Source: flagSource("install-scripts")}
 	}
 	for _, v := range l.allowPackage {
@@ -229,7 +230,7 @@ func flagSource(flag string) policy.Source { return policy.Source{File: "flag --
 
 // network is what the flags say of the network, held to the same grammar as a file.
 func (l *launchFlags) network(p *policy.Policy) error {
-	if isSet(l.set, "net") {
+	if l.set.isSet("net") {
 		mode, groups, err := policy.ParseNet(l.net)
 		if err != nil {
 			return fault.New(fault.Usage, "ringfence policy groups lists them", "%w", err)
@@ -256,7 +257,7 @@ func (l *launchFlags) network(p *policy.Policy) error {
 			*f.list = append(*f.list, policy.Rule{Value: v, Source: flagSource(f.flag)})
 		}
 	}
-	if isSet(l.set, "proxy") {
+	if l.set.isSet("proxy") {
 		if err := policy.Admit("network", "proxy", l.proxy); err != nil {
 			return fault.New(fault.Usage, "", "--proxy: %w", err)
 		}
@@ -285,7 +286,7 @@ func (l *launchFlags) absolute(p string) (string, error) {
 }
 
 // userAgent reports whether the user has a profile of that name.
-func (c *context) userAgent(name string) bool {
+func (c *console) userAgent(name string) bool {
 	dirs, err := c.dirs()
 	if err != nil {
 		return false

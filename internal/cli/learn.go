@@ -24,42 +24,45 @@ type learnFlags struct {
 	save, project, json, show, forget bool
 }
 
-// learn runs a command behind all walls, notes what it asked for in vain, and proposes
-// the smallest policy that would have given it.
-func runLearn(c *context, name string, args []string) (int, error) {
-	if err := source.NoCore(); err != nil {
-		return 125, err
+// learnCommand runs a command behind all walls, notes what it asked for in vain, and
+// proposes the smallest policy that would have given it.
+func learnCommand() *command {
+	cmd := &command{name: "learn", args: "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]", short: "run a command, and propose the smallest policy for it",
+		long:     "Runs a command in a sandbox with all walls up, notes which files, hosts and variables it\nasked for in vain, and proposes the smallest policy for it as a diff. Credentials stay\noutside; a public host that no rule speaks of is reached and noted. Nothing is saved\nunless you say so.",
+		examples: []string{"ringfence learn -- make test", "ringfence learn claude -- -p 'run the tests'", "ringfence learn --show"},
+		takes:    takesRest}
+	l, f := &learnFlags{}, &cmd.flags
+	f.BoolVar(&l.save, "save", false, "write what is proposed into the policy file")
+	f.BoolVar(&l.project, "project", false, "propose for the project's .ringfence.toml, not for your own policy")
+	f.BoolVar(&l.json, "json", false, "print the proposal as JSON; the command's output goes to stderr")
+	f.BoolVar(&l.show, "show", false, "run nothing: propose from what earlier sessions saw")
+	f.BoolVar(&l.forget, "forget", false, "run nothing: forget what earlier sessions of this project saw")
+	l.launchFlags = newLaunchFlags(cmd)
+	f.begin("for the start")
+	l.interactive()
+	cmd.run = func(c *console, args []string) (int, error) {
+		if err := source.NoCore(); err != nil {
+			return 125, err
+		}
+		if l.show || l.forget {
+			return c.learnt(l)
+		}
+		who, command, err := c.learnFrom(args, cmd.typed)
+		if err != nil {
+			return 2, err
+		}
+		opt, err := l.options(c, who, command)
+		if err != nil {
+			return 2, err
+		}
+		opt.Learn = true
+		return c.study(l, opt)
 	}
-	l := &learnFlags{launchFlags: newLaunchFlags(c, name, "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]",
-		"Runs a command in a sandbox with all walls up, notes which files, hosts and variables it\nasked for in vain, and proposes the smallest policy for it as a diff. Credentials stay\noutside; a public host that no rule speaks of is reached and noted. Nothing is saved\nunless you say so.")}
-	l.set.BoolVar(&l.verbose, "verbose", false, "say without a terminal what one would be told")
-	l.set.BoolVar(&l.yes, "yes", false, "do not pause before the start")
-	l.set.BoolVar(&l.noInput, "no-input", false, "never ask anything")
-	l.set.BoolVar(&l.save, "save", false, "write what is proposed into the policy file")
-	l.set.BoolVar(&l.project, "project", false, "propose for the project's .ringfence.toml, not for your own policy")
-	l.set.BoolVar(&l.json, "json", false, "print the proposal as JSON; the command's output goes to stderr")
-	l.set.BoolVar(&l.show, "show", false, "run nothing: propose from what earlier sessions saw")
-	l.set.BoolVar(&l.forget, "forget", false, "run nothing: forget what earlier sessions of this project saw")
-	if err := c.parse(l.set, args); err != nil {
-		return 2, err
-	}
-	if l.show || l.forget {
-		return c.learnt(l)
-	}
-	who, command, err := c.learnFrom(l.set.Args(), args)
-	if err != nil {
-		return 2, err
-	}
-	opt, err := l.options(c, who, command)
-	if err != nil {
-		return 2, err
-	}
-	opt.Learn = true
-	return c.study(l, opt)
+	return cmd
 }
 
 // learnFrom tells a command from an agent: the one stands behind --, the other does not.
-func (c *context) learnFrom(rest, typed []string) (who string, command []string, err error) {
+func (c *console) learnFrom(rest, typed []string) (who string, command []string, err error) {
 	if len(rest) == 0 {
 		return "", nil, fault.New(fault.Usage, "for example: ringfence learn -- make test", "learn needs a command")
 	}
@@ -87,7 +90,7 @@ func (c *context) learnFrom(rest, typed []string) (who string, command []string,
 }
 
 // study runs the session and proposes.
-func (c *context) study(l *learnFlags, opt session.Options) (int, error) {
+func (c *console) study(l *learnFlags, opt session.Options) (int, error) {
 	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
@@ -126,7 +129,7 @@ func learnPosture(s *session.Session) string {
 }
 
 // learnt works with what earlier sessions saw.
-func (c *context) learnt(l *learnFlags) (int, error) {
+func (c *console) learnt(l *learnFlags) (int, error) {
 	if l.set.NArg() > 0 || l.show && l.forget {
 		return 2, fault.New(fault.Usage, "run `ringfence learn --help`", "--show and --forget stand alone")
 	}
@@ -162,7 +165,7 @@ type proposed struct {
 }
 
 // propose prints what is proposed, and saves it if a person says so.
-func (c *context) propose(l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
+func (c *console) propose(l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
 	p, err := enforceable(opt, learn.Propose(seen, s.Situation()))
 	if err != nil {
 		return 1, err
@@ -203,7 +206,7 @@ func (c *context) propose(l *learnFlags, opt session.Options, s *session.Session
 }
 
 // learnFile is the file that the proposal is for.
-func (c *context) learnFile(l *learnFlags, s *session.Session) (string, error) {
+func (c *console) learnFile(l *learnFlags, s *session.Session) (string, error) {
 	if l.project {
 		return filepath.Join(s.ProjectDir(), policy.ProjectFile), nil
 	}
@@ -212,7 +215,7 @@ func (c *context) learnFile(l *learnFlags, s *session.Session) (string, error) {
 }
 
 // saveLesson writes the file where a person said so: at a terminal, or by --save.
-func (c *context) saveLesson(l *learnFlags, file string, old, text []byte) (bool, error) {
+func (c *console) saveLesson(l *learnFlags, file string, old, text []byte) (bool, error) {
 	where := "for all projects"
 	if l.project {
 		where = "for this project"
@@ -230,7 +233,7 @@ func (c *context) saveLesson(l *learnFlags, file string, old, text []byte) (bool
 	return true, nil
 }
 
-func (c *context) confirmSave(l *learnFlags, question string) bool {
+func (c *console) confirmSave(l *learnFlags, question string) bool {
 	if l.noInput || l.json || !terminal.IsTerminal(c.in) || !terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err, "ringfence: nothing was saved; --save writes it")
 		return false
@@ -239,7 +242,7 @@ func (c *context) confirmSave(l *learnFlags, question string) bool {
 }
 
 // notProposed says what was wanted and stays outside.
-func (c *context) notProposed(l *learnFlags, seen learn.Seen, p learn.Proposal) {
+func (c *console) notProposed(l *learnFlags, seen learn.Seen, p learn.Proposal) {
 	for _, n := range p.Not {
 		if !l.json {
 			fmt.Fprintf(c.err, "ringfence: wanted and not proposed: %s (%s)\n", plan.Show(n.What), inert(n.Why))

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bufio"
-	gocontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,41 +18,33 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-// log shows the record of a session: the newest if none is named.
-func log(c *context, name string, args []string) (int, error) {
-	status, done, err := c.verb(name, args, []verb{
-		{name: "list", args: "[--json]", short: "list the sessions that have left a record", run: logList,
-			examples: []string{"ringfence log list"}},
-		{name: "verify", args: "[SESSION...] [flags]", short: "find out whether records are still what was written", run: logVerify,
-			examples: []string{"ringfence log verify", "ringfence log verify demo --json"}},
-		{name: "export", args: "[SESSION] [flags]", short: "write a record for other programs, or for other people", run: logExport,
-			examples: []string{"ringfence log export demo --redact -o demo.jsonl", "ringfence log export --format otlp"}},
-	})
-	if done {
-		return status, err
-	}
-	f := c.flags(name, "[SESSION] [flags]", "Shows what a session did and what was decided about it: who wanted to go where, what\nbecame of it, what was kept back, what waits, how it ended. Without SESSION the newest.")
+// logCommand shows the record of a session: the newest if none is named.
+func logCommand() *command {
+	cmd := &command{name: "log", args: "[SESSION] [flags]", short: "show, verify or export what a session did and what was decided",
+		long:     "Shows what a session did and what was decided about it: who wanted to go where, what\nbecame of it, what was kept back, what waits, how it ended. Without SESSION the newest.",
+		examples: []string{"ringfence log", "ringfence log demo --denied", "ringfence log verify"},
+		takes:    takesOne, subs: []*command{logList(), logVerify(), logExport()}}
+	f := &cmd.flags
 	net := f.Bool("net", false, "only the network and the use of credentials")
 	kinds := f.String("kind", "", "only these `KINDS`, with commas between them: session, net, broker, decoy, work")
 	follow := f.Bool("f", false, "go on while the session runs")
 	denied := f.Bool("denied", false, "refusals only")
 	asJSON := f.Bool("json", false, "print the records as JSON lines")
-	id, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		want, err := wantedKinds(*kinds, *net)
+		if err != nil {
+			return 2, err
+		}
+		r, err := c.openLog(first(args))
+		if err != nil {
+			return 1, err
+		}
+		defer r.Close()
+		return c.printLog(r, *follow, *asJSON, func(rec journal.Record) bool {
+			return (!*denied || rec.Verdict == journal.Deny) && (len(want) == 0 || slices.Contains(want, rec.Kind))
+		})
 	}
-	want, err := wantedKinds(*kinds, *net)
-	if err != nil {
-		return 2, err
-	}
-	r, err := c.openLog(id)
-	if err != nil {
-		return 1, err
-	}
-	defer r.Close()
-	return c.printLog(r, *follow, *asJSON, func(rec journal.Record) bool {
-		return (!*denied || rec.Verdict == journal.Deny) && (len(want) == 0 || slices.Contains(want, rec.Kind))
-	})
+	return cmd
 }
 
 func wantedKinds(text string, net bool) ([]string, error) {
@@ -70,7 +62,7 @@ func wantedKinds(text string, net bool) ([]string, error) {
 }
 
 // openLog opens the journal of a session that is named in any way.
-func (c *context) openLog(name string) (*journal.Reader, error) {
+func (c *console) openLog(name string) (*journal.Reader, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -82,7 +74,7 @@ func (c *context) openLog(name string) (*journal.Reader, error) {
 	return journal.Open(session.JournalDir(dirs), info.Session)
 }
 
-func (c *context) printLog(r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {
+func (c *console) printLog(r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {
 	w := bufio.NewWriter(c.out)
 	defer w.Flush()
 	status := 0
@@ -105,7 +97,7 @@ func (c *context) printLog(r *journal.Reader, follow, asJSON bool, wanted func(j
 		return err
 	}
 	if follow {
-		ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
 		for rec, err := range r.Follow(ctx) {
 			if err := show(rec, err); err != nil {

@@ -17,50 +17,53 @@ import (
 )
 
 // logExport writes a journal for others.
-func logExport(c *context, args []string) (int, error) {
-	f := c.flags("log export", "[SESSION] [flags]", "Writes the record of a session to a file or to standard output. Nothing is sent\nanywhere. Without SESSION the newest.")
+func logExport() *command {
+	cmd := &command{name: "log export", args: "[SESSION] [flags]", short: "write a record for other programs, or for other people",
+		long:     "Writes the record of a session to a file or to standard output. Nothing is sent\nanywhere. Without SESSION the newest.",
+		examples: []string{"ringfence log export demo --redact -o demo.jsonl", "ringfence log export --format otlp"},
+		takes:    takesMany}
+	f := &cmd.flags
 	format := f.String("format", "jsonl", "`FORM`: jsonl, the lines as they are; or otlp, OTLP logs in JSON")
 	redact := f.Bool("redact", false, "replace paths, hosts, users and the names of secrets by pseudonyms; the result cannot be verified")
 	to := f.String("o", "", "write to `FILE`")
-	rest, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		if len(args) > 1 || *format != "jsonl" && *format != "otlp" {
+			return 2, fault.New(fault.Usage, "run `ringfence log export --help`", "log export takes one session, and --format jsonl or otlp")
+		}
+		dirs, err := c.dirs()
+		if err != nil {
+			return 2, err
+		}
+		info, err := journal.Find(session.JournalDir(dirs), strings.Join(args, ""))
+		if err != nil {
+			return 1, err
+		}
+		e := &export{dir: session.JournalDir(dirs), about: journal.Exported{Session: info.Session, Version: versionText(), Redacted: *redact}, otlp: *format == "otlp"}
+		if *redact {
+			e.redactor = c.redactor()
+		}
+		bad := 0
+		write := func(w io.Writer) (err error) { bad, err = e.write(w); return err }
+		if *to == "" {
+			err = write(c.out)
+		} else {
+			err = replaceFile(*to, write)
+		}
+		if err != nil {
+			return 2, err
+		}
+		if bad > 0 {
+			fmt.Fprintf(c.err, "ringfence: warning: %s left out: ringfence log verify %s\n", fmt.Sprintf("%d line%s no record%s, and %s", bad, plural(bad, " is", "s are"), plural(bad, "", "s"), plural(bad, "was", "were")), info.Session)
+			return 1, nil
+		}
+		return 0, nil
 	}
-	if len(rest) > 1 || *format != "jsonl" && *format != "otlp" {
-		return 2, fault.New(fault.Usage, "run `ringfence log export --help`", "log export takes one session, and --format jsonl or otlp")
-	}
-	dirs, err := c.dirs()
-	if err != nil {
-		return 2, err
-	}
-	info, err := journal.Find(session.JournalDir(dirs), strings.Join(rest, ""))
-	if err != nil {
-		return 1, err
-	}
-	e := &export{dir: session.JournalDir(dirs), about: journal.Exported{Session: info.Session, Version: versionText(), Redacted: *redact}, otlp: *format == "otlp"}
-	if *redact {
-		e.redactor = c.redactor()
-	}
-	bad := 0
-	write := func(w io.Writer) (err error) { bad, err = e.write(w); return err }
-	if *to == "" {
-		err = write(c.out)
-	} else {
-		err = replaceFile(*to, write)
-	}
-	if err != nil {
-		return 2, err
-	}
-	if bad > 0 {
-		fmt.Fprintf(c.err, "ringfence: warning: %s left out: ringfence log verify %s\n", fmt.Sprintf("%d line%s no record%s, and %s", bad, plural(bad, " is", "s are"), plural(bad, "", "s"), plural(bad, "was", "were")), info.Session)
-		return 1, nil
-	}
-	return 0, nil
+	return cmd
 }
 
 // redactor knows what to hide on this machine. Hosts that ringfence's own groups name
 // are everybody's; what only lies below one of them is not, it may be a tenant's.
-func (c *context) redactor() *journal.Redactor {
+func (c *console) redactor() *journal.Redactor {
 	public := map[string]bool{}
 	for _, g := range policy.Groups() {
 		for _, h := range g.Hosts {

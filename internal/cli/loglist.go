@@ -23,43 +23,46 @@ type logJSON struct {
 }
 
 // logList lists the journals there are.
-func logList(c *context, args []string) (int, error) {
-	f := c.flags("log list", "[--json]", "Lists the sessions that have left a record, the newest first.")
+func logList() *command {
+	cmd := &command{name: "log list", args: "[--json]", short: "list the sessions that have left a record",
+		long:     "Lists the sessions that have left a record, the newest first.",
+		examples: []string{"ringfence log list"}}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	dirs, err := c.dirs()
-	if err != nil {
-		return 2, err
-	}
-	list, err := journal.List(session.JournalDir(dirs))
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON {
-		rows := []logJSON{}
+	cmd.run = func(c *console, args []string) (int, error) {
+		dirs, err := c.dirs()
+		if err != nil {
+			return 2, err
+		}
+		list, err := journal.List(session.JournalDir(dirs))
+		if err != nil {
+			return 2, err
+		}
+		if *asJSON {
+			rows := []logJSON{}
+			for _, i := range list {
+				rows = append(rows, logJSON{i.Session, i.Name, i.Agent, plan.Raw(i.Dir), i.Start, i.Mod, i.Size, i.Running, i.Chained})
+			}
+			return 0, c.lineJSON(rows)
+		}
+		if len(list) == 0 {
+			fmt.Fprintln(c.err, "ringfence: no session has left a record yet")
+			return 0, nil
+		}
+		var rows [][]string
 		for _, i := range list {
-			rows = append(rows, logJSON{i.Session, i.Name, i.Agent, plan.Raw(i.Dir), i.Start, i.Mod, i.Size, i.Running, i.Chained})
+			state := ""
+			switch {
+			case i.Running:
+				state = "running"
+			case !i.Chained:
+				state = "not chained"
+			}
+			rows = append(rows, []string{i.Session, i.Name, i.Start.Local().Format("2006-01-02 15:04"), plan.Size(i.Size), i.Agent, state, plan.Show(i.Dir)})
 		}
-		return 0, c.lineJSON(rows)
+		return 0, c.table([]string{"SESSION", "NAME", "BEGAN", "SIZE", "AGENT", "STATE", "DIRECTORY"}, rows)
 	}
-	if len(list) == 0 {
-		fmt.Fprintln(c.err, "ringfence: no session has left a record yet")
-		return 0, nil
-	}
-	var rows [][]string
-	for _, i := range list {
-		state := ""
-		switch {
-		case i.Running:
-			state = "running"
-		case !i.Chained:
-			state = "not chained"
-		}
-		rows = append(rows, []string{i.Session, i.Name, i.Start.Local().Format("2006-01-02 15:04"), plan.Size(i.Size), i.Agent, state, plan.Show(i.Dir)})
-	}
-	return 0, c.table([]string{"SESSION", "NAME", "BEGAN", "SIZE", "AGENT", "STATE", "DIRECTORY"}, rows)
+	return cmd
 }
 
 // sessionsNamed finds the ids of sessions that are named in any way. One that has

@@ -11,50 +11,53 @@ import (
 
 // logVerify finds out whether journals are what was written: 0 they are, 1 one is
 // not, 2 it could not be looked at.
-func logVerify(c *context, args []string) (int, error) {
-	f := c.flags("log verify", "[SESSION...] [flags]", "Checks that the records of sessions are what was written: that no line was changed,\nmoved, added or removed, that none is missing, and that none is older than it should\nbe. Without SESSION all that are there or should be. Exit 0: they are, 1: one is not,\nor cannot be verified.")
+func logVerify() *command {
+	cmd := &command{name: "log verify", args: "[SESSION...] [flags]", short: "find out whether records are still what was written",
+		long:     "Checks that the records of sessions are what was written: that no line was changed,\nmoved, added or removed, that none is missing, and that none is older than it should\nbe. Without SESSION all that are there or should be. Exit 0: they are, 1: one is not,\nor cannot be verified.",
+		examples: []string{"ringfence log verify", "ringfence log verify demo --json"},
+		takes:    takesMany}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
 	since := f.String("since", "", "what an earlier run printed as the register: `N:HASH` must still be in it")
-	names, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
-	}
-	var at *journal.Anchor
-	if *since != "" {
-		a, err := journal.ParseAnchor(*since)
-		if err != nil {
-			return 2, fault.New(fault.Usage, "run `ringfence log verify` and keep what it prints", "--since: %w", err)
+	cmd.run = func(c *console, args []string) (int, error) {
+		var at *journal.Anchor
+		if *since != "" {
+			a, err := journal.ParseAnchor(*since)
+			if err != nil {
+				return 2, fault.New(fault.Usage, "run `ringfence log verify` and keep what it prints", "--since: %w", err)
+			}
+			at = &a
 		}
-		at = &a
+		dirs, err := c.dirs()
+		if err != nil {
+			return 2, err
+		}
+		ids, err := sessionsNamed(session.JournalDir(dirs), args)
+		if err != nil {
+			return 2, err
+		}
+		report, err := journal.Verify(session.JournalDir(dirs), ids, at)
+		if err != nil {
+			return 2, err
+		}
+		if *asJSON {
+			err = c.writeJSON(map[string]any{"version": 1, "sound": !report.Bad(), "key": report.Key, "register": report.Register,
+				"findings": report.Findings, "journals": report.Journals})
+		} else {
+			c.tellVerified(report)
+		}
+		if err != nil {
+			return 2, err
+		}
+		if report.Bad() {
+			return 1, nil
+		}
+		return 0, nil
 	}
-	dirs, err := c.dirs()
-	if err != nil {
-		return 2, err
-	}
-	ids, err := sessionsNamed(session.JournalDir(dirs), names)
-	if err != nil {
-		return 2, err
-	}
-	report, err := journal.Verify(session.JournalDir(dirs), ids, at)
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON {
-		err = c.writeJSON(map[string]any{"version": 1, "sound": !report.Bad(), "key": report.Key, "register": report.Register,
-			"findings": report.Findings, "journals": report.Journals})
-	} else {
-		c.tellVerified(report)
-	}
-	if err != nil {
-		return 2, err
-	}
-	if report.Bad() {
-		return 1, nil
-	}
-	return 0, nil
+	return cmd
 }
 
-func (c *context) tellVerified(r *journal.Report) {
+func (c *console) tellVerified(r *journal.Report) {
 	bad, unknown := len(r.Findings), 0
 	for _, j := range r.Journals {
 		fmt.Fprintln(c.out, inert(verifiedLine(j)))

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"ringfence.dev/ringfence/internal/cli/docgen"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
@@ -21,53 +20,52 @@ private HOME, one gate to the network, and nothing else of your machine.
 There is no flag that switches the sandbox off: who wants none runs the bare agent.`
 )
 
-var manualMore = []docgen.Section{
-	{Title: "EXIT STATUS", Text: `Of run, shell, exec and the agents: the command's own; 125 if it was refused or failed before
+var manualMore = []section{
+	{title: "EXIT STATUS", text: `Of run, shell, exec and the agents: the command's own; 125 if it was refused or failed before
 the command began, 126 if it cannot be executed, 127 if it is not there, 128+n if signal n
 killed it. Of commands that check something: 0 clean, 1 findings, 2 wrong usage or no answer.
 Of all others: 0 done, 1 not done, 2 wrong usage.`},
-	{Title: "ENVIRONMENT", Text: `NO_COLOR: if it is set, nothing is coloured. XDG_CONFIG_HOME, XDG_STATE_HOME,
+	{title: "ENVIRONMENT", text: `NO_COLOR: if it is set, nothing is coloured. XDG_CONFIG_HOME, XDG_STATE_HOME,
 XDG_RUNTIME_DIR: where the files below are, if not in their usual places.`},
-	{Title: "FILES", Text: `~/.config/ringfence/policy.toml: your policy. /etc/ringfence/policy.toml: the ceiling of this
+	{title: "FILES", text: `~/.config/ringfence/policy.toml: your policy. /etc/ringfence/policy.toml: the ceiling of this
 machine. .ringfence.toml in a project: what it asks for; it may only tighten until you trust
 it. ~/.local/state/ringfence: what is kept of projects and sessions.`},
 }
 
 // manual prints a page, or writes all of them.
-func manual(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[COMMAND] [--dir DIR]", "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.")
+func manCommand() *command {
+	cmd := &command{name: "man", args: "[COMMAND] [--dir DIR]", short: "print the manual, or write its pages",
+		long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",
+		examples: []string{"ringfence man run", "ringfence man --dir ~/.local/share/man/man1"},
+		takes:    takesMany}
+	f := &cmd.flags
 	dir := f.String("dir", "", "write all pages into the directory `DIR`, which must exist")
-	rest, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		pages := manualPages(commands(), manualShort, manualAbout, manualMore)
+		switch {
+		case *dir != "" && len(args) == 0:
+			return c.writePages(*dir, pages)
+		case *dir != "" || len(args) > 1:
+			return 2, fault.New(fault.Usage, "", "man takes one command, or --dir")
+		}
+		want := "ringfence.1"
+		if len(args) == 1 {
+			want = "ringfence-" + args[0] + ".1"
+		}
+		text, ok := pages[want]
+		if !ok {
+			return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", args[0], nearest(args[0]))
+		}
+		if terminal.IsTerminal(c.out) {
+			fmt.Fprintln(c.err, "ringfence: to read it: ringfence man | man -l -")
+		}
+		_, err := c.out.WriteString(text)
+		return 0, err
 	}
-	all, err := c.describe()
-	if err != nil {
-		return 2, err
-	}
-	pages := docgen.Manual(all, manualShort, manualAbout, manualMore)
-	switch {
-	case *dir != "" && len(rest) == 0:
-		return c.writePages(*dir, pages)
-	case *dir != "" || len(rest) > 1:
-		return 2, fault.New(fault.Usage, "", "man takes one command, or --dir")
-	}
-	want := "ringfence.1"
-	if len(rest) == 1 {
-		want = "ringfence-" + rest[0] + ".1"
-	}
-	text, ok := pages[want]
-	if !ok {
-		return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", rest[0], nearest(rest[0]))
-	}
-	if terminal.IsTerminal(c.out) {
-		fmt.Fprintln(c.err, "ringfence: to read it: ringfence man | man -l -")
-	}
-	_, err = c.out.WriteString(text)
-	return 0, err
+	return cmd
 }
 
-func (c *context) writePages(dir string, pages map[string]string) (int, error) {
+func (c *console) writePages(dir string, pages map[string]string) (int, error) {
 	for name, text := range pages {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return 1, fmt.Errorf("write the manual: %w", err)

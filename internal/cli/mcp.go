@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bufio"
-	gocontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,15 +22,11 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-func mcpCommand(c *context, name string, args []string) (int, error) {
-	return c.mustVerb(name, "Runs MCP servers of the host, each in a sandbox of its own, and pins what they tell of\nthemselves. An agent starts those that [mcp.NAME] of your policy or --mcp NAME names;\nit finds ringfence itself among them, to ask why and to ask for a grant.", args, []verb{
-		{name: "run", args: "NAME [flags] [-- CMD [ARGS]]", short: "run a server in its own sandbox, on stdin and stdout", run: mcpRun,
-			examples: []string{"ringfence mcp run files --ro ~/notes -- mcp-server-files ~/notes"}},
-		{name: "ls", args: "[--json]", short: "list the servers that policy and agents know, and what is pinned", run: mcpList,
-			examples: []string{"ringfence mcp ls"}},
-		{name: "trust", args: "NAME [--yes]", short: "show what of a server's tools changed, and accept it", run: mcpTrust,
-			examples: []string{"ringfence mcp trust files"}},
-	})
+func mcpCommand() *command {
+	return family(&command{name: "mcp", short: "run MCP servers of the host, each in its own sandbox",
+		long:     "Runs MCP servers of the host, each in a sandbox of its own, and pins what they tell of\nthemselves. An agent starts those that [mcp.NAME] of your policy or --mcp NAME names;\nit finds ringfence itself among them, to ask why and to ask for a grant.",
+		examples: []string{"ringfence mcp ls", "ringfence mcp run files --ro ~/notes -- mcp-server-files ~/notes"}},
+		mcpRun(), mcpList(), mcpTrust())
 }
 
 const aboutServer = `Runs an MCP server that speaks on stdin and stdout, in a sandbox of its own. It has what
@@ -39,36 +35,33 @@ files besides. Its tools are pinned when they are first seen; when they change, 
 are refused until ` + "`ringfence mcp trust NAME`" + ` accepts them.`
 
 // mcpRun stands between an agent, on our stdin and stdout, and a server in a sandbox.
-func mcpRun(c *context, args []string) (int, error) {
-	if err := source.NoCore(); err != nil {
-		return 125, err
+func mcpRun() *command {
+	cmd := &command{name: "mcp run", args: "NAME [flags] [-- CMD [ARGS]]", short: "run a server in its own sandbox, on stdin and stdout",
+		long: aboutServer, examples: []string{"ringfence mcp run files --ro ~/notes -- mcp-server-files ~/notes"},
+		takes: takesMany, cut: true, status: 125}
+	whose := cmd.flags.String("agent", "", "`AGENT` whose settings say how the server starts, where policy does not")
+	l := newLaunchFlags(cmd)
+	cmd.run = func(c *console, args []string) (int, error) {
+		if err := source.NoCore(); err != nil {
+			return 125, err
+		}
+		if len(args) != 1 {
+			return 125, fault.New(fault.Usage, "for example: ringfence mcp run files -- mcp-server-files /srv/docs", "mcp run takes the name of one server, and its command behind --")
+		}
+		s, set, err := c.prepareServer(l, args[0], *whose, cmd.behind)
+		if err != nil {
+			return 125, err
+		}
+		defer s.Close()
+		if err := c.startServer(s, set, args[0]); err != nil {
+			return max(fault.ExitStatus(err), 1), err
+		}
+		return 0, nil
 	}
-	l := newLaunchFlags(c, "mcp run", "NAME [flags] [-- CMD [ARGS]]", aboutServer)
-	whose := l.set.String("agent", "", "`AGENT` whose settings say how the server starts, where policy does not")
-	var command []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, command = args[:i], args[i+1:]
-	}
-	rest, err := c.mixed(l.set, args)
-	if err != nil {
-		return 125, err
-	}
-	if len(rest) != 1 {
-		return 125, fault.New(fault.Usage, "for example: ringfence mcp run files -- mcp-server-files /srv/docs", "mcp run takes the name of one server, and its command behind --")
-	}
-	s, set, err := c.prepareServer(l, rest[0], *whose, command)
-	if err != nil {
-		return 125, err
-	}
-	defer s.Close()
-	err = c.startServer(s, set, rest[0])
-	if err != nil {
-		return max(fault.ExitStatus(err), 1), err
-	}
-	return 0, nil
+	return cmd
 }
 
-func (c *context) prepareServer(l *launchFlags, name, whose string, command []string) (*session.Session, session.ServerSettings, error) {
+func (c *console) prepareServer(l *launchFlags, name, whose string, command []string) (*session.Session, session.ServerSettings, error) {
 	opt, err := l.options(c, agent.Command, nil)
 	if err != nil {
 		return nil, session.ServerSettings{}, err
@@ -95,7 +88,7 @@ const serverGrace = 2 * time.Second
 
 // startServer runs the server and the proxy before it. The agent's descriptors stay
 // with us: the server has pipes of ours.
-func (c *context) startServer(s *session.Session, set session.ServerSettings, name string) error {
+func (c *console) startServer(s *session.Session, set session.ServerSettings, name string) error {
 	var own, ours [3]*os.File
 	for i := range own {
 		r, w, err := os.Pipe()
@@ -108,7 +101,7 @@ func (c *context) startServer(s *session.Session, set session.ServerSettings, na
 			own[i], ours[i] = r, w
 		}
 	}
-	ctx, stop := gocontext.WithCancel(gocontext.Background())
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
 		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", session.ServerNote(name), inert(text)) }}
@@ -138,7 +131,7 @@ func (c *context) startServer(s *session.Session, set session.ServerSettings, na
 
 // serverSays passes on what a server says on its standard error: each line behind its
 // name, so that none looks like one of ours.
-func (c *context) serverSays(name string, r io.Reader) {
+func (c *console) serverSays(name string, r io.Reader) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 8<<10)
 	for lines.Scan() {
@@ -148,42 +141,45 @@ func (c *context) serverSays(name string, r io.Reader) {
 }
 
 // mcpList shows the servers of policy and of the agents' settings.
-func mcpList(c *context, args []string) (int, error) {
-	f := c.flags("mcp ls", "[--json]", "Lists the MCP servers that your policy names and those of the agents' settings, with what\nis pinned of them in this project. Exits with 1 if the tools of one have changed.")
+func mcpList() *command {
+	cmd := &command{name: "mcp ls", args: "[--json]", short: "list the servers that policy and agents know, and what is pinned",
+		long:     "Lists the MCP servers that your policy names and those of the agents' settings, with what\nis pinned of them in this project. Exits with 1 if the tools of one have changed.",
+		examples: []string{"ringfence mcp ls"}}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	all, err := c.servers()
-	if err != nil {
-		return 2, err
-	}
-	status := 0
-	rows := [][]string{}
-	for _, s := range all {
-		pinned := "never seen"
-		if s.Digest != "" {
-			pinned = fmt.Sprintf("%d tools, %.12s", s.Tools, s.Digest)
+	cmd.run = func(c *console, args []string) (int, error) {
+		all, err := c.servers()
+		if err != nil {
+			return 2, err
 		}
-		if len(s.Drift) > 0 {
-			status, pinned = 1, "changed: "+strings.Join(s.Drift, ", ")
+		status := 0
+		rows := [][]string{}
+		for _, s := range all {
+			pinned := "never seen"
+			if s.Digest != "" {
+				pinned = fmt.Sprintf("%d tools, %.12s", s.Tools, s.Digest)
+			}
+			if len(s.Drift) > 0 {
+				status, pinned = 1, "changed: "+strings.Join(s.Drift, ", ")
+			}
+			rows = append(rows, []string{s.Name, s.State, s.Workspace, strings.Join(s.Hosts, " "), pinned})
 		}
-		rows = append(rows, []string{s.Name, s.State, s.Workspace, strings.Join(s.Hosts, " "), pinned})
-	}
-	if *asJSON {
-		if all == nil {
-			all = []session.Listed{}
+		if *asJSON {
+			if all == nil {
+				all = []session.Listed{}
+			}
+			return status, c.writeJSON(all)
 		}
-		return status, c.encode(all)
+		if len(rows) == 0 {
+			fmt.Fprintln(c.err, "ringfence: no MCP server is known: name one in [mcp.NAME] of your policy")
+			return 0, nil
+		}
+		return status, c.table([]string{"NAME", "STATE", "WORKSPACE", "HOSTS", "PINNED"}, rows)
 	}
-	if len(rows) == 0 {
-		fmt.Fprintln(c.err, "ringfence: no MCP server is known: name one in [mcp.NAME] of your policy")
-		return 0, nil
-	}
-	return status, c.table([]string{"NAME", "STATE", "WORKSPACE", "HOSTS", "PINNED"}, rows)
+	return cmd
 }
 
-func (c *context) servers() ([]session.Listed, error) {
+func (c *console) servers() ([]session.Listed, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -192,49 +188,52 @@ func (c *context) servers() ([]session.Listed, error) {
 }
 
 // mcpTrust shows what changed and makes it the pinned.
-func mcpTrust(c *context, args []string) (int, error) {
-	f := c.flags("mcp trust", "NAME [--yes]", "Shows what of a server's tools is not as it was pinned in this project, and accepts it.")
+func mcpTrust() *command {
+	cmd := &command{name: "mcp trust", args: "NAME [--yes]", short: "show what of a server's tools changed, and accept it",
+		long:     "Shows what of a server's tools is not as it was pinned in this project, and accepts it.",
+		examples: []string{"ringfence mcp trust files"},
+		takes:    takesMany}
+	f := &cmd.flags
 	yes := f.Bool("yes", false, "accept without asking")
-	rest, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
-	}
-	if len(rest) != 1 {
-		return 2, fault.New(fault.Usage, "ringfence mcp ls lists them", "mcp trust takes the name of one server")
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return 2, err
-	}
-	set, err := session.Server(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}}, rest[0], "")
-	if err != nil {
-		return 2, err
-	}
-	r, err := set.Book.Load()
-	if err != nil {
-		return 2, err
-	}
-	if r == nil || len(r.Drift()) == 0 {
-		fmt.Fprintf(c.err, "ringfence: nothing of MCP server %s has changed\n", rest[0])
+	cmd.run = func(c *console, args []string) (int, error) {
+		if len(args) != 1 {
+			return 2, fault.New(fault.Usage, "ringfence mcp ls lists them", "mcp trust takes the name of one server")
+		}
+		dir, err := os.Getwd()
+		if err != nil {
+			return 2, err
+		}
+		set, err := session.Server(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}}, args[0], "")
+		if err != nil {
+			return 2, err
+		}
+		r, err := set.Book.Load()
+		if err != nil {
+			return 2, err
+		}
+		if r == nil || len(r.Drift()) == 0 {
+			fmt.Fprintf(c.err, "ringfence: nothing of MCP server %s has changed\n", args[0])
+			return 0, nil
+		}
+		for _, ch := range r.Drift() {
+			c.showChange(ch)
+		}
+		if !*yes && !c.confirm("Trust this of MCP server "+args[0]+"?", false) {
+			return 1, nil
+		}
+		if _, err := set.Book.Accept(r.Offered, time.Now()); errors.Is(err, mcp.ErrMoved) {
+			return 1, fault.New(fault.Refused, "ringfence mcp trust "+args[0], "%w", err)
+		} else if err != nil {
+			return 2, err
+		}
+		fmt.Fprintf(c.err, "ringfence: trusted; agents that run see it when they list the tools again\n")
 		return 0, nil
 	}
-	for _, ch := range r.Drift() {
-		c.showChange(ch)
-	}
-	if !*yes && !c.confirm("Trust this of MCP server "+rest[0]+"?", false) {
-		return 1, nil
-	}
-	if _, err := set.Book.Accept(r.Offered, time.Now()); errors.Is(err, mcp.ErrMoved) {
-		return 1, fault.New(fault.Refused, "ringfence mcp trust "+rest[0], "%w", err)
-	} else if err != nil {
-		return 2, err
-	}
-	fmt.Fprintf(c.err, "ringfence: trusted; agents that run see it when they list the tools again\n")
-	return 0, nil
+	return cmd
 }
 
 // showChange prints one change, field by field.
-func (c *context) showChange(ch mcp.Change) {
+func (c *console) showChange(ch mcp.Change) {
 	fmt.Fprintln(c.out, inert(ch.String()))
 	for _, line := range ch.Lines() {
 		fmt.Fprintf(c.out, "  %s\n", strings.ReplaceAll(inert(line), "\n", "\n  "))

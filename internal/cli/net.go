@@ -12,7 +12,7 @@ import (
 const netLines = 8
 
 // netSummary says at the end what went out, and what was kept from it.
-func (c *context) netSummary(s *session.Session, lines []journal.Line) {
+func (c *console) netSummary(s *session.Session, lines []journal.Line) {
 	if s.Plan.Capture == nil {
 		return
 	}

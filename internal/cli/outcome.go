@@ -26,7 +26,7 @@ type outcomeJSON struct {
 }
 
 // sayWho names the session that something is done with, before it is done.
-func (c *context) sayWho(do string, w *review.Work, count int) {
+func (c *console) sayWho(do string, w *review.Work, count int) {
 	fmt.Fprintf(c.err, "ringfence: %s: %s, %s\n", do, who(w), plainCount(count, "change", "changes"))
 }
 
@@ -42,7 +42,7 @@ func who(w *review.Work) string {
 func plainCount(n int, one, more string) string { return fmt.Sprintf("%d %s", n, plural(n, one, more)) }
 
 // tell prints what became of the paths, and returns the status of the command.
-func (c *context) tell(w *review.Work, out []review.Outcome, how told, failed error) (int, error) {
+func (c *console) tell(w *review.Work, out []review.Outcome, how told, failed error) (int, error) {
 	out = slices.Clone(out)
 	if !how.json {
 		slices.SortStableFunc(out, func(a, b review.Outcome) int { return cmp.Compare(weight(a), weight(b)) })
@@ -102,7 +102,7 @@ func weight(o review.Outcome) int {
 }
 
 // counts says how many paths had which outcome.
-func (c *context) counts(out []review.Outcome, more bool) {
+func (c *console) counts(out []review.Outcome, more bool) {
 	n := map[string]int{}
 	var words []string
 	for _, o := range out {

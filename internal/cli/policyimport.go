@@ -25,9 +25,11 @@ const maxImport = 1 << 20
 
 // policyImport turns the settings of another tool into policy, and says what of them it
 // could not carry over.
-func policyImport(c *context, args []string) (int, error) {
-	f := c.flags("policy import", "--claude | --codex | --srt [flags]",
-		"Turns the settings of another tool into policy and prints it, with the source of every\nline, and what could not be carried over. Nothing is saved unless you say so.")
+func policyImport() *command {
+	cmd := &command{name: "policy import", args: "--claude | --codex | --srt [flags]", short: "turn the settings of another tool into policy",
+		long:     "Turns the settings of another tool into policy and prints it, with the source of every\nline, and what could not be carried over. Nothing is saved unless you say so.",
+		examples: []string{"ringfence policy import --claude", "ringfence policy import --codex --from .codex/config.toml"}}
+	f := &cmd.flags
 	tools := map[string]*bool{
 		"claude": f.Bool("claude", false, "read Claude Code's settings"),
 		"codex":  f.Bool("codex", false, "read Codex' configuration"),
@@ -36,41 +38,41 @@ func policyImport(c *context, args []string) (int, error) {
 	from := f.String("from", "", "read `FILE` instead of your own settings")
 	save := f.Bool("save", false, "write it into your policy file")
 	asJSON := f.Bool("json", false, "print it as JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	tool := ""
-	for _, t := range policyimport.Tools() {
-		if *tools[t] && tool != "" {
-			return 2, fault.New(fault.Usage, "", "of --claude, --codex and --srt give one")
+	cmd.run = func(c *console, args []string) (int, error) {
+		tool := ""
+		for _, t := range policyimport.Tools() {
+			if *tools[t] && tool != "" {
+				return 2, fault.New(fault.Usage, "", "of --claude, --codex and --srt give one")
+			}
+			if *tools[t] {
+				tool = t
+			}
 		}
-		if *tools[t] {
-			tool = t
+		if tool == "" {
+			return 2, fault.New(fault.Usage, "ringfence policy import --claude", "policy import needs --claude, --codex or --srt")
 		}
-	}
-	if tool == "" {
-		return 2, fault.New(fault.Usage, "ringfence policy import --claude", "policy import needs --claude, --codex or --srt")
-	}
-	r, file, err := c.readForeign(tool, *from)
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON {
-		if err := c.foreignJSON(file, r); err != nil {
+		r, file, err := c.readForeign(tool, *from)
+		if err != nil {
 			return 2, err
 		}
-	} else if err := c.foreignText(file, r); err != nil {
-		return 2, err
+		if *asJSON {
+			if err := c.foreignJSON(file, r); err != nil {
+				return 2, err
+			}
+		} else if err := c.foreignText(file, r); err != nil {
+			return 2, err
+		}
+		if !*save {
+			fmt.Fprintln(c.err, "ringfence: nothing was saved; --save writes it")
+			return 0, nil
+		}
+		return c.saveForeign(r)
 	}
-	if !*save {
-		fmt.Fprintln(c.err, "ringfence: nothing was saved; --save writes it")
-		return 0, nil
-	}
-	return c.saveForeign(r)
+	return cmd
 }
 
 // readForeign finds and reads the settings.
-func (c *context) readForeign(tool, from string) (policyimport.Result, string, error) {
+func (c *console) readForeign(tool, from string) (policyimport.Result, string, error) {
 	home := c.getenv("HOME")
 	file := map[string]string{"claude": filepath.Join(home, ".claude/settings.json"), "codex": filepath.Join(home, ".codex/config.toml"), "srt": filepath.Join(home, ".srt-settings.json")}[tool]
 	if own := c.getenv("CODEX_HOME"); tool == "codex" && filepath.IsAbs(own) {
@@ -117,7 +119,7 @@ func readSettings(file string) ([]byte, error) {
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.
-func (c *context) foreignText(file string, r policyimport.Result) error {
+func (c *console) foreignText(file string, r policyimport.Result) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Imported from %s: %d values carried over, %d not.\n\n", file, len(r.Carried), len(r.Left))
 	if err := policy.Write(&b, r.Policy); err != nil {
@@ -154,7 +156,7 @@ func short(s string) string {
 	return s
 }
 
-func (c *context) foreignJSON(file string, r policyimport.Result) error {
+func (c *console) foreignJSON(file string, r policyimport.Result) error {
 	var b bytes.Buffer
 	if err := policy.Write(&b, r.Policy); err != nil {
 		return err
@@ -168,7 +170,7 @@ func (c *context) foreignJSON(file string, r policyimport.Result) error {
 }
 
 // saveForeign adds it to the user's policy file.
-func (c *context) saveForeign(r policyimport.Result) (int, error) {
+func (c *console) saveForeign(r policyimport.Result) (int, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return 2, err

@@ -14,7 +14,7 @@ import (
 )
 
 // replay holds the decisions of past sessions against the policy as it is now.
-func (c *context) replay(t *policyTested, sessions []string) (int, error) {
+func (c *console) replay(t *policyTested, sessions []string) (int, error) {
 	if t.live {
 		return 2, fault.New(fault.Usage, "leave one of them out", "--replay tests the past and --live a sandbox of now")
 	}
@@ -75,14 +75,14 @@ func hereOnly(records []journal.Record, s *session.Session) bool {
 	return !known // a record of old says nothing of it
 }
 
-func (c *context) printReplay(r *policytest.Replay, sessions int, asJSON bool) (int, error) {
+func (c *console) printReplay(r *policytest.Replay, sessions int, asJSON bool) (int, error) {
 	status := min(len(r.Found), 1)
 	if asJSON {
 		found := r.Found
 		if found == nil {
 			found = []policytest.Difference{}
 		}
-		return status, c.encode(found)
+		return status, c.writeJSON(found)
 	}
 	w := bufio.NewWriter(c.out)
 	for i := range r.Found {

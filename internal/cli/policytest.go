@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bufio"
-	gocontext "context"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -34,33 +34,42 @@ may stand: agent NAME, and: flags FLAGS of a launch. Exit 0: all hold, 1: some d
 // policyTested are the flags of policy test.
 type policyTested struct {
 	*launchFlags
+	cmd            *command
 	who, policy    string
 	replay, asJSON bool
 	try            bool // in a sandbox
 }
 
-func newPolicyTested(c *context) *policyTested {
-	t := &policyTested{launchFlags: newLaunchFlags(c, "policy test", "[FILE] [--live] [--replay [SESSION...]] [flags]", aboutTest)}
-	f := t.set
+func newPolicyTested() *policyTested {
+	cmd := &command{name: "policy test", args: "[FILE] [--live] [--replay [SESSION...]] [flags]", short: "hold a file of tests against the policy, or past sessions", takes: takesRaw,
+		long: aboutTest, examples: []string{"ringfence policy test", "ringfence policy test --live", "ringfence policy test --replay --policy new.toml"}}
+	t, f := &policyTested{cmd: cmd}, &cmd.flags
 	f.StringVar(&t.who, "agent", "", "`NAME` of the agent that would be launched")
 	f.StringVar(&t.policy, "policy", "", "test `FILE` in the place of your policy.toml")
-	// The launch has a flag of that name too, which the file's own flags may give.
-	f.Lookup("live").Usage = "also try each line in a throw-away sandbox; a difference is a failure"
 	f.BoolVar(&t.replay, "replay", false, "hold the decisions of past sessions against the policy as it is now: of those that are named, or of all in this project")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
+	t.launchFlags = newLaunchFlags(cmd)
+	// The launch has a flag of that name too, which the file's own flags may give.
+	f.Lookup("live").Usage = "also try each line in a throw-away sandbox; a difference is a failure"
+	f.group["live"] = 0
 	return t
 }
 
 // policyTest tests a policy.
-func policyTest(c *context, args []string) (int, error) {
+func policyTest() *command {
+	t := newPolicyTested()
+	t.cmd.run = t.run
+	return t.cmd
+}
+
+func (t *policyTested) run(c *console, args []string) (int, error) {
 	if slices.Equal(args, []string{policytest.Arg}) {
 		if !session.Nested() {
 			return 2, fault.New(fault.Usage, "ringfence policy test --help", "this is for the inside of a sandbox")
 		}
 		return 0, policytest.Main(c.in, c.out)
 	}
-	t := newPolicyTested(c)
-	rest, err := c.mixed(t.set, args)
+	rest, err := t.cmd.parseMixed(args)
 	if err != nil {
 		return 2, err
 	}
@@ -75,13 +84,13 @@ func policyTest(c *context, args []string) (int, error) {
 		return 2, err
 	}
 	// Once more with what the file says of the launch before what was typed.
-	t = newPolicyTested(c)
-	if more, err := c.mixed(t.set, f.Flags); err != nil || len(more) > 0 {
+	t = newPolicyTested()
+	if more, err := t.cmd.parseMixed(f.Flags); err != nil || len(more) > 0 {
 		return 2, fault.New(fault.Usage, "ringfence run --help lists them", "%s: these are no flags of a launch: %q", plan.Show(f.Name), f.Flags)
 	}
 	view := t.live
 	t.live = false
-	if _, err := c.mixed(t.set, args); err != nil {
+	if _, err := t.cmd.parseMixed(args); err != nil {
 		return 2, err
 	}
 	t.try, t.live = t.live, view
@@ -96,7 +105,7 @@ func policyTest(c *context, args []string) (int, error) {
 }
 
 // prepareTest is the launch that is tested.
-func (c *context) prepareTest(t *policyTested) (session.Options, error) {
+func (c *console) prepareTest(t *policyTested) (session.Options, error) {
 	who := t.who
 	if who == "" {
 		who = agent.Command
@@ -113,7 +122,7 @@ func (c *context) prepareTest(t *policyTested) (session.Options, error) {
 }
 
 // testFile reads the tests: of the file that is named, or of the project.
-func (c *context) testFile(t *policyTested, rest []string) (*policytest.File, error) {
+func (c *console) testFile(t *policyTested, rest []string) (*policytest.File, error) {
 	name := policytest.Name
 	if len(rest) == 1 {
 		name = rest[0]
@@ -144,7 +153,7 @@ func (c *context) testFile(t *policyTested, rest []string) (*policytest.File, er
 }
 
 // expectations holds every line against the resolver and, on wish, against a sandbox.
-func (c *context) expectations(t *policyTested, f *policytest.File) ([]policytest.Result, error) {
+func (c *console) expectations(t *policyTested, f *policytest.File) ([]policytest.Result, error) {
 	opt, err := c.prepareTest(t)
 	if err != nil {
 		return nil, err
@@ -172,7 +181,7 @@ func (c *context) expectations(t *policyTested, f *policytest.File) ([]policytes
 
 // tryLive starts a throw-away sandbox under the same policy, with a gate that leads
 // nowhere, and lets a probe try every line in it.
-func (c *context) tryLive(opt session.Options, f *policytest.File, results []policytest.Result, w *why.World) error {
+func (c *console) tryLive(opt session.Options, f *policytest.File, results []policytest.Result, w *why.World) error {
 	trial := f.NewTrial(results, w)
 	self, err := os.Executable()
 	if err != nil {
@@ -194,7 +203,7 @@ func (c *context) tryLive(opt session.Options, f *policytest.File, results []pol
 		return err
 	}
 	defer s.Close()
-	ctx, stop := signal.NotifyContext(gocontext.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	asks, err := policytest.EncodeAsks(trial.Asks)
 	if err != nil {
@@ -244,7 +253,7 @@ func allRecords(dir, id string) ([]journal.Record, error) {
 	return out, nil
 }
 
-func (c *context) printTest(results []policytest.Result, t *policyTested) (int, error) {
+func (c *console) printTest(results []policytest.Result, t *policyTested) (int, error) {
 	failed := 0
 	for _, r := range results {
 		if !r.Pass {
@@ -253,7 +262,7 @@ func (c *context) printTest(results []policytest.Result, t *policyTested) (int, 
 	}
 	status := min(failed, 1)
 	if t.asJSON {
-		return status, c.encode(results)
+		return status, c.writeJSON(results)
 	}
 	w := bufio.NewWriter(c.out)
 	for i := range results {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // What takes less is not worth a line, and what changes faster cannot be read.
@@ -17,7 +15,7 @@ const (
 // progress tells on stderr how far something is, if it takes longer than a second and
 // somebody looks. step says how much is done; total may be 0 where nobody knows it.
 // done takes the line away, before anything else is printed; it may be called twice.
-func (c *context) progress(what string, total int) (step func(n int), done func()) {
+func (c *console) progress(what string, total int) (step func(n int), done func()) {
 	if !c.capable(c.err) {
 		return func(int) {}, func() {}
 	}
@@ -32,7 +30,7 @@ func (c *context) progress(what string, total int) (step func(n int), done func(
 }
 
 // stepping shows how many changes of a session are done with.
-func (c *context) stepping(what string, ch *chosen, total int) (done func()) {
+func (c *console) stepping(what string, ch *chosen, total int) (done func()) {
 	n := 0
 	step, done := c.progress(what, total)
 	ch.work.Step = func() {
@@ -71,7 +69,7 @@ func (p *counter) String() string {
 }
 
 // watch draws the line until the end, and takes it away.
-func (c *context) watch(p *counter) {
+func (c *console) watch(p *counter) {
 	late := time.NewTimer(progressAfter)
 	defer late.Stop()
 	select {
@@ -82,7 +80,7 @@ func (c *context) watch(p *counter) {
 	again := time.NewTicker(progressEvery)
 	defer again.Stop()
 	for {
-		line := table.Wrap(p.String(), columns(c.err)-1, true)[0]
+		line := wrapCell(p.String(), columns(c.err)-1, true)[0]
 		fmt.Fprintf(c.err, "\r\x1b[K%s", line)
 		select {
 		case <-p.over:

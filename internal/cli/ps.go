@@ -33,35 +33,38 @@ const (
 )
 
 // ps lists sessions.
-func ps(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[-a] [-q] [--memory] [--json]", "Lists the sessions that run. With -a also those that have ended and of which\nsomething is kept: changes that wait, what could be undone, what was printed.")
+func psCommand() *command {
+	cmd := &command{name: "ps", args: "[-a] [-q] [--memory] [--json]", short: "list sessions",
+		long:     "Lists the sessions that run. With -a also those that have ended and of which\nsomething is kept: changes that wait, what could be undone, what was printed.",
+		examples: []string{"ringfence ps", "ringfence ps -a --json"}}
+	f := &cmd.flags
 	all := f.Bool("a", false, "also sessions that have ended, and those that were killed")
 	quiet := f.Bool("q", false, "print ids only")
 	memory := f.Bool("memory", false, "also how much memory each takes, shared pages by their share; slow with many")
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	list, err := c.sessions(*all, *memory)
-	if err != nil {
-		return 2, err
-	}
-	switch {
-	case *asJSON:
-		return 0, c.writeJSON(list)
-	case *quiet:
-		for _, s := range list {
-			fmt.Fprintln(c.out, s.Session)
+	cmd.run = func(c *console, args []string) (int, error) {
+		list, err := c.sessions(*all, *memory)
+		if err != nil {
+			return 2, err
 		}
-		return 0, nil
-	case len(list) == 0:
-		fmt.Fprintln(c.err, "ringfence: no session is running")
-		return 0, nil
+		switch {
+		case *asJSON:
+			return 0, c.writeJSON(list)
+		case *quiet:
+			for _, s := range list {
+				fmt.Fprintln(c.out, s.Session)
+			}
+			return 0, nil
+		case len(list) == 0:
+			fmt.Fprintln(c.err, "ringfence: no session is running")
+			return 0, nil
+		}
+		return 0, c.showSessions(list, *memory)
 	}
-	return 0, c.showSessions(list, *memory)
+	return cmd
 }
 
-func (c *context) showSessions(list []listed, memory bool) error {
+func (c *console) showSessions(list []listed, memory bool) error {
 	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "NETWORK", "WORKSPACE"}
 	if memory {
 		head = slices.Insert(head, 6, "MEMORY")
@@ -78,7 +81,7 @@ func (c *context) showSessions(list []listed, memory bool) error {
 }
 
 // state is the word for people.
-func (c *context) state(s listed) string {
+func (c *console) state(s listed) string {
 	switch {
 	case s.State == stateEnded && s.Exit != nil:
 		return fmt.Sprintf("ended (%d)", *s.Exit)
@@ -110,7 +113,7 @@ func ago(t time.Time) string {
 
 // writeJSON prints for programs, in ASCII: JSON alone leaves characters that a terminal
 // obeys.
-func (c *context) writeJSON(v any) error {
+func (c *console) writeJSON(v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func (c *context) writeJSON(v any) error {
 }
 
 // lineJSON is writeJSON on one line.
-func (c *context) lineJSON(v any) error {
+func (c *console) lineJSON(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func (c *context) lineJSON(v any) error {
 }
 
 // sessions lists those that run, and if all is asked for those that ended.
-func (c *context) sessions(all, memory bool) ([]listed, error) {
+func (c *console) sessions(all, memory bool) ([]listed, error) {
 	list := []listed{}
 	ids, err := control.Sessions()
 	if err != nil {
@@ -163,7 +166,7 @@ func (c *context) sessions(all, memory bool) ([]listed, error) {
 }
 
 // stopped tells of a session that answers nobody by what it has written down.
-func (c *context) stopped(s *control.Status) listed {
+func (c *console) stopped(s *control.Status) listed {
 	works, _ := c.works()
 	for _, w := range works {
 		if w.ID == s.Session {
@@ -213,7 +216,7 @@ func ended(w *review.Work) listed {
 
 // findRunning returns the id of the running session that an argument names: its id or
 // the beginning of it, or its name. Without one it is the only session there is.
-func (c *context) findRunning(arg string) (string, error) {
+func (c *console) findRunning(arg string) (string, error) {
 	ids, err := control.Sessions()
 	if err != nil {
 		return "", err

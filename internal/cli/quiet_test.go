@@ -13,7 +13,7 @@ func TestLibrariesAreQuiet(t *testing.T) {
 	was := golog.Writer()
 	defer golog.SetOutput(was)
 	golog.SetOutput(os.Stderr)
-	newContext(os.Stdin, os.Stdout, os.Stderr)
+	newConsole(os.Stdin, os.Stdout, os.Stderr)
 	if golog.Writer() != io.Discard {
 		t.Error("what libraries log reaches the terminal")
 	}

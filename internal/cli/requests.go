@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,49 +14,48 @@ import (
 )
 
 // requests shows what running sessions wanted and no rule allows.
-func requests(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [flags]", "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.")
+func requestsCommand() *command {
+	cmd := &command{name: "requests", args: "[SESSION] [flags]", short: "show which hosts running sessions want and may not reach",
+		long:     "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.",
+		examples: []string{"ringfence requests", "ringfence requests demo --json"},
+		takes:    takesOne}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
-	one, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
-	}
-	ids, err := control.Sessions()
-	if err != nil {
-		return 2, err
-	}
-	if one != "" {
-		id, err := c.findRunning(one)
-		if err != nil {
-			return 1, err
-		}
-		ids = []string{id}
-	}
-	all := []control.Status{}
-	for _, id := range ids {
-		r, err := control.Ask(id, control.Request{Do: "status"})
-		if err != nil && one != "" {
-			return 1, err
-		}
-		if errors.Is(err, control.ErrStopped) {
-			c.explain(fmt.Errorf("%s: %w", id, err))
-		}
-		if err == nil && r.Status != nil {
-			all = append(all, *r.Status)
-		}
-	}
-	if *asJSON {
-		b, err := json.MarshalIndent(all, "", "  ")
+	cmd.run = func(c *console, args []string) (int, error) {
+		one := first(args)
+		ids, err := control.Sessions()
 		if err != nil {
 			return 2, err
 		}
-		_, err = c.out.Write(append(ascii(b), '\n'))
-		return 0, err
+		if one != "" {
+			id, err := c.findRunning(one)
+			if err != nil {
+				return 1, err
+			}
+			ids = []string{id}
+		}
+		all := []control.Status{}
+		for _, id := range ids {
+			r, err := control.Ask(id, control.Request{Do: "status"})
+			if err != nil && one != "" {
+				return 1, err
+			}
+			if errors.Is(err, control.ErrStopped) {
+				c.explain(fmt.Errorf("%s: %w", id, err))
+			}
+			if err == nil && r.Status != nil {
+				all = append(all, *r.Status)
+			}
+		}
+		if *asJSON {
+			return 0, c.writeJSON(all)
+		}
+		return 0, c.showRequests(all)
 	}
-	return 0, c.showRequests(all)
+	return cmd
 }
 
-func (c *context) showRequests(all []control.Status) error {
+func (c *console) showRequests(all []control.Status) error {
 	if len(all) == 0 {
 		fmt.Fprintln(c.err, "ringfence: no session with a network is running")
 		return nil

@@ -9,24 +9,27 @@ import (
 )
 
 // remove forgets a session: what waits in it, and what could be undone.
-func remove(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "SESSION [--discard]", "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.")
+func rmCommand() *command {
+	cmd := &command{name: "rm", args: "SESSION [--discard]", short: "forget a session and what could be undone of it",
+		long:     "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.",
+		examples: []string{"ringfence rm old --discard"},
+		takes:    takesMany}
+	f := &cmd.flags
 	discard := f.Bool("discard", false, "also changes that wait for review")
-	rest, err := c.mixed(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		if len(args) != 1 {
+			return 2, fault.New(fault.Usage, "`ringfence diff` shows the latest session", "rm takes one session")
+		}
+		w, err := c.findWork(args[0])
+		if err != nil {
+			return 1, err
+		}
+		return c.removeWork(w, *discard)
 	}
-	if len(rest) != 1 {
-		return 2, fault.New(fault.Usage, "`ringfence diff` shows the latest session", "rm takes one session")
-	}
-	w, err := c.findWork(rest[0])
-	if err != nil {
-		return 1, err
-	}
-	return c.removeWork(w, *discard)
+	return cmd
 }
 
-func (c *context) removeWork(w *review.Work, discard bool) (int, error) {
+func (c *console) removeWork(w *review.Work, discard bool) (int, error) {
 	if err := c.forget("rm", w, discard); err != nil {
 		return 1, err
 	}
@@ -35,7 +38,7 @@ func (c *context) removeWork(w *review.Work, discard bool) (int, error) {
 }
 
 // forget removes the work of a session that is over. What waits holds it.
-func (c *context) forget(name string, w *review.Work, discard bool) error {
+func (c *console) forget(name string, w *review.Work, discard bool) error {
 	if w.Running() {
 		return fault.New(fault.Refused, "ringfence stop "+w.ID, "session %s still runs", w.ID)
 	}

@@ -33,40 +33,44 @@ type scanFinding struct {
 }
 
 // scan shows what of a repository would run or change when it is opened.
-func runScan(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[PATH] [--json]", "Shows what of a repository would run, or would change what runs, when an agent, an\neditor or git opens it. Nothing of it is run. Exit status: 0 for nothing dangerous\nthat is not trusted, 1 for findings.")
+func scanCommand() *command {
+	cmd := &command{name: "scan", args: "[PATH] [--json]", short: "show what of a repository would run when an agent opens it",
+		long:     "Shows what of a repository would run, or would change what runs, when an agent, an\neditor or git opens it. Nothing of it is run. Exit status: 0 for nothing dangerous\nthat is not trusted, 1 for findings.",
+		examples: []string{"ringfence scan", "ringfence scan --json"},
+		takes:    takesOne}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print the findings as JSON")
-	path, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		path := first(args)
+		root, dir, err := c.scanRoot(path)
+		if err != nil {
+			return 2, fault.New(fault.Usage, "name a directory", "scan: %w", err)
+		}
+		report, err := c.scanAt(root, dir)
+		if err != nil {
+			return 2, err
+		}
+		c.inHistory(root, report)
+		form, open, err := c.scanned(root, report)
+		if err != nil {
+			return 2, err
+		}
+		if *asJSON {
+			err = c.writeJSON(form)
+		} else {
+			c.showScan(form)
+		}
+		if err == nil && open {
+			return 1, nil
+		}
+		return 0, err
 	}
-	root, dir, err := c.scanRoot(path)
-	if err != nil {
-		return 2, fault.New(fault.Usage, "name a directory", "scan: %w", err)
-	}
-	report, err := c.scanAt(root, dir)
-	if err != nil {
-		return 2, err
-	}
-	c.inHistory(root, report)
-	form, open, err := c.scanned(root, report)
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON {
-		err = c.writeJSON(form)
-	} else {
-		c.showScan(form)
-	}
-	if err == nil && open {
-		return 1, nil
-	}
-	return 0, err
+	return cmd
 }
 
 // scanRoot is what is looked at, and where in it an agent would start: a directory
 // that was named, or else what a launch here would take for the workspace.
-func (c *context) scanRoot(path string) (root, dir string, err error) {
+func (c *console) scanRoot(path string) (root, dir string, err error) {
 	named := path != ""
 	if !named {
 		path = "."
@@ -92,7 +96,7 @@ func (c *context) scanRoot(path string) (root, dir string, err error) {
 }
 
 // scanAt looks at a tree, and at the git directories of a linked worktree.
-func (c *context) scanAt(root, dir string) (*scan.Report, error) {
+func (c *console) scanAt(root, dir string) (*scan.Report, error) {
 	budget := scan.Hand(dir)
 	if repo, err := repo.Find(root, c.getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
 		budget.Git = session.GitDirs(repo)
@@ -104,7 +108,7 @@ func (c *context) scanAt(root, dir string) (*scan.Report, error) {
 }
 
 // inHistory adds what is a secret no more.
-func (c *context) inHistory(root string, report *scan.Report) {
+func (c *console) inHistory(root string, report *scan.Report) {
 	secrets, whole := audit.InHistory(root, c.getenv("HOME"))
 	for _, path := range secrets {
 		report.InHistory(strings.TrimPrefix(path[len(root):], "/"))
@@ -122,7 +126,7 @@ func startIn(root, dir string) string {
 }
 
 // scanned marks what is trusted, and reports whether something dangerous is not.
-func (c *context) scanned(root string, report *scan.Report) (form scanForm, open bool, err error) {
+func (c *console) scanned(root string, report *scan.Report) (form scanForm, open bool, err error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return form, false, err
@@ -149,7 +153,7 @@ func (c *context) scanned(root string, report *scan.Report) (form scanForm, open
 	return form, open, nil
 }
 
-func (c *context) showScan(form scanForm) {
+func (c *console) showScan(form scanForm) {
 	w := bufio.NewWriter(c.out)
 	defer w.Flush()
 	dangers := 0
@@ -200,7 +204,7 @@ func writeFinding(w io.Writer, f scanFinding) {
 
 // untrusted tells of what a repository brings before its agent starts: in full once,
 // in a line after that.
-func (c *context) untrusted(w io.Writer, s *session.Session, talk bool) {
+func (c *console) untrusted(w io.Writer, s *session.Session, talk bool) {
 	u := &s.Untrusted
 	if !u.Complete && (talk || u.First) {
 		fmt.Fprintln(w, "ringfence: not all of this tree was looked at; `ringfence scan` looks further")

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	gocontext "context"
-	"encoding/json"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,21 +18,20 @@ import (
 
 // secretCommand keeps secrets on the host. No value is ever an argument, and none is
 // ever printed.
-func secretCommand(c *context, name string, args []string) (int, error) {
-	if err := source.NoDump(); err != nil {
-		return 2, err
+func secretCommand() *command {
+	cmd := family(&command{name: "secret", short: "keep, list, remove or try the secrets of the host",
+		long: "Keeps the secrets of the host, for the broker. No value is ever an argument, and none is\never printed."},
+		secretSet(), secretList(), secretTest(), secretRemove())
+	for _, s := range cmd.subs {
+		run := s.run
+		s.run = func(c *console, args []string) (int, error) {
+			if err := source.NoDump(); err != nil {
+				return 2, err
+			}
+			return run(c, args)
+		}
 	}
-	return c.mustVerb(name, "Keeps the secrets of the host, for the broker. No value is ever an argument, and none is\never printed.", args, []verb{
-		{name: "set", args: "NAME [flags] [-- COMMAND ARGS]", short: "keep a secret, or say where it is kept", run: secretSet,
-			examples: []string{"ringfence secret set work --use github --from env:WORK_TOKEN",
-				"ringfence secret set pkg --use npm --host reg.example.org/npm --from env:NPM"}},
-		{name: "ls", args: "[--json]", short: "list the secrets, without their values", run: secretList,
-			examples: []string{"ringfence secret ls"}},
-		{name: "test", args: "SECRET", short: "read a secret as a session would, and say its shape", run: secretTest,
-			examples: []string{"ringfence secret test anthropic"}},
-		{name: "rm", args: "SECRET", short: "forget a secret", run: secretRemove,
-			examples: []string{"ringfence secret rm anthropic"}},
-	})
+	return cmd
 }
 
 // drawer is where the user's secrets are described and kept.
@@ -46,7 +44,7 @@ type drawer struct {
 	home  string
 }
 
-func (c *context) drawer() (*drawer, error) {
+func (c *console) drawer() (*drawer, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return nil, err
@@ -79,15 +77,11 @@ func ref(s *policy.Secret) source.Ref {
 	return r
 }
 
-// secretName parses the arguments of a verb that takes a name and nothing else.
-func (c *context) secretName(verb, about string, args []string) (string, error) {
-	f := c.flags("secret "+verb, "SECRET", about)
-	name, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return "", err
-	}
+// secretName is the argument of a subcommand that takes a name and nothing else.
+func (cmd *command) secretName(args []string) (string, error) {
+	name := first(args)
 	if name == "" {
-		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "secret %s needs the name of a secret", verb)
+		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "%s needs the name of a secret", cmd.name)
 	}
 	if err := policy.CheckSecretName(name); err != nil {
 		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "%w", err)
@@ -107,55 +101,53 @@ type secretRow struct {
 	Source string   `json:"source"`
 }
 
-func secretList(c *context, args []string) (int, error) {
-	f := c.flags("secret ls", "[--json]", "Lists the secrets: their use, their source and whether they are set. No value is read from\nanywhere but the list of the store.")
+func secretList() *command {
+	cmd := &command{name: "secret ls", args: "[--json]", short: "list the secrets, without their values",
+		long:     "Lists the secrets: their use, their source and whether they are set. No value is read from\nanywhere but the list of the store.",
+		examples: []string{"ringfence secret ls"}}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	d, err := c.drawer()
-	if err != nil {
-		return 2, err
-	}
-	names, err := d.store.Names()
-	if err != nil {
-		return 1, err
-	}
-	rows := c.secretRows(d, names)
-	if *asJSON {
-		b, err := json.MarshalIndent(rows, "", "  ")
+	cmd.run = func(c *console, args []string) (int, error) {
+		d, err := c.drawer()
 		if err != nil {
 			return 2, err
 		}
-		_, err = c.out.Write(append(ascii(b), '\n'))
-		return 0, err
-	}
-	if len(rows) == 0 {
-		fmt.Fprintln(c.err, "ringfence: there are no secrets; `ringfence secret set NAME` keeps one")
-	}
-	var lines [][]string
-	for _, r := range rows {
-		state := "?"
-		if r.Set != nil {
-			state = map[bool]string{true: "set", false: "not set"}[*r.Set]
+		names, err := d.store.Names()
+		if err != nil {
+			return 1, err
 		}
-		if r.Off {
-			state += ", off"
+		rows := c.secretRows(d, names)
+		if *asJSON {
+			return 0, c.writeJSON(rows)
 		}
-		use := r.Use
-		if use == "" {
-			use = "no use"
+		if len(rows) == 0 {
+			fmt.Fprintln(c.err, "ringfence: there are no secrets; `ringfence secret set NAME` keeps one")
 		}
-		lines = append(lines, []string{r.Name, use, state, r.From, strings.Join(r.Hosts, " ")})
+		var lines [][]string
+		for _, r := range rows {
+			state := "?"
+			if r.Set != nil {
+				state = map[bool]string{true: "set", false: "not set"}[*r.Set]
+			}
+			if r.Off {
+				state += ", off"
+			}
+			use := r.Use
+			if use == "" {
+				use = "no use"
+			}
+			lines = append(lines, []string{r.Name, use, state, r.From, strings.Join(r.Hosts, " ")})
+		}
+		if len(lines) == 0 {
+			return 0, nil
+		}
+		return 0, c.table([]string{"NAME", "USE", "STATE", "FROM", "HOSTS"}, lines)
 	}
-	if len(lines) == 0 {
-		return 0, nil
-	}
-	return 0, c.table([]string{"NAME", "USE", "STATE", "FROM", "HOSTS"}, lines)
+	return cmd
 }
 
 // secretRows lists what a policy describes, then what is kept and not described.
-func (c *context) secretRows(d *drawer, stored []string) []secretRow {
+func (c *console) secretRows(d *drawer, stored []string) []secretRow {
 	rows := []secretRow{}
 	for i := range d.all.Secret {
 		s := &d.all.Secret[i]
@@ -193,65 +185,77 @@ func texts(l policy.List) []string {
 	return out
 }
 
-func secretRemove(c *context, args []string) (int, error) {
-	name, err := c.secretName("rm", "Forgets a secret: its value in the store and its table in secrets.toml. A value that is\nkept elsewhere stays there.", args)
-	if err != nil {
-		return 2, err
-	}
-	d, err := c.drawer()
-	if err != nil {
-		return 2, err
-	}
-	described := d.kept.FindSecret(name) != nil
-	if described {
-		if err := policy.DropSecret(d.file, name); err != nil {
+func secretRemove() *command {
+	cmd := &command{name: "secret rm", args: "SECRET", short: "forget a secret", takes: takesOne,
+		long:     "Forgets a secret: its value in the store and its table in secrets.toml. A value that is\nkept elsewhere stays there.",
+		examples: []string{"ringfence secret rm anthropic"}}
+	cmd.run = func(c *console, args []string) (int, error) {
+		name, err := cmd.secretName(args)
+		if err != nil {
+			return 2, err
+		}
+		d, err := c.drawer()
+		if err != nil {
+			return 2, err
+		}
+		described := d.kept.FindSecret(name) != nil
+		if described {
+			if err := policy.DropSecret(d.file, name); err != nil {
+				return 1, err
+			}
+		}
+		stored, err := d.store.Remove(name)
+		if err != nil {
 			return 1, err
 		}
+		if s := d.own.FindSecret(name); s != nil {
+			fmt.Fprintf(c.err, "ringfence: %s still describes %s: remove it there by hand\n", inert(s.Source.String()), name)
+		}
+		if !described && !stored {
+			return 1, fault.New(fault.Refused, "ringfence secret ls shows what there is", "no secret %s is kept", name)
+		}
+		fmt.Fprintf(c.err, "ringfence: removed %s\n", name)
+		return 0, nil
 	}
-	stored, err := d.store.Remove(name)
-	if err != nil {
-		return 1, err
-	}
-	if s := d.own.FindSecret(name); s != nil {
-		fmt.Fprintf(c.err, "ringfence: %s still describes %s: remove it there by hand\n", inert(s.Source.String()), name)
-	}
-	if !described && !stored {
-		return 1, fault.New(fault.Refused, "ringfence secret ls shows what there is", "no secret %s is kept", name)
-	}
-	fmt.Fprintf(c.err, "ringfence: removed %s\n", name)
-	return 0, nil
+	return cmd
 }
 
-func secretTest(c *context, args []string) (int, error) {
-	name, err := c.secretName("test", "Reads a secret now, as a session would, and says what shape it has. Exit 0: it can be\nread, 1: it cannot.", args)
-	if err != nil {
-		return 2, err
+func secretTest() *command {
+	cmd := &command{name: "secret test", args: "SECRET", short: "read a secret as a session would, and say its shape", takes: takesOne,
+		long:     "Reads a secret now, as a session would, and says what shape it has. Exit 0: it can be\nread, 1: it cannot.",
+		examples: []string{"ringfence secret test anthropic"}}
+	cmd.run = func(c *console, args []string) (int, error) {
+		name, err := cmd.secretName(args)
+		if err != nil {
+			return 2, err
+		}
+		d, err := c.drawer()
+		if err != nil {
+			return 2, err
+		}
+		s := d.all.FindSecret(name)
+		if s == nil {
+			s = &policy.Secret{Name: name} // one that is stored and not described
+		}
+		r := ref(s)
+		v, err := r.Read(context.Background(), source.Host{Environ: c.environ, Home: d.home, Workspaces: c.workspaces(), Store: d.store})
+		if err != nil {
+			return 1, err
+		}
+		_, err = fmt.Fprintf(c.out, "%s: %s works: %s\n", name, inert(r.String()), shape(v))
+		if s.IsOff() {
+			fmt.Fprintf(c.err, "ringfence: %s is switched off: no session uses it\n", name)
+		} else if s.Use == nil {
+			fmt.Fprintf(c.err, "ringfence: %s has no use: no session uses it\n", name)
+		}
+		return 0, err
 	}
-	d, err := c.drawer()
-	if err != nil {
-		return 2, err
-	}
-	s := d.all.FindSecret(name)
-	if s == nil {
-		s = &policy.Secret{Name: name} // one that is stored and not described
-	}
-	r := ref(s)
-	v, err := r.Read(gocontext.Background(), source.Host{Environ: c.environ, Home: d.home, Workspaces: c.workspaces(), Store: d.store})
-	if err != nil {
-		return 1, err
-	}
-	_, err = fmt.Fprintf(c.out, "%s: %s works: %s\n", name, inert(r.String()), shape(v))
-	if s.IsOff() {
-		fmt.Fprintf(c.err, "ringfence: %s is switched off: no session uses it\n", name)
-	} else if s.Use == nil {
-		fmt.Fprintf(c.err, "ringfence: %s has no use: no session uses it\n", name)
-	}
-	return 0, err
+	return cmd
 }
 
 // workspaces lists what an agent could write if it were started here. Where none can
 // be started there is nothing.
-func (c *context) workspaces() (out []string) {
+func (c *console) workspaces() (out []string) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil

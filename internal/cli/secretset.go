@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -22,16 +21,17 @@ import (
 
 // secretFlags are what describes a secret.
 type secretFlags struct {
-	set                                   *flag.FlagSet
+	cmd                                   *command
 	use, from, header, user, role, region string
 	hosts, env                            words
 	command                               []string
 }
 
-func newSecretFlags(c *context) *secretFlags {
-	l := &secretFlags{set: c.flags("secret set", "NAME [flags] [-- COMMAND ARGS]",
-		"Keeps a secret. Its value is typed without echo, or read from stdin when that is no\nterminal; it is never an argument. With --from, or a command, the value stays where it is\nand is read from there at use. Without flags a secret that exists gets a new value.")}
-	f := l.set
+func secretSet() *command {
+	cmd := &command{name: "secret set", args: "NAME [flags] [-- COMMAND ARGS]", short: "keep a secret, or say where it is kept", takes: takesRaw, cut: true,
+		examples: []string{"ringfence secret set work --use github --from env:WORK_TOKEN", "ringfence secret set pkg --use npm --host reg.example.org/npm --from env:NPM"},
+		long:     "Keeps a secret. Its value is typed without echo, or read from stdin when that is no\nterminal; it is never an argument. With --from, or a command, the value stays where it is\nand is read from there at use. Without flags a secret that exists gets a new value."}
+	l, f := &secretFlags{cmd: cmd}, &cmd.flags
 	f.StringVar(&l.use, "use", "", "the `KIND` of credential: "+strings.Join(policy.SecretUses(), ", ")+" (default: NAME, if it is one)")
 	f.Var(&l.hosts, "host", "a `HOST[:PORT][/PATH]` that it is for, and no other, with the path of a registry below which it is; may be repeated (default: the public host of the kind, if it has one)")
 	f.StringVar(&l.from, "from", "", "where it is kept: store (the default), env:VAR, file:PATH, pass:NAME, keyring:NAME or secret-service:ATTR=VALUE: `SOURCE`")
@@ -40,25 +40,24 @@ func newSecretFlags(c *context) *secretFlags {
 	f.StringVar(&l.role, "role", "", "the `ARN` of the role that is assumed, for --use aws")
 	f.StringVar(&l.region, "region", "", "the `REGION` that is asked, for --use aws")
 	f.Var(&l.env, "env", "a `VARIABLE` that holds, inside, what stands for it; may be repeated")
-	return l
+	cmd.run = l.run
+	return cmd
 }
 
 // parse reads NAME, flags and a command. What else is there may be a value: it is not
 // repeated.
-func (l *secretFlags) parse(c *context, args []string) (name string, err error) {
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, l.command = args[:i], args[i+1:]
-		if len(l.command) == 0 {
-			return "", fault.New(fault.Usage, "ringfence secret set NAME -- PROGRAM ARGS", "there is no command after --")
-		}
+func (l *secretFlags) parse(args []string) (name string, err error) {
+	l.command = l.cmd.behind
+	if l.command != nil && len(l.command) == 0 {
+		return "", fault.New(fault.Usage, "ringfence secret set NAME -- PROGRAM ARGS", "there is no command after --")
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]
 	}
-	if err := c.parse(l.set, args); err != nil {
+	if err := l.cmd.parseFlags(args); err != nil {
 		return "", err
 	}
-	rest := l.set.Args()
+	rest := l.cmd.flags.Args()
 	if name == "" && len(rest) > 0 {
 		name, rest = rest[0], rest[1:]
 	}
@@ -90,7 +89,7 @@ func valueGiven(name string) error {
 }
 
 // describes holds where anything but a new value is asked for.
-func (l *secretFlags) describes() bool { return l.set.NFlag() > 0 || l.command != nil }
+func (l *secretFlags) describes() bool { return l.cmd.flags.NFlag() > 0 || l.command != nil }
 
 // secret is the table that the flags make.
 func (l *secretFlags) secret(name string) (policy.Secret, error) {
@@ -105,7 +104,7 @@ func (l *secretFlags) secret(name string) (policy.Secret, error) {
 		flag, value string
 		to          **policy.Rule
 	}{{"from", l.from, &s.From}, {"use", l.use, &s.Use}, {"header", l.header, &s.Header}, {"user", l.user, &s.User}, {"role", l.role, &s.Role}, {"region", l.region, &s.Region}} {
-		if w.value == "" && !isSet(l.set, w.flag) {
+		if w.value == "" && !l.cmd.flags.isSet(w.flag) {
 			continue
 		}
 		if err := policy.Admit("secret", w.flag, w.value); err != nil {
@@ -131,9 +130,8 @@ func (l *secretFlags) secret(name string) (policy.Secret, error) {
 	return s, nil
 }
 
-func secretSet(c *context, args []string) (int, error) {
-	l := newSecretFlags(c)
-	name, err := l.parse(c, args)
+func (l *secretFlags) run(c *console, args []string) (int, error) {
+	name, err := l.parse(args)
 	if err != nil {
 		return 2, err
 	}
@@ -220,7 +218,7 @@ func helps(s *policy.Secret) string {
 }
 
 // secretValue reads a value: typed without echo, or piped in.
-func (c *context) secretValue(name string) (source.Value, error) {
+func (c *console) secretValue(name string) (source.Value, error) {
 	var v source.Value
 	var err error
 	if terminal.IsTerminal(c.in) {

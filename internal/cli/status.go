@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -11,38 +13,43 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // status says how strongly a session is fenced.
-func status(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [--json | --line]", "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in "+session.StatusPath+".")
-	asJSON := f.Bool("json", false, "print JSON")
+func statusCommand() *command {
+	cmd := &command{name: "status", args: "[SESSION] [--json | --line]", short: "show how strongly a session is fenced",
+		long:     "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in " + session.StatusPath + ".",
+		examples: []string{"ringfence status demo", "ringfence status demo --line"},
+		takes:    takesOne}
+	f := &cmd.flags
+	asJSON := f.Bool("json", false, "print everything about it as JSON: also its plan, and the names of its variables and credentials")
 	line := f.Bool("line", false, "print one line, as for a prompt; says so when nothing is fenced, and exits with 1")
-	id, err := c.sessionThenFlags(f, args)
-	if err != nil {
-		return 2, err
+	cmd.run = func(c *console, args []string) (int, error) {
+		id := first(args)
+		if *asJSON && *line {
+			return 2, fault.New(fault.Usage, "leave one of them out", "--json and --line contradict each other")
+		}
+		if *line && id == "" { // a prompt is about where it stands, not about another project
+			return c.statusLine(c.sessionHere())
+		}
+		if *asJSON {
+			return c.statusJSON(id)
+		}
+		s, err := c.statusOf(id)
+		if *line {
+			return c.statusLine(s)
+		}
+		if err != nil {
+			return 1, err
+		}
+		return 0, c.showStatus(s)
 	}
-	if *asJSON && *line {
-		return 2, fault.New(fault.Usage, "leave one of them out", "--json and --line contradict each other")
-	}
-	if *line && id == "" { // a prompt is about where it stands, not about another project
-		return c.statusLine(c.sessionHere())
-	}
-	s, err := c.statusOf(id)
-	if *line {
-		return c.statusLine(s)
-	}
-	if err != nil {
-		return 1, err
-	}
-	if *asJSON {
-		return 0, c.writeJSON(listed{Status: s, State: stateRunning})
-	}
-	return 0, c.showStatus(s)
+	return cmd
 }
 
 // statusOf asks the session that is meant.
-func (c *context) statusOf(arg string) (*control.Status, error) {
+func (c *console) statusOf(arg string) (*control.Status, error) {
 	if arg == "" {
 		if s := c.sessionHere(); s != nil {
 			return s, nil
@@ -59,8 +66,42 @@ func (c *context) statusOf(arg string) (*control.Status, error) {
 	return r.Status, nil
 }
 
+// statusJSON prints everything about a session: how it does, its plan and walls, the names
+// of its variables and credentials, or what is left of one that has ended. Values of
+// secrets are not in it.
+func (c *console) statusJSON(arg string) (int, error) {
+	s, err := c.statusOf(arg)
+	if err != nil {
+		w, werr := c.findWork(arg)
+		if arg == "" || werr != nil {
+			return 1, err
+		}
+		return 0, c.writeJSON(struct {
+			listed
+			Trees []review.Tree `json:"trees"`
+			Work  string        `json:"work"`
+		}{ended(w), w.Trees, w.Dir()})
+	}
+	r, err := control.Ask(s.Session, control.Request{Do: "inspect"})
+	if err != nil {
+		return 1, err
+	}
+	var all, own map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(r.Inspect, &all), json.Unmarshal(all["status"], &own)); err != nil {
+		return 2, err
+	}
+	delete(all, "status")
+	all["work"] = all["state"]
+	all["state"] = json.RawMessage(`"` + stateRunning + `"`)
+	if s.Frozen {
+		all["state"] = json.RawMessage(`"` + stateFrozen + `"`)
+	}
+	maps.Copy(all, own)
+	return 0, c.writeJSON(all)
+}
+
 // sessionHere is the latest session in this directory's workspace.
-func (c *context) sessionHere() (here *control.Status) {
+func (c *console) sessionHere() (here *control.Status) {
 	dir, err := canonicalHere()
 	if err != nil {
 		return nil
@@ -77,7 +118,7 @@ func (c *context) sessionHere() (here *control.Status) {
 	return nil
 }
 
-func (c *context) statusLine(s *control.Status) (int, error) {
+func (c *console) statusLine(s *control.Status) (int, error) {
 	if s == nil {
 		fmt.Fprintln(c.out, "not fenced")
 		return 1, nil
@@ -94,7 +135,7 @@ func (c *context) statusLine(s *control.Status) (int, error) {
 	return 0, nil
 }
 
-func (c *context) showStatus(s *control.Status) error {
+func (c *console) showStatus(s *control.Status) error {
 	row := func(key, text string) { fmt.Fprintf(c.out, "  %-10s %s\n", key, inert(text)) }
 	head := s.Session
 	if s.Name != "" {

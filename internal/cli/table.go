@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // table prints rows below a head, which may be nil, as wide as the terminal. Cells are
 // made inert, except those that paint has made.
-func (c *context) table(head []string, rows [][]string) error {
+func (c *console) table(head []string, rows [][]string) error {
 	cells := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, cell := range row {
@@ -23,7 +21,7 @@ func (c *context) table(head []string, rows [][]string) error {
 		top = append(top, c.paint(strong, h))
 	}
 	w := bufio.NewWriter(c.out)
-	for _, line := range table.Table(top, cells, columns(c.out)) {
+	for _, line := range layTable(top, cells, columns(c.out)) {
 		fmt.Fprintln(w, line)
 	}
 	return w.Flush()
@@ -31,8 +29,8 @@ func (c *context) table(head []string, rows [][]string) error {
 
 // cell lets paint pass where it can only be ours, and nothing else that a terminal
 // would obey.
-func (c *context) cell(text string) string {
-	plain := table.Plain(text)
+func (c *console) cell(text string) string {
+	plain := unpainted(text)
 	clean := inert(strings.Join(strings.Fields(plain), " "))
 	if plain != text && clean == plain && c.coloured(c.out) {
 		return text
@@ -44,7 +42,7 @@ func (c *context) cell(text string) string {
 var verdictStyle = map[string]style{"held": good, "open": bad, "missing": bad, "waived": notice, "unproved": notice}
 
 // verdicts prints the table of a report whose lines end in a verdict.
-func (c *context) verdicts(table func(io.Writer) error) error {
+func (c *console) verdicts(table func(io.Writer) error) error {
 	var text strings.Builder
 	if err := table(&text); err != nil {
 		return err

@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
-
-	"ringfence.dev/ringfence/internal/cli/table"
 )
 
 // shown is what a terminal of that width, or a pipe if it has none, gets to see.
-func shown(t *testing.T, columns uint16, environ []string, do func(c *context)) string {
+func shown(t *testing.T, columns uint16, environ []string, do func(c *console)) string {
 	t.Helper()
 	from, to := openEnds(t, columns)
 	done := make(chan []byte)
@@ -22,7 +20,7 @@ func shown(t *testing.T, columns uint16, environ []string, do func(c *context)) 
 		io.Copy(&b, from) // a terminal ends in an error
 		done <- b.Bytes()
 	}()
-	do(&context{in: to, out: to, err: to, environ: environ})
+	do(&console{in: to, out: to, err: to, environ: environ})
 	to.Close()
 	out := <-done
 	from.Close()
@@ -44,7 +42,7 @@ func openEnds(t *testing.T, columns uint16) (from, to *os.File) {
 }
 
 func TestTableOnTerminals(t *testing.T) {
-	draw := func(c *context) {
+	draw := func(c *console) {
 		c.table([]string{"NAME", "STATE", "TEXT"}, [][]string{
 			{"one", c.paint(bad, "missing"), strings.Repeat("many words ", 12)},
 			{"two\x1b[2J", c.paint(good, "held"), "\x1b[31mred\x1b[0m \x1b]0;title\x07"},
@@ -71,7 +69,7 @@ func TestTableOnTerminals(t *testing.T) {
 			t.Errorf("%s: what came from outside is obeyed: %q", c.name, got)
 		}
 		for line := range strings.Lines(stripped(got)) {
-			if table.Width(strings.TrimSuffix(line, "\n")) > c.width {
+			if cellWidth(strings.TrimSuffix(line, "\n")) > c.width {
 				t.Errorf("%s: wider than %d: %q", c.name, c.width, line)
 			}
 		}
@@ -94,11 +92,11 @@ func TestVerdicts(t *testing.T) {
 		_, err := io.WriteString(w, " 1  a wall that held  seccomp  held\n 2  x  y  open\n\n2 steps: 1 held\n")
 		return err
 	}
-	got := shown(t, 80, []string{"TERM=xterm"}, func(c *context) { c.verdicts(table) })
+	got := shown(t, 80, []string{"TERM=xterm"}, func(c *console) { c.verdicts(table) })
 	if want := " 1  a wall that held  seccomp  \x1b[32mheld\x1b[0m\n 2  x  y  \x1b[31mopen\x1b[0m\n\n2 steps: 1 \x1b[32mheld\x1b[0m\n"; got != want {
 		t.Errorf("got %q", got)
 	}
-	plain := shown(t, 0, nil, func(c *context) { c.verdicts(table) })
+	plain := shown(t, 0, nil, func(c *console) { c.verdicts(table) })
 	if strings.Contains(plain, "\x1b") {
 		t.Errorf("got %q", plain)
 	}
@@ -108,7 +106,7 @@ func TestVerdicts(t *testing.T) {
 func TestProgress(t *testing.T) {
 	from, to := openEnds(t, 60)
 	defer from.Close()
-	c := &context{err: to, environ: []string{"TERM=xterm"}}
+	c := &console{err: to, environ: []string{"TERM=xterm"}}
 	step, done := c.progress("copying\x1b[2J", 3)
 	step(2)
 	var got []byte
@@ -127,7 +125,7 @@ func TestProgress(t *testing.T) {
 	if all := append(got, rest...); !bytes.HasSuffix(all, []byte("\r\x1b[K")) {
 		t.Errorf("it stays: %q", all)
 	}
-	quiet := shown(t, 0, []string{"TERM=xterm"}, func(c *context) {
+	quiet := shown(t, 0, []string{"TERM=xterm"}, func(c *console) {
 		step, done := c.progress("copying", 3)
 		step(1)
 		done()
@@ -141,7 +139,7 @@ func TestProgress(t *testing.T) {
 func TestWelcome(t *testing.T) {
 	home := t.TempDir()
 	env := []string{"TERM=xterm", "HOME=" + home}
-	greet := func(c *context) { c.welcome() }
+	greet := func(c *console) { c.welcome() }
 	if got := shown(t, 0, env, greet); got != "" {
 		t.Errorf("a pipe is welcomed: %q", got)
 	}

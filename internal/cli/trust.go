@@ -17,55 +17,58 @@ import (
 )
 
 // trust shows what the project's files would widen and records their digests.
-func trust(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[flags]", "Shows what the project's .ringfence.toml and .ringfence.env would add and what\n`ringfence scan` finds dangerous, and accepts exactly this content. A changed file\nhas to be trusted again.")
+func trustCommand() *command {
+	cmd := &command{name: "trust", args: "[flags]", short: "accept the project's own policy and settings as they are now",
+		long:     "Shows what the project's .ringfence.toml and .ringfence.env would add and what\n`ringfence scan` finds dangerous, and accepts exactly this content. A changed file\nhas to be trusted again.",
+		examples: []string{"ringfence trust --yes", "ringfence trust --remotes"}}
+	f := &cmd.flags
 	yes := f.Bool("yes", false, "accept without asking")
 	remotes := f.Bool("remotes", false, "accept the remotes that this repository has now, for the credentials of their hosts")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return 2, err
-	}
-	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
-	if err != nil {
-		return 2, err
-	}
-	root := s.Workspaces[0].Path
-	if *remotes {
-		return c.trustRemotes(s, *yes)
-	}
-	files, err := c.proposals(root, s)
-	if err != nil {
-		return 2, err
-	}
-	more, err := c.scanProposals(root, startIn(root, dir))
-	if err != nil {
-		return 2, err
-	}
-	if files = append(files, more...); len(files) == 0 {
-		return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, session.ProjectEnv)
-	}
-	if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
-		return 1, nil
-	}
-	dirs, err := c.dirs()
-	if err != nil {
-		return 2, err
-	}
-	store := session.TrustStore(dirs.State)
-	for _, p := range files {
-		if err := store.Record(root, p.file, p.digest); err != nil {
+	cmd.run = func(c *console, args []string) (int, error) {
+		dir, err := os.Getwd()
+		if err != nil {
 			return 2, err
 		}
-		fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(scan.At(root, p.file)), p.digest[:16])
+		s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.environ, Flags: &policy.Policy{}, NoProject: true})
+		if err != nil {
+			return 2, err
+		}
+		root := s.Workspaces[0].Path
+		if *remotes {
+			return c.trustRemotes(s, *yes)
+		}
+		files, err := c.proposals(root, s)
+		if err != nil {
+			return 2, err
+		}
+		more, err := c.scanProposals(root, startIn(root, dir))
+		if err != nil {
+			return 2, err
+		}
+		if files = append(files, more...); len(files) == 0 {
+			return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, session.ProjectEnv)
+		}
+		if !*yes && !c.confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
+			return 1, nil
+		}
+		dirs, err := c.dirs()
+		if err != nil {
+			return 2, err
+		}
+		store := session.TrustStore(dirs.State)
+		for _, p := range files {
+			if err := store.Record(root, p.file, p.digest); err != nil {
+				return 2, err
+			}
+			fmt.Fprintf(c.err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(scan.At(root, p.file)), p.digest[:16])
+		}
+		return 0, nil
 	}
-	return 0, nil
+	return cmd
 }
 
 // trustRemotes accepts remotes that the repository did not have when it was first seen.
-func (c *context) trustRemotes(s *session.Session, yes bool) (int, error) {
+func (c *console) trustRemotes(s *session.Session, yes bool) (int, error) {
 	lines, accept, err := s.Remotes()
 	if err != nil {
 		return 2, err
@@ -85,7 +88,7 @@ func (c *context) trustRemotes(s *session.Session, yes bool) (int, error) {
 type proposal struct{ file, digest string }
 
 // proposals prints what each file would add. The digest is of the bytes shown.
-func (c *context) proposals(root string, s *session.Session) ([]proposal, error) {
+func (c *console) proposals(root string, s *session.Session) ([]proposal, error) {
 	var out []proposal
 	p, digest, err := policy.LoadProject(root)
 	if err != nil {
@@ -121,7 +124,7 @@ func (c *context) proposals(root string, s *session.Session) ([]proposal, error)
 }
 
 // scanProposals prints what a scan finds dangerous and nobody has trusted yet.
-func (c *context) scanProposals(root, dir string) ([]proposal, error) {
+func (c *console) scanProposals(root, dir string) ([]proposal, error) {
 	report, err := c.scanAt(root, dir)
 	if err != nil {
 		return nil, err
@@ -151,7 +154,7 @@ func (c *context) scanProposals(root, dir string) ([]proposal, error) {
 }
 
 // together names what is trusted with a file: all of it, because it is what runs.
-func (c *context) together(f scan.File) {
+func (c *console) together(f scan.File) {
 	for _, with := range f.With {
 		fmt.Fprintf(c.out, "  with    %s\n", plan.Show(with))
 	}

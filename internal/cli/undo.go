@@ -26,58 +26,61 @@ undo), and 4 GiB of all sessions (undo-total): beyond that the oldest session ca
 longer be undone. What is not kept is said when it changes, and at the end.`
 
 // undo brings back what was on the host before a session.
-func undo(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[SESSION] [PATH...] [flags]", undoHelp)
+func undoCommand() *command {
+	cmd := &command{name: "undo", args: "[SESSION] [PATH...] [flags]", short: "bring back what a session changed or deleted on the host",
+		long:     undoHelp,
+		examples: []string{"ringfence undo readme --yes"},
+		takes:    takesMany}
+	f := &cmd.flags
 	yes := f.Bool("yes", false, "do not ask")
 	force := f.Bool("force", false, "also what was changed after the session")
 	redo := f.Bool("redo", false, "undo the last undo: bring the session's changes back")
 	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
 	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
-	rest, err := c.mixed(f, args)
-	if err == nil {
-		err = c.mustAsk(name, *yes, *asJSON)
-	}
-	if err != nil {
-		return 2, err
-	}
-	ch, works, err := c.chooseToUndo(rest, *redo)
-	if err != nil {
-		return 2, err
-	}
-	if *redo {
-		return c.redo(ch, name, *yes, *force, told{*asJSON, *verbose})
-	}
-	r := ch.part()
-	if r.Entries = r.Live(); len(r.Entries) == 0 {
-		return c.nothing(ch, "is live: there is nothing to undo", *asJSON)
-	}
-	if err := notPast(ch.work, r, works, *force); err != nil {
-		return 2, err
-	}
-	c.sayWho(name, ch.work, len(r.Entries))
-	if !*yes {
-		c.printRanked(c.err, r)
-		for _, lost := range r.Lost {
-			fmt.Fprintf(c.err, "ringfence: cannot be undone: %s\n", inert(lost))
+	cmd.run = func(c *console, args []string) (int, error) {
+		if err := c.mustAsk(cmd.name, *yes, *asJSON); err != nil {
+			return 2, err
 		}
-		if !c.confirm(fmt.Sprintf("\nUndo %d change(s)?", len(r.Entries)), false) {
-			return 1, nil
+		ch, works, err := c.chooseToUndo(args, *redo)
+		if err != nil {
+			return 2, err
 		}
+		if *redo {
+			return c.redo(ch, cmd.name, *yes, *force, told{*asJSON, *verbose})
+		}
+		r := ch.part()
+		if r.Entries = r.Live(); len(r.Entries) == 0 {
+			return c.nothing(ch, "is live: there is nothing to undo", *asJSON)
+		}
+		if err := notPast(ch.work, r, works, *force); err != nil {
+			return 2, err
+		}
+		c.sayWho(cmd.name, ch.work, len(r.Entries))
+		if !*yes {
+			c.printRanked(c.err, r)
+			for _, lost := range r.Lost {
+				fmt.Fprintf(c.err, "ringfence: cannot be undone: %s\n", inert(lost))
+			}
+			if !c.confirm(fmt.Sprintf("\nUndo %d change(s)?", len(r.Entries)), false) {
+				return 1, nil
+			}
+		}
+		book := c.reopen(ch.work, cmd.name, len(r.Entries))
+		done := c.stepping("undoing", ch, len(r.Entries))
+		out, err := ch.work.UndoAll(ch.sel, *force)
+		done()
+		book.outcomes(journal.Undone, out)
+		status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
+		if ch.work.Undone() {
+			fmt.Fprintf(c.err, "ringfence: ringfence undo --redo %s takes this back\n", ch.work.ID)
+		}
+		return status, err
 	}
-	book := c.reopen(ch.work, name, len(r.Entries))
-	done := c.stepping("undoing", ch, len(r.Entries))
-	out, err := ch.work.UndoAll(ch.sel, *force)
-	done()
-	book.outcomes(journal.Undone, out)
-	status, err := c.tell(ch.work, out, told{*asJSON, *verbose}, err)
-	if ch.work.Undone() {
-		fmt.Fprintf(c.err, "ringfence: ringfence undo --redo %s takes this back\n", ch.work.ID)
-	}
-	return status, err
+	return cmd
 }
 
 // redo takes the last undo back.
-func (c *context) redo(ch *chosen, name string, yes, force bool, how told) (int, error) {
+func (c *console) redo(ch *chosen, name string, yes, force bool, how told) (int, error) {
 	fmt.Fprintf(c.err, "ringfence: undo of an undo: %s\n", who(ch.work))
 	if !yes && !c.confirm("Bring the changes of the session back?", false) {
 		return 1, nil
@@ -90,7 +93,7 @@ func (c *context) redo(ch *chosen, name string, yes, force bool, how told) (int,
 
 // chooseToUndo finds the session. Without its name it is the latest here that left
 // anything, or none: an older one is never taken for it.
-func (c *context) chooseToUndo(args []string, redo bool) (*chosen, []*review.Work, error) {
+func (c *console) chooseToUndo(args []string, redo bool) (*chosen, []*review.Work, error) {
 	works, err := c.works()
 	if err != nil {
 		return nil, nil, err

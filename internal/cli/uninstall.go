@@ -4,42 +4,37 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // uninstall takes back what install made.
-func uninstall(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "AGENT | all [flags]", "Takes the shadows of an agent away and puts back what they kept. With --managed, takes\n"+
-		"the gate out of the settings of all users instead. Nothing of it is left.")
+func uninstallCommand() *command {
+	cmd := &command{name: "uninstall", args: "AGENT | all [flags]", short: "take back what install made",
+		long: "Takes the shadows of an agent away and puts back what they kept. With --managed, takes\n" +
+			"the gate out of the settings of all users instead. Nothing of it is left.",
+		examples: []string{"ringfence uninstall claude"},
+		takes:    takesOne}
+	f := &cmd.flags
 	gate := f.Bool("managed", false, "as root: take the gate away, and leave the shadows")
-	agent := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		agent, args = args[0], args[1:]
+	cmd.run = func(c *console, args []string) (int, error) {
+		agent := first(args)
+		if *gate {
+			return c.uninstallManaged()
+		}
+		if agent == "" {
+			return 2, fault.New(fault.Usage, "for example: ringfence uninstall claude", "uninstall needs an agent, or all")
+		}
+		if agent == "all" {
+			agent = ""
+		}
+		return c.uninstall(agent)
 	}
-	if err := c.parse(f, args); err != nil {
-		return 2, err
-	}
-	if agent == "" && f.NArg() == 1 {
-		agent = f.Arg(0)
-	} else if f.NArg() > 0 {
-		return 2, fault.New(fault.Usage, "run `ringfence uninstall --help`", "uninstall takes no argument %q", f.Arg(0))
-	}
-	if *gate {
-		return c.uninstallManaged()
-	}
-	if agent == "" {
-		return 2, fault.New(fault.Usage, "for example: ringfence uninstall claude", "uninstall needs an agent, or all")
-	}
-	if agent == "all" {
-		agent = ""
-	}
-	return c.uninstall(agent)
+	return cmd
 }
 
-func (c *context) uninstall(agent string) (int, error) {
+func (c *console) uninstall(agent string) (int, error) {
 	store, err := c.store()
 	if err != nil {
 		return 2, err

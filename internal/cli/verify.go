@@ -1,7 +1,7 @@
 package cli
 
 import (
-	gocontext "context"
+	"context"
 	"os"
 
 	"ringfence.dev/ringfence/internal/policy"
@@ -10,40 +10,43 @@ import (
 )
 
 // verifyCommand proves every defence in a throw-away sandbox.
-func verifyCommand(c *context, name string, args []string) (int, error) {
-	f := c.flags(name, "[--json]", "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.")
+func verifyCommand() *command {
+	cmd := &command{name: "verify", args: "[--json]", short: "prove every defence in a throw-away sandbox",
+		long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.",
+		examples: []string{"ringfence verify"}}
+	f := &cmd.flags
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := c.parseAll(f, args); err != nil {
-		return 2, err
-	}
-	conf, err := c.proof()
-	if err != nil {
-		return 2, err
-	}
-	step, done := c.progress("looking for canaries, step", verify.Steps)
-	conf.Step = step
-	report, err := verify.Run(gocontext.Background(), conf)
-	done()
-	if len(report.Rows) == 0 {
-		return 2, err
-	}
-	if *asJSON {
-		if e := c.writeJSON(report); e != nil {
+	cmd.run = func(c *console, args []string) (int, error) {
+		conf, err := c.proof()
+		if err != nil {
+			return 2, err
+		}
+		step, done := c.progress("looking for canaries, step", verify.Steps)
+		conf.Step = step
+		report, err := verify.Run(context.Background(), conf)
+		done()
+		if len(report.Rows) == 0 {
+			return 2, err
+		}
+		if *asJSON {
+			if e := c.writeJSON(report); e != nil {
+				return 2, e
+			}
+		} else if e := c.verdicts(report.Table); e != nil {
 			return 2, e
 		}
-	} else if e := c.verdicts(report.Table); e != nil {
-		return 2, e
+		if err != nil {
+			c.explain(err)
+		}
+		if report.Count(verify.Missing) > 0 {
+			return 1, nil
+		}
+		return 0, nil
 	}
-	if err != nil {
-		c.explain(err)
-	}
-	if report.Count(verify.Missing) > 0 {
-		return 1, nil
-	}
-	return 0, nil
+	return cmd
 }
 
-func (c *context) proof() (verify.Config, error) {
+func (c *console) proof() (verify.Config, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return verify.Config{}, err

@@ -9,12 +9,12 @@ import (
 // Version is set by the linker.
 var Version = "unknown"
 
-func version(c *context, name string, args []string) (int, error) {
-	if err := c.parseAll(c.flags(name, "", "Prints the version."), args); err != nil {
-		return 2, err
-	}
-	_, err := fmt.Fprintf(c.out, "ringfence %s %s/%s\n", versionText(), runtime.GOOS, runtime.GOARCH)
-	return 0, err
+func versionCommand() *command {
+	return &command{name: "version", short: "print the version", long: "Prints the version.", examples: []string{"ringfence version"},
+		run: func(c *console, _ []string) (int, error) {
+			_, err := fmt.Fprintf(c.out, "ringfence %s %s/%s\n", versionText(), runtime.GOOS, runtime.GOARCH)
+			return 0, err
+		}}
 }
 
 func versionText() string {

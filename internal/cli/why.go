@@ -23,58 +23,61 @@ change it, and what else that grant would allow. The flags of a launch say for w
 launch. --last explains the last refusal of a session: of the newest if none is named.`
 
 // whyCommand explains what a session may do, without starting one.
-func whyCommand(c *context, name string, args []string) (int, error) {
-	l := newLaunchFlags(c, name, "--last [SESSION] | PATH | HOST[:PORT] | NAME [flags]", aboutWhy)
-	last := l.set.Bool("last", false, "explain the last refusal of a session")
+func whyCommand() *command {
+	cmd := &command{name: "why", args: "--last [SESSION] | PATH | HOST[:PORT] | NAME [flags]", short: "say which rule decides, and what the smallest grant would allow",
+		long:     aboutWhy,
+		examples: []string{"ringfence why ~/.ssh/id_ed25519", "ringfence why api.example.org:443", "ringfence why --last"},
+		takes:    takesMany}
+	last := cmd.flags.Bool("last", false, "explain the last refusal of a session")
 	kinds := map[why.Kind]*bool{
-		why.Path: l.set.Bool("path", false, "the subject is a path"),
-		why.Host: l.set.Bool("host", false, "the subject is a host"),
-		why.Env:  l.set.Bool("variable", false, "the subject is a variable of your environment"),
-		why.Push: l.set.Bool("push", false, "the subject is a branch to push to"),
+		why.Path: cmd.flags.Bool("path", false, "the subject is a path"),
+		why.Host: cmd.flags.Bool("host", false, "the subject is a host"),
+		why.Env:  cmd.flags.Bool("variable", false, "the subject is a variable of your environment"),
+		why.Push: cmd.flags.Bool("push", false, "the subject is a branch to push to"),
 	}
-	who := l.set.String("agent", agent.Command, "`NAME` of the agent that would be launched")
-	asJSON := l.set.Bool("json", false, "print JSON")
-	rest, err := c.mixed(l.set, args)
-	if err != nil {
-		return 2, err
-	}
-	if session.Nested() {
-		return 2, fault.New(fault.Refused, "ask the user to run there: ringfence why "+strings.Join(rest, " "),
-			"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", session.NotePath)
-	}
-	kind, err := forced(kinds)
-	if err != nil {
-		return 2, err
-	}
-	if *last {
-		return c.whyLast(l, *who, rest, *asJSON)
-	}
-	if len(rest) != 1 {
-		hint := "ringfence why PATH, HOST[:PORT] or NAME; ringfence why --last"
-		if len(rest) == 0 && len(l.env) > 0 {
-			hint = fmt.Sprintf("--env is a flag of the launch; to ask about a variable: ringfence why --variable %s", l.env[0])
+	who := cmd.flags.String("agent", agent.Command, "`NAME` of the agent that would be launched")
+	asJSON := cmd.flags.Bool("json", false, "print JSON")
+	l := newLaunchFlags(cmd)
+	cmd.run = func(c *console, args []string) (int, error) {
+		if session.Nested() {
+			return 2, fault.New(fault.Refused, "ask the user to run there: ringfence why "+strings.Join(args, " "),
+				"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", session.NotePath)
 		}
-		return 2, fault.New(fault.Usage, hint, "why takes one subject, not %d", len(rest))
-	}
-	if kind == "" {
-		if kind, err = why.KindOf(rest[0], c.seen(rest[0])); err != nil {
-			return 2, fault.New(fault.Usage, "ringfence why --help", "why: %w", err)
+		kind, err := forced(kinds)
+		if err != nil {
+			return 2, err
 		}
+		if *last {
+			return c.whyLast(l, *who, args, *asJSON)
+		}
+		if len(args) != 1 {
+			hint := "ringfence why PATH, HOST[:PORT] or NAME; ringfence why --last"
+			if len(args) == 0 && len(l.env) > 0 {
+				hint = fmt.Sprintf("--env is a flag of the launch; to ask about a variable: ringfence why --variable %s", l.env[0])
+			}
+			return 2, fault.New(fault.Usage, hint, "why takes one subject, not %d", len(args))
+		}
+		if kind == "" {
+			if kind, err = why.KindOf(args[0], c.seen(args[0])); err != nil {
+				return 2, fault.New(fault.Usage, "ringfence why --help", "why: %w", err)
+			}
+		}
+		w, err := c.world(l, *who)
+		if err != nil {
+			return 2, err
+		}
+		a, err := c.answer(w, kind, args[0])
+		if err != nil {
+			return 2, err
+		}
+		if *asJSON {
+			return 0, c.writeJSON(a)
+		}
+		out := bufio.NewWriter(c.out)
+		writeAnswer(out, a, c.policyFile())
+		return 0, out.Flush()
 	}
-	w, err := c.world(l, *who)
-	if err != nil {
-		return 2, err
-	}
-	a, err := c.answer(w, kind, rest[0])
-	if err != nil {
-		return 2, err
-	}
-	if *asJSON {
-		return 0, c.encode(a)
-	}
-	out := bufio.NewWriter(c.out)
-	writeAnswer(out, a, c.policyFile())
-	return 0, out.Flush()
+	return cmd
 }
 
 // forced is the kind that a flag says; "" if none does.
@@ -95,13 +98,13 @@ func forced(kinds map[why.Kind]*bool) (why.Kind, error) {
 }
 
 // seen looks for what a word could be.
-func (c *context) seen(word string) why.Seen {
+func (c *console) seen(word string) why.Seen {
 	_, err := os.Lstat(word)
 	return why.Seen{File: err == nil, Variable: slices.ContainsFunc(c.environ, func(e string) bool { return strings.HasPrefix(e, word+"=") })}
 }
 
 // world prepares the session that the flags would start, to look at it.
-func (c *context) world(l *launchFlags, agentName string) (*why.World, error) {
+func (c *console) world(l *launchFlags, agentName string) (*why.World, error) {
 	opt, err := l.options(c, agentName, []string{"/bin/sh"})
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (c *context) world(l *launchFlags, agentName string) (*why.World, error) {
 }
 
 // answer asks the resolver.
-func (c *context) answer(w *why.World, kind why.Kind, subject string) (*why.Answer, error) {
+func (c *console) answer(w *why.World, kind why.Kind, subject string) (*why.Answer, error) {
 	switch kind {
 	case why.Host:
 		t, err := why.Target(subject)
@@ -142,7 +145,7 @@ func (c *context) answer(w *why.World, kind why.Kind, subject string) (*why.Answ
 }
 
 // policyFile is where the user's own rules are written.
-func (c *context) policyFile() string {
+func (c *console) policyFile() string {
 	dirs, err := c.dirs()
 	if err != nil {
 		return "your policy.toml"
@@ -164,7 +167,7 @@ type refusal struct {
 }
 
 // whyLast explains the last refusal in a journal.
-func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSON bool) (int, error) {
+func (c *console) whyLast(l *launchFlags, agentName string, rest []string, asJSON bool) (int, error) {
 	if len(rest) > 1 {
 		return 2, fault.New(fault.Usage, "ringfence why --last SESSION", "why --last takes at most one session")
 	}
@@ -172,7 +175,7 @@ func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSO
 	if err != nil {
 		return 1, err
 	}
-	if !isSet(l.set, "agent") {
+	if !l.set.isSet("agent") {
 		agentName = c.agentOf(id, agentName)
 	}
 	out := refusal{Session: id, Record: why.Recall(rec)}
@@ -188,7 +191,7 @@ func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSO
 		out.Still = out.Said || out.Record.Still(out.Now)
 	}
 	if asJSON {
-		return 0, c.encode(out)
+		return 0, c.writeJSON(out)
 	}
 	w := bufio.NewWriter(c.out)
 	writeRefusal(w, &out, c.policyFile())
@@ -196,7 +199,7 @@ func (c *context) whyLast(l *launchFlags, agentName string, rest []string, asJSO
 }
 
 // lastRefusal finds it: of the session that is named, or of the newest that has one.
-func (c *context) lastRefusal(rest []string) (journal.Record, string, error) {
+func (c *console) lastRefusal(rest []string) (journal.Record, string, error) {
 	dirs, err := c.dirs()
 	if err != nil {
 		return journal.Record{}, "", err
@@ -224,7 +227,7 @@ func (c *context) lastRefusal(rest []string) (journal.Record, string, error) {
 }
 
 // agentOf is the agent that a session ran; other if its journal does not say.
-func (c *context) agentOf(id, other string) string {
+func (c *console) agentOf(id, other string) string {
 	dirs, err := c.dirs()
 	if err != nil {
 		return other
@@ -240,7 +243,7 @@ func (c *context) agentOf(id, other string) string {
 
 // passedFirst says whether the connection of a refusal had passed before: then it was
 // refused for what was said on it.
-func (c *context) passedFirst(rec journal.Record, id string) bool {
+func (c *console) passedFirst(rec journal.Record, id string) bool {
 	dirs, err := c.dirs()
 	if err != nil || rec.Conn == 0 {
 		return false

@@ -2,7 +2,7 @@
 
 _ringfence_subs() {
 	case "$1" in
-	'') echo 'run shell claude codex gemini opencode learn ps status inspect exec attach detach logs stop thaw rm diff apply discard undo why requests grant log env policy secret trust audit scan doctor verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'') echo 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant log env policy secret trust audit scan doctor verify drill init install uninstall hook mcp gc completion man version help' ;;
 	'log') echo 'list verify export' ;;
 	'policy') echo 'show check test import groups schema' ;;
 	'secret') echo 'set ls test rm' ;;
@@ -12,41 +12,40 @@ _ringfence_subs() {
 
 _ringfence_flags() {
 	case "$1" in
-	'run') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'shell') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'claude') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'codex') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'gemini') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'opencode') echo '--help --allow-host --allow-ip --allow-package --clone -d --deny-host --dry-run --env --expose --force-env --host-port --install-scripts --keep --live --mask --mcp --memory --min-release-age --name --net --no-input --pids --proxy --publish --reveal --review --ro --rw --verbose --workspace --yes' ;;
-	'learn') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --forget --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --no-input --pids --project --proxy --publish --reveal --review --ro --rw --save --show --verbose --workspace --yes' ;;
+	'claude') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'codex') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'gemini') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'opencode') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'run') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'diff') echo '--help --json --patch --stat' ;;
+	'undo') echo '--help --force --json --redo --verbose --yes' ;;
+	'why') echo '--help --agent --host --json --last --path --push --variable --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
 	'ps') echo '--help -a --json --memory -q' ;;
+	'shell') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'learn') echo '--help --forget --json --project --save --show --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --no-input --verbose --yes' ;;
 	'status') echo '--help --json --line' ;;
-	'inspect') echo '--help' ;;
 	'exec') echo '--help --dir' ;;
 	'attach') echo '--help' ;;
 	'detach') echo '--help' ;;
-	'logs') echo '--help -f' ;;
+	'output') echo '--help -f' ;;
 	'stop') echo '--help --all --time' ;;
 	'thaw') echo '--help' ;;
 	'rm') echo '--help --discard' ;;
-	'diff') echo '--help --json --patch --stat' ;;
 	'apply') echo '--help --json --partial --verbose --yes' ;;
 	'discard') echo '--help --json --verbose --yes' ;;
-	'undo') echo '--help --force --json --redo --verbose --yes' ;;
-	'why') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host --host-port --install-scripts --json --last --live --mask --mcp --memory --min-release-age --net --path --pids --proxy --publish --push --reveal --review --ro --rw --variable --workspace' ;;
 	'requests') echo '--help --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;
 	'log') echo '--help --denied -f --json --kind --net' ;;
 	'log list') echo '--help --json' ;;
 	'log verify') echo '--help --json --since' ;;
 	'log export') echo '--help --format -o --redact' ;;
-	'env') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'env') echo '--help --agent --json --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
 	'policy') echo '--help' ;;
-	'policy show') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --for-agent --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --resolved --reveal --review --ro --rw --workspace' ;;
-	'policy check') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
-	'policy test') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --json --live --mask --mcp --memory --min-release-age --net --pids --policy --proxy --publish --replay --reveal --review --ro --rw --workspace' ;;
+	'policy show') echo '--help --agent --for-agent --resolved --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
+	'policy check') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
+	'policy test') echo '--help --agent --json --live --policy --replay --clone --expose --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
 	'policy import') echo '--help --claude --codex --from --json --save --srt' ;;
-	'policy groups') echo '--help --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --hosts --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'policy groups') echo '--help --hosts --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
 	'policy schema') echo '--help' ;;
 	'secret') echo '--help' ;;
 	'secret set') echo '--help --env --from --header --host --region --role --use --user' ;;
@@ -64,10 +63,10 @@ _ringfence_flags() {
 	'uninstall') echo '--help --managed' ;;
 	'hook') echo '--help --check --gate' ;;
 	'mcp') echo '--help' ;;
-	'mcp run') echo '--help --agent --allow-host --allow-ip --allow-package --clone --deny-host --env --expose --force-env --host-port --install-scripts --live --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --review --ro --rw --workspace' ;;
+	'mcp run') echo '--help --agent --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
-	'gc') echo '--help --days --discard --json --log-bad --log-days --log-keep --log-size --yes' ;;
+	'gc') echo '--help --days --discard --json --yes --log-bad --log-days --log-keep --log-size' ;;
 	'completion') echo '--help' ;;
 	'man') echo '--help --dir' ;;
 	'version') echo '--help' ;;
@@ -77,30 +76,30 @@ _ringfence_flags() {
 
 _ringfence_values() {
 	case "$1" in
-	'run') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'shell') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'claude') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'codex') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'gemini') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'opencode') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --name --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'learn') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'claude') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'codex') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'gemini') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'opencode') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'run') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'why') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
+	'shell') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --name' ;;
+	'learn') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
 	'exec') echo '--dir' ;;
 	'stop') echo '--time' ;;
-	'why') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
 	'grant') echo '--for --host' ;;
 	'log') echo '--kind' ;;
 	'log verify') echo '--since' ;;
 	'log export') echo '--format -o' ;;
-	'env') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'policy show') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'policy check') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
-	'policy test') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --policy --proxy --publish --reveal --ro --rw --workspace' ;;
+	'env') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
+	'policy show') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
+	'policy check') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
+	'policy test') echo '--agent --policy --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
 	'policy import') echo '--from' ;;
-	'policy groups') echo '--allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'policy groups') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
 	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
 	'install') echo '--dir' ;;
 	'hook') echo '--check' ;;
-	'mcp run') echo '--agent --allow-host --allow-ip --allow-package --deny-host --env --expose --force-env --host-port --mask --mcp --memory --min-release-age --net --pids --proxy --publish --reveal --ro --rw --workspace' ;;
+	'mcp run') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids' ;;
 	'gc') echo '--days --log-days --log-keep --log-size' ;;
 	'man') echo '--dir' ;;
 	esac
@@ -108,18 +107,6 @@ _ringfence_values() {
 
 _ringfence_kind() {
 	case "$1 $2" in
-	'run --expose') echo 'files' ;;
-	'run --mask') echo 'files' ;;
-	'run --reveal') echo 'files' ;;
-	'run --ro') echo 'files' ;;
-	'run --rw') echo 'files' ;;
-	'run --workspace') echo 'files' ;;
-	'shell --expose') echo 'files' ;;
-	'shell --mask') echo 'files' ;;
-	'shell --reveal') echo 'files' ;;
-	'shell --ro') echo 'files' ;;
-	'shell --rw') echo 'files' ;;
-	'shell --workspace') echo 'files' ;;
 	'claude --expose') echo 'files' ;;
 	'claude --mask') echo 'files' ;;
 	'claude --reveal') echo 'files' ;;
@@ -144,13 +131,12 @@ _ringfence_kind() {
 	'opencode --ro') echo 'files' ;;
 	'opencode --rw') echo 'files' ;;
 	'opencode --workspace') echo 'files' ;;
-	'learn --expose') echo 'files' ;;
-	'learn --mask') echo 'files' ;;
-	'learn --reveal') echo 'files' ;;
-	'learn --ro') echo 'files' ;;
-	'learn --rw') echo 'files' ;;
-	'learn --workspace') echo 'files' ;;
-	'exec --dir') echo 'files' ;;
+	'run --expose') echo 'files' ;;
+	'run --mask') echo 'files' ;;
+	'run --reveal') echo 'files' ;;
+	'run --ro') echo 'files' ;;
+	'run --rw') echo 'files' ;;
+	'run --workspace') echo 'files' ;;
 	'why --agent') echo 'agents' ;;
 	'why --expose') echo 'files' ;;
 	'why --mask') echo 'files' ;;
@@ -158,6 +144,19 @@ _ringfence_kind() {
 	'why --ro') echo 'files' ;;
 	'why --rw') echo 'files' ;;
 	'why --workspace') echo 'files' ;;
+	'shell --expose') echo 'files' ;;
+	'shell --mask') echo 'files' ;;
+	'shell --reveal') echo 'files' ;;
+	'shell --ro') echo 'files' ;;
+	'shell --rw') echo 'files' ;;
+	'shell --workspace') echo 'files' ;;
+	'learn --expose') echo 'files' ;;
+	'learn --mask') echo 'files' ;;
+	'learn --reveal') echo 'files' ;;
+	'learn --ro') echo 'files' ;;
+	'learn --rw') echo 'files' ;;
+	'learn --workspace') echo 'files' ;;
+	'exec --dir') echo 'files' ;;
 	'log export -o') echo 'files' ;;
 	'env --agent') echo 'agents' ;;
 	'env --expose') echo 'files' ;;
@@ -180,9 +179,9 @@ _ringfence_kind() {
 	'policy check --rw') echo 'files' ;;
 	'policy check --workspace') echo 'files' ;;
 	'policy test --agent') echo 'agents' ;;
+	'policy test --policy') echo 'files' ;;
 	'policy test --expose') echo 'files' ;;
 	'policy test --mask') echo 'files' ;;
-	'policy test --policy') echo 'files' ;;
 	'policy test --reveal') echo 'files' ;;
 	'policy test --ro') echo 'files' ;;
 	'policy test --rw') echo 'files' ;;
@@ -209,24 +208,23 @@ _ringfence_kind() {
 
 _ringfence_args() {
 	case "$1 $2" in
+	'diff 0') echo 'sessions files' ;;
+	'diff 1') echo 'files' ;;
+	'undo 0') echo 'sessions files' ;;
+	'undo 1') echo 'files' ;;
+	'why 0') echo 'files' ;;
 	'status 0') echo 'sessions' ;;
-	'inspect 0') echo 'sessions' ;;
 	'exec 0') echo 'sessions' ;;
 	'attach 0') echo 'sessions' ;;
 	'detach 0') echo 'sessions' ;;
-	'logs 0') echo 'sessions' ;;
+	'output 0') echo 'sessions' ;;
 	'stop 0') echo 'sessions' ;;
 	'thaw 0') echo 'sessions' ;;
 	'rm 0') echo 'sessions' ;;
-	'diff 0') echo 'sessions files' ;;
-	'diff 1') echo 'files' ;;
 	'apply 0') echo 'sessions files' ;;
 	'apply 1') echo 'files' ;;
 	'discard 0') echo 'sessions files' ;;
 	'discard 1') echo 'files' ;;
-	'undo 0') echo 'sessions files' ;;
-	'undo 1') echo 'files' ;;
-	'why 0') echo 'files' ;;
 	'requests 0') echo 'sessions' ;;
 	'grant 0') echo 'sessions' ;;
 	'log 0') echo 'sessions' ;;

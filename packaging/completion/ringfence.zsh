@@ -8,112 +8,39 @@ _ringfence_ask() {
 	(( $#found )) && compadd -a found
 }
 
-_ringfence_run() {
-	_arguments -S \
-		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
-		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
-		'*--review[keep changes from the host until they are applied after the session]' \
-		'*--ro[show PATH read-only]:PATH:_files' \
-		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
-		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
-}
-
-_ringfence_shell() {
-	_arguments -S \
-		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
-		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
-		'*--review[keep changes from the host until they are applied after the session]' \
-		'*--ro[show PATH read-only]:PATH:_files' \
-		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
-		'*--yes[do not pause before the start]'
-}
-
 _ringfence_claude() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }
@@ -121,36 +48,36 @@ _ringfence_claude() {
 _ringfence_codex() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }
@@ -158,36 +85,36 @@ _ringfence_codex() {
 _ringfence_gemini() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }
@@ -195,76 +122,134 @@ _ringfence_gemini() {
 _ringfence_opencode() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*-d[start it, print its id and leave it alone; implies --keep]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--verbose[say without a terminal what one would be told]' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }
 
-_ringfence_learn() {
+_ringfence_run() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--forget[run nothing\: forget what earlier sessions of this project saw]' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--json[print the proposal as JSON; the command'\''s output goes to stderr]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--no-input[never ask anything]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--project[propose for the project'\''s .ringfence.toml, not for your own policy]' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--save[write what is proposed into the policy file]' \
-		'*--show[run nothing\: propose from what earlier sessions saw]' \
-		'*--verbose[say without a terminal what one would be told]' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
+}
+
+_ringfence_diff() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print JSON]' \
+		'*--patch[print the differences in the form of git]' \
+		'*--stat[print how many lines each file gained and lost]' \
+		'1: :{_ringfence_ask sessions; _files; true}' \
+		'*: :{_files; true}'
+}
+
+_ringfence_undo() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--force[also what was changed after the session]' \
+		'*--json[print what became of each path as JSON; needs --yes]' \
+		'*--redo[undo the last undo\: bring the session'\''s changes back]' \
+		'*--verbose[print what became of each path, not only of the first ten]' \
+		'*--yes[do not ask]' \
+		'1: :{_ringfence_ask sessions; _files; true}' \
+		'*: :{_files; true}'
+}
+
+_ringfence_why() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--agent[NAME of the agent that would be launched]:NAME: _ringfence_ask agents' \
+		'*--host[the subject is a host]' \
+		'*--json[print JSON]' \
+		'*--last[explain the last refusal of a session]' \
+		'*--path[the subject is a path]' \
+		'*--push[the subject is a branch to push to]' \
+		'*--variable[the subject is a variable of your environment]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
+		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
+		'*--mask[hide PATH of the workspace]:PATH:_files' \
+		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
+		'*--review[keep changes from the host until they are applied after the session]' \
+		'*--ro[show PATH read-only]:PATH:_files' \
+		'*--rw[show PATH read-write]:PATH:_files' \
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'1: :{_files; true}'
 }
 
 _ringfence_ps() {
@@ -276,17 +261,85 @@ _ringfence_ps() {
 		'*-q[print ids only]'
 }
 
+_ringfence_shell() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
+		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
+		'*--mask[hide PATH of the workspace]:PATH:_files' \
+		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
+		'*--review[keep changes from the host until they are applied after the session]' \
+		'*--ro[show PATH read-only]:PATH:_files' \
+		'*--rw[show PATH read-write]:PATH:_files' \
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*-d[start it, print its id and leave it alone; implies --keep]' \
+		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
+		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
+		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
+		'*--yes[do not pause before the start]'
+}
+
+_ringfence_learn() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--forget[run nothing\: forget what earlier sessions of this project saw]' \
+		'*--json[print the proposal as JSON; the command'\''s output goes to stderr]' \
+		'*--project[propose for the project'\''s .ringfence.toml, not for your own policy]' \
+		'*--save[write what is proposed into the policy file]' \
+		'*--show[run nothing\: propose from what earlier sessions saw]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
+		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
+		'*--mask[hide PATH of the workspace]:PATH:_files' \
+		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
+		'*--review[keep changes from the host until they are applied after the session]' \
+		'*--ro[show PATH read-only]:PATH:_files' \
+		'*--rw[show PATH read-write]:PATH:_files' \
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--no-input[never ask anything]' \
+		'*--verbose[say without a terminal what one would be told]' \
+		'*--yes[do not pause before the start]' \
+		'*:: :_normal'
+}
+
 _ringfence_status() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--json[print JSON]' \
+		'*--json[print everything about it as JSON\: also its plan, and the names of its variables and credentials]' \
 		'*--line[print one line, as for a prompt; says so when nothing is fenced, and exits with 1]' \
-		'1: :{_ringfence_ask sessions; true}'
-}
-
-_ringfence_inspect() {
-	_arguments -S \
-		'*--help[explain it]' \
 		'1: :{_ringfence_ask sessions; true}'
 }
 
@@ -310,7 +363,7 @@ _ringfence_detach() {
 		'1: :{_ringfence_ask sessions; true}'
 }
 
-_ringfence_logs() {
+_ringfence_output() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*-f[go on while the session runs]' \
@@ -338,16 +391,6 @@ _ringfence_rm() {
 		'1: :{_ringfence_ask sessions; true}'
 }
 
-_ringfence_diff() {
-	_arguments -S \
-		'*--help[explain it]' \
-		'*--json[print JSON]' \
-		'*--patch[print the differences in the form of git]' \
-		'*--stat[print how many lines each file gained and lost]' \
-		'1: :{_ringfence_ask sessions; _files; true}' \
-		'*: :{_files; true}'
-}
-
 _ringfence_apply() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -367,55 +410,6 @@ _ringfence_discard() {
 		'*--yes[do not ask]' \
 		'1: :{_ringfence_ask sessions; _files; true}' \
 		'*: :{_files; true}'
-}
-
-_ringfence_undo() {
-	_arguments -S \
-		'*--help[explain it]' \
-		'*--force[also what was changed after the session]' \
-		'*--json[print what became of each path as JSON; needs --yes]' \
-		'*--redo[undo the last undo\: bring the session'\''s changes back]' \
-		'*--verbose[print what became of each path, not only of the first ten]' \
-		'*--yes[do not ask]' \
-		'1: :{_ringfence_ask sessions; _files; true}' \
-		'*: :{_files; true}'
-}
-
-_ringfence_why() {
-	_arguments -S \
-		'*--help[explain it]' \
-		'*--agent[NAME of the agent that would be launched]:NAME: _ringfence_ask agents' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host[the subject is a host]' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
-		'*--json[print JSON]' \
-		'*--last[explain the last refusal of a session]' \
-		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
-		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--path[the subject is a path]' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--push[the subject is a branch to push to]' \
-		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
-		'*--review[keep changes from the host until they are applied after the session]' \
-		'*--ro[show PATH read-only]:PATH:_files' \
-		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--variable[the subject is a variable of your environment]' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
-		'1: :{_files; true}'
 }
 
 _ringfence_requests() {
@@ -489,31 +483,31 @@ _ringfence_env() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[NAME of the agent whose environment it is]:NAME: _ringfence_ask agents' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--json[print JSON]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files'
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: '
 }
 
 _ringfence_policy() {
@@ -551,94 +545,94 @@ _ringfence_policy_show() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[NAME of the agent, with --resolved and --for-agent]:NAME: _ringfence_ask agents' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--for-agent[print what the agent is told instead]' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--resolved[also print the view it resolves to on this host]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--resolved[also print the view it resolves to on this host]' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files'
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: '
 }
 
 _ringfence_policy_check() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files'
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: '
 }
 
 _ringfence_policy_test() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[NAME of the agent that would be launched]:NAME: _ringfence_ask agents' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--json[print JSON]' \
 		'*--live[also try each line in a throw-away sandbox; a difference is a failure]' \
-		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--policy[test FILE in the place of your policy.toml]:FILE:_files' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--replay[hold the decisions of past sessions against the policy as it is now\: of those that are named, or of all in this project]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
+		'*--mask[hide PATH of the workspace]:PATH:_files' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
 		'1: :{_files; true}'
 }
 
@@ -656,31 +650,31 @@ _ringfence_policy_import() {
 _ringfence_policy_groups() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
-		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
-		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--hosts[also list their hosts]' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--clone[work in a clone of the repository, of which the host fetches]' \
+		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
-		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files'
+		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: '
 }
 
 _ringfence_policy_schema() {
@@ -853,30 +847,30 @@ _ringfence_mcp_run() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[AGENT whose settings say how the server starts, where policy does not]:AGENT: _ringfence_ask agents' \
-		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
-		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
-		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
-		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
-		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
-		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
-		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
-		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
-		'*--pids[allow at most N processes and threads]:N: ' \
-		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
-		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--reveal[show PATH of the workspace as it is, although it holds secrets; may be a glob]:PATH:_files' \
 		'*--review[keep changes from the host until they are applied after the session]' \
 		'*--ro[show PATH read-only]:PATH:_files' \
 		'*--rw[show PATH read-write]:PATH:_files' \
 		'*--workspace[work in PATH\[\:ro\]; may be repeated (default\: the repository or directory you are in)]:PATH[\:ro]:_files' \
+		'*--env[pass a variable, or set it\: NAME\[=VALUE\]]:NAME[=VALUE]: ' \
+		'*--force-env[pass NAME although it is refused by default]:NAME: ' \
+		'*--allow-host[let HOST\[\:PORT\] be reached, such as api.example.org or *.example.org\:8443]:HOST[\:PORT]: ' \
+		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
+		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
+		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
+		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
+		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--install-scripts[let packages run scripts when they are installed]' \
+		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
+		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
+		'*--pids[allow at most N processes and threads]:N: ' \
 		'1: :{true}' \
 		'*:: :_normal'
 }
@@ -900,11 +894,11 @@ _ringfence_gc() {
 		'*--days[also what was not used for N days; sessions\: after N days, not 14]:N: ' \
 		'*--discard[also old sessions in which changes wait]' \
 		'*--json[print JSON; removes only with --yes]' \
+		'*--yes[remove without asking]' \
 		'*--log-bad[also records that are not what was written, which are kept as evidence otherwise]' \
 		'*--log-days[records that were not written to for N days, not 30]:N: ' \
 		'*--log-keep[but the newest N records in any case]:N: ' \
-		'*--log-size[and the oldest beyond SIZE in all, such as 500MiB, at any age]:SIZE: ' \
-		'*--yes[remove without asking]'
+		'*--log-size[and the oldest beyond SIZE in all, such as 500MiB, at any age]:SIZE: '
 }
 
 _ringfence_completion() {
@@ -939,28 +933,27 @@ _ringfence() {
 	case $state in
 	first)
 		local -a list=(
-			'run:run a command in a sandbox'
-			'shell:open a shell in a sandbox'
 			'claude:run Claude Code in a sandbox'
 			'codex:run Codex in a sandbox'
 			'gemini:run Gemini CLI in a sandbox'
 			'opencode:run opencode in a sandbox'
-			'learn:run a command, and propose the smallest policy for it'
+			'run:run a command in a sandbox'
+			'diff:show what a session changed, and what the host would run of it'
+			'undo:bring back what a session changed or deleted on the host'
+			'why:say which rule decides, and what the smallest grant would allow'
 			'ps:list sessions'
+			'shell:open a shell in a sandbox'
+			'learn:run a command, and propose the smallest policy for it'
 			'status:show how strongly a session is fenced'
-			'inspect:show everything about a session'
 			'exec:run a command in a running session'
 			'attach:take over the terminal of a kept session'
 			'detach:let go of the terminal of a kept session'
-			'logs:show what a kept session printed'
+			'output:show what a kept session printed'
 			'stop:end running sessions'
 			'thaw:let a frozen session go on'
 			'rm:forget a session and what could be undone of it'
-			'diff:show what a session changed, and what the host would run of it'
 			'apply:bring to the host what waits in a session'
 			'discard:forget what waits in a session'
-			'undo:bring back what a session changed or deleted on the host'
-			'why:say which rule decides, and what the smallest grant would allow'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
 			'log:show, verify or export what a session did and what was decided'
@@ -989,28 +982,27 @@ _ringfence() {
 		;;
 	rest)
 		case $line[1] in
-		run) _ringfence_run ;;
-		shell) _ringfence_shell ;;
 		claude) _ringfence_claude ;;
 		codex) _ringfence_codex ;;
 		gemini) _ringfence_gemini ;;
 		opencode) _ringfence_opencode ;;
-		learn) _ringfence_learn ;;
+		run) _ringfence_run ;;
+		diff) _ringfence_diff ;;
+		undo) _ringfence_undo ;;
+		why) _ringfence_why ;;
 		ps) _ringfence_ps ;;
+		shell) _ringfence_shell ;;
+		learn) _ringfence_learn ;;
 		status) _ringfence_status ;;
-		inspect) _ringfence_inspect ;;
 		exec) _ringfence_exec ;;
 		attach) _ringfence_attach ;;
 		detach) _ringfence_detach ;;
-		logs) _ringfence_logs ;;
+		output) _ringfence_output ;;
 		stop) _ringfence_stop ;;
 		thaw) _ringfence_thaw ;;
 		rm) _ringfence_rm ;;
-		diff) _ringfence_diff ;;
 		apply) _ringfence_apply ;;
 		discard) _ringfence_discard ;;
-		undo) _ringfence_undo ;;
-		why) _ringfence_why ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
 		log) _ringfence_log ;;

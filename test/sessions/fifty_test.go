@@ -57,7 +57,7 @@ func TestFifty(t *testing.T) {
 		}
 	}
 	each(func(n int) {
-		if out := w.must("logs", name(n)); !strings.HasPrefix(out, "here") {
+		if out := w.must("output", name(n)); !strings.HasPrefix(out, "here") {
 			t.Errorf("session %d printed %q", n, out)
 		}
 		w.must("rm", name(n))

@@ -24,8 +24,8 @@ echo end of look`
 func TestExecWalls(t *testing.T) {
 	w := newWorld(t)
 	id := w.must("run", "--net", "locked", "-d", "--", "sh", "-c", look+"; exec sleep 1000")
-	w.eventually("the look", func() bool { return strings.Contains(w.must("logs", id), "end of look") })
-	agent, _, _ := strings.Cut(w.must("logs", id), "end of look")
+	w.eventually("the look", func() bool { return strings.Contains(w.must("output", id), "end of look") })
+	agent, _, _ := strings.Cut(w.must("output", id), "end of look")
 	beside, _, _ := strings.Cut(w.must("exec", id, "--", "sh", "-c", look), "end of look")
 	for _, must := range []string{"Seccomp:\t2", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "CapEff:\t0000000000000000", "0 1 2 3"} {
 		if !strings.Contains(beside, must) {

@@ -4,23 +4,23 @@
 //
 // What is left at risk: terminals disagree on the width of some signs (flags, joined
 // emoji), and a line with one of those may be out of line by a cell or two.
-package table
+package cli
 
 import (
 	"slices"
 	"strings"
 )
 
-// Between is what stands between two columns.
-const Between = "  "
+// between is what stands between two columns.
+const between = "  "
 
 // narrowest is how far a column is squeezed to make room for others.
 const narrowest = 8
 
-// Table lays rows out below a head, which may be missing. Each line fits the width,
+// layTable lays rows out below a head, which may be missing. Each line fits the width,
 // but for words that are longer than the last column: those are most often paths,
 // and a path in two pieces cannot be copied.
-func Table(head []string, rows [][]string, width int) []string {
+func layTable(head []string, rows [][]string, width int) []string {
 	all := rows
 	if len(head) > 0 {
 		all = append([][]string{head}, rows...)
@@ -40,7 +40,7 @@ func natural(rows [][]string) (widths []int) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], Width(cell))
+			widths[i] = max(widths[i], cellWidth(cell))
 		}
 	}
 	return widths
@@ -48,7 +48,7 @@ func natural(rows [][]string) (widths []int) {
 
 // fit squeezes the widest columns until the line fits or nothing can give way.
 func fit(widths []int, width int) []int {
-	total := (len(widths) - 1) * len(Between)
+	total := (len(widths) - 1) * len(between)
 	for _, w := range widths {
 		total += w
 	}
@@ -72,7 +72,7 @@ func fit(widths []int, width int) []int {
 func layOut(row []string, widths []int) []string {
 	cells, height := make([][]string, len(row)), 1
 	for i, cell := range row {
-		cells[i] = Wrap(cell, widths[i], i < len(row)-1)
+		cells[i] = wrapCell(cell, widths[i], i < len(row)-1)
 		height = max(height, len(cells[i]))
 	}
 	lines := make([]string, height)
@@ -85,7 +85,7 @@ func layOut(row []string, widths []int) []string {
 			}
 			b.WriteString(text)
 			if i < len(cells)-1 {
-				b.WriteString(strings.Repeat(" ", max(0, widths[i]-Width(text))) + Between)
+				b.WriteString(strings.Repeat(" ", max(0, widths[i]-cellWidth(text))) + between)
 			}
 		}
 		lines[n] = strings.TrimRight(b.String(), " ")
@@ -93,24 +93,24 @@ func layOut(row []string, widths []int) []string {
 	return lines
 }
 
-// Wrap breaks text into lines of the width, at spaces where there are any. A word that
+// wrapCell breaks text into lines of the width, at spaces where there are any. A word that
 // is longer is broken where it must be, or left whole. Paint goes on every line.
-func Wrap(text string, width int, split bool) (lines []string) {
+func wrapCell(text string, width int, split bool) (lines []string) {
 	before, plain, after := unpaint(text)
 	line, used := "", 0
 	end := func() { lines, line, used = append(lines, before+line+after), "", 0 }
 	for _, word := range strings.Fields(plain) {
-		if used > 0 && used+1+Width(word) > width {
+		if used > 0 && used+1+cellWidth(word) > width {
 			end()
 		} else if used > 0 {
 			line, used = line+" ", used+1
 		}
-		for split && used+Width(word) > width {
-			piece := cut(word, width-used)
+		for split && used+cellWidth(word) > width {
+			piece := cutCell(word, width-used)
 			line, word = line+piece, word[len(piece):]
 			end()
 		}
-		line, used = line+word, used+Width(word)
+		line, used = line+word, used+cellWidth(word)
 	}
 	if used > 0 || len(lines) == 0 {
 		end()
@@ -118,8 +118,8 @@ func Wrap(text string, width int, split bool) (lines []string) {
 	return lines
 }
 
-// cut is as much of a text as the width holds, at least one sign: else there is no end.
-func cut(text string, width int) string {
+// cutCell is as much of a text as the width holds, at least one sign: else there is no end.
+func cutCell(text string, width int) string {
 	used := 0
 	for i, r := range text {
 		if used += runeWidth(r); used > width && i > 0 {

@@ -1,4 +1,4 @@
-package docgen
+package cli
 
 import (
 	"fmt"
@@ -6,25 +6,25 @@ import (
 )
 
 // fish makes one line a flag, each under the condition that its command was typed.
-func fish(all []Command) string {
+func fish(all []*command) string {
 	b := &strings.Builder{}
 	b.WriteString("# Completion of ringfence for fish. Made by `ringfence completion fish`.\n\n")
 	fishWalk(b, all)
 	b.WriteString("complete -c ringfence -f\n")
-	b.WriteString("complete -c ringfence -n '__ringfence_at \"\"' -a '(ringfence " + Asked + " agents)'\n")
+	b.WriteString("complete -c ringfence -n '__ringfence_at \"\"' -a '(ringfence " + completeArg + " agents)'\n")
 	b.WriteString("complete -c ringfence -n __ringfence_beyond -F\n")
 	for _, c := range all {
 		fishSub(b, "", c)
 	}
-	each(all, func(c Command) {
-		for _, s := range c.Subs {
-			fishSub(b, c.Name, s)
+	each(all, func(c *command) {
+		for _, s := range c.subs {
+			fishSub(b, c.name, s)
 		}
-		fishFlag(b, c.Name, Flag{Name: "help", Text: "explain it"})
-		for _, f := range c.Flags {
-			fishFlag(b, c.Name, f)
+		fishFlag(b, c.name, option{name: "help", text: "explain it"})
+		for _, f := range c.flags.options() {
+			fishFlag(b, c.name, f)
 		}
-		for n := range c.Most() {
+		for n := range c.most() {
 			fishArgs(b, c, n)
 		}
 	})
@@ -33,18 +33,18 @@ func fish(all []Command) string {
 
 // fishWalk is what knows the command that the words so far name, and how many
 // arguments it has.
-func fishWalk(b *strings.Builder, all []Command) {
+func fishWalk(b *strings.Builder, all []*command) {
 	b.WriteString("function __ringfence_subs\n\tswitch \"$argv[1]\"\n")
 	fmt.Fprintf(b, "\t\tcase ''\n\t\t\tstring split ' ' %s\n", quoted(subWords(all)))
-	each(all, func(c Command) {
-		if len(c.Subs) > 0 {
-			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' %s\n", quoted(c.Name), quoted(subWords(c.Subs)))
+	each(all, func(c *command) {
+		if len(c.subs) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' %s\n", quoted(c.name), quoted(subWords(c.subs)))
 		}
 	})
 	b.WriteString("\tend\nend\n\nfunction __ringfence_values\n\tswitch \"$argv[1]\"\n")
-	each(all, func(c Command) {
-		if words := valued(c.Flags); len(words) > 0 {
-			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' -- %s\n", quoted(c.Name), quoted(strings.Join(words, " ")))
+	each(all, func(c *command) {
+		if words := valued(c.flags.options()); len(words) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' -- %s\n", quoted(c.name), quoted(strings.Join(words, " ")))
 		}
 	})
 	b.WriteString("\tend\nend\n\n" + fishState)
@@ -93,24 +93,24 @@ func fishAt(name string, more ...string) string {
 	return quoted(strings.Join(append([]string{`__ringfence_at "` + name + `"`}, more...), " "))
 }
 
-func fishSub(b *strings.Builder, parent string, c Command) {
-	fmt.Fprintf(b, "complete -c ringfence -n %s -a %s -d %s\n", fishAt(parent, "0"), quoted(c.Word()), quoted(c.Short))
+func fishSub(b *strings.Builder, parent string, c *command) {
+	fmt.Fprintf(b, "complete -c ringfence -n %s -a %s -d %s\n", fishAt(parent, "0"), quoted(c.word()), quoted(c.short))
 }
 
-func fishFlag(b *strings.Builder, name string, f Flag) {
-	form := "-l " + f.Name
-	if len(f.Name) == 1 {
-		form = "-s " + f.Name
+func fishFlag(b *strings.Builder, name string, f option) {
+	form := "-l " + f.name
+	if len(f.name) == 1 {
+		form = "-s " + f.name
 	}
 	value := ""
-	if f.Arg != "" {
-		value = " -r" + fishFrom([]string{f.Takes()})
+	if f.arg != "" {
+		value = " -r" + fishFrom([]string{f.offers()})
 	}
-	fmt.Fprintf(b, "complete -c ringfence -n %s %s%s -d %s\n", fishAt(name), form, value, quoted(f.Text))
+	fmt.Fprintf(b, "complete -c ringfence -n %s %s%s -d %s\n", fishAt(name), form, value, quoted(f.text))
 }
 
-func fishArgs(b *strings.Builder, c Command, n int) {
-	from := fishFrom(c.Takes(n))
+func fishArgs(b *strings.Builder, c *command, n int) {
+	from := fishFrom(c.offers(n))
 	if from == "" {
 		return
 	}
@@ -118,20 +118,20 @@ func fishArgs(b *strings.Builder, c Command, n int) {
 	if c.places()[n].repeated {
 		at = append(at, "more")
 	}
-	fmt.Fprintf(b, "complete -c ringfence -n %s%s\n", fishAt(c.Name, at...), from)
+	fmt.Fprintf(b, "complete -c ringfence -n %s%s\n", fishAt(c.name, at...), from)
 }
 
 // fishFrom says where candidates come from.
 func fishFrom(takes []string) (out string) {
-	kinds, words := split(takes)
+	kinds, words := splitKinds(takes)
 	for _, k := range kinds {
 		switch {
-		case k == Files:
+		case k == kindFiles:
 			out += " -F"
-		case k == Commands:
+		case k == kindCommands:
 			words = append(words, "(__ringfence_subs \"\")")
 		case k != "":
-			words = append(words, "(ringfence "+Asked+" "+k+")")
+			words = append(words, "(ringfence "+completeArg+" "+k+")")
 		}
 	}
 	if len(words) > 0 {

@@ -1,4 +1,4 @@
-package docgen
+package cli
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 )
 
 // Shells lists those that there is a completion for.
-func Shells() []string { return []string{"bash", "zsh", "fish"} }
+func shells() []string { return []string{"bash", "zsh", "fish"} }
 
 // Completion is the script for a shell, "" for one that is not known.
-func Completion(shell string, all []Command) string {
+func completionOf(shell string, all []*command) string {
 	switch shell {
 	case "bash":
 		return bash(all)
@@ -21,57 +21,57 @@ func Completion(shell string, all []Command) string {
 	return ""
 }
 
-// Asked is the argument that makes the program tell what there is of a kind.
-const Asked = "__complete"
+// completeArg is the argument that makes the program tell what there is of a kind.
+const completeArg = "__complete"
 
 // dynamic reports whether the program has to be asked.
 func dynamic(kind string) bool {
 	switch kind {
-	case Sessions, Agents, Secrets, Drills:
+	case kindSessions, kindAgents, kindSecrets, kindDrills:
 		return true
 	}
 	return false
 }
 
 // each visits all commands and subcommands.
-func each(all []Command, do func(Command)) {
+func each(all []*command, do func(*command)) {
 	for _, c := range all {
 		do(c)
-		each(c.Subs, do)
+		each(c.subs, do)
 	}
 }
 
 // quoted is one word for any of the shells.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-func flagWords(flags []Flag) string {
+func flagWords(flags []option) string {
 	words := []string{"--help"}
 	for _, f := range flags {
-		words = append(words, f.Dashed())
+		words = append(words, f.dashed())
 	}
 	return strings.Join(words, " ")
 }
 
 // valued lists the flags whose next word is theirs.
-func valued(flags []Flag) (words []string) {
+func valued(flags []option) (words []string) {
 	for _, f := range flags {
-		if f.Arg != "" {
-			words = append(words, f.Dashed())
+		if f.arg != "" {
+			words = append(words, f.dashed())
 		}
 	}
 	return words
 }
 
-func subWords(subs []Command) string {
+func subWords(subs []*command) string {
 	var words []string
 	for _, s := range subs {
-		words = append(words, s.Word())
+		words = append(words, s.word())
 	}
 	return strings.Join(words, " ")
 }
 
-// split parts what an argument may be into kinds and words.
-func split(takes []string) (kinds, words []string) {
+// splitKinds parts what an argument may be into kinds and words.
+func splitKinds(takes []string) (kinds, words []string) {
 	for _, t := range takes {
 		if w, ok := strings.CutPrefix(t, "="); ok {
 			words = append(words, w)
@@ -82,8 +82,8 @@ func split(takes []string) (kinds, words []string) {
 	return kinds, words
 }
 
-// table is a function of a shell of the kind of sh that prints a row for its arguments.
-func table(b *strings.Builder, name, head string, rows [][2]string) {
+// caseTable is a function of a shell of the kind of sh that prints a row for its arguments.
+func caseTable(b *strings.Builder, name, head string, rows [][2]string) {
 	fmt.Fprintf(b, "%s() {\n\tcase %s in\n", name, head)
 	for _, r := range rows {
 		if r[1] != "" {

@@ -1,4 +1,4 @@
-package docgen
+package cli
 
 import (
 	"fmt"
@@ -7,28 +7,28 @@ import (
 
 // bash makes tables of what follows what, and a function that walks through the words
 // typed so far. It needs nothing but bash itself.
-func bash(all []Command) string {
+func bash(all []*command) string {
 	b := &strings.Builder{}
 	b.WriteString("# Completion of ringfence for bash. Made by `ringfence completion bash`.\n\n")
 	subs := [][2]string{{"", subWords(all)}}
 	var flags, values, kinds, args [][2]string
-	each(all, func(c Command) {
-		subs = append(subs, [2]string{c.Name, subWords(c.Subs)})
-		flags = append(flags, [2]string{c.Name, flagWords(c.Flags)})
-		values = append(values, [2]string{c.Name, strings.Join(valued(c.Flags), " ")})
-		for _, f := range c.Flags {
-			kinds = append(kinds, [2]string{c.Name + " " + f.Dashed(), f.Takes()})
+	each(all, func(c *command) {
+		subs = append(subs, [2]string{c.name, subWords(c.subs)})
+		flags = append(flags, [2]string{c.name, flagWords(c.flags.options())})
+		values = append(values, [2]string{c.name, strings.Join(valued(c.flags.options()), " ")})
+		for _, f := range c.flags.options() {
+			kinds = append(kinds, [2]string{c.name + " " + f.dashed(), f.offers()})
 		}
-		for n := range c.Most() {
-			args = append(args, [2]string{fmt.Sprintf("%s %d", c.Name, n), strings.Join(c.Takes(n), " ")})
+		for n := range c.most() {
+			args = append(args, [2]string{fmt.Sprintf("%s %d", c.name, n), strings.Join(c.offers(n), " ")})
 		}
 	})
-	table(b, "_ringfence_subs", `"$1"`, subs)
-	table(b, "_ringfence_flags", `"$1"`, flags)
-	table(b, "_ringfence_values", `"$1"`, values)
-	table(b, "_ringfence_kind", `"$1 $2"`, kinds)
-	table(b, "_ringfence_args", `"$1 $2"`, args)
-	b.WriteString(strings.ReplaceAll(bashWalk, "ASKED", Asked))
+	caseTable(b, "_ringfence_subs", `"$1"`, subs)
+	caseTable(b, "_ringfence_flags", `"$1"`, flags)
+	caseTable(b, "_ringfence_values", `"$1"`, values)
+	caseTable(b, "_ringfence_kind", `"$1 $2"`, kinds)
+	caseTable(b, "_ringfence_args", `"$1 $2"`, args)
+	b.WriteString(strings.ReplaceAll(bashWalk, "ASKED", completeArg))
 	return b.String()
 }
 

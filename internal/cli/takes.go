@@ -1,21 +1,21 @@
-package docgen
+package cli
 
 import "strings"
 
 // Kinds of arguments that a shell can complete. Dynamic ones are asked of the program.
 const (
-	Files    = "files"
-	Sessions = "sessions"
-	Agents   = "agents"
-	Secrets  = "secrets"
-	Drills   = "drills"
-	Commands = "commands"
+	kindFiles    = "files"
+	kindSessions = "sessions"
+	kindAgents   = "agents"
+	kindSecrets  = "secrets"
+	kindDrills   = "drills"
+	kindCommands = "commands"
 )
 
 // kinds says what a placeholder stands for.
 var kinds = map[string]string{
-	"PATH": Files, "FILE": Files, "DIR": Files,
-	"SESSION": Sessions, "AGENT": Agents, "DRILL": Drills, "COMMAND": Commands, "SECRET": Secrets,
+	"PATH": kindFiles, "FILE": kindFiles, "DIR": kindFiles,
+	"SESSION": kindSessions, "AGENT": kindAgents, "DRILL": kindDrills, "COMMAND": kindCommands, "SECRET": kindSecrets,
 }
 
 // place is one argument of a command.
@@ -27,8 +27,8 @@ type place struct {
 
 // places reads the arguments of a synopsis such as "[SESSION] [PATH...] [flags]": what
 // comes before --, without the flags.
-func (c Command) places() (out []place) {
-	text, _, _ := strings.Cut(c.Args, "-- ")
+func (c *command) places() (out []place) {
+	text, _, _ := strings.Cut(c.args, "-- ")
 	for _, arg := range pieces(text) {
 		inner := strings.Trim(arg, "[]")
 		if arg != "["+inner+"]" && arg[0] == '[' {
@@ -97,7 +97,7 @@ func pieces(text string) (out []string) {
 
 // Takes lists what the n-th argument may be, counted from 0: kinds, and words that
 // begin with "=".
-func (c Command) Takes(n int) (out []string) {
+func (c *command) offers(n int) (out []string) {
 	places := c.places()
 	for i, p := range places {
 		// Optional arguments in front may have been left out.
@@ -114,13 +114,13 @@ func (c Command) Takes(n int) (out []string) {
 
 // Most is how many arguments differ in what they may be; those after it are like the
 // last.
-func (c Command) Most() int { return len(c.places()) }
+func (c *command) most() int { return len(c.places()) }
 
 // Takes says what the value of a flag may be: a kind or "".
-func (f Flag) Takes() string {
-	if f.Name == "agent" {
-		return Agents
+func (f option) offers() string {
+	if f.name == "agent" {
+		return kindAgents
 	}
-	name, _, _ := strings.Cut(f.Arg, "[")
+	name, _, _ := strings.Cut(f.arg, "[")
 	return kinds[name]
 }

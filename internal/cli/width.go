@@ -1,12 +1,12 @@
-package table
+package cli
 
 import (
 	"strings"
 	"unicode"
 )
 
-// Width is how many cells of a terminal a text takes.
-func Width(text string) (n int) {
+// cellWidth is how many cells of a terminal a text takes.
+func cellWidth(text string) (n int) {
 	_, plain, _ := unpaint(text)
 	for _, r := range plain {
 		n += runeWidth(r)
@@ -14,8 +14,8 @@ func Width(text string) (n int) {
 	return n
 }
 
-// wide are the signs that take two cells: those of East Asia, and pictures.
-var wide = &unicode.RangeTable{
+// wideSigns are the signs that take two cells: those of East Asia, and pictures.
+var wideSigns = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, {Lo: 0x231a, Hi: 0x231b, Stride: 1}, {Lo: 0x23e9, Hi: 0x23ec, Stride: 1},
 		{Lo: 0x2614, Hi: 0x2615, Stride: 1}, {Lo: 0x26a1, Hi: 0x26a1, Stride: 1}, {Lo: 0x2705, Hi: 0x2705, Stride: 1},
@@ -39,7 +39,7 @@ func runeWidth(r rune) int {
 		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case unicode.Is(wide, r):
+	case unicode.Is(wideSigns, r):
 		return 2
 	}
 	return 1
@@ -47,31 +47,31 @@ func runeWidth(r rune) int {
 
 // The two ends of painted text.
 const (
-	escape = "\x1b["
-	reset  = "\x1b[0m"
+	paintStart = "\x1b["
+	paintEnd   = "\x1b[0m"
 )
 
-// Paint puts a colour or weight, a number as terminals know it, on a text.
-func Paint(code, text string) string {
+// paintText puts a colour or weight, a number as terminals know it, on a text.
+func paintText(code, text string) string {
 	if code == "" || text == "" {
 		return text
 	}
-	return escape + code + "m" + text + reset
+	return paintStart + code + "m" + text + paintEnd
 }
 
 // unpaint takes the paint from a text that is painted as a whole, and from no other.
 func unpaint(text string) (before, plain, after string) {
-	rest, painted := strings.CutPrefix(text, escape)
+	rest, painted := strings.CutPrefix(text, paintStart)
 	code, body, ends := strings.Cut(rest, "m")
-	body, whole := strings.CutSuffix(body, reset)
+	body, whole := strings.CutSuffix(body, paintEnd)
 	if !painted || !ends || !whole || code == "" || strings.Trim(code, "0123456789;") != "" || strings.ContainsRune(body, 0x1b) {
 		return "", text, ""
 	}
-	return escape + code + "m", body, reset
+	return paintStart + code + "m", body, paintEnd
 }
 
-// Plain is a text without the paint it wears as a whole.
-func Plain(text string) string {
+// unpainted is a text without the paint it wears as a whole.
+func unpainted(text string) string {
 	_, plain, _ := unpaint(text)
 	return plain
 }

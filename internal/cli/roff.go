@@ -1,4 +1,4 @@
-package docgen
+package cli
 
 import (
 	"fmt"
@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Section is a part of the first page that no command tells.
-type Section struct {
-	Title string
-	Text  string // paragraphs, with an empty line between them
+// section is a part of the first page that no command tells.
+type section struct {
+	title string
+	text  string // paragraphs, with an empty line between them
 }
 
 // Manual makes all pages, by the name of their files.
-func Manual(all []Command, short, about string, more []Section) map[string]string {
-	pages := map[string]string{"ringfence.1": first(all, short, about, more)}
+func manualPages(all []*command, short, about string, more []section) map[string]string {
+	pages := map[string]string{"ringfence.1": firstPage(all, short, about, more)}
 	for _, c := range all {
-		pages[file(c)] = c.manual()
+		pages[pageFile(c)] = c.manual()
 	}
 	return pages
 }
 
-func file(c Command) string { return "ringfence-" + c.Name + ".1" }
+func pageFile(c *command) string { return "ringfence-" + c.name + ".1" }
 
 // roff is a page that is being written.
 type roff struct{ strings.Builder }
@@ -63,8 +63,8 @@ func fold(text string) string {
 	return b.String() + guarded(at)
 }
 
-// line is one line of input of its own.
-func line(text string) string { return guarded(escaped(text)) }
+// roffLine is one line of input of its own.
+func roffLine(text string) string { return guarded(escaped(text)) }
 
 // guarded keeps a line from being taken for a request.
 func guarded(text string) string {
@@ -79,29 +79,34 @@ func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "'", `\(aq`).Replace(text)
 }
 
-func (r *roff) synopsis(c Command) {
-	fmt.Fprintf(r, "\\fBringfence %s\\fR", escaped(c.Name))
-	if c.Args != "" {
-		fmt.Fprintf(r, " %s", escaped(c.Args))
+func (r *roff) synopsis(c *command) {
+	fmt.Fprintf(r, "\\fBringfence %s\\fR", escaped(c.name))
+	if c.args != "" {
+		fmt.Fprintf(r, " %s", escaped(c.args))
 	}
 	r.WriteString("\n")
 }
 
-func (r *roff) options(flags []Flag) {
+func (r *roff) options(flags []option) {
+	title := ""
 	for _, f := range flags {
-		fmt.Fprintf(r, ".TP\n\\fB%s\\fR", escaped(f.Dashed()))
-		if f.Arg != "" {
-			fmt.Fprintf(r, " \\fI%s\\fR", escaped(f.Arg))
+		if f.group != title {
+			title = f.group
+			fmt.Fprintf(r, ".PP\n\\fBFlags %s:\\fR\n", escaped(title))
 		}
-		r.WriteString("\n" + folded(f.Text))
+		fmt.Fprintf(r, ".TP\n\\fB%s\\fR", escaped(f.dashed()))
+		if f.arg != "" {
+			fmt.Fprintf(r, " \\fI%s\\fR", escaped(f.arg))
+		}
+		r.WriteString("\n" + folded(f.text))
 	}
 }
 
 // examples are commands as they are typed, one a line.
-func (r *roff) examples(c Command) {
+func (r *roff) examples(c *command) {
 	var list []string
-	for _, s := range append([]Command{c}, c.Subs...) {
-		for _, e := range s.Examples {
+	for _, s := range append([]*command{c}, c.subs...) {
+		for _, e := range s.examples {
 			if !slices.Contains(list, e) {
 				list = append(list, e)
 			}
@@ -113,17 +118,17 @@ func (r *roff) examples(c Command) {
 	r.section("EXAMPLES")
 	r.WriteString(".nf\n")
 	for _, e := range list {
-		r.WriteString(line(e))
+		r.WriteString(roffLine(e))
 	}
 	r.WriteString(".fi\n")
 }
 
-func (c Command) manual() string {
-	r := newPage("ringfence-"+c.Name, c.Short)
+func (c *command) manual() string {
+	r := newPage("ringfence-"+c.name, c.short)
 	r.section("SYNOPSIS")
-	all := c.Subs
-	if len(c.Flags) > 0 || len(c.Subs) == 0 {
-		all = append([]Command{c}, all...)
+	all := c.subs
+	if len(c.flags.options()) > 0 || len(c.subs) == 0 {
+		all = append([]*command{c}, all...)
 	}
 	for i, s := range all {
 		if i > 0 {
@@ -132,18 +137,18 @@ func (c Command) manual() string {
 		r.synopsis(s)
 	}
 	r.section("DESCRIPTION")
-	r.text(c.About)
-	if len(c.Flags) > 0 {
+	r.text(c.long)
+	if len(c.flags.options()) > 0 {
 		r.section("OPTIONS")
-		r.options(c.Flags)
+		r.options(c.flags.options())
 	}
-	if len(c.Subs) > 0 {
+	if len(c.subs) > 0 {
 		r.section("SUBCOMMANDS")
 	}
-	for _, s := range c.Subs {
-		fmt.Fprintf(r, ".SS %s\n", escaped(s.Word()))
-		r.text(s.About)
-		r.options(s.Flags)
+	for _, s := range c.subs {
+		fmt.Fprintf(r, ".SS %s\n", escaped(s.word()))
+		r.text(s.long)
+		r.options(s.flags.options())
 	}
 	r.examples(c)
 	r.section("SEE ALSO")
@@ -152,7 +157,7 @@ func (c Command) manual() string {
 }
 
 // first is the page of the program itself.
-func first(all []Command, short, about string, more []Section) string {
+func firstPage(all []*command, short, about string, more []section) string {
 	r := newPage("ringfence", short)
 	r.section("SYNOPSIS")
 	r.WriteString("\\fBringfence\\fR COMMAND [ARGS]\n")
@@ -160,11 +165,11 @@ func first(all []Command, short, about string, more []Section) string {
 	r.text(about)
 	r.section("COMMANDS")
 	for _, c := range all {
-		fmt.Fprintf(r, ".TP\n\\fBringfence\\-%s\\fR(1)\n%s", escaped(c.Name), line(c.Short))
+		fmt.Fprintf(r, ".TP\n\\fBringfence\\-%s\\fR(1)\n%s", escaped(c.name), roffLine(c.short))
 	}
 	for _, s := range more {
-		r.section(s.Title)
-		r.text(s.Text)
+		r.section(s.title)
+		r.text(s.text)
 	}
 	r.section("SEE ALSO")
 	for i, c := range all {
@@ -172,7 +177,7 @@ func first(all []Command, short, about string, more []Section) string {
 		if i == len(all)-1 {
 			end = ""
 		}
-		fmt.Fprintf(r, "\\fBringfence\\-%s\\fR(1)%s\n", escaped(c.Name), end)
+		fmt.Fprintf(r, "\\fBringfence\\-%s\\fR(1)%s\n", escaped(c.name), end)
 	}
 	return r.String()
 }

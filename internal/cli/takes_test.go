@@ -1,4 +1,4 @@
-package docgen
+package cli
 
 import (
 	"strings"
@@ -16,19 +16,19 @@ func TestTakes(t *testing.T) {
 		{"[flags]", nil},
 		{"[flags] -- CMD [ARGS]", nil},
 		{"[--json]", nil},
-		{"SESSION", [][]string{{Sessions}, nil}},
-		{"[SESSION] [PATH...] [flags]", [][]string{{Sessions, Files}, {Files}, {Files}}},
-		{"SESSION --host HOST[:PORT] [--for 30m | --session]", [][]string{{Sessions}, nil}},
+		{"SESSION", [][]string{{kindSessions}, nil}},
+		{"[SESSION] [PATH...] [flags]", [][]string{{kindSessions, kindFiles}, {kindFiles}, {kindFiles}}},
+		{"SESSION --host HOST[:PORT] [--for 30m | --session]", [][]string{{kindSessions}, nil}},
 		{"bash|zsh|fish", [][]string{{"=bash", "=zsh", "=fish"}, nil}},
-		{"[DRILL... | all] [--json]", [][]string{{Drills, "=all"}, {Drills, "=all"}}},
-		{"--last | PATH | HOST[:PORT] | ENV", [][]string{{Files}, nil}},
+		{"[DRILL... | all] [--json]", [][]string{{kindDrills, "=all"}, {kindDrills, "=all"}}},
+		{"--last | PATH | HOST[:PORT] | ENV", [][]string{{kindFiles}, nil}},
 		{"NAME [flags] [-- COMMAND ARGS]", [][]string{nil, nil}},
-		{"SESSION -- CMD [ARGS]", [][]string{{Sessions}, nil}},
-		{"[COMMAND] [--dir DIR]", [][]string{{Commands}, nil}},
-		{"AGENT [flags]", [][]string{{Agents}, nil}},
+		{"SESSION -- CMD [ARGS]", [][]string{{kindSessions}, nil}},
+		{"[COMMAND] [--dir DIR]", [][]string{{kindCommands}, nil}},
+		{"AGENT [flags]", [][]string{{kindAgents}, nil}},
 	} {
 		for n, want := range c.want {
-			if diff := cmp.Diff(want, Command{Args: c.args}.Takes(n)); diff != "" {
+			if diff := cmp.Diff(want, (&command{args: c.args}).offers(n)); diff != "" {
 				t.Errorf("%q, argument %d: %s", c.args, n, diff)
 			}
 		}
@@ -36,8 +36,8 @@ func TestTakes(t *testing.T) {
 }
 
 func TestRoffIsEscaped(t *testing.T) {
-	all := []Command{{Name: "x", Short: "a-b", About: ".hidden 'quoted' back\\slash ~/^", Examples: []string{`ringfence x -- 'a b'`, ".x"}}}
-	text := Manual(all, "s", "a", nil)["ringfence-x.1"]
+	all := []*command{{name: "x", short: "a-b", long: ".hidden 'quoted' back\\slash ~/^", examples: []string{`ringfence x -- 'a b'`, ".x"}}}
+	text := manualPages(all, "s", "a", nil)["ringfence-x.1"]
 	for _, want := range []string{`a\-b`, `\&.hidden \(aqquoted\(aq back\eslash \(ti/\(ha`, "\nringfence x \\-\\- \\(aqa b\\(aq\n", "\n\\&.x\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
