@@ -31,7 +31,7 @@ func (l *Layer) Apply(log string, paths []string, said []change.Change) ([]Resul
 		return nil, err
 	}
 	defer j.close()
-	a := &applier{sides: s, log: j, paths: paths}
+	a := &applier{editor: editor{sides: s, log: j}, paths: paths}
 	results, err := a.run(said)
 	if err != nil {
 		return results, fmt.Errorf("apply the layer of %q: %w", l.Root, err)
@@ -53,7 +53,7 @@ func (l *Layer) Refusals(log string, paths []string, said []change.Change) ([]Re
 	}
 	defer j.close()
 	fresh := len(j.begun)+len(j.temps)+len(j.modes)+len(j.merge) == 0
-	a := &applier{sides: s, log: j, paths: paths, trial: true}
+	a := &applier{editor: editor{sides: s, log: j}, paths: paths, trial: true}
 	results, err := a.run(said)
 	if err != nil {
 		return nil, fmt.Errorf("try the layer of %q: %w", l.Root, err)
@@ -67,9 +67,8 @@ func (l *Layer) Refusals(log string, paths []string, said []change.Change) ([]Re
 
 // applier is one run of Apply.
 type applier struct {
-	*sides
-	trial bool // nothing is brought over
-	log   *journal
+	editor
+	trial bool     // nothing is brought over
 	paths []string // what was asked for; nil: all
 
 	items []*item // every change, sorted by path
@@ -77,11 +76,17 @@ type applier struct {
 	idle  []entry // entries of the layer that change nothing
 	dirs  []entry // directories of the layer, parents first
 
-	moves  bool             // the layer hides a file that may have been moved
-	broken map[string]bool  // git directories whose objects are not all there
-	dirty  map[string]bool  // directories of the host with new names
-	modes  map[place]uint32 // what the log knows of modes, where there is no log
-	force  bool             // whatever the host has is overwritten
+	moves  bool            // the layer hides a file that may have been moved
+	broken map[string]bool // git directories whose objects are not all there
+	dirty  map[string]bool // directories of the host with new names
+	force  bool            // whatever the host has is overwritten
+}
+
+// editor changes both sides, also in directories that are locked, and locks those again.
+type editor struct {
+	*sides
+	log   *journal
+	modes map[place]uint32 // what the log knows of modes, where there is no log
 }
 
 // item is one change and what becomes of it.

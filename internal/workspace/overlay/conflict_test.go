@@ -130,7 +130,7 @@ func TestGitOrder(t *testing.T) {
 		mkdir .git/objects/ab .git/refs/heads/objects; printf obj >.git/objects/ab/1; printf ref >.git/refs/heads/a; printf ref >.git/refs/heads/objects/b; printf packed >.git/packed-refs
 		printf new >.git/HEAD; printf idx >.git/index; printf 1 >.git/logs/HEAD; printf 1 >src`)
 	said := w.changes()
-	a := &applier{sides: &sides{l: w.Layer}}
+	a := &applier{editor: editor{sides: &sides{l: w.Layer}}}
 	var order []string
 	for stage := range stageCount {
 		for _, c := range said {

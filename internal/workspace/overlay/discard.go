@@ -17,7 +17,7 @@ func (l *Layer) Discard(paths []string) error {
 		return err
 	}
 	defer s.close()
-	a := &applier{sides: s, paths: paths, modes: map[place]uint32{}}
+	a := &applier{editor: editor{sides: s, modes: map[place]uint32{}}, paths: paths}
 	switch {
 	case l.Copy:
 		err = a.copyBack()
@@ -91,7 +91,7 @@ func (a *applier) drop(it *item) error {
 }
 
 // stat reads an entry of the layer.
-func (a *applier) stat(rel string) (*unix.Stat_t, error) {
+func (a *editor) stat(rel string) (*unix.Stat_t, error) {
 	dir, err := a.upper.open(dirOf(rel), unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return nil, nil
@@ -140,7 +140,7 @@ func (a *applier) unhideOne(rel string) (on bool, err error) {
 }
 
 // openUp replaces the whiteout of a directory by a directory of whiteouts.
-func (a *applier) openUp(dir int, rel string) error {
+func (a *editor) openUp(dir int, rel string) error {
 	low, err := a.host.open(rel, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *applier) openUp(dir int, rel string) error {
 
 // wipe empties the layer. Directories that are nested too deep for a path are
 // moved up, and emptied there.
-func (a *applier) wipe() error {
+func (a *editor) wipe() error {
 	for waiting := []string{"."}; len(waiting) > 0; {
 		rel := waiting[0]
 		deeper, err := a.wipeDir(rel)
@@ -194,7 +194,7 @@ func (a *applier) wipe() error {
 }
 
 // wipeDir empties a directory and returns what it moved to the root of the layer.
-func (a *applier) wipeDir(rel string) (moved []string, err error) {
+func (a *editor) wipeDir(rel string) (moved []string, err error) {
 	dir, err := a.dir(a.upper, rel)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %q: %w", rel, err)
@@ -232,7 +232,7 @@ func (a *applier) wipeDir(rel string) (moved []string, err error) {
 	return moved, nil
 }
 
-func (a *applier) moveUp(rel string) (string, error) {
+func (a *editor) moveUp(rel string) (string, error) {
 	sub, err := a.dir(a.upper, rel) // a directory that moves must be writable
 	if err != nil {
 		return "", err

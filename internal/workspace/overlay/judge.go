@@ -117,7 +117,7 @@ func (a *applier) judgeOverwrite(it *item) error {
 }
 
 // merged reports whether an interrupted run has written the merged text already.
-func (a *applier) merged(it *item) bool {
+func (a *editor) merged(it *item) bool {
 	if a.log == nil {
 		return false
 	}
@@ -147,7 +147,7 @@ func (a *applier) judgeReplaced(it *item) {
 }
 
 // base returns what both sides started from.
-func (a *applier) base(rel string) ([]byte, bool) {
+func (a *editor) base(rel string) ([]byte, bool) {
 	if a.l.Base == nil {
 		return nil, false
 	}
@@ -156,7 +156,7 @@ func (a *applier) base(rel string) ([]byte, bool) {
 
 // hostIsBase reports whether the host still has what both sides started from,
 // whatever its times say.
-func (a *applier) hostIsBase(it *item) (bool, error) {
+func (a *editor) hostIsBase(it *item) (bool, error) {
 	if it.change.Old.Type != change.File || it.change.Old.Hash == "" {
 		return false, nil
 	}

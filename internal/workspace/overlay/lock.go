@@ -16,7 +16,7 @@ import (
 // mode that it has to have at the end.
 
 // locks returns the modes that directories have to have at the end.
-func (a *applier) locks() map[place]uint32 {
+func (a *editor) locks() map[place]uint32 {
 	if a.log == nil {
 		return a.modes
 	}
@@ -25,7 +25,7 @@ func (a *applier) locks() map[place]uint32 {
 
 // lockAtEnd sees to the mode of a directory at the end. A directory that stays
 // writable needs no record.
-func (a *applier) lockAtEnd(side, rel string, mode uint32) error {
+func (a *editor) lockAtEnd(side, rel string, mode uint32) error {
 	at := place{side, rel}
 	if _, ok := a.locks()[at]; !ok && mode&0o700 == 0o700 {
 		return nil
@@ -34,7 +34,7 @@ func (a *applier) lockAtEnd(side, rel string, mode uint32) error {
 	return a.log.add(record{Op: opMode, Side: side, Path: []byte(rel), Mode: mode})
 }
 
-func (a *applier) side(t *tree) string {
+func (a *editor) side(t *tree) string {
 	if t == a.upper {
 		return sideUpper
 	}
@@ -42,7 +42,7 @@ func (a *applier) side(t *tree) string {
 }
 
 // dir opens a directory to work in, and unlocks it.
-func (a *applier) dir(t *tree, rel string) (int, error) {
+func (a *editor) dir(t *tree, rel string) (int, error) {
 	fd, err := t.open(rel, unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.EACCES) && rel != "." {
 		up, err := a.dir(t, dirOf(rel))
@@ -64,7 +64,7 @@ func (a *applier) dir(t *tree, rel string) (int, error) {
 	return at(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-func (a *applier) unlock(side, rel string, fd int) error {
+func (a *editor) unlock(side, rel string, fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *applier) unlock(side, rel string, fd int) error {
 }
 
 // relock gives all directories the modes they have to have, children first.
-func (a *applier) relock() error {
+func (a *editor) relock() error {
 	all := slices.SortedFunc(maps.Keys(a.locks()), func(x, y place) int { return -compare(x, y) })
 	for _, p := range all {
 		t := a.host
@@ -109,7 +109,7 @@ func compare(x, y place) int {
 
 // recover undoes what an interrupted run left: temporary names, and modes of
 // directories that were only for its own time.
-func (a *applier) recover() error {
+func (a *editor) recover() error {
 	for _, r := range a.log.temps {
 		t := a.host
 		if r.Side == sideUpper {

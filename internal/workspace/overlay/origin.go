@@ -67,7 +67,7 @@ func (a *applier) settleMoves() {
 }
 
 // hasOrigin reports whether overlayfs copied an entry of the layer from the host.
-func (a *applier) hasOrigin(e *entry) bool {
+func (a *editor) hasOrigin(e *entry) bool {
 	if a.l.Copy || e.deep || e.up == nil || typeOf(e.up) != change.File && !isDir(e.up) {
 		return false
 	}
@@ -82,7 +82,7 @@ func (a *applier) hasOrigin(e *entry) bool {
 
 // forgetOrigin takes the mark away. Where that is not permitted, a later apply may
 // find a conflict that is none.
-func (a *applier) forgetOrigin(rel string) {
+func (a *editor) forgetOrigin(rel string) {
 	if fd, err := a.upper.open(rel, unix.O_RDONLY|unix.O_NONBLOCK); err == nil {
 		removexattr(fd, xattrOrigin)
 		unix.Close(fd)

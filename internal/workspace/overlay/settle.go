@@ -40,7 +40,7 @@ func (a *applier) settle() error {
 }
 
 // forget removes one name from the layer.
-func (a *applier) forget(rel string, flags int) error {
+func (a *editor) forget(rel string, flags int) error {
 	dir, err := a.dir(a.upper, dirOf(rel))
 	if err == nil {
 		err = unlink(dir, base(rel), flags)
@@ -78,7 +78,7 @@ func (a *applier) settleCopy() error {
 }
 
 // takeBack brings a file of the host to the copy.
-func (a *applier) takeBack(it *item) error {
+func (a *editor) takeBack(it *item) error {
 	var st unix.Stat_t
 	in, err := a.host.openRegular(it.path)
 	if err != nil {
@@ -107,14 +107,14 @@ func (a *applier) takeBack(it *item) error {
 // spellOut replaces every opaque mark of the layer by what it means: a whiteout for
 // each name of the host that it hides. Then one thing can be taken from the layer
 // without a change to what the rest of it means. Every step leaves the meaning.
-func (a *applier) spellOut() error {
+func (a *editor) spellOut() error {
 	if a.l.Copy {
 		return nil
 	}
 	return a.spell(".")
 }
 
-func (a *applier) spell(rel string) error {
+func (a *editor) spell(rel string) error {
 	fd, err := a.upper.open(rel, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, unix.EACCES) {
 		fd, err = a.dir(a.upper, rel)
@@ -161,7 +161,7 @@ func dirsIn(fd int) ([]string, error) {
 }
 
 // unmark takes the opaque mark from one directory.
-func (a *applier) unmark(rel string) error {
+func (a *editor) unmark(rel string) error {
 	up, err := a.dir(a.upper, rel)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (a *applier) unmark(rel string) error {
 }
 
 // hide keeps one name of the host hidden without the mark of its directory.
-func (a *applier) hide(rel string, up, low int, name string) error {
+func (a *editor) hide(rel string, up, low int, name string) error {
 	inUpper, err := lstat(up, name)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func text(r *rand.Rand, n int, alphabet string) string {
 
 // draw makes the phantom of a secret by make, again if by chance it has a run of it.
 // The shape belongs to the label: values of one shape under one key are one phantom.
-func (m *masker) draw(k key, shape, secret string, make func(*rand.Rand) string) string {
+func (m *maker) draw(k key, shape, secret string, make func(*rand.Rand) string) string {
 	label := strings.ToLower(k.name) + "\x00" + shape
 	m.uses[label]++
 	if m.work++; m.spent() {
@@ -53,7 +53,7 @@ func (m *masker) draw(k key, shape, secret string, make func(*rand.Rand) string)
 }
 
 // learn writes down what is hidden. The host of an address of mail is not.
-func (m *masker) learn(secret string) {
+func (m *maker) learn(secret string) {
 	if m.secrets == nil || words[strings.ToLower(secret)] {
 		return
 	}
@@ -71,7 +71,7 @@ const (
 )
 
 // opaque makes the phantom of a value that has no parts.
-func (m *masker) opaque(k key, v string) string {
+func (m *maker) opaque(k key, v string) string {
 	if isBase64(v) && knownPrefix(v) == "" {
 		return m.base64(k, v)
 	}
@@ -79,7 +79,7 @@ func (m *masker) opaque(k key, v string) string {
 }
 
 // word is the same of letters and digits alone, for what stands between others.
-func (m *masker) word(k key, v string) string {
+func (m *maker) word(k key, v string) string {
 	prefix := knownPrefix(v)
 	rest := v[len(prefix):]
 	if isUUID(v) {
@@ -98,7 +98,7 @@ func (m *masker) word(k key, v string) string {
 	})
 }
 
-func (m *masker) base64(k key, v string) string {
+func (m *maker) base64(k key, v string) string {
 	n := min(len(v), maxLength)/4*3 - strings.Count(v, "=")
 	return m.draw(k, fmt.Sprint("base64", n), v, func(r *rand.Rand) string {
 		raw := make([]byte, n)

@@ -17,7 +17,7 @@ import (
 
 // keyText is a phantom key in PEM. There is one of each algorithm in a session: it
 // opens nothing, so it need not differ from file to file.
-func (m *masker) keyText(label, algorithm string) string {
+func (m *maker) keyText(label, algorithm string) string {
 	block := &pem.Block{Type: label}
 	if m.dry {
 		return string(pem.EncodeToMemory(block))

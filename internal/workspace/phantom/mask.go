@@ -89,10 +89,10 @@ func phantom(rel string, data, seed []byte, dry bool) ([]byte, Kind) {
 	}
 	// The first round learns which values are secret, the second one sees to it that
 	// they are not repeated in what stays.
-	learn := &masker{seed: seed, dry: true, secrets: windows{}}
+	learn := &masker{maker: maker{seed: seed, dry: true, secrets: windows{}}}
 	learn.reset()
 	f(learn, string(text))
-	m := &masker{seed: seed, dry: dry, known: learn.secrets}
+	m := &masker{maker: maker{seed: seed, dry: dry, known: learn.secrets}}
 	m.reset()
 	out, kind := f(m, string(text))
 	switch {
@@ -113,16 +113,21 @@ func program(rel string, data []byte) bool {
 	return len(data) > 17 && bytes.HasPrefix(data, []byte("\x7fELF")) && !strings.Contains(base, ".") && (data[16] == 2 || data[16] == 3)
 }
 
-// masker is what the making of one phantom has in mind.
+// masker reads one file and says what stands for it.
 type masker struct {
+	maker
+	anchors map[string]bool
+}
+
+// maker makes values that stand for others, and knows those that it made.
+type maker struct {
 	seed    []byte
 	dry     bool           // no key is made
 	uses    map[string]int // of each label
 	secrets windows        // the first round writes them down
 	known   windows        // the second one looks at them
-	anchors map[string]bool
-	work    int // phantoms so far, and lines that were read in vain
-	looked  int // values so far
+	work    int            // phantoms so far, and lines that were read in vain
+	looked  int            // values so far
 }
 
 // These bound the time. No file of settings has as many values.
@@ -132,7 +137,7 @@ const (
 )
 
 // spent: nothing of the file will be shown.
-func (m *masker) spent() bool { return m.work > maxWork || m.looked > maxLooked }
+func (m *maker) spent() bool { return m.work > maxWork || m.looked > maxLooked }
 
 func (m *masker) reset() { m.uses, m.anchors = map[string]int{}, map[string]bool{} }
 

@@ -47,7 +47,7 @@ const maxBlocks = 1000
 
 // pem copies the public blocks of a text and puts a phantom for each private key. The
 // text around them is left out, and returned.
-func (m *masker) pem(s string) (out string, private bool, other string) {
+func (m *maker) pem(s string) (out string, private bool, other string) {
 	var b, rest strings.Builder
 	blocks := 0
 	for {
@@ -85,7 +85,7 @@ func (m *masker) pem(s string) (out string, private bool, other string) {
 
 // privateBlock is the phantom of a block. What is no key that a phantom can be made
 // for vanishes.
-func (m *masker) privateBlock(label string, block *pem.Block) string {
+func (m *maker) privateBlock(label string, block *pem.Block) string {
 	if block != nil && m.secrets != nil {
 		m.secrets.add(string(pem.EncodeToMemory(block))[len(label)+17:])
 	}
@@ -126,7 +126,7 @@ func algorithmOf(block *pem.Block) string {
 }
 
 // pemValue is for PEM within a value: the line ends are written as they were.
-func (m *masker) pemValue(v string) string {
+func (m *maker) pemValue(v string) string {
 	escaped := !strings.Contains(strings.TrimSpace(v), "\n") && strings.Contains(v, `\n`)
 	if escaped {
 		v = strings.ReplaceAll(v, `\n`, "\n")

@@ -10,7 +10,7 @@ var schemeForm = lazily(`^((?:jdbc:)?[A-Za-z][A-Za-z0-9+.-]{0,30})://`)
 
 // url keeps the scheme, the host and the words of the path. The password, the query
 // and the parts of a path that look drawn are replaced.
-func (m *masker) url(k key, v string) (string, bool) {
+func (m *maker) url(k key, v string) (string, bool) {
 	f := schemeForm.FindStringSubmatch(v)
 	if f == nil || !compound(f[1], ":+.-", wordy) || !m.keep(f[1]) || strings.ContainsAny(v, " \t\r\n\"'`\\") {
 		return "", false
@@ -41,7 +41,7 @@ func userinfo(s string) (user, rest string) {
 	return s[:at+1], s[at+1:]
 }
 
-func (m *masker) user(k key, user string) string {
+func (m *maker) user(k key, user string) string {
 	if user == "" {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (m *masker) user(k key, user string) string {
 }
 
 // host replaces the labels that look drawn.
-func (m *masker) host(k key, v string) string {
+func (m *maker) host(k key, v string) string {
 	if v == "" || reference.MatchString(v) {
 		return v
 	}
@@ -85,7 +85,7 @@ func (m *masker) host(k key, v string) string {
 }
 
 // tail is the path, the query and the fragment.
-func (m *masker) tail(k key, v string) string {
+func (m *maker) tail(k key, v string) string {
 	v, fragment, hasFragment := strings.Cut(v, "#")
 	path, query, hasQuery := strings.Cut(v, "?")
 	parts := strings.Split(path, "/")
@@ -107,7 +107,7 @@ func (m *masker) tail(k key, v string) string {
 	return out
 }
 
-func (m *masker) query(k key, query string) string {
+func (m *maker) query(k key, query string) string {
 	pairs := strings.Split(query, "&")
 	for i, p := range pairs {
 		name, v, found := strings.Cut(p, "=")

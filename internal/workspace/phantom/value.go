@@ -9,7 +9,7 @@ import (
 )
 
 // keep reports whether v can stay: it must not repeat what is hidden elsewhere.
-func (m *masker) keep(v string) bool {
+func (m *maker) keep(v string) bool {
 	return !m.known.shares(v) || words[strings.ToLower(v)]
 }
 
@@ -50,7 +50,7 @@ func (m *masker) value(k key, v string) string {
 }
 
 // number keeps what is a measure or a port and changes the digits of what is longer.
-func (m *masker) number(k key, v string) string {
+func (m *maker) number(k key, v string) string {
 	if (len(v) < run || len(v) < 8 && !k.strict) && !k.secret && m.keep(v) {
 		return v
 	}
@@ -74,7 +74,7 @@ func isJWT(v string) bool {
 }
 
 // jwt is a token in three parts that names nobody and does not expire soon.
-func (m *masker) jwt(k key, v string) string {
+func (m *maker) jwt(k key, v string) string {
 	e := base64.RawURLEncoding.EncodeToString
 	signature := v[strings.LastIndexByte(v, '.')+1:]
 	return m.draw(k, "jwt", signature, func(r *rand.Rand) string {
@@ -115,7 +115,7 @@ func (m *masker) pairs(k key, v string) (string, bool) {
 var emailForm = lazily(`^[A-Za-z0-9_.+-]{1,64}@([A-Za-z0-9.-]{1,120})$`)
 
 // email keeps the host.
-func (m *masker) email(k key, v string) (string, bool) {
+func (m *maker) email(k key, v string) (string, bool) {
 	f := emailForm.FindStringSubmatch(v)
 	if f == nil || k.secret || !strings.Contains(f[1], ".") || !isHost(f[1]) || !m.keep(f[1]) {
 		return "", false
@@ -124,7 +124,7 @@ func (m *masker) email(k key, v string) (string, bool) {
 }
 
 // login is the user and password of a registry, in base64.
-func (m *masker) login(k key, v string) (string, bool) {
+func (m *maker) login(k key, v string) (string, bool) {
 	name := strings.Trim(strings.ToLower(k.name), "_")
 	raw, err := base64.StdEncoding.DecodeString(v)
 	if !strings.HasSuffix(name, "auth") || err != nil || !strings.Contains(string(raw), ":") {

@@ -24,7 +24,7 @@ func TestValue(t *testing.T) {
 		{"A", `{"password":"x","port":1}`, `\{"password":"[a-z]{16}","port":1\}`}, {"A", "{not json}", `[A-Za-z0-9]{16}`}, {"_auth", "bWU6c2VjcmV0MTIz", `[A-Za-z0-9+/]+={0,2}`},
 		{"A", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijklmno", `eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}`}, {"HASH", "$2y$10$abcdefghijklmnopqrstuv0123456789ABCDEFGHIJKLMNOPQRSTU", `\$2y\$10\$[A-Za-z0-9]{53}`},
 	} {
-		m := &masker{seed: seed}
+		m := &masker{maker: maker{seed: seed}}
 		m.reset()
 		got := m.value(key{}.child(c.name), c.v)
 		if !regexp.MustCompile(`^(?:` + c.want + `)$`).MatchString(got) {

@@ -41,13 +41,13 @@ func (w *Work) goBack(what deed, choose func([]stored) []stored, sel []Selected,
 		return nil, fmt.Errorf("session %s has no store for %s", w.ID, what)
 	}
 	defer h.Close()
-	store, dir, err := w.record(what)
+	store, dir, err := w.record(what, w.Trees)
 	if err != nil {
 		return nil, fmt.Errorf("keep what %s takes away: %w", what, err)
 	}
 	for _, log := range slices.Backward(h.logs) {
 		log.Step, log.Record = w.Step, store
-		more, err := w.restore(log, sel, force)
+		more, err := restore(log, len(w.Trees), sel, force)
 		out = append(out, more...)
 		if err != nil {
 			recorded(store, dir)
@@ -60,8 +60,8 @@ func (w *Work) goBack(what deed, choose func([]stored) []stored, sel []Selected,
 	return merged(out), w.forget()
 }
 
-func (w *Work) restore(log *undo.Log, sel []Selected, force bool) (out []Outcome, err error) {
-	for n := range w.Trees {
+func restore(log *undo.Log, trees int, sel []Selected, force bool) (out []Outcome, err error) {
+	for n := range trees {
 		paths, any := pathsIn(sel, n)
 		if !any {
 			continue

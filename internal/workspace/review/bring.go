@@ -74,7 +74,7 @@ func (w *Work) Apply(sel []Selected, said *Report, partial bool) ([]Outcome, err
 	var out []Outcome
 	var plans []planned
 	for n := range w.Trees {
-		p, masked, err := w.plan(n, sel, said)
+		p, masked, err := w.tree(n).plan(sel, said)
 		if err != nil {
 			return nil, err
 		}
@@ -104,34 +104,34 @@ type planned struct {
 	merge  []int // of all: files of secrets, whose real values are put in when nothing is in the way
 }
 
-func (w *Work) plan(n int, sel []Selected, said *Report) (p planned, masked []Outcome, err error) {
-	p = planned{tree: n, chosen: map[string]bool{}}
-	p.all, err = w.shown(n, said)
+func (t treeWork) plan(sel []Selected, said *Report) (p planned, masked []Outcome, err error) {
+	p = planned{tree: t.n, chosen: map[string]bool{}}
+	p.all, err = t.shown(said)
 	for i, c := range p.all {
-		if !selects(sel, n, c) {
+		if !selects(sel, t.n, c) {
 			continue
 		}
-		if away := halfSelected(sel, n, c); away != "" {
-			masked = append(masked, Outcome{n, c.Path, string(overlay.Conflict), fmt.Sprintf("it is a move of %q to %q, and %q was not asked for", c.From, c.Path, away)})
+		if away := halfSelected(sel, t.n, c); away != "" {
+			masked = append(masked, Outcome{t.n, c.Path, string(overlay.Conflict), fmt.Sprintf("it is a move of %q to %q, and %q was not asked for", c.From, c.Path, away)})
 			continue
 		}
 		if c.New != nil && c.New.Type == change.Special {
-			masked = append(masked, Outcome{n, c.Path, LeftOut, "a pipe, a socket or a device is never brought to the host"})
+			masked = append(masked, Outcome{t.n, c.Path, LeftOut, "a pipe, a socket or a device is never brought to the host"})
 			continue
 		}
-		if w.masked(n, c) {
-			if _, err := w.merged(n, c); err != nil {
-				masked = append(masked, Outcome{n, c.Path, Masked, "never written back: " + err.Error()})
+		if t.masked(c) {
+			if _, err := t.merged(c); err != nil {
+				masked = append(masked, Outcome{t.n, c.Path, Masked, "never written back: " + err.Error()})
 				continue
 			}
 			p.merge = append(p.merge, i)
-		} else if w.holdsPhantom(n, c) {
-			masked = append(masked, Outcome{n, c.Path, string(overlay.Conflict), "it holds phantom values, which stood inside for real ones"})
+		} else if t.holdsPhantom(c) {
+			masked = append(masked, Outcome{t.n, c.Path, string(overlay.Conflict), "it holds phantom values, which stood inside for real ones"})
 			continue
 		}
 		p.chosen[c.Path] = true
 	}
-	return p, append(masked, w.keepOut(&p)...), err
+	return p, append(masked, t.leaveOut(&p)...), err
 }
 
 // refusals asks what could not be brought over, and brings nothing over.
@@ -140,7 +140,7 @@ func (w *Work) refusals(plans []planned) (out []Outcome, err error) {
 		if len(p.chosen) == 0 {
 			continue
 		}
-		results, err := w.Layer(p.tree).Refusals(w.applyLog(p.tree), w.cover(p.tree, p.all, p.chosen), withDirectories(p.all, p.chosen))
+		results, err := w.Layer(p.tree).Refusals(w.applyLog(p.tree), w.Trees[p.tree].cover(p.all, p.chosen), withDirectories(p.all, p.chosen))
 		for _, r := range results {
 			out = append(out, Outcome{p.tree, r.Path, string(r.Outcome), r.Why})
 		}
@@ -152,19 +152,19 @@ func (w *Work) refusals(plans []planned) (out []Outcome, err error) {
 }
 
 func (w *Work) applyAll(plans []planned) (out []Outcome, err error) {
-	store, dir, err := w.record(deedApply)
+	store, dir, err := w.record(deedApply, w.Trees)
 	if err != nil {
 		return nil, fmt.Errorf("keep what apply takes away: %w", err)
 	}
 	defer func() { err = errors.Join(err, recorded(store, dir)) }()
-	j, err := w.newJudge(nil)
+	j, err := newJudge(w, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer j.close()
 	for _, p := range plans {
 		for _, i := range p.merge {
-			if p.all[i], err = w.unmask(p.tree, p.all[i]); err != nil {
+			if p.all[i], err = w.tree(p.tree).unmask(p.all[i]); err != nil {
 				return out, err
 			}
 		}
@@ -173,7 +173,7 @@ func (w *Work) applyAll(plans []planned) (out []Outcome, err error) {
 				return out, fmt.Errorf("keep what apply takes away: %w", err)
 			}
 		}
-		results, err := w.bring(w.Layer(p.tree), p.tree, p.all, p.chosen)
+		results, err := w.tree(p.tree).bring(w.Layer(p.tree), p.all, p.chosen)
 		if out = append(out, results...); err != nil {
 			return out, err
 		}
@@ -197,16 +197,16 @@ func (t *judged) saveBoth(store *undo.Store, n int, c change.Change) error {
 }
 
 // shown returns what of a tree waits by a report, or now if there is none.
-func (w *Work) shown(n int, said *Report) ([]change.Change, error) {
+func (t treeWork) shown(said *Report) ([]change.Change, error) {
 	if said == nil {
-		return w.waiting(n)
+		return t.waiting()
 	}
-	if said.Work.ID != w.ID {
+	if said.Work.ID != t.work.ID {
 		return nil, fmt.Errorf("the report is of session %s", said.Work.ID)
 	}
 	var all []change.Change
 	for _, e := range said.Entries {
-		if e.Tree == n && e.State == Waits {
+		if e.Tree == t.n && e.State == Waits {
 			all = append(all, e.Change)
 		}
 	}
@@ -214,19 +214,19 @@ func (w *Work) shown(n int, said *Report) ([]change.Change, error) {
 	return all, nil
 }
 
-func (w *Work) applyLog(n int) string { return filepath.Join(w.dir, fmt.Sprintf("apply-%d.log", n)) }
+func (f folder) applyLog(n int) string { return filepath.Join(f.dir, fmt.Sprintf("apply-%d.log", n)) }
 
 // bring applies the chosen changes of a tree, and finishes what an interrupted run
 // began. all is what is known to wait: nothing else is touched.
-func (w *Work) bring(l *overlay.Layer, n int, all []change.Change, chosen map[string]bool) ([]Outcome, error) {
-	if _, err := os.Lstat(w.applyLog(n)); len(chosen) == 0 && errors.Is(err, os.ErrNotExist) {
+func (t treeWork) bring(l *overlay.Layer, all []change.Change, chosen map[string]bool) ([]Outcome, error) {
+	if _, err := os.Lstat(t.work.applyLog(t.n)); len(chosen) == 0 && errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	results, err := l.Apply(w.applyLog(n), w.cover(n, all, chosen), withDirectories(all, chosen))
+	results, err := l.Apply(t.work.applyLog(t.n), t.cover(all, chosen), withDirectories(all, chosen))
 	var out []Outcome
 	for _, r := range results {
 		if r.Outcome != overlay.Same || chosen[r.Path] {
-			out = append(out, Outcome{n, r.Path, string(r.Outcome), r.Why})
+			out = append(out, Outcome{t.n, r.Path, string(r.Outcome), r.Why})
 		}
 	}
 	return out, err
@@ -252,8 +252,8 @@ func withDirectories(all []change.Change, chosen map[string]bool) []change.Chang
 
 // cover is of a tree: what stands in its layer for masked files is no change and was not
 // chosen, and whoever asks for all would ask for that.
-func (w *Work) cover(n int, all []change.Change, chosen map[string]bool) []string {
-	for rel := range w.Trees[n].Phantoms {
+func (t *Tree) cover(all []change.Change, chosen map[string]bool) []string {
+	for rel := range t.Phantoms {
 		if !chosen[rel] {
 			all = append(all[:len(all):len(all)], change.Change{Path: rel})
 		}
@@ -305,34 +305,34 @@ func (w *Work) Discard(sel []Selected) error {
 	}
 	defer release()
 	for n := range w.Trees {
-		if _, err := w.bring(w.Layer(n), n, nil, nil); err != nil { // an interrupted apply
+		if _, err := w.tree(n).bring(w.Layer(n), nil, nil); err != nil { // an interrupted apply
 			return err
 		}
-		if err := w.discard(n, sel); err != nil {
+		if err := w.tree(n).discard(sel); err != nil {
 			return err
 		}
 	}
 	return w.forget()
 }
 
-func (w *Work) discard(n int, sel []Selected) error {
+func (t treeWork) discard(sel []Selected) error {
 	if sel == nil {
-		return w.Layer(n).Discard(nil)
+		return t.layer().Discard(nil)
 	}
-	all, err := w.waiting(n)
+	all, err := t.waiting()
 	if err != nil {
 		return err
 	}
 	chosen := map[string]bool{}
 	for _, c := range all {
-		if selects(sel, n, c) {
+		if selects(sel, t.n, c) {
 			chosen[c.Path] = true
 		}
 	}
 	if len(chosen) == 0 {
 		return nil
 	}
-	return w.Layer(n).Discard(w.cover(n, all, chosen))
+	return t.layer().Discard(t.cover(all, chosen))
 }
 
 // forget removes the work if nothing waits and nothing can be undone any more.

@@ -13,7 +13,7 @@ import (
 )
 
 // CloneDir is where the clone of a session is, if it works in one.
-func (w *Work) CloneDir() string { return filepath.Join(w.dir, "clone") }
+func (f folder) CloneDir() string { return filepath.Join(f.dir, "clone") }
 
 // Branch is what the clone of a session begins on.
 func (w *Work) Branch() string { return "ringfence/" + w.ID }
@@ -86,20 +86,20 @@ func copyRemotes(source, dir string) error {
 
 // unfetched says whether the clone has commits that its source has not. What the
 // clone has is asked for as any fetch would.
-func (w *Work) unfetched() (bool, error) {
-	if w.Source == "" {
+func unfetched(source, clone string) (bool, error) {
+	if source == "" {
 		return false, nil
 	}
-	if _, err := os.Lstat(w.CloneDir()); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(clone); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	out, err := git(w.Source, "ls-remote", "--heads", "--tags", "--", w.CloneDir())
+	out, err := git(source, "ls-remote", "--heads", "--tags", "--", clone)
 	if err != nil {
 		return true, err
 	}
 	for line := range strings.Lines(out) {
 		id, _, _ := strings.Cut(line, "\t")
-		if _, err := git(w.Source, "cat-file", "-e", id); err != nil {
+		if _, err := git(source, "cat-file", "-e", id); err != nil {
 			return true, nil
 		}
 	}
@@ -107,14 +107,14 @@ func (w *Work) unfetched() (bool, error) {
 }
 
 // dropClone takes the remote away again.
-func (w *Work) dropClone() error {
-	if w.Source == "" {
+func dropClone(source, id, clone string) error {
+	if source == "" {
 		return nil
 	}
-	if out, err := git(w.Source, "remote", "get-url", "--", w.ID); err == nil && strings.TrimSpace(out) == w.CloneDir() {
-		if _, err := git(w.Source, "remote", "remove", "--", w.ID); err != nil {
+	if out, err := git(source, "remote", "get-url", "--", id); err == nil && strings.TrimSpace(out) == clone {
+		if _, err := git(source, "remote", "remove", "--", id); err != nil {
 			return err
 		}
 	}
-	return removeAll(w.CloneDir())
+	return removeAll(clone)
 }

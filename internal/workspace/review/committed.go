@@ -29,11 +29,11 @@ const (
 	maxPackIndex = 256 << 20
 )
 
-// keepOut takes the git directories out of a plan that have a new object with phantoms.
-func (w *Work) keepOut(p *planned) (out []Outcome) {
+// leaveOut takes the git directories out of a plan that have a new object with phantoms.
+func (t treeWork) leaveOut(p *planned) (out []Outcome) {
 	bad := map[string]bool{} // by the beginning of their paths
 	for _, c := range p.all {
-		if repo, ok := w.phantomObject(p.tree, c); ok && p.chosen[c.Path] {
+		if repo, ok := t.phantomObject(c); ok && p.chosen[c.Path] {
 			delete(p.chosen, c.Path)
 			bad[repo] = true
 			out = append(out, Outcome{p.tree, c.Path, string(overlay.Conflict), "a commit, the index or a stash has phantom values in it, which stood inside for real ones"})
@@ -52,7 +52,7 @@ func (w *Work) keepOut(p *planned) (out []Outcome) {
 
 // phantomObject says whether a change brings an object of git with phantoms, and with what
 // the paths of its git directory begin.
-func (w *Work) phantomObject(n int, c change.Change) (repo string, ok bool) {
+func (t treeWork) phantomObject(c change.Change) (repo string, ok bool) {
 	if c.New == nil || c.New.Type != change.File {
 		return "", false
 	}
@@ -64,9 +64,9 @@ func (w *Work) phantomObject(n int, c change.Change) (repo string, ok bool) {
 	}
 	switch {
 	case len(last) == 2 && isHex(last) && isHex(name):
-		return above, phantom.IsPhantom(looseObject(read(w.Layer(n).Open(c.Path))))
+		return above, phantom.IsPhantom(looseObject(read(t.layer().Open(c.Path))))
 	case last == "pack" && strings.HasSuffix(name, ".idx"):
-		return above, w.packHasPhantom(orNil(w.Layer(n).Read(c.Path, maxPackIndex)))
+		return above, t.work.packHasPhantom(orNil(t.layer().Read(c.Path, maxPackIndex)))
 	}
 	return "", false
 }
@@ -89,13 +89,13 @@ func looseObject(b []byte) []byte {
 
 // packHasPhantom looks for the names of what stood for masked files in the index of a pack:
 // a mark, a version, 256 counts, and the names in order.
-func (w *Work) packHasPhantom(idx []byte) bool {
+func (f folder) packHasPhantom(idx []byte) bool {
 	const names = 8 + 256*4
 	if len(idx) < names || len(idx) > maxPackIndex || string(idx[:8]) != "\xfftOc\x00\x00\x00\x02" {
 		return false
 	}
 	count := int(binary.BigEndian.Uint32(idx[names-4:]))
-	texts := w.phantomTexts()
+	texts := f.phantomTexts()
 	for _, width := range []int{20, 32} {
 		wanted := map[string]bool{}
 		for _, text := range texts {
@@ -111,8 +111,8 @@ func (w *Work) packHasPhantom(idx []byte) bool {
 }
 
 // followed says which masked files of live trees git's index has, with phantoms.
-func (w *Work) followed(j *judge) (out []string) {
-	texts := w.phantomTexts()
+func (j *judge) followed() (out []string) {
+	texts := j.work.phantomTexts()
 	for n, t := range j.trees {
 		if t.Prefix != "" || t.View != Live || len(t.Phantoms) == 0 {
 			continue

@@ -30,7 +30,7 @@ func phantomWork(t testing.TB) (*Work, []byte) {
 		t.Fatal(err)
 	}
 	text := []byte("TOKEN=stands-for-another\n")
-	if err := w.keepPhantoms(0, map[string][]byte{".env": text}); err != nil {
+	if err := w.notePhantoms(0, map[string][]byte{".env": text}); err != nil {
 		t.Fatal(err)
 	}
 	id, err := hex.DecodeString(blobID(text, 20))

@@ -31,7 +31,7 @@ func (c contents) old(e *Entry) []byte {
 		rel = e.From
 	}
 	if e.State == Waits && e.Masked { // the session saw something else, and who reads a review sees no more
-		phantom, _ := c.work.phantomText(e.Tree, rel)
+		phantom, _ := c.work.tree(e.Tree).phantomText(rel)
 		return phantom
 	}
 	if e.State == Waits {

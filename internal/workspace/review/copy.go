@@ -105,7 +105,7 @@ func (w *Work) Masked(n int, phantoms map[string][]byte) error {
 		}
 		w.Trees[n].stands(rel, hex.EncodeToString(sum[:]))
 	}
-	return errors.Join(w.keepPhantoms(n, phantoms), w.save())
+	return errors.Join(w.notePhantoms(n, phantoms), w.save())
 }
 
 func (t *Tree) stands(rel, sum string) {

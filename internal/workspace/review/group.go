@@ -145,7 +145,7 @@ func (g *groups) fine(n int, c change.Change, state State) bool {
 		node = c.Old
 	}
 	switch {
-	case c.From != "" || g.work.masked(n, c):
+	case c.From != "" || g.work.Trees[n].masked(c):
 		return false
 	case c.New != nil && c.New.Mode&^0o775 != 0, c.Old != nil && c.New != nil && c.Old.Type != c.New.Type:
 		return false

@@ -18,7 +18,7 @@ import (
 // Before anything changes on the host, store is told, so that it can be undone like
 // the rest. Settle comes after the keeper was closed and before the store is.
 func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
-	j, err := w.newJudge(nil)
+	j, err := newJudge(w, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +31,10 @@ func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
 		if waits[n], err = w.Layer(n).Changes(); err != nil {
 			return nil, err
 		}
-		if waits[n], err = w.followModes(n, waits[n]); err != nil {
+		if waits[n], err = w.tree(n).followModes(waits[n]); err != nil {
 			return nil, err
 		}
-		if waits[n], err = w.dropEmptied(j.trees[n], n, waits[n]); err != nil {
+		if waits[n], err = w.tree(n).dropEmptied(j.trees[n], waits[n]); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +47,7 @@ func (w *Work) Settle(store *undo.Store) ([]Outcome, error) {
 		if w.Trees[n].View != Live {
 			continue
 		}
-		results, err := w.settle(j, n, waits[n], store)
+		results, err := w.tree(n).settle(j, waits[n], store)
 		out = append(out, results...)
 		if err != nil {
 			return out, err
@@ -85,39 +85,39 @@ func (w *Work) dropRefused(j *judge, waits [][]change.Change) (out []Outcome, er
 	return out, nil
 }
 
-func (w *Work) settle(j *judge, n int, all []change.Change, store *undo.Store) ([]Outcome, error) {
-	l := w.Layer(n)
+func (t treeWork) settle(j *judge, all []change.Change, store *undo.Store) ([]Outcome, error) {
+	l := t.layer()
 	l.Base = nil // what is written is what was judged, never a merged text
-	chosen := j.harmless[n]
-	if err := w.unchanged(n, all, chosen); err != nil {
+	chosen := j.harmless[t.n]
+	if err := t.unchanged(all, chosen); err != nil {
 		return nil, err
 	}
 	if store != nil {
 		for _, c := range withDirectories(all, chosen) {
-			if err := j.trees[n].save(store, n, c); err != nil {
+			if err := j.trees[t.n].save(store, t.n, c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return w.bring(l, n, all, chosen)
+	return t.bring(l, all, chosen)
 }
 
 // unchanged chooses what is again as the host had it before the session: a file that
 // one branch has and another has not is deleted and made anew.
-func (w *Work) unchanged(n int, all []change.Change, chosen map[string]bool) error {
-	log, err := undo.Open(w.Undo())
+func (t treeWork) unchanged(all []change.Change, chosen map[string]bool) error {
+	log, err := undo.Open(t.work.Undo())
 	if err != nil {
 		return nil // nothing was ever deleted
 	}
 	defer log.Close()
-	if n >= len(log.Trees()) {
+	if t.n >= len(log.Trees()) {
 		return nil
 	}
 	for _, c := range all {
 		if c.Old != nil || c.From != "" || c.New == nil {
 			continue
 		}
-		if was := log.Was(n, c.Path); was != nil && *was == *c.New {
+		if was := log.Was(t.n, c.Path); was != nil && *was == *c.New {
 			chosen[c.Path] = true
 		}
 	}
@@ -126,8 +126,8 @@ func (w *Work) unchanged(n int, all []change.Change, chosen map[string]bool) err
 
 // followModes gives directories of the layer that lie above what is held the modes
 // that they have on the host, and leaves them out.
-func (w *Work) followModes(n int, all []change.Change) ([]change.Change, error) {
-	upper, err := sys.OpenSource(w.Upper(n))
+func (t treeWork) followModes(all []change.Change) ([]change.Change, error) {
+	upper, err := sys.OpenSource(t.work.Upper(t.n))
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (w *Work) followModes(n int, all []change.Change) ([]change.Change, error) 
 // dropEmptied removes from the layer a directory that nothing holds and that is empty.
 // It was live, and lay in the layer only for something held in it; the session has
 // removed both, or the host would have it. What lies in a new directory waits with that.
-func (w *Work) dropEmptied(t *judged, n int, all []change.Change) ([]change.Change, error) {
-	upper, err := sys.OpenSource(w.Upper(n))
+func (t treeWork) dropEmptied(j *judged, all []change.Change) ([]change.Change, error) {
+	upper, err := sys.OpenSource(t.work.Upper(t.n))
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (w *Work) dropEmptied(t *judged, n int, all []change.Change) ([]change.Chan
 		made[c.Path] = c.Old == nil
 	}
 	emptied := func(c change.Change) bool {
-		if c.Old != nil || c.New == nil || c.From != "" || c.New.Type != change.Directory || made[dirOf(c.Path)] || t.verdict(c.Path, c.New, nil).Hold {
+		if c.Old != nil || c.New == nil || c.From != "" || c.New.Type != change.Directory || made[dirOf(c.Path)] || j.verdict(c.Path, c.New, nil).Hold {
 			return false
 		}
 		dir, err := sys.OpenBeneath(upper, dirOf(c.Path))

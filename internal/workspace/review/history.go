@@ -40,25 +40,25 @@ type stored struct {
 	what deed // "": the session
 }
 
-func (w *Work) deeds() string { return filepath.Join(w.dir, "changes") }
+func (f folder) deeds() string { return filepath.Join(f.dir, "changes") }
 
 // stores lists the stores in the order in which they were made.
-func (w *Work) stores() ([]stored, error) {
+func (f folder) stores() ([]stored, error) {
 	var all []stored
-	if _, err := os.Lstat(w.Undo()); err == nil {
-		all = append(all, stored{dir: w.Undo()})
+	if _, err := os.Lstat(f.Undo()); err == nil {
+		all = append(all, stored{dir: f.Undo()})
 	}
-	entries, err := os.ReadDir(w.deeds()) // sorted
+	entries, err := os.ReadDir(f.deeds()) // sorted
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
 	for _, e := range entries {
 		_, what, _ := strings.Cut(e.Name(), "-")
 		if !slices.Contains([]deed{deedApply, deedUndo, deedRedo}, deed(what)) {
-			err = errors.Join(err, fmt.Errorf("%q is not a store of session %s", e.Name(), w.ID))
+			err = errors.Join(err, fmt.Errorf("%q is not a store of session %s", e.Name(), filepath.Base(f.dir)))
 			continue
 		}
-		all = append(all, stored{filepath.Join(w.deeds(), e.Name()), deed(what)})
+		all = append(all, stored{filepath.Join(f.deeds(), e.Name()), deed(what)})
 	}
 	return all, err
 }
@@ -87,16 +87,16 @@ func undone(all []stored) (out []stored) {
 }
 
 // record makes the store of something that is about to be done.
-func (w *Work) record(what deed) (*undo.Store, string, error) {
-	all, err := w.stores()
+func (f folder) record(what deed, all []Tree) (*undo.Store, string, error) {
+	stores, err := f.stores()
 	if err == nil {
-		err = os.MkdirAll(w.deeds(), 0o700)
+		err = os.MkdirAll(f.deeds(), 0o700)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	last := 0
-	for _, s := range all {
+	for _, s := range stores {
 		if err := settled(s); err != nil {
 			return nil, "", err
 		}
@@ -104,9 +104,9 @@ func (w *Work) record(what deed) (*undo.Store, string, error) {
 			fmt.Sscanf(filepath.Base(s.dir), "%d-", &last)
 		}
 	}
-	dir := filepath.Join(w.deeds(), fmt.Sprintf("%06d-%s", last+1, what))
+	dir := filepath.Join(f.deeds(), fmt.Sprintf("%06d-%s", last+1, what))
 	var trees []string
-	for _, t := range w.Trees {
+	for _, t := range all {
 		trees = append(trees, t.Path)
 	}
 	store, err := undo.Create(dir, trees, undo.Limits{File: keptOfFile, Total: keptOfDeed})
@@ -261,8 +261,8 @@ func (h *history) Lost(tree int) (out []string) {
 }
 
 // Undone says whether the last that was done was an undo: it can be undone.
-func (w *Work) Undone() bool {
-	all, _ := w.stores()
+func (f folder) Undone() bool {
+	all, _ := f.stores()
 	return len(undone(all)) > 0
 }
 

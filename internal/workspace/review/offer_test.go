@@ -19,7 +19,7 @@ func TestOfferAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range many {
-		w := &Work{ID: fmt.Sprintf("session%d", i), Source: source, dir: t.TempDir()}
+		w := &Work{ID: fmt.Sprintf("session%d", i), Source: source, folder: folder{t.TempDir()}}
 		if err := os.MkdirAll(filepath.Dir(w.CloneDir()), 0o700); err != nil {
 			t.Fatal(err)
 		}

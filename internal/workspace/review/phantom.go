@@ -26,11 +26,11 @@ const (
 	maxPhantoms = 8 << 20
 )
 
-func (w *Work) phantomFile() string { return filepath.Join(w.dir, "phantoms.json") }
+func (f folder) phantomFile() string { return filepath.Join(f.dir, "phantoms.json") }
 
-// keepPhantoms writes them down, with those that are there already.
-func (w *Work) keepPhantoms(n int, phantoms map[string][]byte) error {
-	all := w.phantomTexts()
+// notePhantoms writes them down, with those that are there already.
+func (f folder) notePhantoms(n int, phantoms map[string][]byte) error {
+	all := f.phantomTexts()
 	for rel, data := range phantoms {
 		if len(data) <= maxPhantom {
 			all[phantomKey(n, filepath.Clean(rel))] = data
@@ -40,18 +40,18 @@ func (w *Work) keepPhantoms(n int, phantoms map[string][]byte) error {
 	if err != nil || len(b) > maxPhantoms {
 		return err
 	}
-	return os.WriteFile(w.phantomFile(), b, 0o600)
+	return os.WriteFile(f.phantomFile(), b, 0o600)
 }
 
 func phantomKey(n int, rel string) string { return strconv.Itoa(n) + " " + strconv.QuoteToASCII(rel) }
 
-func (w *Work) phantomTexts() map[string][]byte {
+func (f folder) phantomTexts() map[string][]byte {
 	all := map[string][]byte{}
-	st, err := os.Stat(w.phantomFile())
+	st, err := os.Stat(f.phantomFile())
 	if err != nil || st.Size() > maxPhantoms {
 		return all
 	}
-	b, err := os.ReadFile(w.phantomFile())
+	b, err := os.ReadFile(f.phantomFile())
 	if err != nil || json.Unmarshal(b, &all) != nil || all == nil {
 		return map[string][]byte{}
 	}
@@ -59,25 +59,25 @@ func (w *Work) phantomTexts() map[string][]byte {
 }
 
 // phantomText is what stood for a masked file, by the digest that the record has.
-func (w *Work) phantomText(n int, rel string) ([]byte, bool) {
-	data, ok := w.phantomTexts()[phantomKey(n, rel)]
+func (t treeWork) phantomText(rel string) ([]byte, bool) {
+	data, ok := t.work.phantomTexts()[phantomKey(t.n, rel)]
 	sum := sha256.Sum256(data)
-	return data, ok && w.Trees[n].Phantoms[rel] == hex.EncodeToString(sum[:])
+	return data, ok && t.Phantoms[rel] == hex.EncodeToString(sum[:])
 }
 
 // merged is what a changed file of secrets would become on the host.
-func (w *Work) merged(n int, c change.Change) (*phantom.Merged, error) {
+func (t treeWork) merged(c change.Change) (*phantom.Merged, error) {
 	switch {
 	case c.New == nil:
 		return nil, errors.New("it was deleted inside, and stays")
 	case c.From != "" || c.Old == nil || c.Old.Type != change.File || c.New.Type != change.File:
 		return nil, errors.New("it is another kind of file by now")
 	}
-	shown, ok := w.phantomText(n, c.Path)
+	shown, ok := t.phantomText(c.Path)
 	if !ok {
 		return nil, errors.New("what stood for it is not known any more")
 	}
-	l := w.Layer(n)
+	l := t.layer()
 	real, changed := read(l.OpenOld(c.Path)), read(l.Open(c.Path))
 	if real == nil || changed == nil {
 		return nil, errors.New("it cannot be read")
@@ -86,8 +86,8 @@ func (w *Work) merged(n int, c change.Change) (*phantom.Merged, error) {
 }
 
 // mergeText says what apply would do with it.
-func (w *Work) mergeText(n int, c change.Change) string {
-	m, err := w.merged(n, c)
+func (t treeWork) mergeText(c change.Change) string {
+	m, err := t.merged(c)
 	if err != nil {
 		return "masked inside: never written back: " + err.Error()
 	}
@@ -108,12 +108,12 @@ func (w *Work) mergeText(n int, c change.Change) string {
 
 // unmask puts the merged file into the layer, from where it is brought over like any
 // other. Nobody is left inside who could see it there. Done twice it is the same.
-func (w *Work) unmask(n int, c change.Change) (change.Change, error) {
-	m, err := w.merged(n, c)
+func (t treeWork) unmask(c change.Change) (change.Change, error) {
+	m, err := t.merged(c)
 	if err != nil {
 		return c, err
 	}
-	upper, err := sys.OpenSource(w.Upper(n))
+	upper, err := sys.OpenSource(t.work.Upper(t.n))
 	if err != nil {
 		return c, err
 	}
@@ -155,9 +155,9 @@ func replace(dir int, name string, data []byte, mode uint32) error {
 
 // holdsPhantom reports whether a file that is to be brought over has values in it that
 // stand for real ones.
-func (w *Work) holdsPhantom(n int, c change.Change) bool {
+func (t treeWork) holdsPhantom(c change.Change) bool {
 	if c.New == nil || c.New.Type != change.File || c.New.Size > 1<<20 {
 		return false
 	}
-	return phantom.IsPhantom(read(w.Layer(n).Open(c.Path)))
+	return phantom.IsPhantom(read(t.layer().Open(c.Path)))
 }

@@ -35,7 +35,7 @@ type judged struct {
 	nested *repo.Nested
 }
 
-func (w *Work) newJudge(log *history) (*judge, error) {
+func newJudge(w *Work, log *history) (*judge, error) {
 	builtin, err := hostexec.Builtin()
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (j *judge) rank(e *Entry) {
 		e.Text = "makes git run nothing"
 	}
 	if e.Masked && e.State == Waits {
-		e.Text = j.work.mergeText(e.Tree, e.Change)
+		e.Text = j.work.tree(e.Tree).mergeText(e.Change)
 		if e.Rank == hostexec.Unasked && len(e.Findings) > 0 { // what apply would bring is more than a secret: that first
 			e.Findings = append(e.Findings, hostexec.Finding{Rank: hostexec.Secret, Who: "ringfence apply", When: "when you ask for it", Why: e.Text})
 			e.Text = e.Findings[0].Who + ", " + e.Findings[0].When + ": " + e.Findings[0].Why

@@ -62,7 +62,7 @@ func (w *Work) Review() (*Report, error) {
 		defer log.Close()
 	}
 	for n := range w.Trees {
-		waiting, err := w.waiting(n)
+		waiting, err := w.tree(n).waiting()
 		failed = errors.Join(failed, err)
 		live, err := log.Changes(n)
 		failed = errors.Join(failed, err)
@@ -71,7 +71,7 @@ func (w *Work) Review() (*Report, error) {
 		r.add(n, OnHost, live)
 		r.lose(log, n)
 	}
-	j, err := w.newJudge(log)
+	j, err := newJudge(w, log)
 	if err != nil {
 		return r, errors.Join(failed, err)
 	}
@@ -82,7 +82,7 @@ func (w *Work) Review() (*Report, error) {
 	if !slices.IsSortedFunc(r.Entries, order) { // as most are that have hundreds of thousands
 		slices.SortStableFunc(r.Entries, order)
 	}
-	r.Notes = append(append(append(r.Notes, j.notes...), j.staged(r.Entries)...), w.followed(j)...)
+	r.Notes = append(append(append(r.Notes, j.notes...), j.staged(r.Entries)...), j.followed()...)
 	r.note(running)
 	return r, failed
 }
@@ -122,7 +122,7 @@ func (j *judge) gitsOwn(entries []Entry) map[spot]int {
 func (r *Report) add(tree int, state State, changes []change.Change) {
 	r.Entries = slices.Grow(r.Entries, len(changes))
 	for _, c := range changes {
-		r.Entries = append(r.Entries, Entry{Tree: tree, Change: c, State: state, Masked: r.Work.masked(tree, c)})
+		r.Entries = append(r.Entries, Entry{Tree: tree, Change: c, State: state, Masked: r.Work.Trees[tree].masked(c)})
 	}
 }
 
@@ -190,10 +190,10 @@ func (w *Work) tidy(running bool) error {
 // waiting returns what the layer of a tree has. In the live view the layer holds
 // single paths; the directories above them are the host's, whatever mode they had
 // when the layer first saw them.
-func (w *Work) waiting(n int) ([]change.Change, error) {
-	all, err := w.Layer(n).Changes()
-	all = slices.DeleteFunc(all, w.Trees[n].phantom)
-	if err != nil || w.Trees[n].View != Live {
+func (t treeWork) waiting() ([]change.Change, error) {
+	all, err := t.layer().Changes()
+	all = slices.DeleteFunc(all, t.phantom)
+	if err != nil || t.View != Live {
 		return all, err
 	}
 	return slices.DeleteFunc(all, staleDirectory), nil
@@ -226,8 +226,8 @@ func standsIn(n *change.Node) bool {
 
 // masked says whether a change is about a file that the session saw with other
 // values in it.
-func (w *Work) masked(n int, c change.Change) bool {
-	return slices.ContainsFunc(w.Trees[n].Masked, func(m string) bool {
+func (t *Tree) masked(c change.Change) bool {
+	return slices.ContainsFunc(t.Masked, func(m string) bool {
 		return below(c.Path, m) || c.From != "" && below(c.From, m)
 	})
 }

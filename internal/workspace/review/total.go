@@ -72,21 +72,21 @@ func (w *Work) DropUndo() error {
 	return nil
 }
 
-func (w *Work) dropMark() string { return filepath.Join(w.dir, "undo-dropped") }
+func (f folder) dropMark() string { return filepath.Join(f.dir, "undo-dropped") }
 
 // Dropped says whether what the session kept for undo had to go.
-func (w *Work) Dropped() bool {
-	all, err := w.stores()
-	_, lerr := os.Lstat(w.dropMark())
+func (f folder) Dropped() bool {
+	all, err := f.stores()
+	_, lerr := os.Lstat(f.dropMark())
 	return err == nil && len(all) == 0 && lerr == nil
 }
 
 // stored measures them. The sum of a directory is remembered beside it for as long as no
 // name came or went there: every launch asks, and there may be many files.
-func (w *Work) stored() (sum int64, err error) {
-	all, err := w.stores()
+func (f folder) stored() (sum int64, err error) {
+	all, err := f.stores()
 	for _, s := range all {
-		n, derr := measured(filepath.Join(s.dir, "kept"), filepath.Join(w.dir, ".size-"+filepath.Base(s.dir)))
+		n, derr := measured(filepath.Join(s.dir, "kept"), filepath.Join(f.dir, ".size-"+filepath.Base(s.dir)))
 		sum, err = sum+n, errors.Join(err, derr)
 	}
 	return sum, err

@@ -68,9 +68,23 @@ type Work struct {
 	Step   func()      // is called for each change that is brought over or back; may be nil
 	Looked func(n int) // is called now and then while a review looks at the host; may be nil
 
-	dir  string
+	folder
 	lock *os.File
 }
+
+// folder is where everything of a session lies.
+type folder struct{ dir string }
+
+// treeWork is what a session did to one tree.
+type treeWork struct {
+	work *Work
+	n    int
+	*Tree
+}
+
+func (w *Work) tree(n int) treeWork { return treeWork{w, n, &w.Trees[n]} }
+
+func (t treeWork) layer() *overlay.Layer { return t.work.Layer(t.n) }
 
 const (
 	workFile   = "work.json"
@@ -87,7 +101,7 @@ func sessions(state string) string { return filepath.Join(state, "sessions") }
 
 // New names the places of a session's work. Nothing is made yet.
 func New(state, id string) *Work {
-	return &Work{ID: id, dir: filepath.Join(sessions(state), id)}
+	return &Work{ID: id, folder: folder{filepath.Join(sessions(state), id)}}
 }
 
 // Add adds a tree and returns its number.
@@ -109,17 +123,18 @@ func (w *Work) layer(n int, name string) string {
 }
 
 // StandIns is the keeper's list of names that stand on the host for held ones.
-func (w *Work) StandIns() string { return filepath.Join(w.dir, standFile) }
+func (f folder) StandIns() string { return filepath.Join(f.dir, standFile) }
 
 // Dir is where everything of the session lies.
-func (w *Work) Dir() string { return w.dir }
+func (f folder) Dir() string { return f.dir }
 
 // Undo is the directory of the store.
-func (w *Work) Undo() string { return filepath.Join(w.dir, undoDir) }
+func (f folder) Undo() string { return filepath.Join(f.dir, undoDir) }
 
 // Create makes the directories and marks the session as running.
 func (w *Work) Create() error {
-	if err := w.claim(); err != nil {
+	var err error
+	if w.lock, err = w.claim(); err != nil {
 		return err
 	}
 	for n := range w.Trees {
@@ -138,26 +153,27 @@ func (w *Work) Create() error {
 
 // claim makes the session's directory and locks it. Meanwhile nobody sweeps: a directory
 // without a record and without a lock looks like that of a killed session.
-func (w *Work) claim() error {
-	all := filepath.Dir(w.dir)
+func (f folder) claim() (*os.File, error) {
+	all := filepath.Dir(f.dir)
 	if err := os.MkdirAll(all, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	broom, err := os.Open(all)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer broom.Close()
 	if err := flock(broom, unix.LOCK_SH); err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.Mkdir(w.dir, 0o700); err != nil {
-		return err
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		return nil, err
 	}
-	if w.lock, err = lock(w.dir); err != nil {
-		return err
+	own, err := lock(f.dir)
+	if err != nil {
+		return nil, err
 	}
-	return os.WriteFile(w.mark(), nil, 0o600)
+	return own, os.WriteFile(f.mark(), nil, 0o600)
 }
 
 func flock(f *os.File, how int) error {
@@ -425,10 +441,10 @@ func (w *Work) sweep(state string) error {
 }
 
 // mark is a file that is there until the session has ended.
-func (w *Work) mark() string { return filepath.Join(w.dir, "running") }
+func (f folder) mark() string { return filepath.Join(f.dir, "running") }
 
-func (w *Work) begun() bool {
-	_, err := os.Lstat(filepath.Join(w.dir, workFile))
+func (f folder) begun() bool {
+	_, err := os.Lstat(filepath.Join(f.dir, workFile))
 	return err == nil
 }
 
@@ -461,14 +477,14 @@ func (w *Work) Waits() (bool, error) {
 	for n := range w.Trees {
 		empty, err := w.Layer(n).Empty()
 		if err == nil && !empty && len(w.Trees[n].Phantoms) > 0 { // they may be all there is
-			waiting, werr := w.waiting(n)
+			waiting, werr := w.tree(n).waiting()
 			empty, err = len(waiting) == 0, werr
 		}
 		if err != nil || !empty {
 			return true, err
 		}
 	}
-	return w.unfetched()
+	return unfetched(w.Source, w.CloneDir())
 }
 
 // Kept says whether something of the session is on the host that undo would take back, or
@@ -492,7 +508,7 @@ func (w *Work) Kept() bool {
 
 // Remove forgets the work.
 func (w *Work) Remove() error {
-	if err := w.dropClone(); err != nil {
+	if err := dropClone(w.Source, w.ID, w.CloneDir()); err != nil {
 		return err
 	}
 	// Without its record it counts as never begun, and is swept if this is cut short.
