@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/credentials/gitproxy"
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 func (w *world) do(req *http.Request) (int, string) {
@@ -60,13 +60,14 @@ func packed(objects ...any) string {
 	b.WriteString("PACK\x00\x00\x00\x02")
 	binary.Write(&b, binary.BigEndian, uint32(len(objects)/2))
 	for i := 0; i < len(objects); i += 2 {
-		kind, isKind := objects[i].(pack.Kind)
+		t, isKind := objects[i].(object.Type)
+		kind := map[object.Type]byte{object.Commit: 1, object.Tree: 2, object.Blob: 3, object.Tag: 4}[t]
 		if !isKind {
 			kind = 7 // a delta, on the object of that name
 		}
 		data := objects[i+1].(string)
 		size := len(data)
-		c := byte(kind)<<4 | byte(size&15)
+		c := kind<<4 | byte(size&15)
 		for size >>= 4; size > 0; size >>= 7 {
 			b.WriteByte(c | 0x80)
 			c = byte(size & 0x7f)
@@ -126,7 +127,7 @@ func (c crafted) commit(tree string, parents ...string) (string, string) {
 		text += "parent " + p + "\n"
 	}
 	text += tail
-	return pack.Sum(pack.Commit, []byte(text)).String(), text
+	return object.Sum(object.Commit, []byte(text)).String(), text
 }
 
 // TestMalformedPushes never reach the forge. Each would be, or nearly be, a push
@@ -134,7 +135,7 @@ func (c crafted) commit(tree string, parents ...string) (string, string) {
 func TestMalformedPushes(t *testing.T) {
 	c := newCrafted(t)
 	id, text := c.commit(c.tree, c.main)
-	good := packed(pack.Commit, text)
+	good := packed(object.Commit, text)
 	first := line("%s %s refs/heads/a%s", zero, id, caps)
 	long := line("%s %s refs/heads/%s%s", zero, id, strings.Repeat("a", 0xaa-len(first)+16), caps)
 	named := func(name string) string { return line("%s %s %s%s", zero, id, name, caps) + flush + good }
@@ -221,13 +222,13 @@ func TestLies(t *testing.T) {
 	nowhereID, nowhere := c.commit(strings.Repeat("2", 40), c.main)
 	raw, _ := hex.DecodeString(c.tree)
 	doubleTree := "40000 .github\x00" + string(raw) + "40000 .github\x00" + string(raw)
-	doubleID, double := c.commit(pack.Sum(pack.Tree, []byte(doubleTree)).String(), c.main)
+	doubleID, double := c.commit(object.Sum(object.Tree, []byte(doubleTree)).String(), c.main)
 	apartTree := "100644 .github\x00" + string(raw) + "100644 .github.x\x00" + string(raw) + "40000 .github\x00" + string(raw)
-	apartID, apart := c.commit(pack.Sum(pack.Tree, []byte(apartTree)).String(), c.main)
-	blob := pack.Sum(pack.Blob, []byte("x")).String()
+	apartID, apart := c.commit(object.Sum(object.Tree, []byte(apartTree)).String(), c.main)
+	blob := object.Sum(object.Blob, []byte("x")).String()
 	tagText := "object " + id + "\ntype commit\ntag x\ntagger A <a@a.test> 1 +0000\n\nx\n"
-	tagID := pack.Sum(pack.Tag, []byte(tagText)).String()
-	good := packed(pack.Commit, text)
+	tagID := object.Sum(object.Tag, []byte(tagText)).String()
+	good := packed(object.Commit, text)
 	wrong := []byte(good)
 	wrong[len(wrong)-1] ^= 1
 	before := c.w.all(own)
@@ -239,19 +240,19 @@ func TestLies(t *testing.T) {
 		"bytes behind the pack":           {cmd(zero, id, "refs/heads/a") + good + "x", "the pack cannot be read"},
 		"a second pack":                   {cmd(zero, id, "refs/heads/a") + good + good, "the pack cannot be read"},
 		"old that is not true":            {cmd(c.main, id, "refs/heads/old") + good, "elsewhere on the server by now"},
-		"old that hides a branch":         {cmd(zero, forkID, "refs/heads/old") + packed(pack.Commit, fork), "elsewhere on the server by now"},
+		"old that hides a branch":         {cmd(zero, forkID, "refs/heads/old") + packed(object.Commit, fork), "elsewhere on the server by now"},
 		"old that is not there":           {cmd(c.old, id, "refs/heads/a") + good, "elsewhere on the server by now"},
-		"commit that is not in the pack":  {cmd(zero, id, "refs/heads/a") + packed(pack.Commit, orphan), "not on the server"},
-		"parent that is nowhere":          {cmd(zero, lonelyID, "refs/heads/a") + packed(pack.Commit, lonely), "not on the server"},
-		"parent in upper case":            {cmd(zero, upperID, "refs/heads/a") + packed(pack.Commit, upper), "bad git object"},
-		"fork of an older commit":         {cmd(c.old, forkID, "refs/heads/old") + packed(pack.Commit, strings.Replace(fork, "parent "+c.old, "parent "+c.main, 1)), "not on the server"},
-		"tree of a stranger":              {cmd(zero, reuseID, "refs/heads/a") + packed(pack.Commit, reuse), "changes of .github/workflows are denied"},
-		"tree that is nowhere":            {cmd(zero, nowhereID, "refs/heads/a") + packed(pack.Commit, nowhere), "cannot be shown"},
-		"tree with a directory twice":     {cmd(zero, doubleID, "refs/heads/a") + packed(pack.Commit, double, pack.Tree, doubleTree), "cannot be shown"},
-		"tree with a name twice, apart":   {cmd(zero, apartID, "refs/heads/a") + packed(pack.Commit, apart, pack.Tree, apartTree), "cannot be shown"},
+		"commit that is not in the pack":  {cmd(zero, id, "refs/heads/a") + packed(object.Commit, orphan), "not on the server"},
+		"parent that is nowhere":          {cmd(zero, lonelyID, "refs/heads/a") + packed(object.Commit, lonely), "not on the server"},
+		"parent in upper case":            {cmd(zero, upperID, "refs/heads/a") + packed(object.Commit, upper), "bad git object"},
+		"fork of an older commit":         {cmd(c.old, forkID, "refs/heads/old") + packed(object.Commit, strings.Replace(fork, "parent "+c.old, "parent "+c.main, 1)), "not on the server"},
+		"tree of a stranger":              {cmd(zero, reuseID, "refs/heads/a") + packed(object.Commit, reuse), "changes of .github/workflows are denied"},
+		"tree that is nowhere":            {cmd(zero, nowhereID, "refs/heads/a") + packed(object.Commit, nowhere), "cannot be shown"},
+		"tree with a directory twice":     {cmd(zero, doubleID, "refs/heads/a") + packed(object.Commit, double, object.Tree, doubleTree), "cannot be shown"},
+		"tree with a name twice, apart":   {cmd(zero, apartID, "refs/heads/a") + packed(object.Commit, apart, object.Tree, apartTree), "cannot be shown"},
 		"branch at a tree":                {cmd(zero, c.tree, "refs/heads/a") + packed(), "does not give out commit"},
-		"branch at a blob":                {cmd(zero, blob, "refs/heads/a") + packed(pack.Blob, "x"), "not on the server"},
-		"branch at a tag":                 {cmd(zero, tagID, "refs/heads/a") + packed(pack.Commit, text, pack.Tag, tagText), "leads to a tag"},
+		"branch at a blob":                {cmd(zero, blob, "refs/heads/a") + packed(object.Blob, "x"), "not on the server"},
+		"branch at a tag":                 {cmd(zero, tagID, "refs/heads/a") + packed(object.Commit, text, object.Tag, tagText), "leads to a tag"},
 		"default branch in other letters": {cmd(zero, id, "refs/heads/MAIN") + good, "default branch are denied"},
 		"deletion with a pack":            {cmd(c.old, zero, "refs/heads/old") + good, "deletions are denied"},
 	} {
@@ -283,7 +284,7 @@ func TestTruths(t *testing.T) {
 	}
 	readme := func(rev string) string { b, _ := hex.DecodeString(c.w.at(own, rev+":README")); return string(b) }
 	newTree := strings.Replace(raw("main^{tree}"), readme("main"), readme("main~3"), 1)
-	newTreeID := pack.Sum(pack.Tree, []byte(newTree)).String()
+	newTreeID := object.Sum(object.Tree, []byte(newTree)).String()
 	thinID, thin := c.commit(newTreeID, c.main)
 	far := c.w.at(own, "main~4^{tree}")
 	near := c.tree
@@ -295,13 +296,13 @@ func TestTruths(t *testing.T) {
 		return b.String()
 	}
 	for what, l := range map[string]struct{ ref, new, old, pack, encoding string }{
-		"a commit":                 {"refs/heads/a", id, zero, packed(pack.Commit, text), ""},
-		"merge that moves forward": {"refs/heads/old", mergeID, c.old, packed(pack.Commit, merge), ""},
-		"tree left to the server":  {"refs/heads/b", olderID, zero, packed(pack.Commit, oldText), ""},
-		"delta on a tree far off":  {"refs/heads/d", thinID, zero, packed(pack.Commit, thin, far, delta(raw("main~4^{tree}"), newTree)), ""},
-		"delta on the tree before": {"refs/heads/e", thinID, zero, packed(pack.Commit, thin, near, delta(raw("main^{tree}"), newTree)), ""},
-		"compressed":               {"refs/heads/c", id, zero, packed(pack.Commit, text), "gzip"},
-		"name in other letters":    {"refs/heads/\u00fcber/fix", id, zero, packed(pack.Commit, text), ""},
+		"a commit":                 {"refs/heads/a", id, zero, packed(object.Commit, text), ""},
+		"merge that moves forward": {"refs/heads/old", mergeID, c.old, packed(object.Commit, merge), ""},
+		"tree left to the server":  {"refs/heads/b", olderID, zero, packed(object.Commit, oldText), ""},
+		"delta on a tree far off":  {"refs/heads/d", thinID, zero, packed(object.Commit, thin, far, delta(raw("main~4^{tree}"), newTree)), ""},
+		"delta on the tree before": {"refs/heads/e", thinID, zero, packed(object.Commit, thin, near, delta(raw("main^{tree}"), newTree)), ""},
+		"compressed":               {"refs/heads/c", id, zero, packed(object.Commit, text), "gzip"},
+		"name in other letters":    {"refs/heads/\u00fcber/fix", id, zero, packed(object.Commit, text), ""},
 	} {
 		t.Run(what, func(t *testing.T) {
 			body := line("%s %s %s%s", l.old, l.new, l.ref, caps) + flush + l.pack

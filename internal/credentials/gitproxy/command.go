@@ -10,13 +10,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // command is what a push wants of one ref.
 type command struct {
 	ref      string
-	old, new pack.ID // zero: there is none
+	old, new object.ID // zero: there is none
 }
 
 // push is the head of a push, before the pack.
@@ -80,7 +80,7 @@ func (p *push) readCommands(pr *packetReader) error {
 			if shallow++; shallow > maxShallow || len(p.commands) > 0 {
 				return badPush("too many lines \"shallow\", or in the wrong place")
 			}
-			if _, err := pack.ParseID(string(line[len("shallow "):])); err != nil {
+			if _, err := object.ParseSHA1(string(line[len("shallow "):])); err != nil {
 				return badPush("line \"shallow\" without an object name")
 			}
 			continue
@@ -156,10 +156,10 @@ func (p *push) readCommand(text string) error {
 	}
 	var c command
 	var err error
-	if c.old, err = pack.ParseID(text[:40]); err != nil {
+	if c.old, err = object.ParseSHA1(text[:40]); err != nil {
 		return badPush("a command with a wrong object name")
 	}
-	if c.new, err = pack.ParseID(text[41:81]); err != nil {
+	if c.new, err = object.ParseSHA1(text[41:81]); err != nil {
 		return badPush("a command with a wrong object name")
 	}
 	if c.ref = text[82:]; !goodRef(c.ref) {

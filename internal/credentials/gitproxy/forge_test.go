@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // answers is a forge that answers each path in one way.
@@ -248,17 +248,17 @@ func TestReadFolder(t *testing.T) {
 func TestProofIsBounded(t *testing.T) {
 	commit := []byte("tree " + ones + "\nparent " + twos + "\nauthor ")
 	p := newProof(context.Background(), nil, state{})
-	if err := p.keep(pack.ID{1}, pack.Commit, commit); err != nil {
+	if err := p.keep(named("1"), object.Commit, commit); err != nil {
 		t.Fatal(err)
 	}
-	if way, err := p.walk(pack.ID{1}); err != nil || len(way.fresh) != 1 || len(way.edge) != 1 {
+	if way, err := p.walk(named("1")); err != nil || len(way.fresh) != 1 || len(way.edge) != 1 {
 		t.Errorf("%+v %v", way, err)
 	}
 	p.kept, p.steps = maxKept, maxSteps
-	if err := p.keep(pack.ID{2}, pack.Commit, commit); err != errMuch {
+	if err := p.keep(named("2"), object.Commit, commit); err != errMuch {
 		t.Errorf("memory: %v", err)
 	}
-	if _, err := p.walk(pack.ID{1}); err != errMuch {
+	if _, err := p.walk(named("1")); err != errMuch {
 		t.Errorf("steps: %v", err)
 	}
 }
@@ -280,7 +280,7 @@ func TestLinks(t *testing.T) {
 		"a branch by two lines": {ones + " refs/heads/a symref-target:refs/heads/b\n" + ones + " refs/heads/a symref-target:refs/heads/c", "", "", "", "no ref"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := state{refs: map[string]pack.ID{}, links: map[string]string{}}
+			s := state{refs: map[string]object.ID{}, links: map[string]string{}}
 			var err error
 			for line := range strings.SplitSeq(c.lines, "\n") {
 				if err == nil {
@@ -304,8 +304,8 @@ func TestLinks(t *testing.T) {
 // TestUnknownHead: where the server does not tell which branch is the default one, each
 // that is where HEAD is may be it.
 func TestUnknownHead(t *testing.T) {
-	id, _ := pack.ParseID(ones)
-	s := state{refs: map[string]pack.ID{"refs/heads/trunk": id, "refs/heads/other": {1}}, at: id}
+	id, _ := object.ParseSHA1(ones)
+	s := state{refs: map[string]object.ID{"refs/heads/trunk": id, "refs/heads/other": named("1")}, at: id}
 	for ref, want := range map[string]bool{"refs/heads/trunk": true, "refs/heads/other": false, "refs/heads/main": true, "refs/heads/new": false} {
 		if isDefault(ref, s) != want {
 			t.Errorf("%s: %v", ref, !want)
@@ -360,3 +360,6 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// named is some id.
+func named(s string) object.ID { return object.Sum(object.Blob, []byte(s)) }

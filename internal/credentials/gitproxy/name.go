@@ -1,6 +1,6 @@
 package gitproxy
 
-import "ringfence.dev/ringfence/internal/git/pack"
+import "ringfence.dev/ringfence/internal/git/object"
 
 // JudgeName says why a push to a ref would be denied by its name, before there is
 // anything to push; "" if it would not. Which branch is the default one only the
@@ -13,7 +13,6 @@ func JudgeName(ref string, protected, allow []string) string {
 	for _, a := range allow {
 		f.allow[a] = true
 	}
-	var some pack.ID
-	some[0] = 1
-	return f.judgeName(command{ref: ref, new: some}, state{refs: map[string]pack.ID{}})
+	some := object.Sum(object.Commit, nil)
+	return f.judgeName(command{ref: ref, new: some}, state{refs: map[string]object.ID{}})
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"sync"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // maxNeed bounds how many objects are asked of the server for one push.
 const maxNeed = 1 << 14
 
 // needCommits makes sure that commits are at hand.
-func (p *proof) needCommits(ids []pack.ID) error {
-	var missing []pack.ID
+func (p *proof) needCommits(ids []object.ID) error {
+	var missing []object.ID
 	for _, id := range ids {
 		if _, ok := p.commits[id]; !ok && !p.r.f.known.commit(p, id) && !slices.Contains(missing, id) {
 			missing = append(missing, id)
@@ -40,14 +40,14 @@ func (p *proof) needCommits(ids []pack.ID) error {
 // have may be in the pack, as a delta on a tree that only the server has: first
 // those are asked for that are known to be trees, then what is missing itself,
 // and last all that deltas stand on, blobs too.
-func (p *proof) needFolders(ids map[pack.ID]bool) error {
+func (p *proof) needFolders(ids map[object.ID]bool) error {
 	var trouble error
 	missing := p.missing(ids)
 	for try := 0; try < 4 && len(missing) > 0; try++ {
 		ask := missing
 		switch try {
 		case 0:
-			ask = slices.DeleteFunc(p.pushed.Missing(), func(id pack.ID) bool { return p.folders[id] == nil })
+			ask = slices.DeleteFunc(p.pushed.Missing(), func(id object.ID) bool { return p.folders[id] == nil })
 		case 2:
 			ask = p.pushed.Missing()
 		}
@@ -70,8 +70,8 @@ func (p *proof) needFolders(ids map[pack.ID]bool) error {
 	return nil
 }
 
-func (p *proof) missing(ids map[pack.ID]bool) []pack.ID {
-	var out []pack.ID
+func (p *proof) missing(ids map[object.ID]bool) []object.ID {
+	var out []object.ID
 	for id := range ids {
 		if p.folders[id] == nil && !p.r.f.known.folder(p, id) {
 			out = append(out, id)
@@ -81,7 +81,7 @@ func (p *proof) missing(ids map[pack.ID]bool) []pack.ID {
 }
 
 // ask gets objects from the server, those and no others.
-func (p *proof) ask(ids []pack.ID) error {
+func (p *proof) ask(ids []object.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -95,14 +95,14 @@ func (p *proof) ask(ids []pack.ID) error {
 // them, so nothing in it can be wrong; that the server has them it does not say.
 type cache struct {
 	mu      sync.Mutex
-	commits map[pack.ID]pack.History
-	folders map[pack.ID]*folder
+	commits map[object.ID]object.History
+	folders map[object.ID]*folder
 }
 
 const maxCache = 1 << 12
 
 // commit gives a proof a commit, if it is there.
-func (c *cache) commit(p *proof, id pack.ID) bool {
+func (c *cache) commit(p *proof, id object.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, ok := c.commits[id]
@@ -113,7 +113,7 @@ func (c *cache) commit(p *proof, id pack.ID) bool {
 }
 
 // folder gives a proof a tree, if it is there.
-func (c *cache) folder(p *proof, id pack.ID) bool {
+func (c *cache) folder(p *proof, id object.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, ok := c.folders[id]
@@ -124,11 +124,11 @@ func (c *cache) folder(p *proof, id pack.ID) bool {
 }
 
 // put takes commits with their trees out of a proof that has them.
-func (c *cache) put(p *proof, ids []pack.ID) {
+func (c *cache) put(p *proof, ids []object.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.commits == nil || len(c.commits) > maxCache || len(c.folders) > maxCache {
-		c.commits, c.folders = map[pack.ID]pack.History{}, map[pack.ID]*folder{}
+		c.commits, c.folders = map[object.ID]object.History{}, map[object.ID]*folder{}
 	}
 	for _, id := range ids[:min(len(ids), maxCache)] {
 		root := p.commits[id].Tree

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 	"ringfence.dev/ringfence/internal/workspace/phantom"
 )
 
@@ -17,14 +17,14 @@ type proof struct {
 	ctx     context.Context
 	r       *remote
 	state   state
-	known   map[pack.ID]bool // commits that branches of the server reach
-	commits map[pack.ID]pack.History
-	tags    map[pack.ID]pack.ID // what a tag object stands for
-	folders map[pack.ID]*folder
-	pushed  *pack.Pack
-	asked   map[pack.ID]bool // commits that the server was asked about
-	kept    int64            // bytes, roughly, that the maps take
-	steps   int              // commits that walks have passed
+	known   map[object.ID]bool // commits that branches of the server reach
+	commits map[object.ID]object.History
+	tags    map[object.ID]object.ID // what a tag object stands for
+	folders map[object.ID]*folder
+	pushed  *object.Pack
+	asked   map[object.ID]bool // commits that the server was asked about
+	kept    int64              // bytes, roughly, that the maps take
+	steps   int                // commits that walks have passed
 
 	decoy func([]byte) bool // see Config
 }
@@ -42,8 +42,8 @@ var (
 )
 
 func newProof(ctx context.Context, r *remote, s state) *proof {
-	p := &proof{ctx: ctx, r: r, state: s, known: map[pack.ID]bool{}, commits: map[pack.ID]pack.History{},
-		tags: map[pack.ID]pack.ID{}, folders: map[pack.ID]*folder{}, asked: map[pack.ID]bool{}}
+	p := &proof{ctx: ctx, r: r, state: s, known: map[object.ID]bool{}, commits: map[object.ID]object.History{},
+		tags: map[object.ID]object.ID{}, folders: map[object.ID]*folder{}, asked: map[object.ID]bool{}}
 	for ref, id := range s.refs {
 		if strings.HasPrefix(ref, headsPrefix) {
 			p.known[id] = true
@@ -55,7 +55,7 @@ func newProof(ctx context.Context, r *remote, s state) *proof {
 // read reads the pushed pack.
 func (p *proof) read(r io.ReaderAt, size int64) error {
 	var err error
-	lim := pack.Usual()
+	lim := object.UsualLimits()
 	lim.TextSize = maxText
 	lim.Text = func(data []byte) error {
 		if phantom.IsPhantom(data) {
@@ -63,7 +63,7 @@ func (p *proof) read(r io.ReaderAt, size int64) error {
 		}
 		return p.search(data)
 	}
-	p.pushed, err = pack.Read(p.ctx, r, size, lim, func(id pack.ID, kind pack.Kind, data []byte) error {
+	p.pushed, err = object.ReadPack(p.ctx, r, size, lim, func(id object.ID, kind object.Type, data []byte) error {
 		return errors.Join(p.search(data), p.keep(id, kind, data))
 	})
 	for _, never := range []error{errPhantom, errDecoy} {
@@ -96,25 +96,25 @@ func (p *proof) search(data []byte) error {
 }
 
 // keep notes what of an object matters.
-func (p *proof) keep(id pack.ID, kind pack.Kind, data []byte) error {
+func (p *proof) keep(id object.ID, kind object.Type, data []byte) error {
 	switch kind {
-	case pack.Commit:
-		h, err := pack.ParseCommit(data)
+	case object.Commit:
+		h, err := object.ParseCommit(data)
 		if err != nil {
 			return fmt.Errorf("commit %v: %w", id, err)
 		}
 		p.commits[id] = h
-		p.kept += int64(100 + len(h.Parents)*len(id))
-	case pack.Tag:
-		to, kind, err := pack.ParseTag(data)
+		p.kept += int64(100 + len(h.Parents)*33) // an id has so many
+	case object.Tag:
+		to, kind, err := object.ParseTag(data)
 		if err != nil {
 			return fmt.Errorf("tag %v: %w", id, err)
 		}
-		if kind == pack.Commit || kind == pack.Tag {
+		if kind == object.Commit || kind == object.Tag {
 			p.tags[id] = to
 		}
 		p.kept += 100
-	case pack.Tree:
+	case object.Tree:
 		f := readFolder(data)
 		p.folders[id] = f
 		p.kept += int64(100 + len(f.entries)*200)
@@ -126,7 +126,7 @@ func (p *proof) keep(id pack.ID, kind pack.Kind, data []byte) error {
 }
 
 // fetched notes an object of the server, on which some of the pack may stand.
-func (p *proof) fetched(id pack.ID, kind pack.Kind, data []byte) error {
+func (p *proof) fetched(id object.ID, kind object.Type, data []byte) error {
 	if err := p.keep(id, kind, data); err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (p *proof) fetched(id pack.ID, kind pack.Kind, data []byte) error {
 const maxHaves = 4096
 
 // haves are the heads of the server's branches, the likeliest first.
-func (p *proof) haves() []pack.ID {
-	out := make([]pack.ID, 0, len(p.state.refs))
+func (p *proof) haves() []object.ID {
+	out := make([]object.ID, 0, len(p.state.refs))
 	if id, ok := p.state.refs[p.state.head]; ok {
 		out = append(out, id)
 	}
@@ -158,14 +158,14 @@ func (p *proof) haves() []pack.ID {
 
 // reach is what lies between a commit and known ground.
 type reach struct {
-	fresh []pack.ID // commits that no branch of the server is known to reach, nearest first
-	edge  []pack.ID // where it stops: known commits, and such of which nothing is known
-	root  bool      // one of the fresh ones has no parents
+	fresh []object.ID // commits that no branch of the server is known to reach, nearest first
+	edge  []object.ID // where it stops: known commits, and such of which nothing is known
+	root  bool        // one of the fresh ones has no parents
 }
 
-func (p *proof) walk(from pack.ID) (reach, error) {
+func (p *proof) walk(from object.ID) (reach, error) {
 	var out reach
-	seen, queue := map[pack.ID]bool{from: true}, []pack.ID{from}
+	seen, queue := map[object.ID]bool{from: true}, []object.ID{from}
 	for len(queue) > 0 {
 		id := queue[0]
 		queue = queue[1:]
@@ -191,7 +191,7 @@ func (p *proof) walk(from pack.ID) (reach, error) {
 
 // tip returns the commit that a command leads to, and makes sure that the ways
 // from it end on known ground.
-func (p *proof) tip(c command) (pack.ID, error) {
+func (p *proof) tip(c command) (object.ID, error) {
 	id := c.new
 	for range 10 {
 		if p.known[id] {
@@ -202,7 +202,7 @@ func (p *proof) tip(c command) (pack.ID, error) {
 		}
 		to, tag := p.tags[id]
 		if !tag { // the server has other things than commits too
-			return id, p.needCommits([]pack.ID{id})
+			return id, p.needCommits([]object.ID{id})
 		}
 		if strings.HasPrefix(c.ref, headsPrefix) {
 			return id, errors.New("a branch that leads to a tag is denied")
@@ -215,7 +215,7 @@ func (p *proof) tip(c command) (pack.ID, error) {
 // settle asks the server about commits on the way that are neither in the pack
 // nor heads of its branches. It sends those that its branches do not reach; so
 // what it does not send, they do.
-func (p *proof) settle(from pack.ID) error {
+func (p *proof) settle(from object.ID) error {
 	if _, tag := p.tags[from]; tag {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (p *proof) settle(from pack.ID) error {
 	if err != nil {
 		return err
 	}
-	unknown := slices.DeleteFunc(way.edge, func(id pack.ID) bool { return p.known[id] })
+	unknown := slices.DeleteFunc(way.edge, func(id object.ID) bool { return p.known[id] })
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (p *proof) settle(from pack.ID) error {
 }
 
 // forward reports whether old is one of the ancestors of tip.
-func (p *proof) forward(old, tip pack.ID) (bool, error) {
+func (p *proof) forward(old, tip object.ID) (bool, error) {
 	way, err := p.walk(tip)
 	if err != nil {
 		return false, err
@@ -259,13 +259,13 @@ func (p *proof) forward(old, tip pack.ID) (bool, error) {
 	if len(way.edge) > maxHaves {
 		return false, errEdges
 	}
-	return p.r.none(p.ctx, wish{want: []pack.ID{old}, have: way.edge})
+	return p.r.none(p.ctx, wish{want: []object.ID{old}, have: way.edge})
 }
 
 // narrow finds commits of the pack that branches of the server reach already: a
 // client that has not fetched for long sends more than it need. It reports
 // whether there were any.
-func (p *proof) narrow(tip pack.ID) (bool, error) {
+func (p *proof) narrow(tip object.ID) (bool, error) {
 	const most = 1 << 16
 	found, haves := false, p.haves()
 	for size := 256; len(haves) > 0 && len(p.asked) < most; size *= 4 {
@@ -273,7 +273,7 @@ func (p *proof) narrow(tip pack.ID) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		ask := slices.DeleteFunc(way.fresh, func(id pack.ID) bool { return p.asked[id] })
+		ask := slices.DeleteFunc(way.fresh, func(id object.ID) bool { return p.asked[id] })
 		ask = ask[:min(len(ask), size, 1<<14)]
 		if len(ask) == 0 {
 			break
@@ -288,8 +288,8 @@ func (p *proof) narrow(tip pack.ID) (bool, error) {
 		if len(common) == 0 {
 			continue
 		}
-		strange := map[pack.ID]bool{} // the server has it, and its branches do not
-		err = p.r.objects(p.ctx, wish{want: common, have: haves}, func(id pack.ID, kind pack.Kind, data []byte) error {
+		strange := map[object.ID]bool{} // the server has it, and its branches do not
+		err = p.r.objects(p.ctx, wish{want: common, have: haves}, func(id object.ID, kind object.Type, data []byte) error {
 			strange[id] = true
 			return p.fetched(id, kind, data)
 		})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // remote is the server as we ask it, in protocol version 2, about one repository.
@@ -128,10 +128,10 @@ func (r *remote) command(ctx context.Context, name string, args []string) (*http
 
 // state is where the refs of a repository are.
 type state struct {
-	refs  map[string]pack.ID // all branches, and what else was asked for
-	links map[string]string  // refs that are another name for a second one, HEAD among them
-	at    pack.ID            // where HEAD is
-	head  string             // the ref that HEAD leads to; "": not known
+	refs  map[string]object.ID // all branches, and what else was asked for
+	links map[string]string    // refs that are another name for a second one, HEAD among them
+	at    object.ID            // where HEAD is
+	head  string               // the ref that HEAD leads to; "": not known
 }
 
 // state asks for the branches, for HEAD and for the given refs, and where those lead
@@ -148,7 +148,7 @@ func (r *remote) state(ctx context.Context, refs []string) (state, error) {
 			args = append(args, "ref-prefix "+ref)
 		}
 	}
-	s := state{refs: map[string]pack.ID{}, links: map[string]string{}}
+	s := state{refs: map[string]object.ID{}, links: map[string]string{}}
 	resp, err := r.command(ctx, "ls-refs", args)
 	if err != nil {
 		return s, err
@@ -188,7 +188,7 @@ func (s *state) add(line string) error {
 	if name == "HEAD" && words[0] == "unborn" {
 		return nil
 	}
-	id, err := pack.ParseID(words[0])
+	id, err := object.ParseSHA1(words[0])
 	if err != nil {
 		return fmt.Errorf("read refs: %w", err)
 	}

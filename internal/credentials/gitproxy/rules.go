@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 const (
@@ -25,7 +25,7 @@ func (f *Forge) judgeName(c command, s state) string {
 		there, known := c, s
 		there.ref = to
 		if _, listed := s.refs[to]; !listed { // it was not asked for; the name was, and is where the client thinks
-			known.refs = map[string]pack.ID{to: c.old}
+			known.refs = map[string]object.ID{to: c.old}
 		}
 		if why := f.judgeOne(there, known); why != "" {
 			return why

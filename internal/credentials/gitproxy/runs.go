@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
 // folder is what of a tree matters: the entries that are on the way to a path
 // that runs.
 type folder struct {
-	entries map[string]pack.Entry
+	entries map[string]object.Entry
 	err     error // the tree is not well-formed
 }
 
@@ -37,12 +37,12 @@ func runs() *hostexec.Pushed {
 // say, for those are nearly all.
 func readFolder(data []byte) *folder {
 	out, twice, known := &folder{}, false, runs()
-	out.err = pack.EachEntry(data, func(e pack.Entry) {
+	out.err = object.EachEntry(data, func(e object.Entry) {
 		if !known.Part(e.Name) {
 			return
 		}
 		if out.entries == nil {
-			out.entries = map[string]pack.Entry{}
+			out.entries = map[string]object.Entry{}
 		}
 		_, had := out.entries[e.Name] // as a file, and now as a directory
 		twice = twice || had
@@ -50,7 +50,7 @@ func readFolder(data []byte) *folder {
 	})
 	switch {
 	case out.err == nil && twice:
-		out.err = fmt.Errorf("%w: tree with two entries of one name", pack.ErrFormat)
+		out.err = fmt.Errorf("%w: tree with two entries of one name", object.ErrFormat)
 	case out.err == nil && len(out.entries) > maxRuns:
 		out.err = fmt.Errorf("a directory has more than %d files that the forge may run", maxRuns)
 	}
@@ -64,7 +64,7 @@ func readFolder(data []byte) *folder {
 type spot struct{ rule, path string }
 
 // form is what a commit has at the paths that run.
-type form map[spot]pack.Entry
+type form map[spot]object.Entry
 
 // key is the same for forms that are the same.
 func (f form) key() string {
@@ -82,7 +82,7 @@ func (f form) spots() []spot {
 // changed returns a path that runs and that a new commit has in a form which none
 // of these has: the commits it stands on, the branch as it was, the default
 // branch. A first commit stands on nothing, so nothing is a form too.
-func (p *proof) changed(c command, tip pack.ID) (string, error) {
+func (p *proof) changed(c command, tip object.ID) (string, error) {
 	way, err := p.walk(tip)
 	if err != nil {
 		return "", err
@@ -141,18 +141,18 @@ func (p *proof) changedOn(c command, way reach) (string, error) {
 
 // forms returns the forms of commits, each that there is once. What is missing is
 // asked of the server, level by level.
-func (p *proof) forms(ids []pack.ID) ([]form, error) {
+func (p *proof) forms(ids []object.ID) ([]form, error) {
 	if err := p.needCommits(ids); err != nil {
 		return nil, err
 	}
-	roots := map[pack.ID]bool{}
+	roots := map[object.ID]bool{}
 	for _, id := range ids {
 		roots[p.commits[id].Tree] = true
 	}
 	if err := p.needFolders(roots); err != nil {
 		return nil, err
 	}
-	inner := map[pack.ID]bool{}
+	inner := map[object.ID]bool{}
 	for root := range roots {
 		for id := range p.folders[root].inner() {
 			inner[id] = true
@@ -173,8 +173,8 @@ func (p *proof) forms(ids []pack.ID) ([]form, error) {
 }
 
 // inner are the directories on the way to a path that runs.
-func (f *folder) inner() map[pack.ID]bool {
-	out := map[pack.ID]bool{}
+func (f *folder) inner() map[object.ID]bool {
+	out := map[object.ID]bool{}
 	for name, e := range f.entries {
 		if e.IsTree() && runs().Leads(name) {
 			out[e.ID] = true
@@ -184,7 +184,7 @@ func (f *folder) inner() map[pack.ID]bool {
 }
 
 // form reads a form out of folders that are there.
-func (p *proof) form(root pack.ID) form {
+func (p *proof) form(root object.ID) form {
 	out, known := form{}, runs()
 	for first, e := range p.folders[root].entries {
 		for _, rule := range known.Runs(first, "", e.IsTree()) {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // wish is what is asked of the server: these objects, without what those have.
 // Nothing else comes with them: no trees with a commit, nothing below a tree.
 type wish struct {
-	want, have []pack.ID
+	want, have []object.ID
 	alone      bool // commits without their parents
 }
 
@@ -106,12 +106,12 @@ func (r *remote) none(ctx context.Context, w wish) (bool, error) {
 	if _, err := io.ReadFull(answer, head[:]); err != nil {
 		return false, fmt.Errorf("fetch: %w", err)
 	}
-	n, err := pack.Count(head[:])
+	n, err := object.PackCount(head[:])
 	return n == 0, err
 }
 
 // objects visits the objects that answer a wish.
-func (r *remote) objects(ctx context.Context, w wish, visit pack.Visit) error {
+func (r *remote) objects(ctx context.Context, w wish, visit object.Visit) error {
 	answer, err := r.fetch(ctx, w)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (r *remote) objects(ctx context.Context, w wish, visit pack.Visit) error {
 		return fmt.Errorf("fetch: %w", err)
 	}
 	defer file.Close()
-	if _, err := pack.Read(ctx, file, file.size, pack.Usual(), visit); err != nil {
+	if _, err := object.ReadPack(ctx, file, file.size, object.UsualLimits(), visit); err != nil {
 		return fmt.Errorf("fetch: %w", err)
 	}
 	return nil
@@ -130,8 +130,8 @@ func (r *remote) objects(ctx context.Context, w wish, visit pack.Visit) error {
 
 // common returns which of the given commits the server has. That it has them does
 // not say that one of its branches does.
-func (r *remote) common(ctx context.Context, want pack.ID, have []pack.ID) ([]pack.ID, error) {
-	args, err := r.args(wish{want: []pack.ID{want}, have: have})
+func (r *remote) common(ctx context.Context, want object.ID, have []object.ID) ([]object.ID, error) {
+	args, err := r.args(wish{want: []object.ID{want}, have: have})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (r *remote) common(ctx context.Context, want pack.ID, have []pack.ID) ([]pa
 		return nil, err
 	}
 	defer resp.Body.Close()
-	var out []pack.ID
+	var out []object.ID
 	for pr := newPacketReader(resp.Body); ; {
 		line, err := answerLine(pr)
 		if err != nil {
@@ -153,7 +153,7 @@ func (r *remote) common(ctx context.Context, want pack.ID, have []pack.ID) ([]pa
 			return out, nil
 		}
 		if name, ok := strings.CutPrefix(line, "ACK "); ok {
-			id, err := pack.ParseID(name)
+			id, err := object.ParseSHA1(name)
 			if err != nil {
 				return nil, fmt.Errorf("fetch: %w", err)
 			}

@@ -2,11 +2,9 @@ package object
 
 import (
 	"bufio"
-	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
-	"io"
+	"math/bits"
 )
 
 // maxObject bounds one object. Commits, tags and trees are far smaller; a tag on
@@ -35,93 +33,126 @@ func inflate(r *bufio.Reader, size int64, b *budget) ([]byte, error) {
 	if err := b.take(size); err != nil {
 		return nil, err
 	}
-	z, err := zlib.NewReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("inflate: %w", err)
-	}
-	var out bytes.Buffer // grows with what is there, not with what was claimed
-	n, err := io.Copy(&out, io.LimitReader(z, size+1))
-	if err != nil {
-		return nil, fmt.Errorf("inflate: %w", err)
-	}
-	if n != size {
-		return nil, errors.New("inflate: not of the size that was told")
-	}
-	return out.Bytes(), nil
+	var z inflater
+	return z.bytes(r, size)
 }
 
-var errDelta = errors.New("malformed delta")
-
-// applyDelta makes an object from its base: a delta tells both sizes, then what
-// to copy from the base and what to insert.
+// applyDelta makes an object from its base.
 func applyDelta(base, delta []byte, b *budget) ([]byte, error) {
-	from, delta, ok := deltaSize(delta)
-	to, delta, ok2 := deltaSize(delta)
-	if !ok || !ok2 || from != int64(len(base)) {
-		return nil, errDelta
-	}
-	if err := b.take(to); err != nil {
+	out, err := apply(base, delta, maxObject)
+	if err != nil {
 		return nil, err
+	}
+	return out, b.take(int64(len(out)))
+}
+
+// apply rebuilds an object from its base. Every size in a delta is checked, and
+// nothing may be left over.
+func apply(base, delta []byte, most int64) ([]byte, error) {
+	from, delta, err := deltaSize(delta)
+	if err != nil {
+		return nil, err
+	}
+	size, delta, err := deltaSize(delta)
+	if err != nil {
+		return nil, err
+	}
+	if from != int64(len(base)) {
+		return nil, bad("delta for a base of %d bytes, it has %d", from, len(base))
+	}
+	if size > most {
+		return nil, bad("object of %d bytes, %d are the most", size, most)
+	}
+	out := make([]byte, 0, min(size, int64(len(base)+len(delta))))
+	for len(delta) > 0 {
+		var piece []byte
+		if piece, delta, err = instruction(base, delta); err != nil {
+			return nil, err
+		}
+		if int64(len(out)+len(piece)) > size {
+			return nil, bad("delta makes more than the %d bytes it names", size)
+		}
+		out = append(out, piece...)
+	}
+	if int64(len(out)) != size {
+		return nil, bad("delta makes %d bytes and names %d", len(out), size)
+	}
+	return out, nil
+}
+
+// instruction returns the bytes that the first instruction of delta stands for.
+func instruction(base, delta []byte) (piece, rest []byte, err error) {
+	op := delta[0]
+	delta = delta[1:]
+	if op == 0 {
+		return nil, nil, bad("delta with instruction 0")
+	}
+	if op < 0x80 { // so many bytes, as they are
+		if int(op) > len(delta) {
+			return nil, nil, bad("delta that is cut short")
+		}
+		return delta[:op], delta[op:], nil
+	}
+	var offset, size int64 // from the base; op says which bytes of the two are given
+	for i := range 7 {
+		if op&(1<<i) == 0 {
+			continue
+		}
+		if len(delta) == 0 {
+			return nil, nil, bad("delta that is cut short")
+		}
+		if i < 4 {
+			offset |= int64(delta[0]) << (8 * i)
+		} else {
+			size |= int64(delta[0]) << (8 * (i - 4))
+		}
+		delta = delta[1:]
+	}
+	if size == 0 {
+		size = 0x10000
+	}
+	if offset+size > int64(len(base)) {
+		return nil, nil, bad("delta copies past the end of its base")
+	}
+	return base[offset : offset+size], delta, nil
+}
+
+// maxGroups is how many groups of seven bits a size has at most: four terabytes are more
+// than any object.
+const maxGroups = 6
+
+// deltaSize reads a size in groups of seven bits, the lowest first.
+func deltaSize(b []byte) (int64, []byte, error) {
+	var n int64
+	for i := 0; i < len(b) && i < maxGroups; i++ {
+		n |= int64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return n, b[i+1:], nil
+		}
+	}
+	return 0, nil, bad("delta without a size")
+}
+
+// added returns what a delta adds to its base, with a line end where something of the
+// base comes between. It stops where the delta is not well formed.
+func added(delta []byte) []byte {
+	for range 2 {
+		var err error
+		if _, delta, err = deltaSize(delta); err != nil {
+			return nil
+		}
 	}
 	var out []byte
 	for len(delta) > 0 {
 		op := delta[0]
 		delta = delta[1:]
-		var piece []byte
-		switch {
-		case op == 0:
-			return nil, errDelta
-		case op < 0x80:
-			if int(op) > len(delta) {
-				return nil, errDelta
-			}
-			piece, delta = delta[:op], delta[op:]
-		default:
-			if piece, delta, ok = copied(base, op, delta); !ok {
-				return nil, errDelta
-			}
-		}
-		if int64(len(out)+len(piece)) > to {
-			return nil, errDelta
-		}
-		out = append(out, piece...)
-	}
-	if int64(len(out)) != to {
-		return nil, errDelta
-	}
-	return out, nil
-}
-
-// copied reads where to copy from and how much: op says which bytes of the two
-// numbers are there.
-func copied(base []byte, op byte, delta []byte) (piece, rest []byte, ok bool) {
-	var n [7]byte
-	for i := range n {
-		if op&(1<<i) == 0 {
+		if op < 0x80 {
+			n := min(int(op), len(delta))
+			out, delta = append(out, delta[:n]...), delta[n:]
 			continue
 		}
-		if len(delta) == 0 {
-			return nil, nil, false
-		}
-		n[i], delta = delta[0], delta[1:]
+		out = append(out, '\n')
+		delta = delta[min(bits.OnesCount8(op&0x7f), len(delta)):]
 	}
-	at := int64(n[0]) | int64(n[1])<<8 | int64(n[2])<<16 | int64(n[3])<<24
-	size := int64(n[4]) | int64(n[5])<<8 | int64(n[6])<<16
-	if size == 0 {
-		size = 1 << 16
-	}
-	if at+size > int64(len(base)) {
-		return nil, nil, false
-	}
-	return base[at : at+size], delta, true
-}
-
-func deltaSize(b []byte) (n int64, rest []byte, ok bool) {
-	for i := 0; i < len(b) && i < 6; i++ {
-		n |= int64(b[i]&0x7f) << (7 * i)
-		if b[i]&0x80 == 0 {
-			return n, b[i+1:], true
-		}
-	}
-	return 0, nil, false
+	return out
 }

@@ -14,7 +14,15 @@
 // never mapped (a mapped file that is cut short kills the process), and each
 // question has a budget of bytes.
 //
-// What is left at risk: the agent can bring any object it has the bytes of into
+// ReadPack follows the history in a pack that goes over the wire: commits, trees and tags
+// come out, blobs are passed over. Every object that comes out has been rebuilt from its
+// deltas and named by the SHA-1 of its own bytes, so whoever made the pack cannot lend one
+// object the name of another. A pack may be thin: Missing names the objects that only the
+// other side has, and Add takes them. Hostile packs cost bounded memory and work, see
+// PackLimits. Blobs that come as deltas are not rebuilt; nothing depends on their names.
+//
+// What is left at risk: two objects with one SHA-1 can be made for a price. The server
+// behind refuses the known ways to do it; nothing here looks for them. The agent can bring any object it has the bytes of into
 // its own store. That an object lies there says that the agent knows it, not that
 // a person ever saw it. A repository that links parts of its store elsewhere by
 // symlinks, or has pack indexes of version 1, is not understood, and nothing of it
@@ -65,9 +73,26 @@ func ParseID(s string) (ID, error) {
 	return id, err
 }
 
-func (id ID) String() string { return hex.EncodeToString(id.bytes()) }
+// ParseSHA1 reads an id of forty digits only: where packs go over the wire, the other
+// kind is not understood.
+func ParseSHA1(s string) (ID, error) {
+	id, err := ParseID(s)
+	if err != nil {
+		return ID{}, bad("object name %.70q: %v", s, err)
+	}
+	if id.size != sha1.Size {
+		return ID{}, bad("object name of %d characters", len(s))
+	}
+	return id, nil
+}
 
-func (id ID) bytes() []byte { return id.raw[:id.size] }
+func (id ID) String() string { return hex.EncodeToString(id.Bytes()) }
+
+// Bytes are what the digits stand for.
+func (id ID) Bytes() []byte { return id.raw[:id.size] }
+
+// IsZero reports whether id stands for no object, as git writes it with zeros.
+func (id ID) IsZero() bool { return id.raw == [sha256.Size]byte{} }
 
 func (id ID) hash() hash.Hash {
 	if id.size == sha256.Size {

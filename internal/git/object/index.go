@@ -65,7 +65,7 @@ func (x *index) find(id ID) (offset int64, ok bool, err error) {
 		if err := x.read(name, x.names()+mid*x.width); err != nil {
 			return 0, false, err
 		}
-		switch c := bytes.Compare(id.bytes(), name); {
+		switch c := bytes.Compare(id.Bytes(), name); {
 		case c == 0:
 			offset, err := x.offset(mid)
 			return offset, err == nil, err

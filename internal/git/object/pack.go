@@ -14,8 +14,8 @@ const (
 
 var errPack = errors.New("not an object of a pack")
 
-// pack is a pack file with its index.
-type pack struct {
+// packFile is a pack of a store, with its index.
+type packFile struct {
 	index *index
 	r     io.ReaderAt
 	size  int64
@@ -38,7 +38,7 @@ type entry struct {
 }
 
 // object returns the object at offset, put together from its deltas.
-func (p *pack) object(offset int64, b *budget) (Type, []byte, error) {
+func (p *packFile) object(offset int64, b *budget) (Type, []byte, error) {
 	var deltas [][]byte
 	for range maxDepth {
 		e, err := p.entry(offset, b)
@@ -66,7 +66,7 @@ func assemble(base []byte, deltas [][]byte, b *budget) ([]byte, error) {
 	return base, nil
 }
 
-func (p *pack) entry(offset int64, b *budget) (entry, error) {
+func (p *packFile) entry(offset int64, b *budget) (entry, error) {
 	if offset < packHeader || offset >= p.size {
 		return entry{}, errPack
 	}
@@ -97,7 +97,7 @@ func (p *pack) entry(offset int64, b *budget) (entry, error) {
 	return e, err
 }
 
-func (p *pack) baseByID(r io.Reader) (int64, error) {
+func (p *packFile) baseByID(r io.Reader) (int64, error) {
 	raw := make([]byte, p.index.width)
 	if _, err := io.ReadFull(r, raw); err != nil {
 		return 0, errPack
@@ -110,16 +110,19 @@ func (p *pack) baseByID(r io.Reader) (int64, error) {
 }
 
 // entryHead reads the kind of an entry and its size when inflated: four bits of
-// it in the first byte, then seven in each.
+// it in the first byte, then seven in each. Half a terabyte is the most.
 func entryHead(r io.ByteReader) (kind byte, size int64, err error) {
 	c, err := r.ReadByte()
 	if err != nil {
-		return 0, 0, errPack
+		return 0, 0, err
 	}
 	kind, size = c>>4&7, int64(c&15)
-	for shift := 4; c&0x80 != 0; shift += 7 {
-		if c, err = r.ReadByte(); err != nil || shift > 32 {
-			return 0, 0, errPack
+	for shift := 4; c >= 0x80; shift += 7 {
+		if c, err = r.ReadByte(); err != nil {
+			return 0, 0, err
+		}
+		if shift > 32 {
+			return 0, 0, bad("pack with an object whose size has too many digits")
 		}
 		size |= int64(c&0x7f) << shift
 	}
@@ -130,19 +133,18 @@ func entryHead(r io.ByteReader) (kind byte, size int64, err error) {
 // every number has one form. It is never 0.
 func distance(r io.ByteReader) (int64, error) {
 	var n int64
-	for range 9 {
+	for range 8 {
 		c, err := r.ReadByte()
 		if err != nil {
-			return 0, errPack
+			return 0, err
 		}
-		n |= int64(c & 0x7f)
-		if c&0x80 == 0 {
+		if n |= int64(c & 0x7f); c < 0x80 {
 			if n == 0 {
-				return 0, errPack
+				return 0, bad("pack with a delta that stands on no object")
 			}
 			return n, nil
 		}
 		n = (n + 1) << 7
 	}
-	return 0, errPack
+	return 0, bad("pack with an offset that has too many digits")
 }

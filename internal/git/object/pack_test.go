@@ -17,7 +17,7 @@ func smallIndex(ids ...ID) []byte {
 			at := b[fanOut+4*i:]
 			binary.BigEndian.PutUint32(at, binary.BigEndian.Uint32(at)+1)
 		}
-		b = append(b, id.bytes()...)
+		b = append(b, id.Bytes()...)
 	}
 	b = append(b, make([]byte, 4*len(ids))...)
 	for range ids {
@@ -52,7 +52,7 @@ func FuzzIndex(f *testing.F) {
 			switch {
 			case ok && err != nil:
 				t.Errorf("both found and %v", err)
-			case ok && !bytes.Contains(b[fanOutEnd:x.offsets()], id.bytes()):
+			case ok && !bytes.Contains(b[fanOutEnd:x.offsets()], id.Bytes()):
 				t.Error("found what is not there")
 			case ok && (offset < 0 || offset >= 1<<62):
 				t.Errorf("offset %d", offset)
@@ -65,7 +65,7 @@ func FuzzIndex(f *testing.F) {
 // after them. What is found is there, at the offset that stands beside it.
 func FuzzIndexParts(f *testing.F) {
 	id := mustID(f, tree1)
-	two := append(mustID(f, parent).bytes(), id.bytes()...)
+	two := append(mustID(f, parent).Bytes(), id.Bytes()...)
 	f.Add(two, []byte{}, []byte{0, 0, 0, 12, 0, 0, 0, 40}, []byte{})
 	f.Add(two, []byte{0x4a, 0, 0, 0, 9}, []byte{0, 0, 0, 12, 0, 0, 0, 40}, []byte{})
 	f.Add(two, []byte{}, []byte{0, 0, 0, 12, 0x80, 0, 0, 0}, []byte{0, 0, 0, 1, 0, 0, 0, 0})
@@ -131,7 +131,7 @@ func FuzzPack(f *testing.F) {
 	f.Add(base, uint16(packHeader))
 	delta := append(bytes.Clone(base), 0x60|7, byte(len(base)-packHeader))
 	f.Add(append(delta, deflate([]byte("\x05\x0a\x90\x05\x90\x05"))...), uint16(len(base)))
-	loop := append([]byte(head+"\x70"), mustID(f, parent).bytes()...)
+	loop := append([]byte(head+"\x70"), mustID(f, parent).Bytes()...)
 	f.Add(append(loop, deflate(nil)...), uint16(packHeader))
 	f.Fuzz(func(t *testing.T, b []byte, offset uint16) {
 		idx := smallIndex(mustID(t, parent))
@@ -140,7 +140,7 @@ func FuzzPack(f *testing.F) {
 			t.Fatal(err)
 		}
 		left := budget(1 << 20)
-		p := &pack{index: x, r: bytes.NewReader(b), size: int64(len(b))}
+		p := &packFile{index: x, r: bytes.NewReader(b), size: int64(len(b))}
 		typ, content, err := p.object(int64(offset), &left)
 		if err == nil && (!typ.known() || len(content) > 1<<20 || left < 0) {
 			t.Errorf("%q of %d bytes, %d left", typ, len(content), left)
@@ -159,7 +159,7 @@ func FuzzDelta(f *testing.F) {
 			return
 		}
 		_, rest, _ := deltaSize(delta)
-		if to, _, ok := deltaSize(rest); !ok || to != int64(len(out)) || left < 0 {
+		if to, _, err := deltaSize(rest); err != nil || to != int64(len(out)) || left < 0 {
 			t.Errorf("%d bytes, %d left", len(out), left)
 		}
 	})

@@ -139,7 +139,7 @@ func (s *Store) inPack(d *os.File, name string, id ID) (Type, []byte, error) {
 		return "", nil, err
 	}
 	defer f.Close()
-	p := &pack{index: x, r: f, size: size}
+	p := &packFile{index: x, r: f, size: size}
 	t, content, err := p.object(offset, &s.budget)
 	if err == nil && !id.names(t, content) {
 		err = errPack

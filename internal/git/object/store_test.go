@@ -155,7 +155,7 @@ func (w *world) forge(rel, own, head string) {
 		w.t.Fatal(err)
 	}
 	from, to := mustID(w.t, own), mustID(w.t, head)
-	at := bytes.Index(b, from.bytes())
+	at := bytes.Index(b, from.Bytes())
 	if at < 0 {
 		w.t.Fatal("not in the index")
 	}
@@ -165,7 +165,7 @@ func (w *world) forge(rel, own, head string) {
 		binary.BigEndian.PutUint32(b[fanOut+4*i:], n)
 	}
 	for i := range int(n) {
-		copy(b[fanOutEnd+20*i:], to.bytes())
+		copy(b[fanOutEnd+20*i:], to.Bytes())
 	}
 	binary.BigEndian.PutUint32(b[fanOut:], 0)
 	for i := range int(to.raw[0]) {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // git makes what has made git on the host run something: git directories where
@@ -24,8 +24,8 @@ func git(t *Target) Result {
 	}
 	var live []string
 	made, refused := 0, 0
-	attacks, object := hostileGit(string(t.Ran))
-	object.make(string(t.Workspace)) // without it, less is attacked
+	attacks, loose := hostileGit(string(t.Ran))
+	loose.make(string(t.Workspace)) // without it, less is attacked
 	for _, f := range attacks {
 		var file unix.Stat_t
 		err := f.make(string(t.Workspace))
@@ -59,16 +59,16 @@ type gitFile struct {
 
 // hostileGit lists the files of the attacks, the least that each needs, and an object
 // for one of them, which harms nobody by itself. Whoever runs them makes the file ran.
-func hostileGit(ran string) (attacks []gitFile, object gitFile) {
+func hostileGit(ran string) (attacks []gitFile, loose gitFile) {
 	command := "touch '" + ran + "'"
 	script := "#!/bin/sh\n" + command + "\n"
 	settings := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = \"" + command + "\"\n"
-	blob, data := Loose(pack.Blob, []byte(script))
+	blob, data := Loose(object.Blob, []byte(script))
 	index, err := Index(".git/hooks/post-checkout", blob)
 	if err != nil {
 		panic(err) // the name of an object that we made ourselves
 	}
-	object = gitFile{path: ".git/" + LooseName(blob), text: string(data), lock: true}
+	loose = gitFile{path: ".git/" + LooseName(blob), text: string(data), lock: true}
 	attacks = []gitFile{
 		// A git directory among the objects, another that shares what it has, and a way there.
 		{path: ".git/objects/cc/HEAD", text: "ref: refs/heads/main\n"},
@@ -92,7 +92,7 @@ func hostileGit(ran string) (attacks []gitFile, object gitFile) {
 		// git writes what its index names, wherever that is.
 		{path: ".git/index", text: string(index), lock: true},
 	}
-	return attacks, object
+	return attacks, loose
 }
 
 func (f gitFile) make(root string) error {

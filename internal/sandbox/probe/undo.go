@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // Undone is the directory of the workspace that is changed to be brought back: a
@@ -69,8 +69,8 @@ func commit(dir string) error {
 	if err != nil {
 		return err
 	}
-	tree, file := Loose(pack.Tree, nil)
-	id, object := Loose(pack.Commit, Commit(tree, strings.TrimSpace(string(parent))))
+	tree, file := Loose(object.Tree, nil)
+	id, object := Loose(object.Commit, Commit(tree, strings.TrimSpace(string(parent))))
 	for _, f := range []struct{ path, text string }{
 		{".git/" + LooseName(tree), string(file)}, {".git/" + LooseName(id), string(object)},
 		{UndoHead, id + "\n"}, {UndoBranch, id + "\n"},

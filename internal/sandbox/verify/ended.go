@@ -89,7 +89,7 @@ func (p *plant) strange() (out []string) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(now)) {
-		own := path == p.proof() || strings.HasPrefix(path, probe.Undone+"/") || object(path) && strings.HasPrefix(now[path], "file ")
+		own := path == p.proof() || strings.HasPrefix(path, probe.Undone+"/") || isLoose(path) && strings.HasPrefix(now[path], "file ")
 		if !own && now[path] != p.before[path] {
 			out = append(out, path)
 		}
@@ -97,8 +97,8 @@ func (p *plant) strange() (out []string) {
 	return out
 }
 
-// object holds for the name of a loose object of the repository.
-func object(path string) bool {
+// isLoose holds for the name of a loose object of the repository.
+func isLoose(path string) bool {
 	rest, ok := strings.CutPrefix(path, ".git/objects/")
 	return ok && len(rest) == 41 && rest[2] == '/' && strings.Trim(rest[:2]+rest[3:], "0123456789abcdef") == ""
 }

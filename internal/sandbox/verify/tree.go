@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
@@ -45,13 +45,13 @@ func textOf(name string) string { return "of the host: " + name + "\n" }
 func repository(dir string) error {
 	const readme = "README"
 	text := []byte("a file\n")
-	blob, blobFile := probe.Loose(pack.Blob, text)
-	id, err := pack.ParseID(blob)
+	blob, blobFile := probe.Loose(object.Blob, text)
+	id, err := object.ParseSHA1(blob)
 	if err != nil {
 		return err
 	}
-	tree, treeFile := probe.Loose(pack.Tree, append([]byte("100755 "+readme+"\x00"), id[:]...))
-	commit, commitFile := probe.Loose(pack.Commit, probe.Commit(tree, ""))
+	tree, treeFile := probe.Loose(object.Tree, append([]byte("100755 "+readme+"\x00"), id.Bytes()...))
+	commit, commitFile := probe.Loose(object.Commit, probe.Commit(tree, ""))
 	index, err := probe.Index(readme, blob)
 	if err != nil {
 		return err

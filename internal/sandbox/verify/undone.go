@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
@@ -28,7 +28,7 @@ func (p *plant) undoEnded(undo func() ([]string, error)) finding {
 	if err != nil {
 		return finding{"the session's commit did not arrive: " + err.Error(), false}
 	}
-	id, err := pack.ParseID(strings.TrimSpace(string(commit)))
+	id, err := object.ParseSHA1(strings.TrimSpace(string(commit)))
 	if err != nil {
 		return finding{"the session's branch names no commit: " + err.Error(), false}
 	}

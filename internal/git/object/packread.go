@@ -1,4 +1,4 @@
-package pack
+package object
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Limits bound what a pack may cost.
-type Limits struct {
-	Objects int   // in the pack; each costs some sixty bytes of memory
+// PackLimits bound what a pack may cost.
+type PackLimits struct {
+	Objects int   // in the pack; each costs some eighty bytes of memory
 	Object  int64 // bytes of one commit, tree or tag
 	Memory  int64 // bytes of objects that are held at once to rebuild others
 	Work    int64 // bytes inflated and rebuilt in all
@@ -21,19 +21,19 @@ type Limits struct {
 	TextSize int64
 }
 
-// Usual are limits that a day's work never meets.
-func Usual() Limits {
-	return Limits{Objects: 1 << 20, Object: 16 << 20, Memory: 64 << 20, Work: 16 << 30}
+// UsualLimits are limits that a day's work never meets.
+func UsualLimits() PackLimits {
+	return PackLimits{Objects: 1 << 20, Object: 16 << 20, Memory: 64 << 20, Work: 16 << 30}
 }
 
 // Visit is called with each commit, tree and tag of a pack, in no order that
 // means anything. data is good until it returns.
-type Visit func(id ID, kind Kind, data []byte) error
+type Visit func(id ID, t Type, data []byte) error
 
 // Pack is a pack that has been read.
 type Pack struct {
 	ctx   context.Context
-	lim   Limits
+	lim   PackLimits
 	visit Visit
 	r     io.ReaderAt
 	size  int64
@@ -52,25 +52,16 @@ type object struct {
 	data  int64 // where its compressed bytes begin
 	size  int64 // inflated
 	base  int32 // of a delta by offset
-	kind  Kind  // also ofsDelta, refDelta
+	kind  byte  // a number of packTypes, ofsDelta or refDelta
 	id    ID    // of a delta: its base, if known by name
 }
 
-// In a pack these stand where a kind does.
-const (
-	ofsDelta Kind = 6
-	refDelta Kind = 7
-)
+const hashSize = sha1.Size
 
-const (
-	headSize = 12
-	hashSize = sha1.Size
-)
-
-// Read reads the pack that is the first size bytes of r, no more and no less, and
+// ReadPack reads the pack that is the first size bytes of r, no more and no less, and
 // calls visit with what can be rebuilt. Both r and visit are used by Add as well.
 // The context's end ends the reading.
-func Read(ctx context.Context, r io.ReaderAt, size int64, lim Limits, visit Visit) (*Pack, error) {
+func ReadPack(ctx context.Context, r io.ReaderAt, size int64, lim PackLimits, visit Visit) (*Pack, error) {
 	p := &Pack{ctx: ctx, lim: lim, visit: visit, r: r, size: size, wait: map[ID][]int32{}}
 	count, err := p.head()
 	if err != nil {
@@ -95,14 +86,14 @@ func (p *Pack) Len() int { return len(p.objects) }
 // head returns how many objects the pack says it has. Each takes three bytes at
 // the very least, so the number is bounded by the size as well.
 func (p *Pack) head() (int, error) {
-	if p.size < headSize+hashSize {
+	if p.size < packHeader+hashSize {
 		return 0, bad("pack of %d bytes", p.size)
 	}
-	var h [headSize]byte
+	var h [packHeader]byte
 	if _, err := p.r.ReadAt(h[:], 0); err != nil {
 		return 0, fmt.Errorf("read pack: %w", err)
 	}
-	n, err := Count(h[:])
+	n, err := PackCount(h[:])
 	if err != nil {
 		return 0, err
 	}
@@ -112,9 +103,9 @@ func (p *Pack) head() (int, error) {
 	return int(n), nil
 }
 
-// Count reads the first twelve bytes of a pack: how many objects it says it has.
-func Count(head []byte) (uint32, error) {
-	if len(head) < headSize || string(head[:8]) != "PACK\x00\x00\x00\x02" {
+// PackCount reads the first twelve bytes of a pack: how many objects it says it has.
+func PackCount(head []byte) (uint32, error) {
+	if len(head) < packHeader || string(head[:8]) != "PACK\x00\x00\x00\x02" {
 		return 0, bad("no pack of version 2")
 	}
 	return uint32(head[8])<<24 | uint32(head[9])<<16 | uint32(head[10])<<8 | uint32(head[11]), nil
@@ -172,14 +163,14 @@ func (p *Pack) rebuild() error {
 			continue
 		}
 		kids := p.kids(int32(i), o.id)
-		if o.kind == Blob || len(kids) == 0 {
+		if packTypes[o.kind] == Blob || len(kids) == 0 {
 			continue
 		}
 		data, err := p.inflate(int32(i))
 		if err != nil {
 			return err
 		}
-		if err := p.descend(o.kind, data, kids); err != nil {
+		if err := p.descend(packTypes[o.kind], data, kids); err != nil {
 			return err
 		}
 	}
@@ -193,18 +184,18 @@ func (p *Pack) Missing() []ID {
 	for id := range p.wait {
 		out = append(out, id)
 	}
-	slices.SortFunc(out, func(a, b ID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(out, func(a, b ID) int { return slices.Compare(a.Bytes(), b.Bytes()) })
 	return out
 }
 
 // Add takes an object from elsewhere and visits the deltas that stand on it. It
 // is not visited itself.
-func (p *Pack) Add(kind Kind, data []byte) error {
-	kids := p.kids(-1, Sum(kind, data))
-	if kind == Blob || len(kids) == 0 {
+func (p *Pack) Add(t Type, data []byte) error {
+	kids := p.kids(-1, Sum(t, data))
+	if t == Blob || len(kids) == 0 {
 		return nil
 	}
-	return p.descend(kind, data, kids)
+	return p.descend(t, data, kids)
 }
 
 // frame is an object that others stand on and are yet to be rebuilt from.
@@ -216,7 +207,7 @@ type frame struct {
 // descend rebuilds and visits all that stands on one object, deltas on deltas
 // included. An object is let go with the last that needs it, so the usual long
 // chain holds two at a time.
-func (p *Pack) descend(kind Kind, data []byte, kids []int32) error {
+func (p *Pack) descend(t Type, data []byte, kids []int32) error {
 	stack, held := []frame{{data, kids}}, int64(len(data))
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
@@ -236,8 +227,8 @@ func (p *Pack) descend(kind Kind, data []byte, kids []int32) error {
 		if err := p.spend(int64(len(data))); err != nil {
 			return err
 		}
-		id := Sum(kind, data)
-		if err := p.visit(id, kind, data); err != nil {
+		id := Sum(t, data)
+		if err := p.visit(id, t, data); err != nil {
 			return err
 		}
 		kids := p.kids(k, id)

@@ -1,4 +1,4 @@
-package pack_test
+package object_test
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 // part is an object of a hand-made pack.
 type part struct {
 	kind byte
 	data string
-	ref  pack.ID // base of kind 7
-	back int64   // base of kind 6
-	size int     // said, if not the true one
+	ref  object.ID // base of kind 7
+	back int64     // base of kind 6
+	size int       // said, if not the true one
 }
 
 func (p part) bytes() []byte {
@@ -42,7 +42,7 @@ func (p part) bytes() []byte {
 	out = append(out, c)
 	switch p.kind {
 	case 7:
-		out = append(out, p.ref[:]...)
+		out = append(out, p.ref.Bytes()...)
 	case 6:
 		var tail []byte
 		for n := p.back; ; {
@@ -88,13 +88,13 @@ func insert(base, result string) string {
 	return string([]byte{byte(len(base)), byte(len(result)), byte(len(result))}) + result
 }
 
-type seen map[pack.ID]pack.Kind
+type seen map[object.ID]object.Type
 
-func read(t testing.TB, b []byte, lim pack.Limits) (*pack.Pack, seen, error) {
+func read(t testing.TB, b []byte, lim object.PackLimits) (*object.Pack, seen, error) {
 	t.Helper()
 	got := seen{}
-	p, err := pack.Read(context.Background(), bytes.NewReader(b), int64(len(b)), lim, func(id pack.ID, kind pack.Kind, data []byte) error {
-		if pack.Sum(kind, data) != id {
+	p, err := object.ReadPack(context.Background(), bytes.NewReader(b), int64(len(b)), lim, func(id object.ID, kind object.Type, data []byte) error {
+		if object.Sum(kind, data) != id {
 			t.Errorf("%v %v has another name", kind, id)
 		}
 		got[id] = kind
@@ -151,7 +151,7 @@ func truth(t testing.TB, dir string) map[string]string {
 func spell(s seen) map[string]string {
 	out := map[string]string{}
 	for id, k := range s {
-		out[id.String()] = k.String()
+		out[id.String()] = string(k)
 	}
 	return out
 }
@@ -164,7 +164,7 @@ func TestReadWhatGitPacks(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			b := git(t, dir, "", append([]string{"pack-objects", "--all", "--stdout", "-q", "--no-reuse-delta"}, args...)...)
-			p, got, err := read(t, b, pack.Usual())
+			p, got, err := read(t, b, object.UsualLimits())
 			if err != nil || !maps.Equal(spell(got), want) {
 				t.Fatalf("%v: got %d objects, git has %d", err, len(got), len(want))
 			}
@@ -182,7 +182,7 @@ func TestThinPackTakesItsBases(t *testing.T) {
 	dir := repository(t)
 	want := truth(t, dir)
 	b := git(t, dir, "main\n^main~5\n", "pack-objects", "--revs", "--thin", "--stdout", "-q", "--delta-base-offset", "--no-reuse-delta", "--window=50")
-	p, got, err := read(t, b, pack.Usual())
+	p, got, err := read(t, b, object.UsualLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestThinPackTakesItsBases(t *testing.T) {
 		}
 		added++
 		data := git(t, dir, "", "cat-file", kind, id.String())
-		k := map[string]pack.Kind{"commit": pack.Commit, "tree": pack.Tree, "tag": pack.Tag}[kind]
+		k := map[string]object.Type{"commit": object.Commit, "tree": object.Tree, "tag": object.Tag}[kind]
 		if err := p.Add(k, data); err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +206,8 @@ func TestThinPackTakesItsBases(t *testing.T) {
 		t.Fatal("git made no thin delta of a tree: the test shows nothing")
 	}
 	for line := range strings.Lines(string(git(t, dir, "", "rev-list", "--objects", "--filter=blob:none", "main", "^main~5"))) {
-		id, err := pack.ParseID(line[:40])
-		if err != nil || got[id] == 0 {
+		id, err := object.ParseSHA1(line[:40])
+		if err != nil || got[id] == "" {
 			t.Errorf("%s was not rebuilt (%v); %d before the bases came, %d after", line[:40], err, before, len(got))
 		}
 	}
@@ -217,9 +217,9 @@ const someTree = "100644 a\x00aaaaaaaaaaaaaaaaaaaa"
 
 func TestReadRefuses(t *testing.T) {
 	tree := part{kind: 2, data: someTree}
-	base := pack.Sum(pack.Tree, []byte(someTree))
+	base := object.Sum(object.Tree, []byte(someTree))
 	good := build(tree)
-	small := pack.Usual()
+	small := object.UsualLimits()
 	small.Objects, small.Object, small.Work = 2, 100, 1000
 	flip := bytes.Clone(good)
 	flip[len(flip)-1] ^= 1
@@ -245,7 +245,7 @@ func TestReadRefuses(t *testing.T) {
 		"says more":            {build(part{kind: 2, data: someTree, size: 99}), "names 99"},
 		"blob says less":       {build(part{kind: 3, data: "xyz", size: 1}), "longer than the 1 bytes"},
 		"large tree":           {build(part{kind: 2, data: strings.Repeat("x", 101)}), "100 are the most"},
-		"large size alone":     {build(part{kind: 1, data: "x", size: 1 << 40}), "100 are the most"},
+		"large size alone":     {build(part{kind: 1, data: "x", size: 1 << 38}), "100 are the most"},
 		"endless size":         {seal(append(head(1), bytes.Repeat([]byte{0xff}, 30)...)), "too many digits"},
 		"zlib bomb":            {build(part{kind: 3, data: strings.Repeat("x", 5000)}), "bytes of work"},
 		"not zlib":             {seal(append(head(1), 0x21, 'x', 'y', 'z')), "does not inflate"},
@@ -263,7 +263,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, _, err := read(t, c.in, small)
-			if !errors.Is(err, pack.ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, object.ErrFormat) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -276,12 +276,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	base := parts[0].data
 	for i := range 40 {
 		result := fmt.Sprintf("%090d", i)
-		id := pack.Sum(pack.Tree, []byte(base))
+		id := object.Sum(object.Tree, []byte(base))
 		parts = append(parts, part{kind: 7, ref: id, data: insert(base, "leaf")}, part{kind: 7, ref: id, data: insert(base, result)})
 		base = result
 	}
 	slices.Reverse(parts[1:])
-	lim := pack.Usual()
+	lim := object.UsualLimits()
 	if _, got, err := read(t, build(parts...), lim); err != nil || len(got) != 42 {
 		t.Fatalf("%d objects, %v", len(got), err)
 	}
@@ -295,7 +295,7 @@ func TestEndOfContextEndsReading(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	b := build(part{kind: 2, data: someTree})
-	if _, err := pack.Read(ctx, bytes.NewReader(b), int64(len(b)), pack.Usual(), nil); !errors.Is(err, context.Canceled) {
+	if _, err := object.ReadPack(ctx, bytes.NewReader(b), int64(len(b)), object.UsualLimits(), nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package pack
+package object
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 // scan reads the pack from front to end, once. Objects that stand on their own
 // are named and visited, deltas are noted.
 func (p *Pack) scan(count int) error {
-	src := newSource(p.r, headSize, p.size-hashSize)
+	src := newSource(p.r, packHeader, p.size-hashSize)
 	p.objects = make([]object, 0, count)
 	for range count {
 		o, err := p.header(src)
@@ -37,30 +37,21 @@ func (p *Pack) scan(count int) error {
 // header reads what stands before an object's compressed bytes.
 func (p *Pack) header(src *source) (object, error) {
 	o := object{start: src.at, base: -1}
-	c, err := src.ReadByte()
-	if err != nil {
+	var err error
+	if o.kind, o.size, err = entryHead(src); err != nil {
 		return o, cut(err)
 	}
-	o.kind, o.size = Kind(c>>4&7), int64(c&15)
-	for shift := 4; c >= 0x80; shift += 7 {
-		if c, err = src.ReadByte(); err != nil {
-			return o, cut(err)
-		}
-		if shift > 46 {
-			return o, bad("pack with an object whose size has too many digits")
-		}
-		o.size |= int64(c&0x7f) << shift
-	}
-	switch o.kind {
-	case Commit, Tree, Tag:
-		if o.size > p.lim.Object {
-			return o, bad("%v of %d bytes, %d are the most", o.kind, o.size, p.lim.Object)
-		}
-	case Blob:
-	case ofsDelta:
+	t, whole := packTypes[o.kind]
+	switch {
+	case whole && t != Blob && o.size > p.lim.Object:
+		return o, bad("%v of %d bytes, %d are the most", t, o.size, p.lim.Object)
+	case whole:
+	case o.kind == ofsDelta:
 		o.base, err = p.baseAt(src, o.start)
-	case refDelta:
-		_, err = io.ReadFull(src, o.id[:])
+	case o.kind == refDelta:
+		var raw [hashSize]byte
+		_, err = io.ReadFull(src, raw[:])
+		o.id = idFrom(raw[:], hashSize)
 	default:
 		return o, bad("pack with an object of type %d", o.kind)
 	}
@@ -70,19 +61,9 @@ func (p *Pack) header(src *source) (object, error) {
 
 // baseAt reads how far before start the base begins, and finds it there.
 func (p *Pack) baseAt(src *source, start int64) (int32, error) {
-	var back int64
-	for i := 0; ; i++ {
-		c, err := src.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if i == 8 {
-			return 0, bad("pack with an offset that has too many digits")
-		}
-		if back = back<<7 | int64(c&0x7f); c < 0x80 {
-			break
-		}
-		back++ // each length of an offset begins where the shorter ones end
+	back, err := distance(src)
+	if err != nil {
+		return 0, err
 	}
 	i := sort.Search(len(p.objects), func(i int) bool { return p.objects[i].start >= start-back })
 	if i == len(p.objects) || p.objects[i].start != start-back {
@@ -93,7 +74,7 @@ func (p *Pack) baseAt(src *source, start int64) (int32, error) {
 
 // body inflates an object to its end: that is the only way to find the next one.
 func (p *Pack) body(src *source, o *object) error {
-	switch o.kind {
+	switch t := packTypes[o.kind]; t {
 	case Commit, Tree, Tag:
 		data, err := p.zip.bytes(src, o.size)
 		if err != nil {
@@ -102,8 +83,8 @@ func (p *Pack) body(src *source, o *object) error {
 		if err := p.spend(o.size); err != nil {
 			return err
 		}
-		o.id = Sum(o.kind, data)
-		return p.visit(o.id, o.kind, data)
+		o.id = Sum(t, data)
+		return p.visit(o.id, t, data)
 	case Blob:
 		if p.lim.Text != nil && o.size <= p.lim.TextSize {
 			data, err := p.text(src, o)
@@ -118,7 +99,7 @@ func (p *Pack) body(src *source, o *object) error {
 		if err := p.pass(src, o.size, h); err != nil {
 			return err
 		}
-		o.id = ID(h.Sum(nil))
+		o.id = idFrom(h.Sum(nil), hashSize)
 		return nil
 	default:
 		if p.lim.Text != nil && o.size <= p.lim.TextSize {
@@ -188,14 +169,15 @@ func (s *source) ReadByte() (byte, error) {
 	return c, err
 }
 
-// inflater holds what inflating one object after the other can share.
+// inflater holds what inflating one object after the other can share. What it reads from
+// has ReadByte, or it would take bytes that are not its own.
 type inflater struct {
 	z   io.ReadCloser
 	buf []byte
 }
 
 // each hands size bytes to do, in pieces. More or fewer are an error.
-func (f *inflater) each(src *source, size int64, do func([]byte) error) error {
+func (f *inflater) each(src io.Reader, size int64, do func([]byte) error) error {
 	if err := f.reset(src); err != nil {
 		return cut(err)
 	}
@@ -228,7 +210,7 @@ func (f *inflater) each(src *source, size int64, do func([]byte) error) error {
 
 // bytes returns size bytes. They are asked for as they come: the number alone
 // takes no memory.
-func (f *inflater) bytes(src *source, size int64) ([]byte, error) {
+func (f *inflater) bytes(src io.Reader, size int64) ([]byte, error) {
 	var out bytes.Buffer
 	out.Grow(int(min(size, 64<<10)))
 	err := f.each(src, size, func(piece []byte) error {
@@ -238,7 +220,7 @@ func (f *inflater) bytes(src *source, size int64) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (f *inflater) reset(src *source) error {
+func (f *inflater) reset(src io.Reader) error {
 	if f.z == nil {
 		z, err := zlib.NewReader(src)
 		f.z = z

@@ -1,11 +1,11 @@
-package pack_test
+package object_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/git/pack"
+	"ringfence.dev/ringfence/internal/git/object"
 )
 
 const (
@@ -35,11 +35,11 @@ func TestParseCommit(t *testing.T) {
 		"nothing":            {"", -1},
 		"half a parent line": {"tree " + hexA + "\nparent bb\n" + author, -1},
 	} {
-		h, err := pack.ParseCommit([]byte(c.in))
+		h, err := object.ParseCommit([]byte(c.in))
 		if (err != nil) != (c.want < 0) || err == nil && len(h.Parents) != c.want {
 			t.Errorf("%s: %d parents and %v", what, len(h.Parents), err)
 		}
-		if err != nil && !errors.Is(err, pack.ErrFormat) {
+		if err != nil && !errors.Is(err, object.ErrFormat) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestEachEntry(t *testing.T) {
 		"submodule and link": {"120000 a\x00" + id + "160000 b\x00" + id, "a b"},
 	} {
 		var names []string
-		err := pack.EachEntry([]byte(c.in), func(e pack.Entry) { names = append(names, e.Name) })
+		err := object.EachEntry([]byte(c.in), func(e object.Entry) { names = append(names, e.Name) })
 		if got := strings.Join(names, " "); (err != nil) != (c.want == "!") || err == nil && got != c.want {
 			t.Errorf("%s: %q and %v", what, got, err)
 		}
@@ -77,12 +77,12 @@ func TestEachEntry(t *testing.T) {
 }
 
 func TestParseTag(t *testing.T) {
-	id, kind, err := pack.ParseTag([]byte("object " + hexA + "\ntype commit\ntag v1\n"))
-	if err != nil || id.String() != hexA || kind != pack.Commit {
+	id, kind, err := object.ParseTag([]byte("object " + hexA + "\ntype commit\ntag v1\n"))
+	if err != nil || id.String() != hexA || kind != object.Commit {
 		t.Error(id, kind, err)
 	}
 	for _, in := range []string{"", "object " + hexA + "\n", "object " + hexA + "\ntype commits\n", "type commit\nobject " + hexA + "\n"} {
-		if _, _, err := pack.ParseTag([]byte(in)); !errors.Is(err, pack.ErrFormat) {
+		if _, _, err := object.ParseTag([]byte(in)); !errors.Is(err, object.ErrFormat) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

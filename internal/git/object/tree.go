@@ -1,7 +1,8 @@
-package pack
+package object
 
 import (
 	"bytes"
+	"crypto/sha1"
 )
 
 // Entry is one line of a tree.
@@ -23,7 +24,7 @@ var modes = map[string]bool{"40000": true, "100644": true, "100664": true, "1007
 func EachEntry(data []byte, do func(Entry)) error {
 	var last Entry
 	for len(data) > 0 {
-		e, rest, err := entry(data)
+		e, rest, err := treeEntry(data)
 		if err != nil {
 			return err
 		}
@@ -36,20 +37,20 @@ func EachEntry(data []byte, do func(Entry)) error {
 	return nil
 }
 
-func entry(data []byte) (Entry, []byte, error) {
+func treeEntry(data []byte) (Entry, []byte, error) {
 	end := bytes.IndexByte(data, 0)
-	if end < 0 || len(data)-end-1 < len(ID{}) {
+	if end < 0 || len(data)-end-1 < sha1.Size {
 		return Entry{}, nil, bad("tree that is cut short")
 	}
 	mode, name, ok := bytes.Cut(data[:end], []byte(" "))
 	if !ok || !modes[string(mode)] {
 		return Entry{}, nil, bad("tree with mode %.20q", mode)
 	}
-	e := Entry{Mode: string(mode), Name: string(name), ID: ID(data[end+1 : end+1+len(ID{})])}
+	e := Entry{Mode: string(mode), Name: string(name), ID: idFrom(data[end+1:], sha1.Size)}
 	if e.Name == "" || e.Name == "." || e.Name == ".." || bytes.IndexByte(name, '/') >= 0 {
 		return Entry{}, nil, bad("tree with an entry named %q", e.Name)
 	}
-	return e, data[end+1+len(ID{}):], nil
+	return e, data[end+1+sha1.Size:], nil
 }
 
 // before is git's order: that of the names, a directory's with a slash behind. A
