@@ -40,7 +40,7 @@ var rooms = []room{
 	{"internal/mcp", 2, "messages of MCP, the proxy that watches tools, our own server"},
 	{"internal/address", 1, "host names, rules about them, ranges that are closed"},
 	{"internal/fault", 1, "the error that a person sees, with the one command that helps"},
-	{"internal/file", 1, "paths, and thin system calls on files"},
+	{"internal/file", 1, "paths, settings with comments, and thin system calls on files"},
 	{"internal/leakscan", 1, "finds secrets in streams of bytes"},
 	{"internal/strictjson", 1, "JSON that everybody reads alike"},
 }

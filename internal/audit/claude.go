@@ -101,10 +101,10 @@ func sandboxOff(l *look) []hit {
 		return nil
 	}
 	h := hit{path: l.userSettings(), detail: "sandbox.enabled is not set"}
-	if d, n := l.first(claude, "sandbox", "enabled"); n.isTrue() {
+	if d, n := l.first(claude, "sandbox", "enabled"); n.IsTrue() {
 		return nil
 	} else if n != nil {
-		h = hit{path: d.path, line: n.line, detail: "sandbox.enabled = " + n.text}
+		h = hit{path: d.path, line: n.Line, detail: "sandbox.enabled = " + n.Text}
 	}
 	return []hit{l.behind("claude", h, Info)}
 }
@@ -121,22 +121,22 @@ func (l *look) behind(name string, h hit, to Severity) hit {
 // hatchOpen is asked where the sandbox is on, or somebody wrote the key.
 func hatchOpen(l *look) []hit {
 	if d, n := l.first(claude, "sandbox", "allowUnsandboxedCommands"); n != nil {
-		if n.isFalse() {
+		if n.IsFalse() {
 			return nil
 		}
-		return []hit{{path: d.path, line: n.line, detail: "allowUnsandboxedCommands = " + n.text}}
+		return []hit{{path: d.path, line: n.Line, detail: "allowUnsandboxedCommands = " + n.Text}}
 	}
-	if d, n := l.first(claude, "sandbox", "enabled"); n.isTrue() {
-		return []hit{{path: d.path, line: n.line, detail: "allowUnsandboxedCommands is not set, which means true"}}
+	if d, n := l.first(claude, "sandbox", "enabled"); n.IsTrue() {
+		return []hit{{path: d.path, line: n.Line, detail: "allowUnsandboxedCommands is not set, which means true"}}
 	}
 	return nil
 }
 
-func anyText(_ *look, n *node) bool { return n.str() != "" }
+func anyText(_ *look, n *node) bool { return n.Str() != "" }
 
 // wide takes a directory that holds the whole home, or more.
 func wide(l *look, n *node) bool {
-	dir := l.expand(n.str())
+	dir := l.expand(n.Str())
 	return dir != "" && filepath.IsAbs(dir) && file.Within(l.Home, dir)
 }
 
@@ -189,12 +189,12 @@ func (l *look) covers(rule, at string) bool {
 func (l *look) rules(path ...string) (texts []string, at hit) {
 	at = hit{path: l.userSettings()}
 	for _, d := range claude(l) {
-		n := d.root.get(path...)
+		n := d.root.Get(path...)
 		if n != nil && at.line == 0 {
-			at.path, at.line = d.path, n.line
+			at.path, at.line = d.path, n.Line
 		}
-		for _, s := range n.strs() {
-			texts = append(texts, s.text)
+		for _, s := range n.Strs() {
+			texts = append(texts, s.Text)
 		}
 	}
 	return texts, at
@@ -238,7 +238,7 @@ func noBelt(l *look) []hit {
 	denied, at := l.rules("permissions", "deny")
 	belt := slices.ContainsFunc(denied, func(r string) bool { return strings.HasPrefix(r, "Bash") })
 	for _, d := range claude(l) {
-		belt = belt || len(d.root.all("hooks", "PreToolUse", "*")) > 0
+		belt = belt || len(d.root.All("hooks", "PreToolUse", "*")) > 0
 	}
 	if belt || !l.usesClaude() {
 		return nil
@@ -248,9 +248,9 @@ func noBelt(l *look) []hit {
 
 func wideTrust(l *look) (hits []hit) {
 	for _, d := range claudeState(l) {
-		for _, p := range d.root.all("projects", "*") {
-			if t := p.get("hasTrustDialogAccepted"); t.isTrue() && filepath.IsAbs(p.name) && file.Within(l.Home, p.name) {
-				hits = append(hits, hit{path: d.path, line: t.line, detail: "for " + l.word(p.name)})
+		for _, p := range d.root.All("projects", "*") {
+			if t := p.Get("hasTrustDialogAccepted"); t.IsTrue() && filepath.IsAbs(p.Name) && file.Within(l.Home, p.Name) {
+				hits = append(hits, hit{path: d.path, line: t.Line, detail: "for " + l.word(p.Name)})
 			}
 		}
 	}

@@ -36,18 +36,18 @@ type program struct {
 // programs lists what Claude Code's settings run.
 func (l *look) programs() (out []program) {
 	for _, d := range claude(l) {
-		for _, event := range d.root.all("hooks", "*") {
-			for _, c := range event.all("*", "hooks", "*", "command") {
-				out = append(out, program{d, c, "hooks." + event.name, c.str()})
+		for _, event := range d.root.All("hooks", "*") {
+			for _, c := range event.All("*", "hooks", "*", "command") {
+				out = append(out, program{d, c, "hooks." + event.Name, c.Str()})
 			}
 		}
 		for _, key := range []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper"} {
-			if n := d.root.get(key); n.str() != "" {
-				out = append(out, program{d, n, key, n.text})
+			if n := d.root.Get(key); n.Str() != "" {
+				out = append(out, program{d, n, key, n.Text})
 			}
 		}
-		if n := d.root.get("statusLine", "command"); n.str() != "" {
-			out = append(out, program{d, n, "statusLine", n.text})
+		if n := d.root.Get("statusLine", "command"); n.Str() != "" {
+			out = append(out, program{d, n, "statusLine", n.Text})
 		}
 	}
 	return out
@@ -72,7 +72,7 @@ func (l *look) ofProject(p program) bool {
 func hookInventory(l *look) (hits []hit) {
 	for _, p := range l.programs() {
 		if !l.ofProject(p) {
-			hits = append(hits, hit{path: p.doc.path, line: p.at.line, detail: p.key + " runs " + p.name(), about: p.name()})
+			hits = append(hits, hit{path: p.doc.path, line: p.at.Line, detail: p.key + " runs " + p.name(), about: p.name()})
 		}
 	}
 	return hits
@@ -100,7 +100,7 @@ var fetched = lazy(`\b(?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+)?(?:\S*/)?(?:ba|z|da
 func fetchingHooks(l *look) (hits []hit) {
 	for _, p := range l.programs() {
 		if fetched().MatchString(p.command) {
-			hits = append(hits, hit{path: p.doc.path, line: p.at.line, detail: p.key})
+			hits = append(hits, hit{path: p.doc.path, line: p.at.Line, detail: p.key})
 		}
 	}
 	return hits

@@ -89,7 +89,7 @@ func TestOwnSettingsMayBeLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	link(t, "../dotfiles/settings.json", path)
-	if got := f.weak(f.audit()); len(got) != 1 || got[0] != "AU-014 "+settings {
+	if got := f.weak(f.audit()); len(got) != 1 || got[0] != "AU-014 "+claudeFile {
 		t.Errorf("found %q", got)
 	}
 }
@@ -197,10 +197,10 @@ func FuzzSettings(f *testing.F) {
 
 // bounded checks the lines of all nodes.
 func bounded(t *testing.T, n *node, lines, deep int) {
-	if n.line < 1 || n.line > lines || deep > 2*maxDepth {
-		t.Fatalf("line %d of %d, depth %d", n.line, lines, deep)
+	if n.Line < 1 || n.Line > lines || deep > 2*maxDepth {
+		t.Fatalf("line %d of %d, depth %d", n.Line, lines, deep)
 	}
-	for _, k := range n.kids {
+	for _, k := range n.Kids {
 		bounded(t, k, lines, deep+1)
 	}
 }

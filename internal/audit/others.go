@@ -40,9 +40,9 @@ func codexSays(test func(*look, *node) bool, key string) func(*look) []hit {
 
 func codexTrust(l *look) (hits []hit) {
 	for _, d := range codex(l) {
-		for _, p := range d.root.all("projects", "*") {
-			if t := p.get("trust_level"); t.is("trusted") && filepath.IsAbs(p.name) && file.Within(l.Home, p.name) {
-				hits = append(hits, hit{path: d.path, line: t.line, detail: "for " + l.word(p.name)})
+		for _, p := range d.root.All("projects", "*") {
+			if t := p.Get("trust_level"); t.Is("trusted") && filepath.IsAbs(p.Name) && file.Within(l.Home, p.Name) {
+				hits = append(hits, hit{path: d.path, line: t.Line, detail: "for " + l.word(p.Name)})
 			}
 		}
 	}
@@ -84,10 +84,10 @@ func geminiSandbox(l *look) []hit {
 	}
 	h := hit{path: l.home(".gemini/settings.json"), detail: "tools.sandbox is not set"}
 	for _, path := range [][]string{{"tools", "sandbox"}, {"sandbox"}} {
-		if d, n := l.first(gemini, path...); n.isTrue() || n.str() != "" {
+		if d, n := l.first(gemini, path...); n.IsTrue() || n.Str() != "" {
 			return nil
 		} else if n != nil {
-			h = hit{path: d.path, line: n.line, detail: strings.Join(path, ".") + " = " + n.text}
+			h = hit{path: d.path, line: n.Line, detail: strings.Join(path, ".") + " = " + n.Text}
 		}
 	}
 	return []hit{l.behind("gemini", h, Info)}
@@ -95,13 +95,13 @@ func geminiSandbox(l *look) []hit {
 
 func geminiTrust(l *look) (hits []hit) {
 	for _, d := range l.all(l.home(".gemini/trustedFolders.json")) {
-		for _, p := range d.root.all("*") {
-			dir := p.name
-			if p.is("TRUST_PARENT") {
+		for _, p := range d.root.All("*") {
+			dir := p.Name
+			if p.Is("TRUST_PARENT") {
 				dir = filepath.Dir(dir)
 			}
-			if (p.is("TRUST_FOLDER") || p.is("TRUST_PARENT")) && filepath.IsAbs(dir) && file.Within(l.Home, dir) {
-				hits = append(hits, hit{path: d.path, line: p.line, detail: "for " + l.word(dir)})
+			if (p.Is("TRUST_FOLDER") || p.Is("TRUST_PARENT")) && filepath.IsAbs(dir) && file.Within(l.Home, dir) {
+				hits = append(hits, hit{path: d.path, line: p.Line, detail: "for " + l.word(dir)})
 			}
 		}
 	}
@@ -129,14 +129,14 @@ func opencode(l *look) []*document {
 func opencodeAllow(l *look) (hits []hit) {
 	said := false
 	for _, d := range opencode(l) {
-		p := d.root.get("permission")
+		p := d.root.Get("permission")
 		if p == nil {
 			continue
 		}
 		said = true
-		for _, n := range append([]*node{p}, append(p.all("*"), append(p.all("bash", "*"), p.all("edit", "*")...)...)...) {
-			if n.is("allow") && (n == p || n.name == "*" || n.name == "bash" || n.name == "edit") {
-				hits = append(hits, hit{path: d.path, line: n.line, detail: "permission " + n.name + " = allow"})
+		for _, n := range append([]*node{p}, append(p.All("*"), append(p.All("bash", "*"), p.All("edit", "*")...)...)...) {
+			if n.Is("allow") && (n == p || n.Name == "*" || n.Name == "bash" || n.Name == "edit") {
+				hits = append(hits, hit{path: d.path, line: n.Line, detail: "permission " + n.Name + " = allow"})
 			}
 		}
 	}

@@ -66,9 +66,9 @@ func (l *look) lineWith(path string, re *regexp.Regexp) (at int) {
 
 func dockerLogins(l *look) (hits []hit) {
 	for _, d := range l.all(l.home(".docker/config.json"), l.config("containers/auth.json")) {
-		for _, a := range d.root.all("auths", "*", "auth") {
-			if base64Login(a.str()) {
-				hits = append(hits, hit{path: d.path, line: a.line})
+		for _, a := range d.root.All("auths", "*", "auth") {
+			if base64Login(a.Str()) {
+				hits = append(hits, hit{path: d.path, line: a.Line})
 				break
 			}
 		}

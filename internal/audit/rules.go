@@ -12,16 +12,16 @@ import (
 func broadRules(l *look) (hits []hit) {
 	judge := func(d *document, rules []*node) {
 		for _, r := range rules {
-			if why, severity := broad(r.str()); why != "" {
-				hits = append(hits, hit{path: d.path, line: r.line, detail: why, severity: severity})
+			if why, severity := broad(r.Str()); why != "" {
+				hits = append(hits, hit{path: d.path, line: r.Line, detail: why, severity: severity})
 			}
 		}
 	}
 	for _, d := range claude(l) {
-		judge(d, d.root.all("permissions", "allow", "*"))
+		judge(d, d.root.All("permissions", "allow", "*"))
 	}
 	for _, d := range claudeState(l) {
-		judge(d, d.root.all("projects", "*", "allowedTools", "*"))
+		judge(d, d.root.All("projects", "*", "allowedTools", "*"))
 	}
 	return hits
 }
@@ -68,9 +68,9 @@ func openEnd(spec string) (cmd string, open bool) {
 // secretSettings looks at what settings put into the environment.
 func secretSettings(l *look) (hits []hit) {
 	for _, d := range claude(l) {
-		for _, v := range d.root.all("env", "*") {
-			if secretName(v.name) && held(v.str()) || shapes().MatchString(v.str()) {
-				hits = append(hits, hit{path: d.path, line: v.line, detail: "env." + v.name})
+		for _, v := range d.root.All("env", "*") {
+			if secretName(v.Name) && held(v.Str()) || shapes().MatchString(v.Str()) {
+				hits = append(hits, hit{path: d.path, line: v.Line, detail: "env." + v.Name})
 			}
 		}
 	}
@@ -88,12 +88,12 @@ func redirected(l *look) (hits []hit) {
 		if l.Project != "" && file.Within(d.path, l.Project) {
 			continue
 		}
-		for _, v := range d.root.all("env", "*") {
-			h := hit{path: d.path, line: v.line, detail: "env." + v.name}
+		for _, v := range d.root.All("env", "*") {
+			h := hit{path: d.path, line: v.Line, detail: "env." + v.Name}
 			switch {
-			case slices.Contains(bases, v.name) && openHTTP(v.str()):
+			case slices.Contains(bases, v.Name) && openHTTP(v.Str()):
 				h.detail += " is not encrypted"
-			case v.name == "NODE_TLS_REJECT_UNAUTHORIZED" && (v.text == "0"):
+			case v.Name == "NODE_TLS_REJECT_UNAUTHORIZED" && (v.Text == "0"):
 				h.detail += " = 0 takes any certificate"
 			default:
 				continue

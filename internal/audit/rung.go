@@ -56,11 +56,11 @@ func (l *look) ownSandbox(name string) bool {
 	switch name {
 	case "claude":
 		_, n := l.first(claude, "sandbox", "enabled")
-		return n.isTrue()
+		return n.IsTrue()
 	case "codex":
 		_, mode := l.first(codex, "sandbox_mode")
 		_, profile := l.first(codex, "default_permissions")
-		return !mode.is("danger-full-access") && !(mode == nil && profile.is(":danger-full-access"))
+		return !mode.Is("danger-full-access") && !(mode == nil && profile.Is(":danger-full-access"))
 	case "gemini":
 		return len(geminiSandbox(l)) == 0
 	}
@@ -267,9 +267,9 @@ func unfamiliarServers(l *look) (why []string) {
 	for _, s := range l.servers() {
 		switch {
 		case l.foreignServer(s):
-			why = append(why, fmt.Sprintf("%s of the project's %s", s.name, filepath.Base(s.doc.path)))
+			why = append(why, fmt.Sprintf("%s of the project's %s", s.Name, filepath.Base(s.doc.path)))
 		case floating(s.command()) != nil:
-			why = append(why, fmt.Sprintf("%s for %s: whatever its registry has today", s.name, s.agent))
+			why = append(why, fmt.Sprintf("%s for %s: whatever its registry has today", s.Name, s.agent))
 		}
 	}
 	return why
@@ -294,21 +294,21 @@ func Carrier(text string) string {
 
 func untrustedInput(l *look) (why []string) {
 	for _, s := range l.servers() {
-		text := s.name
+		text := s.Name
 		for _, w := range s.command() {
-			text += " " + w.text
+			text += " " + w.Text
 		}
 		if a := s.address(); a != nil {
-			text += " " + a.text
+			text += " " + a.Text
 		}
 		if c := Carrier(text); c != "" {
-			why = append(why, fmt.Sprintf("MCP server %s for %s (%s)", s.name, s.agent, c))
+			why = append(why, fmt.Sprintf("MCP server %s for %s (%s)", s.Name, s.agent, c))
 		}
 	}
 	for _, d := range claude(l) {
-		for _, r := range d.root.get("permissions", "allow").strs() {
-			tool, _, _ := strings.Cut(r.text, "(")
-			if open, _ := broad(r.text); tool == "WebFetch" && open != "" || tool == "WebSearch" {
+		for _, r := range d.root.Get("permissions", "allow").Strs() {
+			tool, _, _ := strings.Cut(r.Text, "(")
+			if open, _ := broad(r.Text); tool == "WebFetch" && open != "" || tool == "WebSearch" {
 				why = append(why, fmt.Sprintf("Claude Code may use %s without asking", tool))
 			}
 		}
@@ -326,8 +326,8 @@ func sharedRemote(l *look) (why []string) {
 		return nil
 	}
 	for _, d := range claude(l) {
-		for _, r := range d.root.get("permissions", "allow").strs() {
-			if strings.HasPrefix(r.text, "Bash(git push") {
+		for _, r := range d.root.Get("permissions", "allow").Strs() {
+			if strings.HasPrefix(r.Text, "Bash(git push") {
 				why = append(why, "Claude Code may push without asking")
 			}
 		}
@@ -362,7 +362,7 @@ func (l *look) exposure(r *Report) Exposure {
 		}
 	}
 	for _, s := range l.servers() {
-		e.Servers = append(e.Servers, evidence(s.name))
+		e.Servers = append(e.Servers, evidence(s.Name))
 	}
 	return e
 }

@@ -45,8 +45,8 @@ type server struct {
 func (l *look) servers() (out []server) {
 	add := func(agent string, from source, path ...string) {
 		for _, d := range from(l) {
-			for _, n := range d.root.all(path...) {
-				if n.kind == '{' && n.name != "" {
+			for _, n := range d.root.All(path...) {
+				if n.Kind == '{' && n.Name != "" {
 					out = append(out, server{agent, d, n})
 				}
 			}
@@ -71,14 +71,14 @@ func (l *look) foreignServer(s server) bool {
 
 // command is what starts a server: opencode keeps it in one list.
 func (s server) command() (words []*node) {
-	words = s.get("command").strs()
-	return append(words, s.get("args").strs()...)
+	words = s.Get("command").Strs()
+	return append(words, s.Get("args").Strs()...)
 }
 
 // address is where a remote server is, in the words of each agent.
 func (s server) address() *node {
 	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
-		if n := s.get(key); n.str() != "" {
+		if n := s.Get(key); n.Str() != "" {
 			return n
 		}
 	}
@@ -88,7 +88,7 @@ func (s server) address() *node {
 func serverSecrets(l *look) (hits []hit) {
 	for _, s := range l.servers() {
 		if n, what := s.secret(); n != nil {
-			hits = append(hits, hit{path: s.doc.path, line: n.line, detail: s.name + ": " + what})
+			hits = append(hits, hit{path: s.doc.path, line: n.Line, detail: s.Name + ": " + what})
 		}
 	}
 	return hits
@@ -97,25 +97,25 @@ func serverSecrets(l *look) (hits []hit) {
 // secret returns the first value of a server that holds one, and what it is called.
 func (s server) secret() (*node, string) {
 	for _, table := range []string{"env", "environment", "headers", "http_headers"} {
-		for _, v := range s.all(table, "*") {
-			if secretName(v.name) && held(v.str()) || shapes().MatchString(v.str()) {
-				return v, table + "." + v.name
+		for _, v := range s.All(table, "*") {
+			if secretName(v.Name) && held(v.Str()) || shapes().MatchString(v.Str()) {
+				return v, table + "." + v.Name
 			}
 		}
 	}
-	if n := s.get("bearer_token"); held(n.str()) {
+	if n := s.Get("bearer_token"); held(n.Str()) {
 		return n, "bearer_token"
 	}
 	words := s.command()
 	for i, w := range words {
-		if what := secretIn(w.text); what != "" {
+		if what := secretIn(w.Text); what != "" {
 			return w, what
 		}
-		if i > 0 && strings.HasPrefix(words[i-1].text, "-") && secretName(words[i-1].text) && held(w.text) {
-			return w, words[i-1].text
+		if i > 0 && strings.HasPrefix(words[i-1].Text, "-") && secretName(words[i-1].Text) && held(w.Text) {
+			return w, words[i-1].Text
 		}
 	}
-	if n := s.address(); n != nil && (shapes().MatchString(n.text) || secretIn(strings.NewReplacer("?", " ", "&", " ").Replace(n.text)) != "") {
+	if n := s.address(); n != nil && (shapes().MatchString(n.Text) || secretIn(strings.NewReplacer("?", " ", "&", " ").Replace(n.Text)) != "") {
 		return n, "its address"
 	}
 	return nil, ""
@@ -123,8 +123,8 @@ func (s server) secret() (*node, string) {
 
 func plainServers(l *look) (hits []hit) {
 	for _, s := range l.servers() {
-		if n := s.address(); n != nil && openHTTP(n.text) {
-			hits = append(hits, hit{path: s.doc.path, line: n.line, detail: s.name})
+		if n := s.address(); n != nil && openHTTP(n.Text) {
+			hits = append(hits, hit{path: s.doc.path, line: n.Line, detail: s.Name})
 		}
 	}
 	return hits
@@ -133,7 +133,7 @@ func plainServers(l *look) (hits []hit) {
 func floatingServers(l *look) (hits []hit) {
 	for _, s := range l.servers() {
 		if pkg := floating(s.command()); pkg != nil {
-			hits = append(hits, hit{path: s.doc.path, line: pkg.line, detail: s.name + " by " + s.command()[0].text})
+			hits = append(hits, hit{path: s.doc.path, line: pkg.Line, detail: s.Name + " by " + s.command()[0].Text})
 		}
 	}
 	return hits
@@ -145,7 +145,7 @@ func floating(words []*node) *node {
 	if len(words) == 0 {
 		return nil
 	}
-	runner, rest := filepath.Base(words[0].text), words[1:]
+	runner, rest := filepath.Base(words[0].Text), words[1:]
 	switch runner {
 	case "npx", "bunx", "uvx", "pipx", "pnpx":
 	case "docker", "podman":
@@ -155,10 +155,10 @@ func floating(words []*node) *node {
 	}
 	for i, w := range rest {
 		switch {
-		case strings.HasPrefix(w.text, "-"), w.text == "run", i > 0 && slices.Contains([]string{"--from", "--python", "-p", "--registry"}, rest[i-1].text) && rest[i-1].text != "--from":
+		case strings.HasPrefix(w.Text, "-"), w.Text == "run", i > 0 && slices.Contains([]string{"--from", "--python", "-p", "--registry"}, rest[i-1].Text) && rest[i-1].Text != "--from":
 			continue
 		}
-		name := strings.TrimPrefix(w.text, "@")
+		name := strings.TrimPrefix(w.Text, "@")
 		if v := name[strings.LastIndexAny(name, "@=")+1:]; v == name || v == "latest" || v == "" {
 			return w
 		}
@@ -171,17 +171,17 @@ func floating(words []*node) *node {
 // with a value of their own are few.
 func floatingImage(words []*node) *node {
 	valued := []string{"-e", "--env", "-v", "--volume", "--mount", "--name", "-p", "--publish", "--network", "--net", "-w", "--workdir", "-u", "--user", "--env-file", "--entrypoint"}
-	run := slices.IndexFunc(words, func(n *node) bool { return n.text == "run" })
+	run := slices.IndexFunc(words, func(n *node) bool { return n.Text == "run" })
 	if run < 0 {
 		return nil
 	}
 	for i := run + 1; i < len(words); i++ {
 		w := words[i]
 		switch {
-		case slices.Contains(valued, w.text):
+		case slices.Contains(valued, w.Text):
 			i++
-		case strings.HasPrefix(w.text, "-"):
-		case strings.Contains(w.text, "@sha256:"):
+		case strings.HasPrefix(w.Text, "-"):
+		case strings.Contains(w.Text, "@sha256:"):
 			return nil
 		default:
 			return w
@@ -197,10 +197,10 @@ func wideServers(l *look) (hits []hit) {
 			if i == 0 {
 				continue
 			}
-			dir, _, _ := strings.Cut(w.text[strings.IndexByte(w.text, '=')+1:], ":")
+			dir, _, _ := strings.Cut(w.Text[strings.IndexByte(w.Text, '=')+1:], ":")
 			dir = l.expand(dir)
-			if strings.Contains(w.text, "docker.sock") || filepath.IsAbs(dir) && file.Within(l.Home, dir) {
-				hits = append(hits, hit{path: s.doc.path, line: w.line, detail: s.name})
+			if strings.Contains(w.Text, "docker.sock") || filepath.IsAbs(dir) && file.Within(l.Home, dir) {
+				hits = append(hits, hit{path: s.doc.path, line: w.Line, detail: s.Name})
 				break
 			}
 		}

@@ -1,5 +1,7 @@
 package audit
 
+import "ringfence.dev/ringfence/internal/file/settings"
+
 // Many rows ask whether a key of a settings file says something.
 
 // source lists the settings files of an agent that are there, the one that decides
@@ -11,9 +13,9 @@ type source func(*look) []*document
 func says(from source, test func(*look, *node) bool, path ...string) func(*look) []hit {
 	return func(l *look) (hits []hit) {
 		for _, d := range from(l) {
-			for _, n := range d.root.all(path...) {
+			for _, n := range d.root.All(path...) {
 				if test(l, n) {
-					hits = append(hits, hit{path: d.path, line: n.line, detail: n.shown(path)})
+					hits = append(hits, hit{path: d.path, line: n.Line, detail: shown(n, path)})
 				}
 			}
 		}
@@ -31,14 +33,14 @@ func either(probes ...func(*look) []hit) func(*look) []hit {
 	}
 }
 
-func on(_ *look, n *node) bool  { return n.isTrue() }
-func off(_ *look, n *node) bool { return n.isFalse() }
+func on(_ *look, n *node) bool  { return n.IsTrue() }
+func off(_ *look, n *node) bool { return n.IsFalse() }
 
 // word takes one of some words.
 func word(words ...string) func(*look, *node) bool {
 	return func(_ *look, n *node) bool {
 		for _, w := range words {
-			if n.is(w) {
+			if n.Is(w) {
 				return true
 			}
 		}
@@ -49,7 +51,7 @@ func word(words ...string) func(*look, *node) bool {
 // first returns the value of the file that decides.
 func (l *look) first(from source, path ...string) (*document, *node) {
 	for _, d := range from(l) {
-		if n := d.root.get(path...); n != nil {
+		if n := d.root.Get(path...); n != nil {
 			return d, n
 		}
 	}
@@ -58,11 +60,11 @@ func (l *look) first(from source, path ...string) (*document, *node) {
 
 // shown is a key with its value, where the value is a switch or a word of the agent's
 // own. Other values may be anything and are not told.
-func (n *node) shown(path []string) string {
+func shown(n *node, path []string) string {
 	key := ""
 	for i, p := range path {
 		if p == "*" {
-			p = n.name
+			p = n.Name
 			if i < len(path)-1 || p == "" {
 				p = "*"
 			}
@@ -72,8 +74,8 @@ func (n *node) shown(path []string) string {
 		}
 		key += p
 	}
-	if n.kind == '0' || n.kind == '"' && plainWord().MatchString(n.text) && len(n.text) < 24 && !secretName(key) {
-		return key + " = " + n.text
+	if n.Kind == settings.Word || n.Kind == settings.String && plainWord().MatchString(n.Text) && len(n.Text) < 24 && !secretName(key) {
+		return key + " = " + n.Text
 	}
 	return key
 }

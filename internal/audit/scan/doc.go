@@ -8,7 +8,7 @@
 //
 // A neutral file is written anew from what was understood, so no other reader can
 // find in it what we did not see. What is not understood is left out as a whole, and
-// so is what two readers could understand in two ways: see hostexec.OneReading.
+// so is what two readers could understand in two ways: see settings.OneReading.
 //
 // # Bounds
 //

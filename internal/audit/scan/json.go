@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ringfence.dev/ringfence/internal/file/settings"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -43,7 +44,7 @@ var (
 // last element are let pass. Who reads none of that reads nothing at all.
 func parseJSON(data []byte) (*node, error) {
 	p := &jsonReader{in: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
-	if err := hostexec.OneReading(p.in); err != nil {
+	if err := settings.OneReading(p.in); err != nil {
 		return nil, err
 	}
 	n, err := p.value()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // tomlFile is a TOML file between its parser and its writer, which know no lines: a
@@ -24,7 +24,7 @@ func parseTOML(data []byte) (*node, *tomlFile, error) {
 	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'})+bytes.Count(data, []byte{'.'}) > maxNodes {
 		return nil, nil, errMany
 	}
-	if err := hostexec.OneReading(data); err != nil {
+	if err := settings.OneReading(data); err != nil {
 		return nil, nil, err
 	}
 	f := &tomlFile{lines: strings.Split(string(data), "\n")}

@@ -198,9 +198,9 @@ func count(v any) int {
 	return max(n, 1)
 }
 
-// settings draws a document of keys that tools know and of others, with values that fit
+// drawn draws a document of keys that tools know and of others, with values that fit
 // and others.
-func settings(t *rapid.T, depth int) any {
+func drawn(t *rapid.T, depth int) any {
 	name := rapid.SampledFrom([]string{"permissions", "allow", "deny", "ask", "sandbox", "network", "filesystem", "allowedDomains", "deniedDomains", "denyRead", "allowWrite",
 		"denyWrite", "env", "TOOL", "AWS_SECRET_ACCESS_KEY", "hooks", "additionalDirectories", "other", "a.b", "", "shell_environment_policy", "set", "sandbox_workspace_write", "writable_roots"})
 	word := rapid.SampledFrom([]string{"Read(~/lib/**)", "Read(", "Edit(//etc/x)", "Bash(x)", "WebFetch(domain:a.example.com)", "a.example.com", "*.com", "*", "~", "~/", "/", ".", "",
@@ -209,13 +209,13 @@ func settings(t *rapid.T, depth int) any {
 	case depth < 4 && k < 2:
 		out := map[string]any{}
 		for range rapid.IntRange(0, 4).Draw(t, "size") {
-			out[name.Draw(t, "name")] = settings(t, depth+1)
+			out[name.Draw(t, "name")] = drawn(t, depth+1)
 		}
 		return out
 	case depth < 4 && k == 2:
 		out := []any{}
 		for range rapid.IntRange(0, 4).Draw(t, "size") {
-			out = append(out, settings(t, depth+1))
+			out = append(out, drawn(t, depth+1))
 		}
 		return out
 	case k == 3:
@@ -231,7 +231,7 @@ func settings(t *rapid.T, depth int) any {
 func TestNothingIsDroppedInSilence(t *testing.T) {
 	at := machine(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		doc := settings(rt, 0)
+		doc := drawn(rt, 0)
 		data, err := json.Marshal(doc)
 		if err != nil {
 			rt.Fatal(err)

@@ -15,6 +15,7 @@ type leaf struct {
 	kind kind
 	text string // the value as text
 	line int
+	at   int // where it is written, in bytes
 }
 
 type kind int

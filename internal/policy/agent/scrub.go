@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sort"
 	"strconv"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // Judge is what Scrub and Fill need to know of the host.
@@ -24,6 +25,10 @@ const (
 	maxSettings = 1 << 20
 	maxDepth    = 64
 )
+
+// form is how agents read their settings. What is shown is written anew, so of two equal
+// names the last counts.
+var form = settings.Rules{Comments: true, Depth: maxDepth, Nodes: maxSettings}
 
 // Scrub returns a copy of a settings file without secrets, and the key paths that
 // were taken out, sorted. A key goes if the rules drop it, if its name is that of
@@ -56,18 +61,11 @@ func parse(format string, data []byte) (map[string]any, error) {
 	var tree map[string]any
 	switch format {
 	case "json":
-		plain, err := plainJSON(data)
+		n, err := form.JSON(data)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("not valid JSON: %w", err)
 		}
-		d := json.NewDecoder(bytes.NewReader(plain))
-		d.UseNumber()
-		if err := d.Decode(&tree); err != nil {
-			return nil, errors.New("not valid JSON")
-		}
-		if _, err := d.Token(); err != io.EOF {
-			return nil, errors.New("more than one JSON value")
-		}
+		tree, _ = n.Value().(map[string]any)
 	case "toml":
 		if err := shallow(data); err != nil {
 			return nil, err

@@ -62,7 +62,7 @@ func TestInspect(t *testing.T) {
 			[]string{"unasked 1 |apiKeyHelper", "unasked 1 |permissions.allow", "unasked 1 |env.A"}},
 		{".claude/settings.json", "", "# CANARY", []string{"unasked 0 |not understood"}},
 		{".codex/config.toml", "", "a = 1\n[mcp_servers.x]\ncommand = \"id\"\n", []string{"unasked 1 |", "unasked 3 |mcp_servers.x.command"}},
-		{".cargo/config.toml", "", "build = {\"rustc\\u002dwrapper\" = \"id\"}\n", []string{"asked 0 |rustc-wrapper"}},
+		{".cargo/config.toml", "", "build = {\"rustc\\u002dwrapper\" = \"id\"}\n", []string{"asked 1 |rustc-wrapper"}},
 		{".npmrc", "", "//r.test/:_authToken=hunter2\nscript-shell=/x\n", []string{"asked 1 |_authToken", "asked 2 |script-shell"}},
 		{".env", "A=1\n", "A=2\nNODE_OPTIONS=--require ./x\n", []string{`asked 2 |"NODE_OPTIONS"`}},
 		{".github/workflows/x.yml", "a\nb\n", "a\nc\n", []string{"asked 2 |secrets after a push"}},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // Programs load .env and its like from the directory that they are started in, and put
@@ -112,7 +114,7 @@ func envDangers(text []byte) (out []envDanger, err error) {
 	if len(text) > MaxEnv {
 		return nil, errors.New("too large to be judged")
 	}
-	if err := OneReading(text); err != nil {
+	if err := settings.OneReading(text); err != nil {
 		return nil, err
 	}
 	lines, err := Lines(text)

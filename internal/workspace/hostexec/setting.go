@@ -1,14 +1,10 @@
 package hostexec
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // setting is one leaf of a file, whatever its form: a name, a value, a line.
@@ -22,10 +18,7 @@ type setting struct {
 // maxSettings bounds what is looked at of one file.
 const maxSettings = 20000
 
-var (
-	errMany = fmt.Errorf("more than %d settings", maxSettings)
-	errDeep = errors.New("nested too deep")
-)
+var errMany = fmt.Errorf("more than %d settings", maxSettings)
 
 // readers read a file by its form.
 var readers = map[string]func([]byte) ([]setting, error){
@@ -50,7 +43,7 @@ func gitSettings(b []byte) ([]setting, error) {
 
 // lineSettings takes every line for a key, with its white space made plain.
 func lineSettings(b []byte) ([]setting, error) {
-	if err := OneReading(b); err != nil {
+	if err := settings.OneReading(b); err != nil {
 		return nil, err
 	}
 	var out []setting
@@ -67,67 +60,44 @@ func lineSettings(b []byte) ([]setting, error) {
 	return out, nil
 }
 
-// tomlSettings leaves TOML to its own parser, which knows no lines: they are found
-// by the name.
+// form is how editors and agents read their settings, within our bounds.
+var form = settings.Rules{Comments: true, OneReading: true, Depth: 64, Nodes: 2 * maxSettings}
+
+// jsonSettings reads JSON with comments. A name that is there twice is told twice, so
+// nothing hides behind another reading.
+func jsonSettings(b []byte) ([]setting, error) {
+	n, err := form.JSON(b)
+	if err != nil {
+		return nil, err
+	}
+	return flat(nil, "", n)
+}
+
 func tomlSettings(b []byte) ([]setting, error) {
-	if bytes.Count(b, []byte{'['})+bytes.Count(b, []byte{'{'}) > maxSettings {
-		return nil, errMany
-	}
-	if err := OneReading(b); err != nil {
+	n, _, err := form.TOML(b)
+	if err != nil {
 		return nil, err
 	}
-	var all map[string]any
-	if err := toml.Unmarshal(b, &all); err != nil {
-		return nil, err
-	}
-	t := tomlTree{lines: strings.Split(string(b), "\n")}
-	err := t.add(nil, all)
-	return t.out, err
+	return flat(nil, "", n)
 }
 
-type tomlTree struct {
-	lines []string
-	out   []setting
-}
-
-func (t *tomlTree) add(names []string, v any) error {
-	if len(names) > maxDepth {
-		return errDeep
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := t.add(append(names[:len(names):len(names)], name), v[name]); err != nil {
-				return err
-			}
+// flat lists what holds no other value. Elements of a list have its name; an empty list
+// or table is a value too.
+func flat(out []setting, key string, n *settings.Node) (_ []setting, err error) {
+	if len(n.Kids) == 0 {
+		if len(out) == maxSettings {
+			return nil, errMany
 		}
-		return nil
-	case []any:
-		for _, e := range v {
-			if err := t.add(names, e); err != nil {
-				return err
-			}
+		return append(out, setting{key: fold(key), shown: key, value: n.Text, line: n.Line}), nil
+	}
+	for _, k := range n.Kids {
+		at := key
+		if n.Kind == settings.Object {
+			at = strings.TrimPrefix(key+"."+k.Name, ".")
 		}
-		return nil
-	}
-	if len(t.out) == maxSettings {
-		return errMany
-	}
-	key := strings.Join(names, ".")
-	s := setting{key: fold(key), shown: key, value: fmt.Sprint(v)}
-	if len(names) > 0 {
-		s.line = t.line(names[len(names)-1])
-	}
-	t.out = append(t.out, s)
-	return nil
-}
-
-// line finds where a name is first given a value, if it is written plainly.
-func (t *tomlTree) line(name string) int {
-	for i, line := range t.lines {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok && strings.HasPrefix(strings.TrimSpace(rest), "=") {
-			return i + 1
+		if out, err = flat(out, at, k); err != nil {
+			return nil, err
 		}
 	}
-	return 0
+	return out, nil
 }
