@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,7 +54,8 @@ func trustBroker(b Base, c *Contribution, own []byte, path string) error {
 	set(bundlePath, b.Profile.Env.Trust...)
 	// By its settings: a variable would go before what a repository says of its own server.
 	c.gitConfig += "[http]\n\tsslCAInfo = \"" + bundlePath + "\"\n"
-	for name, file := range settingsFiles { // of programs that heed no variable of their own
+	for _, name := range slices.Sorted(maps.Keys(settingsFiles)) { // of programs that heed no variable of their own
+		file := settingsFiles[name]
 		c.put(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
 		set(file.path, name)
 	}

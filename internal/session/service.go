@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,8 +108,8 @@ func (c *Contribution) setPhantoms(env map[string]string, s *policy.Secret, p br
 			env[e.Value] = string(p)
 		}
 	}
-	for name, value := range env {
-		c.set("broker", name, value)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.set("broker", name, env[name])
 	}
 }
 
