@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
@@ -33,47 +33,43 @@ const maxBundle = 4 << 20
 
 // trustBroker lets clients inside trust the session's authority besides those of the
 // host. There is no one place that all of them look at.
-func (d *draft) trustBroker(own []byte) error {
-	host, err := d.hostBundle()
+func trustBroker(b Base, c *Contribution, own []byte, path string) error {
+	host, err := hostBundle(b.getenv)
 	if err != nil {
 		return err
 	}
-	more := d.companyCertificates()
+	more := c.companyCertificates(b.getenv)
 	own = append(slices.Clone(own), more...)
 	both := append(append(bytes.TrimRight(host, "\n"), '\n'), own...)
-	d.place(ownPath, own, "certificate of the broker")
-	d.place(bundlePath, both, "certificates of the host and of the broker")
+	c.put(ownPath, own, "certificate of the broker")
+	c.put(bundlePath, both, "certificates of the host and of the broker")
 	set := func(value string, names ...string) {
 		for _, n := range names {
-			d.base = append(d.base, policy.Setting{Name: n, Value: value, Source: policy.Source{File: "broker"}})
+			c.set("broker", n, value)
 		}
 	}
 	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
 		"NIX_SSL_CERT_FILE", "PERL_LWP_SSL_CA_FILE", "HEX_CACERTS_PATH", "SYSTEM_CERTIFICATE_PATH",
 		"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH") // a cafile of the system's would take the place of what node trusts
-	set(bundlePath, d.Profile.Env.Trust...)
-	d.gitTrusts(bundlePath)
-	for name, file := range settingsFiles { // of programs that heed no variable of their own
-		d.place(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
+	set(bundlePath, b.Profile.Env.Trust...)
+	// By its settings: a variable would go before what a repository says of its own server.
+	c.gitConfig += "[http]\n\tsslCAInfo = \"" + bundlePath + "\"\n"
+	for _, name := range slices.Sorted(maps.Keys(settingsFiles)) { // of programs that heed no variable of their own
+		file := settingsFiles[name]
+		c.put(file.path, []byte(file.text), "leads "+file.who+" to the certificates")
 		set(file.path, name)
 	}
 	set(ownPath, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
-	if d.hasJava() {
-		d.place(javaPath, javaStore(both), "certificates of the host and of the broker, for Java")
+	if hasJava(path) {
+		c.put(javaPath, javaStore(both), "certificates of the host and of the broker, for Java")
 		set("-Djavax.net.ssl.trustStore="+javaPath+" -Djavax.net.ssl.trustStoreType=PKCS12", "JAVA_TOOL_OPTIONS")
 	}
 	return nil
 }
 
-// gitTrusts tells git by its settings: a variable would go before what a repository says
-// of its own server.
-func (d *draft) gitTrusts(bundle string) {
-	d.gitSays("[http]\n\tsslCAInfo = \"" + bundle + "\"\n")
-}
-
 // hostBundle reads the authorities that the host trusts.
-func (d *draft) hostBundle() ([]byte, error) {
-	for _, p := range append([]string{d.getenv("SSL_CERT_FILE")}, bundles...) {
+func hostBundle(getenv func(string) string) ([]byte, error) {
+	for _, p := range append([]string{getenv("SSL_CERT_FILE")}, bundles...) {
 		if p == "" {
 			continue
 		}
@@ -86,17 +82,17 @@ func (d *draft) hostBundle() ([]byte, error) {
 
 // companyCertificates are those that the launcher's environment names besides: behind a
 // company's own TLS its clients need them inside as well.
-func (d *draft) companyCertificates() (out []byte) {
-	seen := map[string]bool{d.getenv("SSL_CERT_FILE"): true, "": true}
+func (c *Contribution) companyCertificates(getenv func(string) string) (out []byte) {
+	seen := map[string]bool{getenv("SSL_CERT_FILE"): true, "": true}
 	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"} {
-		file := d.getenv(name)
+		file := getenv(name)
 		if seen[file] || slices.Contains(bundles, file) {
 			continue
 		}
 		seen[file] = true
 		b, err := readIfPresent(file, maxBundle)
 		if err != nil {
-			d.notice(fmt.Sprintf("%s: the certificates cannot be read: %v", name, err))
+			c.notice(fmt.Sprintf("%s: the certificates cannot be read: %v", name, err))
 		}
 		for block, rest := pem.Decode(b); block != nil; block, rest = pem.Decode(rest) {
 			if block.Type == "CERTIFICATE" { // and nothing else that a file may hold
@@ -109,8 +105,8 @@ func (d *draft) companyCertificates() (out []byte) {
 
 // hasJava tells whether the extra second that a truststore costs a JVM, and the line
 // that it prints about it, are worth it.
-func (d *draft) hasJava() bool {
-	for _, dir := range strings.Split(d.path, ":") {
+func hasJava(path string) bool {
+	for _, dir := range strings.Split(path, ":") {
 		if st, err := os.Stat(dir + "/java"); err == nil && st.Mode().IsRegular() {
 			return true
 		}

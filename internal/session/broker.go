@@ -12,11 +12,35 @@ import (
 
 // brokered is what the broker of a session serves.
 type brokered struct {
-	sites []func(*gate.Gate) (broker.Site, error) // made once there is a gate
-	ready []func(*gate.Gate)                      // called then
-	hosts []brokeredHost
+	sites  []siteFunc         // made once there is a gate
+	ready  []func(*gate.Gate) // called then
+	hosts  []brokeredHost
+	closed []brokeredHost // shut where nobody else has the host
+	forged []string       // hosts to which the broker speaks git
 
 	commons policy.Commons
+}
+
+// siteFunc makes a site of the broker's, for a session that begins.
+type siteFunc func(*Session, *gate.Gate) (broker.Site, error)
+
+func (b *brokered) add(o brokered) {
+	b.sites, b.ready = append(b.sites, o.sites...), append(b.ready, o.ready...)
+	b.hosts, b.closed = append(b.hosts, o.hosts...), append(b.closed, o.closed...)
+	b.forged = append(b.forged, o.forged...)
+	if len(o.commons.List) > 0 {
+		b.commons = o.commons
+	}
+}
+
+// close shuts what nobody has, once all is known.
+func (b *brokered) close() {
+	for _, h := range b.closed {
+		if !b.has(h.name) {
+			b.hosts = append(b.hosts, h)
+		}
+	}
+	b.closed = nil
 }
 
 // brokeredHost is a host that is the broker's, and that only the broker reaches.
@@ -71,16 +95,45 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 	return nil
 }
 
-// brokerReach lets the broker reach its hosts: what it serves is allowed by its being
-// asked for. The administrator's ceiling and the user's denials stand above that.
-func (d *draft) brokerReach() error {
-	for _, h := range d.secretHomes { // before the broker's own way there is among the rules
-		h.read = slices.ContainsFunc(d.Reach.Allow, func(e policy.Entry) bool {
-			proto, on := e.Rule.On(443)
-			return on && proto == address.TLS && e.Rule.Whole() && e.Rule.Covers(h.name)
-		})
+// connect says what the broker reaches, and makes it, still closed: its certificate is
+// part of the view.
+func (s *Session) connect(total Contribution) (out Contribution, err error) {
+	s.upstream, s.brokered, s.lure, s.mcp.offered, s.clones = total.upstream, total.brokered, total.lure, total.offered, total.clone
+	if s.Reach.Mode == modeNone {
+		return out, nil
 	}
-	for _, h := range d.brokered.hosts {
+	if err := s.allowBroker(&out); err != nil {
+		return out, err
+	}
+	if s.broker, err = broker.New(s.ID, s.brokered.served(), s.brokered.commons); err != nil {
+		return out, err
+	}
+	for _, h := range s.brokered.hosts {
+		if h.why != "" {
+			s.broker.Shut(h.name, h.why)
+		}
+	}
+	if own := s.broker.Certificate(); own != nil {
+		err = trustBroker(s.Base, &out, own, total.path)
+	}
+	return out, err
+}
+
+// served are the hosts for which TLS ends at the broker, each once.
+func (b *brokered) served() (out []address.Name) {
+	for _, h := range b.hosts {
+		if h.why == "" && !slices.Contains(out, h.name) {
+			out = append(out, h.name)
+		}
+	}
+	return out
+}
+
+// allowBroker lets the broker reach its hosts: what it serves is allowed by its being
+// asked for. The administrator's ceiling and the user's denials stand above that.
+func (s *Session) allowBroker(out *Contribution) error {
+	s.Reach.Allow = slices.Clip(s.Reach.Allow)
+	for _, h := range s.brokered.hosts {
 		if h.ruled {
 			continue
 		}
@@ -93,39 +146,11 @@ func (d *draft) brokerReach() error {
 			return fmt.Errorf("brokered host %s: %w", h.name, err)
 		}
 		e := policy.Entry{Rule: r, Text: text, Source: policy.Source{File: "broker"}}
-		if err := d.bound(e); err != nil {
-			d.notice(fmt.Sprintf("the broker does not reach %s: %v", h.name, err))
+		if err := s.bound(e); err != nil {
+			out.notice(fmt.Sprintf("the broker does not reach %s: %v", h.name, err))
 			continue
 		}
-		d.Reach.Allow = append(d.Reach.Allow, e)
-	}
-	return nil
-}
-
-// makeBroker makes the broker, still closed: its certificate is part of the view.
-func (d *draft) makeBroker() error {
-	if d.Reach.Mode == modeNone {
-		return nil
-	}
-	var hosts []address.Name
-	seen := map[address.Name]bool{}
-	for _, h := range d.brokered.hosts {
-		if h.why == "" && !seen[h.name] {
-			seen[h.name] = true
-			hosts = append(hosts, h.name)
-		}
-	}
-	var err error
-	if d.broker, err = broker.New(d.ID, hosts, d.brokered.commons); err != nil {
-		return err
-	}
-	for _, h := range d.brokered.hosts {
-		if h.why != "" {
-			d.broker.Shut(h.name, h.why)
-		}
-	}
-	if d.broker.Certificate() != nil {
-		return d.trustBroker(d.broker.Certificate())
+		s.Reach.Allow = append(s.Reach.Allow, e)
 	}
 	return nil
 }
@@ -137,7 +162,7 @@ func (s *Session) openBroker(g *gate.Gate) error {
 	}
 	var sites []broker.Site
 	for _, make := range s.brokered.sites {
-		site, err := make(g)
+		site, err := make(s, g)
 		if err != nil {
 			return err
 		}

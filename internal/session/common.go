@@ -17,28 +17,28 @@ import (
 // agent's own there would be a way out for all that it has read. Where this session
 // has a repository or a credential, the host's own site stands before this one. Being
 // common opens nothing: the rules must allow a host.
-func (d *draft) commons() error {
+func (fs *forges) commons() error {
 	var err error
-	if d.brokered.commons, err = d.Policy.Commons(); err != nil || len(d.brokered.commons.List) == 0 {
+	if fs.brokered.commons, err = fs.Policy.Commons(); err != nil || len(fs.brokered.commons.List) == 0 {
 		return err
 	}
-	for _, c := range d.brokered.commons.List {
+	for _, c := range fs.brokered.commons.List {
 		name := string(c.Rule.Name)
-		if c.Git && d.brokered.commons.Has(c.Rule.Name) && !slices.Contains(d.forged, name) {
-			d.rewrites = append(d.rewrites, gitproxy.InsteadOf("https://"+name, name)...)
+		if c.Git && fs.brokered.commons.Has(c.Rule.Name) && !slices.Contains(fs.brokered.forged, name) {
+			fs.rewrites = append(fs.rewrites, gitproxy.InsteadOf("https://"+name, name)...)
 		}
 	}
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+	fs.brokered.sites = append(fs.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
 		plain := broker.Transport(g.Reach)
-		return broker.Site{Common: true, Handler: broker.Common{Judge: d.broker.Judge(), Transport: plain, Record: g.Record,
-			Git: func(n address.Name) (http.Handler, error) { return d.readGit(n, plain, g) }}.Handler()}, nil
+		return broker.Site{Common: true, Handler: broker.Common{Judge: s.broker.Judge(), Transport: plain, Record: g.Record,
+			Git: func(n address.Name) (http.Handler, error) { return readGit(s.dirs.State, n, plain, g) }}.Handler()}, nil
 	})
 	return nil
 }
 
 // readGit speaks git with a host on which this session has no repository.
-func (d *draft) readGit(n address.Name, plain http.RoundTripper, g *gate.Gate) (http.Handler, error) {
-	spool := filepath.Join(d.dirs.State, "spool")
+func readGit(state string, n address.Name, plain http.RoundTripper, g *gate.Gate) (http.Handler, error) {
+	spool := filepath.Join(state, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}

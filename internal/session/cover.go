@@ -11,28 +11,28 @@ import (
 // coverLayers puts what stands for files of a live tree, and what hides them, into
 // the tree's layer too. When a directory above one becomes private, the layer is
 // mounted over it, and would show the host's file again.
-func (d *draft) coverLayers() {
-	for i, t := range d.Plan.Trees {
-		at := slices.IndexFunc(d.Plan.Ops, func(o plan.Op) bool {
+func coverLayers(p *plan.Plan, trees []tree) {
+	for i, t := range p.Trees {
+		at := slices.IndexFunc(p.Ops, func(o plan.Op) bool {
 			return o.Do == plan.DoMask && t.Layer != "" && string(o.Dst) == path.Dir(string(t.Layer))
 		})
 		if at < 0 {
 			continue
 		}
 		var ops []plan.Op
-		for _, o := range d.Plan.Ops {
+		for _, o := range p.Ops {
 			if o.Do != plan.DoFile && o.Do != plan.DoMask || o.Dst == t.Path || !file.Within(string(o.Dst), string(t.Path)) {
 				continue
 			}
 			rel := string(o.Dst[len(t.Path)+1:])
-			if root, held := d.trees[i].rules.HoldRoot(rel); held && root != rel {
+			if root, held := trees[i].rules.HoldRoot(rel); held && root != rel {
 				o.Dst = t.Layer + "/" + plan.Raw(rel)
 				ops = append(ops, o)
 			}
 		}
-		d.Plan.Ops = slices.Insert(d.Plan.Ops, at, ops...)
+		p.Ops = slices.Insert(p.Ops, at, ops...)
 	}
-	roomFor(d.Plan.Ops)
+	roomFor(p.Ops)
 }
 
 // roomFor makes the directory of ours as large as the files that come to lie in it:

@@ -14,7 +14,6 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
-	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/control"
 )
@@ -33,47 +32,46 @@ type lure struct {
 	read []string // by name, in the order of their first reading
 }
 
-// decoys lays credentials that nobody has a reason to touch. A place that the user
-// shows is left as it is.
-func (d *draft) decoys() error {
-	if d.Reach.Mode == modeNone || d.opt.Passing || !d.Policy.Broker.DecoysOn() {
-		return nil
+// prepareDecoys makes credentials that nobody has a reason to touch.
+func prepareDecoys(b Base) (out Contribution, err error) {
+	if b.Reach.Mode == modeNone || b.asked.Passing || !b.Policy.Broker.DecoysOn() {
+		return out, nil
 	}
-	set, err := decoy.Make(d.ID, rand.Reader)
+	set, err := decoy.Make(b.ID, rand.Reader)
 	if err != nil {
-		return err
+		return out, err
 	}
-	l := &lure{dir: filepath.Join(d.dirs.State, scratchDecoys+d.ID), files: set.Files(d.User.Home)}
+	out.lure = &lure{dir: filepath.Join(b.dirs.State, scratchDecoys+b.ID), files: set.Files(b.User.Home)}
 	name, value := set.Env()
-	d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "decoy"}})
-	d.lure = l
-	if d.opt.Look {
-		return nil // nothing is started, so nothing is searched for them
+	out.set("decoy", name, value)
+	if b.asked.Look {
+		return out, nil // nothing is started, so nothing is searched for them
 	}
-	l.needles, err = leakscan.New(set.Needles()...)
-	return err
+	out.lure.needles, err = leakscan.New(set.Needles()...)
+	return out, err
 }
 
 // decoyWhy is the reason of their mounts.
 const decoyWhy = "decoy"
 
-// layDecoys mounts them, once it is known what else is mounted.
-func (d *draft) layDecoys() error {
-	if d.lure == nil || d.opt.Look { // a look makes nothing, and there would be nothing to mount
-		return nil
+// layDecoys mounts them, once it is known what else is mounted. A place that the user
+// shows is left as it is.
+func (s *Session) layDecoys(total Contribution) (out Contribution, err error) {
+	if s.lure == nil || s.asked.Look { // a look makes nothing, and there would be nothing to mount
+		return out, nil
 	}
-	d.lure.files = slices.DeleteFunc(d.lure.files, func(f decoy.File) bool { return d.shown(f.Path) })
-	for _, f := range d.lure.files {
-		d.mounts = append(d.mounts, plan.Mount{Src: f.Host(d.lure.dir), Dst: f.Path, Why: decoyWhy})
+	s.lure.files = slices.DeleteFunc(s.lure.files, func(f decoy.File) bool { return total.shows(s.User.Home, f.Path) })
+	for _, f := range s.lure.files {
+		out.mounts = append(out.mounts, plan.Mount{Src: f.Host(s.lure.dir), Dst: f.Path, Why: decoyWhy})
 	}
-	return nil
+	return out, nil
 }
 
-// shown holds for a path that a mount or a file of ours shows or hides already.
-func (d *draft) shown(path string) bool {
-	return slices.ContainsFunc(d.mounts, func(m plan.Mount) bool { return file.Within(path, m.Dst) || file.Within(m.Dst, path) }) ||
-		slices.ContainsFunc(d.state, func(k stateItem) bool { return file.Within(path, filepath.Join(d.User.Home, k.Path)) }) ||
-		slices.ContainsFunc(d.files, func(f plan.File) bool { return f.Dst == path })
+// shows holds for a path that a mount or a file of ours shows or hides already.
+func (c *Contribution) shows(home, path string) bool {
+	return slices.ContainsFunc(c.mounts, func(m plan.Mount) bool { return file.Within(path, m.Dst) || file.Within(m.Dst, path) }) ||
+		slices.ContainsFunc(c.state, func(k stateItem) bool { return file.Within(path, filepath.Join(home, k.Path)) }) ||
+		slices.ContainsFunc(c.files, func(f plan.File) bool { return f.Dst == path })
 }
 
 // plant writes the decoys where the sandbox is about to mount them from, and begins to

@@ -27,15 +27,15 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 	defer other.Close()
 	_, port, _ := net.SplitHostPort(own.Addr().String())
 	_, free, _ := net.SplitHostPort(other.Addr().String())
-	d := &draft{Session: &Session{}}
-	d.Reach.Publish = []policy.Port{{Host: uint16(own.Addr().(*net.TCPAddr).Port)}}
+	var b Base
+	b.Reach.Publish = []policy.Port{{Host: uint16(own.Addr().(*net.TCPAddr).Port)}}
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]"} {
 		for at, want := range map[string]bool{port: false, free: true} {
 			target, err := address.ParseTarget(host + ":" + at)
 			if err != nil {
 				t.Fatalf("%s: %v", host, err)
 			}
-			c, err := d.direct(context.Background(), target)
+			c, err := b.direct(context.Background(), target)
 			if (err == nil) != want || !want && !strings.Contains(err.Error(), broker.OwnPort) {
 				t.Errorf("%s, published %v: %v", host, !want, err)
 			}
@@ -56,7 +56,7 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &draft{Session: &Session{}}
+	var other Base
 	ask := func() error {
 		target, err := address.ParseTarget(fmt.Sprintf("localhost:%d", port))
 		if err != nil {

@@ -23,44 +23,40 @@ const ProjectEnv = ".ringfence.env"
 const maxEnvFile = 256 << 10
 
 // environment builds the environment from nothing.
-func (d *draft) environment() error {
-	base := d.base
-	for _, s := range []struct{ name, value string }{
-		{"HOME", d.User.Home}, {"USER", d.User.Name}, {"LOGNAME", d.User.Name}, {"SHELL", d.User.Shell},
-		{"PATH", d.path}, {"PWD", d.dir}, {"TMPDIR", "/tmp"},
-		{"XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", d.User.UID)}, {"RINGFENCE", d.ID},
+func (s *Session) environment(total Contribution) (out Contribution, err error) {
+	base := total.env
+	for _, v := range []struct{ name, value string }{
+		{"HOME", s.User.Home}, {"USER", s.User.Name}, {"LOGNAME", s.User.Name}, {"SHELL", s.User.Shell},
+		{"PATH", total.path}, {"PWD", s.dir}, {"TMPDIR", "/tmp"},
+		{"XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", s.User.UID)}, {"RINGFENCE", s.ID},
 	} {
-		base = append(base, policy.Setting{Name: s.name, Value: s.value, Source: policy.Source{File: "ringfence"}})
+		base = append(base, policy.Setting{Name: v.name, Value: v.value, Source: policy.Source{File: "ringfence"}})
 	}
-	pol := d.Policy.Env
-	for _, s := range d.Profile.Settings(NotePath, d.User.UID) {
-		base = append(base, policy.Setting{Name: s.Name, Value: s.Value, Source: policy.Source{File: "agent " + d.Profile.Name}})
+	pol := s.Policy.Env
+	for _, v := range s.Profile.Settings(NotePath, s.User.UID) {
+		base = append(base, policy.Setting{Name: v.Name, Value: v.Value, Source: policy.Source{File: "agent " + s.Profile.Name}})
 	}
-	for _, name := range d.Profile.Env.Pass {
+	for _, name := range s.Profile.Env.Pass {
 		pol.Pass = append(pol.Pass, policy.Rule{Value: name, Source: policy.Source{File: "built-in"}})
 	}
-	files, err := d.envFiles()
+	files, err := s.envFiles()
 	if err != nil {
-		return err
+		return out, err
 	}
-	d.envInput = environ.Input{Launcher: d.opt.Environ, Base: base, Policy: pol, Files: files, Flags: d.opt.Env, Force: d.opt.ForceEnv}
-	d.Env, err = environ.Build(d.envInput)
-	d.warnAbsent()
-	return err
-}
-
-// warnAbsent names what the user asked for and the launcher does not have.
-func (d *draft) warnAbsent() {
-	for _, e := range d.Env.Of(environ.Dropped) {
+	s.envInput = environ.Input{Launcher: s.asked.Environ, Base: base, Policy: pol, Files: files, Flags: s.asked.Env, Force: s.asked.ForceEnv}
+	s.Env, err = environ.Build(s.envInput)
+	// What the user asked for and the launcher does not have.
+	for _, e := range s.Env.Of(environ.Dropped) {
 		if strings.HasPrefix(e.Source.File, "flag ") {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s %s: %s", e.Source.File, e.Name, e.Reason))
+			out.warn(fmt.Sprintf("%s %s: %s", e.Source.File, e.Name, e.Reason))
 		}
 	}
+	return out, err
 }
 
-func (d *draft) envFiles() ([]environ.File, error) {
+func (s *Session) envFiles() ([]environ.File, error) {
 	var out []environ.File
-	user := filepath.Join(d.dirs.Config, "env")
+	user := filepath.Join(s.dirs.Config, "env")
 	data, err := readIfPresent(user, maxEnvFile)
 	if err != nil {
 		return nil, err
@@ -72,21 +68,21 @@ func (d *draft) envFiles() ([]environ.File, error) {
 		}
 		out = append(out, environ.File{Settings: set, Trusted: true})
 	}
-	data, digest, err := ReadProjectEnv(d.Workspaces[0].Path)
+	data, digest, err := ReadProjectEnv(s.Workspaces[0].Path)
 	if err != nil || data == nil {
 		return out, err
 	}
-	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(d.Workspaces[0].Path, ProjectEnv))
+	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(s.Workspaces[0].Path, ProjectEnv))
 	if err != nil {
 		return nil, err
 	}
-	ok, err := d.trusted(ProjectEnv, digest)
+	ok, err := s.trusted(ProjectEnv, digest)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range set {
+	for _, v := range set {
 		if !ok {
-			d.Ignored = append(d.Ignored, policy.Change{Section: "env", Key: "set", Value: s.Name, Source: policy.Source{File: ProjectEnv, Line: s.Source.Line}})
+			s.Ignored = append(s.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: ProjectEnv, Line: v.Source.Line}})
 		}
 	}
 	return append(out, environ.File{Settings: set, Trusted: ok}), nil

@@ -3,7 +3,6 @@ package session
 import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
-	"ringfence.dev/ringfence/internal/state"
 )
 
 // Findings lists everything that would stop a launch with this policy here: rules
@@ -12,29 +11,35 @@ import (
 // The error is for what cannot even be read.
 func Findings(opt Options) ([]string, error) {
 	opt.Look = true
-	d := &draft{Session: &Session{ID: state.NewID()}, opt: opt}
-	for _, step := range []func() error{d.who, d.where, d.rules, d.profile, d.toolchains} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	b, err := decide(opt)
+	if err == nil {
+		err = b.describe()
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := prepareParts(b, []part{partOf("toolchains")})
+	if err != nil {
+		return nil, err
 	}
 	var out []string
-	for _, p := range d.Problems() {
+	for _, p := range b.Problems() {
 		out = append(out, where(p.Source)+": "+p.Text)
 	}
-	for _, ws := range d.Workspaces {
-		out = note(out, d.refuseCredentials(ws.Path, ws.Why))
+	for _, ws := range b.Workspaces {
+		out = noted(out, b.refuseCredentials(ws.Path, ws.Why))
 	}
-	for _, g := range policy.Grants(d.Policy, d.User.Home) {
+	for _, g := range policy.Grants(b.Policy, b.User.Home) {
 		if !g.Workspace {
-			out = note(out, d.grant(g))
+			out = noted(out, (&grants{Base: b}).grant(g))
 		}
 	}
-	out = note(out, d.environment())
-	return note(out, d.limitsHold()), nil
+	_, err = (&Session{Base: b}).environment(all.total())
+	out = noted(out, err)
+	return noted(out, b.limitsHold()), nil
 }
 
-func note(out []string, err error) []string {
+func noted(out []string, err error) []string {
 	if err != nil {
 		out = append(out, err.Error())
 	}
@@ -42,14 +47,14 @@ func note(out []string, err error) []string {
 }
 
 // limitsHold tries the limits on nothing.
-func (d *draft) limitsHold() error {
-	if len(d.askedLimits()) == 0 {
+func (b Base) limitsHold() error {
+	if len(b.askedLimits()) == 0 {
 		return nil
 	}
-	group, report, err := cgroup.Open(d.ID, d.bounds())
+	group, report, err := cgroup.Open(b.ID, b.bounds())
 	if err != nil {
 		return err
 	}
 	defer group.Close()
-	return d.requireLimits(report)
+	return b.requireLimits(report)
 }

@@ -31,25 +31,42 @@ type forgeHost struct {
 	source broker.Source
 	secret string // its name, for the journal
 	user   string // that git sends beside the token
+
+	phantom broker.Phantom // that stands for the token inside
 }
 
-// forges makes the hosts of this repository's remotes the broker's: git goes through
+// forges are the hosts of this repository's remotes.
+type forges struct{ *services }
+
+// prepareHosts makes the hosts of secrets, of remotes and of everybody the broker's. Where
+// two of them have one host, it is decided here.
+func prepareHosts(b Base) (Contribution, error) {
+	fs := &forges{services: &services{Base: b, kept: keptSecrets{}}}
+	for _, step := range []func() error{fs.services.prepare, fs.prepare, fs.shutOff, fs.commons} {
+		if err := step(); err != nil {
+			return fs.Contribution, err
+		}
+	}
+	return fs.Contribution, nil
+}
+
+// prepare makes the hosts of this repository's remotes the broker's: git goes through
 // it, by whatever address, and so does the API of the forge. Other repositories of the
 // host can be read there without the credential.
-func (d *draft) forges() error {
+func (fs *forges) prepare() error {
 	var remotes []repo.Remote
 	var err error
-	if d.Repo != nil {
-		if remotes, err = d.Repo.Remotes(); err != nil {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
+	if fs.Repo != nil {
+		if remotes, err = fs.Repo.Remotes(); err != nil {
+			fs.warn(fmt.Sprintf("the remotes of this repository cannot be read: %v", err))
 		}
 	}
 	// In every mode, and without a repository: what a session could have written is
 	// not to be taken for the user's by the next one.
-	if remotes, err = d.knownRemotes(remotes); err != nil {
+	if remotes, err = fs.knownRemotes(remotes); err != nil {
 		return err
 	}
-	if d.modeNone() || modeOf(d.bare) == locked {
+	if fs.modeNone() || modeOf(fs.bare) == locked {
 		return nil
 	}
 	hosts := map[string]*forgeHost{}
@@ -67,16 +84,16 @@ func (d *draft) forges() error {
 			h.repos = append(h.repos, r.Path)
 		}
 	}
-	if err := d.oneMeaning(hosts); err != nil {
+	if err := fs.oneMeaning(hosts); err != nil {
 		return err
 	}
 	for _, at := range order {
-		if modeOf(d.Policy) == locked { // by the project's file
-			d.shutForge(hosts[at], policy.ProjectFile+" sets the mode "+locked)
+		if modeOf(fs.Policy) == locked { // by the project's file
+			fs.shutForge(hosts[at], policy.ProjectFile+" sets the mode "+locked)
 			continue
 		}
-		if err := d.forge(hosts[at]); err != nil {
-			d.notice(fmt.Sprintf("%s is not brokered: %v", plan.Show(at), err))
+		if err := fs.forge(hosts[at]); err != nil {
+			fs.notice(fmt.Sprintf("%s is not brokered: %v", plan.Show(at), err))
 		}
 	}
 	return nil
@@ -85,25 +102,25 @@ func (d *draft) forges() error {
 // knownRemotes keeps to the remotes that the repository had when ringfence first saw
 // it: its config lies where an agent can write, and a remote that one session adds
 // must not be the next one's own repository.
-func (d *draft) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
-	file := d.remotesFile()
+func (fs *forges) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
+	file := fs.remotesFile()
 	b, err := readIfPresent(file, 64<<10)
 	if err != nil {
 		return nil, err
 	}
-	if d.opt.Passing {
+	if fs.asked.Passing {
 		return nil, nil
 	}
-	d.remember = append(d.remember, d.markWritten)
+	fs.remember = append(fs.remember, fs.markWritten)
 	if b == nil {
 		// None is also a state: what an agent adds to a repository without remotes is
 		// no less its own. So is a repository within what was a project before.
-		if len(now) > 0 && d.withinProject() {
-			d.notice("this repository lies within another project, whose agent may have made it: no credential is used; if it is yours: ringfence trust --remotes")
+		if len(now) > 0 && fs.withinProject() {
+			fs.notice("this repository lies within another project, whose agent may have made it: no credential is used; if it is yours: ringfence trust --remotes")
 			now = nil
 		}
 		lines := []byte(strings.Join(remoteLines(now), "\n") + "\n")
-		d.remember = append(d.remember, func() error { return writeWhole(file, lines) })
+		fs.remember = append(fs.remember, func() error { return writeWhole(file, lines) })
 		return now, nil
 	}
 	known := strings.Split(strings.TrimSpace(string(b)), "\n")
@@ -111,7 +128,7 @@ func (d *draft) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
 		line := remoteLines([]repo.Remote{r})[0]
 		fresh := !slices.Contains(known, line)
 		if fresh {
-			d.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; if it is yours: ringfence trust --remotes", line))
+			fs.notice(fmt.Sprintf("the remote %s is new since this project was first run: no credential is used for it; if it is yours: ringfence trust --remotes", line))
 		}
 		return fresh
 	}), nil
@@ -134,47 +151,47 @@ func writeWhole(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-func (d *draft) forge(h *forgeHost) error {
-	d.forgeCredential(h)
-	if err := d.moreRepos(h); err != nil {
+func (fs *forges) forge(h *forgeHost) error {
+	fs.forgeCredential(h)
+	if err := fs.moreRepos(h); err != nil {
 		return err
 	}
 	_, none := h.source.(absent)
-	shared := d.homeAt(h.url.Host) // GitLab has its registries of packages below paths
+	shared := fs.homeAt(h.url.Host) // GitLab has its registries of packages below paths
 	if shared == nil || none {
-		if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
+		if err := fs.brokered.ownAt(h.name, h.url.Port()); err != nil {
 			return err
 		}
 	}
-	d.forged = append(d.forged, string(h.name))
+	fs.brokered.forged = append(fs.brokered.forged, string(h.name))
 	if none {
 		// A remote alone opens no host that no rule opens.
-		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = true
+		fs.brokered.hosts[len(fs.brokered.hosts)-1].ruled = true
 	}
 	// To the host's own address, where TLS ends at the broker: gh and its like know a
 	// repository by its remote.
-	d.rewrites = append(d.rewrites, gitproxy.InsteadOf(h.url.String(), h.url.Host)...)
-	if err := d.forgeAPI(h); err != nil {
+	fs.rewrites = append(fs.rewrites, gitproxy.InsteadOf(h.url.String(), h.url.Host)...)
+	if err := fs.forgeAPI(h); err != nil {
 		return err
 	}
-	site := func(g *gate.Gate) (broker.Site, error) { return d.forgeSite(h, g) }
+	site := func(s *Session, g *gate.Gate) (broker.Site, error) { return h.site(s, g) }
 	if shared != nil {
 		shared.forge = site
 		return nil
 	}
-	d.brokered.sites = append(d.brokered.sites, site)
+	fs.brokered.sites = append(fs.brokered.sites, site)
 	return nil
 }
 
-// forgeSite serves the host of a forge.
-func (d *draft) forgeSite(h *forgeHost, g *gate.Gate) (broker.Site, error) {
-	f, err := d.forgeHandler(h, g)
+// site serves the host of a forge.
+func (h *forgeHost) site(s *Session, g *gate.Gate) (broker.Site, error) {
+	f, err := h.handler(s, g)
 	if err != nil {
 		return broker.Site{}, err
 	}
 	web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach), Record: g.Record}
 	if h.kind != "" && !apiApart(h) {
-		if web.API, err = d.apiHandler(h, h.url, g); err != nil {
+		if web.API, err = h.apiHandler(h.url, g); err != nil {
 			return broker.Site{}, err
 		}
 	}
@@ -182,9 +199,9 @@ func (d *draft) forgeSite(h *forgeHost, g *gate.Gate) (broker.Site, error) {
 	return broker.Site{Hosts: []address.Name{h.name}, Handler: handler}, err
 }
 
-// forgeHandler speaks git with a forge.
-func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
-	plain, spool := broker.Transport(g.Reach), filepath.Join(d.dirs.State, "spool")
+// handler speaks git with a forge.
+func (h *forgeHost) handler(s *Session, g *gate.Gate) (http.Handler, error) {
+	plain, spool := broker.Transport(g.Reach), filepath.Join(s.dirs.State, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
@@ -195,7 +212,7 @@ func (d *draft) forgeHandler(h *forgeHost, g *gate.Gate) (http.Handler, error) {
 	f, err := gitproxy.New(gitproxy.Config{
 		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
 		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
-		Repos: h.repos, Protected: values(d.Policy.Broker.Protected), Allow: values(d.Policy.Broker.Git),
+		Repos: h.repos, Protected: values(s.Policy.Broker.Protected), Allow: values(s.Policy.Broker.Git),
 		Record: func(e gitproxy.Event) {
 			for _, r := range pushed(h, e) {
 				g.Record(r)
@@ -249,11 +266,11 @@ const githubAPI = "api.github.com"
 var githubShut = []address.Name{"gist.github.com", "uploads.github.com"}
 
 // shutForge closes a forge that would be served, with all of its hosts.
-func (d *draft) shutForge(h *forgeHost, why string) {
-	d.brokered.shut(h.name, why)
+func (fs *forges) shutForge(h *forgeHost, why string) {
+	fs.brokered.shut(h.name, why)
 	if apiApart(h) {
 		for _, n := range append([]address.Name{githubAPI}, githubShut...) {
-			d.brokered.shut(n, why)
+			fs.brokered.shut(n, why)
 		}
 	}
 }
@@ -263,7 +280,7 @@ func (d *draft) shutForge(h *forgeHost, why string) {
 func apiApart(h *forgeHost) bool { return h.url.Host == serviceapi.GitHub.Public() }
 
 // forgeAPI serves the API of a forge, where its kind is known.
-func (d *draft) forgeAPI(h *forgeHost) error {
+func (fs *forges) forgeAPI(h *forgeHost) error {
 	if h.kind == "" {
 		return nil
 	}
@@ -273,29 +290,26 @@ func (d *draft) forgeAPI(h *forgeHost) error {
 	api := &url.URL{Scheme: "https", Host: githubAPI}
 	n := address.Name(api.Host)
 	for _, shut := range githubShut {
-		d.brokered.own(shut, "what is published there is not this repository")
+		fs.brokered.own(shut, "what is published there is not this repository")
 	}
-	if err := d.brokered.ownAt(n, ""); err != nil {
+	if err := fs.brokered.ownAt(n, ""); err != nil {
 		return err
 	}
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		handler, err := d.apiHandler(h, api, g)
+	fs.brokered.sites = append(fs.brokered.sites, func(_ *Session, g *gate.Gate) (broker.Site, error) {
+		handler, err := h.apiHandler(api, g)
 		return broker.Site{Hosts: []address.Name{n}, Handler: handler}, err
 	})
 	return nil
 }
 
-func (d *draft) apiHandler(h *forgeHost, at *url.URL, g *gate.Gate) (http.Handler, error) {
+func (h *forgeHost) apiHandler(at *url.URL, g *gate.Gate) (http.Handler, error) {
 	svc, err := serviceapi.New(serviceapi.Config{Kind: h.kind, Host: at.Host, Repos: h.repos})
 	if err != nil {
 		return nil, err
 	}
-	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom(d), Source: h.source,
+	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom, Source: h.source,
 		Transport: broker.Transport(g.Reach), Record: g.Record}.Handler(), nil
 }
-
-// phantom is the one of a forge, made when the session is prepared.
-func (h *forgeHost) phantom(d *draft) broker.Phantom { return d.forgePhantoms[h.name] }
 
 // Remotes lists the remotes that the repository of a session has now, and accept makes
 // them its own.
@@ -308,10 +322,10 @@ func (s *Session) Remotes() (lines []string, accept func() error, err error) {
 	return lines, func() error { return writeWhole(s.remotesFile(), []byte(strings.Join(lines, "\n")+"\n")) }, err
 }
 
-func (s *Session) remotesFile() string { return s.remotesOf(s.projectRoot()) }
+func (b Base) remotesFile() string { return b.remotesOf(b.projectRoot()) }
 
-func (s *Session) remotesOf(dir string) string {
-	return filepath.Join(s.dirs.State, "remotes", state.Key(dir))
+func (p person) remotesOf(dir string) string {
+	return filepath.Join(p.dirs.State, "remotes", state.Key(dir))
 }
 
 func remoteLines(remotes []repo.Remote) []string {
@@ -328,10 +342,10 @@ func remoteLines(remotes []repo.Remote) []string {
 
 // markWritten remembers what else this session can write: a repository that appears
 // there is nobody's word for its remotes.
-func (d *draft) markWritten() error {
-	for _, dir := range d.written() {
-		file := d.remotesOf(dir)
-		if _, err := os.Lstat(file); dir == d.projectRoot() || err == nil {
+func (fs *forges) markWritten() error {
+	for _, dir := range fs.written() {
+		file := fs.remotesOf(dir)
+		if _, err := os.Lstat(file); dir == fs.projectRoot() || err == nil {
 			continue
 		}
 		if err := writeWhole(file, []byte("\n")); err != nil {
@@ -342,9 +356,9 @@ func (d *draft) markWritten() error {
 }
 
 // withinProject holds where a directory above is one that a session could write.
-func (d *draft) withinProject() bool {
-	for dir := filepath.Dir(d.projectRoot()); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(d.remotesOf(dir)); err == nil || d.dirs.Has(dir) {
+func (fs *forges) withinProject() bool {
+	for dir := filepath.Dir(fs.projectRoot()); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(fs.remotesOf(dir)); err == nil || fs.dirs.Has(dir) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {

@@ -14,11 +14,11 @@ import (
 
 // oneMeaning refuses a repository without a host where this session has two forges that
 // it could be on.
-func (d *draft) oneMeaning(hosts map[string]*forgeHost) error {
+func (fs *forges) oneMeaning(hosts map[string]*forgeHost) error {
 	if hosts[serviceapi.GitHub.Public()] == nil || hosts[serviceapi.GitLab.Public()] == nil {
 		return nil
 	}
-	for _, v := range d.Policy.Broker.Repos {
+	for _, v := range fs.Policy.Broker.Repos {
 		if r, err := policy.ParseRepo(v.Value); err == nil && r.Host == "" && !r.Groups() {
 			return fault.New(fault.Refused, fmt.Sprintf("write %s/%s or %s/%[2]s", serviceapi.GitHub.Public(), r.Path, serviceapi.GitLab.Public()),
 				"%s: [broker] repos: %q is on two forges of this session: say which", where(v.Source), v.Value)
@@ -28,8 +28,8 @@ func (d *draft) oneMeaning(hosts map[string]*forgeHost) error {
 }
 
 // moreRepos adds the repositories that the policy names on a forge.
-func (d *draft) moreRepos(h *forgeHost) error {
-	for _, v := range d.Policy.Broker.Repos {
+func (fs *forges) moreRepos(h *forgeHost) error {
+	for _, v := range fs.Policy.Broker.Repos {
 		r, err := policy.ParseRepo(v.Value)
 		if err != nil {
 			return fmt.Errorf("%s: [broker] repos: %w", where(v.Source), err)
@@ -46,7 +46,7 @@ func (d *draft) moreRepos(h *forgeHost) error {
 			h.repos = append(h.repos, r.Path)
 		}
 		if r.Host == "" && kindOf(h.url.Host) == "" {
-			d.notice(fmt.Sprintf("%s: [broker] repos: %s is not taken for a repository on %s; if it is one: write %[3]s/%[2]s", where(v.Source), r.Path, h.url.Host))
+			fs.notice(fmt.Sprintf("%s: [broker] repos: %s is not taken for a repository on %s; if it is one: write %[3]s/%[2]s", where(v.Source), r.Path, h.url.Host))
 		}
 	}
 	return nil

@@ -36,9 +36,9 @@ func hostOf(r repo.Remote) (n address.Name, at string, ok bool) {
 
 // forgeCredential finds the token for a forge: the user's own secret first, then what
 // the forge's own client keeps on the host.
-func (d *draft) forgeCredential(h *forgeHost) {
+func (fs *forges) forgeCredential(h *forgeHost) {
 	h.kind, h.user = kindOf(h.url.Host), "x-access-token"
-	secrets := d.secrets()
+	secrets := fs.secrets()
 	for _, s := range secrets {
 		kind := serviceapi.Kind(s.Kind())
 		if !kind.Forge() || !covers(s.Secret, h.url.Host, kind) {
@@ -48,30 +48,30 @@ func (d *draft) forgeCredential(h *forgeHost) {
 			h.kind, h.secret, h.source = kind, s.Name, absent{s.off}
 			return
 		}
-		h.kind, h.source, h.secret = kind, d.kept(&keptSecret{ref: refOf(s.Secret)}), s.Name
+		h.kind, h.source, h.secret = kind, fs.kept.one(fs.Base, &keptSecret{ref: refOf(s.Secret)}), s.Name
 		if u := valueOf(s.User); u != "" {
 			h.user = u
 		}
 	}
 	if h.source == nil {
-		d.clientToken(h)
+		fs.clientToken(h)
 	}
 	if h.kind == serviceapi.GitLab {
 		h.user = "oauth2"
 	}
 	if h.source == nil {
-		d.withoutToken(h, secrets)
+		fs.withoutToken(h, secrets)
 		return
 	}
-	d.Keys = append(d.Keys, h.url.Host+" by "+h.secret)
+	fs.keys = append(fs.keys, h.url.Host+" by "+h.secret)
 	if h.kind != "" {
-		d.forgePhantom(h)
+		fs.forgePhantom(h)
 	}
 }
 
 // withoutToken says what would help. A person whose secret was taken for this host by
 // the look of its name until now is told what it is for.
-func (d *draft) withoutToken(h *forgeHost, secrets []usable) {
+func (fs *forges) withoutToken(h *forgeHost, secrets []usable) {
 	kind := h.kind
 	if kind == "" {
 		kind = serviceapi.GitHub
@@ -81,7 +81,7 @@ func (d *draft) withoutToken(h *forgeHost, secrets []usable) {
 		kind := serviceapi.Kind(s.Kind())
 		if public := kind.Public(); kind.Forge() && len(s.Hosts) == 0 && public != "" {
 			help = fmt.Sprintf("ringfence secret set %s --use %s --host %s", s.Name, kind, h.url.Host)
-			d.notice(fmt.Sprintf("the secret %s is for %s alone, and %s gets no credential; if it is for that host: %s", s.Name, public, h.url.Host, help))
+			fs.notice(fmt.Sprintf("the secret %s is for %s alone, and %s gets no credential; if it is for that host: %s", s.Name, public, h.url.Host, help))
 		}
 	}
 	h.secret = h.url.Host
@@ -89,24 +89,21 @@ func (d *draft) withoutToken(h *forgeHost, secrets []usable) {
 }
 
 // forgePhantom makes what stands for the token inside.
-func (d *draft) forgePhantom(h *forgeHost) {
+func (fs *forges) forgePhantom(h *forgeHost) {
 	prefix, length, _ := serviceapi.Shape(h.kind)
 	p := broker.NewPhantom(prefix, len(prefix)+length)
-	if d.forgePhantoms == nil {
-		d.forgePhantoms = map[address.Name]broker.Phantom{}
-	}
-	d.forgePhantoms[h.name] = p
+	h.phantom = p
 	at := h.url.Host
 	if apiApart(h) {
 		at = githubAPI
 	}
 	svc, err := serviceapi.New(serviceapi.Config{Kind: h.kind, Host: at, Repos: h.repos})
 	if err != nil {
-		d.notice(fmt.Sprintf("the API of %s is not brokered: %v", h.name, err))
+		fs.notice(fmt.Sprintf("the API of %s is not brokered: %v", h.name, err))
 		h.kind = ""
 		return
 	}
-	d.setPhantoms(svc.ClientEnv(string(p)), nil, p)
+	fs.setPhantoms(svc.ClientEnv(string(p)), nil, p)
 }
 
 // covers holds for a secret that is for a host; one that names none is for the public
@@ -167,35 +164,27 @@ var clients = []client{
 		[]string{"GITLAB_HOST", "GITLAB_URI", "GL_HOST", "GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN", "OAUTH_TOKEN"}},
 }
 
-// configHome is where clients keep their settings.
-func (d *draft) configHome() string {
-	if dir := d.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join(d.User.Home, ".config")
-}
-
 // clientFiles are where a client keeps its logins: where it looks, and where it would
 // without its variable.
-func (d *draft) clientFiles(c client) []string {
-	usual := filepath.Join(d.configHome(), c.dir, c.file)
-	if dir := d.getenv(c.env); filepath.IsAbs(dir) {
+func (p person) clientFiles(c client) []string {
+	usual := filepath.Join(p.configHome(), c.dir, c.file)
+	if dir := p.getenv(c.env); filepath.IsAbs(dir) {
 		return []string{filepath.Join(dir, c.file), usual}
 	}
 	return []string{usual}
 }
 
 // clientToken finds the login of gh or glab on the host.
-func (d *draft) clientToken(h *forgeHost) {
+func (fs *forges) clientToken(h *forgeHost) {
 	for _, c := range clients {
-		file := d.clientFiles(c)[0]
+		file := fs.clientFiles(c)[0]
 		b, err := readIfPresent(file, 1<<20)
 		if err != nil || !hasHost(b, c.below, h.url.Host) || h.kind != "" && h.kind != c.kind {
 			continue
 		}
 		argv := append(slices.Clone(c.argv), h.url.Host)
 		h.kind, h.secret = c.kind, argv[0]+" login"
-		h.source = d.kept(&keptSecret{ref: source.Ref{Name: h.secret, From: "command", Argv: argv}, host: d.vault(c.environ(d.opt.Environ, h)), file: file,
+		h.source = fs.kept.one(fs.Base, &keptSecret{ref: source.Ref{Name: h.secret, From: "command", Argv: argv}, host: fs.vault(c.environ(fs.asked.Environ, h)), file: file,
 			hint: "run it there: " + strings.Join(argv, " ")})
 		return
 	}

@@ -159,7 +159,7 @@ func (p process) signal(s unix.Signal) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if now, ok := look(p.pid); !ok || now.born != p.born {
+	if now, ok := processAt(p.pid); !ok || now.born != p.born {
 		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, s, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -180,7 +180,7 @@ func descendants(root int) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		if p, ok := look(pid); ok {
+		if p, ok := processAt(pid); ok {
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
@@ -194,8 +194,8 @@ func descendants(root int) ([]process, error) {
 	return out, nil
 }
 
-// look reads /proc/PID/stat. The name in it may hold anything, also parentheses.
-func look(pid int) (process, bool) {
+// processAt reads /proc/PID/stat. The name in it may hold anything, also parentheses.
+func processAt(pid int) (process, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return process{}, false

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -26,71 +27,67 @@ const patience = 30 * time.Second
 // modeNone is the posture without a network.
 const modeNone = "none"
 
-// network decides what of the network is there, and how it ends at the gate.
-func (d *draft) network() error {
-	var err error
-	if d.Reach, err = d.Policy.Reach(d.ownHosts()); err != nil || d.Reach.Mode == modeNone {
-		return err
+// network decides what of the network is there.
+func (b *Base) network() (err error) {
+	if b.Reach, err = b.Policy.Reach(b.ownHosts()); err == nil {
+		b.learnHosts()
 	}
-	d.learnHosts()
-	if d.upstream, err = d.proxy(); err != nil {
-		return err
-	}
-	if err := d.brokerReach(); err != nil {
-		return err
-	}
-	for _, p := range policy.Cautions(d.Policy) {
-		d.notice(where(p.Source) + ": " + p.Text)
-	}
-	d.capture, err = netns.Make(d.Reach.HostPorts)
 	return err
 }
 
 // ownHosts are those of the agent. A profile that is the user's own is under the
 // ceiling as every other word of the user's.
-func (d *draft) ownHosts() []string {
-	if d.Profile.Source == agent.BuiltIn {
-		return d.Profile.Network.Hosts
+func (b *Base) ownHosts() []string {
+	if b.Profile.Source == agent.BuiltIn {
+		return b.Profile.Network.Hosts
 	}
-	return slices.DeleteFunc(slices.Clone(d.Profile.Network.Hosts), func(h string) bool {
-		over := d.bound(policy.Entry{Text: h}) != nil
+	return slices.DeleteFunc(slices.Clone(b.Profile.Network.Hosts), func(h string) bool {
+		over := b.bound(policy.Entry{Text: h}) != nil
 		if over {
-			d.notice("a host of the agent's profile is not allowed by " + Ceiling + ": " + h)
+			b.said.notice("a host of the agent's profile is not allowed by " + Ceiling + ": " + h)
 		}
 		return over
 	})
 }
 
+// prepareNetwork says how the network ends at the gate, and by which way that reaches
+// the world.
+func prepareNetwork(b Base) (out Contribution, err error) {
+	if b.Reach.Mode == modeNone {
+		return out, nil
+	}
+	if err := out.proxy(b); err != nil {
+		return out, err
+	}
+	for _, p := range policy.Cautions(b.Policy) {
+		out.notice(where(p.Source) + ": " + p.Text)
+	}
+	out.capture, err = netns.Make(b.Reach.HostPorts)
+	return out, err
+}
+
 // proxy finds the upstream proxy that policy names. One that only stands in the
 // environment is not used: where traffic goes is for policy to say.
-func (d *draft) proxy() (*gate.Upstream, error) {
-	env := func(name string) string {
-		if v := d.getenv(name); v != "" {
-			return v
-		}
-		return d.getenv(strings.ToLower(name))
-	}
-	ambient := env("HTTPS_PROXY")
-	if ambient == "" {
-		ambient = env("ALL_PROXY")
-	}
-	switch d.Reach.Proxy {
+func (c *Contribution) proxy(b Base) (err error) {
+	env := func(name string) string { return cmp.Or(b.getenv(name), b.getenv(strings.ToLower(name))) }
+	ambient := cmp.Or(env("HTTPS_PROXY"), env("ALL_PROXY"))
+	switch b.Reach.Proxy {
 	case policy.ProxyNone:
 		if ambient != "" {
-			d.notice("HTTPS_PROXY is set and not used; --proxy env goes through it")
+			c.notice("HTTPS_PROXY is set and not used; --proxy env goes through it")
 		}
-		return nil, nil
+		return nil
 	case policy.ProxyEnv:
 		if ambient == "" {
-			return nil, fault.New(fault.Refused, "set HTTPS_PROXY, or leave the proxy out", "policy wants the proxy of the environment, and HTTPS_PROXY is not set")
+			return fault.New(fault.Refused, "set HTTPS_PROXY, or leave the proxy out", "policy wants the proxy of the environment, and HTTPS_PROXY is not set")
 		}
-		up, err := gate.ParseUpstream(ambient, env("NO_PROXY"))
-		if err != nil {
-			return nil, fault.New(fault.Refused, "", "HTTPS_PROXY: %w", err)
+		if c.upstream, err = gate.ParseUpstream(ambient, env("NO_PROXY")); err != nil {
+			return fault.New(fault.Refused, "", "HTTPS_PROXY: %w", err)
 		}
-		return up, nil
+		return nil
 	}
-	return gate.ParseUpstream(d.Reach.Proxy, "") // NO_PROXY belongs to the environment's
+	c.upstream, err = gate.ParseUpstream(b.Reach.Proxy, "") // NO_PROXY belongs to the environment's
+	return err
 }
 
 // ProjectGrants is where rules for the project around dir are kept.
@@ -217,20 +214,6 @@ func hostRule(n address.Name, port uint16) string {
 		return string(n)
 	}
 	return fmt.Sprintf("%s:%d", n, port)
-}
-
-// bound holds a grant under the ceiling.
-func (s *Session) bound(e policy.Entry) error {
-	if s.ceiling == nil {
-		return nil
-	}
-	asked := &policy.Policy{Network: policy.Network{Mode: s.Policy.Network.Mode, Allow: policy.List{{Value: e.Text, Source: e.Source}}}}
-	for _, r := range policy.Tighten(asked, s.ceiling).Network.Allow {
-		if r.Value == e.Text {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s does not allow %s", Ceiling, e.Text)
 }
 
 // Close shuts the gate and everything that belongs to it.

@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/git/repo"
-	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/workspace/review"
+	"ringfence.dev/ringfence/internal/workspace/phantom"
 )
 
 const (
@@ -18,63 +17,57 @@ const (
 	gitIgnorePath = plan.Own + "/gitignore"
 )
 
-// git shows what a repository needs outside the workspace and writes the curated
+// gitPart is git inside.
+type gitPart struct {
+	Base
+	Contribution
+}
+
+// prepareGit shows what a repository needs outside the workspace and curates the
 // global config: the user's identity, no helpers, no includes.
-func (d *draft) git() error {
-	d.work = review.New(d.dirs.State, d.ID)
-	safe, gitDir := []string{}, ""
-	for _, ws := range d.Workspaces {
-		safe = append(safe, ws.Path)
-	}
-	if d.Repo != nil {
-		gitDir = d.Repo.GitDir
-		for _, x := range d.Repo.Extra {
-			if err := d.refuseCredentials(x, "git directory"); err != nil {
+func prepareGit(b Base) (Contribution, error) {
+	gp := &gitPart{Base: b}
+	err := gp.prepare()
+	return gp.Contribution, err
+}
+
+func (gp *gitPart) prepare() error {
+	safe, gitDir := gp.paths(), ""
+	if gp.Repo != nil {
+		gitDir = gp.Repo.GitDir
+		for _, x := range gp.Repo.Extra {
+			if err := gp.refuseCredentials(x, "git directory"); err != nil {
 				return err
 			}
-			d.addTree(plan.Mount{Src: x, Dst: x, Why: "git directory of this " + string(d.Repo.Kind)}, ".git")
+			gp.addTree(plan.Mount{Src: x, Dst: x, Why: "git directory of this " + string(gp.Repo.Kind)}, ".git")
 			safe = append(safe, x)
 		}
-		d.hideMonitor()
-		for _, a := range d.Repo.Alternates {
-			d.notice(fmt.Sprintf("this repository borrows objects from %s: add --ro %[1]s if git misses them", plan.Show(a)))
+		gp.hideMonitor()
+		for _, a := range gp.Repo.Alternates {
+			gp.notice(fmt.Sprintf("this repository borrows objects from %s: add --ro %[1]s if git misses them", plan.Show(a)))
 		}
 	}
-	config := d.getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(config) {
-		config = filepath.Join(d.User.Home, ".config")
-	}
-	own := repo.ReadHost([]string{filepath.Join(config, "git/config"), filepath.Join(d.User.Home, ".gitconfig")}, gitDir, d.User.Home, d.agentWrites)
-	d.Warnings = append(d.Warnings, own.Broken...)
-	d.Notices = append(d.Notices, own.LeftOut...)
+	own := repo.ReadHost([]string{filepath.Join(gp.configHome(), "git/config"), filepath.Join(gp.User.Home, ".gitconfig")}, gitDir, gp.User.Home, gp.agentWrites)
+	gp.warnings = append(gp.warnings, own.Broken...)
+	gp.notices = append(gp.notices, own.LeftOut...)
 	// All directories: what belongs to another id looks like nobody's inside,
 	// and git would refuse to touch what it was started for.
-	signing, err := d.signing(own)
+	signing, err := gp.signing(own)
 	if err != nil {
 		return err
 	}
-	text := repo.CuratedConfig(repo.Curated{Settings: own.Settings, Safe: append(safe, "*"), Rewrites: d.rewrites, Sign: signing})
-	d.files = append(d.files, plan.File{Dst: gitConfigPath, Data: []byte(text), Why: "curated git config"})
-	d.base = append(d.base, policy.Setting{Name: "GIT_CONFIG_GLOBAL", Value: gitConfigPath, Source: policy.Source{File: "git"}})
+	gp.git = &repo.Curated{Settings: own.Settings, Safe: append(safe, "*"), Sign: signing}
+	gp.set("git", "GIT_CONFIG_GLOBAL", gitConfigPath)
 	return nil
-}
-
-// gitSays adds to the curated config.
-func (d *draft) gitSays(text string) {
-	for i := range d.files {
-		if d.files[i].Dst == gitConfigPath {
-			d.files[i].Data = append(slices.Clone(d.files[i].Data), text...)
-		}
-	}
 }
 
 // ignoreMasked makes git inside pass over the files that show phantoms: else `git add -A`
 // would commit one, and `git stash -u` put it away and not find its place free again. What
 // git tracks already, or is told to add by force, it adds. A repository with a
 // core.excludesFile of its own reads only that.
-func (d *draft) ignoreMasked() {
+func (c *Contribution) ignoreMasked(masked map[string]phantom.Kind) {
 	var lines []string
-	for p := range d.masking.masked {
+	for p := range masked {
 		if line, ok := ignoreLine(p); ok {
 			lines = append(lines, line)
 		}
@@ -83,8 +76,8 @@ func (d *draft) ignoreMasked() {
 		return
 	}
 	slices.Sort(lines)
-	d.place(gitIgnorePath, []byte(strings.Join(lines, "")), "files that show phantoms, which git passes over")
-	d.gitSays("[core]\n\texcludesFile = \"" + gitIgnorePath + "\"\n")
+	c.put(gitIgnorePath, []byte(strings.Join(lines, "")), "files that show phantoms, which git passes over")
+	c.gitConfig += "[core]\n\texcludesFile = \"" + gitIgnorePath + "\"\n"
 }
 
 var ignoreEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `)

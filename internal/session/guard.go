@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file"
@@ -14,9 +15,9 @@ import (
 
 // refuseOwn keeps ringfence's own files out of the agent's reach: who could write
 // the trust store or the user's policy would write the next session's walls.
-func (d *draft) refuseOwn(path string, write bool) error {
-	for _, dir := range []string{d.dirs.State, d.dirs.Config, filepath.Dir(Ceiling)} {
-		if p := d.unalias(path, dir); file.Within(dir, p) || file.Within(p, dir) {
+func (gs *grants) refuseOwn(path string, write bool) error {
+	for _, dir := range []string{gs.dirs.State, gs.dirs.Config, filepath.Dir(Ceiling)} {
+		if p := unalias(path, dir); file.Within(dir, p) || file.Within(p, dir) {
 			return fmt.Errorf("holds ringfence's own files (%s)", plan.Show(dir))
 		}
 	}
@@ -24,49 +25,36 @@ func (d *draft) refuseOwn(path string, write bool) error {
 		return nil
 	}
 	// A dotfiles repository may be where they really are.
-	for _, f := range []string{d.dirs.State, d.dirs.Config, "policy.toml", policy.SecretFile, "secrets.age", "env", "agents"} {
+	for _, f := range []string{gs.dirs.State, gs.dirs.Config, "policy.toml", policy.SecretFile, "secrets.age", "env", "agents"} {
 		if !filepath.IsAbs(f) {
-			f = filepath.Join(d.dirs.Config, f)
+			f = filepath.Join(gs.dirs.Config, f)
 		}
 		if real, err := filepath.EvalSymlinks(f); err == nil && real != f && file.Within(real, path) {
 			return fmt.Errorf("holds what %s is a link to: the agent could change its own walls", plan.Show(f))
 		}
 	}
 	if self, err := os.Executable(); err == nil && file.Within(self, path) {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("ringfence itself (%s) lies where the agent can write: run a copy from elsewhere", plan.Show(self)))
+		gs.warn(fmt.Sprintf("ringfence itself (%s) lies where the agent can write: run a copy from elsewhere", plan.Show(self)))
 	}
 	return nil
 }
 
 // pinSettings keeps the project's own settings as they are: an agent that could
 // remove them would loosen the next session.
-func (d *draft) pinSettings(ws Workspace) {
+func (gs *grants) pinSettings(ws Workspace) {
 	for _, name := range []string{policy.ProjectFile, ProjectEnv} {
 		p := filepath.Join(ws.Path, name)
 		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && ws.Write {
 			id := identity(st)
-			d.mounts = append(d.mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: "settings of the project"})
-			d.pinned = append(d.pinned, p)
+			gs.mounts = append(gs.mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: "settings of the project"})
+			gs.pinned = append(gs.pinned, p)
 		}
 	}
-}
-
-// homes are the home directories whose credentials count: ours, as HOME and as
-// passwd say it, and for root everybody's.
-func (d *draft) homes() []string {
-	homes := []string{d.User.Home}
-	for _, row := range people() {
-		own := row.uid == d.User.UID
-		if (own || d.User.UID == 0) && row.home != d.User.Home && row.home != "/" {
-			homes = append(homes, row.home)
-		}
-	}
-	return homes
 }
 
 // unalias returns path as it is called from home, where a bind mount gives it a
 // second name: by the inode of a directory above it, or of one above home.
-func (d *draft) unalias(path, home string) string {
+func unalias(path, home string) string {
 	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
 		if dir != home && sameDir(dir, home) {
 			return home + path[len(dir):]
@@ -91,7 +79,7 @@ func sameDir(a, b string) bool {
 
 // refusePlanted refuses a path that passes through a link which lies in a project
 // and leads out of it: an agent may have put it there since the user last looked.
-func (d *draft) refusePlanted(given string) error {
+func (p person) refusePlanted(given string) error {
 	at := "/"
 	for _, name := range strings.Split(strings.Trim(filepath.Clean(given), "/"), "/") {
 		next := filepath.Join(at, name)
@@ -105,7 +93,7 @@ func (d *draft) refusePlanted(given string) error {
 			return nil // opening it will say why
 		}
 		for dir := at; dir != "/"; dir = filepath.Dir(dir) {
-			if d.dirs.Has(dir) && !file.Within(target, dir) {
+			if p.dirs.Has(dir) && !file.Within(target, dir) {
 				return fmt.Errorf("%q is a link in the project %q and leads out of it, to %q", next, dir, target)
 			}
 		}
@@ -121,41 +109,38 @@ var pseudo = map[string]bool{"proc": true, "sysfs": true, "devtmpfs": true, "dev
 	"securityfs": true, "debugfs": true, "tracefs": true, "bpf": true, "configfs": true, "efivarfs": true, "pstore": true,
 	"mqueue": true, "binfmt_misc": true, "fusectl": true, "selinuxfs": true, "rpc_pipefs": true, "nsfs": true}
 
-// hideForeign masks such filesystems below what is granted.
-func (d *draft) hideForeign() error {
+// lookForeign masks such filesystems below what is granted, and names credentials that
+// were to be exposed and that no grant shows.
+func lookForeign(s *Session, total Contribution) (out Contribution, err error) {
+	out.warnings = unusedExposures(s.Base, total.mounts)
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return err
+		return out, err
 	}
 	mounts, err := probe.ParseMounts(b)
 	if err != nil {
-		return err
+		return out, err
 	}
 	for _, m := range mounts {
-		if pseudo[m.Type] && d.granted(m.Point) {
-			d.masks = append(d.masks, plan.Mask{Path: m.Point, Why: m.Type + " of the host"})
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is a %s of the host and is hidden", plan.Show(m.Point), m.Type))
+		if pseudo[m.Type] && granted(total.mounts, m.Point) {
+			out.masks = append(out.masks, plan.Mask{Path: m.Point, Why: m.Type + " of the host"})
+			out.warn(fmt.Sprintf("%s is a %s of the host and is hidden", plan.Show(m.Point), m.Type))
 		}
 	}
-	return nil
+	return out, nil
 }
 
-func (d *draft) granted(point string) bool {
-	for _, m := range d.mounts {
-		if m.Src == m.Dst && point != m.Dst && file.Within(point, m.Dst) {
-			return true
-		}
-	}
-	return false
+func granted(mounts []plan.Mount, point string) bool {
+	return slices.ContainsFunc(mounts, func(m plan.Mount) bool { return m.Src == m.Dst && point != m.Dst && file.Within(point, m.Dst) })
 }
 
 // hideMonitor masks the socket of git's file system monitor, a process of the host
 // that listens inside the git directory.
-func (d *draft) hideMonitor() {
-	for _, dir := range []string{d.Repo.GitDir, d.Repo.CommonDir} {
+func (gp *gitPart) hideMonitor() {
+	for _, dir := range []string{gp.Repo.GitDir, gp.Repo.CommonDir} {
 		p := filepath.Join(dir, "fsmonitor--daemon.ipc")
 		if st, err := os.Lstat(p); dir != "" && err == nil && st.Mode()&os.ModeSocket != 0 {
-			d.masks = append(d.masks, plan.Mask{Path: p, Why: "socket of a host process"})
+			gp.masks = append(gp.masks, plan.Mask{Path: p, Why: "socket of a host process"})
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 type home struct {
 	name  address.Name
 	url   *url.URL // https://HOST[:PORT]
-	parts []part
-	forge func(*gate.Gate) (broker.Site, error) // serves what is below none of the paths; may be nil
-	read  bool                                  // the rules open the host by themselves
+	parts []homePart
+	forge siteFunc // serves what is below none of the paths; may be nil
+	read  bool     // the rules open the host by themselves
 }
 
-// part is what one secret has of a host.
-type part struct {
+// homePart is what one secret has of a host.
+type homePart struct {
 	base    string
 	off     string // not "": why the secret is not used
 	service broker.Service
@@ -31,7 +31,7 @@ type part struct {
 
 // homeOf finds where a secret is for a host, and keeps others from it. A secret that a
 // project's file switches off stands in others' way as it did before.
-func (d *draft) homeOf(value string) (*home, string, error) {
+func (sv *services) homeOf(value string) (*home, string, error) {
 	to, err := policy.ParseHome(value)
 	if err != nil {
 		return nil, "", err
@@ -40,44 +40,48 @@ func (d *draft) homeOf(value string) (*home, string, error) {
 	if at == "" {
 		return nil, "", fmt.Errorf("%s: only a host by its name, by TLS, can be brokered", value)
 	}
-	for _, h := range d.secretHomes {
+	for _, h := range sv.homes {
 		if h.name != to.Host.Name {
 			continue
 		}
-		if h.url.Host != at || slices.ContainsFunc(h.parts, func(p part) bool { return policy.Meets(p.base, to.Base) }) {
+		if h.url.Host != at || slices.ContainsFunc(h.parts, func(p homePart) bool { return policy.Meets(p.base, to.Base) }) {
 			return nil, "", fmt.Errorf("%s is the host of another secret too: give each a path of its own, --host %[1]s/PATH", at)
 		}
 		return h, to.Base, nil
 	}
-	if err := d.brokered.claim(to.Host.Name); err != nil {
+	if err := sv.brokered.claim(to.Host.Name); err != nil {
 		return nil, "", err
 	}
 	h := &home{name: to.Host.Name, url: &url.URL{Scheme: "https", Host: at}}
-	d.secretHomes = append(d.secretHomes, h)
+	sv.homes = append(sv.homes, h)
 	return h, to.Base, nil
 }
 
 // openHomes makes the hosts of secrets the broker's. One whose secrets are all switched
 // off is closed.
-func (d *draft) openHomes() error {
-	for _, h := range d.secretHomes {
-		if i := slices.IndexFunc(h.parts, func(p part) bool { return p.off != "" }); i >= 0 && !slices.ContainsFunc(h.parts, func(p part) bool { return p.off == "" }) {
-			d.brokered.shut(h.name, h.parts[i].off)
-			d.brokered.hosts[len(d.brokered.hosts)-1].claimed = true
+func (sv *services) openHomes() error {
+	for _, h := range sv.homes {
+		if i := slices.IndexFunc(h.parts, func(p homePart) bool { return p.off != "" }); i >= 0 && !slices.ContainsFunc(h.parts, func(p homePart) bool { return p.off == "" }) {
+			sv.brokered.shut(h.name, h.parts[i].off)
+			sv.brokered.hosts[len(sv.brokered.hosts)-1].claimed = true
 			continue
 		}
-		if err := d.brokered.ownAt(h.name, h.url.Port()); err != nil {
+		if err := sv.brokered.ownAt(h.name, h.url.Port()); err != nil {
 			return err
 		}
-		d.brokered.sites = append(d.brokered.sites, h.site)
+		h.read = slices.ContainsFunc(sv.Reach.Allow, func(e policy.Entry) bool {
+			proto, on := e.Rule.On(443)
+			return on && proto == address.TLS && e.Rule.Whole() && e.Rule.Covers(h.name)
+		})
+		sv.brokered.sites = append(sv.brokered.sites, h.site)
 	}
 	return nil
 }
 
 // homeAt is the host of secrets that have paths of it, and not the whole.
-func (d *draft) homeAt(at string) *home {
-	for _, h := range d.secretHomes {
-		if h.url.Host == at && d.brokered.serves(h.name) && !slices.ContainsFunc(h.parts, func(p part) bool { return p.base == "" }) {
+func (sv *services) homeAt(at string) *home {
+	for _, h := range sv.homes {
+		if h.url.Host == at && sv.brokered.serves(h.name) && !slices.ContainsFunc(h.parts, func(p homePart) bool { return p.base == "" }) {
 			return h
 		}
 	}
@@ -85,7 +89,7 @@ func (d *draft) homeAt(at string) *home {
 }
 
 // site serves a host, once there is a gate.
-func (h *home) site(g *gate.Gate) (broker.Site, error) {
+func (h *home) site(s *Session, g *gate.Gate) (broker.Site, error) {
 	site := broker.Site{Hosts: []address.Name{h.name}}
 	paths := &broker.Paths{Host: h.url.Host, Record: g.Record}
 	for _, p := range h.parts {
@@ -93,12 +97,12 @@ func (h *home) site(g *gate.Gate) (broker.Site, error) {
 			paths.Closed(p.base, p.off)
 			continue
 		}
-		s := p.service
-		s.Transport, s.Record = broker.Transport(g.Reach), g.Record
-		paths.Add(p.base, s.Handler())
+		svc := p.service
+		svc.Transport, svc.Record = broker.Transport(g.Reach), g.Record
+		paths.Add(p.base, svc.Handler())
 	}
 	if h.forge != nil {
-		forge, err := h.forge(g)
+		forge, err := h.forge(s, g)
 		if err != nil {
 			return site, err
 		}

@@ -16,7 +16,7 @@ import (
 
 // tree is a directory of the host that the agent may change.
 type tree struct {
-	mount  int    // in draft.mounts
+	mount  int    // which of the mounts
 	prefix string // ".git" for a git directory
 	rules  *hostexec.Rules
 	pinned []string
@@ -30,86 +30,84 @@ func (t *tree) keepMask(rel string, data []byte) {
 	t.masked[rel] = data
 }
 
-// addTree mounts a directory that may be changed, in the view that policy says.
-func (d *draft) addTree(m plan.Mount, prefix string) {
-	m.Write = true
-	d.trees = append(d.trees, tree{mount: len(d.mounts), prefix: prefix})
-	d.mounts = append(d.mounts, m)
-}
-
-func (d *draft) view() plan.View {
-	if v := d.Policy.Workspace.View; v != nil && v.Value == string(plan.Review) {
-		return plan.Review
-	}
-	return plan.Live
-}
+// calls are those of the sandbox that are looked at, in programs of seccomp.
+type calls struct{ watch, filter []byte }
 
 // keepTrees gives every tree its view, its layer and its rules.
-func (d *draft) keepTrees() error {
+func (s *Session) keepTrees(total *Contribution) (calls, error) {
 	builtin, err := hostexec.Builtin()
 	if err != nil {
-		return err
+		return calls{}, err
 	}
-	d.undoFile, d.undoTotal = value(d.Policy.Workspace.UndoFile), value(d.Policy.Workspace.Undo)
-	d.work.Agent, d.work.Project = d.Profile.Name, d.projectRoot()
-	d.work.Name, d.work.Cwd, d.work.Stays = d.Name, d.opt.Dir, d.opt.Keep
-	for i := range d.trees {
-		t := &d.trees[i]
-		m := &d.mounts[t.mount]
-		m.View = d.view()
+	s.work.Agent, s.work.Project = s.Profile.Name, s.projectRoot()
+	s.work.Name, s.work.Cwd, s.work.Stays = s.Name, s.asked.Dir, s.asked.Keep
+	s.trees = total.trees
+	for i := range s.trees {
+		t := &s.trees[i]
+		m := &total.mounts[t.mount]
+		m.View = s.viewOf()
 		wt := review.Tree{Path: m.Src, View: review.View(m.View), Prefix: t.prefix}
-		if d.Repo != nil && t.prefix == "" && file.Within(m.Src, d.Repo.Root()) {
-			wt.Head = repo.Head(d.Repo)
+		if s.Repo != nil && t.prefix == "" && file.Within(m.Src, s.Repo.Root()) {
+			wt.Head = repo.Head(s.Repo)
 		}
-		n := d.work.Add(wt)
-		m.Layer = &plan.Layer{Upper: d.work.Upper(n), Work: d.work.Scratch(n)}
-		t.rules = builtin.With(d.executed(m.Src))
+		n := s.work.Add(wt)
+		m.Layer = &plan.Layer{Upper: s.work.Upper(n), Work: s.work.Scratch(n)}
+		t.rules = builtin.With(s.executed(m.Src))
 		if t.prefix != "" {
 			t.rules = t.rules.InGit()
 		}
-		for _, p := range d.pinned {
-			if p != m.Src && file.Within(p, m.Src) {
-				rel := strings.TrimPrefix(p[len(m.Src):], "/")
-				t.pinned = append(t.pinned, rel)
-				if data, ok := d.masking.phantoms[p]; ok {
-					t.keepMask(rel, data)
-				}
-			}
+		t.pin(m.Src, total.pinned, s.masking.phantoms)
+	}
+	return watchedCalls(len(s.trees) > 0, s.viewOf() == plan.Review, s.asked.Learn)
+}
+
+// pin keeps in the tree what rules name, and what shows phantoms since the launch.
+func (t *tree) pin(root string, pinned []string, phantoms map[string][]byte) {
+	for _, p := range pinned {
+		if p == root || !file.Within(p, root) {
+			continue
+		}
+		rel := strings.TrimPrefix(p[len(root):], "/")
+		t.pinned = append(t.pinned, rel)
+		if data, ok := phantoms[p]; ok {
+			t.keepMask(rel, data)
 		}
 	}
-	if len(d.trees) > 0 && d.view() == plan.Review {
-		if d.filter, err = seccomp.Review(runtime.GOARCH); err == nil && d.opt.Learn {
-			d.watch, err = seccomp.Learn(runtime.GOARCH, false)
+}
+
+func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
+	switch {
+	case trees && reviewed:
+		if c.filter, err = seccomp.Review(runtime.GOARCH); err == nil && learns {
+			c.watch, err = seccomp.Learn(runtime.GOARCH, false)
 		}
-		return err
+	case learns:
+		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
+	default:
+		c.watch, err = seccomp.Watch(runtime.GOARCH)
 	}
-	if d.opt.Learn {
-		d.watch, err = seccomp.Learn(runtime.GOARCH, len(d.trees) > 0)
-		return err
-	}
-	d.watch, err = seccomp.Watch(runtime.GOARCH)
-	return err
+	return c, err
 }
 
 // addClone shows a clone in the place of the repository. It is the session's own, so
 // nothing in it is held: the host gets commits by fetching them.
-func (d *draft) addClone(m plan.Mount) error {
+func (gs *grants) addClone(m plan.Mount) error {
 	switch {
-	case d.Repo == nil || d.Repo.WorkTree != m.Src:
+	case gs.Repo == nil || gs.Repo.WorkTree != m.Src:
 		return fault.New(fault.Refused, "start in the root of a git repository, or leave --clone out", "--clone: %s is not the root of a git repository", plan.Show(m.Src))
-	case repo.Head(d.Repo) == "":
+	case repo.Head(gs.Repo) == "":
 		return fault.New(fault.Refused, "commit something first", "--clone: %s has no commit yet", plan.Show(m.Src))
 	}
-	d.clones = m.Src
-	m.Src, m.ID, m.Write, m.Why = d.work.CloneDir(), nil, true, "clone of the workspace"
-	d.mounts = append(d.mounts, m)
-	d.notice(fmt.Sprintf("clone      on branch %s, without what is not committed; fetch it with: git fetch %s", d.work.Branch(), d.ID))
+	gs.clone = m.Src
+	m.Src, m.ID, m.Write, m.Why = gs.work.CloneDir(), nil, true, "clone of the workspace"
+	gs.mounts = append(gs.mounts, m)
+	gs.notice(fmt.Sprintf("clone      on branch %s, without what is not committed; fetch it with: git fetch %s", gs.work.Branch(), gs.ID))
 	return nil
 }
 
 // gitPrefix is for a workspace that is a bare repository.
-func (d *draft) gitPrefix(path string) string {
-	if d.Repo != nil && d.Repo.WorkTree == "" && d.Repo.GitDir == path {
+func (p place) gitPrefix(path string) string {
+	if p.Repo != nil && p.Repo.WorkTree == "" && p.Repo.GitDir == path {
 		return ".git"
 	}
 	return ""
@@ -133,14 +131,14 @@ func (s *Session) View(ws Workspace) string {
 
 // executed names what the repository's own settings make git run from the tree:
 // the targets of links and paths, which no name gives away.
-func (d *draft) executed(root string) []string {
-	if d.Repo == nil {
+func (p place) executed(root string) []string {
+	if p.Repo == nil {
 		return nil
 	}
 	var out []string
-	for _, p := range repo.Executed(d.Repo) {
-		if p != root && file.Within(p, root) {
-			out = append(out, strings.TrimPrefix(p[len(root):], "/"))
+	for _, run := range repo.Executed(p.Repo) {
+		if run != root && file.Within(run, root) {
+			out = append(out, strings.TrimPrefix(run[len(root):], "/"))
 		}
 	}
 	return out

@@ -78,7 +78,7 @@ func (l *live) beginWork() (*keeping, error) {
 		return k, nil
 	}
 	var err error
-	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: s.undoFile, Total: s.undoTotal})
+	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: value(s.Policy.Workspace.UndoFile), Total: value(s.Policy.Workspace.Undo)})
 	if err != nil {
 		return k, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
 	}
@@ -171,7 +171,7 @@ func (k *keeping) end() (report *review.Report, applied []review.Outcome, err er
 	err = k.stop()
 	defer k.closes.Wait()
 	defer func() { k.outside.Close() }()
-	if s := k.live.session; s.passing || k.live.box == nil { // nothing ran
+	if s := k.live.session; s.asked.Passing || k.live.box == nil { // nothing ran
 		k.closes.Wait()
 		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
 	}

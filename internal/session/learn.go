@@ -19,12 +19,12 @@ type pupil struct {
 }
 
 // learn begins the collection, once it is known what the view shows.
-func (d *draft) learn() error {
-	if !d.opt.Learn {
-		return nil
+func (s *Session) learn() {
+	if !s.asked.Learn {
+		return
 	}
-	var shown, private, trees []string
-	for _, o := range d.Plan.Ops {
+	var shown, private []string
+	for _, o := range s.Plan.Ops {
 		switch {
 		case o.Do == plan.DoSymlink, (o.Do == plan.DoBind || o.Do == plan.DoLayer) && o.Src == o.Dst:
 			shown = append(shown, string(o.Dst))
@@ -32,18 +32,14 @@ func (d *draft) learn() error {
 			private = append(private, string(o.Dst))
 		}
 	}
-	for _, ws := range d.Workspaces {
-		trees = append(trees, ws.Path)
-	}
-	d.lesson = &pupil{names: learn.Collect(d.User.Home, shown, private, trees)}
-	return nil
+	s.lesson = &pupil{names: learn.Collect(s.User.Home, shown, private, s.paths())}
 }
 
 // learnHosts lets unknown public hosts be reached where that is the mode's only no.
 // What somebody locked stays locked, and nobody goes above the ceiling.
-func (d *draft) learnHosts() {
-	over := d.ceiling != nil && d.ceiling.Network.Mode != nil && d.ceiling.Network.Mode.Value != "internet"
-	d.Reach.Learn = d.opt.Learn && d.Reach.Mode == "dev" && !over
+func (b *Base) learnHosts() {
+	over := b.ceiling != nil && b.ceiling.Network.Mode != nil && b.ceiling.Network.Mode.Value != "internet"
+	b.Reach.Learn = b.asked.Learn && b.Reach.Mode == "dev" && !over
 }
 
 // asked is what the keeper tells; nil where nothing is learnt.

@@ -9,8 +9,8 @@ import (
 
 // bounds are the limits of a session: what policy has, and for memory a share of the
 // machine where nobody wrote a number.
-func (s *Session) bounds() cgroup.Limits {
-	lim := s.Policy.Limits
+func (l law) bounds() cgroup.Limits {
+	lim := l.Policy.Limits
 	out := cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
 	if lim.Memory == nil && lim.Share != nil {
 		out.Memory = rounded(cgroup.Machine() / 100 * lim.Share.Value)
@@ -37,15 +37,15 @@ type askedLimit struct {
 // askedLimits are those that may not be missing: with a number in a file or a flag, or
 // named by [require] limits. What the built-in policy has nobody asked for; a share of
 // the machine's memory is for hosts that lend a bound, whoever wrote it.
-func (s *Session) askedLimits() []askedLimit {
+func (w law) askedLimits() []askedLimit {
 	var out []askedLimit
-	for _, r := range s.Policy.Require.Limits {
+	for _, r := range w.Policy.Require.Limits {
 		out = append(out, askedLimit{r.Value, r.Source, "is required"})
 	}
 	for _, l := range []struct {
 		name  string
 		limit *policy.Limit
-	}{{"pids", s.Policy.Limits.Pids}, {"memory", s.Policy.Limits.Memory}} {
+	}{{"pids", w.Policy.Limits.Pids}, {"memory", w.Policy.Limits.Memory}} {
 		if l.limit != nil && l.limit.Source.File != builtIn {
 			out = append(out, askedLimit{l.name, l.limit.Source, "was asked for"})
 		}
@@ -58,8 +58,8 @@ func (a askedLimit) refuse(why string, f hostfacts.Facts) error {
 }
 
 // requireLimits refuses a launch when nothing enforces a limit that was asked for.
-func (s *Session) requireLimits(r cgroup.Report) error {
-	for _, want := range s.askedLimits() {
+func (b Base) requireLimits(r cgroup.Report) error {
+	for _, want := range b.askedLimits() {
 		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.name]
 		if l.Enforced() {
 			continue
@@ -68,7 +68,7 @@ func (s *Session) requireLimits(r cgroup.Report) error {
 		if l.Want == 0 {
 			why = "policy sets no number for it"
 		}
-		return want.refuse(why, s.Facts)
+		return want.refuse(why, b.Facts)
 	}
 	return nil
 }

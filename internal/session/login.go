@@ -22,13 +22,13 @@ import (
 
 // loginOf finds the login that the host has for a model. Where it leads to another
 // place than a key would, that is the upstream.
-func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
+func (ms *models) loginOf(m agent.Model, f *found) (bool, error) {
 	who := login.Agent(m.Login)
 	if m.Login == "" {
 		return false, nil
 	}
 	via := &late{secret: m.Login + " login"}
-	conf := login.Config{Agent: who, Path: login.Path(who, d.getenv, d.User.Home), State: filepath.Join(d.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: d.unseen}
+	conf := login.Config{Agent: who, Path: login.Path(who, ms.getenv, ms.User.Home), State: filepath.Join(ms.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: ms.unseen}
 	if who == login.Opencode {
 		conf.Provider = m.API
 	}
@@ -38,14 +38,14 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 	}
 	t, ok, err := l.Peek(context.Background())
 	if err != nil {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the login of %s cannot be read: %v", d.Profile.Title, err))
+		ms.warn(fmt.Sprintf("the login of %s cannot be read: %v", ms.Profile.Title, err))
 	}
 	if !ok || t.Value() == "" {
 		return false, nil
 	}
 	src := &hostLogin{login: l, name: m.Login + " login", again: m.Hint}
 	f.source, f.name = src, src.name
-	if err := d.onlyVendor(m, f); err != nil {
+	if err := ms.onlyVendor(m, f); err != nil {
 		return false, err
 	}
 	if t.Kind == login.APIKey {
@@ -62,7 +62,7 @@ func (d *draft) loginOf(m agent.Model, f *found) (bool, error) {
 	if modelapi.API(m.API) == modelapi.OpenAI {
 		src.kind = modelapi.ChatGPT
 	}
-	d.renewal(l.Server(), via)
+	ms.renewal(l.Server(), via)
 	return true, nil
 }
 
@@ -74,11 +74,11 @@ var loginUpstream = map[string]string{
 
 // renewal lets the broker reach the server that renews a login. The agent has no
 // business there.
-func (d *draft) renewal(server string, via *late) {
+func (ms *models) renewal(server string, via *late) {
 	if n, err := address.ParseName(server); err == nil {
-		d.brokered.own(n, "the host renews the login, the agent has nothing to do there")
+		ms.brokered.own(n, "the host renews the login, the agent has nothing to do there")
 	}
-	d.brokered.ready = append(d.brokered.ready, func(g *gate.Gate) { via.set(g) })
+	ms.brokered.ready = append(ms.brokered.ready, func(g *gate.Gate) { via.set(g) })
 }
 
 // late is a transport that is there once the gate is.

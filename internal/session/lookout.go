@@ -59,7 +59,7 @@ const watchFor = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.
 func (k *keeping) lookOn(ended <-chan struct{}) {
 	s := k.live.session
 	k.recordNeutral()
-	for _, r := range s.reveals {
+	for _, r := range s.masking.reveals {
 		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
 	}
 	for _, p := range s.InHistory() {

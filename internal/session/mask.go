@@ -57,6 +57,7 @@ type masking struct {
 	phantoms map[string][]byte       // by path
 	masked   map[string]phantom.Kind // by path
 	links    map[string]bool         // by which files of other names were found
+	reveals  []reveal                // files that are shown as they are
 	told     []string                // files that git's history has as they are: no mask could keep those
 }
 
@@ -87,48 +88,62 @@ func (m *masking) inPlace(root string) error {
 	return nil
 }
 
-// maskSecrets masks what is known and what is found at first sight.
-func (d *draft) maskSecrets() error {
-	m := &d.masking
+// masks puts phantoms in the place of secrets at a launch.
+type masks struct {
+	Base
+	Contribution
+	masking *masking
+	total   Contribution // what is shown, and hidden already
+}
+
+// mask masks what is known and what is found at first sight.
+func (s *Session) mask(total Contribution) (Contribution, error) {
+	ms := &masks{Base: s.Base, masking: &s.masking, total: total}
+	err := ms.prepare()
+	return ms.Contribution, err
+}
+
+func (ms *masks) prepare() error {
+	m := ms.masking
 	m.seed, m.masked, m.phantoms = make([]byte, 32), map[string]phantom.Kind{}, map[string][]byte{}
 	rand.Read(m.seed)
 	var err error
-	if m.rules, err = phantom.Builtin().With(values(d.Policy.Workspace.Mask)); err != nil {
+	if m.rules, err = phantom.Builtin().With(values(ms.Policy.Workspace.Mask)); err != nil {
 		return err
 	}
-	revealed := d.revealed()
-	m.rules, m.asked = m.rules.Without(revealed), d.maskDigest(revealed)
-	for _, root := range d.maskRoots() {
+	revealed := ms.revealed()
+	m.rules, m.asked = m.rules.Without(revealed), ms.maskDigest(revealed)
+	for _, root := range ms.maskRoots() {
 		dir, _ := os.Lstat(root)
-		m.roots = append(m.roots, maskRoot{root, filepath.Join(d.dirs.State, "masks", state.Key(root)+".json"), dir})
+		m.roots = append(m.roots, maskRoot{root, filepath.Join(ms.dirs.State, "masks", state.Key(root)+".json"), dir})
 	}
-	m.past.Repo = d.Repo
+	m.past.Repo = ms.Repo
 	for _, r := range m.roots {
 		m.past.Shown = append(m.past.Shown, r.path)
 	}
-	if d.Repo != nil {
-		m.past.Shown = append(m.past.Shown, d.Repo.Extra...)
+	if ms.Repo != nil {
+		m.past.Shown = append(m.past.Shown, ms.Repo.Extra...)
 	}
-	for _, h := range d.masks {
+	for _, h := range ms.total.masks {
 		m.past.Hides = append(m.past.Hides, h.Path)
 	}
 	defer m.past.Close()
 	for _, r := range m.roots {
-		if err := d.firstLook(r); err != nil {
+		if err := ms.firstLook(r); err != nil {
 			return err
 		}
 	}
 	slices.Sort(m.told)
-	d.ignoreMasked()
+	ms.ignoreMasked(m.masked)
 	return nil
 }
 
 // maskDigest is of all that says which files are masked: a list that was made by other
 // rules is no list.
-func (d *draft) maskDigest(revealed []string) string {
+func (ms *masks) maskDigest(revealed []string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "1 %q %q", values(d.Policy.Workspace.Mask), revealed)
-	for _, m := range d.masks {
+	fmt.Fprintf(h, "1 %q %q", values(ms.Policy.Workspace.Mask), revealed)
+	for _, m := range ms.total.masks {
 		fmt.Fprintf(h, " %q", m.Path)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -148,22 +163,20 @@ func (s *Session) Masked() []string {
 
 // maskRoots are the directories that somebody named: workspaces and grants. One in
 // another is looked at with that.
-func (d *draft) maskRoots() []string {
-	all := slices.Clone(d.grantDirs)
-	for _, ws := range d.Workspaces {
-		all = append(all, ws.Path)
-	}
+func (ms *masks) maskRoots() []string {
+	all := slices.Clone(ms.total.grantDirs)
+	all = append(all, ms.paths()...)
 	return slices.DeleteFunc(all, func(p string) bool {
-		return p == d.clones || slices.ContainsFunc(all, func(o string) bool { return o != p && file.Within(p, o) })
+		return p == ms.total.clone || slices.ContainsFunc(all, func(o string) bool { return o != p && file.Within(p, o) })
 	})
 }
 
 // revealed are the files that are shown as they are, as paths in whatever tree they
 // are in.
-func (d *draft) revealed() []string {
+func (ms *masks) revealed() []string {
 	var out []string
-	for _, r := range d.Policy.Workspace.Reveal {
-		p := policy.Expand(r.Value, d.User.Home)
+	for _, r := range ms.Policy.Workspace.Reveal {
+		p := policy.Expand(r.Value, ms.User.Home)
 		if !filepath.IsAbs(p) {
 			out = append(out, p)
 			continue
@@ -172,17 +185,17 @@ func (d *draft) revealed() []string {
 			p = filepath.Join(dir, filepath.Base(p))
 		}
 		shown := false
-		for _, root := range d.maskRoots() {
+		for _, root := range ms.maskRoots() {
 			if p != root && file.Within(p, root) {
 				shown = true
 				out = append(out, strings.TrimPrefix(p[len(root):], "/"))
 			}
 		}
 		if !shown {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s lies in nothing that is shown, and stays as absent as before", where(r.Source), plan.Show(p)))
+			ms.warn(fmt.Sprintf("%s: %s lies in nothing that is shown, and stays as absent as before", where(r.Source), plan.Show(p)))
 			continue
 		}
-		d.reveals = append(d.reveals, reveal{p, r})
+		ms.masking.reveals = append(ms.masking.reveals, reveal{p, r})
 	}
 	return out
 }
@@ -193,39 +206,39 @@ type reveal struct {
 	rule policy.Rule
 }
 
-func (d *draft) firstLook(r maskRoot) error {
+func (ms *masks) firstLook(r maskRoot) error {
 	budget := phantom.Budget{Entries: firstLook, Time: lookTime}
-	list := readMasks(r.file, d.masking.asked)
+	list := readMasks(r.file, ms.masking.asked)
 	if list == nil {
 		budget = phantom.Budget{}
 	}
 	var led []string // files of other names, to which links led
 	for _, rel := range list {
-		if !d.masking.rules.Match(rel) {
+		if !ms.masking.rules.Match(rel) {
 			led = append(led, rel)
 			continue
 		}
-		if err := d.maskAtLaunch(r.path, rel); err != nil {
+		if err := ms.maskAtLaunch(r.path, rel); err != nil {
 			return err
 		}
 	}
-	w, err := phantom.NewWalk(r.path, "", d.masking.rules)
+	w, err := phantom.NewWalk(r.path, "", ms.masking.rules)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	w.Closed = func(rel string) { d.hideClosed(filepath.Join(r.path, rel)) }
+	w.Closed = func(rel string) { ms.hideClosed(filepath.Join(r.path, rel)) }
 	found, _, err := w.Step(budget)
 	for _, f := range found {
 		if err == nil {
-			err = d.maskAtLaunch(r.path, f.Rel)
+			err = ms.maskAtLaunch(r.path, f.Rel)
 		}
 	}
 	// After the links, whose names say what is in them. Such a file stays masked without its
 	// link: the agent may have deleted that. Who wants it shown names it in reveal.
 	for _, rel := range led {
 		if err == nil {
-			err = d.maskAtLaunch(r.path, rel)
+			err = ms.maskAtLaunch(r.path, rel)
 		}
 	}
 	return err
@@ -233,13 +246,13 @@ func (d *draft) firstLook(r maskRoot) error {
 
 // hideClosed hides a directory that we may not read and that the agent, who has the
 // same user, could open.
-func (d *draft) hideClosed(p string) {
-	if !ownDirectory(p) || d.hides(p) {
+func (ms *masks) hideClosed(p string) {
+	if !ownDirectory(p) || ms.hidden(p) {
 		return
 	}
-	d.masks = append(d.masks, plan.Mask{Path: p, Why: "it cannot be read, and may have secrets in it"})
-	d.pinned = append(d.pinned, p)
-	d.Warnings = append(d.Warnings, fmt.Sprintf("%s cannot be read, so secrets in it could not be masked: it is hidden", plan.Show(p)))
+	ms.masks = append(ms.masks, plan.Mask{Path: p, Why: "it cannot be read, and may have secrets in it"})
+	ms.pinned = append(ms.pinned, p)
+	ms.warn(fmt.Sprintf("%s cannot be read, so secrets in it could not be masked: it is hidden", plan.Show(p)))
 }
 
 func ownDirectory(p string) bool {
@@ -248,25 +261,23 @@ func ownDirectory(p string) bool {
 }
 
 // maskAtLaunch puts a phantom over a file, read-only.
-func (d *draft) maskAtLaunch(root, rel string) error {
-	p, data, kind, ok := d.masking.phantom(root, rel)
-	if !ok || d.hides(p) {
+func (ms *masks) maskAtLaunch(root, rel string) error {
+	p, data, kind, ok := ms.masking.phantom(root, rel)
+	if !ok || ms.hidden(p) {
 		return nil
 	}
-	fresh, err := d.masking.add(p, kind)
+	fresh, err := ms.masking.add(p, kind)
 	if err != nil || !fresh {
 		return err
 	}
-	d.files = append(d.files, plan.File{Dst: p, Data: data, Why: "secrets, masked (" + string(kind) + ")"})
-	d.pinned = append(d.pinned, p)
-	d.masking.phantoms[p] = data
+	ms.files = append(ms.files, plan.File{Dst: p, Data: data, Why: "secrets, masked (" + string(kind) + ")"})
+	ms.pinned = append(ms.pinned, p)
+	ms.masking.phantoms[p] = data
 	return nil
 }
 
-// hides holds for what is hidden altogether, by a rule of the user.
-func (d *draft) hides(p string) bool {
-	return slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return file.Within(p, m.Path) })
-}
+// hidden holds for what is hidden altogether.
+func (ms *masks) hidden(p string) bool { return ms.hides(p) || ms.total.hides(p) }
 
 // maskClone masks what a clone has: it was not there when the plan was made.
 func (k *keeping) maskClone(p *plan.Plan) error {

@@ -25,45 +25,57 @@ type offered struct {
 	agent   string   // whose settings say how they start
 }
 
-// servers leads the agent to the MCP servers that policy names. The agent's settings
+// servers are the MCP servers that policy names.
+type servers struct {
+	Base
+	Contribution
+	entries map[string]any // of the agent's settings
+}
+
+// prepareServers leads the agent to them. The agent's settings
 // name a program of ours, which asks the supervisor for a server by its name: neither
 // how it starts nor what it knows comes inside.
-func (d *draft) servers() error {
-	if d.opt.Server != "" {
-		return nil
+func prepareServers(b Base) (Contribution, error) {
+	sv := &servers{Base: b, entries: map[string]any{}}
+	if sv.asked.Server != "" {
+		return sv.Contribution, nil
 	}
-	m := d.Profile.MCP
-	host := d.hostServers(m)
-	if d.modeNone() {
-		if len(host)+len(d.Policy.ServersOn()) > 0 {
-			d.notice("MCP servers are not there without a network: the way to them is part of it")
+	err := sv.prepare(sv.Profile.MCP)
+	return sv.Contribution, err
+}
+
+func (sv *servers) prepare(m agent.MCP) error {
+	host, notices := sv.hostServers(m)
+	sv.notices = notices
+	if sv.modeNone() {
+		if len(host)+len(sv.Policy.ServersOn()) > 0 {
+			sv.notice("MCP servers are not there without a network: the way to them is part of it")
 		}
 		return nil
 	}
-	d.mcp.offered = offered{agent: d.Profile.Name, own: d.Policy.OwnServerOn() && m.Path != ""}
-	entries := map[string]any{}
-	if d.mcp.own {
-		entries[policy.OwnServer] = m.Entry([]string{clientPath, policy.OwnServer})
+	sv.offered = offered{agent: sv.Profile.Name, own: sv.Policy.OwnServerOn() && m.Path != ""}
+	if sv.offered.own {
+		sv.entries[policy.OwnServer] = m.Entry([]string{clientPath, policy.OwnServer})
 	}
-	for _, s := range d.Policy.ServersOn() {
-		d.offer(s, host, entries)
+	for _, s := range sv.Policy.ServersOn() {
+		sv.offer(s, host)
 	}
-	d.leftOut(host, entries)
-	if len(d.mcp.started) == 0 && !d.mcp.own {
+	sv.leftOut(host)
+	if len(sv.offered.started) == 0 && !sv.offered.own {
 		return nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	d.mounts = append(d.mounts, plan.Mount{Src: self, Dst: clientPath, Why: "asks the host for MCP servers"})
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
-		return broker.Site{Prefix: "/mcp", Handler: d.mcp.handler(d.Session, g)}, nil
+	sv.mounts = append(sv.mounts, plan.Mount{Src: self, Dst: clientPath, Why: "asks the host for MCP servers"})
+	sv.brokered.sites = append(sv.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
+		return broker.Site{Prefix: "/mcp", Handler: s.mcp.handler(s, g)}, nil
 	})
-	if len(entries) == 0 || m.Path == "" {
+	if len(sv.entries) == 0 || m.Path == "" {
 		return nil
 	}
-	return d.tellServers(m, entries)
+	return sv.tellAgent(m)
 }
 
 // clientPath is where the program lies that asks for servers.
@@ -71,17 +83,18 @@ const clientPath = clientDir + "/" + mcp.Client
 
 // hostServers reads the servers of the agent's own settings. Of two with one name the
 // first counts, as for the agents themselves.
-func (d *draft) hostServers(m agent.MCP) map[string]agent.HostServer {
+func (b Base) hostServers(m agent.MCP) (map[string]agent.HostServer, []string) {
+	var notices []string
 	out := map[string]agent.HostServer{}
 	for _, f := range m.From {
-		path := agent.Expand(f.Path, d.User.Home)
+		path := agent.Expand(f.Path, b.User.Home)
 		data, err := readIfPresent(path, maxSettings)
 		if err != nil || data == nil {
 			continue
 		}
-		all, err := m.Servers(f, data, d.Workspaces[0].Path)
+		all, err := m.Servers(f, data, b.Workspaces[0].Path)
 		if err != nil {
-			d.notice(fmt.Sprintf("MCP servers of %s are not carried over: %v", plan.Show(f.Path), err))
+			notices = append(notices, fmt.Sprintf("MCP servers of %s are not carried over: %v", plan.Show(f.Path), err))
 			continue
 		}
 		for _, s := range all {
@@ -90,89 +103,81 @@ func (d *draft) hostServers(m agent.MCP) map[string]agent.HostServer {
 			}
 		}
 	}
-	return out
+	return out, notices
 }
 
 // offer lets the agent start one server that policy names.
-func (d *draft) offer(s policy.Server, host map[string]agent.HostServer, entries map[string]any) {
+func (sv *servers) offer(s policy.Server, host map[string]agent.HostServer) {
 	h, found := host[s.Name]
 	switch {
 	case len(s.Command) > 0 || found && h.Argv != nil:
-		d.mcp.started = append(d.mcp.started, s.Name)
-		if d.Profile.MCP.Path != "" {
-			entries[s.Name] = d.Profile.MCP.Entry([]string{clientPath, s.Name})
+		sv.offered.started = append(sv.offered.started, s.Name)
+		if sv.Profile.MCP.Path != "" {
+			sv.entries[s.Name] = sv.Profile.MCP.Entry([]string{clientPath, s.Name})
 		}
 	case found:
-		d.offerRemote(h, entries)
-	case d.Profile.MCP.Path != "" || strings.HasPrefix(s.Source.File, "flag "):
-		d.notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, where(s.Source), d.Profile.Title))
+		sv.offerRemote(h)
+	case sv.Profile.MCP.Path != "" || strings.HasPrefix(s.Source.File, "flag "):
+		sv.notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, where(s.Source), sv.Profile.Title))
 	}
 }
 
 // offerRemote tells the agent of a server on the network, if nothing of it is secret.
 // The rules of the network hold for it as for all else.
-func (d *draft) offerRemote(h agent.HostServer, entries map[string]any) {
+func (sv *servers) offerRemote(h agent.HostServer) {
 	u, err := url.Parse(h.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		d.notice(fmt.Sprintf("MCP server %s is not carried over: its address is no URL", h.Name))
+		sv.notice(fmt.Sprintf("MCP server %s is not carried over: its address is no URL", h.Name))
 		return
 	}
 	if h.Secret {
-		d.notice(fmt.Sprintf("MCP server %s at %s is remote and needs a credential, which stays outside: keep it with `ringfence secret set NAME --use bearer --host %[2]s`", h.Name, plan.Show(u.Hostname())))
+		sv.notice(fmt.Sprintf("MCP server %s at %s is remote and needs a credential, which stays outside: keep it with `ringfence secret set NAME --use bearer --host %[2]s`", h.Name, plan.Show(u.Hostname())))
 	}
 	if h.InURL {
 		return
 	}
-	entries[h.Name] = d.Profile.MCP.Remote(h)
+	sv.entries[h.Name] = sv.Profile.MCP.Remote(h)
 }
 
 // leftOut says which servers of the host stay outside.
-func (d *draft) leftOut(host map[string]agent.HostServer, entries map[string]any) {
+func (sv *servers) leftOut(host map[string]agent.HostServer) {
 	var out []string
 	for name := range host {
-		if entries[name] == nil && policy.CheckServerName(name) == nil && d.Policy.FindServer(name) == nil {
+		if sv.entries[name] == nil && policy.CheckServerName(name) == nil && sv.Policy.FindServer(name) == nil {
 			out = append(out, name)
 		} else if policy.CheckServerName(name) != nil {
 			out = append(out, fmt.Sprintf("%.40q", name))
 		}
 	}
 	if slices.Sort(out); len(out) > 0 {
-		d.notice(fmt.Sprintf("MCP servers of the host stay outside: %s; --mcp NAME or [mcp.NAME] lets one in", strings.Join(out, ", ")))
+		sv.notice(fmt.Sprintf("MCP servers of the host stay outside: %s; --mcp NAME or [mcp.NAME] lets one in", strings.Join(out, ", ")))
 	}
 }
 
-// tellServers writes the servers into what the agent reads.
-func (d *draft) tellServers(m agent.MCP, entries map[string]any) error {
-	path := agent.Expand(m.Path, d.User.Home)
+// tellAgent writes the servers into what the agent reads.
+func (sv *servers) tellAgent(m agent.MCP) error {
+	path := agent.Expand(m.Path, sv.User.Home)
 	if m.Arg != "" {
-		d.modelArgs = append(d.modelArgs, strings.ReplaceAll(m.Arg, agent.FileMark, path))
+		sv.args = append(sv.args, strings.ReplaceAll(m.Arg, agent.FileMark, path))
 	}
-	managed := slices.ContainsFunc(d.Profile.Managed, func(f agent.File) bool { return f.Path == m.Path })
+	managed := slices.ContainsFunc(sv.Profile.Managed, func(f agent.File) bool { return f.Path == m.Path })
 	switch {
 	case managed:
-		data, err := m.TOML(entries)
+		data, err := m.TOML(sv.entries)
 		if err != nil {
 			return err
 		}
-		d.mcp.managed, d.mcp.managedPath = data, m.Path
+		sv.manage(m.Path, append([]byte("\n"), data...))
 	case strings.HasPrefix(path, plan.Own+"/"):
-		data, err := m.JSON(entries)
+		data, err := m.JSON(sv.entries)
 		if err != nil {
 			return err
 		}
-		d.place(path, data, "leads the agent to its MCP servers")
+		sv.put(path, data, "leads the agent to its MCP servers")
 	default:
-		d.overlay(path, map[string]any{m.Key: entries})
+		sv.overlay(path, map[string]any{m.Key: sv.entries})
 	}
 	return nil
-}
-
-// managedEnd is what a managed file of the agent's has at its end.
-func (s *Session) managedEnd(path string) []byte {
-	if s.mcp.managedPath != path {
-		return nil
-	}
-	return append([]byte("\n"), s.mcp.managed...)
 }
 
 // PinBook is where is kept what a server of a project tells of itself.

@@ -24,11 +24,6 @@ import (
 // serving is what a session has to do with MCP servers.
 type serving struct {
 	offered
-	managed     []byte // of the agent's settings
-	managedPath string
-
-	stateRoot string // this session is a server: whose state it keeps
-	private   bool   // … and it sees nothing of the project
 
 	live *live
 	mu   sync.Mutex

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,10 +19,10 @@ import (
 // serverRules are those of a session that is an MCP server: what its own table says,
 // under everything that only takes away. Nothing that the user allows agents in general
 // is its to have.
-func (d *draft) serverRules(l policy.Layers) error {
+func (b *Base) serverRules(l policy.Layers) error {
 	all, _ := policy.Resolve(l)
-	s := &policy.Server{Name: d.opt.Server}
-	if found := all.FindServer(d.opt.Server); found != nil {
+	s := &policy.Server{Name: b.asked.Server}
+	if found := all.FindServer(b.asked.Server); found != nil {
 		s = found
 	}
 	if s.IsOff() {
@@ -50,44 +51,47 @@ func (d *draft) serverRules(l policy.Layers) error {
 	}
 	own.Network.Mode = &mode
 	l.User, l.ProjectTrusted = own, false
-	d.Policy, _ = policy.Resolve(l)
-	d.bare = l.Bare(d.Policy)
-	d.Policy.MCP, d.bare.MCP = nil, nil
-	return d.serverSees(s.Sees())
+	b.Policy, _ = policy.Resolve(l)
+	b.bare = l.Bare(b.Policy)
+	b.Policy.MCP, b.bare.MCP = nil, nil
+	return b.serverSees(s.Sees())
 }
 
 // serverSees gives the server its place: the project, or a directory that is its own.
-func (d *draft) serverSees(what string) error {
-	d.mcp.stateRoot = filepath.Join(serverDir(d.dirs.State, d.projectRoot(), d.opt.Server), "work")
-	if err := os.MkdirAll(d.mcp.stateRoot, 0o700); err != nil {
+func (b *Base) serverSees(what string) error {
+	b.server.root = filepath.Join(serverDir(b.dirs.State, b.projectRoot(), b.asked.Server), "work")
+	if err := os.MkdirAll(b.server.root, 0o700); err != nil {
 		return err
 	}
 	switch what {
 	case policy.SeesWrite, policy.SeesRead:
-		for i := range d.Workspaces {
-			d.Workspaces[i].Write = d.Workspaces[i].Write && what == policy.SeesWrite
+		for i := range b.Workspaces {
+			b.Workspaces[i].Write = b.Workspaces[i].Write && what == policy.SeesWrite
 		}
 		// Not in the project: what programs find in the directory they start in, as node
 		// its modules and python its own, would be the agent's to write.
-		d.base = append(d.base, policy.Setting{Name: "RINGFENCE_WORKSPACE", Value: d.Workspaces[0].Path, Source: policy.Source{File: "mcp"}})
-		d.dir = d.User.Home
+		b.said.set("mcp", "RINGFENCE_WORKSPACE", b.Workspaces[0].Path)
+		b.dir = b.User.Home
 	default:
-		real, id, err := resolveDir(d.mcp.stateRoot)
+		real, id, err := resolveDir(b.server.root)
 		if err != nil {
 			return err
 		}
-		d.Workspaces = []Workspace{{Path: real, Given: real, Write: true, ID: id, Why: "the server's own"}}
-		d.mcp.private, d.dir, d.Repo = true, real, nil
+		b.Workspaces = []Workspace{{Path: real, Given: real, Write: true, ID: id, Why: "the server's own"}}
+		b.server.private, b.dir, b.Repo = true, real, nil
 	}
 	return nil
 }
 
+// serverPlace is what a session has as an MCP server.
+type serverPlace struct {
+	root    string // whose state it keeps
+	private bool   // it sees nothing of the project
+}
+
 // stateRoot names whose state this session keeps: the project's, or a server's in it.
-func (s *Session) stateRoot() string {
-	if s.mcp.stateRoot != "" {
-		return s.mcp.stateRoot
-	}
-	return s.projectRoot()
+func (b Base) stateRoot() string {
+	return cmp.Or(b.server.root, b.projectRoot())
 }
 
 // ServerSettings is how an MCP server starts, and what it tells.
@@ -110,23 +114,21 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 	if name == policy.OwnServer {
 		return out, fault.New(fault.Usage, "choose another name", "%s is ringfence's own server, which runs in no sandbox", name)
 	}
-	d := &draft{Session: &Session{}, opt: opt}
-	for _, step := range []func() error{d.who, d.where, d.rules} {
-		if err := step(); err != nil {
-			return out, err
-		}
+	b, err := decide(opt)
+	if err != nil {
+		return out, err
 	}
-	out.Project = d.projectRoot()
-	out.Book, out.Refuse = PinBook(d.dirs.State, out.Project, name), true
-	if s := d.Policy.FindServer(name); s != nil {
+	out.Project = b.projectRoot()
+	out.Book, out.Refuse = PinBook(b.dirs.State, out.Project, name), true
+	if s := b.Policy.FindServer(name); s != nil {
 		out.Refuse = !s.Tells()
 		for _, a := range s.Command {
-			out.Argv = append(out.Argv, agent.Expand(a.Value, d.User.Home))
+			out.Argv = append(out.Argv, agent.Expand(a.Value, b.User.Home))
 		}
 		out.Env = values(s.Env)
 	}
-	if h, ok := d.settingsOf(agentName, name); ok && out.Argv == nil {
-		h = h.Filled(d.getenv)
+	if h, ok := b.settingsOf(agentName, name); ok && out.Argv == nil {
+		h = h.Filled(b.getenv)
 		out.Argv = h.Argv
 		for n, v := range h.Env {
 			if !slices.ContainsFunc(out.Env, func(e string) bool { return e == n || strings.HasPrefix(e, n+"=") }) {
@@ -143,8 +145,8 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 }
 
 // settingsOf finds a server in the settings of one agent, or of all if none is named.
-func (d *draft) settingsOf(agentName, name string) (agent.HostServer, bool) {
-	dir := filepath.Join(d.dirs.Config, "agents")
+func (b Base) settingsOf(agentName, name string) (agent.HostServer, bool) {
+	dir := b.agentsDir()
 	names := []string{agentName}
 	if agentName == "" {
 		names, _ = agent.Names(dir) // those that cannot be read have no servers either
@@ -154,7 +156,8 @@ func (d *draft) settingsOf(agentName, name string) (agent.HostServer, bool) {
 		if err != nil {
 			continue
 		}
-		if h, ok := d.hostServers(p.MCP)[name]; ok && h.Argv != nil {
+		all, _ := b.hostServers(p.MCP)
+		if h, ok := all[name]; ok && h.Argv != nil {
 			return h, true
 		}
 	}
@@ -178,11 +181,9 @@ type Listed struct {
 
 // Servers lists the servers of policy and of all agents' settings, for a project.
 func Servers(opt Options) ([]Listed, error) {
-	d := &draft{Session: &Session{}, opt: opt}
-	for _, step := range []func() error{d.who, d.where, d.rules} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	b, err := decide(opt)
+	if err != nil {
+		return nil, err
 	}
 	known := map[string]*Listed{}
 	at := func(name string) *Listed {
@@ -191,7 +192,7 @@ func Servers(opt Options) ([]Listed, error) {
 		}
 		return known[name]
 	}
-	dir := filepath.Join(d.dirs.Config, "agents")
+	dir := b.agentsDir()
 	names, err := agent.Names(dir)
 	if err != nil {
 		return nil, err
@@ -201,7 +202,8 @@ func Servers(opt Options) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		for name, h := range d.hostServers(p.MCP) {
+		all, _ := b.hostServers(p.MCP)
+		for name, h := range all {
 			l := at(name)
 			l.Agents = append(l.Agents, n)
 			if h.Argv == nil {
@@ -211,10 +213,10 @@ func Servers(opt Options) ([]Listed, error) {
 			}
 		}
 	}
-	for i := range d.Policy.MCP {
-		d.listServer(&d.Policy.MCP[i], at(d.Policy.MCP[i].Name))
+	for i := range b.Policy.MCP {
+		listServer(&b.Policy.MCP[i], at(b.Policy.MCP[i].Name))
 	}
-	seen, err := os.ReadDir(serverDir(d.dirs.State, d.projectRoot(), ""))
+	seen, err := os.ReadDir(serverDir(b.dirs.State, b.projectRoot(), ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -225,7 +227,7 @@ func Servers(opt Options) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, l := range known {
-		if err := d.listPins(l); err != nil {
+		if err := b.listPins(l); err != nil {
 			return nil, err
 		}
 		out = append(out, *l)
@@ -234,7 +236,7 @@ func Servers(opt Options) ([]Listed, error) {
 	return out, nil
 }
 
-func (d *draft) listServer(s *policy.Server, l *Listed) {
+func listServer(s *policy.Server, l *Listed) {
 	l.Named, l.Workspace = where(s.Source), s.Sees()
 	l.Hosts, l.Secrets = values(s.Hosts), values(s.Secrets)
 	if len(s.Command) > 0 {
@@ -252,11 +254,11 @@ func (d *draft) listServer(s *policy.Server, l *Listed) {
 	}
 }
 
-func (d *draft) listPins(l *Listed) error {
+func (b Base) listPins(l *Listed) error {
 	if policy.CheckServerName(l.Name) != nil {
 		return nil
 	}
-	r, err := PinBook(d.dirs.State, d.projectRoot(), l.Name).Load()
+	r, err := PinBook(b.dirs.State, b.projectRoot(), l.Name).Load()
 	if err != nil || r == nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,35 +19,41 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 )
 
-// models leads the agent to the models it lives on. Where the host has no credential
-// the agent is led all the same, and told what the user has to do.
-func (d *draft) models() error {
-	if d.modeNone() {
-		return nil
+// models leads the agent to the models it lives on.
+type models struct {
+	Base
+	Contribution
+	kept keptSecrets
+}
+
+// prepareModels leads the agent to them. Where the host has no credential the agent is
+// led all the same, and told what the user has to do.
+func prepareModels(b Base) (Contribution, error) {
+	ms := &models{Base: b, kept: keptSecrets{}}
+	if ms.modeNone() {
+		return ms.Contribution, nil
 	}
 	var missing []string
-	for _, m := range d.Profile.Models {
-		why, err := d.model(m)
+	for _, m := range ms.Profile.Models {
+		why, err := ms.model(m)
 		if err != nil {
-			return err
+			return ms.Contribution, err
 		}
 		if why != "" {
 			missing = append(missing, why)
 		}
 	}
-	if n := len(missing); n > 0 && n == len(d.Profile.Models) {
-		d.Warnings = append(d.Warnings, missing[0])
+	if n := len(missing); n > 0 && n == len(ms.Profile.Models) {
+		ms.warn(missing[0])
 	}
-	return nil
+	return ms.Contribution, nil
 }
-
-func (d *draft) modeNone() bool { return modeOf(d.Policy) == modeNone }
 
 func modeOf(p *policy.Policy) string { return valueOf(p.Network.Mode) }
 
 // model leads the agent to one of them. missing says what the user has to do.
-func (d *draft) model(m agent.Model) (missing string, err error) {
-	c, err := d.credentialOf(m)
+func (ms *models) model(m agent.Model) (missing string, err error) {
+	c, err := ms.credentialOf(m)
 	if err != nil {
 		return "", err
 	}
@@ -56,28 +61,28 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 	phantom := broker.NewPhantom(prefix, length)
 	at := broker.Endpoint + "/" + m.API
 	for _, s := range m.Settings(at, string(phantom), c.facts) {
-		d.base = append(d.base, policy.Setting{Name: s.Name, Value: s.Value, Source: policy.Source{File: "broker"}})
+		ms.set("broker", s.Name, s.Value)
 	}
-	d.modelArgs = append(d.modelArgs, m.Arguments(at, string(phantom))...)
+	ms.args = append(ms.args, m.Arguments(at, string(phantom))...)
 	if c.missing == "" && m.SettingsFile != "" {
-		d.overlay(agent.Expand(m.SettingsFile, d.User.Home), m.Overlay(at, string(phantom), c.facts))
+		ms.overlay(agent.Expand(m.SettingsFile, ms.User.Home), m.Overlay(at, string(phantom), c.facts))
 	}
-	extra, err := extraHeaders(d.getenv(m.Headers))
+	extra, err := extraHeaders(ms.getenv(m.Headers))
 	if err != nil {
 		return "", fault.New(fault.Usage, "", "%s: %w", m.Headers, err)
 	}
 	if c.missing == "" {
-		d.Keys = append(d.Keys, m.API+" by "+c.name)
+		ms.keys = append(ms.keys, m.API+" by "+c.name)
 	}
-	d.brokered.own(m.Host(), "ringfence speaks to it for the agent, at "+at)
+	ms.brokered.own(m.Host(), "ringfence speaks to it for the agent, at "+at)
 	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && n != m.Host() {
-		d.brokered.own(n, "ringfence speaks to it for the agent, at "+at)
-		d.brokered.hosts[len(d.brokered.hosts)-1].ruled = c.trusted
+		ms.brokered.own(n, "ringfence speaks to it for the agent, at "+at)
+		ms.brokered.hosts[len(ms.brokered.hosts)-1].ruled = c.trusted
 	}
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+	ms.brokered.sites = append(ms.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
 		reach := g.Reach
 		if c.trusted {
-			if reach = d.direct; d.published(c.upstream) {
+			if reach = ms.direct; ms.published(c.upstream) {
 				return broker.Site{}, fault.New(fault.Refused, "publish another port", "%s requests are to go to %s, which is published from inside: the agent would get the credential", m.API, c.upstream.Host)
 			}
 			if denied(g, c.upstream) {
@@ -85,7 +90,7 @@ func (d *draft) model(m agent.Model) (missing string, err error) {
 			}
 		}
 		site := broker.Model{API: modelapi.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
-			Source: c.source, Allow: d.modelAllow(), Transport: broker.Transport(reach), Record: g.Record}
+			Source: c.source, Allow: ms.modelAllow(), Transport: broker.Transport(reach), Record: g.Record}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
@@ -100,24 +105,24 @@ func loopback(u *url.URL) bool {
 
 // published holds for an upstream that is a port of the session's own, as far as its name
 // tells: who listens there is the agent.
-func (d *draft) published(u *url.URL) bool {
+func (b Base) published(u *url.URL) bool {
 	port, err := address.ParsePort(u.Port())
-	return err == nil && loopback(u) && d.publishes(port)
+	return err == nil && loopback(u) && b.publishes(port)
 }
 
-func (d *draft) publishes(port uint16) bool {
-	return slices.ContainsFunc(d.Reach.Publish, func(p policy.Port) bool { return p.Host == port })
+func (b Base) publishes(port uint16) bool {
+	return slices.ContainsFunc(b.Reach.Publish, func(p policy.Port) bool { return p.Host == port })
 }
 
 // direct is the way to an upstream that the user named, wherever it is, but for a port that
 // a session publishes, this one or another: a gateway that is down may have left its place
 // to an agent. Loopback has many names: what counts is where the connection went.
-func (d *draft) direct(ctx context.Context, t address.Target) (net.Conn, error) {
+func (b Base) direct(ctx context.Context, t address.Target) (net.Conn, error) {
 	c, err := broker.Direct(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (d.publishes(t.Port) || isMarked(t.Port)) {
+	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (b.publishes(t.Port) || isMarked(t.Port)) {
 		c.Close()
 		return nil, &address.Unreached{Reason: broker.OwnPort}
 	}
@@ -140,20 +145,6 @@ func denied(g *gate.Gate, u *url.URL) bool {
 	return g.Denies(address.Target{Name: n, Port: port})
 }
 
-// overlay remembers what a settings file of the agent's says inside.
-func (d *draft) overlay(path string, set map[string]any) {
-	if len(set) == 0 {
-		return
-	}
-	if d.overlays == nil {
-		d.overlays = map[string]map[string]any{}
-	}
-	if d.overlays[path] == nil {
-		d.overlays[path] = map[string]any{}
-	}
-	maps.Copy(d.overlays[path], set)
-}
-
 // found is the credential for a model, and where it goes.
 type found struct {
 	source   broker.Source
@@ -166,8 +157,8 @@ type found struct {
 
 // upstreamOf is where the requests go: to the host that a secret is for, else where the
 // launcher's variable says, else to the vendor.
-func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) {
-	if s := d.secretFor(m.API); s != nil && len(s.Hosts) > 0 {
+func (ms *models) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) {
+	if s := ms.secretFor(m.API); s != nil && len(s.Hosts) > 0 {
 		v := s.Hosts[0].Value
 		if !strings.Contains(v, "://") {
 			v = "https://" + v
@@ -175,7 +166,7 @@ func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) 
 		u, err := parseUpstream(v)
 		return u, true, err
 	}
-	if name, v := d.baseOf(m); v != "" {
+	if name, v := ms.baseOf(m); v != "" {
 		u, err := parseUpstream(v)
 		if err != nil {
 			return nil, false, fault.New(fault.Usage, "", "%s: %w", name, err)
@@ -187,9 +178,9 @@ func (d *draft) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) 
 }
 
 // baseOf is the launcher's variable that names another upstream than the vendor's.
-func (d *draft) baseOf(m agent.Model) (name, value string) {
+func (ms *models) baseOf(m agent.Model) (name, value string) {
 	for _, name := range m.Base {
-		if v := d.getenv(name); v != "" {
+		if v := ms.getenv(name); v != "" {
 			return name, v
 		}
 	}
@@ -199,13 +190,13 @@ func (d *draft) baseOf(m agent.Model) (name, value string) {
 // onlyVendor leads what was kept for the vendor to the vendor. A variable in the
 // environment is no word about a credential that was stored without it: a file of a
 // project may have set it. A gateway on the loopback of this machine is the person's own.
-func (d *draft) onlyVendor(m agent.Model, f *found) error {
+func (ms *models) onlyVendor(m agent.Model, f *found) error {
 	vendor, err := url.Parse(m.Upstream)
 	if err != nil || !f.trusted || loopback(f.upstream) || f.upstream.Scheme == vendor.Scheme && f.upstream.Host == vendor.Host {
 		return err
 	}
-	name, _ := d.baseOf(m)
-	d.Warnings = append(d.Warnings, fmt.Sprintf("%s names %s, and %s is for %s alone: it goes there and nowhere else; for the other host: ringfence secret set NAME --use %s --host %[2]s",
+	name, _ := ms.baseOf(m)
+	ms.warn(fmt.Sprintf("%s names %s, and %s is for %s alone: it goes there and nowhere else; for the other host: ringfence secret set NAME --use %s --host %[2]s",
 		name, f.upstream.Host, f.name, vendor.Host, m.API))
 	f.upstream, f.trusted = vendor, false
 	return nil
@@ -221,8 +212,8 @@ func parseUpstream(s string) (*url.URL, error) {
 }
 
 // secretFor finds the user's own secret for a kind of credential.
-func (d *draft) secretFor(use string) *usable {
-	for _, u := range d.secrets() {
+func (l law) secretFor(use string) *usable {
+	for _, u := range l.secrets() {
 		if u.Kind() == use {
 			return &u
 		}
@@ -232,26 +223,26 @@ func (d *draft) secretFor(use string) *usable {
 
 // credentialOf finds the credential for a model: the user's own word first, then the
 // launcher's environment, then the login of the host.
-func (d *draft) credentialOf(m agent.Model) (found, error) {
-	up, trusted, err := d.upstreamOf(m)
+func (ms *models) credentialOf(m agent.Model) (found, error) {
+	up, trusted, err := ms.upstreamOf(m)
 	if err != nil {
 		return found{}, err
 	}
 	f := found{name: m.API, upstream: up, trusted: trusted}
-	if s := d.secretFor(m.API); s != nil {
-		f.source, f.name = d.kept(&keptSecret{ref: refOf(s.Secret), kind: string(modelapi.Key)}), s.Name
+	if s := ms.secretFor(m.API); s != nil {
+		f.source, f.name = ms.kept.one(ms.Base, &keptSecret{ref: refOf(s.Secret), kind: string(modelapi.Key)}), s.Name
 		if s.off != "" {
 			f.missing, f.source = s.off, absent{s.off}
 		}
 		if len(s.Hosts) == 0 {
-			err = d.onlyVendor(m, &f)
+			err = ms.onlyVendor(m, &f)
 		}
 		return f, err
 	}
 	for _, k := range m.Keys {
-		if v := d.getenv(k.Env); v != "" {
-			if name, base := d.baseOf(m); base != "" {
-				d.notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
+		if v := ms.getenv(k.Env); v != "" {
+			if name, base := ms.baseOf(m); base != "" {
+				ms.notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
 			}
 			if k.As == string(modelapi.OAuth) {
 				f.facts = map[string]string{}
@@ -260,10 +251,10 @@ func (d *draft) credentialOf(m agent.Model) (found, error) {
 			return f, nil
 		}
 	}
-	if ok, err := d.loginOf(m, &f); ok || err != nil {
+	if ok, err := ms.loginOf(m, &f); ok || err != nil {
 		return f, err
 	}
-	f.missing = fmt.Sprintf("%s has no credential for %s on this host: %s", d.Profile.Title, m.API, m.Hint)
+	f.missing = fmt.Sprintf("%s has no credential for %s on this host: %s", ms.Profile.Title, m.API, m.Hint)
 	f.source = absent{f.missing}
 	return f, nil
 }
@@ -300,9 +291,9 @@ func extraHeaders(text string) (http.Header, error) {
 }
 
 // modelAllow is what policy allows of a provider beyond answering.
-func (d *draft) modelAllow() modelapi.Allow {
+func (l law) modelAllow() modelapi.Allow {
 	a := modelapi.Default
-	for _, r := range d.Policy.Broker.ModelAllow {
+	for _, r := range l.Policy.Broker.ModelAllow {
 		switch r.Value {
 		case "files":
 			a.Files = true

@@ -19,13 +19,13 @@ type usable struct {
 }
 
 // secrets lists them.
-func (d *draft) secrets() (out []usable) {
-	now, bare := d.Policy.SecretsOn(), d.bare.SecretsOn()
+func (l law) secrets() (out []usable) {
+	now, bare := l.Policy.SecretsOn(), l.bare.SecretsOn()
 	has := func(list []policy.Secret, name string) bool {
 		return (&policy.Policy{Secret: list}).FindSecret(name) != nil
 	}
-	for i := range d.Policy.Secret {
-		s := &d.Policy.Secret[i]
+	for i := range l.Policy.Secret {
+		s := &l.Policy.Secret[i]
 		switch {
 		case has(now, s.Name):
 			out = append(out, usable{Secret: s})
@@ -37,9 +37,9 @@ func (d *draft) secrets() (out []usable) {
 }
 
 // serves says whether a mode is one in which the hosts of secrets and forges are served.
-func (d *draft) serves(p *policy.Policy) bool {
+func (b Base) serves(p *policy.Policy) bool {
 	m := p.Network.Mode
-	return m == nil || m.Value != modeNone && (m.Value != locked || d.opt.Server != "")
+	return m == nil || m.Value != modeNone && (m.Value != locked || b.asked.Server != "")
 }
 
 // locked is the posture in which only the agent's own API is there.
@@ -48,15 +48,19 @@ const locked = "locked"
 // shut makes a host the broker's that nobody serves. It opens no way to it. Where it is
 // claimed, another secret for the host stands in its way as it did before.
 func (b *brokered) shut(n address.Name, why string) {
-	b.hosts = append(b.hosts, brokeredHost{name: n, port: 443, why: why, ruled: true})
+	b.hosts = append(b.hosts, shutHost(n, why))
 }
 
-// shutOff closes the hosts of secrets that the user's own words switch off, where no
-// other secret and no forge has the host.
-func (d *draft) shutOff() error {
-	for i := range d.Policy.Secret {
-		s := &d.Policy.Secret[i]
-		if !s.IsOff() || d.modeNone() {
+func shutHost(n address.Name, why string) brokeredHost {
+	return brokeredHost{name: n, port: 443, why: why, ruled: true}
+}
+
+// shutOff closes the hosts of secrets that the user's own words switch off, where
+// nobody else has the host.
+func (sv *services) shutOff() error {
+	for i := range sv.Policy.Secret {
+		s := &sv.Policy.Secret[i]
+		if !s.IsOff() || sv.modeNone() {
 			continue
 		}
 		for _, h := range s.Hosts {
@@ -64,9 +68,7 @@ func (d *draft) shutOff() error {
 			if err != nil {
 				return err
 			}
-			if !d.brokered.has(to.Host.Name) {
-				d.brokered.shut(to.Host.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, where(s.Off.Source)))
-			}
+			sv.brokered.closed = append(sv.brokered.closed, shutHost(to.Host.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, where(s.Off.Source))))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func (k *keeping) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) er
 				return err
 			}
 		}
-		if k.live.session.passing {
+		if k.live.session.asked.Passing {
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed

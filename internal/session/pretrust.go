@@ -44,42 +44,56 @@ type seenScan struct {
 	Known []string `json:"known"` // quoted paths where there is something to look at
 }
 
-// pretrust looks at the workspaces before an agent starts there. What is dangerous
-// and not trusted is shown without it inside; the host's file stays as it is.
-func (d *draft) pretrust() error {
-	d.Untrusted.Complete, d.Untrusted.seen, d.Untrusted.watched = true, map[string]seenScan{}, map[string]scanned{}
+// pretrust looks at the workspaces before an agent starts there.
+type pretrust struct {
+	Base
+	Contribution
+	*Untrusted
+	total Contribution // what is shown, and hidden already
+}
+
+// pretrust shows what is dangerous and not trusted without it inside; the host's file
+// stays as it is.
+func (s *Session) pretrust(total Contribution) (Contribution, error) {
+	pt := &pretrust{Base: s.Base, Untrusted: &s.Untrusted, total: total}
+	err := pt.prepare()
+	return pt.Contribution, err
+}
+
+func (pt *pretrust) prepare() error {
+	pt.Untrusted.Complete, pt.Untrusted.seen, pt.Untrusted.watched = true, map[string]seenScan{}, map[string]scanned{}
 	var mended []mended
-	for _, ws := range d.Workspaces {
-		old, again := d.readSeen(ws.Path)
-		budget := scan.First(d.below(ws.Path))
+	for _, ws := range pt.Workspaces {
+		old, again := pt.readSeen(ws.Path)
+		budget := scan.First(pt.below(ws.Path))
 		if again {
-			budget = scan.Launch(d.below(ws.Path), unquoteAll(old.Known))
+			budget = scan.Launch(pt.below(ws.Path), unquoteAll(old.Known))
 		}
-		budget.Git = d.gitDirs(ws.Path)
+		budget.Git = pt.gitDirs(ws.Path)
 		began := time.Now()
 		report, err := scan.Scan(ws.Path, budget)
 		if err != nil {
 			return err
 		}
-		files, digest, err := d.Untrusted.sift(TrustStore(d.dirs.State), ws.Path, report)
+		files, digest, err := pt.Untrusted.sift(TrustStore(pt.dirs.State), ws.Path, report)
 		if err != nil {
 			return err
 		}
-		if err := d.stops(ws.Path, files); err != nil {
+		if err := stops(ws.Path, files, pt.total.masks); err != nil {
 			return err
 		}
-		d.Untrusted.New = d.Untrusted.New || digest != "" && digest != old.Shown
-		d.Untrusted.Complete = d.Untrusted.Complete && report.Complete
-		d.Untrusted.First = d.Untrusted.First || !again
-		d.Untrusted.seen[ws.Path] = seenScan{strconv.QuoteToASCII(ws.Path), digest, quoteAll(append(report.Known, unquoteAll(old.Known)...))}
-		if ws.Path != d.clones {
+		pt.Untrusted.New = pt.Untrusted.New || digest != "" && digest != old.Shown
+		pt.Untrusted.Complete = pt.Untrusted.Complete && report.Complete
+		pt.Untrusted.First = pt.Untrusted.First || !again
+		pt.Untrusted.seen[ws.Path] = seenScan{strconv.QuoteToASCII(ws.Path), digest, quoteAll(append(report.Known, unquoteAll(old.Known)...))}
+		if ws.Path != pt.total.clone {
 			again := scan.Launch(budget.Dir, append(report.Known, unquoteAll(old.Known)...))
 			again.Git = budget.Git
-			d.Untrusted.watched[ws.Path] = scanned{again, began}
-			mended = append(mended, d.neutralise(ws.Path, files)...)
+			pt.Untrusted.watched[ws.Path] = scanned{again, began}
+			mended = append(mended, pt.neutralise(ws.Path, files)...)
 		}
 	}
-	d.asTheyAre(mended)
+	pt.asTheyAre(mended)
 	return nil
 }
 
@@ -88,14 +102,14 @@ const maxNeutral = 256
 
 // stops refuses to start where something is obeyed that was not looked into, and in
 // whose place nothing can stand.
-func (d *draft) stops(root string, files []scan.File) error {
+func stops(root string, files []scan.File, masks []plan.Mask) error {
 	n := 0
 	for _, f := range files {
 		if f.Mended {
 			n++
 		}
 		at := scan.At(root, f.Path)
-		if f.Stops == "" || slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return file.Within(at, m.Path) }) {
+		if f.Stops == "" || hidden(masks, at) {
 			continue
 		}
 		hint := "`ringfence trust` accepts it as it is now; `ringfence scan` explains it"
@@ -111,12 +125,12 @@ func (d *draft) stops(root string, files []scan.File) error {
 }
 
 // gitDirs are the git directories of a workspace that lie outside of all of them.
-func (d *draft) gitDirs(root string) []string {
-	if d.Repo == nil || d.Repo.Root() != root {
+func (p place) gitDirs(root string) []string {
+	if p.Repo == nil || p.Repo.Root() != root {
 		return nil
 	}
-	return slices.DeleteFunc(GitDirs(d.Repo), func(dir string) bool {
-		return slices.ContainsFunc(d.Workspaces, func(ws Workspace) bool { return file.Within(dir, ws.Path) })
+	return slices.DeleteFunc(GitDirs(p.Repo), func(dir string) bool {
+		return slices.ContainsFunc(p.Workspaces, func(ws Workspace) bool { return file.Within(dir, ws.Path) })
 	})
 }
 
@@ -130,11 +144,11 @@ func GitDirs(repo *repo.Repo) []string {
 }
 
 // below is where the agent starts, as a path in a workspace.
-func (d *draft) below(root string) string {
-	if d.dir == root || !file.Within(d.dir, root) {
+func (p place) below(root string) string {
+	if p.dir == root || !file.Within(p.dir, root) {
 		return ""
 	}
-	return strings.TrimPrefix(d.dir[len(root):], "/")
+	return strings.TrimPrefix(p.dir[len(root):], "/")
 }
 
 // sift leaves what is dangerous and not trusted, and the digest of all that.
@@ -179,20 +193,20 @@ type mended struct {
 
 // neutralise puts files without what is dangerous in the place of the host's,
 // read-only. One that shows phantoms goes on doing so.
-func (d *draft) neutralise(root string, files []scan.File) []mended {
+func (pt *pretrust) neutralise(root string, files []scan.File) []mended {
 	var out []mended
 	for _, f := range files {
 		dst := scan.At(root, f.Path)
-		if !f.Mended || slices.ContainsFunc(d.masks, func(m plan.Mask) bool { return file.Within(dst, m.Path) }) {
+		if !f.Mended || pt.total.hides(dst) {
 			continue
 		}
-		d.Untrusted.neutral = append(d.Untrusted.neutral, dst)
-		if i := slices.IndexFunc(d.files, func(o plan.File) bool { return o.Dst == dst }); i >= 0 {
-			d.files[i].Data = scan.Mend(f.Path, d.files[i].Data)
+		pt.Untrusted.neutral = append(pt.Untrusted.neutral, dst)
+		if i := slices.IndexFunc(pt.total.files, func(o plan.File) bool { return o.Dst == dst }); i >= 0 {
+			pt.others = append(pt.others, plan.File{Dst: dst, Data: scan.Mend(f.Path, pt.total.files[i].Data)})
 			continue
 		}
-		d.files = append(d.files, plan.File{Dst: dst, Data: d.Untrusted.spend(f.Neutral), Why: "project settings that nobody has trusted"})
-		d.pinned = append(d.pinned, dst)
+		pt.files = append(pt.files, plan.File{Dst: dst, Data: pt.Untrusted.spend(f.Neutral), Why: "project settings that nobody has trusted"})
+		pt.pinned = append(pt.pinned, dst)
 		out = append(out, mended{dst, f.Content})
 	}
 	return out
@@ -217,14 +231,12 @@ const (
 
 // asTheyAre keeps git from taking such a file for a change of the agent's: in this
 // repository a filter gives it the file of the host.
-func (d *draft) asTheyAre(files []mended) {
-	for _, f := range asTheyAre(d.Repo, files) {
-		if f.Dst != gitConfigPath {
-			d.files = append(d.files, f)
-			continue
-		}
-		if i := slices.IndexFunc(d.files, func(o plan.File) bool { return o.Dst == gitConfigPath }); i >= 0 {
-			d.files[i].Data = append(slices.Clip(d.files[i].Data), f.Data...)
+func (pt *pretrust) asTheyAre(files []mended) {
+	for _, f := range asTheyAre(pt.Repo, files) {
+		if f.Dst == gitConfigPath {
+			pt.gitConfig += string(f.Data)
+		} else {
+			pt.files = append(pt.files, f)
 		}
 	}
 }
@@ -298,7 +310,7 @@ func (k *keeping) neutralClone(p *plan.Plan) error {
 	var u Untrusted
 	files, _, err := u.sift(TrustStore(s.dirs.State), s.clones, report)
 	if err == nil {
-		err = (&draft{Session: s}).stops(s.clones, files)
+		err = stops(s.clones, files, nil)
 	}
 	if err != nil {
 		return err
@@ -344,7 +356,7 @@ func (s *Session) Shown() error {
 		if err != nil {
 			return err
 		}
-		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || s.passing {
+		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || s.asked.Passing {
 			continue
 		}
 		if err := replaceFile(file, data); err != nil {
@@ -362,8 +374,8 @@ func seenFile(dirs state.Dirs, root string) string {
 
 // readSeen only says what was shown and where to look, so what is wrong with it
 // means that nothing was.
-func (d *draft) readSeen(root string) (seen seenScan, ok bool) {
-	data, err := readIfPresent(seenFile(d.dirs, root), maxSeen)
+func (p person) readSeen(root string) (seen seenScan, ok bool) {
+	data, err := readIfPresent(seenFile(p.dirs, root), maxSeen)
 	if err != nil || data == nil || json.Unmarshal(data, &seen) != nil {
 		return seenScan{}, false
 	}

@@ -28,16 +28,14 @@ type Promise struct {
 
 // Promised reads the user's policy under the ceiling.
 func Promised(environ []string) (Promise, error) {
-	d := &draft{Session: &Session{}, opt: Options{Environ: environ}}
-	if err := d.who(); err != nil {
+	d, err := who(Options{Environ: environ})
+	if err != nil {
 		return Promise{}, err
 	}
-	l := policy.Layers{Home: d.User.Home}
-	var err error
-	if l.Ceiling, l.User, err = d.ownLayers(); err != nil {
+	pol, err := d.ownPolicy()
+	if err != nil {
 		return Promise{}, err
 	}
-	pol, _ := policy.Resolve(l)
 	p := Promise{Home: d.User.Home, State: d.dirs.State}
 	for _, g := range policy.Grants(pol, d.User.Home) {
 		p.Shown = append(p.Shown, g.Path)
@@ -48,13 +46,18 @@ func Promised(environ []string) (Promise, error) {
 	return p, nil
 }
 
-// ownLayers are the policies that belong to no project.
-func (d *draft) ownLayers() (ceiling, user *policy.Policy, err error) {
-	if ceiling, err = policy.Load(Ceiling); err != nil {
-		return nil, nil, err
+// ownPolicy is what holds in no project.
+func (p person) ownPolicy() (*policy.Policy, error) {
+	l := policy.Layers{Home: p.User.Home}
+	var err error
+	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+		return nil, err
 	}
-	user, err = policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
-	return ceiling, user, err
+	if l.User, err = policy.Load(filepath.Join(p.dirs.Config, "policy.toml")); err != nil {
+		return nil, err
+	}
+	pol, _ := policy.Resolve(l)
+	return pol, nil
 }
 
 // Prove runs a job of verify in a sandbox made like any other, and collects what

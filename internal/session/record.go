@@ -94,7 +94,7 @@ func (l *live) closeBook(res *Result) error {
 // beginning is what is known before anything runs. Of the command there is its name
 // alone: arguments may hold secrets.
 func (s *Session) beginning() ([]journal.Record, error) {
-	pol, err := s.policyDigest()
+	pol, err := policyDigest(s.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (s *Session) beginning() ([]journal.Record, error) {
 		begin.Command = string(argv[0])
 	}
 	out := of(journal.Begin, begin, []string{string(s.Plan.Process.Dir)})
-	given := s.given()
-	out = append(out, of(journal.Policy, journal.Record{Digest: pol}, sources(given))...)
+	given := given(s.Policy)
+	out = append(out, of(journal.Policy, journal.Record{Digest: pol}, sourcesOf(given))...)
 	out = append(out, of(journal.Planned, journal.Record{Digest: digest(text)}, nil)...)
 	for _, ws := range s.Workspaces {
 		out = append(out, of(journal.Granted, journal.Record{State: "workspace", Mode: s.View(ws)}, []string{ws.Path})...)
@@ -156,9 +156,9 @@ func envNames(entries []environ.Entry) []string {
 }
 
 // policyDigest is of the effective policy as policy.Write prints it, sources and all.
-func (s *Session) policyDigest() (string, error) {
+func policyDigest(p *policy.Policy) (string, error) {
 	var b bytes.Buffer
-	if err := policy.Write(&b, s.Policy); err != nil {
+	if err := policy.Write(&b, p); err != nil {
 		return "", fmt.Errorf("digest of the policy: %w", err)
 	}
 	return digest(b.Bytes()), nil
@@ -175,7 +175,7 @@ type gift struct {
 	list         []string
 }
 
-func sources(given []gift) []string {
+func sourcesOf(given []gift) []string {
 	var out []string
 	for _, g := range given {
 		if !slices.Contains(out, g.source) {
@@ -189,7 +189,7 @@ func sources(given []gift) []string {
 const builtIn = "built-in"
 
 // given is what policy gives beyond the built-in, in files and by flags.
-func (s *Session) given() []gift {
+func given(p *policy.Policy) []gift {
 	var out []gift
 	add := func(what string, rules policy.List) {
 		for _, r := range rules {
@@ -204,7 +204,6 @@ func (s *Session) given() []gift {
 			out[i].list = append(out[i].list, r.Value)
 		}
 	}
-	p := s.Policy
 	add("read", p.Files.Read)
 	add("write", p.Files.Write)
 	add("expose", p.Files.Expose)

@@ -21,63 +21,63 @@ const Ceiling = "/etc/ringfence/policy.toml"
 // where finds the workspaces. Without --workspace it is the repository around
 // the current directory, so that git and the agent see all of it; a directory
 // that was named is taken as it is.
-func (d *draft) where() error {
-	for _, g := range d.opt.Workspaces {
+func (b *Base) where() error {
+	for _, g := range b.asked.Workspaces {
 		path, write := splitWorkspace(g)
-		if err := d.addWorkspace(path, write, "flag --workspace"); err != nil {
+		if err := b.addWorkspace(path, write, "flag --workspace"); err != nil {
 			return err
 		}
 	}
-	if len(d.Workspaces) == 0 {
-		if err := d.addWorkspace(d.opt.Dir, true, "current directory"); err != nil {
+	if len(b.Workspaces) == 0 {
+		if err := b.addWorkspace(b.asked.Dir, true, "current directory"); err != nil {
 			return err
 		}
 	}
-	d.dir = d.Workspaces[0].Path
+	b.dir = b.Workspaces[0].Path
 	var err error
-	if d.Repo, err = repo.Find(d.dir, d.User.Home); err != nil {
+	if b.Repo, err = repo.Find(b.dir, b.User.Home); err != nil {
 		return err
 	}
-	if d.Repo == nil || len(d.opt.Workspaces) > 0 {
+	if b.Repo == nil || len(b.asked.Workspaces) > 0 {
 		return nil
 	}
-	root := d.lift(d.Repo.Root())
-	if root != d.dir && file.Within(d.dir, root) && refuseWorkspace(root, d.User.Home) == nil {
-		d.Workspaces[0], err = openWorkspace(root, true, d.User.Home, "repository of the current directory")
+	root := b.lift(b.Repo.Root())
+	if root != b.dir && file.Within(b.dir, root) && refuseWorkspace(root, b.User.Home) == nil {
+		b.Workspaces[0], err = openWorkspace(root, true, b.User.Home, "repository of the current directory")
 	}
 	return err
 }
 
-func (d *draft) addWorkspace(path string, write bool, why string) error {
+func (b *Base) addWorkspace(path string, write bool, why string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	if err := d.refusePlanted(abs); err != nil {
+	if err := b.refusePlanted(abs); err != nil {
 		return fault.New(fault.Refused, "name the directory itself if you mean it", "workspace: %w", err)
 	}
-	ws, err := openWorkspace(abs, write, d.User.Home, why)
+	ws, err := openWorkspace(abs, write, b.User.Home, why)
 	if err != nil {
 		return err
 	}
-	if alias := d.unalias(ws.Path, d.User.Home); alias != ws.Path {
-		if err := refuseWorkspace(alias, d.User.Home); err != nil {
+	if alias := unalias(ws.Path, b.User.Home); alias != ws.Path {
+		if err := refuseWorkspace(alias, b.User.Home); err != nil {
 			return err
 		}
 	}
-	d.Workspaces = append(d.Workspaces, ws)
+	b.Workspaces = append(b.Workspaces, ws)
 	return nil
 }
 
 // lift returns how far up the workspace may reach: to the repository's root, but
 // not past a directory that was a project of its own before. Its agent may have
 // removed its .git to be given the repository around it at the next launch.
-func (d *draft) lift(root string) string {
-	for dir := d.dir; dir != root && file.Within(dir, root); dir = filepath.Dir(dir) {
-		if d.dirs.Has(dir) {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s was a project of its own and has no .git any more; --workspace %s takes in the repository around it",
+func (b *Base) lift(root string) string {
+	for dir := b.dir; dir != root && file.Within(dir, root); dir = filepath.Dir(dir) {
+		if b.dirs.Has(dir) {
+			b.said.warn(fmt.Sprintf("%s was a project of its own and has no .git any more; --workspace %s takes in the repository around it",
 				plan.Show(dir), plan.Show(root)))
-			d.Repo = nil
+			b.Repo = nil
 			return dir
 		}
 	}
@@ -85,54 +85,54 @@ func (d *draft) lift(root string) string {
 }
 
 // rules joins the layers of policy.
-func (d *draft) rules() error {
+func (b *Base) rules() error {
 	var l policy.Layers
 	var err error
 	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
 		return err
 	}
-	d.ceiling = l.Ceiling
-	if l.User, err = d.userPolicy(); err != nil {
+	b.ceiling = l.Ceiling
+	if l.User, err = b.userPolicy(); err != nil {
 		return err
 	}
-	root := d.Workspaces[0].Path
+	root := b.Workspaces[0].Path
 	var digest string
 	if l.Project, digest, err = policy.LoadProject(root); err != nil {
 		return err
 	}
-	if d.opt.NoProject {
+	if b.asked.NoProject {
 		l.Project = nil
 	}
 	if l.Project != nil {
-		if l.ProjectTrusted, err = d.trusted(policy.ProjectFile, digest); err != nil {
+		if l.ProjectTrusted, err = b.trusted(policy.ProjectFile, digest); err != nil {
 			return err
 		}
 	}
-	l.Flags, l.Home = d.opt.Flags, d.User.Home
-	for _, ws := range d.Workspaces {
+	l.Flags, l.Home = b.asked.Flags, b.User.Home
+	for _, ws := range b.Workspaces {
 		if ws.Write {
 			l.Workspaces = append(l.Workspaces, ws.Path)
 		}
 	}
-	if d.opt.Server != "" {
-		return d.serverRules(l)
+	if b.asked.Server != "" {
+		return b.serverRules(l)
 	}
-	d.Policy, d.Ignored = policy.Resolve(l)
-	d.bare = l.Bare(d.Policy)
-	return d.moreWorkspaces()
+	b.Policy, b.Ignored = policy.Resolve(l)
+	b.bare = l.Bare(b.Policy)
+	return b.moreWorkspaces()
 }
 
 // userPolicy is what the user wrote, the secrets that were set, and what the user
 // granted for good: everywhere, and in this project.
-func (d *draft) userPolicy() (*policy.Policy, error) {
-	p, err := policy.Load(filepath.Join(d.dirs.Config, "policy.toml"))
-	if d.opt.PolicyFile != "" {
-		p, err = policy.LoadNamed(d.opt.PolicyFile)
+func (b Base) userPolicy() (*policy.Policy, error) {
+	p, err := policy.Load(filepath.Join(b.dirs.Config, "policy.toml"))
+	if b.asked.PolicyFile != "" {
+		p, err = policy.LoadNamed(b.asked.PolicyFile)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []string{filepath.Join(d.dirs.Config, policy.SecretFile), d.dirs.GrantFile(""), d.dirs.GrantFile(d.projectRoot())} {
+	for _, file := range []string{filepath.Join(b.dirs.Config, policy.SecretFile), b.dirs.GrantFile(""), b.dirs.GrantFile(b.projectRoot())} {
 		more, err := policy.Load(file)
 		if err != nil {
 			return nil, err
@@ -148,32 +148,18 @@ func (d *draft) userPolicy() (*policy.Policy, error) {
 	return p, nil
 }
 
-// projectRoot names the project: its main repository, or else its workspace.
-func (s *Session) projectRoot() string {
-	if s.Repo != nil {
-		return s.Repo.Main
-	}
-	return s.Workspaces[0].Path
-}
-
 // Problems lists the rules that cannot be enforced here.
-func (s *Session) Problems() []policy.Problem {
-	env := policy.CheckEnv{Home: s.User.Home}
-	for _, ws := range s.Workspaces {
-		env.Workspaces = append(env.Workspaces, ws.Path)
-	}
-	return policy.Check(s.Policy, env)
+func (b Base) Problems() []policy.Problem {
+	return policy.Check(b.Policy, policy.CheckEnv{Home: b.User.Home, Workspaces: b.paths()})
 }
 
 // enforceable refuses to start with a rule that would be shown and not hold. A project's
 // file mends nothing: what is refused without it is refused with it.
-func (d *draft) enforceable() error {
-	problems := d.Problems()
-	if len(problems) == 0 && d.bare != d.Policy {
-		with := d.Policy
-		d.Policy = d.bare
-		problems = d.Problems()
-		d.Policy = with
+func (b Base) enforceable() error {
+	problems := b.Problems()
+	if len(problems) == 0 && b.bare != b.Policy {
+		b.Policy = b.bare
+		problems = b.Problems()
 	}
 	if len(problems) == 0 {
 		return nil
@@ -186,18 +172,18 @@ func (d *draft) enforceable() error {
 }
 
 // moreWorkspaces opens those that policy names.
-func (d *draft) moreWorkspaces() error {
-	for _, r := range d.Policy.Workspace.Paths {
+func (b *Base) moreWorkspaces() error {
+	for _, r := range b.Policy.Workspace.Paths {
 		path, write := splitWorkspace(r.Value)
-		if err := d.addWorkspace(policy.Expand(path, d.User.Home), write, where(r.Source)); err != nil {
+		if err := b.addWorkspace(policy.Expand(path, b.User.Home), write, where(r.Source)); err != nil {
 			return fmt.Errorf("%s: %w", where(r.Source), err)
 		}
 	}
 	return nil
 }
 
-func (d *draft) trusted(file, digest string) (bool, error) {
-	return TrustStore(d.dirs.State).Trusted(d.Workspaces[0].Path, file, digest)
+func (b Base) trusted(file, digest string) (bool, error) {
+	return TrustStore(b.dirs.State).Trusted(b.Workspaces[0].Path, file, digest)
 }
 
 // TrustStore opens the record of what the user accepted.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,36 +23,45 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// services are the hosts that the user's secrets are for. In mode locked there are
-// none: it is for the agent's own API.
-func (d *draft) services() error {
-	if d.modeNone() || !d.serves(d.bare) {
+// services are the hosts that the user's secrets are for.
+type services struct {
+	Base
+	Contribution
+	kept  keptSecrets
+	homes []*home
+	npmrc []string
+}
+
+// prepare makes them the broker's. In mode locked there are none: it is for the agent's
+// own API.
+func (sv *services) prepare() error {
+	if sv.modeNone() || !sv.serves(sv.bare) {
 		return nil
 	}
-	for _, u := range d.secrets() {
+	for _, u := range sv.secrets() {
 		s := u.Secret
-		if !d.serves(d.Policy) {
-			u.off = policy.ProjectFile + " sets the mode " + d.Policy.Network.Mode.Value
+		if !sv.serves(sv.Policy) {
+			u.off = policy.ProjectFile + " sets the mode " + sv.Policy.Network.Mode.Value
 		}
 		var err error
 		switch s.Kind() {
 		case "", "anthropic", "openai", "gemini", "github", "gitlab", "gitea":
 			// Models and forges have their own place.
 		case "aws":
-			err = d.cloud(u)
+			err = sv.cloud(u)
 		default:
-			err = d.service(u)
+			err = sv.service(u)
 		}
 		if err != nil {
 			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
 		}
 	}
-	if err := d.openHomes(); err != nil {
+	if err := sv.openHomes(); err != nil {
 		return err
 	}
-	if len(d.npmrc) > 0 {
-		d.place(npmrcPath, []byte(strings.Join(d.npmrc, "\n")+"\n"), "leads npm to the broker")
-		d.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
+	if len(sv.npmrc) > 0 {
+		sv.put(npmrcPath, []byte(strings.Join(sv.npmrc, "\n")+"\n"), "leads npm to the broker")
+		sv.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
 	}
 	return nil
 }
@@ -59,7 +70,7 @@ func (d *draft) services() error {
 const npmrcPath = plan.Own + "/npmrc"
 
 // service makes the hosts of a secret the broker's.
-func (d *draft) service(u usable) error {
+func (sv *services) service(u usable) error {
 	s := u.Secret
 	if len(s.Hosts) == 0 {
 		return errors.New("it has no hosts: say which it is for")
@@ -68,12 +79,12 @@ func (d *draft) service(u usable) error {
 	prefix, length, _ := serviceapi.Shape(kind)
 	phantom := broker.NewPhantom(prefix, len(prefix)+length)
 	for _, v := range s.Hosts {
-		h, base, err := d.homeOf(v.Value)
+		h, base, err := sv.homeOf(v.Value)
 		if err != nil {
 			return err
 		}
 		if u.off != "" {
-			h.parts = append(h.parts, part{base: base, off: u.off})
+			h.parts = append(h.parts, homePart{base: base, off: u.off})
 			continue
 		}
 		svc, err := serviceapi.New(serviceapi.Config{Kind: kind, Host: h.url.Host, Base: base, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
@@ -81,24 +92,24 @@ func (d *draft) service(u usable) error {
 		if err != nil {
 			return err
 		}
-		d.Keys = append(d.Keys, h.url.Host+base+" by "+s.Name)
-		d.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
-		d.npmrc = append(d.npmrc, svc.ClientLines(string(phantom))...)
-		h.parts = append(h.parts, part{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: h.url, Phantom: phantom,
-			Source: d.kept(&keptSecret{ref: refOf(s)})}})
+		sv.keys = append(sv.keys, h.url.Host+base+" by "+s.Name)
+		sv.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
+		sv.npmrc = append(sv.npmrc, svc.ClientLines(string(phantom))...)
+		h.parts = append(h.parts, homePart{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: h.url, Phantom: phantom,
+			Source: sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})}})
 	}
 	return nil
 }
 
 // setPhantoms sets the variables in which clients look for the credential.
-func (d *draft) setPhantoms(env map[string]string, s *policy.Secret, p broker.Phantom) {
+func (c *Contribution) setPhantoms(env map[string]string, s *policy.Secret, p broker.Phantom) {
 	if s != nil {
 		for _, e := range s.Env {
 			env[e.Value] = string(p)
 		}
 	}
-	for name, value := range env {
-		d.base = append(d.base, policy.Setting{Name: name, Value: value, Source: policy.Source{File: "broker"}})
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.set("broker", name, env[name])
 	}
 }
 
@@ -118,11 +129,11 @@ func values(l policy.List) []string {
 }
 
 // cloud serves short-lived credentials of a role at the endpoint inside.
-func (d *draft) cloud(u usable) error {
+func (sv *services) cloud(u usable) error {
 	s := u.Secret
 	phantom := broker.NewPhantom("", 64)
-	source := d.kept(&keptSecret{ref: refOf(s)})
-	conf := awsrole.Config{Phantom: string(phantom), Session: d.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
+	source := sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})
+	conf := awsrole.Config{Phantom: string(phantom), Session: sv.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
 		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
 	if ttl := valueOf(s.TTL); ttl != "" {
 		var err error
@@ -134,9 +145,9 @@ func (d *draft) cloud(u usable) error {
 		conf.Region = "us-east-1"
 	}
 	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
-	if conf.Endpoint = d.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
-		reach = func(*gate.Gate) broker.Reach { return d.direct }
-	} else if err := d.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
+	if conf.Endpoint = sv.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
+		reach = func(*gate.Gate) broker.Reach { return sv.direct }
+	} else if err := sv.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
 		return err
 	}
 	if u.off != "" {
@@ -146,9 +157,9 @@ func (d *draft) cloud(u usable) error {
 	if _, err := awsrole.New(conf); err != nil {
 		return err
 	}
-	d.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
+	sv.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
 		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
-	d.brokered.sites = append(d.brokered.sites, func(g *gate.Gate) (broker.Site, error) {
+	sv.brokered.sites = append(sv.brokered.sites, func(_ *Session, g *gate.Gate) (broker.Site, error) {
 		conf.Transport = broker.Noted(broker.Transport(reach(g)), func(r *http.Request, _ string) error {
 			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
 				Verdict: journal.Allow, Reason: "for credentials that end"})
@@ -167,14 +178,14 @@ func (d *draft) cloud(u usable) error {
 }
 
 // ownURL makes the host of a URL the broker's.
-func (d *draft) ownURL(at, why string) error {
+func (sv *services) ownURL(at, why string) error {
 	u, err := url.Parse(at)
 	if err != nil {
 		return err
 	}
 	n, err := address.ParseName(u.Hostname())
 	if err == nil {
-		d.brokered.own(n, why)
+		sv.brokered.own(n, why)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // vault is what secrets of this session are read from, on the host.
-func (d *draft) vault(environ []string) source.Host {
-	return source.Host{Environ: environ, Home: d.User.Home, Store: SecretStore(d.dirs.Config, d.dirs.State), Workspaces: d.written(), Unseen: d.unseen}
+func (b Base) vault(environ []string) source.Host {
+	return source.Host{Environ: environ, Home: b.User.Home, Store: SecretStore(b.dirs.Config, b.dirs.State), Workspaces: b.written(), Unseen: b.unseen}
 }
 
 // SecretStore is ringfence's own store of secrets.
@@ -57,19 +57,19 @@ const (
 	calm     = 30 * time.Second // between two runs of a program, whatever came of the first
 )
 
-// kept is the one source of a secret, however many hosts it is for.
-func (d *draft) kept(k *keptSecret) *keptSecret {
+// keptSecrets are those of a part, by where they are kept.
+type keptSecrets map[string]*keptSecret
+
+// one is the one source of a secret, however many hosts it is for.
+func (all keptSecrets) one(b Base, k *keptSecret) *keptSecret {
 	if k.host.Environ == nil {
-		k.host = d.vault(d.opt.Environ)
+		k.host = b.vault(b.asked.Environ)
 	}
 	key := k.ref.Name + "\x00" + k.ref.From + "\x00" + k.ref.Arg + "\x00" + strings.Join(k.ref.Argv, "\x00") + "\x00" + k.kind
-	if d.keptSecrets == nil {
-		d.keptSecrets = map[string]*keptSecret{}
+	if all[key] == nil {
+		all[key] = k
 	}
-	if d.keptSecrets[key] == nil {
-		d.keptSecrets[key] = k
-	}
-	return d.keptSecrets[key]
+	return all[key]
 }
 
 // byProgram holds for a secret that a program tells.

@@ -31,41 +31,46 @@ type origin struct {
 	dir  bool
 }
 
-// origins lists them.
-func (d *draft) origins() (out []origin) {
+// sources hides the places of credentials.
+type sources struct {
+	Base
+	Contribution              // what is hidden
+	total        Contribution // what is shown, and hidden already
+}
+
+// places lists them.
+func (ss *sources) places() (out []origin) {
 	file := func(path, what string) { out = append(out, origin{path, what, true, false}) }
 	tree := func(variable, fallback, what string) {
-		if dir := d.getenv(variable); filepath.IsAbs(dir) {
+		if dir := ss.getenv(variable); filepath.IsAbs(dir) {
 			out = append(out, origin{dir, what, true, true})
 		}
-		out = append(out, origin{filepath.Join(d.User.Home, fallback), what, true, true})
+		out = append(out, origin{filepath.Join(ss.User.Home, fallback), what, true, true})
 	}
 	for _, a := range []login.Agent{login.Claude, login.Codex, login.Gemini, login.Opencode} {
-		for _, env := range []func(string) string{d.getenv, func(string) string { return "" }} {
-			file(login.Path(a, env, d.User.Home), "the login of "+string(a))
+		for _, env := range []func(string) string{ss.getenv, func(string) string { return "" }} {
+			file(login.Path(a, env, ss.User.Home), "the login of "+string(a))
 		}
 	}
 	for _, c := range clients {
-		for _, path := range d.clientFiles(c) {
+		for _, path := range ss.clientFiles(c) {
 			file(path, "the login of "+c.argv[0])
 		}
 	}
-	for i := range d.Policy.Secret {
-		if kind, arg := d.Policy.Secret[i].Origin(); kind == "file" {
-			file(policy.Expand(arg, d.User.Home), "the secret "+d.Policy.Secret[i].Name)
+	for i := range ss.Policy.Secret {
+		if kind, arg := ss.Policy.Secret[i].Origin(); kind == "file" {
+			file(policy.Expand(arg, ss.User.Home), "the secret "+ss.Policy.Secret[i].Name)
 		}
 	}
-	if filepath.IsAbs(d.signKey) {
-		file(d.signKey, "the key that signs")
-	}
-	store := SecretStore(d.dirs.Config, d.dirs.State)
+	out = append(out, ss.total.origins...)
+	store := SecretStore(ss.dirs.Config, ss.dirs.State)
 	file(store.Path, "the secret store")
 	file(store.Identity, "the key of the secret store")
-	out = append(out, origin{filepath.Join(d.dirs.State, "login"), "renewed logins", true, true})
+	out = append(out, origin{filepath.Join(ss.dirs.State, "login"), "renewed logins", true, true})
 	tree("PASSWORD_STORE_DIR", ".password-store", "the store of pass")
 	tree("GNUPGHOME", ".gnupg", "keys of GnuPG")
 	tree("", ".local/share/keyrings", "key rings")
-	return append(out, d.catalogued()...)
+	return append(out, ss.catalogued()...)
 }
 
 // elsewhere are variables by which programs are told where a credential lies.
@@ -73,15 +78,15 @@ var elsewhere = []string{"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "CLOU
 	"NETRC", "KUBECONFIG", "AZURE_CONFIG_DIR", "VAULT_TOKEN_PATH"}
 
 // catalogued are the credentials of other programs.
-func (d *draft) catalogued() (out []origin) {
+func (ss *sources) catalogued() (out []origin) {
 	for _, name := range elsewhere {
-		for _, p := range filepath.SplitList(d.getenv(name)) {
+		for _, p := range filepath.SplitList(ss.getenv(name)) {
 			if filepath.IsAbs(p) {
 				out = append(out, origin{path: p, what: "what " + name + " names"})
 			}
 		}
 	}
-	for _, home := range d.homes() {
+	for _, home := range ss.homes() {
 		for _, f := range knownsecrets.There(home) {
 			out = append(out, origin{path: f.Path, what: f.Entry.What})
 		}
@@ -89,20 +94,30 @@ func (d *draft) catalogued() (out []origin) {
 	return out
 }
 
-// hideSources hides credentials that lie in what is shown, or refuses to start.
-func (d *draft) hideSources() error {
+// lookSources hides credentials that lie in what is shown, or refuses to start.
+func lookSources(s *Session, total Contribution) (Contribution, error) {
+	return hideSources(s.Base, total)
+}
+
+func hideSources(b Base, total Contribution) (Contribution, error) {
+	ss := &sources{Base: b, total: total}
+	err := ss.hide()
+	return ss.Contribution, err
+}
+
+func (ss *sources) hide() error {
 	a, err := readAtlas()
 	if err != nil {
 		return err
 	}
-	all, named := a.windows(d.mounts), a.windows(d.named())
-	for _, o := range d.origins() {
+	all, named := a.windows(ss.total.mounts), a.windows(ss.named())
+	for _, o := range ss.places() {
 		windows := all
 		if !o.ours {
 			windows = named
 		}
 		for _, s := range a.sightings(o.path, windows) {
-			if err := d.hideSource(o, s); err != nil {
+			if err := ss.hideSource(o, s); err != nil {
 				return err
 			}
 		}
@@ -112,21 +127,21 @@ func (d *draft) hideSources() error {
 
 // named are the trees that somebody named. The agent's own settings are shown by its
 // profile, file by file, and the catalogue has more of them than credentials.
-func (d *draft) named() []plan.Mount {
-	return slices.DeleteFunc(slices.Clone(d.mounts), func(m plan.Mount) bool {
-		return !slices.Contains(d.grantDirs, m.Src) && !slices.ContainsFunc(d.Workspaces, func(ws Workspace) bool { return ws.Path == m.Src })
+func (ss *sources) named() []plan.Mount {
+	return slices.DeleteFunc(slices.Clone(ss.total.mounts), func(m plan.Mount) bool {
+		return !slices.Contains(ss.total.grantDirs, m.Src) && !slices.ContainsFunc(ss.Workspaces, func(ws Workspace) bool { return ws.Path == m.Src })
 	})
 }
 
-func (d *draft) hideSource(o origin, s sighting) error {
-	if d.hides(s.at) || d.exposes(o.path, s.at) {
+func (ss *sources) hideSource(o origin, s sighting) error {
+	if ss.hides(s.at) || ss.total.hides(s.at) || ss.exposes(o.path, s.at) {
 		return nil
 	}
 	hide := s.at
 	if o.ours && !o.dir {
 		hide = filepath.Dir(s.at)
 	}
-	if s.wide || hide == s.root || !file.Within(hide, s.root) || d.stands(hide) {
+	if s.wide || hide == s.root || !file.Within(hide, s.root) || ss.stands(hide) {
 		return fault.New(fault.Refused, fmt.Sprintf("start in a narrower directory, or move what %s leads to", plan.Show(o.path)),
 			"%s holds %s (%s), and the agent would see it", plan.Show(s.root), o.what, plan.Show(s.at))
 	}
@@ -135,53 +150,53 @@ func (d *draft) hideSource(o origin, s sighting) error {
 		return fault.New(fault.Refused, "make it first, it will be hidden then: mkdir -p "+plan.Show(hide),
 			"%s would be in %s, which is not there yet: once somebody makes it (%s), the agent would see it", o.what, plan.Show(hide), plan.Show(o.path))
 	}
-	d.masks = append(d.masks, plan.Mask{Path: hide, Why: "holds " + o.what})
-	d.pinned = append(d.pinned, hide)
+	ss.masks = append(ss.masks, plan.Mask{Path: hide, Why: "holds " + o.what})
+	ss.pinned = append(ss.pinned, hide)
 	if s.absent > 0 && hide == s.at {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s is not there yet: it would be %s, and the agent could read it", plan.Show(hide), o.what))
+		ss.warn(fmt.Sprintf("%s is not there yet: it would be %s, and the agent could read it", plan.Show(hide), o.what))
 		return nil
 	}
-	d.Warnings = append(d.Warnings, fmt.Sprintf("%s is hidden: it holds %s, which is %s", plan.Show(hide), o.what, plan.Show(o.path)))
+	ss.warn(fmt.Sprintf("%s is hidden: it holds %s, which is %s", plan.Show(hide), o.what, plan.Show(o.path)))
 	return nil
 }
 
-// stillHidden looks once more when all is decided: a step in between may show more.
-func (d *draft) stillHidden() error {
-	masks := len(d.masks)
-	if err := d.hideSources(); err != nil || len(d.masks) == masks {
+// stillHidden looks once more when all is decided: what was added since may show more.
+func stillHidden(b Base, total Contribution) error {
+	more, err := hideSources(b, total)
+	if err != nil || len(more.masks) == 0 {
 		return err
 	}
-	m := d.masks[masks]
+	m := more.masks[0]
 	return fault.New(fault.Refused, "", "%s %s, and the agent would see it", plan.Show(m.Path), m.Why)
 }
 
 // stands holds for a directory that the session cannot do without.
-func (d *draft) stands(dir string) bool {
-	if file.Within(d.dir, dir) {
+func (p place) stands(dir string) bool {
+	if file.Within(p.dir, dir) {
 		return true
 	}
-	return d.Repo != nil && (d.Repo.GitDir != "" && file.Within(d.Repo.GitDir, dir) || d.Repo.CommonDir != "" && file.Within(d.Repo.CommonDir, dir))
+	return p.Repo != nil && (p.Repo.GitDir != "" && file.Within(p.Repo.GitDir, dir) || p.Repo.CommonDir != "" && file.Within(p.Repo.CommonDir, dir))
 }
 
 // exposes holds for a path that the user wants shown: by one of its names, or by a
 // place of the catalogue that it lies in.
-func (d *draft) exposes(names ...string) bool {
-	return slices.ContainsFunc(d.Policy.Files.Expose, func(r policy.Rule) bool {
-		e := policy.Expand(r.Value, d.User.Home)
-		_, known := knownsecrets.Path(d.User.Home, e)
+func (b Base) exposes(names ...string) bool {
+	return slices.ContainsFunc(b.Policy.Files.Expose, func(r policy.Rule) bool {
+		e := policy.Expand(r.Value, b.User.Home)
+		_, known := knownsecrets.Path(b.User.Home, e)
 		return slices.Contains(names, e) || known && slices.ContainsFunc(names, func(n string) bool { return file.Within(n, e) })
 	})
 }
 
 // unseen says why a source is not to be used any more: since the launch it came to lie
 // where the agent can read it. It is asked whenever the source is read or written.
-func (d *draft) unseen(path string) error {
+func (b Base) unseen(path string) error {
 	a, err := readAtlas()
 	if err != nil {
 		return err
 	}
-	for _, s := range a.sightings(path, a.windows(d.mounts)) {
-		if !d.hides(s.at) && !d.exposes(path, s.at) {
+	for _, s := range a.sightings(path, a.windows(b.view.mounts)) {
+		if !b.view.hides(s.at) && !b.exposes(path, s.at) {
 			return fmt.Errorf("%s lies where the agent can read it, and is not used", plan.Show(path))
 		}
 	}

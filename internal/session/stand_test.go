@@ -32,7 +32,6 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/state"
 )
 
 // stand is a session as Prepare composes it, up to its gate and its broker, without a
@@ -95,8 +94,9 @@ func (s *stand) git(config string) {
 
 // played is an open stand.
 type played struct {
-	*draft
+	*Session
 	t     testing.TB
+	env   []policy.Setting
 	door  *door
 	proxy string
 	local string
@@ -106,29 +106,36 @@ type played struct {
 func (s *stand) open() (*played, error) {
 	s.t.Helper()
 	opt := Options{Agent: s.agent, Dir: s.dir, Environ: s.environ, Flags: s.flags}
-	d := &draft{Session: &Session{ID: state.NewID(), asked: opt}, opt: opt}
-	rules := func() error {
-		if s.trusted {
-			if _, digest, err := policy.LoadProject(s.dir); err == nil && digest != "" {
-				if err := TrustStore(d.dirs.State).Record(s.dir, policy.ProjectFile, digest); err != nil {
-					return err
-				}
-			}
-		}
-		return d.rules()
-	}
-	for _, step := range []func() error{d.who, d.where, rules, d.enforceable, d.profile, d.models, d.services, d.forges, d.shutOff, d.commons, d.network, d.makeBroker} {
-		if err := step(); err != nil {
+	if s.trusted {
+		who, err := who(opt)
+		if err != nil {
 			return nil, err
 		}
+		if _, digest, err := policy.LoadProject(s.dir); err == nil && digest != "" {
+			if err := TrustStore(who.dirs.State).Record(s.dir, policy.ProjectFile, digest); err != nil {
+				return nil, err
+			}
+		}
 	}
-	p := &played{draft: d, t: s.t}
-	d.Plan = &plan.Plan{Capture: d.capture}
-	d.resolver, d.dial = theWorld(), theWorld().dial
-	l := &live{session: d.Session}
-	l.book.Writer = journal.Create(s.t.TempDir(), d.ID)
-	var err error
-	if p.door, err = d.openDoor(l); err != nil || p.door == nil {
+	b, err := decideLaunch(opt)
+	if err != nil {
+		return nil, err
+	}
+	all, err := prepareParts(b, []part{partOf("models"), partOf("hosts"), partOf("network")})
+	if err != nil {
+		return nil, err
+	}
+	session := &Session{Base: b, Plan: &plan.Plan{Capture: all.total().capture}}
+	if _, err := session.connect(all.total()); err != nil {
+		return nil, err
+	}
+	total := all.total()
+	session.Warnings, session.Notices, session.Keys = total.warnings, total.notices, total.keys
+	p := &played{Session: session, t: s.t, env: total.env}
+	session.resolver, session.dial = theWorld(), theWorld().dial
+	l := &live{session: session}
+	l.book.Writer = journal.Create(s.t.TempDir(), b.ID)
+	if p.door, err = session.openDoor(l); err != nil || p.door == nil {
 		return p, err
 	}
 	var ports []rung.Port
@@ -156,7 +163,7 @@ func (p *played) close() {
 
 // phantom is what stands for a secret in a variable inside.
 func (p *played) phantom(name string) string {
-	for _, s := range p.base {
+	for _, s := range p.env {
 		if s.Name == name {
 			return s.Value
 		}

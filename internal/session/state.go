@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -18,96 +19,94 @@ type stateItem struct {
 
 // placeState makes the project's state ready and binds it. A look makes nothing:
 // it shows where things would be.
-func (d *draft) placeState() error {
-	if d.opt.Passing {
-		return nil
+func (s *Session) placeState(total Contribution) (out Contribution, err error) {
+	if s.asked.Passing {
+		return out, nil
 	}
-	root := d.stateRoot()
-	if d.opt.Look {
-		home := filepath.Join(d.dirs.State, "projects", state.Key(root), "home")
-		for _, k := range d.state {
-			d.bindState(k, state.Placed{Path: filepath.Join(home, k.Path)})
+	root := s.stateRoot()
+	if s.asked.Look {
+		home := filepath.Join(s.dirs.State, "projects", state.Key(root), "home")
+		for _, k := range total.state {
+			out.bindState(s.User.Home, k, state.Placed{Path: filepath.Join(home, k.Path)})
 		}
-		return nil
+		return out, nil
 	}
-	if err := d.mountPoints(); err != nil {
-		return err
+	if out.state, err = s.mountPoints(total); err != nil {
+		return out, err
 	}
-	var err error
-	if d.project, err = d.dirs.Open(root); err != nil {
-		return err
+	if s.project, err = s.dirs.Open(root); err != nil {
+		return out, err
 	}
-	for _, ws := range d.Workspaces {
-		if err := d.dirs.Mark(ws.Path); err != nil {
-			return err
+	for _, ws := range s.Workspaces {
+		if err := s.dirs.Mark(ws.Path); err != nil {
+			return out, err
 		}
 	}
-	for _, write := range d.remember {
+	for _, write := range total.remember {
 		if err := write(); err != nil {
-			return err
+			return out, err
 		}
 	}
-	items := make([]state.Item, len(d.state))
-	for i, k := range d.state {
+	all := slices.Concat(total.state, out.state)
+	items := make([]state.Item, len(all))
+	for i, k := range all {
 		items[i] = k.Item
 	}
-	placed, err := d.project.Ensure(items)
+	placed, err := s.project.Ensure(items)
 	if err != nil {
-		return err
+		return out, err
 	}
 	for i, pl := range placed {
 		if pl.Aside != "" {
-			d.notice("in the project's state, " + plan.Show(d.state[i].Path) + " was not what it should be and was set aside")
+			out.notice("in the project's state, " + plan.Show(all[i].Path) + " was not what it should be and was set aside")
 		}
-		d.bindState(d.state[i], pl)
+		out.bindState(s.User.Home, all[i], pl)
 	}
-	return nil
+	return out, nil
 }
 
-// mountPoints adds what must exist in the project's state because something is
+// mountPoints are what must exist in the project's state because something is
 // mounted there: nothing is ever created in a tree that came from the host, and
 // this is the one such tree that is ours.
-func (d *draft) mountPoints() error {
-	kept := d.state
+func (s *Session) mountPoints(total Contribution) (out []stateItem, err error) {
 	add := func(dst string, dir bool) {
-		for _, k := range kept {
-			if at := filepath.Join(d.User.Home, k.Path); k.Dir && dst != at && file.Within(dst, at) {
-				rel := dst[len(d.User.Home)+1:]
-				d.state = append(d.state, keptPoint(rel, dir))
+		for _, k := range total.state {
+			if at := filepath.Join(s.User.Home, k.Path); k.Dir && dst != at && file.Within(dst, at) {
+				out = append(out, keptPoint(dst[len(s.User.Home)+1:], dir))
 				return
 			}
 		}
 	}
-	for _, m := range d.mounts {
-		if file.Within(m.Src, d.work.Dir()) { // made when the session begins
-			add(m.Dst, m.Src == d.work.CloneDir())
+	for _, m := range total.mounts {
+		if file.Within(m.Src, s.work.Dir()) { // made when the session begins
+			add(m.Dst, m.Src == s.work.CloneDir())
 			continue
 		}
 		st, err := os.Stat(m.Src)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		add(m.Dst, st.IsDir())
 	}
-	for _, f := range d.files {
+	for _, f := range total.files {
 		add(f.Dst, false)
 	}
-	return nil
+	return out, nil
 }
 
 func keptPoint(rel string, dir bool) stateItem {
 	return stateItem{state.Item{Path: rel, Dir: dir}, ""}
 }
 
-func (d *draft) bindState(k stateItem, pl state.Placed) {
+func (c *Contribution) bindState(home string, k stateItem, pl state.Placed) {
 	if k.why == "" {
 		return
 	}
-	m := plan.Mount{Src: pl.Path, Dst: filepath.Join(d.User.Home, k.Path), Write: true, Why: k.why}
+	m := plan.Mount{Src: pl.Path, Dst: filepath.Join(home, k.Path), Write: true, Why: k.why}
 	if pl.Ino != 0 {
 		m.ID = &plan.Identity{Dev: pl.Dev, Ino: pl.Ino}
 	}
-	d.mounts = append(d.mounts, m)
+	c.mounts = append(c.mounts, m)
 }
 
 // Close lets go of the project's state.

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -43,16 +42,14 @@ func (l *live) keepTotal() {
 
 // UndoTotal is how much all sessions may keep for undo, by the user's own policy.
 func UndoTotal(environ []string) (int64, error) {
-	d := &draft{Session: &Session{}, opt: Options{Environ: environ}}
-	if err := d.who(); err != nil {
+	p, err := who(Options{Environ: environ})
+	if err != nil {
 		return 0, err
 	}
-	l := policy.Layers{Home: d.User.Home}
-	var err error
-	if l.Ceiling, l.User, err = d.ownLayers(); err != nil {
+	pol, err := p.ownPolicy()
+	if err != nil {
 		return 0, err
 	}
-	pol, _ := policy.Resolve(l)
 	return value(pol.Workspace.UndoTotal), nil
 }
 

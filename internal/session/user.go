@@ -80,15 +80,15 @@ func find(file string, n int, value string, fields int) []string {
 	return nil
 }
 
-// person is a row of passwd that belongs to somebody.
-type person struct {
+// account is a row of passwd that belongs to somebody.
+type account struct {
 	name, home string
 	uid        int
 }
 
 // people lists those who have a home directory: root and ordinary users.
-func people() []person {
-	var out []person
+func people() []account {
+	var out []account
 	b, err := os.ReadFile("/etc/passwd")
 	if err != nil {
 		return nil
@@ -100,7 +100,7 @@ func people() []person {
 		}
 		uid, err := strconv.Atoi(row[2])
 		if err == nil && (uid == 0 || uid >= 1000 && uid < 65534) && filepath.IsAbs(row[5]) {
-			out = append(out, person{row[0], filepath.Clean(row[5]), uid})
+			out = append(out, account{row[0], filepath.Clean(row[5]), uid})
 		}
 	}
 	return out

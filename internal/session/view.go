@@ -15,66 +15,77 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// grants adds to the view what the user and policy named: workspaces, further
-// paths, masks. Each is judged by the catalogue of credentials first.
-func (d *draft) grants() error {
-	for _, ws := range d.Workspaces {
-		if d.mcp.private { // a directory of ours, made for this server
+// grants are what the user and policy named: workspaces, further paths, masks.
+type grants struct {
+	Base
+	Contribution
+}
+
+// prepareGrants adds them to the view. Each is judged by the catalogue of credentials
+// first.
+func prepareGrants(b Base) (Contribution, error) {
+	gs := &grants{Base: b}
+	err := gs.prepare()
+	return gs.Contribution, err
+}
+
+func (gs *grants) prepare() error {
+	for _, ws := range gs.Workspaces {
+		if gs.server.private { // a directory of ours, made for this server
 			id := ws.ID
-			d.mounts = append(d.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, ID: &id, Write: true, Why: ws.Why})
+			gs.mounts = append(gs.mounts, plan.Mount{Src: ws.Path, Dst: ws.Path, ID: &id, Write: true, Why: ws.Why})
 			continue
 		}
-		if err := d.refuseCredentials(ws.Path, ws.Why); err != nil {
+		if err := gs.refuseCredentials(ws.Path, ws.Why); err != nil {
 			return err
 		}
-		if err := d.refuseOwn(ws.Path, ws.Write); err != nil {
+		if err := gs.refuseOwn(ws.Path, ws.Write); err != nil {
 			return fault.New(fault.Refused, "name another --workspace", "workspace %q %w", ws.Path, err)
 		}
-		d.pinSettings(ws)
+		gs.pinSettings(ws)
 		id := ws.ID
 		m := plan.Mount{Src: ws.Path, Dst: ws.Path, ID: &id, Why: "workspace (" + ws.Why + ")"}
 		switch {
-		case ws.Write && d.opt.Clone && ws.Path == d.Workspaces[0].Path:
-			if err := d.addClone(m); err != nil {
+		case ws.Write && gs.asked.Clone && ws.Path == gs.Workspaces[0].Path:
+			if err := gs.addClone(m); err != nil {
 				return err
 			}
 		case ws.Write:
-			d.addTree(m, d.gitPrefix(ws.Path))
+			gs.addTree(m, gs.gitPrefix(ws.Path))
 		default:
-			d.mounts = append(d.mounts, m)
+			gs.mounts = append(gs.mounts, m)
 		}
-		d.link(ws.Given, ws.Path)
-		d.warnLinked(ws.Path)
+		gs.link(ws.Given, ws.Path)
+		gs.warnLinked(ws.Path)
 	}
-	for _, g := range policy.Grants(d.Policy, d.User.Home) {
+	for _, g := range policy.Grants(gs.Policy, gs.User.Home) {
 		if g.Workspace {
 			continue
 		}
-		if err := d.grant(g); err != nil {
+		if err := gs.grant(g); err != nil {
 			return err
 		}
 	}
-	for _, r := range d.Policy.Files.Mask {
-		d.mask(r)
+	for _, r := range gs.Policy.Files.Mask {
+		gs.mask(r)
 	}
-	d.warnUnused()
-	d.mounts = append(d.mounts, d.opt.Binds...)
-	return d.hideForeign()
+	gs.mounts = append(gs.mounts, gs.asked.Binds...)
+	return nil
 }
 
 // warnLinked warns of a credential that may have a second name in the workspace.
 // The workspace is not searched for it: that would cost as much as it is large.
-func (d *draft) warnLinked(ws string) {
-	for _, f := range knownsecrets.Linked(d.User.Home, ws) {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s has a second hard link; if it lies in the workspace, the agent can read it (find %s -samefile %s)",
+func (gs *grants) warnLinked(ws string) {
+	for _, f := range knownsecrets.Linked(gs.User.Home, ws) {
+		gs.warn(fmt.Sprintf("%s has a second hard link; if it lies in the workspace, the agent can read it (find %s -samefile %s)",
 			plan.Show(f.Path), plan.Show(ws), plan.Show(f.Path)))
 	}
 }
 
 // grant makes one path of the host visible at its own place.
-func (d *draft) grant(r policy.Grant) error {
+func (gs *grants) grant(r policy.Grant) error {
 	given, write := r.Path, r.Write
-	if err := d.refusePlanted(given); err != nil {
+	if err := gs.refusePlanted(given); err != nil {
 		return fault.New(fault.Refused, "name the path itself if you mean it", "%s: %w", where(r.Source), err)
 	}
 	real, err := filepath.EvalSymlinks(given)
@@ -85,36 +96,36 @@ func (d *draft) grant(r policy.Grant) error {
 	if err != nil {
 		return fmt.Errorf("%s: %q: %w", where(r.Source), given, cause(err))
 	}
-	if err := d.refuseGrant(real, st, write); err != nil {
+	if err := gs.refuseGrant(real, st, write); err != nil {
 		return fault.New(fault.Refused, "", "%s: %q: %w", where(r.Source), given, err)
 	}
 	// What will be mounted is judged, and what was written: a link that changes
 	// between the two looks must not decide.
 	for _, p := range []string{real, given} {
-		if err := d.refuseCredentials(p, where(r.Source)); err != nil {
+		if err := gs.refuseCredentials(p, where(r.Source)); err != nil {
 			return err
 		}
 	}
 	id := identity(st)
 	m := plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)}
 	if write && st.IsDir() {
-		d.addTree(m, "")
+		gs.addTree(m, "")
 	} else {
-		d.mounts = append(d.mounts, m)
+		gs.mounts = append(gs.mounts, m)
 	}
-	d.pinned = append(d.pinned, real)
+	gs.pinned = append(gs.pinned, real)
 	if st.IsDir() {
-		d.grantDirs = append(d.grantDirs, real)
+		gs.grantDirs = append(gs.grantDirs, real)
 	}
-	d.link(given, real)
+	gs.link(given, real)
 	return nil
 }
 
-func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
+func (gs *grants) refuseGrant(real string, st os.FileInfo, write bool) error {
 	if !st.IsDir() && !st.Mode().IsRegular() {
 		return errors.New("is neither a directory nor a regular file: a socket or device of the host does not come inside")
 	}
-	if real == "/" || real == d.User.Home {
+	if real == "/" || real == gs.User.Home {
 		return errors.New("would show everything; name what is needed")
 	}
 	for _, p := range underNothing {
@@ -122,7 +133,7 @@ func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
 			return fmt.Errorf("lies in %s, which is the sandbox's own", p)
 		}
 	}
-	for _, ws := range d.Workspaces {
+	for _, ws := range gs.Workspaces {
 		if real != ws.Path && file.Within(ws.Path, real) && write {
 			return nil
 		}
@@ -130,7 +141,7 @@ func (d *draft) refuseGrant(real string, st os.FileInfo, write bool) error {
 	if write && (system(real) || file.Within(real, "/etc")) {
 		return errors.New("is a directory of the system and stays read-only")
 	}
-	if err := d.refuseOwn(real, write); err != nil {
+	if err := gs.refuseOwn(real, write); err != nil {
 		return err
 	}
 	return readable(real)
@@ -148,12 +159,12 @@ func readable(real string) error {
 
 // refuseCredentials refuses a path in which the catalogue knows credentials,
 // unless --expose names them.
-func (d *draft) refuseCredentials(path, why string) error {
+func (b Base) refuseCredentials(path, why string) error {
 	var expose []string
-	for _, r := range d.Policy.Files.Expose {
-		expose = append(expose, policy.Expand(r.Value, d.User.Home))
+	for _, r := range b.Policy.Files.Expose {
+		expose = append(expose, policy.Expand(r.Value, b.User.Home))
 	}
-	found := d.credentialsIn(path, expose)
+	found := b.credentialsIn(path, expose)
 	if len(found) == 0 {
 		return nil
 	}
@@ -166,9 +177,9 @@ func (d *draft) refuseCredentials(path, why string) error {
 }
 
 // credentialsIn lists those of the catalogue that a path would show.
-func (d *draft) credentialsIn(path string, expose []string) []knownsecrets.Finding {
-	for _, home := range d.homes() {
-		if found := knownsecrets.Under(home, d.unalias(path, home), expose); len(found) > 0 {
+func (p person) credentialsIn(path string, expose []string) []knownsecrets.Finding {
+	for _, home := range p.homes() {
+		if found := knownsecrets.Under(home, unalias(path, home), expose); len(found) > 0 {
 			return found
 		}
 	}
@@ -176,11 +187,11 @@ func (d *draft) credentialsIn(path string, expose []string) []knownsecrets.Findi
 }
 
 // mask hides a path: one relative to the workspaces in each of them.
-func (d *draft) mask(r policy.Rule) {
-	paths := []string{policy.Expand(r.Value, d.User.Home)}
+func (gs *grants) mask(r policy.Rule) {
+	paths := []string{policy.Expand(r.Value, gs.User.Home)}
 	if !strings.HasPrefix(r.Value, "/") && !strings.HasPrefix(r.Value, "~/") {
 		paths = nil
-		for _, ws := range d.Workspaces {
+		for _, ws := range gs.Workspaces {
 			paths = append(paths, filepath.Join(ws.Path, r.Value))
 		}
 	}
@@ -188,44 +199,35 @@ func (d *draft) mask(r policy.Rule) {
 	for _, p := range paths {
 		if _, err := os.Lstat(p); err == nil {
 			hidden = true
-			d.pinned = append(d.pinned, p)
+			gs.pinned = append(gs.pinned, p)
 		}
-		d.masks = append(d.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
+		gs.masks = append(gs.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
 	}
 	if !hidden && strings.HasPrefix(r.Source.File, "flag ") {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s %s: nothing is there now; what is made later under this name is not hidden", r.Source.File, plan.Show(r.Value)))
+		gs.warn(fmt.Sprintf("%s %s: nothing is there now; what is made later under this name is not hidden", r.Source.File, plan.Show(r.Value)))
 	}
 }
 
-// warnUnused names credentials that were to be exposed and that no grant shows.
-func (d *draft) warnUnused() {
-	for _, r := range d.Policy.Files.Expose {
-		p := policy.Expand(r.Value, d.User.Home)
+// unusedExposures names credentials that were to be exposed and that no grant shows.
+func unusedExposures(b Base, mounts []plan.Mount) (out []string) {
+	for _, r := range b.Policy.Files.Expose {
+		p := policy.Expand(r.Value, b.User.Home)
 		shown := func(m plan.Mount) bool { return file.Within(p, m.Dst) || file.Within(m.Dst, p) }
-		if !slices.ContainsFunc(d.mounts, shown) {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", where(r.Source), plan.Show(p)))
+		if !slices.ContainsFunc(mounts, shown) {
+			out = append(out, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", where(r.Source), plan.Show(p)))
 		}
 	}
+	return out
 }
 
 // link keeps the path by which the user came working where it is a symlink and
 // lies in what is private to the sandbox.
-func (d *draft) link(given, real string) {
+func (c *Contribution) link(given, real string) {
 	if given == real || system(given) || file.Within(given, "/etc") {
 		return
-	}
-	for _, m := range d.mounts {
-		if file.Within(given, m.Dst) {
-			return
-		}
-	}
-	for _, l := range d.links {
-		if file.Within(given, l.At) {
-			return
-		}
 	}
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(given)); err != nil || parent != filepath.Dir(given) {
 		return
 	}
-	d.links = append(d.links, plan.Link{At: given, To: real})
+	c.links = append(c.links, plan.Link{At: given, To: real})
 }

@@ -75,9 +75,9 @@ func TestLift(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d := &draft{Session: &Session{dirs: state.Dirs{State: dir}}, dir: c.dir}
-		if got := d.lift(root); got != c.want || (got != root) != (len(d.Warnings) == 1) {
-			t.Errorf("from %s with %q known: %s, warnings %q", c.dir, c.known, got, d.Warnings)
+		b := Base{person: person{dirs: state.Dirs{State: dir}}, place: place{dir: c.dir}}
+		if got := b.lift(root); got != c.want || (got != root) != (len(b.said.warnings) == 1) {
+			t.Errorf("from %s with %q known: %s, warnings %q", c.dir, c.known, got, b.said.warnings)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestRefuseOwn(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dots, "policy.toml"), filepath.Join(config, "policy.toml")); err != nil {
 		t.Fatal(err)
 	}
-	d := &draft{Session: &Session{dirs: state.Dirs{Config: config, State: filepath.Join(dir, "home/.local/state/ringfence")}}}
+	gs := &grants{Base: Base{person: person{dirs: state.Dirs{Config: config, State: filepath.Join(dir, "home/.local/state/ringfence")}}}}
 	for _, c := range []struct {
 		path    string
 		write   bool
@@ -115,7 +115,7 @@ func TestRefuseOwn(t *testing.T) {
 		{dots, false, false},
 		{"/etc/ringfence", false, true},
 	} {
-		if err := d.refuseOwn(c.path, c.write); (err != nil) != c.refused {
+		if err := gs.refuseOwn(c.path, c.write); (err != nil) != c.refused {
 			t.Errorf("%s (write %v): %v", c.path, c.write, err)
 		}
 	}

@@ -18,15 +18,14 @@ import (
 
 // World is the session for who asks why: the very plan, rules and environment.
 func (s *Session) World() *why.World {
-	d := &draft{Session: s, opt: s.asked}
 	w := &why.World{Plan: s.Plan, Policy: s.Policy, Ignored: s.Ignored, User: s.User, Env: s.Env, Reach: s.Reach,
-		Trees: s.answerable(), Decoys: s.luredTo(), Forges: s.forged, With: s.with}
+		Trees: s.answerable(), Decoys: s.luredTo(), Forges: s.brokered.forged, With: s.with}
 	w.Groups, _ = os.Getgroups() // without them the answer is only stricter
 	w.Decide = s.decideBeforehand()
 	w.Push = func(ref string) string {
 		return gitproxy.JudgeName(ref, values(s.Policy.Broker.Protected), values(s.Policy.Broker.Git))
 	}
-	w.Credentials = func(path string) []knownsecrets.Finding { return d.credentialsIn(path, nil) }
+	w.Credentials = func(path string) []knownsecrets.Finding { return s.credentialsIn(path, nil) }
 	w.Has = func(name string) bool { return hasVariable(s.asked.Environ, name) }
 	w.EnvIf = func(name string) environ.Environment {
 		in := s.envInput

@@ -1,0 +1,128 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/toolchain"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// NotePath is where the note for the agent lies inside.
+const NotePath = plan.Own + "/SANDBOX.md"
+
+// note is what the agent is told.
+type note struct {
+	*Session
+	Contribution
+}
+
+// tellAgent writes what the agent should know, to its own channel and to NotePath.
+func (s *Session) tellAgent(total Contribution) (Contribution, error) {
+	nt := &note{Session: s}
+	text := agent.Note(nt.input(total.keys))
+	s.Note = text
+	nt.mounts = append(nt.mounts, plan.Mount{Src: statusFile(nt.work.Dir()), Dst: StatusPath, Why: "how the session does"})
+	nt.files = append(nt.files, plan.File{Dst: NotePath, Data: []byte(text), Why: "what the agent is told"})
+	if ch := nt.Profile.Note; ch.Path != "" {
+		own, err := nt.ownInstructions(ch)
+		if err != nil {
+			return nt.Contribution, err
+		}
+		nt.put(agent.Expand(ch.Path, nt.User.Home), agent.Compose(text, own), "what the agent is told")
+	}
+	return nt.Contribution, nil
+}
+
+// ownInstructions reads the user's own file for the channel, the first there is.
+func (nt *note) ownInstructions(ch agent.Channel) ([]byte, error) {
+	for _, b := range ch.Base {
+		own, err := readIfPresent(agent.Expand(b, nt.User.Home), maxSettings)
+		if err != nil {
+			return nil, fmt.Errorf("instructions of %s: %w", nt.Profile.Title, err)
+		}
+		if own != nil {
+			return own, nil
+		}
+	}
+	return nil, nil
+}
+
+func (nt *note) input(keys []string) agent.NoteInput {
+	in := agent.NoteInput{Agent: nt.Profile.Name, Home: nt.User.Home, Keys: keys}
+	for _, ws := range nt.Workspaces {
+		in.Workspaces = append(in.Workspaces, agent.Place{Path: ws.Path, Write: ws.Write})
+	}
+	for _, r := range nt.Policy.Files.Read {
+		in.Read = append(in.Read, policy.Expand(r.Value, nt.User.Home))
+	}
+	for _, r := range nt.Policy.Files.Write {
+		in.Write = append(in.Write, policy.Expand(r.Value, nt.User.Home))
+	}
+	for _, s := range nt.Profile.State {
+		in.Kept = append(in.Kept, agent.Expand(s.Path, nt.User.Home))
+	}
+	for _, c := range toolchain.Caches() {
+		in.Kept = append(in.Kept, agent.Expand(c.Path, nt.User.Home))
+	}
+	for _, m := range nt.Policy.Files.Mask {
+		in.Hidden = append(in.Hidden, m.Value)
+	}
+	for _, l := range []struct {
+		name  string
+		limit *policy.Limit
+		show  func(int64) string
+	}{
+		{"processes and threads", nt.Policy.Limits.Pids, func(n int64) string { return fmt.Sprint(n) }},
+		{"memory", nt.Policy.Limits.Memory, plan.Size}, {"/tmp", nt.Policy.Limits.Tmp, plan.Size}, {"HOME", nt.Policy.Limits.Home, plan.Size},
+	} {
+		if l.limit != nil {
+			in.Limits = append(in.Limits, agent.Limit{Name: l.name, Value: l.show(l.limit.Value)})
+		}
+	}
+	in.Review = nt.viewOf() == plan.Review
+	for p := range nt.masking.masked {
+		in.Phantoms = append(in.Phantoms, p)
+	}
+	slices.Sort(in.Phantoms)
+	in.Network = nt.posture()
+	return in
+}
+
+// posture tells the agent what of the network is there.
+func (nt *note) posture() agent.Posture {
+	if nt.Reach.Mode == modeNone {
+		return agent.Posture{Mode: modeNone}
+	}
+	out := agent.Posture{Mode: nt.Reach.Mode, Session: nt.ID, Proxy: fmt.Sprintf("127.0.0.1:%d", netns.Proxy)}
+	collect := func(to *[]agent.Hosts, e policy.Entry) {
+		if n := len(*to); n > 0 && (*to)[n-1].Name == e.Group {
+			(*to)[n-1].Rules = append((*to)[n-1].Rules, e.Text)
+			return
+		}
+		*to = append(*to, agent.Hosts{Name: e.Group, Rules: []string{e.Text}})
+	}
+	for _, e := range nt.Reach.Allow {
+		if e.Group == "" {
+			out.Allowed = append(out.Allowed, e.Text)
+		} else {
+			collect(&out.Groups, e)
+		}
+	}
+	for _, e := range nt.Reach.Deny {
+		collect(&out.Denied, e)
+	}
+	for _, p := range nt.Reach.IP {
+		out.Devices = append(out.Devices, p.Text)
+	}
+	for _, p := range nt.Reach.Publish {
+		out.Publish = append(out.Publish, fmt.Sprint(p.Inside))
+	}
+	for _, p := range nt.Reach.HostPorts {
+		out.Host = append(out.Host, fmt.Sprint(p))
+	}
+	return out
+}
