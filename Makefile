@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 PREFIX ?= /usr/local
 
-.PHONY: build run test test-all tools bench pages vet install clean
+.PHONY: build run check test test-all tools bench pages vet install clean
 
 build:
 	@mkdir -p bin
@@ -21,6 +21,13 @@ run: build
 # What the tests need beyond Go: installed where possible, named where not.
 tools:
 	@scripts/tools
+
+# An answer soon: what is wrong by the look of it, and the tests of the packages whose
+# own tests start no program. What did not change since is not tested again.
+QUIET = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{if and .TestGoFiles $$p}}{{$$p}}{{else if and .XTestGoFiles $$p}}{{$$p}}{{end}}' ./internal/... ./test/tier
+
+check: vet
+	@$(GO) test -vet=off $$($(QUIET))
 
 # Each suite plays on a host of its own, so that three at a time do not see each other;
 # with more of them a machine of two cores is too slow for what has to happen soon.
