@@ -89,10 +89,13 @@ func (r *roff) synopsis(c *command) {
 
 func (r *roff) options(flags []option) {
 	title := ""
-	for _, f := range flags {
+	for i, f := range flags {
 		if f.group != title {
 			title = f.group
-			fmt.Fprintf(r, ".PP\n\\fBFlags %s:\\fR\n", escaped(title))
+			if i > 0 { // a section begins a paragraph by itself
+				r.WriteString(".PP\n")
+			}
+			fmt.Fprintf(r, "\\fBFlags %s:\\fR\n", escaped(title))
 		}
 		fmt.Fprintf(r, ".TP\n\\fB%s\\fR", escaped(f.dashed()))
 		if f.arg != "" {

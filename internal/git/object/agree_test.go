@@ -40,3 +40,16 @@ func TestStricterHolds(t *testing.T) {
 		t.Error("an id of SHA-256 on the wire:", err)
 	}
 }
+
+// A ref that a server does not have and the zeros that a client sends for it are the same:
+// else every new branch would be "elsewhere by now". No content has that name.
+func TestNoObjectIsOneThing(t *testing.T) {
+	zeros := strings.Repeat("0", 40)
+	id, err := ParseSHA1(zeros)
+	if err != nil || id != (ID{}) || !id.IsZero() || id.String() != zeros {
+		t.Errorf("%v, %v: %v", id, id == ID{}, err)
+	}
+	if id.names(Blob, nil) || id.names(Blob, []byte("x")) {
+		t.Error("no object names something")
+	}
+}

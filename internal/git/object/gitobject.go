@@ -83,13 +83,21 @@ func ParseSHA1(s string) (ID, error) {
 	if id.size != sha1.Size {
 		return ID{}, bad("object name of %d characters", len(s))
 	}
+	if id.IsZero() {
+		return ID{}, nil // no object, as for a ref that a server does not have
+	}
 	return id, nil
 }
 
 func (id ID) String() string { return hex.EncodeToString(id.Bytes()) }
 
-// Bytes are what the digits stand for.
-func (id ID) Bytes() []byte { return id.raw[:id.size] }
+// Bytes are what the digits stand for. No object is forty zeros.
+func (id ID) Bytes() []byte {
+	if id.size == 0 {
+		return id.raw[:sha1.Size]
+	}
+	return id.raw[:id.size]
+}
 
 // IsZero reports whether id stands for no object, as git writes it with zeros.
 func (id ID) IsZero() bool { return id.raw == [sha256.Size]byte{} }
@@ -109,7 +117,7 @@ func (id ID) of(t Type, content []byte) ID {
 	h := id.hash()
 	h.Write([]byte(string(t) + " " + strconv.Itoa(len(content)) + "\x00"))
 	h.Write(content)
-	return idFrom(h.Sum(nil), int(id.size))
+	return idFrom(h.Sum(nil), h.Size())
 }
 
 // idFrom returns the id whose bytes are b, of which there are enough.
