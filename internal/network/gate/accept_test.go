@@ -20,7 +20,7 @@ func listenLocal(t *testing.T, at string) *net.TCPListener {
 	t.Helper()
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		t.Skipf("no %s here: %v", at, err)
+		t.Fatalf("%s is missing here: %v", at, err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l.(*net.TCPListener)
