@@ -103,6 +103,7 @@ func TestOrderOfPartsDoesNotMatter(t *testing.T) {
 						t.Fatalf("%s, seed %d: line %d:\n%s\nwant\n%s", name, seed, i, g[i], w[i])
 					}
 				}
+				t.Fatalf("%s, seed %d: %d lines, want %d", name, seed, len(g), len(w))
 			}
 		}
 	}
