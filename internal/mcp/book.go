@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Record is what is kept of one server.
@@ -102,16 +104,10 @@ func (b Book) write(r *Record) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(b.Path), ".pin-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := file.Replace(b.Path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write pins: %w", err)
 	}
-	return os.Rename(f.Name(), b.Path)
+	return nil
 }
 
 // ErrMoved means that what is offered is no longer what was looked at.

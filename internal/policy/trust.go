@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -208,22 +209,5 @@ func (s *TrustStore) write(store trustFile) (err error) {
 	if len(data) > maxTrust {
 		return errors.New("the store is full")
 	}
-	dir := filepath.Dir(s.path)
-	f, err := os.CreateTemp(dir, ".trust-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already after the rename
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), s.path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return file.Replace(s.path, data, 0o600)
 }

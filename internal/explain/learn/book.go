@@ -19,6 +19,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/state"
 )
 
@@ -248,15 +249,5 @@ func write(path string, p page) error {
 	if len(data) > maxBook {
 		return errors.New("there is too much of it")
 	}
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".lesson-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already after the rename
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, data, 0o600)
 }

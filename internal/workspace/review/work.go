@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 	"ringfence.dev/ringfence/internal/workspace/overlay"
 )
@@ -223,7 +224,7 @@ type workJSON struct {
 	Exit    *int       `json:"exit,omitempty"`
 }
 
-// save writes the record: temporary file, sync, rename.
+// save writes the record.
 func (w *Work) save() error {
 	j := workJSON{Version: workFormat, ID: w.ID, Agent: w.Agent, Project: strconv.QuoteToASCII(w.Project), Started: w.Started.UTC(), Ended: w.Ended.UTC(),
 		Name: w.Name, Cwd: strconv.QuoteToASCII(w.Cwd), Stays: w.Stays, Exit: w.Exit}
@@ -247,16 +248,7 @@ func (w *Work) save() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(w.dir, ".work-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(w.dir, workFile))
+	return file.Replace(filepath.Join(w.dir, workFile), append(b, '\n'), 0o600)
 }
 
 // Open reads the work of a session.
