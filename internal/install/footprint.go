@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // maxRecord bounds the file.
@@ -91,7 +93,7 @@ func (f footprint) prepare(dir string, first func([]string) ([]byte, error)) err
 		return fmt.Errorf("make %q: %w", missing[0], err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
+	if err := file.Lock(fd, unix.LOCK_EX); err != nil {
 		return fmt.Errorf("make %q: %w", missing[0], err)
 	}
 	if len(absent(dir)) == 0 {
@@ -127,18 +129,15 @@ func lockDir(dir string) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", dir, err)
 	}
-	var held, named unix.Stat_t
+	var held unix.Stat_t
 	err = unix.Fstat(fd, &held)
 	if err == nil && (int(held.Uid) != os.Geteuid() || held.Mode&0o022 != 0) {
 		err = ErrNotOurs
 	}
 	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX)
+		err = file.Lock(fd, unix.LOCK_EX)
 	}
-	if err == nil {
-		err = unix.Lstat(dir, &named)
-	}
-	if err == nil && (named.Ino != held.Ino || named.Dev != held.Dev) {
+	if err == nil && !file.Named(unix.AT_FDCWD, dir, fd) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Attacks by who can write everything but does not have the key.
@@ -255,7 +257,7 @@ func TestLockedEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		if err := file.Lock(int(f.Fd()), unix.LOCK_EX); err != nil {
 			t.Fatal(err)
 		}
 		want := Bad

@@ -47,14 +47,11 @@ func createKey(dir string) error {
 	if err := checkPlace(dir); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	d, err := file.LockDir(dir, unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
 	if _, err := os.Lstat(filepath.Join(dir, keyName)); err == nil {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const other = "abcdefghjk"
@@ -463,7 +465,7 @@ func TestVerifyAmidAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	if err := file.Lock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
 	part := fileAt(t, dir, partName(other, 2))

@@ -73,17 +73,11 @@ func (b Book) Update(change func(*Record) *Record) (*Record, error) {
 	if err := os.MkdirAll(filepath.Dir(b.Path), 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(b.Path+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
-	}
+	lock, err := file.LockFile(b.Path+".lock", unix.LOCK_EX)
 	if err != nil {
 		return nil, fmt.Errorf("lock pins: %w", err)
 	}
+	defer lock.Close()
 	was, err := b.Load()
 	if err != nil {
 		return nil, err

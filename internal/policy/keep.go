@@ -55,13 +55,13 @@ func lockDir(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(dir)
+	dir, err = file.Behind(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", printable(dir), err)
+	f, err := file.LockDir(dir, unix.LOCK_EX)
+	if err != nil {
+		return nil, err
 	}
 	return func() { f.Close() }, nil
 }

@@ -62,19 +62,20 @@ func (s *TrustStore) Trusted(root, file, digest string) (bool, error) {
 
 // Record trusts digest for the file of root and forgets what was trusted for it
 // before: who could write the file could else bring an older content back.
-func (s *TrustStore) Record(root, file, digest string) error {
-	want := newTrust(root, file, digest)
+func (s *TrustStore) Record(root, name, digest string) error {
+	want := newTrust(root, name, digest)
 	if err := want.validate(); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
-	unlock, err := s.lock()
+	// A file of its own, because the store itself is replaced by rename.
+	lock, err := file.LockFile(s.path+".lock", unix.LOCK_EX)
 	if err != nil {
-		return err
+		return fmt.Errorf("lock trust store: %w", err)
 	}
-	defer unlock()
+	defer lock.Close()
 	store, err := s.read()
 	if err != nil {
 		return err
@@ -104,25 +105,6 @@ func (t trust) validate() error {
 		}
 	}
 	return nil
-}
-
-// lock keeps other writers out. It is a file of its own because the store itself
-// is replaced by rename.
-func (s *TrustStore) lock() (unlock func(), err error) {
-	f, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock trust store: %w", err)
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock trust store: %w", err)
-		}
-	}
 }
 
 // read returns the store, empty if there is none. A store that another user could

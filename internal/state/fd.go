@@ -61,22 +61,6 @@ func unlockFD(fd int) error {
 
 func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// flock waits out interruptions.
-func flock(fd, how int) error {
-	for {
-		if err := unix.Flock(fd, how); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
-// named reports whether name in dir still is the file that fd has open.
-func named(dir int, name string, fd int) bool {
-	var a, b unix.Stat_t
-	return unix.Fstat(fd, &a) == nil && unix.Fstatat(dir, name, &b, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		a.Dev == b.Dev && a.Ino == b.Ino
-}
-
 // readAll reads a small file in dir.
 func readAll(dir int, name string, max int64) ([]byte, error) {
 	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)

@@ -161,26 +161,14 @@ func (s Store) change(edit func(*content) bool) error {
 		return s.keyless(err)
 	}
 	defer key.Close()
-	if err := lock(key.File); err != nil {
-		return err
+	if err := file.Lock(int(key.File.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the secret store: %w", err)
 	}
 	c, err := s.open(key.X25519Identity)
 	if err != nil || !edit(c) {
 		return err
 	}
 	return s.write(c, key.X25519Identity)
-}
-
-func lock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("lock the secret store: %w", err)
-		}
-	}
 }
 
 func (s Store) write(c *content, id *age.X25519Identity) error {

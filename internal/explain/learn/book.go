@@ -58,11 +58,11 @@ func (b *Book) Add(s Seen, now time.Time) (Seen, int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Seen{}, 0, fmt.Errorf("keep the lesson: %w", err)
 	}
-	unlock, err := lock(dir)
+	lock, err := file.LockDir(dir, unix.LOCK_EX)
 	if err != nil {
 		return Seen{}, 0, fmt.Errorf("keep the lesson: %w", err)
 	}
-	defer unlock()
+	defer lock.Close()
 	sweep(dir, now)
 	p, err := b.read()
 	if err != nil {
@@ -219,24 +219,6 @@ func sweep(dir string, now time.Time) {
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && now.Sub(st.ModTime()) > keepFor {
 			os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
-}
-
-// lock keeps other writers out of a directory.
-func lock(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, err
 		}
 	}
 }

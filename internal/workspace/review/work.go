@@ -164,7 +164,7 @@ func (f folder) claim() (*os.File, error) {
 		return nil, err
 	}
 	defer broom.Close()
-	if err := flock(broom, unix.LOCK_SH); err != nil {
+	if err := file.Lock(int(broom.Fd()), unix.LOCK_SH); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(f.dir, 0o700); err != nil {
@@ -177,24 +177,8 @@ func (f folder) claim() (*os.File, error) {
 	return own, os.WriteFile(f.mark(), nil, 0o600)
 }
 
-func flock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
 func lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return file.LockFile(filepath.Join(dir, lockFile), unix.LOCK_EX|unix.LOCK_NB)
 }
 
 // treeJSON keeps names lossless: JSON alone would replace what is not UTF-8.
@@ -395,7 +379,7 @@ func Sweep(state string) error {
 		return err
 	}
 	defer broom.Close()
-	if flock(broom, unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if file.Lock(int(broom.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil // somebody begins just now; the next one sweeps
 	}
 	entries, err := broom.ReadDir(-1)
