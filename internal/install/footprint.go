@@ -3,7 +3,6 @@ package install
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,26 +35,13 @@ func tmpOf(path string) string {
 
 // Read returns what the file says; nil if there is none.
 func (f footprint) Read() ([]byte, error) {
-	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(f.Path, maxRecord)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the record: %w", err)
-	}
-	defer file.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
-		return nil, fmt.Errorf("read the record: %w", err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+	case errors.Is(err, file.ErrNotOurs):
 		return nil, fmt.Errorf("read the record: %q: %w", f.Path, ErrNotOurs)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxRecord+1))
-	if err == nil && len(data) > maxRecord {
-		err = fmt.Errorf("%q is too long", f.Path)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read the record: %w", err)
 	}
 	return data, nil

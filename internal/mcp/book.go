@@ -39,23 +39,18 @@ type Book struct{ Path string }
 // Load reads the record; nil if the server was never seen. What cannot be read is an
 // error and not a first sight: who can damage the file would get everything accepted.
 func (b Book) Load() (*Record, error) {
-	f, err := os.OpenFile(b.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	const most = 4*MaxBytes + 1<<20 // two sets, escaped
+	data, err := file.Read(b.Path, most, unix.O_NOFOLLOW)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read pins: %w", err)
 	}
-	defer f.Close()
-	const most = 4*MaxBytes + 1<<20 // two sets, escaped
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read pins: %w", err)
-	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	r := &Record{}
-	if err := d.Decode(r); err != nil || len(data) > most || r.V != version {
+	if err := d.Decode(r); err != nil || r.V != version {
 		return nil, fmt.Errorf("pins in %q are damaged; remove the file to pin anew what the server says", b.Path)
 	}
 	if _, err := d.Token(); err != io.EOF {

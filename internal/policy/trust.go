@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,23 +109,15 @@ func (t trust) validate() error {
 // read returns the store, empty if there is none. A store that another user could
 // have written, or that is not exactly what write makes, is an error.
 func (s *TrustStore) read() (*trustFile, error) {
-	f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(s.path, maxTrust)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &trustFile{Version: trustVersion}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read trust store: %w", err)
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return nil, fmt.Errorf("read trust store: %w", err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, s.corrupt(errors.New("others could have written it"))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTrust+1))
-	if err != nil {
+	case errors.Is(err, file.ErrNotOurs):
+		return nil, s.corrupt(file.ErrNotOurs)
+	case errors.Is(err, file.ErrLong):
+		return nil, s.corrupt(fmt.Errorf("larger than %d MiB", maxTrust>>20))
+	case err != nil:
 		return nil, fmt.Errorf("read trust store: %w", err)
 	}
 	store, err := decodeTrust(data)

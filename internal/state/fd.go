@@ -1,13 +1,14 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // beneath is how everything in a project is looked up: never out of it, never
@@ -69,11 +70,7 @@ func readAll(dir int, name string, max int64) ([]byte, error) {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(b)) > max {
-		err = errors.New("too long")
-	}
-	return b, err
+	return file.ReadAll(f, max)
 }
 
 // names returns some of the names in a directory, from its beginning; none

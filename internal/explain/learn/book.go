@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -86,20 +85,13 @@ func (b *Book) Forget() error {
 }
 
 func (b *Book) read() (page, error) {
-	f, err := os.OpenFile(b.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(b.path, maxBook)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return page{}, nil
-	}
-	if err != nil {
-		return page{}, fmt.Errorf("read lessons: %w", err)
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return page{}, b.bad(errors.New("others could have written it"))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxBook+1))
-	if err != nil {
+	case errors.Is(err, file.ErrNotOurs), errors.Is(err, file.ErrLong):
+		return page{}, b.bad(errors.Unwrap(err))
+	case err != nil:
 		return page{}, fmt.Errorf("read lessons: %w", err)
 	}
 	p, err := decode(data)
