@@ -4,13 +4,12 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"net/netip"
+	"strings"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
-	"ringfence.dev/ringfence/internal/network/socks"
 )
 
 // proxied is the endpoint for programs that insist on a proxy: CONNECT, requests in
@@ -84,35 +83,34 @@ func (k *call) connect(head *httpfwd.Head, r *bufio.Reader) {
 // socks is SOCKS5 with names.
 func (k *call) socks(r *bufio.Reader) {
 	k.via = "socks"
-	t, err := socks.ReadTarget(struct {
+	s := socks{struct {
 		io.Reader
 		io.Writer
-	}{&searchedReader{r, k.inspector()}, k.client})
+	}{&searchedReader{r, k.inspector()}, k.client}}
+	t, err := s.target()
 	if err != nil || r.Buffered() > 0 {
 		k.rule = Decision{Verdict: Deny, Rule: "strict SOCKS5", Reason: "the request is not one that the gate takes"}
 		k.denied()
 		reset(k.client)
 		return
 	}
-	k.target.Port = t.Port
-	if t.Literal {
-		k.target.Addr, err = netip.ParseAddr(t.Host)
-	} else {
-		k.target.Name, err = address.ParseName(t.Host)
+	k.target = address.Target{Addr: t.addr, Port: t.port}
+	if !t.addr.IsValid() {
+		k.target.Name, err = address.ParseName(t.name)
 	}
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: "names of hosts", Reason: "this is not the name of a host"}
 		k.denied()
-		socks.Refuse(k.client, socks.NotAllowed)
+		s.reply(socksNotAllowed)
 		return
 	}
 	k.target = k.g.pool.target(k.target)
 	if !k.decide() {
-		socks.Refuse(k.client, socks.NotAllowed)
+		s.reply(socksNotAllowed)
 		k.refuse()
 		return
 	}
-	k.tunnel(func() error { return socks.Succeed(k.client) })
+	k.tunnel(func() error { return s.reply(socksSuccess) })
 }
 
 // tunnel says yes and goes on as if the client had connected by itself: a refusal
@@ -173,13 +171,8 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 
 // withPort adds the port that http:// means.
 func withPort(authority string) string {
-	for i := len(authority) - 1; i >= 0; i-- {
-		switch authority[i] {
-		case ':':
-			return authority
-		case ']', '.':
-			return authority + ":80"
-		}
+	if i := strings.LastIndexAny(authority, ":]."); i >= 0 && authority[i] == ':' {
+		return authority
 	}
 	return authority + ":80"
 }

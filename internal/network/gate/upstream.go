@@ -221,10 +221,10 @@ func (u *Upstream) askSOCKS(c net.Conn, t address.Target) error {
 			return &upstreamError{"does not accept the login"}
 		}
 	}
-	return socksConnect(c, t)
+	return socksAsk(c, t)
 }
 
-func socksConnect(c net.Conn, t address.Target) error {
+func socksAsk(c net.Conn, t address.Target) error {
 	b := []byte{5, 1, 0}
 	switch {
 	case t.Name != "":
