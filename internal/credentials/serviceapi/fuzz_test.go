@@ -156,9 +156,6 @@ func print(d *document) string {
 		}
 		out += ")"
 	}
-	if d.defaults == nil { // the short form has none
-		out = ""
-	}
 	out += printSelections(d.sels)
 	for _, k := range sorted(d.fragments) {
 		out += "fragment " + k + " on " + d.fragments[k].on + printSelections(d.fragments[k].sels)
@@ -210,8 +207,8 @@ func printValue(v any) string {
 		return "$" + string(v)
 	case word:
 		return string(v)
-	case token:
-		return v.value
+	case number:
+		return string(v)
 	case string:
 		out := `"`
 		for _, r := range v {

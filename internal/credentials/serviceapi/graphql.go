@@ -68,7 +68,7 @@ func (s *Service) judgeGraphQL(method string, r Request) Decision {
 	if closed := doc.closed(); closed != "" {
 		return no("%s is closed", closed)
 	}
-	d := Decision{Allow: true, Rule: "graphql query", Reason: "reading is allowed", Body: body.anew()}
+	d := Decision{Allow: true, Rule: "graphql query", Reason: "reading is allowed", Body: anew(body)}
 	if doc.kind == "mutation" {
 		if reason := s.mutates(doc, vars); reason != "" {
 			return no("%s", reason)

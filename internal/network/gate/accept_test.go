@@ -38,8 +38,8 @@ func opened(t *testing.T, slots int, handle func(g *Gate, c *net.TCPConn)) (g *G
 	t.Cleanup(func() { g.Close(); book.Close() })
 	g.slots = make(chan struct{}, slots)
 	l := listenLocal(t, "127.0.0.1:0")
-	g.keep(l)
-	g.spawn(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
+	g.sockets.listen(l)
+	g.tasks.Go(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
 	return g, dir, l.Addr().String()
 }
 

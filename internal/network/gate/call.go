@@ -51,20 +51,7 @@ func (g *Gate) captured(c *net.TCPConn) {
 		reset(c)
 		return
 	}
-	k := &call{g: g, id: g.conns.Add(1), via: "tcp", client: c, to: to, target: g.targetOf(to)}
-	k.handle()
-}
-
-// targetOf turns an address that stands for a name into the name.
-func (g *Gate) targetOf(to netip.AddrPort) address.Target {
-	if n, ok := g.pool.name(to.Addr()); ok {
-		return address.Target{Name: n, Port: to.Port()}
-	}
-	return address.Target{Addr: to.Addr(), Port: to.Port()}
-}
-
-// handle decides and lets the fitting protocol go on.
-func (k *call) handle() {
+	k := &call{g: g, id: g.calls.Add(1), via: "tcp", client: c, to: to, target: g.pool.target(address.Target{Addr: to.Addr(), Port: to.Port()})}
 	if !k.decide() {
 		k.refuse()
 		return
@@ -76,9 +63,9 @@ func (k *call) handle() {
 // is written down first: what cannot be recorded is not even looked up.
 func (k *call) proceed() {
 	if k.owner == nil {
-		k.owner = k.g.owner.ask(k.client, k.to, false)
+		k.owner = k.g.owners.ask(k.client, k.to, false)
 	}
-	if k.g.owned(k.target) && (k.rule.Proto != address.HTTP || k.g.clear(k.target) == nil) {
+	if k.g.broker.own(k.target) && (k.rule.Proto != address.HTTP || k.g.broker.clear(k.target) == nil) {
 		k.brokered()
 		return
 	}
@@ -110,7 +97,7 @@ func (k *call) unrecorded() {
 // decide asks, and where nobody knows yet, waits for a person.
 func (k *call) decide() bool {
 	k.rule = k.g.rules.Decide(Request{Target: k.target})
-	if k.rule.Verdict == Unknown && k.g.waitable(k.target.Name) && k.g.wait(k) {
+	if k.rule.Verdict == Unknown && k.g.asks.waitable(k.target.Name) && k.wait() {
 		k.rule = k.g.rules.Decide(Request{Target: k.target})
 	}
 	return k.rule.Verdict == Allow
@@ -118,7 +105,7 @@ func (k *call) decide() bool {
 
 // raw relays whatever comes: it was judged by name and port alone.
 func (k *call) raw() {
-	origin, err := k.dial(k.g.ctx)
+	origin, err := k.dial()
 	if err != nil {
 		k.failed(err)
 		return
@@ -127,15 +114,21 @@ func (k *call) raw() {
 	k.carry(origin, relay.Counts{})
 }
 
+// dial connects to the target.
+func (k *call) dial() (c *net.TCPConn, err error) {
+	c, k.addr, err = k.g.dialler.reach(k.g.ctx, k.target, k.rule.Exact)
+	return c, err
+}
+
 // carry moves bytes until the end. Some were moved before.
 func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
 	var n relay.Counts
 	var err error
 	switch {
-	case k.g.spent.of(k.target) != nil || !k.rule.Until.IsZero():
+	case k.g.budgets.of(k.target) != nil || !k.rule.Until.IsZero():
 		n, err = k.slow(origin)
 	default:
-		n, err = k.g.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
+		n, err = k.g.engine.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
 	}
 	k.ended(before.Sent+n.Sent, before.Received+n.Received, err)
 }
@@ -150,7 +143,7 @@ func (k *call) ended(sent, received int64, err error) {
 	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
 		r.Verdict, r.Reason = journal.Deny, err.Error()
 	}
-	k.g.record(r)
+	k.g.records.write(r)
 }
 
 // failed tells of an origin that was allowed and not reached, or must not be.
@@ -165,18 +158,15 @@ func (k *call) failed(err error) {
 	r := k.line(journal.End)
 	r.Reason = "not reached: " + dialReason(err)
 	k.g.rules.learn.failed(k.target, r.Reason)
-	k.g.record(r)
+	k.g.records.write(r)
 	k.answer(502, "Bad Gateway", k.denial("not reached: "+dialReason(err)))
 }
 
-// record writes one line about the call.
-func (k *call) record(event, verdict, reason string) error {
+// record writes one line about the call, or about a request of it.
+func (k *call) record(event, verdict, method string) error {
 	r := k.line(event)
-	r.Verdict = verdict
-	if reason != "" {
-		r.Reason = reason
-	}
-	return k.g.record(r)
+	r.Verdict, r.Method = verdict, method
+	return k.g.records.write(r)
 }
 
 func (k *call) line(event string) journal.Record {
@@ -190,9 +180,6 @@ func (k *call) line(event string) journal.Record {
 	}
 	return r
 }
-
-// drop ends the call at once.
-func (k *call) drop() { reset(k.client) }
 
 // Read is what the client sends, from its first byte on.
 func (k *call) Read(b []byte) (int, error) {

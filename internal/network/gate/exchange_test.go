@@ -5,8 +5,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-
-	"ringfence.dev/ringfence/internal/journal"
 )
 
 // tcpPair is a connection through the loopback.
@@ -34,13 +32,9 @@ func answered(t *testing.T, said string, methods ...string) (got string, n int64
 	t.Helper()
 	server, origin := tcpPair(t)
 	client, agent := tcpPair(t)
-	book := journal.Create(t.TempDir(), "s")
-	defer book.Close()
-	k := &call{g: &Gate{conf: Config{Journal: book}}, client: client}
-	over := make(chan struct{})
-	asked := pending{make(chan string, maxAsked), over}
+	x := &exchange{client: client, origin: origin, asked: newPending()}
 	for _, m := range methods {
-		asked.add(m)
+		x.asked.add(m)
 	}
 	go func() {
 		io.WriteString(server, said)
@@ -51,8 +45,7 @@ func answered(t *testing.T, said string, methods ...string) (got string, n int64
 		b, _ := io.ReadAll(agent)
 		all <- string(b)
 	}()
-	n, err = k.answers(origin, asked)
-	close(over)
+	n, err = x.answers()
 	client.Close()
 	return <-all, n, err
 }
