@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
@@ -22,12 +23,12 @@ This is said once.
 `
 
 // welcome greets a person who has no state yet, once: the session makes it.
-func (c *console) welcome() {
-	dirs, err := c.dirs()
-	if err != nil || c.quiet || !terminal.IsTerminal(c.err) || !terminal.IsTerminal(c.in) {
+func welcome(c *command.Console) {
+	dirs, err := c.Dirs()
+	if err != nil || c.Quiet || !terminal.IsTerminal(c.Err) || !terminal.IsTerminal(c.In) {
 		return
 	}
 	if _, err := os.Lstat(dirs.State); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprint(c.err, firstCard+"\n")
+		fmt.Fprint(c.Err, firstCard+"\n")
 	}
 }

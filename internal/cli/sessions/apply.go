@@ -1,0 +1,91 @@
+package sessions
+
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/workspace/review"
+)
+
+// Apply brings to the host what a session changed and what waits.
+func Apply() *command.Command {
+	cmd := &command.Command{Name: "apply", Args: "[SESSION] [PATH...] [flags]", Short: "bring to the host what waits in a session",
+		Long:     "Brings to the host what waits in a session: all of it, or what lies at or below the\npaths; of a move both names have to. What the host changed meanwhile is merged where\ntexts allow it, and is never overwritten: if one change cannot be brought over, none\nis, each that cannot is named, and the exit status is 1. `ringfence undo` takes back\nwhat was applied. Without a terminal --yes is needed.",
+		Examples: []string{"ringfence apply --yes"},
+		Takes:    command.Many}
+	f := &cmd.Flags
+	yes := f.Bool("yes", false, "do not ask")
+	partial := f.Bool("partial", false, "apply the rest where some changes cannot be applied")
+	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
+	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
+		ch, err := chooseToChange(c, cmd.Name, args, yes, asJSON, (*chosen).waits)
+		if err != nil {
+			return 2, err
+		}
+		r := ch.part()
+		r.Entries = r.Waiting()
+		if len(r.Entries) == 0 {
+			return nothing(c, ch, "waits", *asJSON)
+		}
+		if !*yes {
+			printRanked(c.Err, r)
+			if !c.Confirm("\n"+question(r), false) {
+				return 1, nil
+			}
+		}
+		sayWho(c, "apply", ch.work, len(r.Entries))
+		book := reopen(c, ch.work, cmd.Name, len(r.Entries))
+		done := stepping(c, "applying", ch, len(r.Entries))
+		out, err := ch.work.Apply(ch.sel, ch.report, *partial)
+		done()
+		book.outcomes(journal.Applied, out)
+		status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, err)
+		if status == 1 && err == nil && !*partial && !anyDone(out) {
+			fmt.Fprintln(c.Err, "ringfence: nothing was applied; --partial applies the rest")
+		}
+		return status, err
+	}
+	return cmd
+}
+
+func question(r *review.Report) string {
+	unasked := 0
+	for _, e := range r.Entries {
+		if e.Rank == hostexec.Unasked {
+			unasked++
+		}
+	}
+	q := fmt.Sprintf("Bring %d change(s) to the host", len(r.Entries))
+	switch unasked {
+	case 0:
+		return q + "?"
+	case 1:
+		return q + ", one of which runs without anyone asking?"
+	}
+	return q + fmt.Sprintf(", %d of which run without anyone asking?", unasked)
+}
+
+// nothing says that there is nothing to do.
+func nothing(c *command.Console, ch *chosen, what string, asJSON bool) (int, error) {
+	if ch.failed != nil {
+		return 2, ch.failed
+	}
+	if asJSON {
+		return tell(c, ch.work, nil, told{json: true}, nil)
+	}
+	fmt.Fprintf(c.Err, "ringfence: nothing of session %s %s\n", ch.work.ID, what)
+	return 0, nil
+}
+
+// mustAsk refuses a command that nobody could be asked about.
+func mustAsk(c *command.Console, name string, yes, asJSON bool) error {
+	if yes || !asJSON && terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) {
+		return nil
+	}
+	return fault.New(fault.Usage, "look with `ringfence diff`, then give --yes", "%s asks before it changes anything, and there is nobody to ask", name)
+}
