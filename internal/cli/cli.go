@@ -6,7 +6,6 @@ package cli
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	golog "log"
 	"os"
@@ -76,7 +75,7 @@ func dispatch(c *command.Console, args []string) (int, error) {
 		return 2, unknownCommand(name)
 	}
 	if cmd.Instead != "" && terminal.IsTerminal(c.Err) {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s\n", cmd.Instead)
+		c.Warn(cmd.Instead)
 	}
 	return c.Execute(cmd, rest)
 }

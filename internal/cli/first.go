@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/cli/command"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // firstCard is what somebody should know who has never started an agent this way.
@@ -25,7 +24,7 @@ This is said once.
 // welcome greets a person who has no state yet, once: the session makes it.
 func welcome(c *command.Console) {
 	dirs, err := c.Dirs()
-	if err != nil || c.Quiet || !terminal.IsTerminal(c.Err) || !terminal.IsTerminal(c.In) {
+	if err != nil || c.Quiet || !c.Person() {
 		return
 	}
 	if _, err := os.Lstat(dirs.State); errors.Is(err, fs.ErrNotExist) {

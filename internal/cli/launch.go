@@ -182,15 +182,15 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) 
 			}
 		}
 		if err := s.Shown(); err != nil {
-			fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+			c.Warn(err.Error())
 		}
 		return nil
 	}
 	res, err := s.Start(context.Background(), std, session.Talk{Before: before,
-		Warn:     func(text string) { fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(text)) },
+		Warn:     c.Warn,
 		Say:      sayer(c, talk),
 		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
-		Person:   !l.NoInput && !l.Detach && terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err),
+		Person:   !l.NoInput && !l.Detach && c.Person(),
 		Terminal: c.Kept})
 	if err != nil {
 		return fault.ExitStatus(err), err
@@ -210,7 +210,7 @@ func sayer(c *command.Console, talk bool) func(string) {
 	if !talk {
 		return nil
 	}
-	return func(text string) { fmt.Fprintf(c.Err, "ringfence: %s\n", command.Inert(text)) }
+	return func(text string) { c.Say("%s", text) }
 }
 
 // worthPause: the user is stopped only where something beyond the built-in came
@@ -286,9 +286,9 @@ func killed(c *command.Console, s *session.Session, res session.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
-		fmt.Fprintf(c.Err, "ringfence: killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit\n", plan.Size(s.Limits.Memory), res.OOM, command.Plural(int(res.OOM), "", "es"))
+		c.Say("killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit", plan.Size(s.Limits.Memory), res.OOM, command.Plural(int(res.OOM), "", "es"))
 	default:
-		fmt.Fprintf(c.Err, "ringfence: killed because the machine had no memory left: %d process%s\n", res.OOM, command.Plural(int(res.OOM), "", "es"))
+		c.Say("killed because the machine had no memory left: %d process%s", res.OOM, command.Plural(int(res.OOM), "", "es"))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
@@ -98,7 +97,7 @@ func study(c *command.Console, l *learnFlags, opt session.Options) (int, error) 
 		return fault.ExitStatus(err), err
 	}
 	defer s.Close()
-	fmt.Fprintln(c.Err, "ringfence: learning: all walls stand; "+learnPosture(s))
+	c.Say("learning: all walls stand; %s", learnPosture(s))
 	out := c.Out
 	if l.json {
 		c.Out = c.Err
@@ -113,7 +112,7 @@ func study(c *command.Console, l *learnFlags, opt session.Options) (int, error) 
 		return 1, err
 	}
 	if status != 0 {
-		fmt.Fprintf(c.Err, "ringfence: the command ended with status %d\n", status)
+		c.Say("the command ended with status %d", status)
 	}
 	opt.Learn = false
 	return propose(c, l, opt, s, seen, sessions)
@@ -147,7 +146,7 @@ func learnt(c *command.Console, l *learnFlags) (int, error) {
 		if err := s.Book().Forget(); err != nil {
 			return 1, err
 		}
-		fmt.Fprintf(c.Err, "ringfence: what was learnt of %s is forgotten\n", plan.Show(s.ProjectDir()))
+		c.Say("what was learnt of %s is forgotten", plan.Show(s.ProjectDir()))
 		return 0, nil
 	}
 	seen, sessions, err := s.Book().Read()
@@ -197,7 +196,7 @@ func propose(c *command.Console, l *learnFlags, opt session.Options, s *session.
 		}
 	}
 	if out.Diff == "" {
-		fmt.Fprintln(c.Err, "ringfence: there is nothing to propose")
+		c.Say("there is nothing to propose")
 	} else if out.Saved, err = saveLesson(c, l, out.File, old, text); err != nil {
 		return 1, err
 	}
@@ -228,16 +227,16 @@ func saveLesson(c *command.Console, l *learnFlags, file string, old, text []byte
 	if err := policy.Save(file, old, text, l.project); err != nil {
 		return false, fault.New(fault.Failed, "run it again", "not saved: %w", err)
 	}
-	fmt.Fprintf(c.Err, "ringfence: saved in %s\n", plan.Show(file))
+	c.Say("saved in %s", plan.Show(file))
 	if l.project {
-		fmt.Fprintln(c.Err, "ringfence: hint: a project's file adds nothing until you accept it: ringfence trust")
+		c.Say("hint: a project's file adds nothing until you accept it: ringfence trust")
 	}
 	return true, nil
 }
 
 func confirmSave(c *command.Console, l *learnFlags, question string) bool {
-	if l.NoInput || l.json || !terminal.IsTerminal(c.In) || !terminal.IsTerminal(c.Err) {
-		fmt.Fprintln(c.Err, "ringfence: nothing was saved; --save writes it")
+	if l.NoInput || l.json || !c.Person() {
+		c.Say("nothing was saved; --save writes it")
 		return false
 	}
 	return c.Confirm(question, false)
@@ -247,11 +246,11 @@ func confirmSave(c *command.Console, l *learnFlags, question string) bool {
 func notProposed(c *command.Console, l *learnFlags, seen learn.Seen, p learn.Proposal) {
 	for _, n := range p.Not {
 		if !l.json {
-			fmt.Fprintf(c.Err, "ringfence: wanted and not proposed: %s (%s)\n", plan.Show(n.What), command.Inert(n.Why))
+			c.Say("wanted and not proposed: %s (%s)", plan.Show(n.What), n.Why)
 		}
 	}
 	if seen.More {
-		fmt.Fprintln(c.Err, "ringfence: more was asked for than is kept: this is not all of it")
+		c.Say("more was asked for than is kept: this is not all of it")
 	}
 }
 

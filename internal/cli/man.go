@@ -58,7 +58,7 @@ func manCommand() *command.Command {
 			return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", args[0], nearest(args[0]))
 		}
 		if terminal.IsTerminal(c.Out) {
-			fmt.Fprintln(c.Err, "ringfence: to read it: ringfence man | man -l -")
+			c.Say("to read it: ringfence man | man -l -")
 		}
 		_, err := c.Out.WriteString(text)
 		return 0, err
@@ -72,6 +72,6 @@ func writePages(c *command.Console, dir string, pages map[string]string) (int, e
 			return 1, fmt.Errorf("write the manual: %w", err)
 		}
 	}
-	fmt.Fprintf(c.Err, "ringfence: %d pages\n", len(pages))
+	c.Say("%d pages", len(pages))
 	return 0, nil
 }

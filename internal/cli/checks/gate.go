@@ -59,7 +59,7 @@ func uninstallManaged(c *command.Console) (int, error) {
 		return 1, err
 	}
 	if !was {
-		fmt.Fprintln(c.Err, "ringfence: there was nothing to take back")
+		c.Say("there was nothing to take back")
 		return 0, nil
 	}
 	fmt.Fprintf(c.Out, "%s has the gate no more\n", plan.Show(g.Settings))

@@ -50,7 +50,7 @@ func Hook() *command.Command {
 		if g.On {
 			if g.Inside = hook.Inside(session.NotePath); !g.Inside {
 				if g.Bare, err = hook.Bare(hook.BarePath); err != nil {
-					fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+					c.Warn(err.Error())
 				}
 			}
 		}

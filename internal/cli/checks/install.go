@@ -93,7 +93,7 @@ func installAgents(c *command.Console, names []string, o installOptions) (int, e
 		}
 	}
 	if !o.dryRun {
-		fmt.Fprintln(c.Err, "ringfence: in shells that are open: hash -r")
+		c.Say("in shells that are open: hash -r")
 	}
 	return 0, nil
 }
@@ -162,13 +162,13 @@ func installOne(c *command.Console, store install.Store, p *agent.Profile, sh in
 		fmt.Fprintf(c.Out, "  what stood there is kept as %s\n", plan.Show(res.Kept))
 	}
 	if real == "" {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s itself is not here: %s\n", p.Title, p.Install)
+		c.Say("warning: %s itself is not here: %s", p.Title, p.Install)
 	}
 	if st := sh.State(c.Getenv("PATH")); !st.Active {
 		notActive(c, st)
 	}
 	for _, at := range install.Aliases(c.Getenv("HOME"), sh.Name) {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s gives %s another meaning, which comes before PATH: remove that line\n", plan.Show(at), sh.Name)
+		c.Say("warning: %s gives %s another meaning, which comes before PATH: remove that line", plan.Show(at), sh.Name)
 	}
 	return nil
 }
@@ -179,8 +179,8 @@ func notActive(c *command.Console, st install.State) {
 	if st.First != "" {
 		leads = "to " + plan.Show(st.First)
 	}
-	fmt.Fprintf(c.Err, "ringfence: warning: PATH leads %s for %s, past the shadow\n", leads, st.Name)
-	fmt.Fprintf(c.Err, "ringfence: hint: %s\n", command.Inert(st.Advice))
+	c.Say("warning: PATH leads %s for %s, past the shadow", leads, st.Name)
+	c.Say("hint: %s", st.Advice)
 }
 
 // listShadows shows what is installed, and whether it is what a name leads to.
@@ -216,8 +216,8 @@ func listShadows(c *command.Console, asJSON bool) (int, error) {
 		}
 	}
 	if len(states) == 0 {
-		fmt.Fprintln(c.Err, "ringfence: nothing is installed")
-		fmt.Fprintln(c.Err, "ringfence: hint: ringfence install claude")
+		c.Say("nothing is installed")
+		c.Say("hint: ringfence install claude")
 	}
 	return status, nil
 }

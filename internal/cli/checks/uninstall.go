@@ -47,16 +47,16 @@ func uninstall(c *command.Console, agent string) (int, error) {
 			fmt.Fprintf(c.Out, "  what stood there before is back\n")
 		}
 		if left := done[at].Left; left != "" {
-			fmt.Fprintf(c.Err, "ringfence: warning: %s was left: it stood there before, and now something else does\n", plan.Show(left))
+			c.Say("warning: %s was left: it stood there before, and now something else does", plan.Show(left))
 		}
 	}
 	if err != nil {
 		return 1, err
 	}
 	if len(done) == 0 {
-		fmt.Fprintln(c.Err, "ringfence: there was nothing to take back")
+		c.Say("there was nothing to take back")
 		return 0, nil
 	}
-	fmt.Fprintln(c.Err, "ringfence: in shells that are open: hash -r")
+	c.Say("in shells that are open: hash -r")
 	return 0, nil
 }

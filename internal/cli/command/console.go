@@ -36,11 +36,22 @@ func (c *Console) Getenv(name string) string {
 	return ""
 }
 
+// Say talks to a person. Whatever is told, no terminal obeys it.
+func (c *Console) Say(format string, args ...any) {
+	fmt.Fprintf(c.Err, "ringfence: %s\n", Inert(fmt.Sprintf(format, args...)))
+}
+
+// Warn tells of what stops nothing.
+func (c *Console) Warn(text string) { c.Say("warning: %s", text) }
+
+// Person reports whether somebody is there to be asked.
+func (c *Console) Person() bool { return terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) }
+
 // Explain prints an error and the one command that helps.
 func (c *Console) Explain(err error) {
-	fmt.Fprintf(c.Err, "ringfence: error: %s\n", Inert(err.Error()))
+	c.Say("error: %s", err)
 	if h := fault.HintOf(err); h != "" {
-		fmt.Fprintf(c.Err, "ringfence: hint: %s\n", Inert(h))
+		c.Say("hint: %s", h)
 	}
 }
 
@@ -104,8 +115,8 @@ func (c *Console) Dirs() (state.Dirs, error) {
 
 // Confirm asks a person; without one the answer is no.
 func (c *Console) Confirm(question string, never bool) bool {
-	if never || !terminal.IsTerminal(c.In) || !terminal.IsTerminal(c.Err) {
-		fmt.Fprintln(c.Err, "ringfence: nothing was changed; --yes does it without asking")
+	if never || !c.Person() {
+		c.Say("nothing was changed; --yes does it without asking")
 		return false
 	}
 	fmt.Fprintf(c.Err, "%s [y/N] ", question)

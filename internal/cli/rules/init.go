@@ -16,7 +16,6 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 )
 
@@ -87,7 +86,7 @@ func writeFirst(c *command.Console, file, text string, mode fs.FileMode, yes boo
 		return 1, fault.New(fault.Refused, "ringfence policy check", "%s is there already and stays as it is", plan.Show(file))
 	}
 	fmt.Fprint(c.Out, text)
-	if terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) && !yes && !c.Confirm(fmt.Sprintf("Write this into %s?", plan.Show(file)), false) {
+	if c.Person() && !yes && !c.Confirm(fmt.Sprintf("Write this into %s?", plan.Show(file)), false) {
 		return 1, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -96,9 +95,9 @@ func writeFirst(c *command.Console, file, text string, mode fs.FileMode, yes boo
 	if err := createFile(file, []byte(text), mode); err != nil {
 		return 1, fault.New(fault.Failed, "", "write %s: %w", plan.Show(file), err)
 	}
-	fmt.Fprintf(c.Err, "ringfence: wrote %s\n", plan.Show(file))
+	c.Say("wrote %s", plan.Show(file))
 	for _, h := range hints {
-		fmt.Fprintf(c.Err, "ringfence: hint: %s\n", h)
+		c.Say("hint: %s", h)
 	}
 	return 0, nil
 }

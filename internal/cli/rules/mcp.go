@@ -119,7 +119,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	said.Go(func() { serverSays(c, name, ours[2]) })
 	_, err := s.Start(ctx, own, session.Talk{
 		Before: func(r cgroup.Report) error { Unusual(c, c.Err, s, r, false); return nil },
-		Warn:   func(text string) { fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(text)) }})
+		Warn:   c.Warn})
 	own[1].Close()
 	own[2].Close()
 	said.Wait()
@@ -171,7 +171,7 @@ func mcpList() *command.Command {
 			return status, c.JSON(all)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(c.Err, "ringfence: no MCP server is known: name one in [mcp.NAME] of your policy")
+			c.Say("no MCP server is known: name one in [mcp.NAME] of your policy")
 			return 0, nil
 		}
 		return status, c.Table([]string{"NAME", "STATE", "WORKSPACE", "HOSTS", "PINNED"}, rows)
@@ -212,7 +212,7 @@ func mcpTrust() *command.Command {
 			return 2, err
 		}
 		if r == nil || len(r.Drift()) == 0 {
-			fmt.Fprintf(c.Err, "ringfence: nothing of MCP server %s has changed\n", args[0])
+			c.Say("nothing of MCP server %s has changed", args[0])
 			return 0, nil
 		}
 		for _, ch := range r.Drift() {
@@ -226,7 +226,7 @@ func mcpTrust() *command.Command {
 		} else if err != nil {
 			return 2, err
 		}
-		fmt.Fprintf(c.Err, "ringfence: trusted; agents that run see it when they list the tools again\n")
+		c.Say("trusted; agents that run see it when they list the tools again")
 		return 0, nil
 	}
 	return cmd

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -36,7 +35,7 @@ func Play(ctx context.Context, c *command.Console, s *session.Session, stdin []b
 	}()
 	res, err = s.Start(ctx, [3]*os.File{pipes[0][0], pipes[1][1], c.Err}, session.Talk{
 		Before: func(cgroup.Report) error { return ctx.Err() },
-		Warn:   func(text string) { fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(text)) }})
+		Warn:   c.Warn})
 	pipes[1][1].Close()
 	return res, <-read, err
 }

@@ -82,7 +82,7 @@ func policyCheck() *command.Command {
 		if len(findings) > 0 {
 			return 1, nil
 		}
-		fmt.Fprintln(c.Err, "ringfence: every rule can be enforced")
+		c.Say("every rule can be enforced")
 		return 0, nil
 	}
 	return cmd

@@ -64,7 +64,7 @@ func policyImport() *command.Command {
 			return 2, err
 		}
 		if !*save {
-			fmt.Fprintln(c.Err, "ringfence: nothing was saved; --save writes it")
+			c.Say("nothing was saved; --save writes it")
 			return 0, nil
 		}
 		return saveForeign(c, r)
@@ -194,9 +194,9 @@ func saveForeign(c *command.Console, r policyimport.Result) (int, error) {
 	if err := policy.Save(file, old, text, false); err != nil {
 		return 2, fault.New(fault.Failed, "run it again", "not saved: %w", err)
 	}
-	fmt.Fprintf(c.Err, "ringfence: saved in %s\n", plan.Show(file))
+	c.Say("saved in %s", plan.Show(file))
 	if old != nil && (r.Policy.Network.Mode != nil || len(r.Policy.Env.Set) > 0) {
-		fmt.Fprintln(c.Err, "ringfence: hint: only lists are added to a file that is there: write [network] mode and [env.set] into it by hand")
+		c.Say("hint: only lists are added to a file that is there: write [network] mode and [env.set] into it by hand")
 	}
 	return 0, nil
 }

@@ -92,7 +92,7 @@ func printReplay(c *command.Console, r *policytest.Replay, sessions int, asJSON 
 	if err := w.Flush(); err != nil {
 		return 2, err
 	}
-	fmt.Fprintf(c.Err, "ringfence: %d decisions of %d sessions, %d would differ\n", r.Seen, sessions, len(r.Found))
+	c.Say("%d decisions of %d sessions, %d would differ", r.Seen, sessions, len(r.Found))
 	return status, nil
 }
 

@@ -272,7 +272,7 @@ func printTest(c *command.Console, results []policytest.Result, t *policyTested)
 	if err := w.Flush(); err != nil {
 		return 2, err
 	}
-	fmt.Fprintf(c.Err, "ringfence: %d of %d tests hold\n", len(results)-failed, len(results))
+	c.Say("%d of %d tests hold", len(results)-failed, len(results))
 	return status, nil
 }
 

@@ -170,11 +170,12 @@ func showScan(c *command.Console, form scanForm) {
 	}
 	switch {
 	case len(form.Findings) == 0:
-		fmt.Fprintf(c.Err, "ringfence: nothing found: %s\n", looked)
+		c.Say("nothing found: %s", looked)
 	case dangers == 0:
-		fmt.Fprintf(c.Err, "ringfence: nothing dangerous that is not trusted: %s\n", looked)
+		c.Say("nothing dangerous that is not trusted: %s", looked)
 	default:
-		fmt.Fprintf(c.Err, "ringfence: %d dangerous: %s\nringfence: hint: `ringfence trust` there accepts exactly this content\n", dangers, looked)
+		c.Say("%d dangerous: %s", dangers, looked)
+		c.Say("hint: `ringfence trust` there accepts exactly this content")
 	}
 }
 

@@ -138,7 +138,7 @@ func secretList() *command.Command {
 			return 0, c.JSON(rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(c.Err, "ringfence: there are no secrets; `ringfence secret set NAME` keeps one")
+			c.Say("there are no secrets; `ringfence secret set NAME` keeps one")
 		}
 		var lines [][]string
 		for _, r := range rows {
@@ -226,12 +226,12 @@ func secretRemove() *command.Command {
 			return 1, err
 		}
 		if s := d.own.FindSecret(name); s != nil {
-			fmt.Fprintf(c.Err, "ringfence: %s still describes %s: remove it there by hand\n", command.Inert(s.Source.String()), name)
+			c.Say("%s still describes %s: remove it there by hand", s.Source.String(), name)
 		}
 		if !described && !stored {
 			return 1, fault.New(fault.Refused, "ringfence secret ls shows what there is", "no secret %s is kept", name)
 		}
-		fmt.Fprintf(c.Err, "ringfence: removed %s\n", name)
+		c.Say("removed %s", name)
 		return 0, nil
 	}
 	return cmd
@@ -261,9 +261,9 @@ func secretTest() *command.Command {
 		}
 		_, err = fmt.Fprintf(c.Out, "%s: %s works: %s\n", name, command.Inert(r.String()), shape(v))
 		if s.IsOff() {
-			fmt.Fprintf(c.Err, "ringfence: %s is switched off: no session uses it\n", name)
+			c.Say("%s is switched off: no session uses it", name)
 		} else if s.Use == nil {
-			fmt.Fprintf(c.Err, "ringfence: %s has no use: no session uses it\n", name)
+			c.Say("%s has no use: no session uses it", name)
 		}
 		return 0, err
 	}

@@ -165,19 +165,19 @@ func (l *secretFlags) run(c *command.Console, args []string) (int, error) {
 		if stale, err := d.store.Remove(name); err != nil {
 			return 1, err
 		} else if stale {
-			fmt.Fprintf(c.Err, "ringfence: the value that the store had for %s is removed\n", name)
+			c.Say("the value that the store had for %s is removed", name)
 		}
 	}
 	use := "it has no use yet: give it one by --use"
 	if s.Use != nil {
 		use = "use " + s.Use.Value
 	}
-	fmt.Fprintf(c.Err, "ringfence: secret %s is kept: %s; %s\n", name, command.Inert(said), use)
+	c.Say("secret %s is kept: %s; %s", name, said, use)
 	if public := serviceapi.Kind(s.Kind()).Public(); public != "" && len(s.Hosts) == 0 {
-		fmt.Fprintf(c.Err, "ringfence: it is for %s alone; for a server of your own: ringfence secret set %s --use %s --host HOST\n", public, name, s.Kind())
+		c.Say("it is for %s alone; for a server of your own: ringfence secret set %s --use %s --host HOST", public, name, s.Kind())
 	}
 	if kind != "store" {
-		fmt.Fprintf(c.Err, "ringfence: `ringfence secret test %s` tries it\n", name)
+		c.Say("`ringfence secret test %s` tries it", name)
 	}
 	return 0, nil
 }

@@ -61,7 +61,7 @@ func Trust() *command.Command {
 			if err := store.Record(root, p.file, p.digest); err != nil {
 				return 2, err
 			}
-			fmt.Fprintf(c.Err, "ringfence: trusted %s (sha256 %s)\n", plan.Show(scan.At(root, p.file)), p.digest[:16])
+			c.Say("trusted %s (sha256 %s)", plan.Show(scan.At(root, p.file)), p.digest[:16])
 		}
 		return 0, nil
 	}
@@ -145,7 +145,7 @@ func scanProposals(c *command.Console, root, dir string) ([]proposal, error) {
 		}
 		switch {
 		case asked && f.Digest == "":
-			fmt.Fprintf(c.Err, "ringfence: warning: %s cannot be trusted: it was not read, or is or uses more than can be shown\n", plan.Show(f.Path))
+			c.Say("warning: %s cannot be trusted: it was not read, or is or uses more than can be shown", plan.Show(f.Path))
 		case asked:
 			together(c, f)
 			out = append(out, proposal{f.Path, f.Digest})

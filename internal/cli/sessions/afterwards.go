@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -29,7 +28,7 @@ func reopen(c *command.Console, w *review.Work, do string, count int) *afterward
 		a.book, err = journal.Resume(session.JournalDir(dirs), w.ID)
 	}
 	if err != nil {
-		fmt.Fprintf(c.Err, "ringfence: warning: this is not recorded: %s\n", command.Inert(err.Error()))
+		c.Say("warning: this is not recorded: %s", err)
 		return a
 	}
 	a.write(journal.Record{Event: journal.Asked, Method: do, Count: count})
@@ -86,7 +85,7 @@ func (a *afterwards) close() {
 		return
 	}
 	if err := errors.Join(a.lost, a.book.Close()); err != nil {
-		fmt.Fprintf(a.c.Err, "ringfence: warning: the record of this is not complete: %s\n", command.Inert(err.Error()))
+		a.c.Say("warning: the record of this is not complete: %s", err)
 	}
 	a.book = nil
 }

@@ -6,7 +6,6 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -46,7 +45,7 @@ func Apply() *command.Command {
 		book.outcomes(journal.Applied, out)
 		status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, err)
 		if status == 1 && err == nil && !*partial && !anyDone(out) {
-			fmt.Fprintln(c.Err, "ringfence: nothing was applied; --partial applies the rest")
+			c.Say("nothing was applied; --partial applies the rest")
 		}
 		return status, err
 	}
@@ -78,13 +77,13 @@ func nothing(c *command.Console, ch *chosen, what string, asJSON bool) (int, err
 	if asJSON {
 		return tell(c, ch.work, nil, told{json: true}, nil)
 	}
-	fmt.Fprintf(c.Err, "ringfence: nothing of session %s %s\n", ch.work.ID, what)
+	c.Say("nothing of session %s %s", ch.work.ID, what)
 	return 0, nil
 }
 
 // mustAsk refuses a command that nobody could be asked about.
 func mustAsk(c *command.Console, name string, yes, asJSON bool) error {
-	if yes || !asJSON && terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) {
+	if yes || !asJSON && c.Person() {
 		return nil
 	}
 	return fault.New(fault.Usage, "look with `ringfence diff`, then give --yes", "%s asks before it changes anything, and there is nobody to ask", name)

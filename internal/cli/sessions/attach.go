@@ -73,7 +73,7 @@ func Detach() *command.Command {
 		if _, err := control.Ask(id, control.Request{Do: "detach"}); err != nil {
 			return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
 		}
-		fmt.Fprintf(c.Err, "ringfence: %s: detached\n", id)
+		c.Say("%s: detached", id)
 		return 0, nil
 	}
 	return cmd

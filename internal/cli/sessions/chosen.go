@@ -83,7 +83,7 @@ func works(c *command.Console) ([]*review.Work, error) {
 	}
 	works, err := review.List(dirs.State)
 	if err != nil {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+		c.Warn(err.Error())
 	}
 	return works, nil
 }

@@ -35,7 +35,7 @@ func Diff() *command.Command {
 		ch, err := choose(c, args, (*chosen).any)
 		if err != nil {
 			if fault.KindOf(err) == fault.Failed && len(args) == 0 && !*asJSON {
-				fmt.Fprintf(c.Err, "ringfence: %s\n", command.Inert(err.Error()))
+				c.Say("%s", err)
 				return 0, nil
 			}
 			return 2, err
@@ -107,27 +107,27 @@ func printReport(c *command.Console, r *review.Report) {
 	w := r.Work
 	switch {
 	case len(r.Entries) == 0 && w.Undone():
-		fmt.Fprintf(c.Err, "ringfence: session %s is undone: ringfence undo --redo %s brings its changes back\n", w.ID, w.ID)
+		c.Say("session %s is undone: ringfence undo --redo %s brings its changes back", w.ID, w.ID)
 	case len(r.Entries) == 0 && w.Source != "":
-		fmt.Fprintf(c.Err, "ringfence: session %s changed nothing here; what it committed is in its clone: git fetch %s\n", w.ID, w.ID)
+		c.Say("session %s changed nothing here; what it committed is in its clone: git fetch %s", w.ID, w.ID)
 	case len(r.Entries) == 0:
-		fmt.Fprintf(c.Err, "ringfence: session %s changed nothing\n", w.ID)
+		c.Say("session %s changed nothing", w.ID)
 	default:
 		head := fmt.Sprintf("session %s, %s, began %s", w.ID, w.Agent, w.Started.Local().Format(time.DateTime))
 		fmt.Fprintln(c.Out, command.Inert(head))
 		printRanked(c.Out, r)
 	}
 	for _, lost := range r.Lost {
-		fmt.Fprintf(c.Err, "ringfence: cannot be undone: %s\n", command.Inert(lost))
+		c.Say("cannot be undone: %s", lost)
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(c.Err, "ringfence: %s\n", command.Inert(note))
+		c.Say("%s", note)
 	}
 	if n := len(r.Waiting()); n > 0 {
-		fmt.Fprintf(c.Err, "ringfence: %s: ringfence apply %s, or discard %s\n", counted(n, "waits", "wait"), w.ID, w.ID)
+		c.Say("%s: ringfence apply %s, or discard %s", counted(n, "waits", "wait"), w.ID, w.ID)
 	}
 	if n := len(r.Live()); n > 0 {
-		fmt.Fprintf(c.Err, "ringfence: %s live: ringfence undo %s brings back what was\n", counted(n, "is", "are"), w.ID)
+		c.Say("%s live: ringfence undo %s brings back what was", counted(n, "is", "are"), w.ID)
 	}
 }
 

@@ -47,7 +47,7 @@ func Discard() *command.Command {
 			out = append(out, review.Outcome{Tree: e.Tree, Path: e.Path, Result: "discarded"})
 		}
 		status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, nil)
-		fmt.Fprintf(c.Err, "ringfence: %s\n", counted(len(r.Entries), "discarded", "discarded"))
+		c.Say("%s", counted(len(r.Entries), "discarded", "discarded"))
 		return status, err
 	}
 	return cmd
@@ -67,7 +67,7 @@ func chooseToChange(c *command.Console, name string, args []string, yes, asJSON 
 		return nil, fault.New(fault.Refused, "ringfence stop "+ch.work.ID, "session %s still runs", ch.work.ID)
 	}
 	if ch.failed != nil {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(ch.failed.Error()))
+		c.Warn(ch.failed.Error())
 	}
 	return ch, nil
 }

@@ -44,13 +44,13 @@ func GC() *command.Command {
 		// What killed sessions left in workspaces is no matter of age, nor of asking.
 		if dirs, err := c.Dirs(); err == nil {
 			if err := review.Sweep(dirs.State); err != nil {
-				fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+				c.Warn(err.Error())
 			}
 			if _, err := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
-				fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+				c.Warn(err.Error())
 			}
 			if _, err := journal.SettleAll(session.JournalDir(dirs)); err != nil {
-				fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(err.Error()))
+				c.Warn(err.Error())
 			}
 		}
 		r, err := findRubbish(c, time.Duration(*days)*24*time.Hour, keep, *discard)
@@ -66,7 +66,7 @@ func GC() *command.Command {
 		if err := r.remove(c, *discard); err != nil {
 			return 1, err
 		}
-		fmt.Fprintf(c.Err, "ringfence: removed %d\n", r.count())
+		c.Say("removed %d", r.count())
 		return 0, nil
 	}
 	return cmd
@@ -111,7 +111,7 @@ func findRubbish(c *command.Console, age time.Duration, keep journal.Retention, 
 		return nil, err
 	}
 	for _, id := range bad {
-		fmt.Fprintf(c.Err, "ringfence: warning: the record of session %s is not what was written, and is kept: ringfence log verify %s; --log-bad removes it\n", id, id)
+		c.Say("warning: the record of session %s is not what was written, and is kept: ringfence log verify %s; --log-bad removes it", id, id)
 	}
 	r.works, err = oldWorks(c, now, age, discard)
 	return r, err
@@ -176,10 +176,10 @@ func showRubbish(c *command.Console, r *rubbish, asJSON bool) error {
 		}
 	}
 	if len(r.records) > 0 {
-		fmt.Fprintf(c.Err, "ringfence: %d record%s of sessions can go\n", len(r.records), command.Plural(len(r.records), "", "s"))
+		c.Say("%d record%s of sessions can go", len(r.records), command.Plural(len(r.records), "", "s"))
 	}
 	if len(r.projects)+len(r.works)+len(r.records) == 0 && !asJSON {
-		fmt.Fprintln(c.Err, "ringfence: nothing is stale")
+		c.Say("nothing is stale")
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func showStale(c *command.Console, r *rubbish) error {
 	}
 	for _, o := range r.works {
 		if o.kept {
-			fmt.Fprintf(c.Err, "ringfence: session %s is kept: ringfence apply or discard %s, or --discard here\n", o.work.ID, o.work.ID)
+			c.Say("session %s is kept: ringfence apply or discard %s, or --discard here", o.work.ID, o.work.ID)
 		}
 	}
 	return nil

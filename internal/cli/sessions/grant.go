@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"fmt"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -51,7 +50,7 @@ func Grant() *command.Command {
 			if *always {
 				where = "all projects"
 			}
-			fmt.Fprintf(c.Err, "ringfence: the rule is: [network] allow = [%q], for %s\n", rule, where)
+			c.Say("the rule is: [network] allow = [%q], for %s", rule, where)
 			if !c.Confirm("Keep exactly this rule?", false) {
 				return 1, nil
 			}
@@ -73,7 +72,7 @@ func grantRule(c *command.Console, id string, rule address.Rule, limit time.Dura
 	if err != nil {
 		return 1, fault.New(fault.Refused, "", "not granted: %w", err)
 	}
-	fmt.Fprintf(c.Err, "ringfence: %s: allowed %s %s\n", id, r.Grant.Rule, until(r.Grant.Expires))
+	c.Say("%s: allowed %s %s", id, r.Grant.Rule, until(r.Grant.Expires))
 	if !project && !always {
 		return 0, nil
 	}
@@ -90,6 +89,6 @@ func grantRule(c *command.Console, id string, rule address.Rule, limit time.Dura
 	if err := policy.Keep(file, rule); err != nil {
 		return 2, err
 	}
-	fmt.Fprintf(c.Err, "ringfence: kept in %s\n", plan.Show(file))
+	c.Say("kept in %s", plan.Show(file))
 	return 0, nil
 }

@@ -84,7 +84,7 @@ func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted
 		if errors.As(err, &bad) {
 			status = 1
 			w.Flush()
-			fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(bad.Error()))
+			c.Warn(bad.Error())
 			return nil
 		}
 		if err != nil || !wanted(rec) {

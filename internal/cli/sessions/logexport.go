@@ -54,7 +54,7 @@ func logExport() *command.Command {
 			return 2, err
 		}
 		if bad > 0 {
-			fmt.Fprintf(c.Err, "ringfence: warning: %s left out: ringfence log verify %s\n", fmt.Sprintf("%d line%s no record%s, and %s", bad, command.Plural(bad, " is", "s are"), command.Plural(bad, "", "s"), command.Plural(bad, "was", "were")), info.Session)
+			c.Say("warning: %s left out: ringfence log verify %s", fmt.Sprintf("%d line%s no record%s, and %s", bad, command.Plural(bad, " is", "s are"), command.Plural(bad, "", "s"), command.Plural(bad, "was", "were")), info.Session)
 			return 1, nil
 		}
 		return 0, nil

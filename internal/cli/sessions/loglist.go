@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"fmt"
 	"time"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -47,7 +46,7 @@ func logList() *command.Command {
 			return 0, c.JSONLine(rows)
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(c.Err, "ringfence: no session has left a record yet")
+			c.Say("no session has left a record yet")
 			return 0, nil
 		}
 		var rows [][]string

@@ -73,17 +73,18 @@ func tellVerified(c *command.Console, r *journal.Report) {
 		fmt.Fprintf(c.Out, "register    %s\n", command.Inert(finding))
 	}
 	if unknown > 0 {
-		fmt.Fprintf(c.Err, "ringfence: %d record%s of sessions cannot be verified\n", unknown, command.Plural(unknown, "", "s"))
+		c.Say("%d record%s of sessions cannot be verified", unknown, command.Plural(unknown, "", "s"))
 	}
 	switch {
 	case bad == 0 && unknown > 0:
 	case bad > 0:
-		fmt.Fprintf(c.Err, "ringfence: %d finding%s: not all is as it was written\n", bad, command.Plural(bad, "", "s"))
+		c.Say("%d finding%s: not all is as it was written", bad, command.Plural(bad, "", "s"))
 	case len(r.Journals) == 0:
-		fmt.Fprintln(c.Err, "ringfence: no session has left a record yet")
+		c.Say("no session has left a record yet")
 	default:
 		n := len(r.Journals)
-		fmt.Fprintf(c.Err, "ringfence: %d record%s of sessions, nothing is wrong\nringfence: register %s\n", n, command.Plural(n, "", "s"), r.Register)
+		c.Say("%d record%s of sessions, nothing is wrong", n, command.Plural(n, "", "s"))
+		c.Say("register %s", r.Register)
 	}
 }
 

@@ -28,7 +28,7 @@ type outcomeJSON struct {
 
 // sayWho names the session that something is done with, before it is done.
 func sayWho(c *command.Console, do string, w *review.Work, count int) {
-	fmt.Fprintf(c.Err, "ringfence: %s: %s, %s\n", do, who(w), plainCount(count, "change", "changes"))
+	c.Say("%s: %s, %s", do, who(w), plainCount(count, "change", "changes"))
 }
 
 // who names a session for people.
@@ -74,7 +74,7 @@ func tell(c *command.Console, w *review.Work, out []review.Outcome, how told, fa
 		counts(c, out, fine > maxTold && !how.verbose)
 	}
 	if conflicts > 0 {
-		fmt.Fprintf(c.Err, "ringfence: %s as the host has it\n", counted(conflicts, "was left", "were left"))
+		c.Say("%s as the host has it", counted(conflicts, "was left", "were left"))
 	}
 	if failed != nil {
 		return 1, failed
@@ -123,7 +123,7 @@ func counts(c *command.Console, out []review.Outcome, more bool) {
 	if more {
 		text += "; --verbose and --json name each"
 	}
-	fmt.Fprintf(c.Err, "ringfence: %s\n", text)
+	c.Say("%s", text)
 }
 
 // anyDone says whether something was changed on the host.

@@ -72,7 +72,7 @@ func PS() *command.Command {
 			}
 			return 0, nil
 		case len(list) == 0:
-			fmt.Fprintln(c.Err, "ringfence: no session is running")
+			c.Say("no session is running")
 			return 0, nil
 		}
 		return 0, showSessions(c, list, *memory)

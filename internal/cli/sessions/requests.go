@@ -57,7 +57,7 @@ func Requests() *command.Command {
 
 func showRequests(c *command.Console, all []control.Status) error {
 	if len(all) == 0 {
-		fmt.Fprintln(c.Err, "ringfence: no session with a network is running")
+		c.Say("no session with a network is running")
 		return nil
 	}
 	w := bufio.NewWriter(c.Out)

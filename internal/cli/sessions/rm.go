@@ -34,7 +34,7 @@ func removeWork(c *command.Console, w *review.Work, discard bool) (int, error) {
 	if err := forget(c, "rm", w, discard); err != nil {
 		return 1, err
 	}
-	fmt.Fprintf(c.Err, "ringfence: removed what was kept of session %s\n", w.ID)
+	c.Say("removed what was kept of session %s", w.ID)
 	return 0, nil
 }
 

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -58,7 +57,7 @@ func stopOne(c *command.Console, arg string, grace time.Duration) error {
 	if _, _, err := conn.Receive(); err != io.EOF {
 		return fault.New(fault.Failed, "see `ringfence ps`", "%s: the end was not seen: %w", id, err)
 	}
-	fmt.Fprintf(c.Err, "ringfence: %s: ended\n", id)
+	c.Say("%s: ended", id)
 	return nil
 }
 
@@ -77,7 +76,7 @@ func Thaw() *command.Command {
 		if _, err := control.Ask(id, control.Request{Do: "thaw"}); err != nil {
 			return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
 		}
-		fmt.Fprintf(c.Err, "ringfence: %s: goes on\n", id)
+		c.Say("%s: goes on", id)
 		return 0, nil
 	}
 	return cmd

@@ -60,7 +60,7 @@ func Undo() *command.Command {
 		if !*yes {
 			printRanked(c.Err, r)
 			for _, lost := range r.Lost {
-				fmt.Fprintf(c.Err, "ringfence: cannot be undone: %s\n", command.Inert(lost))
+				c.Say("cannot be undone: %s", lost)
 			}
 			if !c.Confirm(fmt.Sprintf("\nUndo %d change(s)?", len(r.Entries)), false) {
 				return 1, nil
@@ -73,7 +73,7 @@ func Undo() *command.Command {
 		book.outcomes(journal.Undone, out)
 		status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, err)
 		if ch.work.Undone() {
-			fmt.Fprintf(c.Err, "ringfence: ringfence undo --redo %s takes this back\n", ch.work.ID)
+			c.Say("ringfence undo --redo %s takes this back", ch.work.ID)
 		}
 		return status, err
 	}
@@ -82,7 +82,7 @@ func Undo() *command.Command {
 
 // redoLast takes the last undo back.
 func redoLast(c *command.Console, ch *chosen, name string, yes, force bool, how told) (int, error) {
-	fmt.Fprintf(c.Err, "ringfence: undo of an undo: %s\n", who(ch.work))
+	c.Say("undo of an undo: %s", who(ch.work))
 	if !yes && !c.Confirm("Bring the changes of the session back?", false) {
 		return 1, nil
 	}
@@ -125,7 +125,7 @@ func chooseToUndo(c *command.Console, args []string, redo bool) (*chosen, []*rev
 	}
 	ch.look()
 	if ch.failed != nil {
-		fmt.Fprintf(c.Err, "ringfence: warning: %s\n", command.Inert(ch.failed.Error()))
+		c.Warn(ch.failed.Error())
 	}
 	if len(paths) > 0 {
 		ch.sel, err = selection(ch.report, here, paths)
