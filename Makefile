@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 
 build:
 	@mkdir -p bin
-	@$(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X ringfence.dev/ringfence/internal/cli.Version=$(VERSION)" -o bin/ringfence ./cmd/ringfence
+	@$(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X ringfence.dev/ringfence/internal/cli/command.Version=$(VERSION)" -o bin/ringfence ./cmd/ringfence
 
 # A throw-away workspace with canaries planted outside it. With a terminal it
 # ends in a shell inside the sandbox; without one it plays the same as a script.

@@ -3,24 +3,26 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 // bash makes tables of what follows what, and a function that walks through the words
 // typed so far. It needs nothing but bash itself.
-func bash(all []*command) string {
+func bash(all []*command.Command) string {
 	b := &strings.Builder{}
 	b.WriteString("# Completion of ringfence for bash. Made by `ringfence completion bash`.\n\n")
 	subs := [][2]string{{"", subWords(all)}}
 	var flags, values, kinds, args [][2]string
-	each(all, func(c *command) {
-		subs = append(subs, [2]string{c.name, subWords(c.subs)})
-		flags = append(flags, [2]string{c.name, flagWords(c.flags.options())})
-		values = append(values, [2]string{c.name, strings.Join(valued(c.flags.options()), " ")})
-		for _, f := range c.flags.options() {
-			kinds = append(kinds, [2]string{c.name + " " + f.dashed(), f.offers()})
+	each(all, func(c *command.Command) {
+		subs = append(subs, [2]string{c.Name, subWords(c.Subs)})
+		flags = append(flags, [2]string{c.Name, flagWords(c.Flags.Options())})
+		values = append(values, [2]string{c.Name, strings.Join(valued(c.Flags.Options()), " ")})
+		for _, f := range c.Flags.Options() {
+			kinds = append(kinds, [2]string{c.Name + " " + f.Dashed(), valueOf(f)})
 		}
-		for n := range c.most() {
-			args = append(args, [2]string{fmt.Sprintf("%s %d", c.name, n), strings.Join(c.offers(n), " ")})
+		for n := range argumentCount(c) {
+			args = append(args, [2]string{fmt.Sprintf("%s %d", c.Name, n), strings.Join(argumentsAt(c, n), " ")})
 		}
 	})
 	caseTable(b, "_ringfence_subs", `"$1"`, subs)

@@ -1,6 +1,10 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
+)
 
 // Kinds of arguments that a shell can complete. Dynamic ones are asked of the program.
 const (
@@ -27,8 +31,8 @@ type place struct {
 
 // places reads the arguments of a synopsis such as "[SESSION] [PATH...] [flags]": what
 // comes before --, without the flags.
-func (c *command) places() (out []place) {
-	text, _, _ := strings.Cut(c.args, "-- ")
+func places(c *command.Command) (out []place) {
+	text, _, _ := strings.Cut(c.Args, "-- ")
 	for _, arg := range pieces(text) {
 		inner := strings.Trim(arg, "[]")
 		if arg != "["+inner+"]" && arg[0] == '[' {
@@ -97,8 +101,8 @@ func pieces(text string) (out []string) {
 
 // Takes lists what the n-th argument may be, counted from 0: kinds, and words that
 // begin with "=".
-func (c *command) offers(n int) (out []string) {
-	places := c.places()
+func argumentsAt(c *command.Command, n int) (out []string) {
+	places := places(c)
 	for i, p := range places {
 		// Optional arguments in front may have been left out.
 		skipped := true
@@ -114,13 +118,13 @@ func (c *command) offers(n int) (out []string) {
 
 // Most is how many arguments differ in what they may be; those after it are like the
 // last.
-func (c *command) most() int { return len(c.places()) }
+func argumentCount(c *command.Command) int { return len(places(c)) }
 
 // Takes says what the value of a flag may be: a kind or "".
-func (f option) offers() string {
-	if f.name == "agent" {
+func valueOf(f command.Option) string {
+	if f.Name == "agent" {
 		return kindAgents
 	}
-	name, _, _ := strings.Cut(f.arg, "[")
+	name, _, _ := strings.Cut(f.Arg, "[")
 	return kinds[name]
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 func TestTakes(t *testing.T) {
@@ -28,7 +30,7 @@ func TestTakes(t *testing.T) {
 		{"AGENT [flags]", [][]string{{kindAgents}, nil}},
 	} {
 		for n, want := range c.want {
-			if diff := cmp.Diff(want, (&command{args: c.args}).offers(n)); diff != "" {
+			if diff := cmp.Diff(want, argumentsAt((&command.Command{Args: c.args}), n)); diff != "" {
 				t.Errorf("%q, argument %d: %s", c.args, n, diff)
 			}
 		}
@@ -36,7 +38,7 @@ func TestTakes(t *testing.T) {
 }
 
 func TestRoffIsEscaped(t *testing.T) {
-	all := []*command{{name: "x", short: "a-b", long: ".hidden 'quoted' back\\slash ~/^", examples: []string{`ringfence x -- 'a b'`, ".x"}}}
+	all := []*command.Command{{Name: "x", Short: "a-b", Long: ".hidden 'quoted' back\\slash ~/^", Examples: []string{`ringfence x -- 'a b'`, ".x"}}}
 	text := manualPages(all, "s", "a", nil)["ringfence-x.1"]
 	for _, want := range []string{`a\-b`, `\&.hidden \(aqquoted\(aq back\eslash \(ti/\(ha`, "\nringfence x \\-\\- \\(aqa b\\(aq\n", "\n\\&.x\n"} {
 		if !strings.Contains(text, want) {
