@@ -13,14 +13,14 @@ import (
 // and may be applied without a person. Changes of one git directory that is new, of
 // one submodule or of one worktree belong together: all or none.
 func (j *judge) findHarmless(waits [][]change.Change) {
-	g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+	g := &groups{judge: j, up: map[location]location{}, bad: map[location]bool{}}
 	j.groups = g
 	for n, all := range waits {
 		for _, c := range all {
 			if c.New != nil {
 				j.trees[n].made[c.Path] = c.New
 			}
-			j.waits[spot{n, c.Path}] = c
+			j.waits[location{n, c.Path}] = c
 		}
 	}
 	// Nothing is brought to the host until all is judged: what was asked of it stays true.
@@ -88,8 +88,8 @@ func (g *groups) choose(waits [][]change.Change) {
 	}
 }
 
-// spot is a path of a tree.
-type spot struct {
+// location is a path of a tree.
+type location struct {
 	tree int
 	rel  string
 }
@@ -97,29 +97,29 @@ type spot struct {
 // groups finds out which changes belong together.
 type groups struct {
 	*judge
-	up  map[spot]spot // groups that became part of another
-	bad map[spot]bool
+	up  map[location]location // groups that became part of another
+	bad map[location]bool
 }
 
 // id names the group of a path: the topmost directory above it that is new and in a
 // git directory, or a git directory itself. A path that belongs to no other is a
 // group itself.
-func (g *groups) id(n int, rel string) spot {
+func (g *groups) id(n int, rel string) location {
 	t := g.trees[n]
 	for end := range rel {
 		if rel[end] != '/' {
 			continue
 		}
 		dir := rel[:end]
-		if c, ok := g.waits[spot{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
-			return spot{n, dir}
+		if c, ok := g.waits[location{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
+			return location{n, dir}
 		}
 	}
-	return spot{n, rel}
+	return location{n, rel}
 }
 
 // find and join put groups together.
-func (g *groups) find(id spot) spot {
+func (g *groups) find(id location) location {
 	for {
 		up, ok := g.up[id]
 		if !ok {
@@ -129,14 +129,14 @@ func (g *groups) find(id spot) spot {
 	}
 }
 
-func (g *groups) join(a, b spot) {
+func (g *groups) join(a, b location) {
 	if a, b = g.find(a), g.find(b); a != b {
 		g.up[a] = b
 		g.bad[b] = g.bad[b] || g.bad[a]
 	}
 }
 
-func (g *groups) spoilt(id spot) bool { return g.bad[g.find(id)] }
+func (g *groups) spoilt(id location) bool { return g.bad[g.find(id)] }
 
 // fine judges one change by itself. What is not known to be harmless is not.
 func (g *groups) fine(n int, c change.Change, state State) bool {
@@ -184,7 +184,7 @@ func (g *groups) fineDeletion(n int, c change.Change, state State) bool {
 		return false
 	case part.Rest == "commondir" || part.Rest == "gitdir":
 		// With the directory, or not at all: without them the worktree is broken.
-		dir, ok := g.waits[spot{n, part.Dir}]
+		dir, ok := g.waits[location{n, part.Dir}]
 		return ok && dir.New == nil && baseOf(dirOf(part.Dir)) == "worktrees"
 	}
 	return part.Known && part.Rest != "HEAD" || sample(part.Rest)
@@ -213,7 +213,7 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	}
 	switch {
 	case baseOf(c.Path) == ".git":
-		return g.finePointer(spot{n, c.Path}, string(new))
+		return g.finePointer(location{n, c.Path}, string(new))
 	case !ok:
 		return hostexec.FitsAfter(t.verdict(c.Path, c.New, nil).Form, g.before(e), new, nil) == nil
 	case part.Known:
@@ -232,7 +232,7 @@ func (j *judge) before(e *Entry) []byte {
 
 // fineSettings judges what leads git: only what git writes in ordinary work passes.
 func (g *groups) fineSettings(e *Entry, part hostexec.Part, new []byte) bool {
-	dir := spot{e.Tree, part.Dir}
+	dir := location{e.Tree, part.Dir}
 	switch {
 	case sample(part.Rest):
 		return true
@@ -259,6 +259,6 @@ func sample(rest string) bool {
 
 // settings reads those of the repository that a path belongs to.
 func (j *judge) settings(n int, part hostexec.Part) []byte {
-	text, _ := j.text(spot{n, part.Settings(j.trees[n])})
+	text, _ := j.text(location{n, part.Settings(j.trees[n])})
 	return []byte(text)
 }

@@ -20,7 +20,7 @@ type judge struct {
 	contents
 	trees    []*judged
 	notes    []string
-	waits    map[spot]change.Change
+	waits    map[location]change.Change
 	harmless []map[string]bool // by tree: what may be applied without a person
 	groups   *groups           // of what waits
 }
@@ -40,7 +40,7 @@ func newJudge(w *Work, log *history) (*judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{contents: contents{w, log}, waits: map[spot]change.Change{}, harmless: make([]map[string]bool, len(w.Trees))}
+	j := &judge{contents: contents{w, log}, waits: map[location]change.Change{}, harmless: make([]map[string]bool, len(w.Trees))}
 	for n := range w.Trees {
 		t := &judged{Tree: &w.Trees[n], root: -1, made: map[string]*change.Node{}, nested: &repo.Nested{Root: w.Trees[n].Path}}
 		if fd, err := sys.OpenSource(t.Path); err == nil {
@@ -207,7 +207,7 @@ func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 		return e.Old == nil || e.Old.Type == change.Directory
 	}
 	if e.State == OnHost { // it was applied: by itself, or by a person
-		g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+		g := &groups{judge: j, up: map[location]location{}, bad: map[location]bool{}}
 		return t.ownData(e.Path) && g.fine(e.Tree, e.Change, OnHost)
 	}
 	return j.harmless[e.Tree][e.Path]

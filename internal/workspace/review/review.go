@@ -89,12 +89,12 @@ func (w *Work) Review() (*Report, error) {
 
 // inOrder compares by rank, git's own data last, then by place. Of hundreds of thousands
 // nearly all differ in the path alone, so the rest is not looked up for them.
-func inOrder(a, b *Entry, own map[spot]int) int {
+func inOrder(a, b *Entry, own map[location]int) int {
 	if a.Rank != b.Rank {
 		return cmp.Compare(a.Rank, b.Rank)
 	}
 	if len(own) > 0 {
-		if c := cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]); c != 0 {
+		if c := cmp.Compare(own[location{a.Tree, a.Path}], own[location{b.Tree, b.Path}]); c != 0 {
 			return c
 		}
 	}
@@ -109,11 +109,11 @@ func inOrder(a, b *Entry, own map[spot]int) int {
 
 // gitsOwn tells git's own data, by a one, from what people write: a commit has a hundred
 // objects, and the file that was deleted must not stand behind them.
-func (j *judge) gitsOwn(entries []Entry) map[spot]int {
-	out := map[spot]int{}
+func (j *judge) gitsOwn(entries []Entry) map[location]int {
+	out := map[location]int{}
 	for i := range entries {
 		if e := &entries[i]; j.trees[e.Tree].ownData(e.Path) {
-			out[spot{e.Tree, e.Path}] = 1
+			out[location{e.Tree, e.Path}] = 1
 		}
 	}
 	return out
