@@ -22,16 +22,8 @@ func OpenSource(path string) (int, error) {
 	return fd, nil
 }
 
-// OpenBeneath opens rel below dir without following any link: what it returns
-// is under dir whatever an adversary does to the tree meanwhile.
-func OpenBeneath(dir int, rel string) (int, error) {
-	if rel == "" {
-		rel = "."
-	}
-	return unix.Openat2(dir, rel, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-}
+// OpenBeneath is OpenAt for a descriptor that only names what it stands for.
+func OpenBeneath(dir int, rel string) (int, error) { return OpenAt(dir, rel, unix.O_PATH) }
 
 // CloneTree makes a detached copy of the mount tree at fd. It is recursive: in a
 // user namespace mounts below are locked and could not be left out anyway.
