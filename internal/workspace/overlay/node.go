@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -73,9 +74,7 @@ func (t *tree) readlink(rel string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, "", buf)
-	return string(buf[:max(n, 0)]), err
+	return sys.ReadLink(fd, "")
 }
 
 // room is what files are read into: one session may have made hundreds of thousands.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -367,7 +368,7 @@ func (w *writer) setMode(s place, mode uint32) error {
 		return err
 	}
 	w.failpoint("chmod")
-	return chmod(fd, mode)
+	return sys.Chmod(fd, mode)
 }
 
 // setModes gives the directories their modes, the deepest first.

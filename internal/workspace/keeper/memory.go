@@ -1,4 +1,4 @@
-package notify
+package keeper
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 const page = 4096
 
 // Read copies len(b) bytes of the caller's memory.
-func (c *Call) Read(at uint64, b []byte) error {
+func (c *notice) Read(at uint64, b []byte) error {
 	n, err := c.readSome(at, b)
 	if err == nil && n != len(b) {
 		return unix.EFAULT
@@ -18,7 +18,7 @@ func (c *Call) Read(at uint64, b []byte) error {
 	return err
 }
 
-func (c *Call) readSome(at uint64, b []byte) (int, error) {
+func (c *notice) readSome(at uint64, b []byte) (int, error) {
 	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
 	remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(b)}}
 	n, err := unix.ProcessVMReadv(int(c.PID), local, remote, 0)
@@ -30,7 +30,7 @@ func (c *Call) readSome(at uint64, b []byte) (int, error) {
 
 // String copies a path from the caller's memory. buf has room for the longest one;
 // the result is a copy.
-func (c *Call) String(at uint64, buf *[page]byte) (string, error) {
+func (c *notice) String(at uint64, buf *[page]byte) (string, error) {
 	for have := 0; have < page; {
 		// Not beyond the page: the next one may not be there.
 		want := min(page-have, page-int((at+uint64(have))%page))

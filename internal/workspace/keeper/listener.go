@@ -1,11 +1,4 @@
-// Package notify is the listening end of a seccomp filter: it hears of a call
-// before the kernel does it, may answer in the kernel's place, and may put a
-// descriptor into the caller.
-//
-// Letting a call go on after looking at its arguments proves nothing about what
-// it then does: another thread may have changed them meanwhile. Continue is for
-// calls that some other wall bounds.
-package notify
+package keeper
 
 import (
 	"errors"
@@ -19,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Call is a system call that waits for an answer. ID, PID and Arch are as the
+// notice is a system call that waits for an answer. ID, PID and Arch are as the
 // kernel gives them; PID is the thread's number in our own PID namespace.
-type Call struct {
+type notice struct {
 	ID    uint64
 	PID   uint32
 	Flags uint32
@@ -31,7 +24,7 @@ type Call struct {
 	Args  [6]uint64
 }
 
-type answer struct {
+type reply struct {
 	id    uint64
 	val   int64
 	err   int32
@@ -58,33 +51,39 @@ const (
 	syncWakeUp   = 1
 )
 
-// Listener is the descriptor that seccomp gave to who loaded the filter.
-type Listener struct {
+// listener is the listening end of a seccomp filter: it hears of a call before the
+// kernel does it, may answer in the kernel's place, and may put a descriptor into the
+// caller.
+//
+// Letting a call go on after looking at its arguments proves nothing about what it
+// then does: another thread may have changed them meanwhile. Continue is for calls
+// that some other wall bounds.
+type listener struct {
 	file   *os.File
 	fd     int
 	turn   sync.Mutex // one waits at a time: a second would block in the kernel for good
 	closed atomic.Bool
 }
 
-// Listen takes the descriptor over.
-func Listen(f *os.File) *Listener {
-	l := &Listener{file: f, fd: int(f.Fd())}
+// listen takes the descriptor over.
+func listen(f *os.File) *listener {
+	l := &listener{file: f, fd: int(f.Fd())}
 	// The caller sleeps while we work and the other way round: the same processor
 	// serves both. A kernel before 6.6 does not know it, and works all the same.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioSetFlags, syncWakeUp)
 	return l
 }
 
-// ErrEnded says that nobody is left who could call.
-var ErrEnded = errors.New("nobody is left under the filter")
+// errEnded says that nobody is left who could call.
+var errEnded = errors.New("nobody is left under the filter")
 
 // Receive waits for a call. Several may wait.
-func (l *Listener) Receive(c *Call) error {
+func (l *listener) Receive(c *notice) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	for {
 		if l.closed.Load() {
-			return ErrEnded
+			return errEnded
 		}
 		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		_, err := unix.Poll(poll, 1000)
@@ -92,11 +91,11 @@ func (l *Listener) Receive(c *Call) error {
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return fmt.Errorf("wait for a call: %w", err)
 		case poll[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0:
-			return ErrEnded
+			return errEnded
 		case poll[0].Revents&unix.POLLIN == 0:
 			continue
 		}
-		*c = Call{}
+		*c = notice{}
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioRecv, uintptr(unsafe.Pointer(c)))
 		switch errno {
 		case 0:
@@ -110,30 +109,30 @@ func (l *Listener) Receive(c *Call) error {
 
 // Valid says whether the caller still waits: if so, what was read of it before
 // was its own and not of a later process with the same number.
-func (l *Listener) Valid(c *Call) bool {
+func (l *listener) Valid(c *notice) bool {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioValid, uintptr(unsafe.Pointer(&c.ID)))
 	return errno == 0
 }
 
 // Continue lets the kernel do the call as it stands in the caller's memory by then.
-func (l *Listener) Continue(c *Call) { l.send(&answer{id: c.ID, flags: flagContinue}) }
+func (l *listener) Continue(c *notice) { l.send(&reply{id: c.ID, flags: flagContinue}) }
 
 // Return answers with a value.
-func (l *Listener) Return(c *Call, val int64) { l.send(&answer{id: c.ID, val: val}) }
+func (l *listener) Return(c *notice, val int64) { l.send(&reply{id: c.ID, val: val}) }
 
 // Fail answers with an error number.
-func (l *Listener) Fail(c *Call, errno syscall.Errno) {
-	l.send(&answer{id: c.ID, err: -int32(errno)})
+func (l *listener) Fail(c *notice, errno syscall.Errno) {
+	l.send(&reply{id: c.ID, err: -int32(errno)})
 }
 
 // send ignores a caller that is gone.
-func (l *Listener) send(a *answer) {
+func (l *listener) send(a *reply) {
 	unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioSend, uintptr(unsafe.Pointer(a)))
 }
 
 // Give puts fd into the caller, closes it here, and only then answers with its
 // number there: a file that somebody still has open to write cannot be executed.
-func (l *Listener) Give(c *Call, fd int, cloexec bool) {
+func (l *listener) Give(c *notice, fd int, cloexec bool) {
 	a := addFD{id: c.ID, src: uint32(fd)}
 	if cloexec {
 		a.newFlags = unix.O_CLOEXEC
@@ -152,7 +151,7 @@ func (l *Listener) Give(c *Call, fd int, cloexec bool) {
 
 // Close ends all waiting within a second. The filter's calls fail with ENOSYS
 // from then on.
-func (l *Listener) Close() error {
+func (l *listener) Close() error {
 	l.closed.Store(true)
 	l.turn.Lock()
 	defer l.turn.Unlock()

@@ -1,4 +1,4 @@
-package notify
+package keeper
 
 import (
 	"bytes"
@@ -18,24 +18,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/file/sys"
 )
-
-// A filter cannot be taken off again, so it is loaded in a re-execution of the test
-// binary. The variable says what the child does under it.
-const (
-	childEnv = "RINGFENCE_NOTIFY_CHILD"
-	pipeFD   = 3
-)
-
-func TestMain(m *testing.M) {
-	task := os.Getenv(childEnv)
-	if task == "" {
-		os.Exit(m.Run())
-	}
-	if err := child(tasks[task]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
 
 // tasks are what children do. The watched call is getpgid: nothing else makes it.
 var tasks = map[string]func() string{
@@ -80,7 +62,9 @@ var tasks = map[string]func() string{
 	"nothing": func() string { return "done" },
 }
 
-func child(task func() string) error {
+// watched runs a task under a filter. A filter cannot be taken off again, so that is done
+// in a re-execution of the test binary.
+func watched(task func() string) error {
 	if err := sys.NoNewPrivs(); err != nil {
 		return err
 	}
@@ -114,13 +98,13 @@ func filter() []byte {
 
 // caller is the outside of a child.
 type caller struct {
-	*Listener
+	*listener
 	t   *testing.T
 	cmd *exec.Cmd
 	out bytes.Buffer
 }
 
-func start(t *testing.T, task string, argv ...string) *caller {
+func startWatched(t *testing.T, task string, argv ...string) *caller {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -129,7 +113,7 @@ func start(t *testing.T, task string, argv ...string) *caller {
 	defer unix.Close(pair[0])
 	theirs := os.NewFile(uintptr(pair[1]), "theirs")
 	c := &caller{t: t, cmd: exec.Command("/proc/self/exe", argv...)}
-	c.cmd.Env = append(os.Environ(), childEnv+"="+task)
+	c.cmd.Env = append(os.Environ(), childEnv+"=watched:"+task)
 	c.cmd.ExtraFiles = []*os.File{theirs}
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, os.Stderr
 	err = c.cmd.Start()
@@ -150,16 +134,16 @@ func start(t *testing.T, task string, argv ...string) *caller {
 	if err != nil || len(fds) != 1 {
 		t.Fatal("no descriptor came", err)
 	}
-	c.Listener = Listen(os.NewFile(uintptr(fds[0]), "watch"))
+	c.listener = listen(os.NewFile(uintptr(fds[0]), "watch"))
 	late := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() })
 	t.Cleanup(func() { late.Stop(); c.Close() })
 	return c
 }
 
 // receive waits for the watched call.
-func (c *caller) receive() *Call {
+func (c *caller) receive() *notice {
 	c.t.Helper()
-	var call Call
+	var call notice
 	if err := c.Receive(&call); err != nil {
 		c.t.Fatal(err)
 	}
@@ -178,7 +162,7 @@ func (c *caller) end(want string) {
 	if c.out.String() != want {
 		c.t.Errorf("the child says %q, want %q", c.out.String(), want)
 	}
-	if err := c.Receive(new(Call)); !errors.Is(err, ErrEnded) {
+	if err := c.Receive(new(notice)); !errors.Is(err, errEnded) {
 		c.t.Errorf("Receive after the end: %v", err)
 	}
 }
@@ -186,19 +170,19 @@ func (c *caller) end(want string) {
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, task string
-		do         func(l *Listener, call *Call)
+		do         func(l *listener, call *notice)
 		want       string
 	}{
-		{"continue", "own", (*Listener).Continue, "true <nil>"},
-		{"continue to an error", "getpgid", (*Listener).Continue, "-1 no such process"},
-		{"fail", "getpgid", func(l *Listener, call *Call) { l.Fail(call, unix.EXDEV) }, "-1 invalid cross-device link"},
-		{"return", "getpgid", func(l *Listener, call *Call) { l.Return(call, 42) }, "42 <nil>"},
-		{"return nothing", "getpgid", func(l *Listener, call *Call) { l.Return(call, 0) }, "0 <nil>"},
-		{"return twice", "getpgid", func(l *Listener, call *Call) { l.Return(call, 1); l.Return(call, 2) }, "1 <nil>"},
+		{"continue", "own", (*listener).Continue, "true <nil>"},
+		{"continue to an error", "getpgid", (*listener).Continue, "-1 no such process"},
+		{"fail", "getpgid", func(l *listener, call *notice) { l.Fail(call, unix.EXDEV) }, "-1 invalid cross-device link"},
+		{"return", "getpgid", func(l *listener, call *notice) { l.Return(call, 42) }, "42 <nil>"},
+		{"return nothing", "getpgid", func(l *listener, call *notice) { l.Return(call, 0) }, "0 <nil>"},
+		{"return twice", "getpgid", func(l *listener, call *notice) { l.Return(call, 1); l.Return(call, 2) }, "1 <nil>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			child := start(t, c.task)
-			c.do(child.Listener, child.receive())
+			child := startWatched(t, c.task)
+			c.do(child.listener, child.receive())
 			child.end(c.want)
 		})
 	}
@@ -209,7 +193,7 @@ func TestAnswers(t *testing.T) {
 func TestGive(t *testing.T) {
 	for flags, cloexec := range map[string]bool{"0": false, "1": true} {
 		p := filepath.Join(t.TempDir(), "program")
-		c := start(t, "run", p)
+		c := startWatched(t, "run", p)
 		call := c.receive()
 		fd, err := unix.Open(p, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o755)
 		if err != nil {
@@ -224,7 +208,7 @@ func TestGive(t *testing.T) {
 }
 
 func TestGiveWithoutRoom(t *testing.T) {
-	c := start(t, "full")
+	c := startWatched(t, "full")
 	call := c.receive()
 	fd, err := unix.Open("/dev/null", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -237,7 +221,7 @@ func TestGiveWithoutRoom(t *testing.T) {
 // TestKilled: a caller that is gone does not wait any more, and answers to it are
 // lost without harm.
 func TestKilled(t *testing.T) {
-	c := start(t, "getpgid")
+	c := startWatched(t, "getpgid")
 	call := c.receive()
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -255,23 +239,23 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Give(call, fd, true)
-	if err := c.Receive(call); !errors.Is(err, ErrEnded) {
+	if err := c.Receive(call); !errors.Is(err, errEnded) {
 		t.Errorf("Receive: %v", err)
 	}
 }
 
-func TestNobodyCalls(t *testing.T) { start(t, "nothing").end("done") }
+func TestNobodyCalls(t *testing.T) { startWatched(t, "nothing").end("done") }
 
 // TestClose ends who waits, and the calls of who is left fail.
 func TestClose(t *testing.T) {
-	c := start(t, "getpgid")
+	c := startWatched(t, "getpgid")
 	first := c.receive()
 	ended := make(chan error)
-	go func() { ended <- c.Receive(new(Call)) }()
+	go func() { ended <- c.Receive(new(notice)) }()
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-ended; !errors.Is(err, ErrEnded) {
+	if err := <-ended; !errors.Is(err, errEnded) {
 		t.Errorf("Receive: %v", err)
 	}
 	if err := c.cmd.Wait(); err != nil || c.out.String() != "-1 function not implemented" {
@@ -279,12 +263,12 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// text is a string in memory that ends at a page without a neighbour.
-type text uintptr
+// address is that of a string in memory that ends at a page without a neighbour.
+type address uintptr
 
 // texts maps them. The child passes the addresses; only the lengths are known outside.
-func texts() []text {
-	var out []text
+func texts() []address {
+	var out []address
 	for _, c := range lengths {
 		pages := (c.n+1)/page + 2
 		b, err := unix.Mmap(-1, 0, pages*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -299,7 +283,7 @@ func texts() []text {
 			at--
 		}
 		copy(b[at:], strings.Repeat("x", c.n))
-		out = append(out, text(uintptr(unsafe.Pointer(&b[at]))))
+		out = append(out, address(uintptr(unsafe.Pointer(&b[at]))))
 	}
 	return append(out, 0, 1<<40)
 }
@@ -315,7 +299,7 @@ var lengths = []struct {
 }
 
 func TestStrings(t *testing.T) {
-	c := start(t, "strings")
+	c := startWatched(t, "strings")
 	var buf [page]byte
 	for _, l := range lengths {
 		call := c.receive()
