@@ -333,12 +333,7 @@ func TestIntegrity(t *testing.T) {
 func TestIdle(t *testing.T) {
 	e := newEngine(t)
 	other := relayed(t, e, Options{})
-	k := relayed(t, e, Options{Idle: 200 * time.Millisecond})
-	for range 20 { // busy for longer than that
-		write(t, k.client, "x")
-		read(t, k.origin, "x")
-		time.Sleep(20 * time.Millisecond)
-	}
+	k := relayed(t, e, Options{Idle: time.Millisecond})
 	k.wait(t)
 	if k.err != ErrIdle {
 		t.Fatalf("ended with %v", k.err)
@@ -347,6 +342,46 @@ func TestIdle(t *testing.T) {
 	readReset(t, k.origin)
 	write(t, other.client, "not idle by its own measure")
 	read(t, other.origin, "not idle by its own measure")
+}
+
+// TestBusyIsNotIdle serves a loop by hand, and by its own clock.
+func TestBusyIsNotIdle(t *testing.T) {
+	l, err := newLoop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.shut()
+	near, c := dialled(t)
+	o, far := dialled(t)
+	cfd, cerr := detach(c)
+	ofd, oerr := detach(o)
+	p := newPair(cfd, ofd, Options{Idle: time.Hour})
+	if err := errors.Join(cerr, oerr, l.enter(p)); err != nil {
+		t.Fatal(err)
+	}
+	later := func(d time.Duration) { l.start = l.start.Add(-d) }
+	for _, way := range [][2]*net.TCPConn{{near, far}, {far, near}, {near, far}} {
+		later(50 * time.Minute)
+		write(t, way[0], "x")
+		for moved := p.counts(); p.counts() == moved && !p.over; {
+			l.serve()
+		}
+		if p.over {
+			t.Fatalf("ended with %v though bytes came", p.failure)
+		}
+		read(t, way[1], "x")
+	}
+	for _, d := range []time.Duration{50 * time.Minute, 11 * time.Minute} {
+		if p.over {
+			t.Fatal("ended before its time")
+		}
+		later(d)
+		syscall.Write(l.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // nothing else wakes it
+		l.serve()
+	}
+	if !p.over || p.failure != ErrIdle {
+		t.Errorf("after an hour and a minute: %v, %v", p.over, p.failure)
+	}
 }
 
 func TestUpload(t *testing.T) {
