@@ -384,43 +384,6 @@ func TestBusyIsNotIdle(t *testing.T) {
 	}
 }
 
-func TestUpload(t *testing.T) {
-	for _, tc := range []struct {
-		name        string
-		first, then int
-		bound       int64
-		over        bool
-	}{
-		{"below", 10, 80, 100, false},
-		{"exact", 10, 90, 100, false},
-		{"exact in bulk", 10, 3<<20 - 10, 3 << 20, false},
-		{"exact by first", 100, 0, 100, false},
-		{"one over", 10, 91, 100, true},
-		{"one over in bulk", 10, 3<<20 - 9, 3 << 20, true},
-		{"over by first", 101, 0, 100, true},
-		{"no bound", 10, 5 << 20, 0, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			k := relayed(t, newEngine(t), Options{First: make([]byte, tc.first), Upload: tc.bound})
-			go func() {
-				k.client.Write(make([]byte, tc.then))
-				k.client.CloseWrite()
-			}()
-			got, err := io.Copy(io.Discard, k.origin)
-			if !tc.over {
-				k.origin.Close()
-			}
-			k.wait(t)
-			switch {
-			case tc.over && (k.err != ErrBudget || err == nil || k.counts.Sent > tc.bound || got > tc.bound):
-				t.Errorf("ended with %v, origin read %d, %v; counted %d", k.err, got, err, k.counts.Sent)
-			case !tc.over && (k.err != nil || got != int64(tc.first+tc.then) || k.counts.Sent != got):
-				t.Errorf("ended with %v, origin read %d, %v; counted %d", k.err, got, err, k.counts.Sent)
-			}
-		})
-	}
-}
-
 func TestClose(t *testing.T) {
 	e := newEngine(t)
 	links := []*link{relayed(t, e, Options{}), relayed(t, e, Options{}), relayed(t, e, Options{})}
