@@ -123,7 +123,7 @@ func connections() int {
 
 // Take opens the gate at the sockets of the sandbox whose first process is pid.
 func (g *Gate) Take(pid int, ports []rung.Port) error {
-	server := &dns.Server{Handler: (&resolver{rules: g.rules, pool: g.pool, asks: &g.asks, advice: &g.advice, records: &g.records, decoys: &g.decoys, names: g.dialler.names}).resolve}
+	server := &dns.Server{Handler: g.resolver().resolve}
 	// Whoever wants to know who connected needs this one first.
 	if i := slices.IndexFunc(ports, func(p rung.Port) bool { return p.Name == netns.Diag }); i > 0 {
 		ports[0], ports[i] = ports[i], ports[0]
