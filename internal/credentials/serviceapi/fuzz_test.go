@@ -2,6 +2,7 @@ package serviceapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -83,7 +84,7 @@ func FuzzBody(f *testing.F) {
 
 func FuzzCredential(f *testing.F) {
 	for _, p := range places {
-		f.Add(orElse(p.header, "Authorization"), p.value, p.query)
+		f.Add(cmp.Or(p.header, "Authorization"), p.value, p.query)
 	}
 	f.Add("x_api_key", phantom, "a=b&&=&token")
 	services := []*Service{newService(f, Config{Kind: Header, Field: "X-Our-Key"}), newService(f, Config{Kind: GitHub, Host: "api.github.com"})}

@@ -83,8 +83,7 @@ func (k *call) brokered() {
 		return
 	}
 	k.proto = string(address.TLS)
-	if k.record(journal.Decision, journal.Allow, "") != nil {
-		k.unrecorded()
+	if !k.recorded("") {
 		return
 	}
 	raw, err := k.hello()

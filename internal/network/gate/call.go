@@ -2,13 +2,13 @@ package gate
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -45,7 +45,7 @@ func (g *Gate) captured(c *net.TCPConn) {
 		return
 	}
 	var to netip.AddrPort
-	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(fd) })
+	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(int(fd)) })
 	if err != nil || ctl != nil {
 		// Somebody connected to our port itself: there is nothing behind it.
 		reset(c)
@@ -75,8 +75,7 @@ func (k *call) proceed() {
 	default:
 		k.proto = string(address.TCP)
 	}
-	if k.record(journal.Decision, journal.Allow, "") != nil {
-		k.unrecorded()
+	if !k.recorded("") {
 		return
 	}
 	switch k.rule.Proto {
@@ -89,9 +88,14 @@ func (k *call) proceed() {
 	}
 }
 
-// unrecorded ends a call that could not be written down.
-func (k *call) unrecorded() {
+// recorded writes down that the call, or a request of it, passes. Where it cannot be
+// written the call ends.
+func (k *call) recorded(method string) bool {
+	if k.record(journal.Decision, journal.Allow, method) == nil {
+		return true
+	}
 	k.answer(503, "Service Unavailable", httpfwd.Denial{Rule: "everything is recorded", Reason: "the journal cannot be written", Host: k.target.Host(), Port: k.target.Port})
+	return false
 }
 
 // decide asks, and where nobody knows yet, waits for a person.
@@ -198,63 +202,48 @@ func (k *call) buffered() *bufio.Reader {
 }
 
 // originalDestination asks the kernel where a redirected connection was going.
-func originalDestination(fd uintptr) (netip.AddrPort, error) {
-	sa, err := unix.Getsockname(int(fd))
+func originalDestination(fd int) (netip.AddrPort, error) {
+	sa, err := unix.Getsockname(fd)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	local, err := addrPort(sa)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	ask := originalV4
-	if local.Addr().Is6() {
-		ask = originalV6
-	}
-	was, err := ask(fd)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	if was == local {
-		return netip.AddrPort{}, errors.New("it was meant for the gate itself")
-	}
-	return was, nil
-}
-
-func addrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
+	var local, was netip.AddrPort
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
+		local = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+		was, err = original4(fd)
 	case *unix.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)), nil
+		local = netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
+		was, err = original6(fd)
+	default:
+		err = fmt.Errorf("unexpected address %T", sa)
 	}
-	return netip.AddrPort{}, fmt.Errorf("unexpected address %T", sa)
+	if err == nil && was == local {
+		err = errors.New("it was meant for the gate itself")
+	}
+	return was, err
 }
 
-// originalSO is SO_ORIGINAL_DST and its namesake of IPv6.
+// originalSO is SO_ORIGINAL_DST and its namesake of IPv6. Package unix has no name for
+// what they answer with, but others of that size.
 const originalSO = 80
 
-func originalV4(fd uintptr) (netip.AddrPort, error) {
-	var sa unix.RawSockaddrInet4
-	size := uint32(unsafe.Sizeof(sa))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IP, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return netip.AddrPort{}, errno
+func original4(fd int) (netip.AddrPort, error) {
+	r, err := unix.GetsockoptIPv6Mreq(fd, unix.IPPROTO_IP, originalSO)
+	if err != nil {
+		return netip.AddrPort{}, err
 	}
-	return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), swap(sa.Port)), nil
+	b := r.Multiaddr // a sockaddr_in: family, port, address
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:])), nil
 }
 
-func originalV6(fd uintptr) (netip.AddrPort, error) {
-	var sa unix.RawSockaddrInet6
-	size := uint32(unsafe.Sizeof(sa))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IPV6, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return netip.AddrPort{}, errno
+func original6(fd int) (netip.AddrPort, error) {
+	r, err := unix.GetsockoptIPv6MTUInfo(fd, unix.IPPROTO_IPV6, originalSO)
+	if err != nil {
+		return netip.AddrPort{}, err
 	}
-	return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), swap(sa.Port)), nil
+	port := r.Addr.Port // in network order; both machines we build for are little-endian
+	return netip.AddrPortFrom(netip.AddrFrom16(r.Addr.Addr), port<<8|port>>8), nil
 }
-
-// swap turns a port from network order; both machines we build for are little-endian.
-func swap(p uint16) uint16 { return p<<8 | p>>8 }
 
 func portText(p uint16) string { return strconv.Itoa(int(p)) }

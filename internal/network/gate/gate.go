@@ -12,7 +12,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,9 +123,11 @@ func connections() int {
 
 // Take opens the gate at the sockets of the sandbox whose first process is pid.
 func (g *Gate) Take(pid int, ports []rung.Port) error {
-	server := &dns.Server{Handler: (&resolver{rules: g.rules, pool: g.pool, asks: &g.asks, advice: &g.advice, records: &g.records, decoys: &g.decoys, names: g.dialler.names}).resolve}
+	server := &dns.Server{Handler: g.resolver().resolve}
 	// Whoever wants to know who connected needs this one first.
-	slices.SortStableFunc(ports, func(a, b rung.Port) int { return cmp.Compare(bit(b.Name == netns.Diag), bit(a.Name == netns.Diag)) })
+	if i := slices.IndexFunc(ports, func(p rung.Port) bool { return p.Name == netns.Diag }); i > 0 {
+		ports[0], ports[i] = ports[i], ports[0]
+	}
 	for i, p := range ports {
 		if err := g.serve(pid, p, server); err != nil {
 			for _, rest := range ports[i:] {
@@ -142,13 +143,6 @@ func (g *Gate) Take(pid int, ports []rung.Port) error {
 	}
 	g.opened = true
 	return nil
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
 )
 
@@ -39,11 +38,9 @@ func (k *call) http() {
 	}
 	defer k.g.sockets.release(c)
 	boundUnread(k.client)
-	if k.record(journal.Decision, journal.Allow, head.Method) != nil {
-		k.unrecorded()
-		return
+	if k.recorded(head.Method) {
+		(&exchange{call: k, client: k.client, origin: c, in: r}).run(head)
 	}
-	(&exchange{call: k, client: k.client, origin: c, in: r}).run(head)
 }
 
 // judge holds a request to the name that the connection was allowed for, and to the

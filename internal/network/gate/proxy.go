@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
 )
 
@@ -151,8 +150,7 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 		return
 	}
 	k.owner = k.g.owners.ask(k.client, k.to, false)
-	if k.record(journal.Decision, journal.Allow, head.Method) != nil {
-		k.unrecorded()
+	if !k.recorded(head.Method) {
 		return
 	}
 	origin, err := k.dial()

@@ -38,6 +38,10 @@ type resolver struct {
 	told map[address.Name]time.Time
 }
 
+func (g *Gate) resolver() *resolver {
+	return &resolver{rules: g.rules, pool: g.pool, asks: &g.asks, advice: &g.advice, records: &g.records, decoys: &g.decoys, names: g.dialler.names}
+}
+
 func (v *resolver) resolve(ctx context.Context, q dns.Question, via string, _ netip.AddrPort) dns.Answer {
 	// Before it is read as a name: what no host can be called was no less about to
 	// leave.
