@@ -82,10 +82,7 @@ func (m *masker) anyFile(s string) (string, Kind) {
 	case pemHeader.MatchString(s):
 		return m.pemFile(s)
 	case bare[0] == '{' || bare[0] == '[' && strings.HasSuffix(bare, "]"):
-		if out, ok := m.json(key{}, s); ok {
-			return out, Values
-		}
-		return "", Empty
+		return m.jsonFile(s)
 	case bare[0] == '[':
 		return m.iniFile(s)
 	case !strings.ContainsAny(bare, " \t\r\n"):

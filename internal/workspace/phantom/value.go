@@ -2,7 +2,6 @@ package phantom
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -145,13 +144,4 @@ func (m *masker) encodedPEM(v string) (string, bool) {
 		return "", false
 	}
 	return base64.StdEncoding.EncodeToString([]byte(m.pemValue(string(raw)))), true
-}
-
-// quoteJSON writes a string as JSON.
-func quoteJSON(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
 }
