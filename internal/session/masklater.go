@@ -107,7 +107,7 @@ func (k *keeping) maskInLayer(n int, rel string, data []byte) (keeper.Cover, err
 	}
 	defer unix.Close(root)
 	open := func(flags int) (*os.File, error) {
-		fd, err := sys.OpenIn(root, strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
+		fd, err := sys.OpenAt(root, strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 		if err != nil {
 			return nil, err
 		}

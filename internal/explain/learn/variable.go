@@ -79,7 +79,7 @@ func readText(p string, trees []string) []byte {
 		return nil
 	}
 	defer unix.Close(at)
-	fd, err := sys.OpenIn(at, strings.TrimPrefix(p[len(root):], "/"), unix.O_RDONLY|unix.O_NONBLOCK)
+	fd, err := sys.OpenAt(at, strings.TrimPrefix(p[len(root):], "/"), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil
 	}

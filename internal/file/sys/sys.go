@@ -24,11 +24,11 @@ func OpenSource(path string) (int, error) {
 // OpenBeneath opens rel below dir without following any link: what it returns
 // is under dir whatever an adversary does to the tree meanwhile.
 func OpenBeneath(dir int, rel string) (int, error) {
-	return OpenIn(dir, rel, unix.O_PATH|unix.O_NOFOLLOW)
+	return OpenAt(dir, rel, unix.O_PATH|unix.O_NOFOLLOW)
 }
 
-// OpenIn does the same with other flags.
-func OpenIn(dir int, rel string, flags int) (int, error) {
+// OpenAt does the same with other flags.
+func OpenAt(dir int, rel string, flags int) (int, error) {
 	if rel == "" {
 		rel = "."
 	}
