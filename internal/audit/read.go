@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,9 +42,9 @@ func (l *look) read(path string, most int64) ([]byte, error) {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		return data[:most], errLarge
+	data, err := file.ReadAll(f, most)
+	if errors.Is(err, file.ErrLong) {
+		err = errLarge
 	}
 	return data, err
 }

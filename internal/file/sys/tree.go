@@ -14,25 +14,20 @@ import (
 // What follows is done to trees that somebody else may be writing: by descriptor, beneath
 // a directory that is open, and over no link.
 
-// beneath is how a path in such a tree is looked up.
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+// OpenOn is OpenAt that does not cross a mount. A link at the end is not followed either.
+func OpenOn(dir int, rel string, flags int) (int, error) {
+	if rel == "" {
+		rel = "."
+	}
+	return Open(dir, rel, flags|unix.O_NOFOLLOW, Beneath|unix.RESOLVE_NO_XDEV)
+}
 
 // maxStep is how much of a path is looked up at once. A path that is longer than one
 // system call takes is walked.
 const maxStep = 2000
 
-// OpenAt opens rel below dir; an empty rel is dir itself. What it returns is under dir
-// whatever an adversary does to the tree meanwhile.
-func OpenAt(dir int, rel string, flags int) (int, error) {
-	return openAt(dir, rel, flags, beneath)
-}
-
-// OpenOn is OpenAt that does not cross a mount.
-func OpenOn(dir int, rel string, flags int) (int, error) {
-	return openAt(dir, rel, flags, beneath|unix.RESOLVE_NO_XDEV)
-}
-
-func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
+// OpenLong is OpenAt for a path of any length. A link at the end is not followed either.
+func OpenLong(dir int, rel string, flags int) (int, error) {
 	for at := dir; ; {
 		cut := -1
 		if len(rel) > maxStep {
@@ -42,7 +37,7 @@ func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
 		if cut > 0 {
 			part, rel, kind = rel[:cut], rel[cut+1:], unix.O_PATH|unix.O_DIRECTORY
 		}
-		next, err := openStep(at, part, kind, resolve)
+		next, err := OpenAt(at, part, kind|unix.O_NOFOLLOW)
 		if at != dir {
 			unix.Close(at)
 		}
@@ -50,19 +45,6 @@ func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
 			return next, err
 		}
 		at = next
-	}
-}
-
-func openStep(dir int, rel string, flags int, resolve uint64) (int, error) {
-	if rel == "" {
-		rel = "."
-	}
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Resolve: resolve}
-	for { // EAGAIN: something was renamed meanwhile
-		fd, err := unix.Openat2(dir, rel, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -81,7 +83,7 @@ func modules(common string) []module {
 }
 
 func worktreeOf(config string) string {
-	b, err := readBounded(config, maxConfig)
+	b, err := file.Read(config, maxConfig, 0)
 	if err != nil {
 		return ""
 	}
@@ -99,10 +101,10 @@ const maxIncludes = 10
 
 // executedBy reads one config file, and those that it includes. One that is not there
 // yet counts as well: whoever makes it gives settings to the repository.
-func executedBy(file, root string) []string { return executedFrom(file, root, maxIncludes) }
+func executedBy(path, root string) []string { return executedFrom(path, root, maxIncludes) }
 
-func executedFrom(file, root string, depth int) []string {
-	b, err := readBounded(file, maxConfig)
+func executedFrom(path, root string, depth int) []string {
+	b, err := file.Read(path, maxConfig, 0)
 	if err != nil {
 		return nil
 	}
@@ -117,7 +119,7 @@ func executedFrom(file, root string, depth int) []string {
 		case key == "core.hookspath", key == "core.attributesfile", key == "init.templatedir":
 			out = append(out, from(root, e.Value)...)
 		case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
-			for _, p := range from(filepath.Dir(file), e.Value) {
+			for _, p := range from(filepath.Dir(path), e.Value) {
 				out = append(out, p)
 				if depth > 0 && len(out) < maxWalked {
 					out = append(out, executedFrom(p, root, depth-1)...)
@@ -201,7 +203,7 @@ func Head(r *Repo) string {
 	if r.GitDir == "" {
 		return ""
 	}
-	b, err := readBounded(filepath.Join(r.GitDir, "HEAD"), 4096)
+	b, err := file.Read(filepath.Join(r.GitDir, "HEAD"), 4096, 0)
 	if err != nil {
 		return ""
 	}
@@ -214,11 +216,11 @@ func Head(r *Repo) string {
 		return ""
 	}
 	for _, dir := range []string{r.GitDir, r.CommonDir} {
-		if b, err := readBounded(filepath.Join(dir, ref), 4096); err == nil {
+		if b, err := file.Read(filepath.Join(dir, ref), 4096, 0); err == nil {
 			return objectName(strings.TrimSpace(string(b)))
 		}
 	}
-	b, err = readBounded(filepath.Join(r.CommonDir, "packed-refs"), maxPacked)
+	b, err = file.Read(filepath.Join(r.CommonDir, "packed-refs"), maxPacked, 0)
 	if err != nil {
 		return ""
 	}
@@ -235,13 +237,4 @@ func objectName(s string) string {
 		return ""
 	}
 	return s
-}
-
-func readBounded(file string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readRegular(f, most)
 }

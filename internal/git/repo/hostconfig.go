@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -96,13 +97,9 @@ func (r *hostReader) file(path string, depth int) {
 		r.fail(path, errors.New("too many includes; it is not followed"))
 		return
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	b, err := file.Read(path, maxConfig, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return
-	}
-	var b []byte
-	if err == nil {
-		b, err = readRegular(f, maxConfig)
 	}
 	if err != nil {
 		var named *fs.PathError

@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
-func openAt(dir int, rel string, flags int) (int, error) { return sys.OpenAt(dir, rel, flags) }
+func openAt(dir int, rel string, flags int) (int, error) { return sys.OpenLong(dir, rel, flags) }
 func readLink(dir int, name string) (string, error)      { return sys.ReadLink(dir, name) }
 
 // openDirAt opens a directory for reading, and lets us in where the session took
