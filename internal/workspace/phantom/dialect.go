@@ -6,7 +6,7 @@ import (
 
 // dialect is a way to write settings, one a line.
 type dialect struct {
-	key      *form  // what may stand before a key, the key, the separator
+	key      form   // what may stand before a key, the key, the separator
 	blanks   string // what a line is indented with
 	comments string // what begins a line of comment; the first is for what is hidden
 	inline   string // what begins one after a value and a blank
@@ -59,7 +59,7 @@ func (m *masker) yamlFile(s string) (string, Kind) {
 func (m *masker) withLogin(d *dialect, s string) (string, Kind) {
 	for line := range strings.Lines(s) {
 		line = strings.TrimLeft(strings.TrimSpace(line), " -")
-		f := d.key.FindStringSubmatch(line)
+		f := d.key().FindStringSubmatch(line)
 		if f == nil {
 			continue
 		}
@@ -67,7 +67,7 @@ func (m *masker) withLogin(d *dialect, s string) (string, Kind) {
 		if !d.indented {
 			name = name[strings.LastIndexByte(name, ':')+1:]
 		}
-		if (key{}).child(name).secret && (v != "" || d.indented) && !reference.MatchString(v) && !switches.MatchString(v) {
+		if (key{}).child(name).secret && (v != "" || d.indented) && !reference().MatchString(v) && !switches().MatchString(v) {
 			return m.settings(d, s), Values
 		}
 	}
@@ -123,7 +123,7 @@ func (r *reader) entry() {
 		dashes = r.dashes(bare, indent)
 	}
 	r.write(bare[:dashes])
-	around, f := r.around(), r.dialect.key.FindStringSubmatch(bare[dashes:])
+	around, f := r.around(), r.dialect.key().FindStringSubmatch(bare[dashes:])
 	switch start := from + indent + dashes; {
 	case bare[dashes:] == "":
 	case f != nil:
@@ -144,7 +144,7 @@ func (r *reader) entry() {
 func (r *reader) asItIs(bare string) bool {
 	switch {
 	case r.indented:
-		return yamlMark.MatchString(bare) || reference.MatchString(bare)
+		return yamlMark().MatchString(bare) || reference().MatchString(bare)
 	case len(r.above) == 0:
 		name := strings.Trim(bare, "[]")
 		return r.sections && bare[0] == '[' && strings.HasSuffix(bare, "]") && proper(strings.ReplaceAll(name, `"`, "")) && r.keep(name)
@@ -196,7 +196,7 @@ func (r *reader) shownKey(around key, raw string) string {
 func (r *reader) commented(line string) {
 	body := strings.TrimLeft(line, " \t"+r.comments)
 	r.write(line[:len(line)-len(body)])
-	f := r.dialect.key.FindStringSubmatch(body)
+	f := r.dialect.key().FindStringSubmatch(body)
 	setting := f != nil && (r.indented || strings.Contains(f[3], "=")) && !strings.Contains(f[2], " ") && proper(r.name(f[2]))
 	if setting && r.indented { // "Note: this is prose"
 		v, _ := cutComment(body[len(f[0]):], r.inline)

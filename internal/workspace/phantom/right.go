@@ -16,7 +16,7 @@ func (r *reader) right(k key, from, indent int) {
 	}
 	s := strings.TrimRight(r.in[from:r.at], " \t")
 	v, comment := cutComment(s, r.inline)
-	here := hereForm.FindStringSubmatch(s)
+	here := hereForm().FindStringSubmatch(s)
 	switch {
 	case v == "":
 		r.write(strings.TrimPrefix(r.after(comment), " "))
@@ -25,9 +25,9 @@ func (r *reader) right(k key, from, indent int) {
 	case r.brackets && (v == "{" || v == "["):
 		r.above = append(r.above, level{key: k})
 		r.write(v, r.after(comment))
-	case r.indented && reference.MatchString(v):
+	case r.indented && reference().MatchString(v):
 		r.write(v, r.after(comment))
-	case r.indented && yamlBlock.MatchString(v):
+	case r.indented && yamlBlock().MatchString(v):
 		r.write(v)
 		r.block(k, indent)
 	case strings.IndexByte(r.quotes, s[0]) >= 0 && r.inQuotes(k, from):
@@ -101,7 +101,7 @@ func (r *reader) scalar(k key, raw, quote string) string {
 	switch {
 	case quote == "" && !r.brackets && !r.indented:
 		return strings.ReplaceAll(out, "\n", `\n`)
-	case quote == "" && (out == was && !strings.Contains(was, "\n") || numberForm.MatchString(out)):
+	case quote == "" && (out == was && !strings.Contains(was, "\n") || numberForm().MatchString(out)):
 		return out
 	case quote == "" && r.indented && out != "" && isLower(out[0]|0x20) && allIn(out, alnums+"_./@-"):
 		return out

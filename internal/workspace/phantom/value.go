@@ -19,11 +19,11 @@ func (m *masker) value(k key, v string) string {
 	}
 	bare := strings.TrimSpace(v)
 	switch {
-	case bare == "" || switches.MatchString(bare) || reference.MatchString(bare) || cipher.MatchString(bare):
+	case bare == "" || switches().MatchString(bare) || reference().MatchString(bare) || cipher().MatchString(bare):
 		return v
 	case strings.Contains(v, "-----BEGIN"):
 		return m.pemValue(v)
-	case numberForm.MatchString(bare):
+	case numberForm().MatchString(bare):
 		return m.number(k, bare)
 	case bare[0] == '{' || bare[0] == '[':
 		if out, ok := m.json(k, bare); ok {
@@ -41,7 +41,7 @@ func (m *masker) value(k key, v string) string {
 			return out
 		}
 	}
-	stays := plain(bare) && !k.secret || keyFilePath.MatchString(bare) && isPath(bare)
+	stays := plain(bare) && !k.secret || keyFilePath().MatchString(bare) && isPath(bare)
 	if stays && !k.strict && m.keep(bare) {
 		return v
 	}
@@ -95,7 +95,7 @@ func (m *masker) pairs(k key, v string) (string, bool) {
 		if strings.TrimSpace(p) == "" {
 			continue
 		}
-		f := pairForm.FindStringSubmatch(p)
+		f := pairForm().FindStringSubmatch(p)
 		if f == nil || !proper(f[1]) || !m.keep(f[1]) {
 			return "", false
 		}
@@ -115,7 +115,7 @@ var emailForm = lazily(`^[A-Za-z0-9_.+-]{1,64}@([A-Za-z0-9.-]{1,120})$`)
 
 // email keeps the host.
 func (m *maker) email(k key, v string) (string, bool) {
-	f := emailForm.FindStringSubmatch(v)
+	f := emailForm().FindStringSubmatch(v)
 	if f == nil || k.secret || !strings.Contains(f[1], ".") || !isHost(f[1]) || !m.keep(f[1]) {
 		return "", false
 	}

@@ -26,12 +26,12 @@ func (r *reader) dashes(bare string, indent int) int {
 func (r *reader) marks(k key, from int) int {
 	for {
 		s := strings.TrimRight(r.in[from:r.at], " \t")
-		if t := yamlTag.FindString(s); t != "" {
+		if t := yamlTag().FindString(s); t != "" {
 			r.write(t)
 			from += len(t)
 			continue
 		}
-		f := yamlName.FindStringSubmatch(s)
+		f := yamlName().FindStringSubmatch(s)
 		if f == nil || !label(f[2]) || f[1] == "*" && !r.anchors[f[2]] || f[1] == "&" && k.secret && len(f[0]) == len(s) {
 			return from
 		}
