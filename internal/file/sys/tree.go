@@ -52,10 +52,10 @@ func OpenLong(dir int, rel string, flags int) (int, error) {
 // its place holds nobody up.
 const ReadFile = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
-// Regular closes what was opened and is not a regular file.
-func Regular(fd int, err error) (int, error) {
+// Regular closes what was opened and is not a regular file. It says how long the file is.
+func Regular(fd int, err error) (int, int64, error) {
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -63,9 +63,9 @@ func Regular(fd int, err error) (int, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, err
+		return -1, 0, err
 	}
-	return fd, nil
+	return fd, st.Size, nil
 }
 
 // Names lists a directory, sorted. It takes the descriptor over.

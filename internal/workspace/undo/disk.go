@@ -41,6 +41,12 @@ func unlock(dir int, name string, add uint32) error {
 
 // openFileAt opens a file for reading and nothing but a file.
 func openFileAt(dir int, name string) (int, error) {
+	fd, _, err := openSized(dir, name)
+	return fd, err
+}
+
+// openSized says also how long the file is.
+func openSized(dir int, name string) (fd int, size int64, err error) {
 	return sys.Regular(openAt(dir, name, sys.ReadFile))
 }
 
