@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // hit is a finding before it is known whose.
@@ -158,40 +160,15 @@ func matches(pattern, at []string) bool {
 	return matchNames(pattern, names) || strings.Contains(joined, ".") && matchNames(pattern, strings.Split(strings.ReplaceAll(joined, "\x00", "."), "."))
 }
 
+// matchNames: a last "**" is one name at least. What is taken out stands below the name
+// before it.
 func matchNames(pattern, names []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			for skip := 0; skip <= len(names); skip++ {
-				if matchNames(pattern[1:], names[skip:]) && (len(pattern) > 1 || skip > 0) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(names) == 0 {
-			return false
-		}
-		if !glob(pattern[0], names[0]) {
-			return false
-		}
-		pattern, names = pattern[1:], names[1:]
+	if n := len(pattern); n > 0 && len(names) > 0 && pattern[n-1] == "**" {
+		names = names[:len(names)-1]
+	} else if n > 0 && pattern[n-1] == "**" {
+		return false
 	}
-	return len(names) == 0
-}
-
-// glob matches one name; "*" is any characters.
-func glob(pattern, name string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	name, ok := strings.CutPrefix(name, head)
-	if !ok || !star {
-		return ok && name == ""
-	}
-	for i := len(name); i >= 0; i-- {
-		if glob(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
+	return file.Names(pattern, names, file.Star[string])
 }
 
 func hitOf(k kind, at []string, line int, v *node) hit {

@@ -3,6 +3,7 @@ package scan
 import (
 	"strings"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -272,7 +273,7 @@ func updates(name string, _ *node) bool {
 
 func globs(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if glob(p, name) {
+		if file.Star(p, name) {
 			return true
 		}
 	}

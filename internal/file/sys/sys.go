@@ -21,8 +21,22 @@ func OpenSource(path string) (int, error) {
 	return fd, nil
 }
 
-// OpenBeneath is OpenAt for a descriptor that only names what it stands for.
-func OpenBeneath(dir int, rel string) (int, error) { return OpenAt(dir, rel, unix.O_PATH) }
+// OpenBeneath opens rel below dir without following any link: what it returns
+// is under dir whatever an adversary does to the tree meanwhile.
+func OpenBeneath(dir int, rel string) (int, error) {
+	return OpenAt(dir, rel, unix.O_PATH|unix.O_NOFOLLOW)
+}
+
+// OpenAt does the same with other flags.
+func OpenAt(dir int, rel string, flags int) (int, error) {
+	if rel == "" {
+		rel = "."
+	}
+	return Open(dir, rel, flags, Beneath)
+}
+
+// Beneath keeps a path under the directory where it starts, and follows no link.
+const Beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
 
 // maxTries: somebody who keeps renaming must not keep us.
 const maxTries = 64

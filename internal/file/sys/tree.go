@@ -14,25 +14,20 @@ import (
 // What follows is done to trees that somebody else may be writing: by descriptor, beneath
 // a directory that is open, and over no link.
 
-// beneath is how a path in such a tree is looked up.
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+// OpenOn is OpenAt that does not cross a mount. A link at the end is not followed either.
+func OpenOn(dir int, rel string, flags int) (int, error) {
+	if rel == "" {
+		rel = "."
+	}
+	return Open(dir, rel, flags|unix.O_NOFOLLOW, Beneath|unix.RESOLVE_NO_XDEV)
+}
 
 // maxStep is how much of a path is looked up at once. A path that is longer than one
 // system call takes is walked.
 const maxStep = 2000
 
-// OpenAt opens rel below dir; an empty rel is dir itself. What it returns is under dir
-// whatever an adversary does to the tree meanwhile.
-func OpenAt(dir int, rel string, flags int) (int, error) {
-	return openAt(dir, rel, flags, beneath)
-}
-
-// OpenOn is OpenAt that does not cross a mount.
-func OpenOn(dir int, rel string, flags int) (int, error) {
-	return openAt(dir, rel, flags, beneath|unix.RESOLVE_NO_XDEV)
-}
-
-func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
+// OpenLong is OpenAt for a path of any length. A link at the end is not followed either.
+func OpenLong(dir int, rel string, flags int) (int, error) {
 	for at := dir; ; {
 		cut := -1
 		if len(rel) > maxStep {
@@ -42,10 +37,7 @@ func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
 		if cut > 0 {
 			part, rel, kind = rel[:cut], rel[cut+1:], unix.O_PATH|unix.O_DIRECTORY
 		}
-		if part == "" {
-			part = "."
-		}
-		next, err := Open(at, part, kind|unix.O_NOFOLLOW, resolve)
+		next, err := OpenAt(at, part, kind|unix.O_NOFOLLOW)
 		if at != dir {
 			unix.Close(at)
 		}
@@ -60,14 +52,8 @@ func openAt(dir int, rel string, flags int, resolve uint64) (int, error) {
 // its place holds nobody up.
 const ReadFile = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
-// Regular closes what was opened and is not a regular file.
-func Regular(fd int, err error) (int, error) {
-	fd, _, err = Sized(fd, err)
-	return fd, err
-}
-
-// Sized is Regular that says how long the file is.
-func Sized(fd int, err error) (int, int64, error) {
+// Regular closes what was opened and is not a regular file. It says how long the file is.
+func Regular(fd int, err error) (int, int64, error) {
 	if err != nil {
 		return -1, 0, err
 	}

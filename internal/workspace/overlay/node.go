@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 
@@ -95,20 +96,19 @@ func (d descriptor) Read(b []byte) (int, error) {
 	}
 }
 
-// hash returns the SHA-256 of what a file holds, and how many bytes that was.
-func hash(r io.Reader) (string, int64, error) {
-	d, err := digest(r)
+// hashFile returns the SHA-256 of what a file holds, from where it stands.
+func hashFile(f *os.File) (string, error) {
+	d, err := change.Read(int(f.Fd()), -1)
 	if err != nil {
-		return "", d.Size, err
+		return "", err
 	}
-	return d.Hash(), d.Size, nil
+	return d.Hash(), nil
 }
 
-func digest(r io.Reader) (*change.Digest, error) {
-	d, buf := change.NewDigest(), room.Get().(*[128 << 10]byte)
-	defer room.Put(buf)
-	_, err := io.CopyBuffer(d, struct{ io.Reader }{r}, buf[:])
-	return d, err
+func hashOf(b []byte) string {
+	d := change.NewDigest()
+	d.Write(b)
+	return d.Hash()
 }
 
 // comparing reads both sides of entries with all processors, while the walk goes on.

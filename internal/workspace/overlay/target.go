@@ -1,7 +1,6 @@
 package overlay
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -151,7 +150,7 @@ func fill(from *tree, rel, want string, t *target, st *unix.Stat_t, mode uint32)
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	sum, _, err := hash(out)
+	sum, err := hashFile(out)
 	if err != nil {
 		return err
 	}
@@ -193,9 +192,4 @@ func finish(out *os.File, t *target, st *unix.Stat_t, mode uint32) error {
 		return err
 	}
 	return fsync(fd)
-}
-
-func hashOf(b []byte) string {
-	sum, _, _ := hash(bytes.NewReader(b))
-	return sum
 }

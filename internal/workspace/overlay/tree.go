@@ -54,7 +54,10 @@ func (t *tree) openRegular(rel string) (*os.File, error) {
 }
 
 // openFile is openRegular for those who read so many files that a descriptor has to do.
-func (t *tree) openFile(rel string) (int, error) { return sys.Regular(t.open(rel, sys.ReadFile)) }
+func (t *tree) openFile(rel string) (int, error) {
+	fd, _, err := sys.Regular(t.open(rel, sys.ReadFile))
+	return fd, err
+}
 
 // lstat reads what name in dir is, or nil if it is not there.
 func lstat(dir int, name string) (*unix.Stat_t, error) {

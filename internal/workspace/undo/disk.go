@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
-func openAt(dir int, rel string, flags int) (int, error) { return sys.OpenAt(dir, rel, flags) }
+func openAt(dir int, rel string, flags int) (int, error) { return sys.OpenLong(dir, rel, flags) }
 func readLink(dir int, name string) (string, error)      { return sys.ReadLink(dir, name) }
 
 // openDirAt opens a directory for reading, and lets us in where the session took
@@ -41,6 +41,12 @@ func unlock(dir int, name string, add uint32) error {
 
 // openFileAt opens a file for reading and nothing but a file.
 func openFileAt(dir int, name string) (int, error) {
+	fd, _, err := openSized(dir, name)
+	return fd, err
+}
+
+// openSized says also how long the file is.
+func openSized(dir int, name string) (fd int, size int64, err error) {
 	return sys.Regular(openAt(dir, name, sys.ReadFile))
 }
 

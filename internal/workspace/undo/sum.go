@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -130,7 +129,7 @@ func (r *reading) sumIn(dir int, name string, size int64) summed {
 
 // sumAt hashes a file of a directory.
 func sumAt(dir int, name string) summed {
-	fd, size, err := sys.Sized(openAt(dir, name, sys.ReadFile))
+	fd, size, err := openSized(dir, name)
 	if err != nil {
 		return summed{err: err}
 	}
