@@ -204,3 +204,28 @@ func TestGroups(t *testing.T) {
 		t.Errorf("%s is in %q", user, groups)
 	}
 }
+
+// TestGitIsReadAsGitReads: the audit had a regular expression for lines of settings, and
+// read these otherwise than git does.
+func TestGitIsReadAsGitReads(t *testing.T) {
+	for text, want := range map[string]string{
+		"[push]\n\tdefault = \\\nmatching\n":                      "AU-135", // goes on in the next line
+		"[push]\n\tdefault = match\"ing\"\n":                      "AU-135",
+		"[http]\n\tsslVerify = false ; \"why\"\n":                 "AU-134", // a comment with a quote in it
+		"[http \"https://a.test/#x\"]\n\tsslVerify = off\n":       "AU-134",
+		"[push]\n\tdefault = simple\n# default = matching\n":      "",
+		"[user]\n\tname = \"x\\n[push]\\n default = matching\"\n": "",
+	} {
+		f := newFixture(t)
+		f.home(".gitconfig", 0o644, text)
+		var got []string
+		for _, finding := range f.audit().Findings {
+			if strings.HasPrefix(finding.ID, "AU-13") {
+				got = append(got, finding.ID)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
