@@ -72,21 +72,18 @@ func (s *scan) mains(dir string) (out []string, known bool) {
 	}
 	var add func(v *node)
 	add = func(v *node) {
-		for _, item := range v.items {
-			add(item)
+		for _, k := range v.Kids {
+			add(k)
 		}
-		for _, m := range v.members {
-			add(m.value)
-		}
-		if rel := path.Join(dir, v.text); v.kind == '"' && local(rel) {
+		if rel := path.Join(dir, v.Text); v.Kind == '"' && local(rel) {
 			for _, ext := range []string{"", ".js", ".json", ".node", ".mjs", ".cjs", ".ts", "/index.js", "/index.json", "/index.node"} {
 				out = append(out, rel+ext)
 			}
 		}
 	}
-	for _, m := range n.members {
-		if slices.Contains([]string{"main", "module", "bin", "exports"}, m.name) {
-			add(m.value)
+	for _, m := range n.Members() {
+		if slices.Contains([]string{"main", "module", "bin", "exports"}, m.Name) {
+			add(m)
 		}
 	}
 	return out, len(out) <= maxWords
