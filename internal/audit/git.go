@@ -116,7 +116,7 @@ func storeHelper(_ *look, e gitEntry) bool {
 // judged with all else that it runs on opening.
 func (l *look) oddHooks(e gitEntry) bool {
 	st, ok := l.stat(l.expand(e.Value))
-	return ok && l.writable(st)
+	return ok && l.everybody().writable(st)
 }
 
 var tokenURL = lazy(`://(?:[^/\s:@]*:[^/\s@]+|[^/\s:@]{16,})@`)
