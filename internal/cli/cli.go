@@ -87,7 +87,7 @@ func find(c *command.Console, name string) *command.Command {
 			return cmd
 		}
 	}
-	if rules.UserAgent(c, name) {
+	if names, _ := rules.Agents(c); slices.Contains(names, name) {
 		return agentCommand(name, "run "+name+" in a sandbox")
 	}
 	return nil

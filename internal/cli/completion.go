@@ -40,7 +40,7 @@ func complete(c *command.Console, args []string) int {
 	case kindSessions:
 		found = sessions.Names(c)
 	case kindAgents:
-		found = rules.Agents(c)
+		found, _ = rules.Agents(c)
 	case kindSecrets:
 		found = rules.SecretNames(c)
 	case kindDrills:

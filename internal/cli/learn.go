@@ -48,11 +48,11 @@ func learnCommand() *command.Command {
 		if l.show || l.forget {
 			return learnt(c, l)
 		}
-		who, command, err := learnFrom(c, args, cmd.Typed)
+		who, argv, err := learnFrom(c, args, cmd.Typed)
 		if err != nil {
 			return 2, err
 		}
-		opt, err := l.Options(c, who, command)
+		opt, err := l.Options(c, who, argv)
 		if err != nil {
 			return 2, err
 		}
@@ -63,24 +63,19 @@ func learnCommand() *command.Command {
 }
 
 // learnFrom tells a command from an agent: the one stands behind --, the other does not.
-func learnFrom(c *command.Console, rest, typed []string) (who string, command []string, err error) {
+func learnFrom(c *command.Console, rest, typed []string) (who string, argv []string, err error) {
 	if len(rest) == 0 {
 		return "", nil, fault.New(fault.Usage, "for example: ringfence learn -- make test", "learn needs a command")
 	}
 	if at := len(typed) - len(rest); at > 0 && typed[at-1] == "--" {
 		return agent.Command, rest, nil
 	}
-	dirs, err := c.Dirs()
+	names, err := rules.Agents(c)
 	if err != nil {
 		return "", nil, err
 	}
-	names, err := agent.Names(filepath.Join(dirs.Config, "agents"))
-	if err != nil {
-		return "", nil, err
-	}
-	known := slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, rest[0]) || slices.Contains(names, rest[0])
 	switch {
-	case !known:
+	case !slices.Contains(names, rest[0]):
 		return "", nil, fault.New(fault.Usage, "ringfence learn -- "+strings.Join(rest, " "), "%q is no agent; a command stands behind --", rest[0])
 	case len(rest) > 1 && rest[1] != "--":
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence learn %s -- %s", rest[0], strings.Join(rest[1:], " ")), "what is meant for the agent goes behind --")

@@ -52,17 +52,11 @@ func (r *roff) text(text string) {
 // folded is text in lines of input that people can read too.
 func folded(text string) string { return fold(escaped(text)) }
 
-func fold(text string) string {
-	var b strings.Builder
-	at := ""
-	for _, word := range strings.Fields(text) {
-		if at != "" && len(at)+1+len(word) > 78 {
-			b.WriteString(guarded(at))
-			at = ""
-		}
-		at = strings.TrimPrefix(at+" "+word, " ")
+func fold(text string) (lines string) {
+	for line := range strings.SplitSeq(command.Wrap(text, 0, 78), "\n") {
+		lines += guarded(line)
 	}
-	return b.String() + guarded(at)
+	return lines
 }
 
 // roffLine is one line of input of its own.

@@ -182,8 +182,7 @@ func showFinding(b io.Writer, f audit.Finding, w audit.World, width int) {
 
 // spread wraps text of others at a column.
 func spread(text string, indent, width int) string {
-	lines := command.WrapCell(command.Inert(strings.Join(strings.Fields(text), " ")), width-indent, false)
-	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+	return command.Wrap(command.Inert(strings.Join(strings.Fields(text), " ")), indent, width)
 }
 
 func showRung(c *command.Console, b io.Writer, r *audit.Report, width int) {

@@ -27,8 +27,12 @@ type Console struct {
 	Quiet        bool               // who started it is not to be talked to
 }
 
-func (c *Console) Getenv(name string) string {
-	for _, e := range c.Environ {
+// Getenv is the value of a variable of the user.
+func (c *Console) Getenv(name string) string { return Getenv(c.Environ, name) }
+
+// Getenv is the value of a variable in an environment.
+func Getenv(environ []string, name string) string {
+	for _, e := range environ {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {
 			return v
 		}
@@ -77,20 +81,7 @@ func Inert(s string) string {
 
 // Wrap breaks text into lines of at most width, continued at indent.
 func Wrap(text string, indent, width int) string {
-	var b strings.Builder
-	col := indent
-	for i, word := range strings.Fields(text) {
-		if i > 0 && col+1+len(word) > width {
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			col = indent
-		} else if i > 0 {
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(word)
-		col += len(word)
-	}
-	return b.String()
+	return strings.Join(wrapCell(text, width-indent, false), "\n"+strings.Repeat(" ", indent))
 }
 
 func Plural(n int, one, more string) string {
@@ -128,20 +119,19 @@ func (c *Console) Confirm(question string, never bool) bool {
 // obeys.
 func (c *Console) JSON(v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = c.Out.Write(append(ASCII(b), '\n'))
-	return err
+	return c.writeASCII(b, err)
 }
 
-// JSONLine is writeJSON on one line.
+// JSONLine is JSON on one line.
 func (c *Console) JSONLine(v any) error {
 	b, err := json.Marshal(v)
-	if err != nil {
-		return err
+	return c.writeASCII(b, err)
+}
+
+func (c *Console) writeASCII(b []byte, err error) error {
+	if err == nil {
+		_, err = c.Out.Write(append(ASCII(b), '\n'))
 	}
-	_, err = c.Out.Write(append(ASCII(b), '\n'))
 	return err
 }
 

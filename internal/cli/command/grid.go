@@ -73,7 +73,7 @@ func fit(widths []int, width int) []int {
 func layOut(row []string, widths []int) []string {
 	cells, height := make([][]string, len(row)), 1
 	for i, cell := range row {
-		cells[i] = WrapCell(cell, widths[i], i < len(row)-1)
+		cells[i] = wrapCell(cell, widths[i], i < len(row)-1)
 		height = max(height, len(cells[i]))
 	}
 	lines := make([]string, height)
@@ -94,9 +94,9 @@ func layOut(row []string, widths []int) []string {
 	return lines
 }
 
-// WrapCell breaks text into lines of the width, at spaces where there are any. A word that
+// wrapCell breaks text into lines of the width, at spaces where there are any. A word that
 // is longer is broken where it must be, or left whole. Paint goes on every line.
-func WrapCell(text string, width int, split bool) (lines []string) {
+func wrapCell(text string, width int, split bool) (lines []string) {
 	before, plain, after := unpaint(text)
 	line, used := "", 0
 	end := func() { lines, line, used = append(lines, before+line+after), "", 0 }

@@ -54,7 +54,7 @@ func TestWrap(t *testing.T) {
 		{paintText("1", "one two"), 3, true, []string{paintText("1", "one"), paintText("1", "two")}},
 		{"日本語", 1, true, []string{"日", "本", "語"}},
 	} {
-		if diff := cmp.Diff(c.want, WrapCell(c.text, c.width, c.split)); diff != "" {
+		if diff := cmp.Diff(c.want, wrapCell(c.text, c.width, c.split)); diff != "" {
 			t.Errorf("%q at %d: %s", c.text, c.width, diff)
 		}
 	}
@@ -102,4 +102,22 @@ func FuzzTable(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestWrapCountsCells: text is broken by what a terminal shows, not by its bytes.
+func TestWrapCountsCells(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want string
+	}{
+		{"", ""},
+		{"日本 日本", "日本 日本"},
+		{"日本 日本 日本", "日本 日本\n  日本"},
+		{"one two three", "one two\n  three"},
+		{"a-word-that-is-too-long for it", "a-word-that-is-too-long\n  for it"},
+	} {
+		if got := Wrap(c.text, 2, 12); got != c.want {
+			t.Errorf("%q: %q", c.text, got)
+		}
+	}
 }

@@ -69,7 +69,7 @@ func (c *Console) watch(p *counter) {
 	again := time.NewTicker(progressEvery)
 	defer again.Stop()
 	for {
-		line := WrapCell(p.String(), Columns(c.Err)-1, true)[0]
+		line := wrapCell(p.String(), Columns(c.Err)-1, true)[0]
 		fmt.Fprintf(c.Err, "\r\x1b[K%s", line)
 		select {
 		case <-p.over:

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -78,7 +79,7 @@ func WriteEnv(w io.Writer, env environ.Environment, long bool) {
 	} {
 		fmt.Fprintf(w, "%s: %d\n", g.title, len(group[g.kind]))
 		for _, e := range group[g.kind] {
-			line := fmt.Sprintf("  %-28s %s", showName(e.Name), sourceOf(e))
+			line := fmt.Sprintf("  %-28s %s", plan.Show(e.Name), sourceOf(e))
 			if e.Reason != "" {
 				line += "  " + e.Reason
 			}
@@ -89,26 +90,12 @@ func WriteEnv(w io.Writer, env environ.Environment, long bool) {
 
 // writeNames lists names in lines that fit a terminal of 80 columns.
 func writeNames(w io.Writer, kind environ.Kind, entries []environ.Entry) {
-	const indent, width = 13, 80
-	line := fmt.Sprintf("  %-*s", indent-2, kind)
-	if len(entries) == 0 {
-		line += "nothing"
-	}
+	var names []string
 	for _, e := range entries {
-		name := showName(e.Name)
-		if len(line) > indent && len(line)+1+len(name) > width {
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
-			line = strings.Repeat(" ", indent)
-		}
-		if len(line) > indent {
-			line += " "
-		}
-		line += name
+		names = append(names, plan.Show(e.Name))
 	}
-	fmt.Fprintln(w, line)
+	fmt.Fprintf(w, "  %-11s%s\n", kind, command.Wrap(cmp.Or(strings.Join(names, " "), "nothing"), 13, 80))
 }
-
-func showName(name string) string { return plan.Show(name) }
 
 func sourceOf(e environ.Entry) string {
 	file := e.Source.File

@@ -2,9 +2,7 @@ package rules
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 )
@@ -60,25 +56,21 @@ func Init() *command.Command {
 			if err != nil {
 				return 2, err
 			}
-			return writeFirst(c, filepath.Join(dirs.Config, "policy.toml"), globalText, 0o600, *yes, nil)
+			return writeFirst(c, filepath.Join(dirs.Config, "policy.toml"), globalText, false, *yes, nil)
 		}
-		dir, err := os.Getwd()
-		if err != nil {
-			return 2, err
-		}
-		s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+		s, err := lookHere(c)
 		if err != nil {
 			return 2, err
 		}
 		p := project{dir: s.ProjectDir(), groups: s.Policy.GroupsOn()}
-		p.look(s.Repo)
-		return writeFirst(c, filepath.Join(p.dir, policy.ProjectFile), p.text(), 0o644, *yes, p.hints())
+		p.look(s)
+		return writeFirst(c, filepath.Join(p.dir, policy.ProjectFile), p.text(), true, *yes, p.hints())
 	}
 	return cmd
 }
 
 // writeFirst shows the file and writes it, unless there is one.
-func writeFirst(c *command.Console, file, text string, mode fs.FileMode, yes bool, hints []string) (int, error) {
+func writeFirst(c *command.Console, file, text string, project, yes bool, hints []string) (int, error) {
 	if _, err := policy.Decode(strings.NewReader(text), file); err != nil {
 		return 1, err
 	}
@@ -89,10 +81,7 @@ func writeFirst(c *command.Console, file, text string, mode fs.FileMode, yes boo
 	if c.Person() && !yes && !c.Confirm(fmt.Sprintf("Write this into %s?", plan.Show(file)), false) {
 		return 1, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return 1, err
-	}
-	if err := createFile(file, []byte(text), mode); err != nil {
+	if err := policy.Save(file, nil, []byte(text), project); err != nil {
 		return 1, fault.New(fault.Failed, "", "write %s: %w", plan.Show(file), err)
 	}
 	c.Say("wrote %s", plan.Show(file))
@@ -100,20 +89,6 @@ func writeFirst(c *command.Console, file, text string, mode fs.FileMode, yes boo
 		c.Say("hint: %s", h)
 	}
 	return 0, nil
-}
-
-// createFile makes a file that was not there, whole or not at all.
-func createFile(file string, data []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".ringfence-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), file) // unlike a rename it takes nobody's place
 }
 
 // project is what init sees of one.
@@ -125,7 +100,7 @@ type project struct {
 	agents    []string // settings that are there
 }
 
-func (p *project) look(repo *repo.Repo) {
+func (p *project) look(s *session.Session) {
 	names := p.names()
 	for _, m := range markers {
 		if slices.ContainsFunc(strings.Fields(m.names), func(pattern string) bool {
@@ -134,7 +109,7 @@ func (p *project) look(repo *repo.Repo) {
 			p.languages = append(p.languages, m.group)
 		}
 	}
-	p.remotes(repo)
+	p.remotes(s)
 	for _, n := range []string{".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml", ".srt-settings.json"} {
 		if st, err := os.Lstat(filepath.Join(p.dir, n)); err == nil && st.Mode().IsRegular() {
 			p.agents = append(p.agents, n)
@@ -143,11 +118,11 @@ func (p *project) look(repo *repo.Repo) {
 }
 
 // remotes finds the forges that the repository names. One that cannot be read names none.
-func (p *project) remotes(repo *repo.Repo) {
-	if repo == nil {
+func (p *project) remotes(s *session.Session) {
+	if s.Repo == nil {
 		return
 	}
-	all, err := repo.Remotes()
+	all, err := s.Repo.Remotes()
 	if err != nil {
 		return
 	}

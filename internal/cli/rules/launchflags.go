@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -14,16 +13,6 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session"
 )
-
-// Agents are the agents that we know and those of the user.
-func Agents(c *command.Console) []string {
-	dirs, err := c.Dirs()
-	if err != nil {
-		return nil
-	}
-	words, _ := agent.Names(filepath.Join(dirs.Config, "agents"))
-	return words
-}
 
 // Flags are the flags of everything that prepares a session.
 type Flags struct {
@@ -209,22 +198,33 @@ func (l *Flags) workspace(p *policy.Policy) error {
 
 // supply is what the flags say of packages.
 func (l *Flags) supply(p *policy.Policy) error {
-	if l.Set.IsSet("min-release-age") {
-		if err := policy.Admit("supply", "age", l.minAge); err != nil {
-			return fault.New(fault.Usage, "", "--min-release-age: %w", err)
-		}
-		p.Supply.Age = &policy.Rule{Value: l.minAge, Source: flagSource("min-release-age")}
+	if err := l.admitOne("supply", "age", "min-release-age", l.minAge, &p.Supply.Age); err != nil {
+		return err
 	}
 	if l.Set.IsSet("install-scripts") {
 		p.Supply.Scripts = &policy.Flag{Value: l.installScripts, Source: flagSource("install-scripts")}
 	}
-	for _, v := range l.allowPackage {
-		if err := policy.Admit("supply", "allow", v); err != nil {
-			return fault.New(fault.Usage, "", "--allow-package: %w", err)
+	return admit("supply", "allow", "allow-package", l.allowPackage, &p.Supply.Allow)
+}
+
+// admit adds the values of a flag to a list, held to the same grammar as a file.
+func admit(section, key, flag string, values []string, list *policy.List) error {
+	for _, v := range values {
+		if err := policy.Admit(section, key, v); err != nil {
+			return fault.New(fault.Usage, "", "--%s: %w", flag, err)
 		}
-		p.Supply.Allow = append(p.Supply.Allow, policy.Rule{Value: v, Source: flagSource("allow-package")})
+		*list = append(*list, policy.Rule{Value: v, Source: flagSource(flag)})
 	}
 	return nil
+}
+
+// admitOne is admit for a flag with one value.
+func (l *Flags) admitOne(section, key, flag, value string, to **policy.Rule) error {
+	if !l.Set.IsSet(flag) {
+		return nil
+	}
+	*to = &policy.Rule{Value: value, Source: flagSource(flag)}
+	return admit(section, key, flag, []string{value}, &policy.List{})
 }
 
 // servers are the MCP servers that the flags name.
@@ -242,7 +242,7 @@ func (l *Flags) servers(p *policy.Policy) error {
 
 func flagSource(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }
 
-// network is what the flags say of the network, held to the same grammar as a file.
+// network is what the flags say of the network.
 func (l *Flags) network(p *policy.Policy) error {
 	if l.Set.IsSet("net") {
 		mode, groups, err := policy.ParseNet(l.net)
@@ -264,18 +264,12 @@ func (l *Flags) network(p *policy.Policy) error {
 		{"allow-host", "allow", l.allowHost, &p.Network.Allow}, {"deny-host", "deny", l.denyHost, &p.Network.Deny}, {"allow-ip", "ip", l.allowIP, &p.Network.IP},
 		{"publish", "publish", l.publish, &p.Network.Publish}, {"host-port", "host-ports", l.hostPort, &p.Network.HostPorts},
 	} {
-		for _, v := range f.values {
-			if err := policy.Admit("network", f.key, v); err != nil {
-				return fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
-			}
-			*f.list = append(*f.list, policy.Rule{Value: v, Source: flagSource(f.flag)})
+		if err := admit("network", f.key, f.flag, f.values, f.list); err != nil {
+			return err
 		}
 	}
-	if l.Set.IsSet("proxy") {
-		if err := policy.Admit("network", "proxy", l.proxy); err != nil {
-			return fault.New(fault.Usage, "", "--proxy: %w", err)
-		}
-		p.Network.Proxy = &policy.Rule{Value: l.proxy, Source: flagSource("proxy")}
+	if err := l.admitOne("network", "proxy", "proxy", l.proxy, &p.Network.Proxy); err != nil {
+		return err
 	}
 	if m := p.Network.Mode; m != nil && m.Value == "none" && len(p.Network.Allow)+len(p.Network.IP)+len(p.Network.Publish)+len(p.Network.HostPorts) > 0 {
 		return fault.New(fault.Usage, "leave --net none out, or the other flag", "--net none closes the network, and another flag opens some of it")
@@ -299,15 +293,25 @@ func (l *Flags) absolute(p string) (string, error) {
 	return abs, nil
 }
 
-// UserAgent reports whether the user has a profile of that name.
-func UserAgent(c *command.Console, name string) bool {
+// lookAt is what a launch in a directory would be, whatever the project itself asks for.
+func lookAt(c *command.Console, dir string) (*session.Session, error) {
+	return session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+}
+
+// lookHere is lookAt the directory that we are in.
+func lookHere(c *command.Console) (*session.Session, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return lookAt(c, dir)
+}
+
+// Agents are the agents that we know and those of the user.
+func Agents(c *command.Console) ([]string, error) {
 	dirs, err := c.Dirs()
 	if err != nil {
-		return false
+		return nil, err
 	}
-	names, err := agent.Names(filepath.Join(dirs.Config, "agents"))
-	if err != nil {
-		return false
-	}
-	return slices.Contains(names, name)
+	return agent.Names(filepath.Join(dirs.Config, "agents"))
 }

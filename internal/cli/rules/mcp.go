@@ -148,7 +148,11 @@ func mcpList() *command.Command {
 	f := &cmd.Flags
 	asJSON := f.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		all, err := servers(c)
+		opt, err := serverOptions(c)
+		if err != nil {
+			return 2, err
+		}
+		all, err := session.Servers(opt)
 		if err != nil {
 			return 2, err
 		}
@@ -179,12 +183,10 @@ func mcpList() *command.Command {
 	return cmd
 }
 
-func servers(c *command.Console) ([]session.Listed, error) {
+// serverOptions is a launch here, of which only the servers count.
+func serverOptions(c *command.Console) (session.Options, error) {
 	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	return session.Servers(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}})
+	return session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, err
 }
 
 // mcpTrust shows what changed and makes it the pinned.
@@ -199,11 +201,11 @@ func mcpTrust() *command.Command {
 		if len(args) != 1 {
 			return 2, fault.New(fault.Usage, "ringfence mcp ls lists them", "mcp trust takes the name of one server")
 		}
-		dir, err := os.Getwd()
+		opt, err := serverOptions(c)
 		if err != nil {
 			return 2, err
 		}
-		set, err := session.Server(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, args[0], "")
+		set, err := session.Server(opt, args[0], "")
 		if err != nil {
 			return 2, err
 		}

@@ -16,9 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/explain/policyimport"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 // maxImport bounds a file of settings.
@@ -85,18 +83,14 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 			return policyimport.Result{}, "", err
 		}
 	}
-	data, err := readSettings(file)
+	data, err := readFile(file, maxImport+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return policyimport.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
 	}
 	if err != nil {
 		return policyimport.Result{}, "", err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return policyimport.Result{}, "", err
-	}
-	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := lookHere(c)
 	if err != nil {
 		return policyimport.Result{}, "", err
 	}
@@ -107,7 +101,8 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 	return r, plan.Show(file), err
 }
 
-func readSettings(file string) ([]byte, error) {
+// readFile reads a file that somebody named.
+func readFile(file string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -116,7 +111,7 @@ func readSettings(file string) ([]byte, error) {
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(file))
 	}
-	return io.ReadAll(io.LimitReader(f, maxImport+1))
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.

@@ -11,10 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/explain/policytest"
@@ -31,6 +28,9 @@ project's policy. Each line is a test: deny read ~/.ssh/**, allow connect HOST:P
 hold write .git/hooks/**, deny env NAME, deny resolve NAME, deny push BRANCH; above them
 may stand: agent NAME, and: flags FLAGS of a launch. Exit 0: all hold, 1: some do not,
 2: not tested.`
+
+// maxTests bounds a file of tests.
+const maxTests = 1 << 20
 
 // policyTested are the flags of policy test.
 type policyTested struct {
@@ -138,17 +138,14 @@ func testFile(c *command.Console, t *policyTested, rest []string) (*policytest.F
 		}
 		name = filepath.Join(s.Workspaces[0].Path, name)
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "write one: deny read ~/.ssh/**", "there are no tests: %w", err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(name))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	if err != nil {
+	data, err := readFile(name, maxTests+1)
+	switch {
+	case fault.KindOf(err) == fault.Usage:
 		return nil, err
+	case err != nil:
+		return nil, fault.New(fault.Usage, "write one: deny read ~/.ssh/**", "there are no tests: %w", err)
+	case len(data) > maxTests:
+		return nil, fault.New(fault.Usage, "", "%s has more than %s of tests", plan.Show(name), plan.Size(maxTests))
 	}
 	return policytest.Parse(name, data)
 }
@@ -222,15 +219,7 @@ func tryLive(c *command.Console, opt session.Options, f *policytest.File, result
 	if err != nil {
 		return err
 	}
-	value := func(name string) string {
-		for _, e := range opt.Environ {
-			if v, ok := strings.CutPrefix(e, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
-	trial.Judge(met, records, value)
+	trial.Judge(met, records, func(name string) string { return command.Getenv(opt.Environ, name) })
 	return nil
 }
 
@@ -245,11 +234,15 @@ func allRecords(dir, id string) ([]journal.Record, error) {
 	}
 	defer r.Close()
 	var out []journal.Record
-	for rec, err := range records(r) {
-		if err != nil {
+	for rec, err := range r.All() {
+		var bad *journal.BadLine
+		switch {
+		case errors.As(err, &bad): // who wants to hear of it asks ringfence log
+		case err != nil:
 			return nil, err
+		default:
+			out = append(out, rec)
 		}
-		out = append(out, rec)
 	}
 	return out, nil
 }

@@ -13,8 +13,6 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/git/repo"
-	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 )
@@ -88,7 +86,7 @@ func scanRoot(c *command.Console, path string) (root, dir string, err error) {
 	if named {
 		return path, "", nil
 	}
-	s, err := session.Look(session.Options{Agent: agent.Command, Dir: path, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := lookAt(c, path)
 	if err != nil {
 		return path, "", nil // no workspace, and a directory all the same
 	}

@@ -13,8 +13,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/policy/agent"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 // SecretNames are the secrets that a policy describes.
@@ -94,16 +92,18 @@ func ref(s *policy.Secret) source.Ref {
 	return r
 }
 
-// secretName is the argument of a subcommand that takes a name and nothing else.
-func secretName(cmd *command.Command, args []string) (string, error) {
+// secretNamed is the argument of a subcommand that takes a name and nothing else, and
+// where it is looked for.
+func secretNamed(c *command.Console, cmd *command.Command, args []string) (string, *drawer, error) {
 	name := command.First(args)
 	if name == "" {
-		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "%s needs the name of a secret", cmd.Name)
+		return "", nil, fault.New(fault.Usage, "ringfence secret ls shows them", "%s needs the name of a secret", cmd.Name)
 	}
 	if err := policy.CheckSecretName(name); err != nil {
-		return "", fault.New(fault.Usage, "ringfence secret ls shows them", "%w", err)
+		return "", nil, fault.New(fault.Usage, "ringfence secret ls shows them", "%w", err)
 	}
-	return name, nil
+	d, err := openDrawer(c)
+	return name, d, err
 }
 
 // secretRow is what may be known of a secret.
@@ -207,11 +207,7 @@ func secretRemove() *command.Command {
 		Long:     "Forgets a secret: its value in the store and its table in secrets.toml. A value that is\nkept elsewhere stays there.",
 		Examples: []string{"ringfence secret rm anthropic"}}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		name, err := secretName(cmd, args)
-		if err != nil {
-			return 2, err
-		}
-		d, err := openDrawer(c)
+		name, d, err := secretNamed(c, cmd, args)
 		if err != nil {
 			return 2, err
 		}
@@ -242,11 +238,7 @@ func secretTest() *command.Command {
 		Long:     "Reads a secret now, as a session would, and says what shape it has. Exit 0: it can be\nread, 1: it cannot.",
 		Examples: []string{"ringfence secret test anthropic"}}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		name, err := secretName(cmd, args)
-		if err != nil {
-			return 2, err
-		}
-		d, err := openDrawer(c)
+		name, d, err := secretNamed(c, cmd, args)
 		if err != nil {
 			return 2, err
 		}
@@ -273,11 +265,7 @@ func secretTest() *command.Command {
 // workspaces lists what an agent could write if it were started here. Where none can
 // be started there is nothing.
 func workspaces(c *command.Console) (out []string) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil
-	}
-	s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+	s, err := lookHere(c)
 	if err != nil {
 		return nil
 	}

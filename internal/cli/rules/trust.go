@@ -30,7 +30,7 @@ func Trust() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		s, err := session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+		s, err := lookAt(c, dir)
 		if err != nil {
 			return 2, err
 		}

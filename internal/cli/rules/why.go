@@ -172,12 +172,17 @@ func whyLast(c *command.Console, l *Flags, agentName string, rest []string, asJS
 	if len(rest) > 1 {
 		return 2, fault.New(fault.Usage, "ringfence why --last SESSION", "why --last takes at most one session")
 	}
-	rec, id, err := lastRefusal(c, rest)
+	dirs, err := c.Dirs()
+	if err != nil {
+		return 1, err
+	}
+	dir := session.JournalDir(dirs)
+	rec, id, err := lastRefusal(dir, rest)
 	if err != nil {
 		return 1, err
 	}
 	if !l.Set.IsSet("agent") {
-		agentName = agentOf(c, id, agentName)
+		agentName = agentOf(dir, id, agentName)
 	}
 	out := refusal{Session: id, Record: why.Recall(rec)}
 	if out.Record.Kind != "" {
@@ -188,7 +193,7 @@ func whyLast(c *command.Console, l *Flags, agentName string, rest []string, asJS
 		if out.Now, err = ask(c, w, out.Record.Kind, out.Record.Subject); err != nil {
 			return 2, err
 		}
-		out.Said = why.ForWords(rec, out.Now.Of(out.Record.Access)) || passedFirst(c, rec, id)
+		out.Said = why.ForWords(rec, out.Now.Of(out.Record.Access)) || passedFirst(dir, rec, id)
 		out.Still = out.Said || out.Record.Still(out.Now)
 	}
 	if asJSON {
@@ -200,12 +205,7 @@ func whyLast(c *command.Console, l *Flags, agentName string, rest []string, asJS
 }
 
 // lastRefusal finds it: of the session that is named, or of the newest that has one.
-func lastRefusal(c *command.Console, rest []string) (journal.Record, string, error) {
-	dirs, err := c.Dirs()
-	if err != nil {
-		return journal.Record{}, "", err
-	}
-	dir := session.JournalDir(dirs)
+func lastRefusal(dir string, rest []string) (journal.Record, string, error) {
 	if len(rest) == 0 {
 		list, err := journal.List(dir)
 		if err != nil {
@@ -228,12 +228,8 @@ func lastRefusal(c *command.Console, rest []string) (journal.Record, string, err
 }
 
 // agentOf is the agent that a session ran; other if its journal does not say.
-func agentOf(c *command.Console, id, other string) string {
-	dirs, err := c.Dirs()
-	if err != nil {
-		return other
-	}
-	begin, err := journal.Last(session.JournalDir(dirs), id, func(r journal.Record) bool {
+func agentOf(dir, id, other string) string {
+	begin, err := journal.Last(dir, id, func(r journal.Record) bool {
 		return r.Kind == journal.Session && r.Event == journal.Begin
 	})
 	if err != nil || begin.Agent == "" {
@@ -244,12 +240,11 @@ func agentOf(c *command.Console, id, other string) string {
 
 // passedFirst says whether the connection of a refusal had passed before: then it was
 // refused for what was said on it.
-func passedFirst(c *command.Console, rec journal.Record, id string) bool {
-	dirs, err := c.Dirs()
-	if err != nil || rec.Conn == 0 {
+func passedFirst(dir string, rec journal.Record, id string) bool {
+	if rec.Conn == 0 {
 		return false
 	}
-	_, err = journal.Last(session.JournalDir(dirs), id, func(r journal.Record) bool {
+	_, err := journal.Last(dir, id, func(r journal.Record) bool {
 		return r.Kind == journal.Net && r.Event == journal.Decision && r.Conn == rec.Conn && r.Verdict == journal.Allow && r.Seq < rec.Seq
 	})
 	return err == nil

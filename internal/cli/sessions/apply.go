@@ -22,34 +22,50 @@ func Apply() *command.Command {
 	verbose := f.Bool("verbose", false, "print what became of each path, not only of the first ten")
 	asJSON := f.Bool("json", false, "print what became of each path as JSON; needs --yes")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		ch, err := chooseToChange(c, cmd.Name, args, yes, asJSON, (*chosen).waits)
-		if err != nil {
-			return 2, err
-		}
-		r := ch.part()
-		r.Entries = r.Waiting()
-		if len(r.Entries) == 0 {
-			return nothing(c, ch, "waits", *asJSON)
-		}
-		if !*yes {
-			printRanked(c.Err, r)
-			if !c.Confirm("\n"+question(r), false) {
-				return 1, nil
+		return settle(c, cmd.Name, args, *yes, *asJSON, question, func(ch *chosen, r *review.Report, book *afterwards) (int, error) {
+			done := stepping(c, "applying", ch, len(r.Entries))
+			out, err := ch.work.Apply(ch.sel, ch.report, *partial)
+			done()
+			book.outcomes(journal.Applied, out)
+			status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, err)
+			if status == 1 && err == nil && !*partial && !anyDone(out) {
+				c.Say("nothing was applied; --partial applies the rest")
 			}
-		}
-		sayWho(c, "apply", ch.work, len(r.Entries))
-		book := reopen(c, ch.work, cmd.Name, len(r.Entries))
-		done := stepping(c, "applying", ch, len(r.Entries))
-		out, err := ch.work.Apply(ch.sel, ch.report, *partial)
-		done()
-		book.outcomes(journal.Applied, out)
-		status, err := tell(c, ch.work, out, told{*asJSON, *verbose}, err)
-		if status == 1 && err == nil && !*partial && !anyDone(out) {
-			c.Say("nothing was applied; --partial applies the rest")
-		}
-		return status, err
+			return status, err
+		})
 	}
 	return cmd
+}
+
+// settle asks about what waits in a session, and does it. Sessions that run are left
+// alone.
+func settle(c *command.Console, name string, args []string, yes, asJSON bool, question func(*review.Report) string, do func(*chosen, *review.Report, *afterwards) (int, error)) (int, error) {
+	if err := mustAsk(c, name, yes, asJSON); err != nil {
+		return 2, err
+	}
+	ch, err := choose(c, args, func(ch *chosen) bool { return !ch.work.Running() && ch.waits() })
+	if err != nil {
+		return 2, err
+	}
+	if ch.work.Running() {
+		return 2, fault.New(fault.Refused, "ringfence stop "+ch.work.ID, "session %s still runs", ch.work.ID)
+	}
+	if ch.failed != nil {
+		c.Warn(ch.failed.Error())
+	}
+	r := ch.part()
+	r.Entries = r.Waiting()
+	if len(r.Entries) == 0 {
+		return nothing(c, ch, "waits", asJSON)
+	}
+	if !yes {
+		printRanked(c.Err, r)
+		if !c.Confirm("\n"+question(r), false) {
+			return 1, nil
+		}
+	}
+	sayWho(c, name, ch.work, len(r.Entries))
+	return do(ch, r, reopen(c, ch.work, name, len(r.Entries)))
 }
 
 func question(r *review.Report) string {

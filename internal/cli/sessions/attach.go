@@ -60,20 +60,23 @@ func Left(c *command.Console, id string, how detached.How, status int) (int, err
 
 // Detach lets go of the terminal of a kept session, from elsewhere.
 func Detach() *command.Command {
-	cmd := &command.Command{Name: "detach", Args: "[SESSION]", Short: "let go of the terminal of a kept session",
+	return asks(&command.Command{Name: "detach", Args: "[SESSION]", Short: "let go of the terminal of a kept session",
 		Long:     "Detaches who is attached to a session. The session goes on.",
-		Examples: []string{"ringfence detach demo"},
-		Takes:    command.One}
+		Examples: []string{"ringfence detach demo"}}, "detached")
+}
+
+// asks makes a command of what a running session does when it is asked by that name.
+func asks(cmd *command.Command, done string) *command.Command {
+	cmd.Takes = command.One
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		arg := command.First(args)
-		id, err := findRunning(arg)
+		id, err := findRunning(command.First(args))
 		if err != nil {
 			return 1, err
 		}
-		if _, err := control.Ask(id, control.Request{Do: "detach"}); err != nil {
+		if _, err := control.Ask(id, control.Request{Do: cmd.Name}); err != nil {
 			return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
 		}
-		c.Say("%s: detached", id)
+		c.Say("%s: %s", id, done)
 		return 0, nil
 	}
 	return cmd

@@ -50,29 +50,65 @@ const shortest = 4
 // choose finds the session and the paths that the arguments name. Without a session
 // it is the latest of this directory's project that has something.
 func choose(c *command.Console, args []string, has func(*chosen) bool) (*chosen, error) {
-	works, err := works(c)
+	m, err := mean(c, args)
 	if err != nil {
 		return nil, err
 	}
-	here, err := canonicalHere()
-	if err != nil {
-		return nil, err
-	}
-	w, paths, err := named(works, here, args)
-	if err != nil {
-		return nil, err
-	}
-	ch := &chosen{work: w}
-	if w == nil {
-		if ch = latest(works, here, has); ch == nil {
-			return nil, fault.New(fault.Failed, "", "no session has left anything to review in %s", plan.Show(here))
+	ch := &chosen{work: m.work}
+	if ch.work == nil {
+		if ch = latest(m.works, m.here, has); ch == nil {
+			return nil, fault.New(fault.Failed, "", "no session has left anything to review in %s", plan.Show(m.here))
 		}
 	}
-	ch.look()
-	if len(paths) > 0 {
-		ch.sel, err = selection(ch.report, here, paths)
+	return ch, ch.only(m)
+}
+
+// meant is what the arguments of a command name, and what it could be.
+type meant struct {
+	works []*review.Work
+	here  string
+	work  *review.Work // nil: none is named
+	paths []string
+}
+
+// mean takes the session from the arguments, if they begin with one.
+func mean(c *command.Console, args []string) (m meant, err error) {
+	if m.works, err = works(c); err != nil {
+		return m, err
 	}
-	return ch, err
+	if m.here, err = canonicalHere(); err != nil {
+		return m, err
+	}
+	if m.paths = args; len(args) == 0 || strings.ContainsAny(args[0], "/.") {
+		return m, nil
+	}
+	first := args[0]
+	found := matching(m.works, first)
+	_, err = os.Lstat(filepath.Join(m.here, first))
+	exists := err == nil
+	switch {
+	case len(found) == 1 && (found[0].ID == first || found[0].Name == first || !exists):
+		m.work, m.paths = found[0], args[1:]
+	case len(found) > 0 && exists:
+		return m, fault.New(fault.Usage, fmt.Sprintf("./%s is the path; a session is meant by all of its name", first), "%q is a path, and the beginning of a session's name", first)
+	case len(found) > 1:
+		return m, fault.New(fault.Usage, "give more of its name", "%q is the beginning of %d sessions: %s", first, len(found), ids(found))
+	}
+	return m, nil
+}
+
+// only looks at the session, and keeps to the paths that are meant.
+func (ch *chosen) only(m meant) (err error) {
+	ch.look()
+	if len(m.paths) > 0 {
+		ch.sel, err = selection(ch.report, m.here, m.paths)
+	}
+	return err
+}
+
+// concerns reports whether a session could change a directory.
+func concerns(w *review.Work, here string) bool {
+	return file.Within(here, w.Project) || slices.ContainsFunc(w.Trees, func(t review.Tree) bool { return file.Within(here, t.Path) })
 }
 
 // works lists what sessions left. A record that cannot be read is told.
@@ -94,26 +130,6 @@ func canonicalHere() (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(here)
-}
-
-// named takes the session from the arguments, if they begin with one.
-func named(works []*review.Work, here string, args []string) (*review.Work, []string, error) {
-	if len(args) == 0 || strings.ContainsAny(args[0], "/.") {
-		return nil, args, nil
-	}
-	first := args[0]
-	found := matching(works, first)
-	_, err := os.Lstat(filepath.Join(here, first))
-	exists := err == nil
-	switch {
-	case len(found) == 1 && (found[0].ID == first || found[0].Name == first || !exists):
-		return found[0], args[1:], nil
-	case len(found) > 0 && exists:
-		return nil, nil, fault.New(fault.Usage, fmt.Sprintf("./%s is the path; a session is meant by all of its name", first), "%q is a path, and the beginning of a session's name", first)
-	case len(found) > 1:
-		return nil, nil, fault.New(fault.Usage, "give more of its name", "%q is the beginning of %d sessions: %s", first, len(found), ids(found))
-	}
-	return nil, args, nil
 }
 
 func matching(works []*review.Work, id string) (found []*review.Work) {
@@ -156,8 +172,7 @@ func ids(works []*review.Work) string {
 // is asked for, or else the latest of them.
 func latest(works []*review.Work, here string, has func(*chosen) bool) (first *chosen) {
 	for _, w := range works {
-		inTree := slices.ContainsFunc(w.Trees, func(t review.Tree) bool { return file.Within(here, t.Path) })
-		if !inTree && !file.Within(here, w.Project) {
+		if !concerns(w, here) {
 			continue
 		}
 		ch := &chosen{work: w}

@@ -43,14 +43,13 @@ func GC() *command.Command {
 		keep.Bad = *logBad
 		// What killed sessions left in workspaces is no matter of age, nor of asking.
 		if dirs, err := c.Dirs(); err == nil {
-			if err := review.Sweep(dirs.State); err != nil {
-				c.Warn(err.Error())
-			}
-			if _, err := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour); err != nil {
-				c.Warn(err.Error())
-			}
-			if _, err := journal.SettleAll(session.JournalDir(dirs)); err != nil {
-				c.Warn(err.Error())
+			swept := review.Sweep(dirs.State)
+			_, forgot := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour)
+			_, settled := journal.SettleAll(session.JournalDir(dirs))
+			for _, err := range []error{swept, forgot, settled} {
+				if err != nil {
+					c.Warn(err.Error())
+				}
 			}
 		}
 		r, err := findRubbish(c, time.Duration(*days)*24*time.Hour, keep, *discard)
@@ -124,33 +123,27 @@ func (r *rubbish) question() string {
 }
 
 func (r *rubbish) remove(c *command.Console, discard bool) error {
-	n := 0
-	step, done := c.Progress("removing", r.count())
-	defer done()
+	var all []func() error
 	for _, s := range r.projects {
-		if err := r.dirs.Remove(s); err != nil {
-			return err
-		}
-		n++
-		step(n)
+		all = append(all, func() error { return r.dirs.Remove(s) })
 	}
 	for _, o := range removable(r.works) {
 		if o.over {
-			if err := o.work.DropUndo(); err != nil {
-				return err
-			}
-		} else if err := forget(c, "gc", o.work, discard); err != nil {
-			return err
+			all = append(all, o.work.DropUndo)
+		} else {
+			all = append(all, func() error { return forget(c, "gc", o.work, discard) })
 		}
-		n++
-		step(n)
 	}
 	for _, id := range r.records {
-		if err := journal.Remove(session.JournalDir(r.dirs), id); err != nil {
+		all = append(all, func() error { return journal.Remove(session.JournalDir(r.dirs), id) })
+	}
+	step, done := c.Progress("removing", len(all))
+	defer done()
+	for i, remove := range all {
+		if err := remove(); err != nil {
 			return err
 		}
-		n++
-		step(n)
+		step(i + 1)
 	}
 	return nil
 }

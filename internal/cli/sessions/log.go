@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/signal"
 	"slices"
 	"strings"
@@ -97,26 +96,21 @@ func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted
 		_, err = fmt.Fprintln(w, command.Inert(logLine(rec)))
 		return err
 	}
+	all := r.All()
 	if follow {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
-		for rec, err := range r.Follow(ctx) {
-			if err := show(rec, err); err != nil {
-				return 2, err
-			}
-			w.Flush()
-		}
-		return status, nil
+		all = r.Follow(ctx)
 	}
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return status, nil
-		}
+	for rec, err := range all {
 		if err := show(rec, err); err != nil {
 			return 2, err
 		}
+		if follow {
+			w.Flush()
+		}
 	}
+	return status, nil
 }
 
 // logLine is one record for people.

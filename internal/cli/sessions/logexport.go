@@ -91,25 +91,23 @@ func (e *export) each(visit func(journal.Record) error) (bad int, err error) {
 		return 0, err
 	}
 	defer r.Close()
-	for {
-		rec, err := r.Next()
+	for rec, err := range r.All() {
 		var line *journal.BadLine
-		switch {
-		case errors.Is(err, io.EOF):
-			return bad, nil
-		case errors.As(err, &line):
+		if errors.As(err, &line) {
 			bad++
 			continue
-		case err != nil:
-			return bad, err
 		}
 		if e.redactor != nil {
 			rec = e.redactor.Record(rec)
 		}
-		if err := visit(rec); err != nil {
+		if err == nil {
+			err = visit(rec)
+		}
+		if err != nil {
 			return bad, err
 		}
 	}
+	return bad, nil
 }
 
 func (e *export) write(to io.Writer) (bad int, err error) {

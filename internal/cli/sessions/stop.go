@@ -63,21 +63,7 @@ func stopOne(c *command.Console, arg string, grace time.Duration) error {
 
 // Thaw lets a session go on that was frozen because a decoy was about to leave.
 func Thaw() *command.Command {
-	cmd := &command.Command{Name: "thaw", Args: "[SESSION]", Short: "let a frozen session go on",
+	return asks(&command.Command{Name: "thaw", Args: "[SESSION]", Short: "let a frozen session go on",
 		Long:     "Lets a session go on that ringfence froze, after you have seen why: ringfence log\nSESSION.",
-		Examples: []string{"ringfence thaw demo"},
-		Takes:    command.One}
-	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		arg := command.First(args)
-		id, err := findRunning(arg)
-		if err != nil {
-			return 1, err
-		}
-		if _, err := control.Ask(id, control.Request{Do: "thaw"}); err != nil {
-			return 1, fault.New(fault.Failed, "", "%s: %w", id, err)
-		}
-		c.Say("%s: goes on", id)
-		return 0, nil
-	}
-	return cmd
+		Examples: []string{"ringfence thaw demo"}}, "goes on")
 }

@@ -7,7 +7,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/workspace/change"
@@ -95,21 +94,13 @@ func redoLast(c *command.Console, ch *chosen, name string, yes, force bool, how 
 // chooseToUndo finds the session. Without its name it is the latest here that left
 // anything, or none: an older one is never taken for it.
 func chooseToUndo(c *command.Console, args []string, redo bool) (*chosen, []*review.Work, error) {
-	works, err := works(c)
+	m, err := mean(c, args)
 	if err != nil {
 		return nil, nil, err
 	}
-	here, err := canonicalHere()
-	if err != nil {
-		return nil, nil, err
-	}
-	w, paths, err := named(works, here, args)
-	if err != nil {
-		return nil, nil, err
-	}
-	ch := &chosen{work: w}
-	if w == nil {
-		if ch, err = latestToUndo(works, here, redo); err != nil {
+	ch := &chosen{work: m.work}
+	if ch.work == nil {
+		if ch, err = latestToUndo(m.works, m.here, redo); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -120,17 +111,14 @@ func chooseToUndo(c *command.Console, args []string, redo bool) (*chosen, []*rev
 		return nil, nil, droppedFault(ch.work, "")
 	case redo && !ch.work.Undone():
 		return nil, nil, fault.New(fault.Refused, "", "nothing of %s was undone of late", who(ch.work))
-	case redo && len(paths) > 0:
+	case redo && len(m.paths) > 0:
 		return nil, nil, fault.New(fault.Usage, "", "--redo takes no paths: it takes the last undo back as a whole")
 	}
-	ch.look()
+	err = ch.only(m)
 	if ch.failed != nil {
 		c.Warn(ch.failed.Error())
 	}
-	if len(paths) > 0 {
-		ch.sel, err = selection(ch.report, here, paths)
-	}
-	return ch, works, err
+	return ch, m.works, err
 }
 
 // latestToUndo returns the latest session here, if it can be undone.
@@ -138,8 +126,7 @@ func latestToUndo(works []*review.Work, here string, redo bool) (*chosen, error)
 	works = slices.Clone(works)
 	slices.SortStableFunc(works, func(a, b *review.Work) int { return b.Changed().Compare(a.Changed()) })
 	for _, w := range works {
-		inTree := slices.ContainsFunc(w.Trees, func(t review.Tree) bool { return file.Within(here, t.Path) })
-		if !inTree && !file.Within(here, w.Project) {
+		if !concerns(w, here) {
 			continue
 		}
 		ch := &chosen{work: w}
