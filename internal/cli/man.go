@@ -39,8 +39,7 @@ func manCommand() *command.Command {
 		Long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",
 		Examples: []string{"ringfence man run", "ringfence man --dir ~/.local/share/man/man1"},
 		Takes:    command.Many}
-	f := &cmd.Flags
-	dir := f.String("dir", "", "write all pages into the directory `DIR`, which must exist")
+	dir := cmd.Flags.String("dir", "", "write all pages into the directory `DIR`, which must exist")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		pages := manualPages(commands(), manualShort, manualAbout, manualMore)
 		switch {

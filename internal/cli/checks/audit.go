@@ -35,14 +35,13 @@ func Audit() *command.Command {
 	asSARIF := f.Bool("sarif", false, "print SARIF 2.1.0, for programs that show findings")
 	all := f.Bool("all", false, "also show the inventory: what is no weakness by itself")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		path := command.First(args)
 		if *asJSON && *asSARIF {
 			return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
 		}
 		if session.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
 		}
-		w, err := auditWorld(c, path)
+		w, err := auditWorld(c, command.First(args))
 		if err != nil {
 			return 2, err
 		}

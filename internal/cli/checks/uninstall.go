@@ -17,8 +17,7 @@ func Uninstall() *command.Command {
 			"the gate out of the settings of all users instead. Nothing of it is left.",
 		Examples: []string{"ringfence uninstall claude"},
 		Takes:    command.One}
-	f := &cmd.Flags
-	gate := f.Bool("managed", false, "as root: take the gate away, and leave the shadows")
+	gate := cmd.Flags.Bool("managed", false, "as root: take the gate away, and leave the shadows")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		agent := command.First(args)
 		if *gate {

@@ -15,8 +15,7 @@ func Verify() *command.Command {
 	cmd := &command.Command{Name: "verify", Args: "[--json]", Short: "prove every defence in a throw-away sandbox",
 		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.",
 		Examples: []string{"ringfence verify"}}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		conf, err := proof(c)
 		if err != nil {

@@ -145,8 +145,7 @@ func mcpList() *command.Command {
 	cmd := &command.Command{Name: "mcp ls", Args: "[--json]", Short: "list the servers that policy and agents know, and what is pinned",
 		Long:     "Lists the MCP servers that your policy names and those of the agents' settings, with what\nis pinned of them in this project. Exits with 1 if the tools of one have changed.",
 		Examples: []string{"ringfence mcp ls"}}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		opt, err := serverOptions(c)
 		if err != nil {
@@ -195,8 +194,7 @@ func mcpTrust() *command.Command {
 		Long:     "Shows what of a server's tools is not as it was pinned in this project, and accepts it.",
 		Examples: []string{"ringfence mcp trust files"},
 		Takes:    command.Many}
-	f := &cmd.Flags
-	yes := f.Bool("yes", false, "accept without asking")
+	yes := cmd.Flags.Bool("yes", false, "accept without asking")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if len(args) != 1 {
 			return 2, fault.New(fault.Usage, "ringfence mcp ls lists them", "mcp trust takes the name of one server")

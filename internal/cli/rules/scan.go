@@ -37,11 +37,9 @@ func Scan() *command.Command {
 		Long:     "Shows what of a repository would run, or would change what runs, when an agent, an\neditor or git opens it. Nothing of it is run. Exit status: 0 for nothing dangerous\nthat is not trusted, 1 for findings.",
 		Examples: []string{"ringfence scan", "ringfence scan --json"},
 		Takes:    command.One}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print the findings as JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print the findings as JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		path := command.First(args)
-		root, dir, err := scanRoot(c, path)
+		root, dir, err := scanRoot(c, command.First(args))
 		if err != nil {
 			return 2, fault.New(fault.Usage, "name a directory", "scan: %w", err)
 		}

@@ -122,8 +122,7 @@ func secretList() *command.Command {
 	cmd := &command.Command{Name: "secret ls", Args: "[--json]", Short: "list the secrets, without their values",
 		Long:     "Lists the secrets: their use, their source and whether they are set. No value is read from\nanywhere but the list of the store.",
 		Examples: []string{"ringfence secret ls"}}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		d, err := openDrawer(c)
 		if err != nil {

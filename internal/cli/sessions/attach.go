@@ -17,11 +17,10 @@ func Attach() *command.Command {
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		arg := command.First(args)
 		if !terminal.IsTerminal(c.In) || !terminal.IsTerminal(c.Out) {
 			return 125, fault.New(fault.Refused, "ringfence output shows what it prints", "attach needs a terminal")
 		}
-		id, err := findRunning(arg)
+		id, err := findRunning(command.First(args))
 		if err != nil {
 			return 125, err
 		}

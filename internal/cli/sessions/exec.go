@@ -26,8 +26,7 @@ func Exec() *command.Command {
 		Long:     "Runs a command in a running session: behind the same walls, with the same view and\nenvironment. The status is that of the command.",
 		Examples: []string{"ringfence exec demo -- ls -la"},
 		Takes:    command.One, Cut: true, Status: 125}
-	f := &cmd.Flags
-	dir := f.String("dir", "", "start in `DIR`, as it is called inside (default: where the agent was started)")
+	dir := cmd.Flags.String("dir", "", "start in `DIR`, as it is called inside (default: where the agent was started)")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		arg, command := command.First(args), cmd.Behind
 		if arg == "" || len(command) == 0 {

@@ -27,8 +27,7 @@ func logList() *command.Command {
 	cmd := &command.Command{Name: "log list", Args: "[--json]", Short: "list the sessions that have left a record",
 		Long:     "Lists the sessions that have left a record, the newest first.",
 		Examples: []string{"ringfence log list"}}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		dirs, err := c.Dirs()
 		if err != nil {

@@ -19,8 +19,7 @@ func Requests() *command.Command {
 		Long:     "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.",
 		Examples: []string{"ringfence requests", "ringfence requests demo --json"},
 		Takes:    command.One}
-	f := &cmd.Flags
-	asJSON := f.Bool("json", false, "print JSON")
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		one := command.First(args)
 		ids, err := control.Sessions()

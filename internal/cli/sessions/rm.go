@@ -15,8 +15,7 @@ func RM() *command.Command {
 		Long:     "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.",
 		Examples: []string{"ringfence rm old --discard"},
 		Takes:    command.Many}
-	f := &cmd.Flags
-	discard := f.Bool("discard", false, "also changes that wait for review")
+	discard := cmd.Flags.Bool("discard", false, "also changes that wait for review")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if len(args) != 1 {
 			return 2, fault.New(fault.Usage, "`ringfence diff` shows the latest session", "rm takes one session")
