@@ -115,7 +115,9 @@ func TestFamily(t *testing.T) {
 			return 0, nil
 		}}
 	}
-	family := func() *Command { return Family(&Command{Name: "policy"}, sub("policy show", sub("policy show all")), sub("policy check")) }
+	family := func() *Command {
+		return Family(&Command{Name: "policy"}, sub("policy show", sub("policy show all")), sub("policy check"))
+	}
 	if got := family().Args; got != "show|check" {
 		t.Errorf("its arguments are %q", got)
 	}

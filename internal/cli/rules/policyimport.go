@@ -19,8 +19,8 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// maxImport bounds a file of settings.
-const maxImport = 1 << 20
+// maxRead is more than any reader of such a file takes: each refuses what is too large.
+const maxRead = 1<<20 + 1
 
 // policyImport turns the settings of another tool into policy, and says what of them it
 // could not carry over.
@@ -83,7 +83,7 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 			return policyimport.Result{}, "", err
 		}
 	}
-	data, err := readFile(file, maxImport+1)
+	data, err := readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return policyimport.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
 	}
@@ -102,7 +102,7 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 }
 
 // readFile reads a file that somebody named.
-func readFile(file string, most int64) ([]byte, error) {
+func readFile(file string) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func readFile(file string, most int64) ([]byte, error) {
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(file))
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return io.ReadAll(io.LimitReader(f, maxRead))
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.
