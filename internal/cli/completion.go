@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/audit/drill"
+	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/cli/sessions"
@@ -44,9 +44,7 @@ func complete(c *command.Console, args []string) int {
 	case kindSecrets:
 		found = rules.SecretNames(c)
 	case kindDrills:
-		for _, d := range drill.All() {
-			found = append(found, d.Name)
-		}
+		found = checks.DrillNames()
 	case kindCommands:
 		for _, cmd := range commands() {
 			found = append(found, cmd.Name)

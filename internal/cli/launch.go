@@ -176,7 +176,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) 
 	talk := terminal.IsTerminal(c.Err) && !c.Quiet || l.Verbose
 	before := func(report cgroup.Report) error {
 		card(c, s, report, talk)
-		if talk && !l.Yes && !l.NoInput && !l.Detach && terminal.IsTerminal(c.In) && worthPause(s) {
+		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && worthPause(s) {
 			if err := pause(c); err != nil {
 				return err
 			}
@@ -232,7 +232,7 @@ func pause(c *command.Console) error {
 func card(c *command.Console, s *session.Session, report cgroup.Report, talk bool) {
 	w := bufio.NewWriter(c.Err)
 	defer w.Flush()
-	rules.Unusual(c, w, s, report, talk)
+	rules.Unusual(w, s, report, talk)
 	if !talk {
 		return
 	}

@@ -48,8 +48,11 @@ func (c *Console) Say(format string, args ...any) {
 // Warn tells of what stops nothing.
 func (c *Console) Warn(text string) { c.Say("warning: %s", text) }
 
+// Typing reports whether a person's words come in.
+func (c *Console) Typing() bool { return terminal.IsTerminal(c.In) }
+
 // Person reports whether somebody is there to be asked.
-func (c *Console) Person() bool { return terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) }
+func (c *Console) Person() bool { return c.Typing() && terminal.IsTerminal(c.Err) }
 
 // Explain prints an error and the one command that helps.
 func (c *Console) Explain(err error) {

@@ -92,6 +92,18 @@ func TestFlagsThatSayNothing(t *testing.T) {
 	}
 }
 
+// TestFlagsNameAnyPath: a path that looks like a pattern is a path of the host all the
+// same, where a shell has read it.
+func TestFlagsNameAnyPath(t *testing.T) {
+	opt, err := options(t, "--ro", "/srv/[a]", "--expose=~/x*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ro, expose := opt.Flags.Files.Read[0].Value, opt.Flags.Files.Expose[0].Value; ro != "/srv/[a]" || expose != "/home/you/x*" {
+		t.Errorf("%s, %s", ro, expose)
+	}
+}
+
 func TestFlagsThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"--ro=":                                 "--ro: the path is empty",

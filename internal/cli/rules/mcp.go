@@ -118,7 +118,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	var said sync.WaitGroup
 	said.Go(func() { serverSays(c, name, ours[2]) })
 	_, err := s.Start(ctx, own, session.Talk{
-		Before: func(r cgroup.Report) error { Unusual(c, c.Err, s, r, false); return nil },
+		Before: func(r cgroup.Report) error { Unusual(c.Err, s, r, false); return nil },
 		Warn:   c.Warn})
 	own[1].Close()
 	own[2].Close()

@@ -24,17 +24,13 @@ func RM() *command.Command {
 		if err != nil {
 			return 1, err
 		}
-		return removeWork(c, w, *discard)
+		if err := forget(c, cmd.Name, w, *discard); err != nil {
+			return 1, err
+		}
+		c.Say("removed what was kept of session %s", w.ID)
+		return 0, nil
 	}
 	return cmd
-}
-
-func removeWork(c *command.Console, w *review.Work, discard bool) (int, error) {
-	if err := forget(c, "rm", w, discard); err != nil {
-		return 1, err
-	}
-	c.Say("removed what was kept of session %s", w.ID)
-	return 0, nil
 }
 
 // forget removes the work of a session that is over. What waits holds it.
