@@ -61,7 +61,7 @@ func mcpRun() *command.Command {
 	return cmd
 }
 
-func prepareServer(c *command.Console, l *Flags, name, whose string, command []string) (*session.Session, session.ServerSettings, error) {
+func prepareServer(c *command.Console, l *Flags, name, whose string, argv []string) (*session.Session, session.ServerSettings, error) {
 	opt, err := l.Options(c, agent.Command, nil)
 	if err != nil {
 		return nil, session.ServerSettings{}, err
@@ -70,14 +70,14 @@ func prepareServer(c *command.Console, l *Flags, name, whose string, command []s
 	if err != nil {
 		return nil, set, err
 	}
-	if command == nil {
-		command = set.Argv
+	if argv == nil {
+		argv = set.Argv
 	}
-	if len(command) == 0 {
+	if len(argv) == 0 {
 		return nil, set, fault.New(fault.Refused, fmt.Sprintf("say it: ringfence mcp run %s -- CMD, or command = [\"CMD\"] in [mcp.%[1]s]", name),
 			"neither policy nor an agent's settings say how MCP server %s starts", name)
 	}
-	opt.Args, opt.Server = command, name
+	opt.Args, opt.Server = argv, name
 	opt.Env, opt.ForceEnv = slices.Concat(set.Env, opt.Env), slices.Concat(set.Force, opt.ForceEnv)
 	s, err := session.Prepare(opt)
 	return s, set, err
