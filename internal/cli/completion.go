@@ -12,7 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-// completion prints what a shell needs to complete our command lines.
+// completionCommand prints what a shell needs to complete our command lines.
 func completionCommand() *command.Command {
 	cmd := &command.Command{Name: "completion", Args: "bash|zsh|fish", Short: "print the completion of a shell",
 		Long:     "Prints the completion of a shell: commands, flags, agents, and the sessions that there\nare. For bash, in ~/.bashrc: source <(ringfence completion bash)",

@@ -87,6 +87,7 @@ func Wrap(text string, indent, width int) string {
 	return strings.Join(wrapCell(text, width-indent, false), "\n"+strings.Repeat(" ", indent))
 }
 
+// Plural chooses the word for a number.
 func Plural(n int, one, more string) string {
 	if n == 1 {
 		return one
@@ -103,6 +104,7 @@ func Cut(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
+// Dirs is where the user's policy and state are.
 func (c *Console) Dirs() (state.Dirs, error) {
 	return state.XDG(c.Getenv, c.Getenv("HOME"))
 }

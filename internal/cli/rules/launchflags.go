@@ -90,6 +90,7 @@ func (d *DryRun) Set(s string) error {
 	return nil
 }
 
+// NewFlags declares them, in groups.
 func NewFlags(cmd *command.Command) *Flags {
 	f := &cmd.Flags
 	l := &Flags{Set: f}

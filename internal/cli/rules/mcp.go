@@ -22,6 +22,7 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
+// MCP runs servers of the host, and pins their tools.
 func MCP() *command.Command {
 	return command.Family(&command.Command{Name: "mcp", Short: "run MCP servers of the host, each in its own sandbox",
 		Long:     "Runs MCP servers of the host, each in a sandbox of its own, and pins what they tell of\nthemselves. An agent starts those that [mcp.NAME] of your policy or --mcp NAME names;\nit finds ringfence itself among them, to ask why and to ask for a grant.",

@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
-// remove forgets a session: what waits in it, and what could be undone.
+// RM forgets a session: what waits in it, and what could be undone.
 func RM() *command.Command {
 	cmd := &command.Command{Name: "rm", Args: "SESSION [--discard]", Short: "forget a session and what could be undone of it",
 		Long:     "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.",
