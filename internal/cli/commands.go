@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
@@ -48,15 +50,12 @@ func commands() []*command.Command {
 
 // oldNames go with the next release. They are in no list.
 func oldNames() []*command.Command {
-	logs, inspect := sessions.Output(), sessions.Status()
+	inspect := sessions.Status()
 	inspect.Flags.Set("json", "true")
-	for name, cmd := range map[string]*command.Command{"logs": logs, "inspect": inspect} {
-		cmd.Instead = "`ringfence " + name + "` goes with the next release: use `ringfence " + cmd.Name + "`"
-		if name == "inspect" {
-			cmd.Instead += " --json"
-		}
+	renamed := func(cmd *command.Command, old, now string) *command.Command {
+		cmd.Name, cmd.Instead = old, fmt.Sprintf("`ringfence %s` goes with the next release: use `ringfence %s`", old, now)
 		cmd.Long = cmd.Instead + ".\n\n" + cmd.Long
-		cmd.Name = name
+		return cmd
 	}
-	return []*command.Command{logs, inspect}
+	return []*command.Command{renamed(sessions.Output(), "logs", "output"), renamed(inspect, "inspect", "status --json")}
 }

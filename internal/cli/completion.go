@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/audit/drill"
+	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/cli/sessions"
 	"ringfence.dev/ringfence/internal/fault"
 )
 
-// completion prints what a shell needs to complete our command lines.
+// completionCommand prints what a shell needs to complete our command lines.
 func completionCommand() *command.Command {
 	cmd := &command.Command{Name: "completion", Args: "bash|zsh|fish", Short: "print the completion of a shell",
 		Long:     "Prints the completion of a shell: commands, flags, agents, and the sessions that there\nare. For bash, in ~/.bashrc: source <(ringfence completion bash)",
@@ -44,9 +44,7 @@ func complete(c *command.Console, args []string) int {
 	case kindSecrets:
 		found = rules.SecretNames(c)
 	case kindDrills:
-		for _, d := range drill.All() {
-			found = append(found, d.Name)
-		}
+		found = checks.DrillNames()
 	case kindCommands:
 		for _, cmd := range commands() {
 			found = append(found, cmd.Name)

@@ -74,7 +74,7 @@ func startKept(c *command.Console, name string, args []string, l *rules.Flags) (
 	client := &detached.Client{Conn: conn, Out: c.Out, Began: func(began string) bool { id = began; return l.Detach }}
 	if l.Detach {
 		client.Out = c.Err
-	} else if terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Out) {
+	} else if c.Typing() && terminal.IsTerminal(c.Out) {
 		client.In = c.In
 	}
 	how, err := client.Run()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -75,11 +74,11 @@ func launch(c *command.Console, cmd *command.Command, l *rules.Flags, args []str
 	if sys.Cgo {
 		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
 	}
-	agentName, command, err := toRun(c, cmd.Name, cmd.Flags.Args(), args)
+	agentName, argv, err := toRun(c, cmd.Name, cmd.Flags.Args(), args)
 	if err != nil {
 		return 125, err
 	}
-	opt, err := l.Options(c, agentName, command)
+	opt, err := l.Options(c, agentName, argv)
 	if err != nil {
 		return 125, err
 	}
@@ -103,7 +102,8 @@ func launch(c *command.Console, cmd *command.Command, l *rules.Flags, args []str
 
 // forAgent says where a flag goes that is the agent's and not ours.
 func forAgent(name string, args []string, err error) error {
-	if errors.Is(err, flag.ErrHelp) || name == "run" || name == "shell" || !strings.Contains(err.Error(), "not defined") {
+	var unknown command.UnknownFlag
+	if name == "run" || name == "shell" || !errors.As(err, &unknown) {
 		return err
 	}
 	return fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(args, " ")), "%s; what is meant for the agent goes behind --", err)
@@ -176,7 +176,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) 
 	talk := terminal.IsTerminal(c.Err) && !c.Quiet || l.Verbose
 	before := func(report cgroup.Report) error {
 		card(c, s, report, talk)
-		if talk && !l.Yes && !l.NoInput && !l.Detach && terminal.IsTerminal(c.In) && worthPause(s) {
+		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && worthPause(s) {
 			if err := pause(c); err != nil {
 				return err
 			}
@@ -232,7 +232,7 @@ func pause(c *command.Console) error {
 func card(c *command.Console, s *session.Session, report cgroup.Report, talk bool) {
 	w := bufio.NewWriter(c.Err)
 	defer w.Flush()
-	rules.Unusual(c, w, s, report, talk)
+	rules.Unusual(w, s, report, talk)
 	if !talk {
 		return
 	}

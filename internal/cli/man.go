@@ -33,7 +33,7 @@ machine. .ringfence.toml in a project: what it asks for; it may only tighten unt
 it. ~/.local/state/ringfence: what is kept of projects and sessions.`},
 }
 
-// manual prints a page, or writes all of them.
+// manCommand prints a page, or writes all of them.
 func manCommand() *command.Command {
 	cmd := &command.Command{Name: "man", Args: "[COMMAND] [--dir DIR]", Short: "print the manual, or write its pages",
 		Long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",

@@ -14,7 +14,7 @@ type section struct {
 	text  string // paragraphs, with an empty line between them
 }
 
-// Manual makes all pages, by the name of their files.
+// manualPages makes all pages, by the name of their files.
 func manualPages(all []*command.Command, short, about string, more []section) map[string]string {
 	pages := map[string]string{"ringfence.1": firstPage(all, short, about, more)}
 	for _, c := range all {
@@ -155,7 +155,7 @@ func manual(c *command.Command) string {
 	return r.String()
 }
 
-// first is the page of the program itself.
+// firstPage is the page of the program itself.
 func firstPage(all []*command.Command, short, about string, more []section) string {
 	r := newPage("ringfence", short)
 	r.section("SYNOPSIS")

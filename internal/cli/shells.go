@@ -7,10 +7,10 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 )
 
-// Shells lists those that there is a completion for.
+// shells lists those that there is a completion for.
 func shells() []string { return []string{"bash", "zsh", "fish"} }
 
-// Completion is the script for a shell, "" for one that is not known.
+// completionOf is the script for a shell, "" for one that is not known.
 func completionOf(shell string, all []*command.Command) string {
 	switch shell {
 	case "bash":

@@ -67,6 +67,14 @@ func listDrills(c *command.Console, asJSON bool) (int, error) {
 	return 0, c.JSON(rows)
 }
 
+// DrillNames are the drills that there are.
+func DrillNames() (names []string) {
+	for _, d := range drill.All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
 func chosenDrills(names []string) ([]*drill.Drill, error) {
 	if slices.Equal(names, []string{"all"}) {
 		return drill.All(), nil

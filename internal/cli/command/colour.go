@@ -18,10 +18,8 @@ const (
 	Faint  Style = "2"
 )
 
-// coloured: on a terminal that can, unless its owner wants none.
-func (c *Console) coloured(f *os.File) bool {
-	return c.Getenv("NO_COLOR") == "" && c.capable(f)
-}
+// coloured holds for data on a terminal that can, unless its owner wants none.
+func (c *Console) coloured() bool { return c.Getenv("NO_COLOR") == "" && c.capable(c.Out) }
 
 // capable reports whether f is a terminal that obeys more than line ends.
 func (c *Console) capable(f *os.File) bool {
@@ -30,11 +28,9 @@ func (c *Console) capable(f *os.File) bool {
 }
 
 // Paint styles a word of the data on stdout; it is made inert on the way.
-func (c *Console) Paint(s Style, text string) string { return c.paintOn(c.Out, s, text) }
-
-func (c *Console) paintOn(f *os.File, s Style, text string) string {
+func (c *Console) Paint(s Style, text string) string {
 	text = Inert(text)
-	if !c.coloured(f) {
+	if !c.coloured() {
 		return text
 	}
 	return paintText(string(s), text)

@@ -148,10 +148,15 @@ func (cmd *Command) ParseFlags(args []string) error {
 			names = append(names, o.Dashed())
 		}
 		slices.Sort(names)
-		text += Suggest(typed, names)
+		return cmd.misused("%s: %w", cmd.Name, UnknownFlag(text+Suggest(typed, names)))
 	}
 	return cmd.misused("%s: %s", cmd.Name, text)
 }
+
+// UnknownFlag says that the command has no such flag; another program may have it.
+type UnknownFlag string
+
+func (u UnknownFlag) Error() string { return string(u) }
 
 // First is the only argument, or "".
 func First(args []string) string {

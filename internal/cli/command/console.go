@@ -48,8 +48,11 @@ func (c *Console) Say(format string, args ...any) {
 // Warn tells of what stops nothing.
 func (c *Console) Warn(text string) { c.Say("warning: %s", text) }
 
+// Typing reports whether a person's words come in.
+func (c *Console) Typing() bool { return terminal.IsTerminal(c.In) }
+
 // Person reports whether somebody is there to be asked.
-func (c *Console) Person() bool { return terminal.IsTerminal(c.In) && terminal.IsTerminal(c.Err) }
+func (c *Console) Person() bool { return c.Typing() && terminal.IsTerminal(c.Err) }
 
 // Explain prints an error and the one command that helps.
 func (c *Console) Explain(err error) {
@@ -84,6 +87,7 @@ func Wrap(text string, indent, width int) string {
 	return strings.Join(wrapCell(text, width-indent, false), "\n"+strings.Repeat(" ", indent))
 }
 
+// Plural chooses the word for a number.
 func Plural(n int, one, more string) string {
 	if n == 1 {
 		return one
@@ -100,6 +104,7 @@ func Cut(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
+// Dirs is where the user's policy and state are.
 func (c *Console) Dirs() (state.Dirs, error) {
 	return state.XDG(c.Getenv, c.Getenv("HOME"))
 }

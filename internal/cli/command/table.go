@@ -32,7 +32,7 @@ func (c *Console) Table(head []string, rows [][]string) error {
 func (c *Console) cell(text string) string {
 	plain := unpainted(text)
 	clean := Inert(strings.Join(strings.Fields(plain), " "))
-	if plain != text && clean == plain && c.coloured(c.Out) {
+	if plain != text && clean == plain && c.coloured() {
 		return text
 	}
 	return clean

@@ -14,7 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-// showEnv is the audit of the environment: names and sources, never a value.
+// Env is the audit of the environment: names and sources, never a value.
 func Env() *command.Command {
 	cmd := &command.Command{Name: "env", Args: "[flags]", Short: "show what of the environment comes inside, by name",
 		Long:     "Shows what of your environment would come inside, by name; values are never printed.",

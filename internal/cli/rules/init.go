@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -231,20 +232,6 @@ func (p *project) hints() (out []string) {
 }
 
 // globalText is the user's own policy before there is anything in it.
-const globalText = `# Your own policy, for all projects. ` + "`ringfence policy schema`" + ` says all that may stand
-# here, ` + "`ringfence policy show`" + ` prints what holds.
-
-# [files]
-# read = ["~/.config/tool"]       # further paths that are shown, read-only
-# write = ["~/shared"]            # and read-write
-
-# [env]
-# pass = ["TOOL_MODE"]            # variables of your shell that come inside
-
-# [network]
-# groups = ["+nix", "-docs"]      # ` + "`ringfence policy groups`" + ` lists them
-# allow = ["api.example.org"]     # further hosts
-
-# [workspace]
-# view = "review"                 # changes wait until they are applied
-`
+//
+//go:embed first.toml
+var globalText string

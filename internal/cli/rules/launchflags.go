@@ -16,25 +16,52 @@ import (
 
 // Flags are the flags of everything that prepares a session.
 type Flags struct {
-	Set                              *command.FlagSet
-	home                             string
-	workspaces, ro, rw, mask, expose words
-	review, live, clone              bool
-	reveal                           words
-	env, forceEnv                    words
-	net, proxy                       string
-	allowHost, denyHost, allowIP     words
-	publish, hostPort                words
-	minAge                           string
-	mcp                              words
-	installScripts                   bool
-	allowPackage                     words
-	pids                             int64
-	memory                           string
-	Yes, NoInput, Verbose            bool
-	Name                             string
-	Keep, Detach                     bool
-	DryRun                           DryRun
+	Set                   *command.FlagSet
+	home                  string
+	rules                 []*ruleFlag
+	workspaces, mask, mcp words
+	review, live, clone   bool
+	env, forceEnv         words
+	net                   string
+	installScripts        bool
+	pids                  int64
+	memory                string
+	Yes, NoInput, Verbose bool
+	Name                  string
+	Keep, Detach          bool
+	DryRun                DryRun
+}
+
+// ruleFlag is a flag whose values stand under a key of the policy.
+type ruleFlag struct {
+	words
+	flag, section, key string
+	path               bool // its values are paths as a shell has them
+}
+
+// rule declares a flag whose values are held to the same grammar as a file.
+func (l *Flags) rule(flag, section, key, about string) *ruleFlag {
+	r := &ruleFlag{flag: flag, section: section, key: key}
+	l.rules = append(l.rules, r)
+	l.Set.Var(&r.words, flag, about)
+	return r
+}
+
+// add puts a value into the policy.
+func (r *ruleFlag) add(p *policy.Policy, l *Flags, value string) (err error) {
+	if r.path {
+		value, err = l.absolute(value)
+	}
+	if err == nil && r.section != "files" { // there a flag may name what a file could not
+		err = policy.Admit(r.section, r.key, value)
+	}
+	if err == nil {
+		err = p.Add(r.section, r.key, policy.Rule{Value: value, Source: flagSource(r.flag)})
+	}
+	if err != nil {
+		return fault.New(fault.Usage, "", "--%s: %w", r.flag, err)
+	}
+	return nil
 }
 
 // words is a flag that may be given several times.
@@ -63,16 +90,17 @@ func (d *DryRun) Set(s string) error {
 	return nil
 }
 
+// NewFlags declares them, in groups.
 func NewFlags(cmd *command.Command) *Flags {
 	f := &cmd.Flags
 	l := &Flags{Set: f}
 	f.Begin("for files")
 	f.Var(&l.workspaces, "workspace", "work in `PATH[:ro]`; may be repeated (default: the repository or directory you are in)")
-	f.Var(&l.ro, "ro", "show `PATH` read-only")
-	f.Var(&l.rw, "rw", "show `PATH` read-write")
+	l.rule("ro", "files", "read", "show `PATH` read-only").path = true
+	l.rule("rw", "files", "write", "show `PATH` read-write").path = true
 	f.Var(&l.mask, "mask", "hide `PATH` of the workspace")
-	f.Var(&l.expose, "expose", "let a granted path show the credentials at `PATH`")
-	f.Var(&l.reveal, "reveal", "show `PATH` of the workspace as it is, although it holds secrets; may be a glob")
+	l.rule("expose", "files", "expose", "let a granted path show the credentials at `PATH`").path = true
+	l.rule("reveal", "workspace", "reveal", "show `PATH` of the workspace as it is, although it holds secrets; may be a glob").path = true
 	f.BoolVar(&l.review, "review", false, "keep changes from the host until they are applied after the session")
 	f.BoolVar(&l.live, "live", false, "let changes reach the host at once, where the user's own policy says review")
 	f.BoolVar(&l.clone, "clone", false, "work in a clone of the repository, of which the host fetches")
@@ -81,16 +109,16 @@ func NewFlags(cmd *command.Command) *Flags {
 	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
 	f.Begin("for the network")
 	f.StringVar(&l.net, "net", "", "the network: none, locked, dev or internet, and groups to switch, as in `dev,+rust,-docs`")
-	f.Var(&l.allowHost, "allow-host", "let `HOST[:PORT]` be reached, such as api.example.org or *.example.org:8443")
-	f.Var(&l.denyHost, "deny-host", "never let `HOST[:PORT]` be reached")
-	f.Var(&l.allowIP, "allow-ip", "let the address or range `CIDR:PORT` be reached, an internal one too")
-	f.Var(&l.publish, "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
-	f.Var(&l.hostPort, "host-port", "let port `N` of the host's loopback be reached at the same number")
-	f.StringVar(&l.proxy, "proxy", "", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
+	l.rule("allow-host", "network", "allow", "let `HOST[:PORT]` be reached, such as api.example.org or *.example.org:8443")
+	l.rule("deny-host", "network", "deny", "never let `HOST[:PORT]` be reached")
+	l.rule("allow-ip", "network", "ip", "let the address or range `CIDR:PORT` be reached, an internal one too")
+	l.rule("publish", "network", "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
+	l.rule("host-port", "network", "host-ports", "let port `N` of the host's loopback be reached at the same number")
+	l.rule("proxy", "network", "proxy", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
 	f.Begin("for packages and tools")
-	f.StringVar(&l.minAge, "min-release-age", "", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
+	l.rule("min-release-age", "supply", "age", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
-	f.Var(&l.allowPackage, "allow-package", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
+	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
 	f.Begin("for limits")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
@@ -129,17 +157,11 @@ func (l *Flags) Options(c *command.Console, agentName string, args []string) (se
 // policy is the layer that the flags make.
 func (l *Flags) policy() (*policy.Policy, error) {
 	p := &policy.Policy{}
-	for _, f := range []struct {
-		flag   string
-		values words
-		list   *policy.List
-	}{{"ro", l.ro, &p.Files.Read}, {"rw", l.rw, &p.Files.Write}, {"expose", l.expose, &p.Files.Expose}} {
-		for _, v := range f.values {
-			abs, err := l.absolute(v)
-			if err != nil {
-				return nil, fault.New(fault.Usage, "", "--%s: %w", f.flag, err)
+	for _, r := range l.rules {
+		for _, v := range r.words {
+			if err := r.add(p, l, v); err != nil {
+				return nil, err
 			}
-			*f.list = append(*f.list, policy.Rule{Value: abs, Source: flagSource(f.flag)})
 		}
 	}
 	for _, v := range l.mask {
@@ -154,10 +176,13 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.supply, l.servers} {
+	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.servers} {
 		if err := part(p); err != nil {
 			return nil, err
 		}
+	}
+	if l.Set.IsSet("install-scripts") {
+		p.Supply.Scripts = &policy.Flag{Value: l.installScripts, Source: flagSource("install-scripts")}
 	}
 	if l.Set.IsSet("pids") {
 		p.Limits.Pids = &policy.Limit{Value: l.pids, Source: flagSource("pids")}
@@ -183,48 +208,7 @@ func (l *Flags) workspace(p *policy.Policy) error {
 	case l.live:
 		view(policy.Live)
 	}
-	for _, v := range l.reveal {
-		abs, err := l.absolute(v)
-		if err == nil {
-			err = policy.Admit("workspace", "reveal", abs)
-		}
-		if err != nil {
-			return fault.New(fault.Usage, "", "--reveal: %w", err)
-		}
-		p.Workspace.Reveal = append(p.Workspace.Reveal, policy.Rule{Value: abs, Source: flagSource("reveal")})
-	}
 	return nil
-}
-
-// supply is what the flags say of packages.
-func (l *Flags) supply(p *policy.Policy) error {
-	if err := l.admitOne("supply", "age", "min-release-age", l.minAge, &p.Supply.Age); err != nil {
-		return err
-	}
-	if l.Set.IsSet("install-scripts") {
-		p.Supply.Scripts = &policy.Flag{Value: l.installScripts, Source: flagSource("install-scripts")}
-	}
-	return admit("supply", "allow", "allow-package", l.allowPackage, &p.Supply.Allow)
-}
-
-// admit adds the values of a flag to a list, held to the same grammar as a file.
-func admit(section, key, flag string, values []string, list *policy.List) error {
-	for _, v := range values {
-		if err := policy.Admit(section, key, v); err != nil {
-			return fault.New(fault.Usage, "", "--%s: %w", flag, err)
-		}
-		*list = append(*list, policy.Rule{Value: v, Source: flagSource(flag)})
-	}
-	return nil
-}
-
-// admitOne is admit for a flag with one value.
-func (l *Flags) admitOne(section, key, flag, value string, to **policy.Rule) error {
-	if !l.Set.IsSet(flag) {
-		return nil
-	}
-	*to = &policy.Rule{Value: value, Source: flagSource(flag)}
-	return admit(section, key, flag, []string{value}, &policy.List{})
 }
 
 // servers are the MCP servers that the flags name.
@@ -255,21 +239,6 @@ func (l *Flags) network(p *policy.Policy) error {
 		for _, g := range groups {
 			p.Network.Groups = append(p.Network.Groups, policy.Rule{Value: g, Source: flagSource("net")})
 		}
-	}
-	for _, f := range []struct {
-		flag, key string
-		values    words
-		list      *policy.List
-	}{
-		{"allow-host", "allow", l.allowHost, &p.Network.Allow}, {"deny-host", "deny", l.denyHost, &p.Network.Deny}, {"allow-ip", "ip", l.allowIP, &p.Network.IP},
-		{"publish", "publish", l.publish, &p.Network.Publish}, {"host-port", "host-ports", l.hostPort, &p.Network.HostPorts},
-	} {
-		if err := admit("network", f.key, f.flag, f.values, f.list); err != nil {
-			return err
-		}
-	}
-	if err := l.admitOne("network", "proxy", "proxy", l.proxy, &p.Network.Proxy); err != nil {
-		return err
 	}
 	if m := p.Network.Mode; m != nil && m.Value == "none" && len(p.Network.Allow)+len(p.Network.IP)+len(p.Network.Publish)+len(p.Network.HostPorts) > 0 {
 		return fault.New(fault.Usage, "leave --net none out, or the other flag", "--net none closes the network, and another flag opens some of it")

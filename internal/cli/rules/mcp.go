@@ -22,6 +22,7 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
+// MCP runs servers of the host, and pins their tools.
 func MCP() *command.Command {
 	return command.Family(&command.Command{Name: "mcp", Short: "run MCP servers of the host, each in its own sandbox",
 		Long:     "Runs MCP servers of the host, each in a sandbox of its own, and pins what they tell of\nthemselves. An agent starts those that [mcp.NAME] of your policy or --mcp NAME names;\nit finds ringfence itself among them, to ask why and to ask for a grant.",
@@ -61,7 +62,7 @@ func mcpRun() *command.Command {
 	return cmd
 }
 
-func prepareServer(c *command.Console, l *Flags, name, whose string, command []string) (*session.Session, session.ServerSettings, error) {
+func prepareServer(c *command.Console, l *Flags, name, whose string, argv []string) (*session.Session, session.ServerSettings, error) {
 	opt, err := l.Options(c, agent.Command, nil)
 	if err != nil {
 		return nil, session.ServerSettings{}, err
@@ -70,14 +71,14 @@ func prepareServer(c *command.Console, l *Flags, name, whose string, command []s
 	if err != nil {
 		return nil, set, err
 	}
-	if command == nil {
-		command = set.Argv
+	if argv == nil {
+		argv = set.Argv
 	}
-	if len(command) == 0 {
+	if len(argv) == 0 {
 		return nil, set, fault.New(fault.Refused, fmt.Sprintf("say it: ringfence mcp run %s -- CMD, or command = [\"CMD\"] in [mcp.%[1]s]", name),
 			"neither policy nor an agent's settings say how MCP server %s starts", name)
 	}
-	opt.Args, opt.Server = command, name
+	opt.Args, opt.Server = argv, name
 	opt.Env, opt.ForceEnv = slices.Concat(set.Env, opt.Env), slices.Concat(set.Force, opt.ForceEnv)
 	s, err := session.Prepare(opt)
 	return s, set, err
@@ -118,7 +119,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	var said sync.WaitGroup
 	said.Go(func() { serverSays(c, name, ours[2]) })
 	_, err := s.Start(ctx, own, session.Talk{
-		Before: func(r cgroup.Report) error { Unusual(c, c.Err, s, r, false); return nil },
+		Before: func(r cgroup.Report) error { Unusual(c.Err, s, r, false); return nil },
 		Warn:   c.Warn})
 	own[1].Close()
 	own[2].Close()

@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
+// Policy shows, checks, tests and imports policy.
 func Policy() *command.Command {
 	return command.Family(&command.Command{Name: "policy", Short: "show or check the effective policy", Long: "Shows or checks the policy as it is in effect here, with all its layers."},
 		policyShow(), policyCheck(), policyTest(), policyImport(), policyGroups(), policySchema())

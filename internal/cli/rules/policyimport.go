@@ -16,8 +16,8 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// maxImport bounds a file of settings.
-const maxImport = 1 << 20
+// maxRead bounds a file of settings, or of tests.
+const maxRead = 1 << 20
 
 // policyImport turns the settings of another tool into policy, and says what of them it
 // could not carry over.
@@ -80,7 +80,7 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 			return policyimport.Result{}, "", err
 		}
 	}
-	data, err := readFile(file, maxImport)
+	data, err := readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return policyimport.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
 	}
@@ -99,13 +99,13 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 }
 
 // readFile reads a file that somebody named.
-func readFile(name string, most int64) ([]byte, error) {
-	data, err := file.Read(name, most, 0)
+func readFile(name string) ([]byte, error) {
+	data, err := file.Read(name, maxRead, 0)
 	switch {
 	case errors.Is(err, file.ErrNotRegular):
 		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(name))
 	case errors.Is(err, file.ErrLong):
-		return nil, fault.New(fault.Usage, "", "%s has more than %s", plan.Show(name), plan.Size(most))
+		return nil, fault.New(fault.Usage, "", "%s is larger than %s", plan.Show(name), plan.Size(maxRead))
 	}
 	return data, err
 }

@@ -29,9 +29,6 @@ hold write .git/hooks/**, deny env NAME, deny resolve NAME, deny push BRANCH; ab
 may stand: agent NAME, and: flags FLAGS of a launch. Exit 0: all hold, 1: some do not,
 2: not tested.`
 
-// maxTests bounds a file of tests.
-const maxTests = 1 << 20
-
 // policyTested are the flags of policy test.
 type policyTested struct {
 	*Flags
@@ -138,7 +135,7 @@ func testFile(c *command.Console, t *policyTested, rest []string) (*policytest.F
 		}
 		name = filepath.Join(s.Workspaces[0].Path, name)
 	}
-	data, err := readFile(name, maxTests)
+	data, err := readFile(name)
 	switch {
 	case fault.KindOf(err) == fault.Usage:
 		return nil, err

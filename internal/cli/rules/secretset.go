@@ -17,7 +17,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // secretFlags are what describes a secret.
@@ -222,7 +221,7 @@ func helps(s *policy.Secret) string {
 func secretValue(c *command.Console, name string) (source.Value, error) {
 	var v source.Value
 	var err error
-	if terminal.IsTerminal(c.In) {
+	if c.Typing() {
 		v, err = typed(c.In, func() { fmt.Fprintf(c.Err, "Value of %s (it is not shown): ", name) })
 		fmt.Fprintln(c.Err)
 	} else {

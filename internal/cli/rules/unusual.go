@@ -12,7 +12,7 @@ import (
 )
 
 // Unusual says before a start what a person has to know, with a terminal or without.
-func Unusual(c *command.Console, w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
+func Unusual(w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
 	for _, ch := range s.Ignored {
 		fmt.Fprintf(w, "ringfence: not trusted, ignored: %s\n", ch)
 	}

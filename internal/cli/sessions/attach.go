@@ -17,7 +17,7 @@ func Attach() *command.Command {
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if !terminal.IsTerminal(c.In) || !terminal.IsTerminal(c.Out) {
+		if !c.Typing() || !terminal.IsTerminal(c.Out) {
 			return 125, fault.New(fault.Refused, "ringfence output shows what it prints", "attach needs a terminal")
 		}
 		id, err := findRunning(command.First(args))

@@ -28,8 +28,8 @@ func Exec() *command.Command {
 		Takes:    command.One, Cut: true, Status: 125}
 	dir := cmd.Flags.String("dir", "", "start in `DIR`, as it is called inside (default: where the agent was started)")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		arg, command := command.First(args), cmd.Behind
-		if arg == "" || len(command) == 0 {
+		arg, argv := command.First(args), cmd.Behind
+		if arg == "" || len(argv) == 0 {
 			return 125, fault.New(fault.Usage, "for example: ringfence exec demo -- ls", "exec needs a session and, behind --, a command")
 		}
 		id, err := findRunning(arg)
@@ -40,7 +40,7 @@ func Exec() *command.Command {
 		if !strings.HasPrefix(id, arg) {
 			called = arg // by its name
 		}
-		return execIn(c, id, called, *dir, command)
+		return execIn(c, id, called, *dir, argv)
 	}
 	return cmd
 }

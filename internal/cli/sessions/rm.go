@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
-// remove forgets a session: what waits in it, and what could be undone.
+// RM forgets a session: what waits in it, and what could be undone.
 func RM() *command.Command {
 	cmd := &command.Command{Name: "rm", Args: "SESSION [--discard]", Short: "forget a session and what could be undone of it",
 		Long:     "Forgets what is kept of a session: afterwards nothing of it can be undone. While\nchanges wait in it, it stays, unless --discard says that they are not wanted.",
@@ -24,17 +24,13 @@ func RM() *command.Command {
 		if err != nil {
 			return 1, err
 		}
-		return removeWork(c, w, *discard)
+		if err := forget(c, cmd.Name, w, *discard); err != nil {
+			return 1, err
+		}
+		c.Say("removed what was kept of session %s", w.ID)
+		return 0, nil
 	}
 	return cmd
-}
-
-func removeWork(c *command.Console, w *review.Work, discard bool) (int, error) {
-	if err := forget(c, "rm", w, discard); err != nil {
-		return 1, err
-	}
-	c.Say("removed what was kept of session %s", w.ID)
-	return 0, nil
 }
 
 // forget removes the work of a session that is over. What waits holds it.

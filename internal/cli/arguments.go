@@ -99,7 +99,7 @@ func pieces(text string) (out []string) {
 	return out
 }
 
-// Takes lists what the n-th argument may be, counted from 0: kinds, and words that
+// argumentsAt lists what the n-th argument may be, counted from 0: kinds, and words that
 // begin with "=".
 func argumentsAt(c *command.Command, n int) (out []string) {
 	places := places(c)
@@ -116,11 +116,11 @@ func argumentsAt(c *command.Command, n int) (out []string) {
 	return out
 }
 
-// Most is how many arguments differ in what they may be; those after it are like the
+// argumentCount is how many arguments differ in what they may be; those after it are like the
 // last.
 func argumentCount(c *command.Command) int { return len(places(c)) }
 
-// Takes says what the value of a flag may be: a kind or "".
+// valueOf says what the value of a flag may be: a kind or "".
 func valueOf(f command.Option) string {
 	if f.Name == "agent" {
 		return kindAgents
