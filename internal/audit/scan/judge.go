@@ -37,10 +37,10 @@ func (r *rule) judge(data []byte) judged {
 		n, err := parseJSON(data)
 		return r.settings(data, n, err)
 	case asTOML:
-		n, f, err := parseTOML(data)
+		n, all, err := parseTOML(data)
 		out := r.settings(data, n, err)
 		if err == nil && out.mended {
-			if out.neutral, err = f.render(n); err != nil {
+			if out.neutral, err = renderTOML(all, n); err != nil {
 				out.neutral = nil
 			}
 		} else {
@@ -90,18 +90,18 @@ type finder struct {
 
 func (f *finder) table(n *node, above []string) {
 	twice := f.twice(n)
-	n.members = slices.DeleteFunc(n.members, func(m member) bool {
-		at := append(above[:len(above):len(above)], m.name)
-		if f.value(m.line, m.value, at) {
+	n.Kids = slices.DeleteFunc(n.Kids, func(m *node) bool {
+		if n.Kind != '{' {
+			return f.value(m.Line, m, append(above[:len(above):len(above)], "[]"))
+		}
+		at := append(above[:len(above):len(above)], m.Name)
+		if f.value(m.Line, m, at) {
 			return true
 		}
-		if twice[m.name] {
-			f.hits = append(f.hits, hitOf(kTwice, at, m.line, m.value))
+		if twice[m.Name] {
+			f.hits = append(f.hits, hitOf(kTwice, at, m.Line, m))
 		}
-		return twice[m.name]
-	})
-	n.items = slices.DeleteFunc(n.items, func(v *node) bool {
-		return f.value(v.line, v, append(above[:len(above):len(above)], "[]"))
+		return twice[m.Name]
 	})
 }
 
@@ -112,8 +112,8 @@ func (f *finder) twice(n *node) map[string]bool {
 		return nil
 	}
 	out, seen := map[string]bool{}, map[string]bool{}
-	for _, m := range n.members {
-		out[m.name], seen[m.name] = seen[m.name], true
+	for _, m := range n.Members() {
+		out[m.Name], seen[m.Name] = seen[m.Name], true
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func (f *finder) value(line int, v *node, at []string) bool {
 			return true
 		}
 	}
-	if w := f.rule.written; v.kind == '"' && w.in(v.text) || w.in(at[len(at)-1]) && w.first {
+	if w := f.rule.written; v.Kind == '"' && w.in(v.Text) || w.in(at[len(at)-1]) && w.first {
 		f.hits = append(f.hits, hitOf(kWritten, at, line, v))
 		return true
 	}
@@ -184,7 +184,7 @@ func hitOf(k kind, at []string, line int, v *node) hit {
 	if n := programs(v); n > 1 {
 		h.what += ", and " + itoa(n-1) + " more"
 	}
-	if h.full = shown; v.kind != 0 && v.kind != '"' {
+	if h.full = shown; v.Kind != 0 && v.Kind != '"' {
 		var b bytes.Buffer
 		if h.full = all; json.Compact(&b, []byte(all)) == nil {
 			h.full = b.String()
@@ -195,21 +195,16 @@ func hitOf(k kind, at []string, line int, v *node) hit {
 
 // brief is a value in a few words: itself, or the first command in it.
 func brief(v *node) string {
-	switch v.kind {
+	switch v.Kind {
 	case 0, '"':
-		return v.text
+		return v.Text
 	}
-	for _, m := range v.members {
-		if name := strings.ToLower(m.name); (name == "command" || name == "url" || name == "httpurl" || name == "base_url") && len(m.value.members) == 0 {
-			return strings.TrimSpace(texts(m.value) + " " + texts(v.of("args")))
+	for _, m := range v.Members() {
+		if name := strings.ToLower(m.Name); (name == "command" || name == "url" || name == "httpurl" || name == "base_url") && len(m.Members()) == 0 {
+			return strings.TrimSpace(texts(m) + " " + texts(v.Get("args")))
 		}
 	}
-	for _, m := range v.members {
-		if s := brief(m.value); s != "" {
-			return s
-		}
-	}
-	for _, c := range v.items {
+	for _, c := range v.Kids {
 		if s := brief(c); s != "" {
 			return s
 		}
@@ -220,48 +215,31 @@ func brief(v *node) string {
 // programs counts what a value runs or leads to, with the variables that it sets.
 func programs(v *node) int {
 	n := 0
-	for _, m := range v.members {
-		switch strings.ToLower(m.name) {
+	for _, m := range v.Kids {
+		switch strings.ToLower(m.Name) {
 		case "command", "url", "httpurl", "base_url":
 			n++
 		case "env", "headers":
-			n += len(m.value.members)
+			n += len(m.Members())
 		default:
-			n += programs(m.value)
+			n += programs(m)
 		}
-	}
-	for _, c := range v.items {
-		n += programs(c)
 	}
 	return n
 }
 
-// of returns a member, an empty node if there is none.
-func (n *node) of(name string) *node {
-	for _, m := range n.members {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return &node{}
-}
-
 // texts is every word of a value, for what it names in the tree.
 func texts(v *node) string {
-	var words []string
-	var add func(*node)
-	add = func(v *node) {
-		if v.kind == '"' {
-			words = append(words, v.text)
-		}
-		for _, m := range v.members {
-			add(m.value)
-		}
-		for _, c := range v.items {
-			add(c)
-		}
+	if v == nil {
+		return ""
 	}
-	add(v)
+	var words []string
+	v.Each(func(v *node) error {
+		if v.Kind == '"' {
+			words = append(words, v.Text)
+		}
+		return nil
+	})
 	return strings.Join(words, " ")
 }
 
@@ -331,9 +309,9 @@ func (r *rule) whole(data []byte) judged {
 func plugged(data []byte) *node {
 	n, err := parseJSON(data)
 	if err != nil {
-		return &node{kind: '"', text: "$ANY"}
+		return &node{Kind: '"', Text: "$ANY"}
 	}
-	n.members = slices.DeleteFunc(n.members, func(m member) bool { return slices.Contains(imprint, m.name) })
+	n.Kids = slices.DeleteFunc(n.Kids, func(m *node) bool { return slices.Contains(imprint, m.Name) })
 	return n
 }
 

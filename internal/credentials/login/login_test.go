@@ -161,7 +161,7 @@ func TestKeys(t *testing.T) {
 		{Claude, "{\"claudeAiOauth\":{\n\"accessToken\":7}}", `line 2: "accessToken" is not a string`},
 		{Claude, `{"claudeAiOauth":{"accessToken":"a\nb"}}`, `"accessToken" holds what no header can`},
 		{Claude, `{"claudeAiOauth":{"accessToken":"a","accessToken":"b"}}`, "line 1: a name that was there before"},
-		{Claude, "{\n\"x\": secret}", "line 2: not JSON"},
+		{Claude, "{\n\"x\": secret}", "not JSON: line 2"},
 		{Claude, `["x"]`, "not an object"},
 		{Claude, ``, "not JSON"},
 		{Gemini, `{"token_type":"Bearer"}`, "gemini is not logged in"},

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const (
@@ -82,14 +83,14 @@ func modules(common string) []module {
 	return out
 }
 
-func worktreeOf(config string) string {
-	b, err := file.Read(config, maxConfig, 0)
+func worktreeOf(path string) string {
+	b, err := file.Read(path, config.MaxBytes, 0)
 	if err != nil {
 		return ""
 	}
-	entries, _ := parseConfig(b)
+	entries, _ := config.Parse(b)
 	for _, e := range entries {
-		if at := from(filepath.Dir(config), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
+		if at := from(filepath.Dir(path), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
 			return at[0]
 		}
 	}
@@ -104,11 +105,11 @@ const maxIncludes = 10
 func executedBy(path, root string) []string { return executedFrom(path, root, maxIncludes) }
 
 func executedFrom(path, root string, depth int) []string {
-	b, err := file.Read(path, maxConfig, 0)
+	b, err := file.Read(path, config.MaxBytes, 0)
 	if err != nil {
 		return nil
 	}
-	entries, err := parseConfig(b)
+	entries, err := config.Parse(b)
 	if err != nil {
 		return nil
 	}
