@@ -50,6 +50,21 @@ func openIndex(r io.ReaderAt, size int64, width int) (*index, error) {
 	return x, nil
 }
 
+// Indexed reports whether the index of a pack, of size bytes, lists an object. One that
+// cannot be read lists none.
+func Indexed(r io.ReaderAt, size int64, name string) bool {
+	id, err := ParseID(name)
+	if err != nil {
+		return false
+	}
+	x, err := openIndex(r, size, int(id.size))
+	if err != nil {
+		return false
+	}
+	_, ok, err := x.find(id)
+	return ok && err == nil
+}
+
 func (x *index) names() int64   { return fanOutEnd }
 func (x *index) offsets() int64 { return x.names() + x.count*(x.width+4) }
 

@@ -57,10 +57,10 @@ func (r *reader) space() {
 			r.copy(r.at + 1)
 			continue
 		}
-		line := r.line(r.at)
-		if _, comment := cutComment(line, r.inline); comment != line || strings.IndexByte(" \t\n", r.in[r.at-1]) < 0 {
+		if strings.IndexByte(r.inline, c) < 0 || strings.IndexByte(" \t\n", r.in[r.at-1]) < 0 || c == '/' && !strings.HasPrefix(r.in[r.at:], "//") {
 			return
 		}
+		line := r.line(r.at)
 		r.write(strings.TrimPrefix(r.after(line), " "))
 		r.at += len(line)
 	}

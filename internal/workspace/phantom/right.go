@@ -16,12 +16,11 @@ func (r *reader) right(k key, from, indent int) {
 	}
 	s := strings.TrimRight(r.in[from:r.at], " \t")
 	v, comment := cutComment(s, r.inline)
-	here := hereForm().FindStringSubmatch(s)
 	switch {
 	case v == "":
 		r.write(strings.TrimPrefix(r.after(comment), " "))
-	case r.brackets && here != nil:
-		r.here(k, s, here[1])
+	case r.brackets && hereForm().MatchString(s):
+		r.here(k, s, hereForm().FindStringSubmatch(s)[1])
 	case r.brackets && (v == "{" || v == "["):
 		r.above = append(r.above, level{key: k})
 		r.write(v, r.after(comment))

@@ -1,10 +1,6 @@
 package undo
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/hex"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file/sys"
+	gitobject "ringfence.dev/ringfence/internal/git/object"
 )
 
 // gitPacks answers whether the objects of a repository have an object: loose, in a pack, in
@@ -100,60 +97,13 @@ func (p *gitPacks) has(id string) bool {
 		}
 	}
 	for _, f := range p.indexes {
-		if packHas(f, id) {
+		if st, err := f.Stat(); err == nil && gitobject.Indexed(f, st.Size(), id) {
 			return true
 		}
 	}
 	for _, b := range p.borrows {
 		if b.has(id) {
 			return true
-		}
-	}
-	return false
-}
-
-// packHas looks an object up in the index of a pack, of version 2 or of the one without a
-// number. What cannot be read has nothing.
-func packHas(f io.ReaderAt, id string) bool {
-	want, err := hex.DecodeString(id)
-	if err != nil || len(want) == 0 {
-		return false
-	}
-	var head [8]byte
-	if _, err := f.ReadAt(head[:], 0); err != nil {
-		return false
-	}
-	fan, skip := int64(0), int64(4)
-	if bytes.Equal(head[:4], []byte("\xfftOc")) {
-		if binary.BigEndian.Uint32(head[4:]) != 2 {
-			return false
-		}
-		fan, skip = 8, 0
-	}
-	number := func(i int) int64 {
-		var b [4]byte
-		if i < 0 {
-			return 0
-		}
-		if _, err := f.ReadAt(b[:], fan+4*int64(i)); err != nil {
-			return 0
-		}
-		return int64(binary.BigEndian.Uint32(b[:]))
-	}
-	width := int64(len(want)) + skip
-	have := make([]byte, len(want))
-	for lo, hi := number(int(want[0])-1), number(int(want[0])); lo < hi; {
-		mid := (lo + hi) / 2
-		if _, err := f.ReadAt(have, fan+1024+mid*width+skip); err != nil {
-			return false
-		}
-		switch bytes.Compare(have, want) {
-		case 0:
-			return true
-		case -1:
-			lo = mid + 1
-		default:
-			hi = mid
 		}
 	}
 	return false
