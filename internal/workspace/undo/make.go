@@ -58,6 +58,9 @@ func (w *writer) takePlace(t *original, dir int, name string, fill func(temp str
 	}
 	failed := func() {}
 	if err = fill(temp); err == nil {
+		err = w.unname(dir, name)
+	}
+	if err == nil {
 		err = w.aboutTo(t.home, Remove)
 	}
 	if err == nil {
