@@ -179,10 +179,18 @@ func (r *restorer) replace(t *original) error {
 // settled notes that an original is in its place again. Where it was is the session's.
 func (r *restorer) settled(t *original) {
 	at, ok := r.at[t.id]
-	r.back(t)
+	r.returned(t)
 	if gap, _, _ := r.names.find(at); ok && at != t.home && gap != nil {
 		r.gaps[gap] = true
 	}
+}
+
+// returned notes that a restore brought an original back: what is left where it was goes.
+func (l *Log) returned(t *original) {
+	if at, ok := l.at[t.id]; ok && at != t.home {
+		l.emptied[at] = true
+	}
+	l.back(t)
 }
 
 // back notes that an original is under its name.

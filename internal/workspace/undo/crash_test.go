@@ -116,8 +116,8 @@ func TestKilledFiles(t *testing.T) {
 // TestKilledRandom does the same with whatever a session does.
 func TestKilledRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(t, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
-		k.t, k.log = fatal{t, rt}, rt.Log
+		k := newKeeper(fatal{t, rt}, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
+		k.log = rt.Log
 		drawTree(rt, k)
 		before := k.snapshots()
 		for range rapid.IntRange(0, 20).Draw(rt, "steps") {

@@ -281,6 +281,25 @@ func TestShut(t *testing.T) {
 	}
 }
 
+// TestShutAtEnd: what is in a directory that the session shut cannot be looked at when it
+// ends. That is no reason to think that somebody put it there later.
+func TestShutAtEnd(t *testing.T) {
+	k := newKeeper(t, 1, roomy)
+	k.plant(0, map[string]string{"d/": ""})
+	before := k.snapshots()
+	for _, dir := range []string{"", "d"} {
+		if os.Geteuid() == 0 {
+			k.check(os.Chown(k.path(place{0, dir}), 65534, -1))
+		}
+	}
+	asNobody(t, k, func() {
+		k.check(errors.Join(k.mkdir(place{0, "d/made"}), k.chmod(place{0, "d"}, 0o600)))
+		k.close()
+		k.fine(k.restore(0, nil, false))
+		k.same(before)
+	})
+}
+
 // snapshotOf reads three files, wherever one is.
 func snapshotOf(t *testing.T, k *keeper) string {
 	t.Helper()

@@ -85,8 +85,8 @@ func diff(before, after map[string]change.Node, all []change.Change) string {
 // every file of before can be read as it was.
 func TestChangesRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(t, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
-		k.t, k.log = fatal{t, rt}, rt.Log
+		k := newKeeper(fatal{t, rt}, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
+		k.log = rt.Log
 		k.readable = true
 		drawTree(rt, k)
 		var before []map[string]change.Node

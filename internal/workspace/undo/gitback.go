@@ -159,7 +159,8 @@ func (g *gitJudge) remains(at place) (why string) {
 	return why
 }
 
-// leftAt is what the session left in a place, if that is known and no restore has moved it.
+// leftAt is what the session left in a place, if that is known and no restore has moved it
+// or taken it away.
 func (l *Log) leftAt(at place) (left, bool) {
 	for s := at; s.rel != ""; s.rel, _ = split(s.rel) {
 		if l.shaken[s] {
@@ -167,6 +168,10 @@ func (l *Log) leftAt(at place) (left, bool) {
 		}
 	}
 	was, ok := l.left[at]
+	if ok && l.emptied[at] {
+		_, err := l.look(at)
+		ok = !missing(err)
+	}
 	return was, ok
 }
 

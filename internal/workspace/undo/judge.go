@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -245,7 +246,17 @@ func (p *plan) same(t *original, at place, e entry) (bool, error) {
 	if was.size != e.size || was.mtime != e.mtime || t.lost != "" {
 		return false, nil
 	}
+	if p.itself(t, e) {
+		return true, nil
+	}
 	return p.sameContent(t, at)
+}
+
+// itself reports whether what is kept of a file is this file: it was to be removed, and
+// that failed.
+func (l *Log) itself(t *original, e entry) bool {
+	kept, err := look(unix.AT_FDCWD, filepath.Join(l.dir, keptName, blobName(t.blob)))
+	return t.blob != 0 && err == nil && kept.dev == e.dev && kept.ident == e.ident
 }
 
 // sameContent compares a file with what is kept of it.

@@ -34,15 +34,16 @@ func (s *Store) noteLeft() error {
 		if checkPath(at.rel) != nil {
 			return // it could not be read again
 		}
+		e, err := d.look(at)
+		if err != nil && !missing(err) {
+			return // the session shut it: only the times speak for it
+		}
 		if count++; count > maxLeft && p.kind <= gitOther {
 			return
 		}
-		r := &record{op: opLeft, from: at, text: d.means(p, at)}
+		r := &record{op: opLeft, from: at, ident: e.ident, text: d.means(p, at)}
 		if len(r.text) > maxMeaning {
 			r.text = "" // no name that git takes is so long; the times of the file speak for it
-		}
-		if e, err := d.look(at); err == nil {
-			r.ident = e.ident
 		}
 		buf = pack(buf, r)
 	}

@@ -27,6 +27,7 @@ type Log struct {
 	at       map[uint32]place    // where it is now, if anywhere
 	left     map[place]left      // what the session left there
 	shaken   map[place]bool      // places from or to which a restore moved something
+	emptied  map[place]bool      // places from which originals came back that were made anew
 	end      moment
 	ended    bool
 	restored bool   // at least once, or a part of it
@@ -66,7 +67,7 @@ type original struct {
 // wrote anything into it has none.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir, first: map[place]*original{}, at: map[uint32]place{},
-		begun: map[ident]bool{}, aside: map[place]bool{}, left: map[place]left{}, shaken: map[place]bool{}}
+		begun: map[ident]bool{}, aside: map[place]bool{}, left: map[place]left{}, shaken: map[place]bool{}, emptied: map[place]bool{}}
 	if _, err := l.read(logName, 0, l.replay); err != nil {
 		return nil, err
 	}
@@ -248,7 +249,7 @@ func (l *Log) replayRestore(r record) error {
 		if l.step != nil || uint64(r.id) >= uint64(len(l.all)) || l.all[r.id].home.rel == "" {
 			return errUnknown
 		}
-		l.back(l.all[r.id])
+		l.returned(l.all[r.id])
 	case opDone, opSkip:
 		if l.step == nil {
 			return errUnknown

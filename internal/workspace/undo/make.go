@@ -59,6 +59,9 @@ func (w *writer) takePlace(t *original, dir int, name string, fill func(temp str
 	}
 	failed := func() {}
 	if err = fill(temp); err == nil {
+		err = w.unname(dir, name)
+	}
+	if err == nil {
 		err = w.aboutTo(t.home, Remove)
 	}
 	if err == nil {
@@ -157,6 +160,8 @@ func (r *restorer) remake(t *original, e entry) error {
 	defer unix.Close(kept)
 	was, err := look(kept, name)
 	switch {
+	case mine && r.itself(t, e):
+		return r.setNode(t, e) // nobody wrote to it
 	case missing(err) && mine && e.many:
 		return r.overwriteHome(t)
 	case missing(err) || t.blob == 0:
@@ -231,7 +236,7 @@ func (w *writer) overwrite(t *original, dir int, name string) error {
 		return err
 	}
 	defer unix.Close(dst)
-	if e, err := look(dst, ""); err != nil || e.ident != t.node.ident {
+	if e, err := look(dst, ""); err != nil || e.ident != t.node.ident || w.itself(t, e) {
 		return errors.Join(err, fmt.Errorf("%q is another file now: %w", t.home.rel, unix.ESTALE))
 	}
 	w.failpoint("truncate")

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -77,8 +78,8 @@ func (k *keeper) step(rt *rapid.T) {
 // and undoing it again changes nothing.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(t, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
-		k.t, k.log = fatal{t, rt}, rt.Log
+		k := newKeeper(fatal{t, rt}, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
+		k.log = rt.Log
 		drawTree(rt, k)
 		before := k.snapshots()
 		for range rapid.IntRange(0, 25).Draw(rt, "steps") {
@@ -107,7 +108,8 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// fatal lets a failure end one draw and not the whole test.
+// fatal lets a failure end one draw and not the whole test, and what a draw opens ends
+// with it.
 type fatal struct {
 	testing.TB
 	rt *rapid.T
@@ -115,3 +117,13 @@ type fatal struct {
 
 func (f fatal) Fatal(args ...any)               { f.rt.Helper(); f.rt.Fatal(args...) }
 func (f fatal) Fatalf(form string, args ...any) { f.rt.Helper(); f.rt.Fatalf(form, args...) }
+func (f fatal) Cleanup(end func())              { f.rt.Cleanup(end) }
+
+func (f fatal) TempDir() string {
+	dir, err := os.MkdirTemp("", "undo-")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.rt.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

@@ -20,6 +20,7 @@ func (k *keeper) undoInto(dir string, fail func(string)) (dead bool) {
 	defer l.Close()
 	store, err := Create(dir, k.trees, roomy)
 	k.check(err)
+	k.t.Cleanup(store.release)
 	l.Record, l.fail = store, fail
 	defer func() {
 		if r := recover(); r != nil && r != errKilled {
@@ -65,8 +66,8 @@ func (k *keeper) redo(dir string) {
 // killed in between is finished by the next one.
 func TestRedo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(t, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
-		k.t, k.log, k.readable = fatal{t, rt}, rt.Log, true
+		k := newKeeper(fatal{t, rt}, rapid.IntRange(1, 2).Draw(rt, "trees"), roomy)
+		k.log, k.readable = rt.Log, true
 		drawTree(rt, k)
 		before := k.snapshots()
 		for range rapid.IntRange(0, 20).Draw(rt, "steps") {

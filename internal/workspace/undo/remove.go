@@ -93,10 +93,8 @@ func (r *restorer) remove(dir int, name string, e entry, g part) (fate, error) {
 	} else if why != "" {
 		return conflict, nil // it was said of the directory
 	}
-	if e.many {
-		if err := r.begin(e.ident); err != nil {
-			return conflict, err
-		}
+	if err := r.unname(dir, name); err != nil {
+		return conflict, err
 	}
 	if err := r.aboutTo(g.at, Remove); err != nil {
 		return conflict, err

@@ -278,6 +278,19 @@ func (w *writer) begin(i ident) error {
 	return w.note(&record{op: opBegin, ident: i})
 }
 
+// unname notes, before a name of a file goes, that this changes the file for its other
+// names: they are still as the session left them. What somebody changed since stays theirs.
+func (w *writer) unname(dir int, name string) error {
+	e, err := look(dir, name)
+	if missing(err) || err == nil && (!e.many || e.ctime.after(w.end)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.begin(e.ident)
+}
+
 // clean finishes the last step of a run that was killed.
 func (r *restorer) clean() error {
 	if r.close != nil {

@@ -89,14 +89,13 @@ func (s *Store) create(dir string, head record) (err error) {
 }
 
 func (s *Store) release() {
-	for _, fd := range s.roots {
-		unix.Close(fd)
+	all := []*int{&s.records.fd, &s.kept}
+	for i := range s.roots {
+		all = append(all, &s.roots[i])
 	}
-	for _, fd := range []*int{&s.records.fd, &s.kept} {
-		if *fd >= 0 {
-			unix.Close(*fd)
-			*fd = -1
-		}
+	for _, fd := range all {
+		closeIf(*fd)
+		*fd = -1
 	}
 }
 

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -55,6 +56,7 @@ func newKeeperAt(t testing.TB, base, store string, trees int, limits Limits) *ke
 	if k.s, err = Create(k.dir, k.trees, limits); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(k.s.release)
 	return k
 }
 
@@ -213,9 +215,27 @@ func (k *keeper) chmod(s place, mode uint32) error {
 	return unix.Chmod(k.path(s), mode)
 }
 
+// close ends the session. What comes after it has a later time: within one tick of the clock
+// what an undo changes itself would look as if the session had done it.
 func (k *keeper) close() {
 	k.t.Helper()
 	k.check(k.s.Close())
+	k.waitTick()
+}
+
+// waitTick waits until the clock of the file system has moved.
+func (k *keeper) waitTick() {
+	k.t.Helper()
+	end, path := k.open().end, filepath.Join(k.dir, "tick")
+	for range 1_000_000 {
+		k.check(os.WriteFile(path, nil, 0o600))
+		e, err := look(unix.AT_FDCWD, path)
+		k.check(errors.Join(err, os.Remove(path)))
+		if e.ctime.after(end) {
+			return
+		}
+	}
+	k.t.Fatal("the clock of the file system stands still")
 }
 
 // open reads the log as another process would.
