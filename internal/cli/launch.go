@@ -213,7 +213,7 @@ func (c *console) sayer(talk bool) func(string) {
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
 func worthPause(s *session.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Trees.Untrusted.New
 }
 
 func (c *console) pause() error {
@@ -253,10 +253,10 @@ func (c *console) card(s *session.Session, report cgroup.Report, talk bool) {
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
 	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.getenv)))
-	for i, p := range s.Masked() {
+	for i, p := range s.Trees.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
-	for i, p := range s.InHistory() {
+	for i, p := range s.Trees.InHistory() {
 		fmt.Fprintf(w, "  %-10s %s: a secret is in git's history, where no mask keeps it\n", []string{"not masked", ""}[min(i, 1)], plan.Show(p))
 	}
 	for i, k := range s.Keys {

@@ -205,7 +205,7 @@ func writeFinding(w io.Writer, f scanFinding) {
 // untrusted tells of what a repository brings before its agent starts: in full once,
 // in a line after that.
 func (c *console) untrusted(w io.Writer, s *session.Session, talk bool) {
-	u := &s.Untrusted
+	u := &s.Trees.Untrusted
 	if !u.Complete && (talk || u.First) {
 		fmt.Fprintln(w, "ringfence: not all of this tree was looked at; `ringfence scan` looks further")
 	}

@@ -1,19 +1,22 @@
 package session
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
-	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/policy"
 )
 
 // brokered is what the broker of a session serves.
 type brokered struct {
-	sites  []siteFunc         // made once there is a gate
-	ready  []func(*gate.Gate) // called then
+	sites  []siteFunc      // made once there is a gate
+	ready  []func(gateway) // called then
 	hosts  []brokeredHost
 	closed []brokeredHost // shut where nobody else has the host
 	forged []string       // hosts to which the broker speaks git
@@ -22,7 +25,17 @@ type brokered struct {
 }
 
 // siteFunc makes a site of the broker's, for a session that begins.
-type siteFunc func(*Session, *gate.Gate) (broker.Site, error)
+type siteFunc func(gateway, *broker.Broker) (broker.Site, error)
+
+// gateway is what the broker needs of the gate.
+type gateway interface {
+	Reach(context.Context, address.Target) (net.Conn, error)
+	Record(journal.Record) error
+	Denies(address.Target) bool
+	Decoys() *leakscan.Set
+	Caught(host, decoy, form string)
+	Mentioned(host, decoy, form string)
+}
 
 func (b *brokered) add(o brokered) {
 	b.sites, b.ready = append(b.sites, o.sites...), append(b.ready, o.ready...)
@@ -98,7 +111,7 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 // connect says what the broker reaches, and makes it, still closed: its certificate is
 // part of the view.
 func (s *Session) connect(total Contribution) (out Contribution, err error) {
-	s.upstream, s.brokered, s.lure, s.mcp.offered, s.clones = total.upstream, total.brokered, total.lure, total.offered, total.clone
+	s.upstream, s.brokered, s.lure, s.mcp.offered = total.upstream, total.brokered, total.lure, total.offered
 	if s.Reach.Mode == modeNone {
 		return out, nil
 	}
@@ -156,13 +169,19 @@ func (s *Session) allowBroker(out *Contribution) error {
 }
 
 // openBroker begins to serve, through the gate that is about to open.
-func (s *Session) openBroker(g *gate.Gate) error {
+func (s *Session) openBroker(g gateway) error {
 	for _, ready := range s.brokered.ready {
 		ready(g)
 	}
+	all := s.brokered.sites
+	if s.mcp.own || len(s.mcp.started) > 0 {
+		all = append(slices.Clip(all), func(g gateway, _ *broker.Broker) (broker.Site, error) {
+			return broker.Site{Prefix: "/mcp", Handler: s.mcp.handler(s, g)}, nil
+		})
+	}
 	var sites []broker.Site
-	for _, make := range s.brokered.sites {
-		site, err := make(s, g)
+	for _, make := range all {
+		site, err := make(g, s.broker)
 		if err != nil {
 			return err
 		}

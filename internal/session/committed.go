@@ -29,8 +29,7 @@ func (m *masking) shows(p string, data []byte) {
 // Left at risk: a phantom that was copied to another file, or changed and committed on a
 // branch that is not checked out, is not found here. The push of it is refused by its mark.
 func (k *keeping) committedNotes() (notes []string) {
-	s := k.live.session
-	m := &s.masking
+	m := &k.trees.masking
 	defer m.past.Close()
 	for _, p := range slices.Sorted(maps.Keys(m.phantoms)) {
 		n := slices.IndexFunc(m.roots, func(r maskRoot) bool { return file.Within(p, r.path) })
@@ -41,8 +40,8 @@ func (k *keeping) committedNotes() (notes []string) {
 		if commit == "" {
 			continue
 		}
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: commit + " has phantom values of it"})
-		notes = append(notes, fmt.Sprintf("%s has phantom values of %s in it: ringfence undo %s takes back what this session committed or stashed", commit, plan.Show(p), s.ID))
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: commit + " has phantom values of it"})
+		notes = append(notes, fmt.Sprintf("%s has phantom values of %s in it: ringfence undo %s takes back what this session committed or stashed", commit, plan.Show(p), k.ID))
 	}
 	if more := len(notes) - maxCommitted; more > 0 {
 		notes = append(notes[:maxCommitted], fmt.Sprintf("git has phantom values of %d more files in it", more))

@@ -10,7 +10,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/gate"
 )
 
 // commons makes the hosts on which anybody can write the broker's: an account of the
@@ -28,16 +27,16 @@ func (fs *forges) commons() error {
 			fs.rewrites = append(fs.rewrites, gitproxy.InsteadOf("https://"+name, name)...)
 		}
 	}
-	fs.brokered.sites = append(fs.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
+	fs.brokered.sites = append(fs.brokered.sites, func(g gateway, b *broker.Broker) (broker.Site, error) {
 		plain := broker.Transport(g.Reach)
-		return broker.Site{Common: true, Handler: broker.Common{Judge: s.broker.Judge(), Transport: plain, Record: g.Record,
-			Git: func(n address.Name) (http.Handler, error) { return readGit(s.dirs.State, n, plain, g) }}.Handler()}, nil
+		return broker.Site{Common: true, Handler: broker.Common{Judge: b.Judge(), Transport: plain, Record: g.Record,
+			Git: func(n address.Name) (http.Handler, error) { return readGit(fs.dirs.State, n, plain, g) }}.Handler()}, nil
 	})
 	return nil
 }
 
 // readGit speaks git with a host on which this session has no repository.
-func readGit(state string, n address.Name, plain http.RoundTripper, g *gate.Gate) (http.Handler, error) {
+func readGit(state string, n address.Name, plain http.RoundTripper, g gateway) (http.Handler, error) {
 	spool := filepath.Join(state, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err

@@ -11,8 +11,12 @@ import (
 // coverLayers puts what stands for files of a live tree, and what hides them, into
 // the tree's layer too. When a directory above one becomes private, the layer is
 // mounted over it, and would show the host's file again.
-func coverLayers(p *plan.Plan, trees []tree) {
-	for i, t := range p.Trees {
+func (ts *Trees) coverLayers(p *plan.Plan) error {
+	for _, t := range p.Trees {
+		own, err := treeAt(ts.list, t.Path)
+		if err != nil {
+			return err
+		}
 		at := slices.IndexFunc(p.Ops, func(o plan.Op) bool {
 			return o.Do == plan.DoMask && t.Layer != "" && string(o.Dst) == path.Dir(string(t.Layer))
 		})
@@ -25,7 +29,7 @@ func coverLayers(p *plan.Plan, trees []tree) {
 				continue
 			}
 			rel := string(o.Dst[len(t.Path)+1:])
-			if root, held := trees[i].rules.HoldRoot(rel); held && root != rel {
+			if root, held := own.rules.HoldRoot(rel); held && root != rel {
 				o.Dst = t.Layer + "/" + plan.Raw(rel)
 				ops = append(ops, o)
 			}
@@ -33,6 +37,7 @@ func coverLayers(p *plan.Plan, trees []tree) {
 		p.Ops = slices.Insert(p.Ops, at, ops...)
 	}
 	roomFor(p.Ops)
+	return nil
 }
 
 // roomFor makes the directory of ours as large as the files that come to lie in it:

@@ -139,7 +139,7 @@ func (l *live) wasRead(name string) {
 	lure.mu.Unlock()
 	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Read, Secret: name})
 	if first {
-		l.say(fmt.Sprintf("decoy credential %q was read inside", name))
+		l.Say(fmt.Sprintf("decoy credential %q was read inside", name))
 	}
 }
 

@@ -176,7 +176,7 @@ func (d *desk) network(out *control.Status) {
 func (d *desk) inspect() control.Reply {
 	s := d.live.session
 	b, err := json.Marshal(map[string]any{
-		"status": d.status(true), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Masked(),
+		"status": d.status(true), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
 		"warnings": s.Warnings, "notices": s.Notices, "workspaces": s.Workspaces, "state": s.work.Dir(),
 	})
 	if err != nil {
@@ -225,7 +225,7 @@ func (l *live) exec(q control.Request) control.Reply {
 		errors.As(err, &errno)
 		return control.Reply{Error: err.Error(), Errno: int(errno)}
 	}
-	l.record(journal.Record{Kind: journal.Work, Event: journal.Exec, Name: cmd.Argv[0], Count: len(cmd.Argv)})
+	l.Record(journal.Record{Kind: journal.Work, Event: journal.Exec, Name: cmd.Argv[0], Count: len(cmd.Argv)})
 	r := control.Reply{Then: func(c *control.Conn) { follow(c, p) }}
 	if t := p.Terminal(); t != nil {
 		r.Files = []*os.File{t}

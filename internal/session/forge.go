@@ -16,7 +16,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/state"
@@ -174,7 +173,7 @@ func (fs *forges) forge(h *forgeHost) error {
 	if err := fs.forgeAPI(h); err != nil {
 		return err
 	}
-	site := func(s *Session, g *gate.Gate) (broker.Site, error) { return h.site(s, g) }
+	site := func(g gateway, _ *broker.Broker) (broker.Site, error) { return h.site(fs.Base, g) }
 	if shared != nil {
 		shared.forge = site
 		return nil
@@ -184,8 +183,8 @@ func (fs *forges) forge(h *forgeHost) error {
 }
 
 // site serves the host of a forge.
-func (h *forgeHost) site(s *Session, g *gate.Gate) (broker.Site, error) {
-	f, err := h.handler(s, g)
+func (h *forgeHost) site(b Base, g gateway) (broker.Site, error) {
+	f, err := h.handler(b, g)
 	if err != nil {
 		return broker.Site{}, err
 	}
@@ -200,8 +199,8 @@ func (h *forgeHost) site(s *Session, g *gate.Gate) (broker.Site, error) {
 }
 
 // handler speaks git with a forge.
-func (h *forgeHost) handler(s *Session, g *gate.Gate) (http.Handler, error) {
-	plain, spool := broker.Transport(g.Reach), filepath.Join(s.dirs.State, "spool")
+func (h *forgeHost) handler(b Base, g gateway) (http.Handler, error) {
+	plain, spool := broker.Transport(g.Reach), filepath.Join(b.dirs.State, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
@@ -212,7 +211,7 @@ func (h *forgeHost) handler(s *Session, g *gate.Gate) (http.Handler, error) {
 	f, err := gitproxy.New(gitproxy.Config{
 		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
 		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
-		Repos: h.repos, Protected: values(s.Policy.Broker.Protected), Allow: values(s.Policy.Broker.Git),
+		Repos: h.repos, Protected: values(b.Policy.Broker.Protected), Allow: values(b.Policy.Broker.Git),
 		Record: func(e gitproxy.Event) {
 			for _, r := range pushed(h, e) {
 				g.Record(r)
@@ -223,7 +222,7 @@ func (h *forgeHost) handler(s *Session, g *gate.Gate) (http.Handler, error) {
 }
 
 // pushesDecoy looks into what a push holds: what is compressed is not found on its way.
-func pushesDecoy(g *gate.Gate, h *forgeHost, data []byte) bool {
+func pushesDecoy(g gateway, h *forgeHost, data []byte) bool {
 	set := g.Decoys()
 	if set == nil {
 		return false
@@ -295,14 +294,14 @@ func (fs *forges) forgeAPI(h *forgeHost) error {
 	if err := fs.brokered.ownAt(n, ""); err != nil {
 		return err
 	}
-	fs.brokered.sites = append(fs.brokered.sites, func(_ *Session, g *gate.Gate) (broker.Site, error) {
+	fs.brokered.sites = append(fs.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
 		handler, err := h.apiHandler(api, g)
 		return broker.Site{Hosts: []address.Name{n}, Handler: handler}, err
 	})
 	return nil
 }
 
-func (h *forgeHost) apiHandler(at *url.URL, g *gate.Gate) (http.Handler, error) {
+func (h *forgeHost) apiHandler(at *url.URL, g gateway) (http.Handler, error) {
 	svc, err := serviceapi.New(serviceapi.Config{Kind: h.kind, Host: at.Host, Repos: h.repos})
 	if err != nil {
 		return nil, err

@@ -47,8 +47,7 @@ func (l *live) caught(c gate.Caught) {
 		l.alarm(fmt.Sprintf("a decoy was about to leave: session %s is frozen", l.session.ID), fmt.Sprintf("%s; look: ringfence log %s; end it: ringfence stop %[2]s; go on: ringfence thaw %[2]s", text, l.session.ID))
 		return
 	}
-	l.alarmed.Store(&text)
-	l.box.Close()
+	l.End(text)
 }
 
 // alarm is a message that no earlier one may hold back.

@@ -118,10 +118,10 @@ func (s *Session) openDoor(l *live) (*door, error) {
 	if s.Plan.Capture == nil {
 		return nil, nil
 	}
-	d := &door{session: s, live: l, say: l.say}
+	d := &door{session: s, live: l, say: l.Say}
 	s.mcp.live = l
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.bound, Journal: l.book.Writer, Proxy: s.upstream, Resolve: s.resolver, Dial: s.dial}
-	conf.Alarm = func(err error) { l.say(err.Error() + ": connections are refused until it can") }
+	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
 	if l.talk.Person {
 		conf.Wait, conf.Ask = patience, d.tell
 	}

@@ -8,7 +8,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 )
 
@@ -89,7 +88,7 @@ func (sv *services) homeAt(at string) *home {
 }
 
 // site serves a host, once there is a gate.
-func (h *home) site(s *Session, g *gate.Gate) (broker.Site, error) {
+func (h *home) site(g gateway, b *broker.Broker) (broker.Site, error) {
 	site := broker.Site{Hosts: []address.Name{h.name}}
 	paths := &broker.Paths{Host: h.url.Host, Record: g.Record}
 	for _, p := range h.parts {
@@ -102,7 +101,7 @@ func (h *home) site(s *Session, g *gate.Gate) (broker.Site, error) {
 		paths.Add(p.base, svc.Handler())
 	}
 	if h.forge != nil {
-		forge, err := h.forge(s, g)
+		forge, err := h.forge(g, b)
 		if err != nil {
 			return site, err
 		}

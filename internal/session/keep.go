@@ -2,25 +2,33 @@ package session
 
 import (
 	"fmt"
-	"runtime"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // tree is a directory of the host that the agent may change.
 type tree struct {
-	mount  int    // which of the mounts
+	path   string
 	prefix string // ".git" for a git directory
 	rules  *hostexec.Rules
 	pinned []string
 	masked map[string][]byte // what of it shows phantoms since the launch
+}
+
+// treeAt finds the tree of a path: the plan and the session number theirs apart.
+func treeAt(trees []tree, path plan.Raw) (*tree, error) {
+	at := slices.IndexFunc(trees, func(t tree) bool { return t.path == string(path) })
+	if at < 0 {
+		return nil, fmt.Errorf("%s is no tree of this session", plan.Show(string(path)))
+	}
+	return &trees[at], nil
 }
 
 func (t *tree) keepMask(rel string, data []byte) {
@@ -30,35 +38,52 @@ func (t *tree) keepMask(rel string, data []byte) {
 	t.masked[rel] = data
 }
 
-// calls are those of the sandbox that are looked at, in programs of seccomp.
-type calls struct{ watch, filter []byte }
-
-// keepTrees gives every tree its view, its layer and its rules.
-func (s *Session) keepTrees(total *Contribution) (calls, error) {
+// keep gives every tree its view, its layer and its rules.
+func (ts *Trees) keep(b Base, total *Contribution) error {
 	builtin, err := hostexec.Builtin()
 	if err != nil {
-		return calls{}, err
+		return err
 	}
-	s.work.Agent, s.work.Project = s.Profile.Name, s.projectRoot()
-	s.work.Name, s.work.Cwd, s.work.Stays = s.Name, s.asked.Dir, s.asked.Keep
-	s.trees = total.trees
-	for i := range s.trees {
-		t := &s.trees[i]
-		m := &total.mounts[t.mount]
-		m.View = s.viewOf()
-		wt := review.Tree{Path: m.Src, View: review.View(m.View), Prefix: t.prefix}
-		if s.Repo != nil && t.prefix == "" && file.Within(m.Src, s.Repo.Root()) {
-			wt.Head = repo.Head(s.Repo)
+	ts.clone = total.clone
+	b.work.Agent, b.work.Project = b.Profile.Name, b.projectRoot()
+	b.work.Name, b.work.Cwd, b.work.Stays = b.Name, b.asked.Dir, b.asked.Keep
+	if total.mounts, err = plan.Join(total.mounts); err != nil {
+		return err
+	}
+	for i := range total.mounts {
+		m := &total.mounts[i]
+		at := slices.IndexFunc(total.trees, func(t tree) bool { return t.path == m.Dst })
+		if at < 0 || !m.Write { // a tighter rule took its place
+			continue
 		}
-		n := s.work.Add(wt)
-		m.Layer = &plan.Layer{Upper: s.work.Upper(n), Work: s.work.Scratch(n)}
-		t.rules = builtin.With(s.executed(m.Src))
+		t := total.trees[at]
+		m.View = b.viewOf()
+		wt := review.Tree{Path: m.Src, View: review.View(m.View), Prefix: t.prefix}
+		if b.Repo != nil && t.prefix == "" && file.Within(m.Src, b.Repo.Root()) {
+			wt.Head = repo.Head(b.Repo)
+		}
+		n := b.work.Add(wt)
+		m.Layer = &plan.Layer{Upper: b.work.Upper(n), Work: b.work.Scratch(n)}
+		t.rules = builtin.With(b.executed(m.Src))
 		if t.prefix != "" {
 			t.rules = t.rules.InGit()
 		}
-		t.pin(m.Src, total.pinned, s.masking.phantoms)
+		t.pin(m.Src, total.pinned, ts.masking.phantoms)
+		ts.list = append(ts.list, t)
 	}
-	return watchedCalls(len(s.trees) > 0, s.viewOf() == plan.Review, s.asked.Learn)
+	return nil
+}
+
+// Any holds for a session that may change something.
+func (ts *Trees) Any() bool { return len(ts.list) > 0 }
+
+// Rules are those of a tree.
+func (ts *Trees) Rules(path string) *hostexec.Rules {
+	t, err := treeAt(ts.list, plan.Raw(path))
+	if err != nil {
+		return nil
+	}
+	return t.rules
 }
 
 // pin keeps in the tree what rules name, and what shows phantoms since the launch.
@@ -73,20 +98,6 @@ func (t *tree) pin(root string, pinned []string, phantoms map[string][]byte) {
 			t.keepMask(rel, data)
 		}
 	}
-}
-
-func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
-	switch {
-	case trees && reviewed:
-		if c.filter, err = seccomp.Review(runtime.GOARCH); err == nil && learns {
-			c.watch, err = seccomp.Learn(runtime.GOARCH, false)
-		}
-	case learns:
-		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
-	default:
-		c.watch, err = seccomp.Watch(runtime.GOARCH)
-	}
-	return c, err
 }
 
 // addClone shows a clone in the place of the repository. It is the session's own, so
@@ -118,7 +129,7 @@ func (s *Session) View(ws Workspace) string {
 	switch {
 	case !ws.Write:
 		return "ro"
-	case ws.Path == s.clones:
+	case ws.Path == s.Trees.clone:
 		return "clone"
 	}
 	for _, t := range s.work.Trees {

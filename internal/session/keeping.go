@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +14,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/session/detached"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 	"ringfence.dev/ringfence/internal/workspace/outside"
@@ -26,9 +23,31 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
+// Trees are the trees of the host that a session may change, and what it shows of them.
+type Trees struct {
+	Untrusted Untrusted
+	list      []tree
+	masking   masking
+	clone     string // the repository that the session works in a clone of
+}
+
+// Running is the session around the trees, while it runs.
+type Running interface {
+	Record(...journal.Record)
+	Say(string)  // to a person, as far as there is room
+	Warn(string) // to a person, in any case
+	Tell(string) // not on a screen that a program has
+	End(why string)
+}
+
 // keeping is what a running session does to the trees of the host.
 type keeping struct {
-	live   *live
+	Base
+	trees  *Trees
+	plan   *plan.Plan
+	run    Running
+	ask    func(keeper.Ask) // where a policy is learnt
+	box    rung.Sandbox     // nil: nothing ran
 	store  *undo.Store
 	keeper *keeper.Keeper // nil: nothing is live
 	files  []*os.File
@@ -40,84 +59,90 @@ type keeping struct {
 	ended   bool
 }
 
-// beginWork makes the places for it.
-func (l *live) beginWork() (*keeping, error) {
-	s := l.session
-	if err := review.Sweep(s.dirs.State); err != nil {
-		l.talk.Warn(fmt.Sprintf("what a killed session left: %v", err))
+// beginTrees makes the places for it. made is called when the directory of the session is there.
+func beginTrees(b Base, trees *Trees, p *plan.Plan, run Running, made func() error) (*keeping, error) {
+	k := &keeping{Base: b, trees: trees, plan: p, run: run}
+	if err := review.Sweep(k.dirs.State); err != nil {
+		run.Tell(fmt.Sprintf("what a killed session left: %v", err))
 	}
-	l.keepTotal()
-	s.work.Started = time.Now()
-	if err := s.work.Create(); err != nil {
-		return nil, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
-	}
-	k := &keeping{live: l}
-	if err := l.adopt(); err != nil {
-		return nil, errors.Join(err, s.work.Remove())
-	}
-	if err := l.openStatus(); err != nil {
-		return nil, errors.Join(err, s.work.Remove())
-	}
-	if t := l.talk.Terminal; t != nil {
-		log, err := detached.CreateLog(s.work.Dir())
-		if err != nil {
-			return nil, errors.Join(err, s.work.Remove())
-		}
-		t.Record(log)
-	}
-	if s.clones != "" {
-		if err := s.work.MakeClone(s.clones); err != nil {
-			return nil, errors.Join(fault.New(fault.Refused, "run without --clone", "clone %s: %w", plan.Show(s.clones), err), s.work.Remove())
-		}
-	}
-	var roots []string
-	for _, t := range s.work.Trees {
-		roots = append(roots, t.Path)
-	}
-	if len(roots) == 0 {
-		return k, nil
-	}
-	var err error
-	k.store, err = undo.Create(s.work.Undo(), roots, undo.Limits{File: value(s.Policy.Workspace.UndoFile), Total: value(s.Policy.Workspace.Undo)})
+	k.keepTotal()
+	k.work.Started = time.Now()
+	err := k.work.Create()
 	if err != nil {
-		return k, errors.Join(fmt.Errorf("keep what the session changes: %w", err), s.work.Remove())
+		err = fmt.Errorf("keep what the session changes: %w", err)
 	}
-	k.store.OnLost((&losses{keep: k}).tell)
+	for _, step := range []func() error{k.adopt, made, k.makeClone, k.openStore} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, k.work.Remove())
+	}
 	return k, nil
 }
 
+func (k *keeping) makeClone() error {
+	if k.trees.clone == "" {
+		return nil
+	}
+	if err := k.work.MakeClone(k.trees.clone); err != nil {
+		return fault.New(fault.Refused, "run without --clone", "clone %s: %w", plan.Show(k.trees.clone), err)
+	}
+	return nil
+}
+
+// openStore makes the store for undo.
+func (k *keeping) openStore() (err error) {
+	var roots []string
+	for _, t := range k.work.Trees {
+		roots = append(roots, t.Path)
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	k.store, err = undo.Create(k.work.Undo(), roots, undo.Limits{File: value(k.Policy.Workspace.UndoFile), Total: value(k.Policy.Workspace.Undo)})
+	if err != nil {
+		return fmt.Errorf("keep what the session changes: %w", err)
+	}
+	k.store.OnLost((&losses{keep: k}).tell)
+	return nil
+}
+
 // adopt makes the layers of the review view ready for what others own.
-func (l *live) adopt() error {
-	s := l.session
-	for n, t := range s.work.Trees {
+func (k *keeping) adopt() error {
+	for n, t := range k.work.Trees {
 		if t.View != review.Review {
 			continue
 		}
-		rest, err := s.work.Adopt(n, s.User.UID, s.User.GID)
+		rest, err := k.work.Adopt(n, k.User.UID, k.User.GID)
 		if err != nil {
 			return err
 		}
 		if rest != "" {
-			l.talk.Warn(fmt.Sprintf("%s holds more that belongs to another user or group than is made ready for a review: from %s on, changes to such files fail with \"value too large\"; run without --review, or make them yours", plan.Show(t.Path), plan.Show(rest)))
+			k.run.Tell(fmt.Sprintf("%s holds more that belongs to another user or group than is made ready for a review: from %s on, changes to such files fail with \"value too large\"; run without --review, or make them yours", plan.Show(t.Path), plan.Show(rest)))
 		}
 	}
 	return nil
 }
 
+// A starter starts a sandbox from a plan. It serves the calls of the sandbox by keep, and has witness look at it.
+type starter func(p *plan.Plan, keep func(pid int, watch *os.File, layers []*os.File) error, witness func(int, rung.Evidence) error) (rung.Sandbox, error)
+
 // launch starts the sandbox, without private layers where the host has none.
-func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+func (k *keeping) launch(p plan.Plan, witness func(int, rung.Evidence) error, start starter, noLayers func(error) bool) (rung.Sandbox, error) {
 	if err := errors.Join(k.maskClone(&p), k.neutralClone(&p)); err != nil {
 		return nil, err
 	}
-	r.Keep = k.start(&p)
-	r.Witness = k.watchOutside(&p, r.Witness)
+	keep := k.start(&p)
+	witness = k.watchOutside(&p, witness)
 	layered, err := k.layMasks(p)
 	if err != nil {
 		return nil, err
 	}
-	box, err := r.Start(ctx, &layered, stdio)
+	k.box, err = start(&layered, keep, witness)
 	if !noLayers(err) {
-		return box, err
+		return k.box, err
 	}
 	if err := k.liftMasks(); err != nil {
 		return nil, err
@@ -125,16 +150,15 @@ func (k *keeping) launch(ctx context.Context, r native.Rung, p plan.Plan, stdio 
 	if p, err = k.withoutLayers(p); err != nil {
 		return nil, err
 	}
-	return r.Start(ctx, &p, stdio)
+	k.box, err = start(&p, keep, witness)
+	return k.box, err
 }
 
 // start serves the calls of a sandbox; see native.Rung.Keep.
 func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os.File) error {
 	return func(pid int, watch *os.File, layers []*os.File) error {
-		s := k.live.session
-		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: s.work.StandIns(),
-			Held: k.held, Secret: k.live.session.secret, Shown: k.live.session.shown, Failed: func(err error) { k.live.talk.Warn("keeper: " + err.Error()) }}
-		conf.Asked = s.lesson.asked()
+		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: k.work.StandIns(),
+			Held: k.held, Secret: k.named, Shown: k.shown, Asked: k.ask, Failed: func(err error) { k.run.Tell("keeper: " + err.Error()) }}
 		for i, t := range p.Trees {
 			fd, err := unix.Open(string(t.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 			if err != nil {
@@ -142,12 +166,18 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 			}
 			host := os.NewFile(uintptr(fd), string(t.Path))
 			k.files = append(k.files, host)
-			own := s.trees[i]
+			own, err := treeAt(k.trees.list, t.Path)
+			if err != nil {
+				return err
+			}
+			if k.work.Trees[i].Path != own.path { // the store and the keeper count alike
+				return fmt.Errorf("the trees of the plan are not those of the session: %s", plan.Show(own.path))
+			}
 			kt := keeper.Tree{Path: string(t.Path), Git: own.prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned, Masked: own.masked}
 			if kt.Layer = layers[i]; kt.Layer != nil {
 				k.files = append(k.files, kt.Layer)
 			} else {
-				k.live.talk.Warn("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")
+				k.run.Tell("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")
 			}
 			conf.Trees = append(conf.Trees, kt)
 		}
@@ -159,34 +189,33 @@ func (k *keeping) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 
 // held records what became private.
 func (k *keeping) held(tree int, rel string, v hostexec.Verdict) {
-	k.live.record(journal.Record{Kind: journal.Work, Event: journal.Held, Name: filepath.Join(k.live.session.work.Trees[tree].Path, rel), Reason: v.Who + " " + v.When})
+	k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Held, Name: filepath.Join(k.work.Trees[tree].Path, rel), Reason: v.Who + " " + v.When})
 }
 
 // end closes everything once nothing is left inside, brings to the host what needs
 // nobody's eyes, and reviews the rest.
-func (k *keeping) end() (report *review.Report, applied []review.Outcome, err error) {
+func (k *keeping) end(exit *int) (report *review.Report, applied []review.Outcome, err error) {
 	if k.ended {
 		return nil, nil, nil
 	}
 	err = k.stop()
 	defer k.closes.Wait()
 	defer func() { k.outside.Close() }()
-	if s := k.live.session; s.asked.Passing || k.live.box == nil { // nothing ran
+	if k.asked.Passing || k.box == nil { // nothing ran
 		k.closes.Wait()
-		return nil, nil, errors.Join(err, k.closeStore(), s.work.Remove())
+		return nil, nil, errors.Join(err, k.closeStore(), k.work.Remove())
 	}
-	defer time.AfterFunc(commitAfter, func() { commitEarly(k.live.session.dirs.State) }).Stop()
-	report, applied, failed := k.settle()
+	defer time.AfterFunc(commitAfter, func() { commitEarly(k.dirs.State) }).Stop()
+	report, applied, failed := k.settle(exit)
 	// Once more: when this session began, one that was killed just before may have had
 	// a child that still held its lock.
-	return report, applied, errors.Join(err, failed, review.Sweep(k.live.session.dirs.State))
+	return report, applied, errors.Join(err, failed, review.Sweep(k.dirs.State))
 }
 
 // stop ends what serves the sandbox.
 func (k *keeping) stop() (err error) {
 	k.ended = true
 	k.looks.Wait()
-	k.live.closeStatus()
 	if k.keeper != nil {
 		err = k.keeper.Close()
 	}
@@ -219,29 +248,28 @@ func (k *keeping) holdLayers(pid int, p *plan.Plan) {
 }
 
 // settle brings to the host what needs nobody's eyes, reviews the rest and ends the work.
-func (k *keeping) settle() (report *review.Report, applied []review.Outcome, err error) {
-	s := k.live.session
-	applied, err = s.work.Settle(k.store)
+func (k *keeping) settle(exit *int) (report *review.Report, applied []review.Outcome, err error) {
+	applied, err = k.work.Settle(k.store)
 	for _, o := range applied {
 		verdict := journal.Allow
 		if o.Failed() {
 			verdict = journal.Deny
 		}
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Applied, Name: o.Path, Verdict: verdict, Reason: o.Result})
 	}
 	err = errors.Join(err, k.closeStore())
 	notes := k.committedNotes()
-	report, failed := s.work.Review()
+	report, failed := k.work.Review()
 	if report != nil {
 		report.Notes = append(report.Notes, notes...)
 	}
-	if err := s.work.OfferClone(); err != nil {
-		k.live.talk.Warn(err.Error())
+	if err := k.work.OfferClone(); err != nil {
+		k.run.Tell(err.Error())
 	}
 	k.endOutside(report)
-	s.work.Exit = k.live.exit
+	k.work.Exit = exit
 	changed := failed != nil || report == nil || len(report.Entries)+len(report.Lost) > 0
-	return report, applied, errors.Join(err, failed, s.work.End(time.Now(), changed))
+	return report, applied, errors.Join(err, failed, k.work.End(time.Now(), changed))
 }
 
 func (k *keeping) closeStore() error {
@@ -251,24 +279,17 @@ func (k *keeping) closeStore() error {
 	return k.store.Close()
 }
 
-// noLayers says whether a launch failed because there is no overlayfs to be had.
-func noLayers(err error) bool {
-	var f *native.Failure
-	return errors.As(err, &f) && f.Step == "layer"
-}
-
 // withoutLayers is the plan of the review view for a host without overlayfs: it shows
 // a complete copy.
 func (k *keeping) withoutLayers(p plan.Plan) (plan.Plan, error) {
-	s := k.live.session
 	p.Ops = slices.Clone(p.Ops)
 	for i, o := range p.Ops {
 		if o.Do != plan.DoLayer {
 			continue
 		}
-		n := slices.IndexFunc(s.work.Trees, func(t review.Tree) bool { return t.Path == string(o.Src) })
-		k.live.talk.Warn(fmt.Sprintf("this host lets no overlayfs be mounted here: %s is copied, which takes as long as it is large", plan.Show(string(o.Src))))
-		if err := s.work.CopyTree(n); err != nil {
+		n := slices.IndexFunc(k.work.Trees, func(t review.Tree) bool { return t.Path == string(o.Src) })
+		k.run.Tell(fmt.Sprintf("this host lets no overlayfs be mounted here: %s is copied, which takes as long as it is large", plan.Show(string(o.Src))))
+		if err := k.work.CopyTree(n); err != nil {
 			return p, err
 		}
 		p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Upper, Write: true, Why: o.Why}

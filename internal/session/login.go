@@ -16,7 +16,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/login"
 	"ringfence.dev/ringfence/internal/credentials/modelapi"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy/agent"
 )
 
@@ -78,7 +77,7 @@ func (ms *models) renewal(server string, via *late) {
 	if n, err := address.ParseName(server); err == nil {
 		ms.brokered.own(n, "the host renews the login, the agent has nothing to do there")
 	}
-	ms.brokered.ready = append(ms.brokered.ready, func(g *gate.Gate) { via.set(g) })
+	ms.brokered.ready = append(ms.brokered.ready, via.set)
 }
 
 // late is a transport that is there once the gate is.
@@ -86,11 +85,11 @@ type late struct {
 	secret string // its name, for the journal
 
 	mu   sync.Mutex
-	gate *gate.Gate
+	gate gateway
 	rt   http.RoundTripper
 }
 
-func (l *late) set(g *gate.Gate) {
+func (l *late) set(g gateway) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gate, l.rt = g, broker.Noted(broker.Transport(g.Reach), func(r *http.Request, _ string) error {

@@ -57,25 +57,24 @@ const watchFor = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.
 
 // lookOn masks what is found while the agent runs.
 func (k *keeping) lookOn(ended <-chan struct{}) {
-	s := k.live.session
 	k.recordNeutral()
-	for _, r := range s.masking.reveals {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
+	for _, r := range k.trees.masking.reveals {
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: r.path, Verdict: journal.Allow, Rule: r.rule.Source.String()})
 	}
-	for _, p := range s.InHistory() {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: p, Verdict: journal.Allow, Reason: "a secret is in git's history"})
+	for _, p := range k.trees.InHistory() {
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Revealed, Name: p, Verdict: journal.Allow, Reason: "a secret is in git's history"})
 	}
-	for _, r := range s.Policy.Supply.Allow {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
+	for _, r := range k.Policy.Supply.Allow {
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Brake, Name: r.Value, Verdict: journal.Allow, Rule: r.Source.String()})
 	}
 	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, linked: map[int32][]watchedDir{}, judge: map[string]bool{}, failed: map[string]int{}}
-	defer s.masking.past.Close()
+	defer k.trees.masking.past.Close()
 	o.open()
 	o.all(ended)
 	o.watchObeyed()
 	o.stay(ended)
-	for _, r := range s.masking.roots {
-		s.masking.save(r)
+	for _, r := range k.trees.masking.roots {
+		k.trees.masking.save(r)
 	}
 }
 
@@ -92,21 +91,21 @@ func (o *lookout) open() {
 func (o *lookout) unseeing(err error) {
 	if !o.blind {
 		o.blind = true
-		o.k.live.say(fmt.Sprintf("not all directories can be watched for new files of secrets (%v): they are looked for every few seconds", err))
+		o.k.run.Say(fmt.Sprintf("not all directories can be watched for new files of secrets (%v): they are looked for every few seconds", err))
 	}
 }
 
 // all goes through everything, and keeps what it found for the next launch.
 func (o *lookout) all(ended <-chan struct{}) {
-	for _, r := range o.k.live.session.masking.roots {
+	for _, r := range o.k.trees.masking.roots {
 		o.through(r.path, "", ended)
-		o.k.live.session.masking.save(r)
+		o.k.trees.masking.save(r)
 	}
 }
 
 // through walks one directory.
 func (o *lookout) through(root, below string, ended <-chan struct{}) {
-	w, err := phantom.NewWalk(root, below, o.k.live.session.masking.rules)
+	w, err := phantom.NewWalk(root, below, o.k.trees.masking.rules)
 	if err != nil {
 		if !noSuchFile(err) {
 			o.unseeing(err)
@@ -280,7 +279,7 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 
 // secret holds also for what was masked because a link of such a name leads to it.
 func (k *keeping) secret(p, rel string) bool {
-	m := &k.live.session.masking
+	m := &k.trees.masking
 	_, masked := m.kind(p)
 	return masked || m.rules.Match(rel)
 }
@@ -331,7 +330,7 @@ func (o *lookout) cover(root, rel string, changed bool) {
 	x := o.again[p]
 	x.root, x.rel, x.empty = root, rel, false
 	if x.tries++; x.tries == 1 {
-		o.k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked yet: " + err.Error()})
+		o.k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked yet: " + err.Error()})
 	}
 	o.again[p] = x
 	if x.tries > maxTries || errors.Is(err, errMoved) {
@@ -345,9 +344,8 @@ const secretSeen = "holds secrets and could not be masked"
 // settings that nobody judged.
 func (o *lookout) giveUp(p, what string, err error) {
 	text := fmt.Sprintf("%q %s: %v: the session was ended", p, what, err)
-	o.k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked, and the session was ended: " + err.Error()})
-	o.k.live.alarmed.Store(&text)
-	o.k.live.box.Close()
+	o.k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked, and the session was ended: " + err.Error()})
+	o.k.run.End(text)
 }
 
 // told is one event.

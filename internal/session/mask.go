@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,8 +98,8 @@ type masks struct {
 }
 
 // mask masks what is known and what is found at first sight.
-func (s *Session) mask(total Contribution) (Contribution, error) {
-	ms := &masks{Base: s.Base, masking: &s.masking, total: total}
+func (ts *Trees) mask(b Base, total Contribution) (Contribution, error) {
+	ms := &masks{Base: b, masking: &ts.masking, total: total}
 	err := ms.prepare()
 	return ms.Contribution, err
 }
@@ -150,15 +151,22 @@ func (ms *masks) maskDigest(revealed []string) string {
 }
 
 // Masked lists the files that show phantoms, for people.
-func (s *Session) Masked() []string {
-	s.masking.mu.Lock()
-	defer s.masking.mu.Unlock()
+func (ts *Trees) Masked() []string {
+	ts.masking.mu.Lock()
+	defer ts.masking.mu.Unlock()
 	var names []string
-	for p, kind := range s.masking.masked {
+	for p, kind := range ts.masking.masked {
 		names = append(names, fmt.Sprintf("%s (%s)", plan.Show(p), kind))
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Phantoms are the same, by their paths.
+func (ts *Trees) Phantoms() []string {
+	ts.masking.mu.Lock()
+	defer ts.masking.mu.Unlock()
+	return slices.Sorted(maps.Keys(ts.masking.masked))
 }
 
 // maskRoots are the directories that somebody named: workspaces and grants. One in
@@ -281,27 +289,26 @@ func (ms *masks) hidden(p string) bool { return ms.hides(p) || ms.total.hides(p)
 
 // maskClone masks what a clone has: it was not there when the plan was made.
 func (k *keeping) maskClone(p *plan.Plan) error {
-	s := k.live.session
-	if s.clones == "" {
+	if k.trees.clone == "" {
 		return nil
 	}
-	s.masking.past.Shown = append(s.masking.past.Shown, s.work.CloneDir()) // its objects are shown
-	found, _, err := phantom.Find(s.work.CloneDir(), s.masking.rules, phantom.Budget{})
+	k.trees.masking.past.Shown = append(k.trees.masking.past.Shown, k.work.CloneDir()) // its objects are shown
+	found, _, err := phantom.Find(k.work.CloneDir(), k.trees.masking.rules, phantom.Budget{})
 	if err != nil {
 		return err
 	}
 	var ops []plan.Op
 	for _, f := range found {
-		at, data, kind, ok := s.masking.phantom(s.work.CloneDir(), f.Rel)
+		at, data, kind, ok := k.trees.masking.phantom(k.work.CloneDir(), f.Rel)
 		if !ok {
 			continue
 		}
-		fresh, err := s.masking.add(at, kind)
+		fresh, err := k.trees.masking.add(at, kind)
 		if err != nil {
 			return err
 		}
 		if fresh {
-			dst := s.clones + at[len(s.work.CloneDir()):]
+			dst := k.trees.clone + at[len(k.work.CloneDir()):]
 			ops = append(ops, plan.Op{Do: plan.DoFile, Dst: plan.Raw(dst), Data: data, Mode: 0o444, Why: "secrets, masked (" + string(kind) + ")"})
 		}
 	}
@@ -417,10 +424,10 @@ func (m *masking) tells(root, p string, secret []byte) bool {
 
 // InHistory lists files that look like secrets and are shown, because git's history has
 // them as they are.
-func (s *Session) InHistory() []string {
-	s.masking.mu.Lock()
-	defer s.masking.mu.Unlock()
-	return slices.Clone(s.masking.told)
+func (ts *Trees) InHistory() []string {
+	ts.masking.mu.Lock()
+	defer ts.masking.mu.Unlock()
+	return slices.Clone(ts.masking.told)
 }
 
 // noSuchFile holds where there is nothing to be masked, now.
@@ -454,19 +461,19 @@ func (m *masking) kind(p string) (phantom.Kind, bool) {
 	return kind, ok
 }
 
-// secret says whether a name in a tree is one of a file of secrets.
-func (s *Session) secret(tree int, rel string) bool {
-	return s.trees[tree].prefix == "" && s.masking.rules.Match(rel)
+// named says whether a name in a tree is one of a file of secrets.
+func (k *keeping) named(tree int, rel string) bool {
+	return k.trees.list[tree].prefix == "" && k.trees.masking.rules.Match(rel)
 }
 
 // shown says whether a file of such a name is one that the session sees as it is: what
 // it makes of that is its own.
-func (s *Session) shown(tree int, rel string) bool {
-	root := s.work.Trees[tree].Path
-	if _, masked := s.masking.kind(filepath.Join(root, rel)); !masked && phantom.Pruned(filepath.Dir(filepath.Dir(rel))) {
+func (k *keeping) shown(tree int, rel string) bool {
+	root := k.work.Trees[tree].Path
+	if _, masked := k.trees.masking.kind(filepath.Join(root, rel)); !masked && phantom.Pruned(filepath.Dir(filepath.Dir(rel))) {
 		return true // nobody looks there
 	}
-	_, _, kind, ok := s.masking.phantom(root, rel)
+	_, _, kind, ok := k.trees.masking.phantom(root, rel)
 	return !ok && kind == phantom.None
 }
 

@@ -24,15 +24,14 @@ import (
 // was masked before is looked at again only if it changed. shown says that it has
 // a name of such and is shown as it is, as long as nobody writes something else into it.
 func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err error) {
-	s := k.live.session
-	if err := s.masking.inPlace(root); err != nil {
+	if err := k.trees.masking.inPlace(root); err != nil {
 		return false, err
 	}
-	if _, known := s.masking.kind(filepath.Join(root, rel)); known && !changed && !k.bare(filepath.Join(root, rel)) {
+	if _, known := k.trees.masking.kind(filepath.Join(root, rel)); known && !changed && !k.bare(filepath.Join(root, rel)) {
 		return false, nil
 	}
-	p, data, kind, ok := s.masking.phantom(root, rel)
-	if !ok || s.hides(p) {
+	p, data, kind, ok := k.trees.masking.phantom(root, rel)
+	if !ok || k.hidden(p) {
 		return !ok && kind == phantom.None, nil
 	}
 	data = scan.Mend(rel, data) // nobody has trusted what it is by now
@@ -40,27 +39,26 @@ func (k *keeping) maskLater(root, rel string, changed bool) (shown bool, err err
 	if err != nil || cover != keeper.Covered {
 		return err == nil && cover == keeper.Own, err
 	}
-	s.masking.shows(p, data)
-	fresh, err := s.masking.add(p, kind)
+	k.trees.masking.shows(p, data)
+	fresh, err := k.trees.masking.add(p, kind)
 	if fresh {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: string(kind)})
 	}
 	return false, err
 }
 
-// hides holds for what is hidden altogether.
-func (s *Session) hides(p string) bool {
-	return slices.ContainsFunc(s.Plan.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask && file.Within(p, string(o.Dst)) })
+// hidden holds for what is hidden altogether.
+func (k *keeping) hidden(p string) bool {
+	return slices.ContainsFunc(k.plan.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask && file.Within(p, string(o.Dst)) })
 }
 
 // inLive finds the live tree that a path lies in.
 func (k *keeping) inLive(p string) (n int, rel string) {
-	s := k.live.session
-	n = treeOf(s.Plan.Trees, func(t plan.Tree) string { return string(t.Path) }, p)
+	n = treeOf(k.plan.Trees, func(t plan.Tree) string { return string(t.Path) }, p)
 	if n < 0 || k.keeper == nil {
 		return -1, ""
 	}
-	return n, strings.TrimPrefix(p[len(s.Plan.Trees[n].Path):], "/")
+	return n, strings.TrimPrefix(p[len(k.plan.Trees[n].Path):], "/")
 }
 
 // bare says whether the sandbox may see the host's file.
@@ -69,15 +67,14 @@ func (k *keeping) bare(p string) bool {
 	switch {
 	case n >= 0:
 		return k.keeper.Bare(n, rel)
-	case treeOf(k.live.session.work.Trees, func(t review.Tree) string { return t.Path }, p) >= 0:
+	case treeOf(k.work.Trees, func(t review.Tree) string { return t.Path }, p) >= 0:
 		return false // in a layer it was written anew, and is not the host's
 	}
-	return keeper.BareAt(k.live.box.PID(), p)
+	return keeper.BareAt(k.box.PID(), p)
 }
 
 // coverFile puts data in the place of a file, for the sandbox.
 func (k *keeping) coverFile(p string, data []byte) (keeper.Cover, error) {
-	s := k.live.session
 	if n, rel := k.inLive(p); n >= 0 {
 		cover, err := k.keeper.Mask(n, rel, data)
 		if err == nil && cover == keeper.Covered {
@@ -85,11 +82,11 @@ func (k *keeping) coverFile(p string, data []byte) (keeper.Cover, error) {
 		}
 		return cover, err
 	}
-	if n := treeOf(s.work.Trees, func(t review.Tree) string { return t.Path }, p); n >= 0 {
-		return k.maskInLayer(n, strings.TrimPrefix(p[len(s.work.Trees[n].Path):], "/"), data)
+	if n := treeOf(k.work.Trees, func(t review.Tree) string { return t.Path }, p); n >= 0 {
+		return k.maskInLayer(n, strings.TrimPrefix(p[len(k.work.Trees[n].Path):], "/"), data)
 	}
 	if k.keeper == nil {
-		return keeper.ShutAt(k.live.box.PID(), p)
+		return keeper.ShutAt(k.box.PID(), p)
 	}
 	return k.keeper.MaskAt(p, data)
 }
@@ -98,9 +95,8 @@ func (k *keeping) coverFile(p string, data []byte) (keeper.Cover, error) {
 // under review: it goes to the layer. What the layer has already is the agent's, unless
 // it is what the host has.
 func (k *keeping) maskInLayer(n int, rel string, data []byte) (keeper.Cover, error) {
-	s := k.live.session
-	p := filepath.Join(s.work.Trees[n].Path, rel)
-	root, err := unix.Open("/proc/"+strconv.Itoa(k.live.box.PID())+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	p := filepath.Join(k.work.Trees[n].Path, rel)
+	root, err := unix.Open("/proc/"+strconv.Itoa(k.box.PID())+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return keeper.Covered, err
 	}
@@ -113,7 +109,7 @@ func (k *keeping) maskInLayer(n int, rel string, data []byte) (keeper.Cover, err
 		}
 		return os.NewFile(uintptr(fd), p), nil
 	}
-	if _, err := os.Lstat(filepath.Join(s.work.Upper(n), rel)); err == nil {
+	if _, err := os.Lstat(filepath.Join(k.work.Upper(n), rel)); err == nil {
 		if same, err := k.asHost(p, open); err != nil || !same {
 			return keeper.Own, err
 		}
@@ -146,8 +142,8 @@ func (k *keeping) note(n int, rel string, data []byte) {
 // writeDown keeps what was noted, for the review.
 func (k *keeping) writeDown() {
 	for n, phantoms := range k.stands {
-		if err := k.live.session.work.Masked(n, phantoms); err != nil {
-			k.live.say(fmt.Sprintf("what was masked could not be written down: %v", err))
+		if err := k.work.Masked(n, phantoms); err != nil {
+			k.run.Say(fmt.Sprintf("what was masked could not be written down: %v", err))
 			return
 		}
 		delete(k.stands, n)

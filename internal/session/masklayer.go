@@ -16,25 +16,24 @@ import (
 // review the phantoms are put into the layer itself, where they can be changed, and no
 // mount is needed.
 func (k *keeping) layMasks(p plan.Plan) (plan.Plan, error) {
-	s := k.live.session
 	p.Ops = slices.Clone(p.Ops)
-	for n := range s.trees {
-		t := &s.trees[n]
+	for n := range k.trees.list {
+		t := &k.trees.list[n]
 		if len(t.masked) == 0 {
 			continue
 		}
-		if err := s.work.Masked(n, t.masked); err != nil {
+		if err := k.work.Masked(n, t.masked); err != nil {
 			return p, err
 		}
-		if s.work.Trees[n].View != review.Review {
-			s.likeHost(p.Ops, n)
+		if k.work.Trees[n].View != review.Review {
+			k.likeHost(p.Ops, n)
 			continue
 		}
 		for rel, data := range t.masked {
-			if err := layPhantom(s.work.Trees[n].Path, s.work.Upper(n), rel, data); err != nil {
+			if err := layPhantom(k.work.Trees[n].Path, k.work.Upper(n), rel, data); err != nil {
 				return p, err
 			}
-			dst := plan.Raw(filepath.Join(s.work.Trees[n].Path, rel))
+			dst := plan.Raw(filepath.Join(k.work.Trees[n].Path, rel))
 			p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoFile && o.Dst == dst })
 		}
 	}
@@ -43,10 +42,10 @@ func (k *keeping) layMasks(p plan.Plan) (plan.Plan, error) {
 
 // likeHost gives the phantoms of a live tree the modes of the host's files: tools that
 // write a file anew take them over.
-func (s *Session) likeHost(ops []plan.Op, n int) {
+func (k *keeping) likeHost(ops []plan.Op, n int) {
 	for i := range ops {
-		rel, below := strings.CutPrefix(string(ops[i].Dst), s.work.Trees[n].Path+"/")
-		if _, ok := s.trees[n].masked[rel]; !ok || !below || ops[i].Do != plan.DoFile {
+		rel, below := strings.CutPrefix(string(ops[i].Dst), k.work.Trees[n].Path+"/")
+		if _, ok := k.trees.list[n].masked[rel]; !ok || !below || ops[i].Do != plan.DoFile {
 			continue
 		}
 		if st, err := os.Lstat(string(ops[i].Dst)); err == nil {
@@ -86,13 +85,12 @@ func layPhantom(root, upper, rel string, data []byte) error {
 
 // liftMasks takes them out again: without overlayfs there is no layer, and mounts do.
 func (k *keeping) liftMasks() error {
-	s := k.live.session
-	for n := range s.trees {
-		if s.work.Trees[n].View != review.Review {
+	for n := range k.trees.list {
+		if k.work.Trees[n].View != review.Review {
 			continue
 		}
-		for rel := range s.trees[n].masked {
-			if err := os.Remove(filepath.Join(s.work.Upper(n), rel)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		for rel := range k.trees.list[n].masked {
+			if err := os.Remove(filepath.Join(k.work.Upper(n), rel)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -8,10 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/mcp"
-
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -69,9 +66,6 @@ func (sv *servers) prepare(m agent.MCP) error {
 		return err
 	}
 	sv.mounts = append(sv.mounts, plan.Mount{Src: self, Dst: clientPath, Why: "asks the host for MCP servers"})
-	sv.brokered.sites = append(sv.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
-		return broker.Site{Prefix: "/mcp", Handler: s.mcp.handler(s, g)}, nil
-	})
 	if len(sv.entries) == 0 || m.Path == "" {
 		return nil
 	}

@@ -16,7 +16,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/mcp"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -41,7 +40,7 @@ const maxServers = 16
 
 // handler lets the agent connect to a server by its name. The name is all that it
 // chooses: the command, the environment and the policy are the host's.
-func (v *serving) handler(s *Session, g *gate.Gate) http.Handler {
+func (v *serving) handler(s *Session, g gateway) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")
 		own := name == policy.OwnServer && v.own
@@ -82,12 +81,12 @@ func (v *serving) handler(s *Session, g *gate.Gate) http.Handler {
 			err = v.serve(s, g, name, c, v.searched(g, name, buf.Reader))
 		}
 		if err != nil {
-			v.live.say(fmt.Sprintf("MCP server %s: %v", name, err))
+			v.live.Say(fmt.Sprintf("MCP server %s: %v", name, err))
 		}
 	})
 }
 
-func (v *serving) refuse(w http.ResponseWriter, g *gate.Gate, name string, status int, why string) {
+func (v *serving) refuse(w http.ResponseWriter, g gateway, name string, status int, why string) {
 	g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "mcp", Name: name, Verdict: journal.Deny, Reason: why})
 	http.Error(w, "ringfence: "+why, status)
 }
@@ -137,7 +136,7 @@ func (v *serving) end(c net.Conn) {
 }
 
 // searched ends the stream where a decoy goes by.
-func (v *serving) searched(g *gate.Gate, name string, r io.Reader) io.Reader {
+func (v *serving) searched(g gateway, name string, r io.Reader) io.Reader {
 	set := g.Decoys()
 	if set == nil {
 		return r
@@ -165,7 +164,7 @@ const serverGrace = 5 * time.Second
 
 // serve runs one server, as `ringfence mcp run` does, and carries bytes. The other
 // process reads them: what a server says is judged where a fault costs that server.
-func (v *serving) serve(s *Session, g *gate.Gate, name string, c net.Conn, agent io.Reader) error {
+func (v *serving) serve(s *Session, g gateway, name string, c net.Conn, agent io.Reader) error {
 	cmd := exec.Command("/proc/self/exe", slices.Concat([]string{"mcp", "run", name, "--agent", v.agent}, s.shownAlike())...)
 	cmd.Env, cmd.Dir = s.asked.Environ, s.Workspaces[0].Path
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -263,13 +262,13 @@ func (v *serving) launch(c net.Conn, cmd *exec.Cmd) error {
 // listen reads what the other process says to people. What is about the server's tools
 // is told and recorded; its last error is returned. Lines of the server itself begin
 // with its name and are nobody's here.
-func (v *serving) listen(g *gate.Gate, name string, said io.Reader) (last string) {
+func (v *serving) listen(g gateway, name string, said io.Reader) (last string) {
 	lines := bufio.NewScanner(said)
 	lines.Buffer(nil, 16<<10)
 	for lines.Scan() {
 		text := lines.Text()
 		if about, ok := strings.CutPrefix(text, ServerNote(name)); ok {
-			v.live.say(fmt.Sprintf("MCP server %s: %s", name, about))
+			v.live.Say(fmt.Sprintf("MCP server %s: %s", name, about))
 			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "mcp", Name: name, Verdict: journal.Wait, Reason: about})
 		}
 		if e, ok := strings.CutPrefix(text, "ringfence: error: "); ok {

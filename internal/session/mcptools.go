@@ -165,7 +165,7 @@ func (s *Session) request(args map[string]string) (string, error) {
 	if err := s.mcp.wish.add(wish); err != nil {
 		return "", err
 	}
-	s.mcp.live.record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "mcp", Name: wish.Kind + " " + wish.What, Verdict: journal.Wait, Reason: fmt.Sprintf("the agent asks for it: %q", wish.Reason)})
-	s.mcp.live.say(fmt.Sprintf("the agent asks for %s %q: see ringfence requests", wish.Kind, wish.What))
+	s.mcp.live.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "mcp", Name: wish.Kind + " " + wish.What, Verdict: journal.Wait, Reason: fmt.Sprintf("the agent asks for it: %q", wish.Reason)})
+	s.mcp.live.Say(fmt.Sprintf("the agent asks for %s %q: see ringfence requests", wish.Kind, wish.What))
 	return "A person will see it. Nothing has changed: go on without it.", nil
 }

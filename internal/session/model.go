@@ -14,7 +14,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/modelapi"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 )
@@ -79,7 +78,7 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 		ms.brokered.own(n, "ringfence speaks to it for the agent, at "+at)
 		ms.brokered.hosts[len(ms.brokered.hosts)-1].ruled = c.trusted
 	}
-	ms.brokered.sites = append(ms.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
+	ms.brokered.sites = append(ms.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
 		reach := g.Reach
 		if c.trusted {
 			if reach = ms.direct; ms.published(c.upstream) {
@@ -130,7 +129,7 @@ func (b Base) direct(ctx context.Context, t address.Target) (net.Conn, error) {
 }
 
 // denied holds for an upstream that a rule of policy denies.
-func denied(g *gate.Gate, u *url.URL) bool {
+func denied(g gateway, u *url.URL) bool {
 	n, err := address.ParseName(u.Hostname())
 	if err != nil {
 		return false // rules are about names

@@ -38,7 +38,7 @@ type scanned struct {
 // obeyed notes an event about a name that agents obey.
 func (o *lookout) obeyed(root, rel string, dir bool) {
 	p := filepath.Join(root, rel)
-	u := &o.k.live.session.Untrusted
+	u := &o.k.trees.Untrusted
 	for ws := range u.watched {
 		below, in := strings.CutPrefix(p, ws+"/")
 		if in && (scan.Obeys(below, dir) || slices.Contains(u.neutral, p)) {
@@ -50,7 +50,7 @@ func (o *lookout) obeyed(root, rel string, dir bool) {
 // watchObeyed watches the directories of such names, also those that are not looked
 // through for secrets, and finds out whether something came there since the launch.
 func (o *lookout) watchObeyed() {
-	for ws, w := range o.k.live.session.Untrusted.watched {
+	for ws, w := range o.k.trees.Untrusted.watched {
 		homes := []string{ws}
 		for dir := w.budget.Dir; dir != "" && dir != "."; dir = filepath.Dir(dir) {
 			homes = append(homes, filepath.Join(ws, dir))
@@ -110,7 +110,7 @@ func (o *lookout) behindLink(e told) {
 
 // allObeyed has everything judged again: nobody told what changed.
 func (o *lookout) allObeyed() {
-	for ws := range o.k.live.session.Untrusted.watched {
+	for ws := range o.k.trees.Untrusted.watched {
 		o.judge[ws] = true
 	}
 }
@@ -135,19 +135,18 @@ func (o *lookout) judgeObeyed() {
 // neutralLater is what a launch does about settings, for a session that runs: what is
 // dangerous and not trusted is shown without it.
 func (o *lookout) neutralLater(ws string) error {
-	s := o.k.live.session
-	report, err := scan.Scan(ws, s.Untrusted.watched[ws].budget)
+	report, err := scan.Scan(ws, o.k.trees.Untrusted.watched[ws].budget)
 	if err != nil {
 		return err
 	}
 	var u Untrusted
-	files, _, err := u.sift(TrustStore(s.dirs.State), ws, report)
+	files, _, err := u.sift(TrustStore(o.k.dirs.State), ws, report)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
 		p := scan.At(ws, f.Path)
-		if s.hides(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(s.Untrusted.neutral, p) {
+		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) {
 			continue
 		}
 		if f.Stops != "" {
@@ -169,12 +168,12 @@ func (k *keeping) coverNeutral(p string, data []byte) (err error) {
 	if n, rel := k.inLive(p); n >= 0 {
 		put, err = k.keeper.Neutral(n, rel, data)
 	} else {
-		put, err = keeper.NeutralAt(k.live.box.PID(), p)
+		put, err = keeper.NeutralAt(k.box.PID(), p)
 	}
 	if err != nil || !put {
 		return err
 	}
-	k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: "project settings that the host changed and nobody has trusted"})
-	k.live.say(fmt.Sprintf("%s changed on the host and nobody has trusted it: until the next launch the agent sees it without what it would run (ringfence scan explains it)", plan.Show(p)))
+	k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: "project settings that the host changed and nobody has trusted"})
+	k.run.Say(fmt.Sprintf("%s changed on the host and nobody has trusted it: until the next launch the agent sees it without what it would run (ringfence scan explains it)", plan.Show(p)))
 	return nil
 }

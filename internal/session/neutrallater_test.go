@@ -22,10 +22,9 @@ func TestLinkedSettingsAreWatched(t *testing.T) {
 	if err := os.Symlink("config/claude", filepath.Join(ws, ".claude")); err != nil {
 		t.Fatal(err)
 	}
-	l := &live{session: &Session{}}
-	l.session.masking.rules = phantom.Builtin()
-	l.session.Untrusted.watched = map[string]scanned{ws: {at: time.Now().Add(time.Hour)}}
-	o := &lookout{k: &keeping{live: l}, at: map[int32]watchedDir{}, linked: map[int32][]watchedDir{}, judge: map[string]bool{}, again: map[string]pending{}, closed: map[string]bool{}}
+	ts := &Trees{masking: masking{rules: phantom.Builtin()}}
+	ts.Untrusted.watched = map[string]scanned{ws: {at: time.Now().Add(time.Hour)}}
+	o := &lookout{k: &keeping{trees: ts}, at: map[int32]watchedDir{}, linked: map[int32][]watchedDir{}, judge: map[string]bool{}, again: map[string]pending{}, closed: map[string]bool{}}
 	o.open()
 	defer o.notify.Close()
 	ended := make(chan struct{})

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"slices"
 
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -84,10 +83,7 @@ func (nt *note) input(keys []string) agent.NoteInput {
 		}
 	}
 	in.Review = nt.viewOf() == plan.Review
-	for p := range nt.masking.masked {
-		in.Phantoms = append(in.Phantoms, p)
-	}
-	slices.Sort(in.Phantoms)
+	in.Phantoms = nt.Trees.Phantoms()
 	in.Network = nt.posture()
 	return in
 }

@@ -24,27 +24,27 @@ func (k *keeping) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) er
 				return err
 			}
 		}
-		if k.live.session.asked.Passing {
+		if k.asked.Passing {
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed
 		k.holdLayers(pid, p)
 		var err error
-		if k.outside, err = k.live.session.openOutside(pid, p); err != nil {
-			k.live.talk.Warn(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))
+		if k.outside, err = k.openOutside(pid, p); err != nil {
+			k.run.Tell(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))
 		}
 		return nil
 	}
 }
 
-func (s *Session) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
+func (k *keeping) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
 	root, err := os.OpenFile("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	judge := outside.Judge{Home: s.User.Home}
-	for _, ws := range s.Workspaces {
+	judge := outside.Judge{Home: k.User.Home}
+	for _, ws := range k.Workspaces {
 		judge.Workspaces = append(judge.Workspaces, ws.Path)
 		if ws.Given != ws.Path {
 			judge.Workspaces = append(judge.Workspaces, ws.Given)
@@ -65,10 +65,10 @@ func (k *keeping) firstOutside(ended <-chan struct{}) {
 		return
 	}
 	err := k.outside.First(ended, func(first outside.Item) {
-		k.live.warn(plan.Show(first.Path) + " is outside the workspace and will be gone at the end; write into the workspace, or start with --workspace PATH for another directory")
+		k.run.Warn(plan.Show(first.Path) + " is outside the workspace and will be gone at the end; write into the workspace, or start with --workspace PATH for another directory")
 	})
 	if err != nil && !errors.Is(err, os.ErrClosed) {
-		k.live.talk.Warn(fmt.Sprintf("what is written outside the workspace is listed at the end only: %v", err))
+		k.run.Tell(fmt.Sprintf("what is written outside the workspace is listed at the end only: %v", err))
 	}
 }
 
@@ -88,15 +88,5 @@ func (k *keeping) endOutside(report *review.Report) {
 	for _, i := range found.Items {
 		paths = append(paths, i.Path)
 	}
-	k.live.record(journal.Split(journal.Record{Kind: journal.Work, Event: journal.NotKept, Count: found.Files}, paths)...)
-}
-
-// warn tells what must be heard, with or without somebody at a terminal, and leaves the
-// screen of a program that has one alone.
-func (l *live) warn(text string) {
-	if l.relay != nil {
-		l.say(text)
-		return
-	}
-	l.talk.Warn(text)
+	k.run.Record(journal.Split(journal.Record{Kind: journal.Work, Event: journal.NotKept, Count: found.Files}, paths)...)
 }

@@ -58,24 +58,20 @@ type Options struct {
 // Session is a prepared session: everything is decided and nothing has happened.
 type Session struct {
 	Base
-	Plan      *plan.Plan
-	Env       environ.Environment
-	Limits    cgroup.Limits
-	Warnings  []string // what the user should know in any case
-	Notices   []string // what the user should know before the agent starts
-	Note      string   // what the agent is told
-	Dropped   []string // PATH entries that stay outside, with the reason
-	Untrusted Untrusted
-	Keys      []string // what the broker uses, and by whose word: for people
+	Plan     *plan.Plan
+	Env      environ.Environment
+	Limits   cgroup.Limits
+	Warnings []string // what the user should know in any case
+	Notices  []string // what the user should know before the agent starts
+	Note     string   // what the agent is told
+	Dropped  []string // PATH entries that stay outside, with the reason
+	Trees    Trees
+	Keys     []string // what the broker uses, and by whose word: for people
 
 	broker   *broker.Broker // nil: the network is closed
 	brokered brokered
 	lure     *lure // nil: there are no decoys
 	mcp      serving
-
-	trees   []tree
-	masking masking
-	clones  string // the repository that the session works in a clone of
 
 	envInput environ.Input
 	upstream *gate.Upstream
@@ -160,7 +156,10 @@ func (s *Session) finish(total Contribution) error {
 	if err != nil {
 		return err
 	}
-	calls, err := s.keepTrees(&total)
+	if err := s.Trees.keep(s.Base, &total); err != nil {
+		return err
+	}
+	calls, err := watchedCalls(s.Trees.Any(), s.viewOf() == plan.Review, s.asked.Learn)
 	if err != nil {
 		return err
 	}
@@ -178,10 +177,29 @@ func (s *Session) finish(total Contribution) error {
 	if err != nil {
 		return err
 	}
-	coverLayers(s.Plan, s.trees)
+	if err := s.Trees.coverLayers(s.Plan); err != nil {
+		return err
+	}
 	mutate(s, s.asked.Environ)
 	s.learn()
 	return nil
+}
+
+// calls are those of the sandbox that are looked at, in programs of seccomp.
+type calls struct{ watch, filter []byte }
+
+func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
+	switch {
+	case trees && reviewed:
+		if c.filter, err = seccomp.Review(runtime.GOARCH); err == nil && learns {
+			c.watch, err = seccomp.Learn(runtime.GOARCH, false)
+		}
+	case learns:
+		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
+	default:
+		c.watch, err = seccomp.Watch(runtime.GOARCH)
+	}
+	return c, err
 }
 
 const runSize = 64 << 20
@@ -200,3 +218,13 @@ func raws(in []string) []plan.Raw {
 	}
 	return out
 }
+
+func lookMasks(s *Session, total Contribution) (Contribution, error) {
+	return s.Trees.mask(s.Base, total)
+}
+func lookTrust(s *Session, total Contribution) (Contribution, error) {
+	return s.Trees.pretrust(s.Base, total)
+}
+
+// Shown remembers that the findings were shown: a person is stopped once by them.
+func (s *Session) Shown() error { return s.Trees.Untrusted.Shown(s.person) }

@@ -54,8 +54,8 @@ type pretrust struct {
 
 // pretrust shows what is dangerous and not trusted without it inside; the host's file
 // stays as it is.
-func (s *Session) pretrust(total Contribution) (Contribution, error) {
-	pt := &pretrust{Base: s.Base, Untrusted: &s.Untrusted, total: total}
+func (ts *Trees) pretrust(b Base, total Contribution) (Contribution, error) {
+	pt := &pretrust{Base: b, Untrusted: &ts.Untrusted, total: total}
 	err := pt.prepare()
 	return pt.Contribution, err
 }
@@ -298,19 +298,18 @@ func attributePattern(path string) string {
 // neutralClone does for a clone what neutralise does for a workspace: it was not
 // there when the plan was made.
 func (k *keeping) neutralClone(p *plan.Plan) error {
-	s := k.live.session
-	if s.clones == "" {
+	if k.trees.clone == "" {
 		return nil
 	}
-	dir := s.work.CloneDir()
+	dir := k.work.CloneDir()
 	report, err := scan.Scan(dir, scan.First(""))
 	if err != nil {
 		return err
 	}
 	var u Untrusted
-	files, _, err := u.sift(TrustStore(s.dirs.State), s.clones, report)
+	files, _, err := u.sift(TrustStore(k.dirs.State), k.trees.clone, report)
 	if err == nil {
-		err = stops(s.clones, files, nil)
+		err = stops(k.trees.clone, files, nil)
 	}
 	if err != nil {
 		return err
@@ -318,14 +317,14 @@ func (k *keeping) neutralClone(p *plan.Plan) error {
 	var put []plan.File
 	var changed []mended
 	for _, f := range files {
-		if dst := filepath.Join(s.clones, f.Path); f.Mended {
+		if dst := filepath.Join(k.trees.clone, f.Path); f.Mended {
 			put = append(put, plan.File{Dst: dst, Data: u.spend(f.Neutral), Why: "project settings that nobody has trusted"})
 			changed = append(changed, mended{dst, f.Content})
 		}
 	}
 	p.Ops = slices.Clone(p.Ops)
 	var ops []plan.Op
-	for _, f := range append(put, asTheyAre(s.Repo, changed)...) {
+	for _, f := range append(put, asTheyAre(k.Repo, changed)...) {
 		at := slices.IndexFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoFile && string(o.Dst) == f.Dst })
 		switch {
 		case at < 0:
@@ -333,7 +332,7 @@ func (k *keeping) neutralClone(p *plan.Plan) error {
 		case f.Dst == gitConfigPath:
 			p.Ops[at].Data = append(slices.Clip(p.Ops[at].Data), f.Data...)
 		default: // it shows phantoms
-			p.Ops[at].Data = scan.Mend(strings.TrimPrefix(f.Dst, s.clones+"/"), p.Ops[at].Data)
+			p.Ops[at].Data = scan.Mend(strings.TrimPrefix(f.Dst, k.trees.clone+"/"), p.Ops[at].Data)
 		}
 	}
 	p.Ops = slices.Insert(p.Ops, len(p.Ops)-2, ops...) // before the root is sealed
@@ -343,20 +342,20 @@ func (k *keeping) neutralClone(p *plan.Plan) error {
 
 // recordNeutral writes down which files stand inside without what they would run.
 func (k *keeping) recordNeutral() {
-	for _, p := range k.live.session.Untrusted.neutral {
-		k.live.record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: "project settings that nobody has trusted"})
+	for _, p := range k.trees.Untrusted.neutral {
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Reason: "project settings that nobody has trusted"})
 	}
 }
 
 // Shown remembers that the findings were shown: a person is stopped once by them.
-func (s *Session) Shown() error {
-	for root, seen := range s.Untrusted.seen {
-		file := seenFile(s.dirs, root)
+func (u *Untrusted) Shown(p person) error {
+	for root, seen := range u.seen {
+		file := seenFile(p.dirs, root)
 		data, err := json.Marshal(seen)
 		if err != nil {
 			return err
 		}
-		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || s.asked.Passing {
+		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || p.asked.Passing {
 			continue
 		}
 		if err := replaceFile(file, data); err != nil {

@@ -135,11 +135,12 @@ func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, 
 		return seen, err
 	}
 	defer desk.Close()
-	keep, err := l.beginWork()
+	keep, err := l.beginTrees()
 	if err != nil {
 		return seen, err
 	}
-	defer keep.end()
+	defer l.closeStatus()
+	defer keep.end(nil)
 	if job.Gate != nil {
 		if job.Stdin, err = job.Gate.Ready(desk.socket(), door.shut); err != nil {
 			return seen, err
@@ -166,7 +167,7 @@ func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, 
 		io.Copy(inW, bytes.NewReader(job.Stdin))
 		inW.Close()
 	}()
-	box, err := keep.launch(ctx, r, *s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
+	box, err := raise(ctx, keep, r, *s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
 	inR.Close()
 	outW.Close()
 	if err != nil {
@@ -187,9 +188,9 @@ func (s *Session) prove(ctx context.Context, job verify.Job) (seen verify.Seen, 
 // show ends a throw-away session as any other is ended, shows what it left on the host, and
 // forgets it.
 func (k *keeping) show(ended func(undo func() ([]string, error))) error {
-	work := k.live.session.work
+	work := k.work
 	err := k.stop()
-	if _, _, failed := k.settle(); err != nil || failed != nil {
+	if _, _, failed := k.settle(nil); err != nil || failed != nil {
 		return errors.Join(err, failed, work.Remove())
 	}
 	ended(func() (left []string, err error) {

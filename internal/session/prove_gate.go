@@ -58,7 +58,7 @@ func (s *Session) leadBroker(to *verify.Gate) error {
 	if s.broker, err = broker.New(s.ID, nil, policy.Commons{}); err != nil {
 		return err
 	}
-	s.brokered = brokered{}
+	s.brokered, s.mcp.offered = brokered{}, offered{}
 	s.broker.Shut(address.Name(to.Brokered), "it is the broker's")
 	set, err := leakscan.New(leakscan.Named{Name: "verify", Secret: to.Decoy})
 	s.lure = &lure{needles: set}

@@ -59,9 +59,9 @@ func (l *live) heard(r journal.Record) {
 	}
 }
 
-// record writes down what has happened already, so that nothing can be refused for
+// Record writes down what has happened already, so that nothing can be refused for
 // it. What is lost is told at the end.
-func (l *live) record(records ...journal.Record) {
+func (l *live) Record(records ...journal.Record) {
 	for _, r := range records {
 		if l.book.Write(r) != nil {
 			l.book.unwritten.Add(1)
@@ -80,9 +80,9 @@ func (l *live) closeBook(res *Result) error {
 		l.talk.Warn(fmt.Sprintf("the record of a session that was killed: %v", l.book.unsettled))
 	}
 	if res != nil {
-		l.record(ending(res)...)
+		l.Record(ending(res)...)
 	} else {
-		l.record(journal.Record{Kind: journal.Session, Event: journal.Exit, State: "not started", Code: 125})
+		l.Record(journal.Record{Kind: journal.Session, Event: journal.Exit, State: "not started", Code: 125})
 	}
 	err := l.book.Close()
 	if n := l.book.unwritten.Load(); n > 0 {

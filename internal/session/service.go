@@ -18,7 +18,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -144,9 +143,9 @@ func (sv *services) cloud(u usable) error {
 	if conf.Region == "" {
 		conf.Region = "us-east-1"
 	}
-	reach := func(g *gate.Gate) broker.Reach { return g.Reach }
+	reach := func(g gateway) broker.Reach { return g.Reach }
 	if conf.Endpoint = sv.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
-		reach = func(*gate.Gate) broker.Reach { return sv.direct }
+		reach = func(gateway) broker.Reach { return sv.direct }
 	} else if err := sv.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func (sv *services) cloud(u usable) error {
 	}
 	sv.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
 		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
-	sv.brokered.sites = append(sv.brokered.sites, func(_ *Session, g *gate.Gate) (broker.Site, error) {
+	sv.brokered.sites = append(sv.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
 		conf.Transport = broker.Noted(broker.Transport(reach(g)), func(r *http.Request, _ string) error {
 			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
 				Verdict: journal.Allow, Reason: "for credentials that end"})

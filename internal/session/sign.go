@@ -10,7 +10,6 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -54,7 +53,7 @@ func (gp *gitPart) signing(own repo.Host) ([]repo.Entry, error) {
 	if file := strings.TrimSuffix(policy.Expand(key.Name, gp.User.Home), ".pub"); filepath.IsAbs(file) {
 		gp.origins = append(gp.origins, origin{file, "the key that signs", true, false})
 	}
-	gp.brokered.sites = append(gp.brokered.sites, func(_ *Session, g *gate.Gate) (broker.Site, error) {
+	gp.brokered.sites = append(gp.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
 		conf.Record = func(e sign.Event) { g.Record(signed(e)) }
 		return broker.Site{Prefix: "/sign", Whole: true, Handler: broker.Recorded(g.Record, journal.Record{Via: "sign", Secret: "signing key"}, sign.New(conf))}, nil
 	})

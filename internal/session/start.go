@@ -142,18 +142,19 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		p.Ops = slices.DeleteFunc(slices.Clone(p.Ops), func(o plan.Op) bool { return o.Why == decoyWhy })
 	}
 	defer watch.Close()
-	keep, err := l.beginWork()
+	defer l.closeStatus()
+	keep, err := l.beginTrees()
 	if err != nil {
 		return Result{}, err
 	}
-	defer keep.end()
+	defer keep.end(nil)
 	if err := l.launch(ctx, keep, r, p); err != nil {
 		return Result{}, explainFailure(err, l.session.Facts)
 	}
 	defer l.box.Close()
 	close(l.began)
 	defer l.forwardSignals()()
-	l.record(l.session.walls()...)
+	l.Record(l.session.walls()...)
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
 	if t := l.talk.Terminal; t != nil {
@@ -205,7 +206,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 // return.
 func (l *live) launch(ctx context.Context, keep *keeping, r native.Rung, p plan.Plan) (err error) {
 	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
-	l.box, err = keep.launch(ctx, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
+	l.box, err = raise(ctx, keep, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
 		Terminal: l.takeTerminal, Stopped: l.stopped})
 	if lure := l.session.lure; lure != nil {
 		if err := lure.bare(); err != nil {
@@ -213,6 +214,38 @@ func (l *live) launch(ctx context.Context, keep *keeping, r native.Rung, p plan.
 		}
 	}
 	return err
+}
+
+// raise starts the sandbox as the trees need it.
+func raise(ctx context.Context, keep *keeping, r native.Rung, p plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+	return keep.launch(p, r.Witness, func(p *plan.Plan, serve func(int, *os.File, []*os.File) error, witness func(int, rung.Evidence) error) (rung.Sandbox, error) {
+		r.Keep, r.Witness = serve, witness
+		return r.Start(ctx, p, stdio)
+	}, noLayers)
+}
+
+// noLayers says whether a launch failed because there is no overlayfs to be had.
+func noLayers(err error) bool {
+	var f *native.Failure
+	return errors.As(err, &f) && f.Step == "layer"
+}
+
+// beginTrees begins the work on the trees of the host.
+func (l *live) beginTrees() (*keeping, error) {
+	keep, err := beginTrees(l.session.Base, &l.session.Trees, l.session.Plan, l, func() error {
+		if err := l.openStatus(); err != nil || l.talk.Terminal == nil {
+			return err
+		}
+		log, err := detached.CreateLog(l.session.work.Dir())
+		if err == nil {
+			l.talk.Terminal.Record(log)
+		}
+		return err
+	})
+	if err == nil {
+		keep.ask = l.session.lesson.asked()
+	}
+	return keep, err
 }
 
 // settle puts together what a session left, once nothing runs inside.
@@ -224,8 +257,9 @@ func (l *live) settle(exit rung.Exit, keep *keeping) Result {
 	if l.talk.Ending != nil && l.session.work != nil {
 		l.session.work.Looked, done = l.talk.Ending()
 	}
+	l.closeStatus()
 	var lost error
-	res.Review, res.Applied, lost = keep.end()
+	res.Review, res.Applied, lost = keep.end(l.exit)
 	done()
 	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
@@ -245,10 +279,10 @@ func (l *live) settle(exit rung.Exit, keep *keeping) Result {
 // maxLines bounds what a result tells of the network.
 const maxLines = 200
 
-// say tells the person at the terminal something without touching the screen. What an
+// Say tells the person at the terminal something without touching the screen. What an
 // agent can cause is bounded: a few at once, then one every other second. The rest is
 // in `ringfence requests` and in the journal.
-func (l *live) say(text string) {
+func (l *live) Say(text string) {
 	const burst, every = 4, 2 * time.Second
 	l.said.Lock()
 	now := time.Now()
@@ -270,6 +304,25 @@ func (l *live) say(text string) {
 	if l.talk.Say != nil {
 		l.talk.Say(text)
 	}
+}
+
+// Warn tells what must be heard, with or without somebody at a terminal, and leaves the
+// screen of a program that has one alone.
+func (l *live) Warn(text string) {
+	if l.relay != nil {
+		l.Say(text)
+		return
+	}
+	l.talk.Warn(text)
+}
+
+// Tell tells it where no program has the screen, or before one has.
+func (l *live) Tell(text string) { l.talk.Warn(text) }
+
+// End ends the session, for a reason that its person is told.
+func (l *live) End(why string) {
+	l.alarmed.Store(&why)
+	l.box.Close()
 }
 
 // join puts the sandbox under its limits. One that the host promised and does not

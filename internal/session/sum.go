@@ -99,7 +99,7 @@ type look struct {
 
 func looks() []look {
 	return []look{
-		{"broker", (*Session).connect}, {"foreign", lookForeign}, {"sources", lookSources}, {"masks", (*Session).mask}, {"pretrust", (*Session).pretrust},
+		{"broker", (*Session).connect}, {"foreign", lookForeign}, {"sources", lookSources}, {"masks", lookMasks}, {"pretrust", lookTrust},
 		{"settings", lookSettings}, {"note", (*Session).tellAgent}, {"environment", (*Session).environment}, {"state", (*Session).placeState}, {"laid", (*Session).layDecoys},
 	}
 }
@@ -137,10 +137,7 @@ func (s sum) total() Contribution {
 }
 
 func (c *Contribution) add(o Contribution) {
-	for _, t := range o.trees {
-		t.mount += len(c.mounts)
-		c.trees = append(c.trees, t)
-	}
+	c.trees = append(c.trees, o.trees...)
 	c.mounts, c.masks, c.links = append(c.mounts, o.mounts...), append(c.masks, o.masks...), append(c.links, o.links...)
 	if o.git != nil {
 		c.git = o.git
@@ -254,7 +251,7 @@ func (c *Contribution) manage(path string, end []byte) {
 // addTree mounts a directory that may be changed, in the view that policy says.
 func (c *Contribution) addTree(m plan.Mount, prefix string) {
 	m.Write = true
-	c.trees = append(c.trees, tree{mount: len(c.mounts), prefix: prefix})
+	c.trees = append(c.trees, tree{path: m.Dst, prefix: prefix})
 	c.mounts = append(c.mounts, m)
 }
 

@@ -26,7 +26,7 @@ func shape(s *Session) string {
 	for _, e := range s.Env.Entries {
 		fmt.Fprintf(&b, "env %s %v %v\n", e.Name, e.Kind, e.Source)
 	}
-	for i, t := range s.trees {
+	for i, t := range s.Trees.list {
 		fmt.Fprintf(&b, "tree %s %s %s %q\n", s.work.Trees[i].Path, s.work.Trees[i].View, t.prefix, t.pinned)
 	}
 	for _, h := range s.brokered.hosts {

@@ -13,30 +13,29 @@ import (
 
 // keepTotal makes room for a new session: what older ones keep for undo goes, the
 // oldest first, until all of it together is within the total.
-func (l *live) keepTotal() {
-	s := l.session
-	total := s.Policy.Workspace.UndoTotal
+func (k *keeping) keepTotal() {
+	total := k.Policy.Workspace.UndoTotal
 	if total == nil {
 		return
 	}
-	over, left, err := review.Excess(s.dirs.State, total.Value)
+	over, left, err := review.Excess(k.dirs.State, total.Value)
 	if err != nil {
-		l.talk.Warn(fmt.Sprintf("what is kept for undo: %v", err))
+		k.run.Tell(fmt.Sprintf("what is kept for undo: %v", err))
 	}
 	var gone, ids []string
 	for _, o := range over {
 		if err := o.Work.DropUndo(); err != nil {
-			l.talk.Warn(fmt.Sprintf("what session %s keeps for undo cannot be dropped: %v", o.Work.ID, err))
+			k.run.Tell(fmt.Sprintf("what session %s keeps for undo cannot be dropped: %v", o.Work.ID, err))
 			continue
 		}
 		gone, ids = append(gone, fmt.Sprintf("%s of %s (%s)", o.Work.ID, o.Work.Started.Local().Format("2006-01-02"), plan.Size(o.Bytes))), append(ids, o.Work.ID)
 	}
 	if len(gone) > 0 {
-		l.talk.Warn(fmt.Sprintf("no longer kept for undo, to stay within %s in all ([workspace] undo-total): %s", plan.Size(total.Value), strings.Join(gone, ", ")))
-		l.record(journal.Split(journal.Record{Kind: journal.Work, Event: journal.Dropped}, ids)...)
+		k.run.Tell(fmt.Sprintf("no longer kept for undo, to stay within %s in all ([workspace] undo-total): %s", plan.Size(total.Value), strings.Join(gone, ", ")))
+		k.run.Record(journal.Split(journal.Record{Kind: journal.Work, Event: journal.Dropped}, ids)...)
 	}
 	if left > total.Value {
-		l.talk.Warn(fmt.Sprintf("sessions that run or wait for review keep %s for undo, more than the %s of [workspace] undo-total: apply or discard them", plan.Size(left), plan.Size(total.Value)))
+		k.run.Tell(fmt.Sprintf("sessions that run or wait for review keep %s for undo, more than the %s of [workspace] undo-total: apply or discard them", plan.Size(left), plan.Size(total.Value)))
 	}
 }
 
@@ -69,7 +68,7 @@ func (t *losses) tell(tree int, rel, why string) {
 		return
 	}
 	if n <= toldLosses {
-		text = "undo will not bring back " + plan.Show(filepath.Join(t.keep.live.session.work.Trees[tree].Path, rel)) + ": " + why
+		text = "undo will not bring back " + plan.Show(filepath.Join(t.keep.work.Trees[tree].Path, rel)) + ": " + why
 	}
-	t.keep.looks.Go(func() { t.keep.live.warn(text) })
+	t.keep.looks.Go(func() { t.keep.run.Warn(text) })
 }

@@ -43,13 +43,13 @@ func hasVariable(environ []string, name string) bool {
 // answerable are the trees that may be changed, as the plan has them.
 func (s *Session) answerable() []why.Tree {
 	var out []why.Tree
-	for i, t := range s.work.Trees {
+	for _, t := range s.work.Trees {
 		live := slices.ContainsFunc(s.Plan.Trees, func(p plan.Tree) bool { return string(p.Path) == t.Path })
 		layer := slices.ContainsFunc(s.Plan.Ops, func(o plan.Op) bool { return o.Do == plan.DoLayer && string(o.Dst) == t.Path })
 		if !live && !layer {
 			continue // a tighter rule took its place
 		}
-		view := why.Tree{Path: t.Path, View: plan.View(t.View), Rules: s.trees[i].rules}
+		view := why.Tree{Path: t.Path, View: plan.View(t.View), Rules: s.Trees.Rules(t.Path)}
 		if v := s.Policy.Workspace.View; v != nil {
 			view.Rule = *v
 		}
