@@ -38,7 +38,7 @@ func trustBroker(b Base, c *Contribution, own []byte, path string) error {
 	if err != nil {
 		return err
 	}
-	more := c.companyCertificates(b.getenv)
+	more := companyCertificates(c, b.getenv)
 	own = append(slices.Clone(own), more...)
 	both := append(append(bytes.TrimRight(host, "\n"), '\n'), own...)
 	c.put(ownPath, own, "certificate of the broker")
@@ -82,7 +82,7 @@ func hostBundle(getenv func(string) string) ([]byte, error) {
 
 // companyCertificates are those that the launcher's environment names besides: behind a
 // company's own TLS its clients need them inside as well.
-func (c *Contribution) companyCertificates(getenv func(string) string) (out []byte) {
+func companyCertificates(c *Contribution, getenv func(string) string) (out []byte) {
 	seen := map[string]bool{getenv("SSL_CERT_FILE"): true, "": true}
 	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"} {
 		file := getenv(name)

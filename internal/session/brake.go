@@ -14,7 +14,7 @@ func prepareSupply(b Base) (out Contribution, err error) {
 		return out, nil
 	}
 	s := &b.Policy.Supply
-	env, files, _ := supply.Settings(supply.Options{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: values(s.Allow), Now: time.Now()})
+	env, files, _ := supply.Settings(supply.Options{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
 	for _, e := range env {
 		out.set("[supply]", e.Name, e.Value)
 	}

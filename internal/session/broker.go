@@ -110,26 +110,25 @@ func (b *brokered) ownAt(n address.Name, port string) error {
 
 // connect says what the broker reaches, and makes it, still closed: its certificate is
 // part of the view.
-func (s *Session) connect(total Contribution) (out Contribution, err error) {
-	s.upstream, s.brokered, s.lure, s.mcp.offered = total.upstream, total.brokered, total.lure, total.offered
-	if s.Reach.Mode == modeNone {
-		return out, nil
+func connect(b *Base, total Contribution) (made *broker.Broker, out Contribution, err error) {
+	if b.Reach.Mode == modeNone {
+		return nil, out, nil
 	}
-	if err := s.allowBroker(&out); err != nil {
-		return out, err
+	if err := allowBroker(b, total.brokered.hosts, &out); err != nil {
+		return nil, out, err
 	}
-	if s.broker, err = broker.New(s.ID, s.brokered.served(), s.brokered.commons); err != nil {
-		return out, err
+	if made, err = broker.New(b.ID, total.brokered.served(), total.brokered.commons); err != nil {
+		return nil, out, err
 	}
-	for _, h := range s.brokered.hosts {
+	for _, h := range total.brokered.hosts {
 		if h.why != "" {
-			s.broker.Shut(h.name, h.why)
+			made.Shut(h.name, h.why)
 		}
 	}
-	if own := s.broker.Certificate(); own != nil {
-		err = trustBroker(s.Base, &out, own, total.path)
+	if own := made.Certificate(); own != nil {
+		err = trustBroker(*b, &out, own, total.path)
 	}
-	return out, err
+	return made, out, err
 }
 
 // served are the hosts for which TLS ends at the broker, each once.
@@ -144,9 +143,9 @@ func (b *brokered) served() (out []address.Name) {
 
 // allowBroker lets the broker reach its hosts: what it serves is allowed by its being
 // asked for. The administrator's ceiling and the user's denials stand above that.
-func (s *Session) allowBroker(out *Contribution) error {
-	s.Reach.Allow = slices.Clip(s.Reach.Allow)
-	for _, h := range s.brokered.hosts {
+func allowBroker(b *Base, hosts []brokeredHost, out *Contribution) error {
+	b.Reach.Allow = slices.Clip(b.Reach.Allow)
+	for _, h := range hosts {
 		if h.ruled {
 			continue
 		}
@@ -159,11 +158,11 @@ func (s *Session) allowBroker(out *Contribution) error {
 			return fmt.Errorf("brokered host %s: %w", h.name, err)
 		}
 		e := policy.Entry{Rule: r, Text: text, Source: policy.Source{File: "broker"}}
-		if err := s.bound(e); err != nil {
+		if err := b.bound(e); err != nil {
 			out.notice(fmt.Sprintf("the broker does not reach %s: %v", h.name, err))
 			continue
 		}
-		s.Reach.Allow = append(s.Reach.Allow, e)
+		b.Reach.Allow = append(b.Reach.Allow, e)
 	}
 	return nil
 }

@@ -12,10 +12,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/credentials/decoy"
 	"ringfence.dev/ringfence/internal/file"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // scratchDecoys begins the name of where decoys lie until they are mounted: the next
@@ -56,11 +54,24 @@ const decoyWhy = "decoy"
 
 // layDecoys mounts them, once it is known what else is mounted. A place that the user
 // shows is left as it is.
+func layDecoys(b Base, total Contribution) (out Contribution) {
+	l := total.lure
+	if l == nil || b.asked.Look { // a look makes nothing, and there would be nothing to mount
+		return out
+	}
+	l.files = slices.DeleteFunc(l.files, func(f decoy.File) bool { return showsAt(&total, b.User.Home, f.Path) })
+	for _, f := range l.files {
+		out.mounts = append(out.mounts, plan.Mount{Src: f.Host(l.dir), Dst: f.Path, Why: decoyWhy})
+	}
+	return out
+}
+
+// shows is left as it is.
 func (s *Session) layDecoys(total Contribution) (out Contribution, err error) {
 	if s.lure == nil || s.asked.Look { // a look makes nothing, and there would be nothing to mount
 		return out, nil
 	}
-	s.lure.files = slices.DeleteFunc(s.lure.files, func(f decoy.File) bool { return total.shows(s.User.Home, f.Path) })
+	s.lure.files = slices.DeleteFunc(s.lure.files, func(f decoy.File) bool { return showsAt(&total, s.User.Home, f.Path) })
 	for _, f := range s.lure.files {
 		out.mounts = append(out.mounts, plan.Mount{Src: f.Host(s.lure.dir), Dst: f.Path, Why: decoyWhy})
 	}
@@ -68,7 +79,7 @@ func (s *Session) layDecoys(total Contribution) (out Contribution, err error) {
 }
 
 // shows holds for a path that a mount or a file of ours shows or hides already.
-func (c *Contribution) shows(home, path string) bool {
+func showsAt(c *Contribution, home, path string) bool {
 	return slices.ContainsFunc(c.mounts, func(m plan.Mount) bool { return file.Within(path, m.Dst) || file.Within(m.Dst, path) }) ||
 		slices.ContainsFunc(c.state, func(k stateItem) bool { return file.Within(path, filepath.Join(home, k.Path)) }) ||
 		slices.ContainsFunc(c.files, func(f plan.File) bool { return f.Dst == path })
@@ -77,33 +88,41 @@ func (c *Contribution) shows(home, path string) bool {
 // plant writes the decoys where the sandbox is about to mount them from, and begins to
 // watch them. Once they are mounted their names on the host are not needed any more:
 // bare takes them away, so that nothing is left however the session ends.
-func (l *lure) plant(told func(name string)) (*decoy.Watcher, error) {
-	sweepDecoys(filepath.Dir(l.dir))
+func (l *lure) plant(sessions func() ([]string, error), told func(name string)) (io.Closer, error) {
+	if l == nil {
+		return io.NopCloser(nil), nil
+	}
+	sweepDecoys(filepath.Dir(l.dir), sessions)
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return nil, err
+		return io.NopCloser(nil), err
 	}
 	hosts, err := decoy.Plant(l.dir, l.files)
 	if err != nil {
 		l.bare()
-		return nil, fmt.Errorf("plant decoys: %w", err)
+		return io.NopCloser(nil), fmt.Errorf("plant decoys: %w", err)
 	}
 	w, err := decoy.Watch(hosts, func(r decoy.Read) { told(r.Name) })
 	if err != nil {
 		l.bare()
-		return nil, fmt.Errorf("watch decoys: %w", err)
+		return io.NopCloser(nil), fmt.Errorf("watch decoys: %w", err)
 	}
 	return w, nil
 }
 
-func (l *lure) bare() error { return os.RemoveAll(l.dir) }
+func (l *lure) bare() error {
+	if l == nil {
+		return nil
+	}
+	return os.RemoveAll(l.dir)
+}
 
 // sweepDecoys removes what a launch left that was killed before it could.
-func sweepDecoys(dir string) {
+func sweepDecoys(dir string, sessions func() ([]string, error)) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
-	live, err := control.Sessions()
+	live, err := sessions()
 	if err != nil {
 		return
 	}
@@ -115,40 +134,23 @@ func sweepDecoys(dir string) {
 	}
 }
 
-// plant lays the decoys of the session, if it has any.
-func (l *live) plant() (interface{ Close() error }, error) {
-	none := io.NopCloser(nil)
-	if l.session.lure == nil {
-		return none, nil
+// wasRead remembers a decoy that somebody opened. It is false for one that was opened before.
+func (l *lure) wasRead(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := !slices.Contains(l.read, name)
+	if first {
+		l.read = append(l.read, name)
 	}
-	w, err := l.session.lure.plant(l.wasRead)
-	if err != nil {
-		return none, err
-	}
-	return w, nil
+	return first
 }
 
-// wasRead tells of a decoy that somebody opened.
-func (l *live) wasRead(name string) {
-	lure := l.session.lure
-	lure.mu.Lock()
-	first := !slices.Contains(lure.read, name)
-	if first {
-		lure.read = append(lure.read, name)
-	}
-	lure.mu.Unlock()
-	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Read, Secret: name})
-	if first {
-		l.Say(fmt.Sprintf("decoy credential %q was read inside", name))
-	}
-}
-
-// decoysRead lists the decoys that were read.
-func (s *Session) decoysRead() []string {
-	if s.lure == nil {
+// readSoFar lists the decoys that were read.
+func (l *lure) readSoFar() []string {
+	if l == nil {
 		return nil
 	}
-	s.lure.mu.Lock()
-	defer s.lure.mu.Unlock()
-	return slices.Clone(s.lure.read)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.read)
 }

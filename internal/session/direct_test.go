@@ -35,7 +35,7 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", host, err)
 			}
-			c, err := b.direct(context.Background(), target)
+			c, err := direct(b)(context.Background(), target)
 			if (err == nil) != want || !want && !strings.Contains(err.Error(), broker.OwnPort) {
 				t.Errorf("%s, published %v: %v", host, !want, err)
 			}
@@ -62,7 +62,7 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := other.direct(context.Background(), target)
+		c, err := direct(other)(context.Background(), target)
 		if err == nil {
 			c.Close()
 		}

@@ -22,41 +22,41 @@ const ProjectEnv = ".ringfence.env"
 
 const maxEnvFile = 256 << 10
 
-// environment builds the environment from nothing.
-func (s *Session) environment(total Contribution) (out Contribution, err error) {
+// environment builds the environment from nothing, and says from what it would be built again.
+func environment(b *Base, total Contribution) (env environ.Environment, in environ.Input, out Contribution, err error) {
 	base := total.env
 	for _, v := range []struct{ name, value string }{
-		{"HOME", s.User.Home}, {"USER", s.User.Name}, {"LOGNAME", s.User.Name}, {"SHELL", s.User.Shell},
-		{"PATH", total.path}, {"PWD", s.dir}, {"TMPDIR", "/tmp"},
-		{"XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", s.User.UID)}, {"RINGFENCE", s.ID},
+		{"HOME", b.User.Home}, {"USER", b.User.Name}, {"LOGNAME", b.User.Name}, {"SHELL", b.User.Shell},
+		{"PATH", total.path}, {"PWD", b.dir}, {"TMPDIR", "/tmp"},
+		{"XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", b.User.UID)}, {"RINGFENCE", b.ID},
 	} {
 		base = append(base, policy.Setting{Name: v.name, Value: v.value, Source: policy.Source{File: "ringfence"}})
 	}
-	pol := s.Policy.Env
-	for _, v := range s.Profile.Settings(NotePath, s.User.UID) {
-		base = append(base, policy.Setting{Name: v.Name, Value: v.Value, Source: policy.Source{File: "agent " + s.Profile.Name}})
+	pol := b.Policy.Env
+	for _, v := range b.Profile.Settings(NotePath, b.User.UID) {
+		base = append(base, policy.Setting{Name: v.Name, Value: v.Value, Source: policy.Source{File: "agent " + b.Profile.Name}})
 	}
-	for _, name := range s.Profile.Env.Pass {
+	for _, name := range b.Profile.Env.Pass {
 		pol.Pass = append(pol.Pass, policy.Rule{Value: name, Source: policy.Source{File: "built-in"}})
 	}
-	files, err := s.envFiles()
+	files, err := b.envFiles()
 	if err != nil {
-		return out, err
+		return env, in, out, err
 	}
-	s.envInput = environ.Input{Launcher: s.asked.Environ, Base: base, Policy: pol, Files: files, Flags: s.asked.Env, Force: s.asked.ForceEnv}
-	s.Env, err = environ.Build(s.envInput)
+	in = environ.Input{Launcher: b.asked.Environ, Base: base, Policy: pol, Files: files, Flags: b.asked.Env, Force: b.asked.ForceEnv}
+	env, err = environ.Build(in)
 	// What the user asked for and the launcher does not have.
-	for _, e := range s.Env.Of(environ.Dropped) {
+	for _, e := range env.Of(environ.Dropped) {
 		if strings.HasPrefix(e.Source.File, "flag ") {
 			out.warn(fmt.Sprintf("%s %s: %s", e.Source.File, e.Name, e.Reason))
 		}
 	}
-	return out, err
+	return env, in, out, err
 }
 
-func (s *Session) envFiles() ([]environ.File, error) {
+func (b *Base) envFiles() ([]environ.File, error) {
 	var out []environ.File
-	user := filepath.Join(s.dirs.Config, "env")
+	user := filepath.Join(b.dirs.Config, "env")
 	data, err := readIfPresent(user, maxEnvFile)
 	if err != nil {
 		return nil, err
@@ -68,21 +68,21 @@ func (s *Session) envFiles() ([]environ.File, error) {
 		}
 		out = append(out, environ.File{Settings: set, Trusted: true})
 	}
-	data, digest, err := ReadProjectEnv(s.Workspaces[0].Path)
+	data, digest, err := ReadProjectEnv(b.Workspaces[0].Path)
 	if err != nil || data == nil {
 		return out, err
 	}
-	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(s.Workspaces[0].Path, ProjectEnv))
+	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(b.Workspaces[0].Path, ProjectEnv))
 	if err != nil {
 		return nil, err
 	}
-	ok, err := s.trusted(ProjectEnv, digest)
+	ok, err := b.trusted(ProjectEnv, digest)
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range set {
 		if !ok {
-			s.Ignored = append(s.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: ProjectEnv, Line: v.Source.Line}})
+			b.Ignored = append(b.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: ProjectEnv, Line: v.Source.Line}})
 		}
 	}
 	return append(out, environ.File{Settings: set, Trusted: ok}), nil

@@ -24,7 +24,7 @@ func Findings(opt Options) ([]string, error) {
 	}
 	var out []string
 	for _, p := range b.Problems() {
-		out = append(out, where(p.Source)+": "+p.Text)
+		out = append(out, p.Source.String()+": "+p.Text)
 	}
 	for _, ws := range b.Workspaces {
 		out = noted(out, b.refuseCredentials(ws.Path, ws.Why))
@@ -34,9 +34,9 @@ func Findings(opt Options) ([]string, error) {
 			out = noted(out, (&grants{Base: b}).grant(g))
 		}
 	}
-	_, err = (&Session{Base: b}).environment(all.total())
+	_, _, _, err = environment(&b, all.total())
 	out = noted(out, err)
-	return noted(out, b.limitsHold()), nil
+	return noted(out, limitsHold(b)), nil
 }
 
 func noted(out []string, err error) []string {
@@ -47,14 +47,14 @@ func noted(out []string, err error) []string {
 }
 
 // limitsHold tries the limits on nothing.
-func (b Base) limitsHold() error {
-	if len(b.askedLimits()) == 0 {
+func limitsHold(b Base) error {
+	if len(askedLimits(b.law)) == 0 {
 		return nil
 	}
-	group, report, err := cgroup.Open(b.ID, b.bounds())
+	group, report, err := cgroup.Open(b.ID, bounds(b.law))
 	if err != nil {
 		return err
 	}
 	defer group.Close()
-	return b.requireLimits(report)
+	return requireLimits(b, report)
 }

@@ -102,7 +102,7 @@ func (fs *forges) prepare() error {
 // it: its config lies where an agent can write, and a remote that one session adds
 // must not be the next one's own repository.
 func (fs *forges) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
-	file := fs.remotesFile()
+	file := remotesFile(fs.services.Base)
 	b, err := readIfPresent(file, 64<<10)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (h *forgeHost) handler(b Base, g gateway) (http.Handler, error) {
 	f, err := gitproxy.New(gitproxy.Config{
 		Upstream: h.url.String(), Self: h.url.String(), Transport: broker.Carry(plain, h.source, h.user, note),
 		Anonymous: broker.Bare(plain), Storage: broker.Bare(broker.Noted(plain, note)), // with what the forge gave out for it
-		Repos: h.repos, Protected: values(b.Policy.Broker.Protected), Allow: values(b.Policy.Broker.Git),
+		Repos: h.repos, Protected: b.Policy.Broker.Protected.Values(), Allow: b.Policy.Broker.Git.Values(),
 		Record: func(e gitproxy.Event) {
 			for _, r := range pushed(h, e) {
 				g.Record(r)
@@ -318,12 +318,12 @@ func (s *Session) Remotes() (lines []string, accept func() error, err error) {
 	}
 	now, err := s.Repo.Remotes()
 	lines = remoteLines(now)
-	return lines, func() error { return writeWhole(s.remotesFile(), []byte(strings.Join(lines, "\n")+"\n")) }, err
+	return lines, func() error { return writeWhole(remotesFile(s.Base), []byte(strings.Join(lines, "\n")+"\n")) }, err
 }
 
-func (b Base) remotesFile() string { return b.remotesOf(b.projectRoot()) }
+func remotesFile(b Base) string { return remotesOf(b.person, b.projectRoot()) }
 
-func (p person) remotesOf(dir string) string {
+func remotesOf(p person, dir string) string {
 	return filepath.Join(p.dirs.State, "remotes", state.Key(dir))
 }
 
@@ -343,7 +343,7 @@ func remoteLines(remotes []repo.Remote) []string {
 // there is nobody's word for its remotes.
 func (fs *forges) markWritten() error {
 	for _, dir := range fs.written() {
-		file := fs.remotesOf(dir)
+		file := remotesOf(fs.services.Base.person, dir)
 		if _, err := os.Lstat(file); dir == fs.projectRoot() || err == nil {
 			continue
 		}
@@ -357,7 +357,7 @@ func (fs *forges) markWritten() error {
 // withinProject holds where a directory above is one that a session could write.
 func (fs *forges) withinProject() bool {
 	for dir := filepath.Dir(fs.projectRoot()); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(fs.remotesOf(dir)); err == nil || fs.dirs.Has(dir) {
+		if _, err := os.Lstat(remotesOf(fs.services.Base.person, dir)); err == nil || fs.dirs.Has(dir) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {

@@ -21,7 +21,7 @@ func (fs *forges) oneMeaning(hosts map[string]*forgeHost) error {
 	for _, v := range fs.Policy.Broker.Repos {
 		if r, err := policy.ParseRepo(v.Value); err == nil && r.Host == "" && !r.Groups() {
 			return fault.New(fault.Refused, fmt.Sprintf("write %s/%s or %s/%[2]s", serviceapi.GitHub.Public(), r.Path, serviceapi.GitLab.Public()),
-				"%s: [broker] repos: %q is on two forges of this session: say which", where(v.Source), v.Value)
+				"%s: [broker] repos: %q is on two forges of this session: say which", v.Source.String(), v.Value)
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (fs *forges) moreRepos(h *forgeHost) error {
 	for _, v := range fs.Policy.Broker.Repos {
 		r, err := policy.ParseRepo(v.Value)
 		if err != nil {
-			return fmt.Errorf("%s: [broker] repos: %w", where(v.Source), err)
+			return fmt.Errorf("%s: [broker] repos: %w", v.Source.String(), err)
 		}
 		at := r.Host
 		switch {
@@ -46,7 +46,7 @@ func (fs *forges) moreRepos(h *forgeHost) error {
 			h.repos = append(h.repos, r.Path)
 		}
 		if r.Host == "" && kindOf(h.url.Host) == "" {
-			fs.notice(fmt.Sprintf("%s: [broker] repos: %s is not taken for a repository on %s; if it is one: write %[3]s/%[2]s", where(v.Source), r.Path, h.url.Host))
+			fs.notice(fmt.Sprintf("%s: [broker] repos: %s is not taken for a repository on %s; if it is one: write %[3]s/%[2]s", v.Source.String(), r.Path, h.url.Host))
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func hostOf(r repo.Remote) (n address.Name, at string, ok bool) {
 // the forge's own client keeps on the host.
 func (fs *forges) forgeCredential(h *forgeHost) {
 	h.kind, h.user = kindOf(h.url.Host), "x-access-token"
-	secrets := fs.secrets()
+	secrets := secrets(fs.services.Base.law)
 	for _, s := range secrets {
 		kind := serviceapi.Kind(s.Kind())
 		if !kind.Forge() || !covers(s.Secret, h.url.Host, kind) {
@@ -49,7 +49,7 @@ func (fs *forges) forgeCredential(h *forgeHost) {
 			return
 		}
 		h.kind, h.source, h.secret = kind, fs.kept.one(fs.Base, &keptSecret{ref: refOf(s.Secret)}), s.Name
-		if u := valueOf(s.User); u != "" {
+		if u := s.User.Text(); u != "" {
 			h.user = u
 		}
 	}
@@ -103,7 +103,7 @@ func (fs *forges) forgePhantom(h *forgeHost) {
 		h.kind = ""
 		return
 	}
-	fs.setPhantoms(svc.ClientEnv(string(p)), nil, p)
+	setPhantoms(&fs.services.Contribution, svc.ClientEnv(string(p)), nil, p)
 }
 
 // covers holds for a secret that is for a host; one that names none is for the public
@@ -166,7 +166,7 @@ var clients = []client{
 
 // clientFiles are where a client keeps its logins: where it looks, and where it would
 // without its variable.
-func (p person) clientFiles(c client) []string {
+func clientFiles(p person, c client) []string {
 	usual := filepath.Join(p.configHome(), c.dir, c.file)
 	if dir := p.getenv(c.env); filepath.IsAbs(dir) {
 		return []string{filepath.Join(dir, c.file), usual}
@@ -177,14 +177,14 @@ func (p person) clientFiles(c client) []string {
 // clientToken finds the login of gh or glab on the host.
 func (fs *forges) clientToken(h *forgeHost) {
 	for _, c := range clients {
-		file := fs.clientFiles(c)[0]
+		file := clientFiles(fs.services.Base.person, c)[0]
 		b, err := readIfPresent(file, 1<<20)
 		if err != nil || !hasHost(b, c.below, h.url.Host) || h.kind != "" && h.kind != c.kind {
 			continue
 		}
 		argv := append(slices.Clone(c.argv), h.url.Host)
 		h.kind, h.secret = c.kind, argv[0]+" login"
-		h.source = fs.kept.one(fs.Base, &keptSecret{ref: source.Ref{Name: h.secret, From: "command", Argv: argv}, host: fs.vault(c.environ(fs.asked.Environ, h)), file: file,
+		h.source = fs.kept.one(fs.Base, &keptSecret{ref: source.Ref{Name: h.secret, From: "command", Argv: argv}, host: vault(fs.services.Base, c.environ(fs.asked.Environ, h)), file: file,
 			hint: "run it there: " + strings.Join(argv, " ")})
 		return
 	}

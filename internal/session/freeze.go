@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -16,6 +17,20 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/control"
 )
+
+// plant lays the decoys of the session, if it has any.
+func (l *live) plant() (io.Closer, error) {
+	return l.session.lure.plant(control.Sessions, l.wasRead)
+}
+
+// wasRead tells of a decoy that somebody opened.
+func (l *live) wasRead(name string) {
+	first := l.session.lure.wasRead(name)
+	l.gate.Record(journal.Record{Kind: journal.Decoy, Event: journal.Read, Secret: name})
+	if first {
+		l.Say(fmt.Sprintf("decoy credential %q was read inside", name))
+	}
+}
 
 // caught stops the session: a decoy was about to leave, so somebody inside is stealing
 // credentials. With a person there everything stands still until that person says

@@ -60,7 +60,7 @@ func prepareNetwork(b Base) (out Contribution, err error) {
 		return out, err
 	}
 	for _, p := range policy.Cautions(b.Policy) {
-		out.notice(where(p.Source) + ": " + p.Text)
+		out.notice(p.Source.String() + ": " + p.Text)
 	}
 	out.capture, err = netns.Make(b.Reach.HostPorts)
 	return out, err
@@ -146,7 +146,7 @@ func (s *Session) openDoor(l *live) (*door, error) {
 		l, err := d.publish(p.Host)
 		if err != nil {
 			d.Close()
-			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, where(p.Source), err)
+			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, p.Source.String(), err)
 		}
 		d.ports = append(d.ports, l)
 	}

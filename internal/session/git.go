@@ -65,7 +65,7 @@ func (gp *gitPart) prepare() error {
 // would commit one, and `git stash -u` put it away and not find its place free again. What
 // git tracks already, or is told to add by force, it adds. A repository with a
 // core.excludesFile of its own reads only that.
-func (c *Contribution) ignoreMasked(masked map[string]phantom.Kind) {
+func ignoreMasked(c *Contribution, masked map[string]phantom.Kind) {
 	var lines []string
 	for p := range masked {
 		if line, ok := ignoreLine(p); ok {

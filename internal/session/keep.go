@@ -64,7 +64,7 @@ func (ts *Trees) keep(b Base, total *Contribution) error {
 		}
 		n := b.work.Add(wt)
 		m.Layer = &plan.Layer{Upper: b.work.Upper(n), Work: b.work.Scratch(n)}
-		t.rules = builtin.With(b.executed(m.Src))
+		t.rules = builtin.With(executed(b.place, m.Src))
 		if t.prefix != "" {
 			t.rules = t.rules.InGit()
 		}
@@ -117,7 +117,7 @@ func (gs *grants) addClone(m plan.Mount) error {
 }
 
 // gitPrefix is for a workspace that is a bare repository.
-func (p place) gitPrefix(path string) string {
+func gitPrefix(p place, path string) string {
 	if p.Repo != nil && p.Repo.WorkTree == "" && p.Repo.GitDir == path {
 		return ".git"
 	}
@@ -142,7 +142,7 @@ func (s *Session) View(ws Workspace) string {
 
 // executed names what the repository's own settings make git run from the tree:
 // the targets of links and paths, which no name gives away.
-func (p place) executed(root string) []string {
+func executed(p place, root string) []string {
 	if p.Repo == nil {
 		return nil
 	}

@@ -101,7 +101,7 @@ func (k *keeping) openStore() (err error) {
 	if len(roots) == 0 {
 		return nil
 	}
-	k.store, err = undo.Create(k.work.Undo(), roots, undo.Limits{File: value(k.Policy.Workspace.UndoFile), Total: value(k.Policy.Workspace.Undo)})
+	k.store, err = undo.Create(k.work.Undo(), roots, undo.Limits{File: k.Policy.Workspace.UndoFile.Number(), Total: k.Policy.Workspace.Undo.Number()})
 	if err != nil {
 		return fmt.Errorf("keep what the session changes: %w", err)
 	}

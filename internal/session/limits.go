@@ -9,9 +9,9 @@ import (
 
 // bounds are the limits of a session: what policy has, and for memory a share of the
 // machine where nobody wrote a number.
-func (l law) bounds() cgroup.Limits {
+func bounds(l law) cgroup.Limits {
 	lim := l.Policy.Limits
-	out := cgroup.Limits{Pids: value(lim.Pids), Memory: value(lim.Memory)}
+	out := cgroup.Limits{Pids: lim.Pids.Number(), Memory: lim.Memory.Number()}
 	if lim.Memory == nil && lim.Share != nil {
 		out.Memory = rounded(cgroup.Machine() / 100 * lim.Share.Value)
 	}
@@ -37,7 +37,7 @@ type askedLimit struct {
 // askedLimits are those that may not be missing: with a number in a file or a flag, or
 // named by [require] limits. What the built-in policy has nobody asked for; a share of
 // the machine's memory is for hosts that lend a bound, whoever wrote it.
-func (w law) askedLimits() []askedLimit {
+func askedLimits(w law) []askedLimit {
 	var out []askedLimit
 	for _, r := range w.Policy.Require.Limits {
 		out = append(out, askedLimit{r.Value, r.Source, "is required"})
@@ -54,12 +54,12 @@ func (w law) askedLimits() []askedLimit {
 }
 
 func (a askedLimit) refuse(why string, f hostfacts.Facts) error {
-	return fault.New(fault.Refused, hostfacts.LimitsFix(f), "limit %q %s (%s) and is not enforced: %s", a.name, a.how, where(a.source), why)
+	return fault.New(fault.Refused, hostfacts.LimitsFix(f), "limit %q %s (%s) and is not enforced: %s", a.name, a.how, a.source.String(), why)
 }
 
 // requireLimits refuses a launch when nothing enforces a limit that was asked for.
-func (b Base) requireLimits(r cgroup.Report) error {
-	for _, want := range b.askedLimits() {
+func requireLimits(b Base, r cgroup.Report) error {
+	for _, want := range askedLimits(b.law) {
 		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.name]
 		if l.Enforced() {
 			continue

@@ -27,7 +27,7 @@ func (ms *models) loginOf(m agent.Model, f *found) (bool, error) {
 		return false, nil
 	}
 	via := &late{secret: m.Login + " login"}
-	conf := login.Config{Agent: who, Path: login.Path(who, ms.getenv, ms.User.Home), State: filepath.Join(ms.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: ms.unseen}
+	conf := login.Config{Agent: who, Path: login.Path(who, ms.getenv, ms.User.Home), State: filepath.Join(ms.dirs.State, "login"), Transport: via, Warn: via.warn, Unseen: unseen(ms.Base)}
 	if who == login.Opencode {
 		conf.Provider = m.API
 	}

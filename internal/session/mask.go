@@ -109,7 +109,7 @@ func (ms *masks) prepare() error {
 	m.seed, m.masked, m.phantoms = make([]byte, 32), map[string]phantom.Kind{}, map[string][]byte{}
 	rand.Read(m.seed)
 	var err error
-	if m.rules, err = phantom.Builtin().With(values(ms.Policy.Workspace.Mask)); err != nil {
+	if m.rules, err = phantom.Builtin().With(ms.Policy.Workspace.Mask.Values()); err != nil {
 		return err
 	}
 	revealed := ms.revealed()
@@ -135,7 +135,7 @@ func (ms *masks) prepare() error {
 		}
 	}
 	slices.Sort(m.told)
-	ms.ignoreMasked(m.masked)
+	ignoreMasked(&ms.Contribution, m.masked)
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (ms *masks) prepare() error {
 // rules is no list.
 func (ms *masks) maskDigest(revealed []string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "1 %q %q", values(ms.Policy.Workspace.Mask), revealed)
+	fmt.Fprintf(h, "1 %q %q", ms.Policy.Workspace.Mask.Values(), revealed)
 	for _, m := range ms.total.masks {
 		fmt.Fprintf(h, " %q", m.Path)
 	}
@@ -200,7 +200,7 @@ func (ms *masks) revealed() []string {
 			}
 		}
 		if !shown {
-			ms.warn(fmt.Sprintf("%s: %s lies in nothing that is shown, and stays as absent as before", where(r.Source), plan.Show(p)))
+			ms.warn(fmt.Sprintf("%s: %s lies in nothing that is shown, and stays as absent as before", r.Source.String(), plan.Show(p)))
 			continue
 		}
 		ms.masking.reveals = append(ms.masking.reveals, reveal{p, r})

@@ -42,7 +42,7 @@ func prepareServers(b Base) (Contribution, error) {
 }
 
 func (sv *servers) prepare(m agent.MCP) error {
-	host, notices := sv.hostServers(m)
+	host, notices := hostServers(sv.Base, m)
 	sv.notices = notices
 	if sv.modeNone() {
 		if len(host)+len(sv.Policy.ServersOn()) > 0 {
@@ -77,7 +77,7 @@ const clientPath = clientDir + "/" + mcp.Client
 
 // hostServers reads the servers of the agent's own settings. Of two with one name the
 // first counts, as for the agents themselves.
-func (b Base) hostServers(m agent.MCP) (map[string]agent.HostServer, []string) {
+func hostServers(b Base, m agent.MCP) (map[string]agent.HostServer, []string) {
 	var notices []string
 	out := map[string]agent.HostServer{}
 	for _, f := range m.From {
@@ -112,7 +112,7 @@ func (sv *servers) offer(s policy.Server, host map[string]agent.HostServer) {
 	case found:
 		sv.offerRemote(h)
 	case sv.Profile.MCP.Path != "" || strings.HasPrefix(s.Source.File, "flag "):
-		sv.notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, where(s.Source), sv.Profile.Title))
+		sv.notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, s.Source.String(), sv.Profile.Title))
 	}
 }
 

@@ -26,7 +26,7 @@ func (b *Base) serverRules(l policy.Layers) error {
 		s = found
 	}
 	if s.IsOff() {
-		return fault.New(fault.Refused, "remove off = true there", "MCP server %s is switched off (%s)", s.Name, where(s.Off.Source))
+		return fault.New(fault.Refused, "remove off = true there", "MCP server %s is switched off (%s)", s.Name, s.Off.Source.String())
 	}
 	user := l.User
 	if user == nil {
@@ -125,9 +125,9 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 		for _, a := range s.Command {
 			out.Argv = append(out.Argv, agent.Expand(a.Value, b.User.Home))
 		}
-		out.Env = values(s.Env)
+		out.Env = s.Env.Values()
 	}
-	if h, ok := b.settingsOf(agentName, name); ok && out.Argv == nil {
+	if h, ok := settingsOf(b, agentName, name); ok && out.Argv == nil {
 		h = h.Filled(b.getenv)
 		out.Argv = h.Argv
 		for n, v := range h.Env {
@@ -145,7 +145,7 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 }
 
 // settingsOf finds a server in the settings of one agent, or of all if none is named.
-func (b Base) settingsOf(agentName, name string) (agent.HostServer, bool) {
+func settingsOf(b Base, agentName, name string) (agent.HostServer, bool) {
 	dir := b.agentsDir()
 	names := []string{agentName}
 	if agentName == "" {
@@ -156,7 +156,7 @@ func (b Base) settingsOf(agentName, name string) (agent.HostServer, bool) {
 		if err != nil {
 			continue
 		}
-		all, _ := b.hostServers(p.MCP)
+		all, _ := hostServers(b, p.MCP)
 		if h, ok := all[name]; ok && h.Argv != nil {
 			return h, true
 		}
@@ -202,7 +202,7 @@ func Servers(opt Options) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, _ := b.hostServers(p.MCP)
+		all, _ := hostServers(b, p.MCP)
 		for name, h := range all {
 			l := at(name)
 			l.Agents = append(l.Agents, n)
@@ -227,7 +227,7 @@ func Servers(opt Options) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, l := range known {
-		if err := b.listPins(l); err != nil {
+		if err := listPins(b, l); err != nil {
 			return nil, err
 		}
 		out = append(out, *l)
@@ -237,8 +237,8 @@ func Servers(opt Options) ([]Listed, error) {
 }
 
 func listServer(s *policy.Server, l *Listed) {
-	l.Named, l.Workspace = where(s.Source), s.Sees()
-	l.Hosts, l.Secrets = values(s.Hosts), values(s.Secrets)
+	l.Named, l.Workspace = s.Source.String(), s.Sees()
+	l.Hosts, l.Secrets = s.Hosts.Values(), s.Secrets.Values()
 	if len(s.Command) > 0 {
 		l.Program = s.Command[0].Value
 	}
@@ -254,7 +254,7 @@ func listServer(s *policy.Server, l *Listed) {
 	}
 }
 
-func (b Base) listPins(l *Listed) error {
+func listPins(b Base, l *Listed) error {
 	if policy.CheckServerName(l.Name) != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ func prepareModels(b Base) (Contribution, error) {
 	return ms.Contribution, nil
 }
 
-func modeOf(p *policy.Policy) string { return valueOf(p.Network.Mode) }
+func modeOf(p *policy.Policy) string { return p.Network.Mode.Text() }
 
 // model leads the agent to one of them. missing says what the user has to do.
 func (ms *models) model(m agent.Model) (missing string, err error) {
@@ -79,9 +79,9 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 		ms.brokered.hosts[len(ms.brokered.hosts)-1].ruled = c.trusted
 	}
 	ms.brokered.sites = append(ms.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
-		reach := g.Reach
+		reach := broker.Reach(g.Reach)
 		if c.trusted {
-			if reach = ms.direct; ms.published(c.upstream) {
+			if reach = direct(ms.Base); isPublished(ms.Base, c.upstream) {
 				return broker.Site{}, fault.New(fault.Refused, "publish another port", "%s requests are to go to %s, which is published from inside: the agent would get the credential", m.API, c.upstream.Host)
 			}
 			if denied(g, c.upstream) {
@@ -89,7 +89,7 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 			}
 		}
 		site := broker.Model{API: modelapi.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
-			Source: c.source, Allow: ms.modelAllow(), Transport: broker.Transport(reach), Record: g.Record}
+			Source: c.source, Allow: modelAllow(ms.Base.law), Transport: broker.Transport(reach), Record: g.Record}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
@@ -104,28 +104,30 @@ func loopback(u *url.URL) bool {
 
 // published holds for an upstream that is a port of the session's own, as far as its name
 // tells: who listens there is the agent.
-func (b Base) published(u *url.URL) bool {
+func isPublished(b Base, u *url.URL) bool {
 	port, err := address.ParsePort(u.Port())
-	return err == nil && loopback(u) && b.publishes(port)
+	return err == nil && loopback(u) && publishes(b, port)
 }
 
-func (b Base) publishes(port uint16) bool {
+func publishes(b Base, port uint16) bool {
 	return slices.ContainsFunc(b.Reach.Publish, func(p policy.Port) bool { return p.Host == port })
 }
 
 // direct is the way to an upstream that the user named, wherever it is, but for a port that
 // a session publishes, this one or another: a gateway that is down may have left its place
 // to an agent. Loopback has many names: what counts is where the connection went.
-func (b Base) direct(ctx context.Context, t address.Target) (net.Conn, error) {
-	c, err := broker.Direct(ctx, t)
-	if err != nil {
-		return nil, err
+func direct(b Base) broker.Reach {
+	return func(ctx context.Context, t address.Target) (net.Conn, error) {
+		c, err := broker.Direct(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (publishes(b, t.Port) || isMarked(t.Port)) {
+			c.Close()
+			return nil, &address.Unreached{Reason: broker.OwnPort}
+		}
+		return c, nil
 	}
-	if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (b.publishes(t.Port) || isMarked(t.Port)) {
-		c.Close()
-		return nil, &address.Unreached{Reason: broker.OwnPort}
-	}
-	return c, nil
 }
 
 // denied holds for an upstream that a rule of policy denies.
@@ -157,7 +159,7 @@ type found struct {
 // upstreamOf is where the requests go: to the host that a secret is for, else where the
 // launcher's variable says, else to the vendor.
 func (ms *models) upstreamOf(m agent.Model) (u *url.URL, trusted bool, err error) {
-	if s := ms.secretFor(m.API); s != nil && len(s.Hosts) > 0 {
+	if s := secretFor(ms.Base.law, m.API); s != nil && len(s.Hosts) > 0 {
 		v := s.Hosts[0].Value
 		if !strings.Contains(v, "://") {
 			v = "https://" + v
@@ -211,8 +213,8 @@ func parseUpstream(s string) (*url.URL, error) {
 }
 
 // secretFor finds the user's own secret for a kind of credential.
-func (l law) secretFor(use string) *usable {
-	for _, u := range l.secrets() {
+func secretFor(l law, use string) *usable {
+	for _, u := range secrets(l) {
 		if u.Kind() == use {
 			return &u
 		}
@@ -228,7 +230,7 @@ func (ms *models) credentialOf(m agent.Model) (found, error) {
 		return found{}, err
 	}
 	f := found{name: m.API, upstream: up, trusted: trusted}
-	if s := ms.secretFor(m.API); s != nil {
+	if s := secretFor(ms.Base.law, m.API); s != nil {
 		f.source, f.name = ms.kept.one(ms.Base, &keptSecret{ref: refOf(s.Secret), kind: string(modelapi.Key)}), s.Name
 		if s.off != "" {
 			f.missing, f.source = s.off, absent{s.off}
@@ -290,7 +292,7 @@ func extraHeaders(text string) (http.Header, error) {
 }
 
 // modelAllow is what policy allows of a provider beyond answering.
-func (l law) modelAllow() modelapi.Allow {
+func modelAllow(l law) modelapi.Allow {
 	a := modelapi.Default
 	for _, r := range l.Policy.Broker.ModelAllow {
 		switch r.Value {

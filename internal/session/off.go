@@ -19,7 +19,7 @@ type usable struct {
 }
 
 // secrets lists them.
-func (l law) secrets() (out []usable) {
+func secrets(l law) (out []usable) {
 	now, bare := l.Policy.SecretsOn(), l.bare.SecretsOn()
 	has := func(list []policy.Secret, name string) bool {
 		return (&policy.Policy{Secret: list}).FindSecret(name) != nil
@@ -37,7 +37,7 @@ func (l law) secrets() (out []usable) {
 }
 
 // serves says whether a mode is one in which the hosts of secrets and forges are served.
-func (b Base) serves(p *policy.Policy) bool {
+func servesHosts(b Base, p *policy.Policy) bool {
 	m := p.Network.Mode
 	return m == nil || m.Value != modeNone && (m.Value != locked || b.asked.Server != "")
 }
@@ -68,7 +68,7 @@ func (sv *services) shutOff() error {
 			if err != nil {
 				return err
 			}
-			sv.brokered.closed = append(sv.brokered.closed, shutHost(to.Host.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, where(s.Off.Source))))
+			sv.brokered.closed = append(sv.brokered.closed, shutHost(to.Host.Name, fmt.Sprintf("the secret %s for this host is switched off (%s)", s.Name, s.Off.Source.String())))
 		}
 	}
 	return nil

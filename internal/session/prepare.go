@@ -113,9 +113,8 @@ func Environment(opt Options) (environ.Environment, error) {
 	if err != nil {
 		return environ.Environment{}, err
 	}
-	s := &Session{Base: b}
-	_, err = s.environment(all.total())
-	return s.Env, err
+	env, _, _, err := environment(&b, all.total())
+	return env, err
 }
 
 // Look prepares only as far as policy.
@@ -164,12 +163,12 @@ func (s *Session) finish(total Contribution) error {
 		return err
 	}
 	lim := s.Policy.Limits
-	s.Limits = s.bounds()
+	s.Limits = bounds(s.Base.law)
 	s.Plan, err = plan.Make(plan.Input{
 		Session: s.ID, Hostname: Hostname, User: s.User, Walls: plan.AllWalls(), ABI: s.Facts.Landlock, Seccomp: filter,
 		System: systemNodes(), Mounts: total.mounts, Masks: total.masks, Files: total.files, Links: total.shownLinks(),
-		Sizes:   plan.Sizes{Tmp: value(lim.Tmp), Home: value(lim.Home), Shm: value(lim.Shm), Run: runSize},
-		Limits:  plan.Limits{Pids: uint64(value(lim.Pids)), Open: uint64(value(lim.Open))},
+		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
+		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},
 		Capture: total.capture, Watch: calls.watch, Observe: s.asked.Learn, Filter: calls.filter,
 		Process: plan.Process{Argv: raws(total.command.argv(total.args)), Env: raws(s.Env.Environ()), Dir: plan.Raw(s.dir),
 			Umask: uint32(umask())},
@@ -204,13 +203,6 @@ func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
 
 const runSize = 64 << 20
 
-func value(l *policy.Limit) int64 {
-	if l == nil {
-		return 0
-	}
-	return l.Value
-}
-
 func raws(in []string) []plan.Raw {
 	out := make([]plan.Raw, len(in))
 	for i, s := range in {
@@ -228,3 +220,31 @@ func lookTrust(s *Session, total Contribution) (Contribution, error) {
 
 // Shown remembers that the findings were shown: a person is stopped once by them.
 func (s *Session) Shown() error { return s.Trees.Untrusted.Shown(s.person) }
+
+func lookBroker(s *Session, total Contribution) (out Contribution, err error) {
+	s.upstream, s.brokered, s.lure, s.mcp.offered = total.upstream, total.brokered, total.lure, total.offered
+	s.broker, out, err = connect(&s.Base, total)
+	return out, err
+}
+
+func lookEnvironment(s *Session, total Contribution) (out Contribution, err error) {
+	s.Env, s.envInput, out, err = environment(&s.Base, total)
+	return out, err
+}
+
+func lookState(s *Session, total Contribution) (out Contribution, err error) {
+	s.project, out, err = placeState(s.Base, total)
+	return out, err
+}
+
+func lookDecoys(s *Session, total Contribution) (Contribution, error) {
+	return layDecoys(s.Base, total), nil
+}
+
+// Close lets go of the project's state.
+func (s *Session) Close() error {
+	if s.project == nil {
+		return nil
+	}
+	return s.project.Close()
+}

@@ -64,12 +64,12 @@ func (pt *pretrust) prepare() error {
 	pt.Untrusted.Complete, pt.Untrusted.seen, pt.Untrusted.watched = true, map[string]seenScan{}, map[string]scanned{}
 	var mended []mended
 	for _, ws := range pt.Workspaces {
-		old, again := pt.readSeen(ws.Path)
-		budget := scan.First(pt.below(ws.Path))
+		old, again := readSeen(pt.Base.person, ws.Path)
+		budget := scan.First(below(pt.Base.place, ws.Path))
 		if again {
-			budget = scan.Launch(pt.below(ws.Path), unquoteAll(old.Known))
+			budget = scan.Launch(below(pt.Base.place, ws.Path), unquoteAll(old.Known))
 		}
-		budget.Git = pt.gitDirs(ws.Path)
+		budget.Git = outsideDirs(pt.Base.place, ws.Path)
 		began := time.Now()
 		report, err := scan.Scan(ws.Path, budget)
 		if err != nil {
@@ -125,7 +125,7 @@ func stops(root string, files []scan.File, masks []plan.Mask) error {
 }
 
 // gitDirs are the git directories of a workspace that lie outside of all of them.
-func (p place) gitDirs(root string) []string {
+func outsideDirs(p place, root string) []string {
 	if p.Repo == nil || p.Repo.Root() != root {
 		return nil
 	}
@@ -144,7 +144,7 @@ func GitDirs(repo *repo.Repo) []string {
 }
 
 // below is where the agent starts, as a path in a workspace.
-func (p place) below(root string) string {
+func below(p place, root string) string {
 	if p.dir == root || !file.Within(p.dir, root) {
 		return ""
 	}
@@ -373,7 +373,7 @@ func seenFile(dirs state.Dirs, root string) string {
 
 // readSeen only says what was shown and where to look, so what is wrong with it
 // means that nothing was.
-func (p person) readSeen(root string) (seen seenScan, ok bool) {
+func readSeen(p person, root string) (seen seenScan, ok bool) {
 	data, err := readIfPresent(seenFile(p.dirs, root), maxSeen)
 	if err != nil || data == nil || json.Unmarshal(data, &seen) != nil {
 		return seenScan{}, false

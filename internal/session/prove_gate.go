@@ -25,7 +25,7 @@ func (s *Session) noNetwork() error {
 	}
 	why := "policy names no mode"
 	if m := s.Policy.Network.Mode; m != nil {
-		why = fmt.Sprintf("policy says mode %s (%s)", m.Value, where(m.Source))
+		why = fmt.Sprintf("policy says mode %s (%s)", m.Value, m.Source.String())
 	}
 	return &verify.NoNetwork{Why: why}
 }

@@ -166,7 +166,7 @@ func (b Base) enforceable() error {
 	}
 	var list strings.Builder
 	for _, p := range problems {
-		fmt.Fprintf(&list, "\n  %s: %s", where(p.Source), p.Text)
+		fmt.Fprintf(&list, "\n  %s: %s", p.Source.String(), p.Text)
 	}
 	return fault.New(fault.Refused, "change or remove what is named", "policy cannot be enforced:%s", list.String())
 }
@@ -175,8 +175,8 @@ func (b Base) enforceable() error {
 func (b *Base) moreWorkspaces() error {
 	for _, r := range b.Policy.Workspace.Paths {
 		path, write := splitWorkspace(r.Value)
-		if err := b.addWorkspace(policy.Expand(path, b.User.Home), write, where(r.Source)); err != nil {
-			return fmt.Errorf("%s: %w", where(r.Source), err)
+		if err := b.addWorkspace(policy.Expand(path, b.User.Home), write, r.Source.String()); err != nil {
+			return fmt.Errorf("%s: %w", r.Source.String(), err)
 		}
 	}
 	return nil
@@ -189,13 +189,6 @@ func (b Base) trusted(file, digest string) (bool, error) {
 // TrustStore opens the record of what the user accepted.
 func TrustStore(state string) *policy.TrustStore {
 	return policy.OpenTrust(filepath.Join(state, "trust.json"))
-}
-
-func where(s policy.Source) string {
-	if s.Line == 0 {
-		return s.File
-	}
-	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
 
 // readIfPresent reads a small file of the user's; absence is not an error.

@@ -34,12 +34,12 @@ type services struct {
 // prepare makes them the broker's. In mode locked there are none: it is for the agent's
 // own API.
 func (sv *services) prepare() error {
-	if sv.modeNone() || !sv.serves(sv.bare) {
+	if sv.modeNone() || !servesHosts(sv.Base, sv.bare) {
 		return nil
 	}
-	for _, u := range sv.secrets() {
+	for _, u := range secrets(sv.Base.law) {
 		s := u.Secret
-		if !sv.serves(sv.Policy) {
+		if !servesHosts(sv.Base, sv.Policy) {
 			u.off = policy.ProjectFile + " sets the mode " + sv.Policy.Network.Mode.Value
 		}
 		var err error
@@ -52,7 +52,7 @@ func (sv *services) prepare() error {
 			err = sv.service(u)
 		}
 		if err != nil {
-			return fault.New(fault.Refused, "", "%s: secret %s: %w", where(s.Source), s.Name, err)
+			return fault.New(fault.Refused, "", "%s: secret %s: %w", s.Source.String(), s.Name, err)
 		}
 	}
 	if err := sv.openHomes(); err != nil {
@@ -60,7 +60,7 @@ func (sv *services) prepare() error {
 	}
 	if len(sv.npmrc) > 0 {
 		sv.put(npmrcPath, []byte(strings.Join(sv.npmrc, "\n")+"\n"), "leads npm to the broker")
-		sv.setPhantoms(map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
+		setPhantoms(&sv.Contribution, map[string]string{"NPM_CONFIG_GLOBALCONFIG": npmrcPath}, nil, "")
 	}
 	return nil
 }
@@ -86,22 +86,22 @@ func (sv *services) service(u usable) error {
 			h.parts = append(h.parts, homePart{base: base, off: u.off})
 			continue
 		}
-		svc, err := serviceapi.New(serviceapi.Config{Kind: kind, Host: h.url.Host, Base: base, Field: valueOf(s.Header), Publish: s.Publish != nil && s.Publish.Value,
-			Allow: values(s.Allow), Deny: values(s.Deny)})
+		svc, err := serviceapi.New(serviceapi.Config{Kind: kind, Host: h.url.Host, Base: base, Field: s.Header.Text(), Publish: s.Publish != nil && s.Publish.Value,
+			Allow: s.Allow.Values(), Deny: s.Deny.Values()})
 		if err != nil {
 			return err
 		}
 		sv.keys = append(sv.keys, h.url.Host+base+" by "+s.Name)
-		sv.setPhantoms(svc.ClientEnv(string(phantom)), s, phantom)
+		setPhantoms(&sv.Contribution, svc.ClientEnv(string(phantom)), s, phantom)
 		sv.npmrc = append(sv.npmrc, svc.ClientLines(string(phantom))...)
-		h.parts = append(h.parts, homePart{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: valueOf(s.User), Upstream: h.url, Phantom: phantom,
+		h.parts = append(h.parts, homePart{base: base, service: broker.Service{Service: svc, Kind: kind, Name: s.Name, User: s.User.Text(), Upstream: h.url, Phantom: phantom,
 			Source: sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})}})
 	}
 	return nil
 }
 
 // setPhantoms sets the variables in which clients look for the credential.
-func (c *Contribution) setPhantoms(env map[string]string, s *policy.Secret, p broker.Phantom) {
+func setPhantoms(c *Contribution, env map[string]string, s *policy.Secret, p broker.Phantom) {
 	if s != nil {
 		for _, e := range s.Env {
 			env[e.Value] = string(p)
@@ -112,29 +112,14 @@ func (c *Contribution) setPhantoms(env map[string]string, s *policy.Secret, p br
 	}
 }
 
-func valueOf(r *policy.Rule) string {
-	if r == nil {
-		return ""
-	}
-	return r.Value
-}
-
-func values(l policy.List) []string {
-	var out []string
-	for _, r := range l {
-		out = append(out, r.Value)
-	}
-	return out
-}
-
 // cloud serves short-lived credentials of a role at the endpoint inside.
 func (sv *services) cloud(u usable) error {
 	s := u.Secret
 	phantom := broker.NewPhantom("", 64)
 	source := sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})
-	conf := awsrole.Config{Phantom: string(phantom), Session: sv.ID, Role: valueOf(s.Role), Policy: valueOf(s.SessionPolicy), Region: valueOf(s.Region),
+	conf := awsrole.Config{Phantom: string(phantom), Session: sv.ID, Role: s.Role.Text(), Policy: s.SessionPolicy.Text(), Region: s.Region.Text(),
 		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
-	if ttl := valueOf(s.TTL); ttl != "" {
+	if ttl := s.TTL.Text(); ttl != "" {
 		var err error
 		if conf.TTL, err = time.ParseDuration(ttl); err != nil {
 			return err
@@ -145,7 +130,7 @@ func (sv *services) cloud(u usable) error {
 	}
 	reach := func(g gateway) broker.Reach { return g.Reach }
 	if conf.Endpoint = sv.getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
-		reach = func(gateway) broker.Reach { return sv.direct }
+		reach = func(gateway) broker.Reach { return direct(sv.Base) }
 	} else if err := sv.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
 		return err
 	}
@@ -156,7 +141,7 @@ func (sv *services) cloud(u usable) error {
 	if _, err := awsrole.New(conf); err != nil {
 		return err
 	}
-	sv.setPhantoms(map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
+	setPhantoms(&sv.Contribution, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
 		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
 	sv.brokered.sites = append(sv.brokered.sites, func(g gateway, _ *broker.Broker) (broker.Site, error) {
 		conf.Transport = broker.Noted(broker.Transport(reach(g)), func(r *http.Request, _ string) error {

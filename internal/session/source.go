@@ -15,8 +15,8 @@ import (
 )
 
 // vault is what secrets of this session are read from, on the host.
-func (b Base) vault(environ []string) source.Host {
-	return source.Host{Environ: environ, Home: b.User.Home, Store: SecretStore(b.dirs.Config, b.dirs.State), Workspaces: b.written(), Unseen: b.unseen}
+func vault(b Base, environ []string) source.Host {
+	return source.Host{Environ: environ, Home: b.User.Home, Store: SecretStore(b.dirs.Config, b.dirs.State), Workspaces: b.written(), Unseen: unseen(b)}
 }
 
 // SecretStore is ringfence's own store of secrets.
@@ -63,7 +63,7 @@ type keptSecrets map[string]*keptSecret
 // one is the one source of a secret, however many hosts it is for.
 func (all keptSecrets) one(b Base, k *keptSecret) *keptSecret {
 	if k.host.Environ == nil {
-		k.host = b.vault(b.asked.Environ)
+		k.host = vault(b, b.asked.Environ)
 	}
 	key := k.ref.Name + "\x00" + k.ref.From + "\x00" + k.ref.Arg + "\x00" + strings.Join(k.ref.Argv, "\x00") + "\x00" + k.kind
 	if all[key] == nil {

@@ -53,7 +53,7 @@ func (ss *sources) places() (out []origin) {
 		}
 	}
 	for _, c := range clients {
-		for _, path := range ss.clientFiles(c) {
+		for _, path := range clientFiles(ss.Base.person, c) {
 			file(path, "the login of "+c.argv[0])
 		}
 	}
@@ -134,14 +134,14 @@ func (ss *sources) named() []plan.Mount {
 }
 
 func (ss *sources) hideSource(o origin, s sighting) error {
-	if ss.hides(s.at) || ss.total.hides(s.at) || ss.exposes(o.path, s.at) {
+	if ss.hides(s.at) || ss.total.hides(s.at) || exposes(ss.Base, o.path, s.at) {
 		return nil
 	}
 	hide := s.at
 	if o.ours && !o.dir {
 		hide = filepath.Dir(s.at)
 	}
-	if s.wide || hide == s.root || !file.Within(hide, s.root) || ss.stands(hide) {
+	if s.wide || hide == s.root || !file.Within(hide, s.root) || stands(ss.Base.place, hide) {
 		return fault.New(fault.Refused, fmt.Sprintf("start in a narrower directory, or move what %s leads to", plan.Show(o.path)),
 			"%s holds %s (%s), and the agent would see it", plan.Show(s.root), o.what, plan.Show(s.at))
 	}
@@ -171,7 +171,7 @@ func stillHidden(b Base, total Contribution) error {
 }
 
 // stands holds for a directory that the session cannot do without.
-func (p place) stands(dir string) bool {
+func stands(p place, dir string) bool {
 	if file.Within(p.dir, dir) {
 		return true
 	}
@@ -180,7 +180,7 @@ func (p place) stands(dir string) bool {
 
 // exposes holds for a path that the user wants shown: by one of its names, or by a
 // place of the catalogue that it lies in.
-func (b Base) exposes(names ...string) bool {
+func exposes(b Base, names ...string) bool {
 	return slices.ContainsFunc(b.Policy.Files.Expose, func(r policy.Rule) bool {
 		e := policy.Expand(r.Value, b.User.Home)
 		_, known := knownsecrets.Path(b.User.Home, e)
@@ -190,15 +190,17 @@ func (b Base) exposes(names ...string) bool {
 
 // unseen says why a source is not to be used any more: since the launch it came to lie
 // where the agent can read it. It is asked whenever the source is read or written.
-func (b Base) unseen(path string) error {
-	a, err := readAtlas()
-	if err != nil {
-		return err
-	}
-	for _, s := range a.sightings(path, a.windows(b.view.mounts)) {
-		if !b.view.hides(s.at) && !b.exposes(path, s.at) {
-			return fmt.Errorf("%s lies where the agent can read it, and is not used", plan.Show(path))
+func unseen(b Base) func(path string) error {
+	return func(path string) error {
+		a, err := readAtlas()
+		if err != nil {
+			return err
 		}
+		for _, s := range a.sightings(path, a.windows(b.view.mounts)) {
+			if !b.view.hides(s.at) && !exposes(b, path, s.at) {
+				return fmt.Errorf("%s lies where the agent can read it, and is not used", plan.Show(path))
+			}
+		}
+		return nil
 	}
-	return nil
 }

@@ -126,7 +126,7 @@ func (s *stand) open() (*played, error) {
 		return nil, err
 	}
 	session := &Session{Base: b, Plan: &plan.Plan{Capture: all.total().capture}}
-	if _, err := session.connect(all.total()); err != nil {
+	if _, err := lookBroker(session, all.total()); err != nil {
 		return nil, err
 	}
 	total := all.total()

@@ -70,7 +70,7 @@ func (s *Session) Start(ctx context.Context, std [3]*os.File, talk Talk) (Result
 		return Result{}, err
 	}
 	defer group.Close()
-	if err := s.requireLimits(report); err != nil {
+	if err := requireLimits(s.Base, report); err != nil {
 		return Result{}, err
 	}
 	if err := talk.Before(report); err != nil {
@@ -208,10 +208,8 @@ func (l *live) launch(ctx context.Context, keep *keeping, r native.Rung, p plan.
 	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
 	l.box, err = raise(ctx, keep, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
 		Terminal: l.takeTerminal, Stopped: l.stopped})
-	if lure := l.session.lure; lure != nil {
-		if err := lure.bare(); err != nil {
-			l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
-		}
+	if err := l.session.lure.bare(); err != nil {
+		l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
 	}
 	return err
 }
@@ -271,7 +269,7 @@ func (l *live) settle(exit rung.Exit, keep *keeping) Result {
 		l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
 	}
 	res.Net = l.door.gate.Tally(maxLines)
-	res.Decoys = l.session.decoysRead()
+	res.Decoys = l.session.lure.readSoFar()
 	l.door = nil
 	return res
 }
@@ -332,7 +330,7 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 	if err == nil {
 		return nil
 	}
-	if asked := l.session.askedLimits(); len(asked) > 0 {
+	if asked := askedLimits(l.session.Base.law); len(asked) > 0 {
 		return asked[0].refuse(fmt.Sprintf("the host promised it and does not keep it: %v", err), l.session.Facts)
 	}
 	l.talk.Warn(fmt.Sprintf("limits are not enforced by the host after all: %v", err))

@@ -99,8 +99,8 @@ type look struct {
 
 func looks() []look {
 	return []look{
-		{"broker", (*Session).connect}, {"foreign", lookForeign}, {"sources", lookSources}, {"masks", lookMasks}, {"pretrust", lookTrust},
-		{"settings", lookSettings}, {"note", (*Session).tellAgent}, {"environment", (*Session).environment}, {"state", (*Session).placeState}, {"laid", (*Session).layDecoys},
+		{"broker", lookBroker}, {"foreign", lookForeign}, {"sources", lookSources}, {"masks", lookMasks}, {"pretrust", lookTrust},
+		{"settings", lookSettings}, {"note", (*Session).tellAgent}, {"environment", lookEnvironment}, {"state", lookState}, {"laid", lookDecoys},
 	}
 }
 

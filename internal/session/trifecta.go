@@ -31,7 +31,7 @@ func (s *Session) exposure() audit.Exposure {
 	if e.Network != modeNone {
 		for _, m := range s.Policy.ServersOn() {
 			e.Servers = append(e.Servers, m.Name)
-			if audit.Carrier(m.Name+" "+strings.Join(values(m.Command), " ")) != "" {
+			if audit.Carrier(m.Name+" "+strings.Join(m.Command.Values(), " ")) != "" {
 				e.Readers = append(e.Readers, "MCP server "+m.Name)
 			}
 		}

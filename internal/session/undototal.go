@@ -49,7 +49,7 @@ func UndoTotal(environ []string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return value(pol.Workspace.UndoTotal), nil
+	return pol.Workspace.UndoTotal.Number(), nil
 }
 
 // toldLosses bounds what an agent can make us say while it runs; the summary has all.

@@ -51,7 +51,7 @@ func (gs *grants) prepare() error {
 				return err
 			}
 		case ws.Write:
-			gs.addTree(m, gs.gitPrefix(ws.Path))
+			gs.addTree(m, gitPrefix(gs.Base.place, ws.Path))
 		default:
 			gs.mounts = append(gs.mounts, m)
 		}
@@ -86,28 +86,28 @@ func (gs *grants) warnLinked(ws string) {
 func (gs *grants) grant(r policy.Grant) error {
 	given, write := r.Path, r.Write
 	if err := gs.refusePlanted(given); err != nil {
-		return fault.New(fault.Refused, "name the path itself if you mean it", "%s: %w", where(r.Source), err)
+		return fault.New(fault.Refused, "name the path itself if you mean it", "%s: %w", r.Source.String(), err)
 	}
 	real, err := filepath.EvalSymlinks(given)
 	if err != nil {
-		return fault.New(fault.Refused, "name a path that exists and that you can read", "%s: %q: %w", where(r.Source), given, cause(err))
+		return fault.New(fault.Refused, "name a path that exists and that you can read", "%s: %q: %w", r.Source.String(), given, cause(err))
 	}
 	st, err := os.Stat(real)
 	if err != nil {
-		return fmt.Errorf("%s: %q: %w", where(r.Source), given, cause(err))
+		return fmt.Errorf("%s: %q: %w", r.Source.String(), given, cause(err))
 	}
 	if err := gs.refuseGrant(real, st, write); err != nil {
-		return fault.New(fault.Refused, "", "%s: %q: %w", where(r.Source), given, err)
+		return fault.New(fault.Refused, "", "%s: %q: %w", r.Source.String(), given, err)
 	}
 	// What will be mounted is judged, and what was written: a link that changes
 	// between the two looks must not decide.
 	for _, p := range []string{real, given} {
-		if err := gs.refuseCredentials(p, where(r.Source)); err != nil {
+		if err := gs.refuseCredentials(p, r.Source.String()); err != nil {
 			return err
 		}
 	}
 	id := identity(st)
-	m := plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: where(r.Source)}
+	m := plan.Mount{Src: real, Dst: real, Write: write, ID: &id, Why: r.Source.String()}
 	if write && st.IsDir() {
 		gs.addTree(m, "")
 	} else {
@@ -201,7 +201,7 @@ func (gs *grants) mask(r policy.Rule) {
 			hidden = true
 			gs.pinned = append(gs.pinned, p)
 		}
-		gs.masks = append(gs.masks, plan.Mask{Path: p, Why: "mask (" + where(r.Source) + ")"})
+		gs.masks = append(gs.masks, plan.Mask{Path: p, Why: "mask (" + r.Source.String() + ")"})
 	}
 	if !hidden && strings.HasPrefix(r.Source.File, "flag ") {
 		gs.warn(fmt.Sprintf("%s %s: nothing is there now; what is made later under this name is not hidden", r.Source.File, plan.Show(r.Value)))
@@ -214,7 +214,7 @@ func unusedExposures(b Base, mounts []plan.Mount) (out []string) {
 		p := policy.Expand(r.Value, b.User.Home)
 		shown := func(m plan.Mount) bool { return file.Within(p, m.Dst) || file.Within(m.Dst, p) }
 		if !slices.ContainsFunc(mounts, shown) {
-			out = append(out, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", where(r.Source), plan.Show(p)))
+			out = append(out, fmt.Sprintf("%s: %s is not shown by any grant; add --ro %[2]s to show it", r.Source.String(), plan.Show(p)))
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func (s *Session) World() *why.World {
 	w.Groups, _ = os.Getgroups() // without them the answer is only stricter
 	w.Decide = s.decideBeforehand()
 	w.Push = func(ref string) string {
-		return gitproxy.JudgeName(ref, values(s.Policy.Broker.Protected), values(s.Policy.Broker.Git))
+		return gitproxy.JudgeName(ref, s.Policy.Broker.Protected.Values(), s.Policy.Broker.Git.Values())
 	}
 	w.Credentials = func(path string) []knownsecrets.Finding { return s.credentialsIn(path, nil) }
 	w.Has = func(name string) bool { return hasVariable(s.asked.Environ, name) }
