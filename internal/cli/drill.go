@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -88,7 +89,7 @@ func (c *console) playDrills(chosen []*drill.Drill, asJSON bool) (int, error) {
 	if err != nil {
 		return 2, err
 	}
-	p, err := session.Promised(c.environ)
+	p, err := supervisor.Promised(c.environ)
 	if err != nil {
 		return 2, err
 	}
@@ -172,7 +173,7 @@ func undone(w *review.Work) (left []string, err error) {
 }
 
 // play starts the session between two pipes.
-func (c *console) play(ctx context.Context, s *session.Session, stdin []byte) (res session.Result, out []byte, err error) {
+func (c *console) play(ctx context.Context, s *session.Session, stdin []byte) (res supervisor.Result, out []byte, err error) {
 	var pipes [2][2]*os.File // what goes in, what comes out
 	for i := range pipes {
 		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
@@ -191,7 +192,7 @@ func (c *console) play(ctx context.Context, s *session.Session, stdin []byte) (r
 		io.Copy(io.Discard, pipes[1][0]) // who writes more must not wait for us
 		read <- b
 	}()
-	res, err = s.Start(ctx, [3]*os.File{pipes[0][0], pipes[1][1], c.err}, session.Talk{
+	res, err = supervisor.Start(ctx, s, [3]*os.File{pipes[0][0], pipes[1][1], c.err}, supervisor.Talk{
 		Before: func(cgroup.Report) error { return ctx.Err() },
 		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) }})
 	pipes[1][1].Close()

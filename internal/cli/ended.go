@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -16,7 +16,7 @@ const maxShown = 12
 
 // workSummary says at the end of a session what waits, what changed, and what
 // comes next.
-func (c *console) workSummary(res session.Result, talk bool) {
+func (c *console) workSummary(res supervisor.Result, talk bool) {
 	r := res.Review
 	if r == nil {
 		return
@@ -41,7 +41,7 @@ func (c *console) noteList(r *review.Report) {
 }
 
 // changeSummary is what changed, or waits to.
-func (c *console) changeSummary(res session.Result, waits, live []review.Entry, talk bool) {
+func (c *console) changeSummary(res supervisor.Result, waits, live []review.Entry, talk bool) {
 	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.err, "  waits      %d for review%s\n", len(waits), ranked(waits))
@@ -144,7 +144,7 @@ func cut(s string, most int) string {
 const maxLine = 1000
 
 // workJSON is the summary for programs: one line.
-func (c *console) workJSON(res session.Result) {
+func (c *console) workJSON(res supervisor.Result) {
 	if res.Review == nil {
 		return
 	}

@@ -14,9 +14,9 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // execCommand runs a command in a running session.
@@ -46,7 +46,7 @@ func execCommand() *command {
 }
 
 func (c *console) execIn(id, called, dir string, cmd []string) (int, error) {
-	s, err := session.OpenStreams([3]*os.File{c.in, c.out, c.err})
+	s, err := supervisor.OpenStreams([3]*os.File{c.in, c.out, c.err})
 	if err != nil {
 		return 125, err
 	}
@@ -109,7 +109,7 @@ func (h *hearing) leave() {
 }
 
 // carryExec stands between the user's terminal and the command until it ends.
-func (c *console) carryExec(s *session.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
+func (c *console) carryExec(s *supervisor.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
 	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()

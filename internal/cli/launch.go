@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 func runCommand() *command {
@@ -183,7 +184,7 @@ func (c *console) start(s *session.Session, l *launchFlags) (int, error) {
 		}
 		return nil
 	}
-	res, err := s.Start(context.Background(), std, session.Talk{Before: before,
+	res, err := supervisor.Start(context.Background(), s, std, supervisor.Talk{Before: before,
 		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
 		Say:      c.sayer(talk),
 		Ending:   func() (func(int), func()) { return c.progress("looking at what changed", 0) },
@@ -291,7 +292,7 @@ func limits(r cgroup.Report) string {
 }
 
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
-func (c *console) killed(s *session.Session, res session.Result) {
+func (c *console) killed(s *session.Session, res supervisor.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
@@ -302,7 +303,7 @@ func (c *console) killed(s *session.Session, res session.Result) {
 }
 
 // summary closes the session for a person.
-func (c *console) summary(s *session.Session, res session.Result, talk bool) {
+func (c *console) summary(s *session.Session, res supervisor.Result, talk bool) {
 	if talk && terminal.IsTerminal(c.err) {
 		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
 	}

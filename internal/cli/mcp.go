@@ -15,11 +15,11 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/mcp"
-
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 func mcpCommand() *command {
@@ -104,7 +104,7 @@ func (c *console) startServer(s *session.Session, set session.ServerSettings, na
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
-		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", session.ServerNote(name), inert(text)) }}
+		Tell: func(text string) { fmt.Fprintf(c.err, "%s%s\n", supervisor.ServerNote(name), inert(text)) }}
 	proxied := make(chan error, 1)
 	go func() {
 		err := p.Run(c.in, c.out, ours[1], ours[0])
@@ -117,7 +117,7 @@ func (c *console) startServer(s *session.Session, set session.ServerSettings, na
 	}()
 	var said sync.WaitGroup
 	said.Go(func() { c.serverSays(name, ours[2]) })
-	_, err := s.Start(ctx, own, session.Talk{
+	_, err := supervisor.Start(ctx, s, own, supervisor.Talk{
 		Before: func(r cgroup.Report) error { c.card(s, r, false); return nil },
 		Warn:   func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) }})
 	own[1].Close()

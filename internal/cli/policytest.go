@@ -23,6 +23,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 const aboutTest = `Holds a file of tests against the policy: by default .ringfence.test beside the
@@ -198,7 +199,7 @@ func (c *console) tryLive(opt session.Options, f *policytest.File, results []pol
 	}
 	defer os.RemoveAll(scratch)
 	opt.Look = false
-	s, err := session.Throwaway(opt, self, []string{self, "policy", "test", policytest.Arg}, scratch)
+	s, err := supervisor.Throwaway(opt, self, []string{self, "policy", "test", policytest.Arg}, scratch)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (c *console) scanRoot(path string) (root, dir string, err error) {
 func (c *console) scanAt(root, dir string) (*scan.Report, error) {
 	budget := scan.Hand(dir)
 	if repo, err := repo.Find(root, c.getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
-		budget.Git = session.GitDirs(repo)
+		budget.Git = repo.OutsideDirs()
 	}
 	step, done := c.progress("looking at files", 0)
 	defer done()

@@ -6,7 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // verifyCommand proves every defence in a throw-away sandbox.
@@ -51,7 +51,7 @@ func (c *console) proof() (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	p, err := session.Promised(c.environ)
+	p, err := supervisor.Promised(c.environ)
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.environ,
-		Shown: p.Shown, Passed: p.Passed, Launch: session.Prove(&policy.Policy{})}, err
+		Shown: p.Shown, Passed: p.Passed, Launch: supervisor.Prove(&policy.Policy{})}, err
 }

@@ -1,0 +1,25 @@
+package launch
+
+import (
+	"time"
+
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/supply"
+)
+
+// Supply tells the package managers inside to wait for young releases and to run
+// no install scripts. Without a network there is nothing to brake.
+func Supply(b Base) (out Contribution, err error) {
+	if b.Reach.Mode == ModeNone || b.Asked.Passing {
+		return out, nil
+	}
+	s := &b.Policy.Supply
+	env, files, _ := supply.Settings(supply.Options{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
+	for _, e := range env {
+		out.Set("[supply]", e.Name, e.Value)
+	}
+	for _, f := range files {
+		out.Put(agent.Expand(f.Path, b.User.Home), f.Data, "[supply]: "+f.Tool)
+	}
+	return out, nil
+}
