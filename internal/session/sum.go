@@ -19,7 +19,7 @@ type Part struct {
 func parts() []Part {
 	return []Part{
 		{"models", lending.Models}, {"mcp", prepareServers}, {"hosts", lending.Hosts}, {"program", launch.Program}, {"network", launch.Network},
-		{"toolchains", launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", launch.Supply}, {"decoys", launch.Decoys},
+		{"toolchains", launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"decoys", launch.Decoys},
 	}
 }
 

@@ -160,3 +160,9 @@ func (l *Lure) Laid(p *plan.Plan) []string {
 	}
 	return out
 }
+
+// OneDecoy looks for one value, and lays nothing.
+func OneDecoy(name, secret string) (*Lure, error) {
+	set, err := leakscan.New(leakscan.Named{Name: name, Secret: secret})
+	return &Lure{Needles: set}, err
+}

@@ -5,7 +5,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
-	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -40,13 +39,11 @@ func Open(b *broker.Broker, of launch.Brokered, g launch.Gateway, mcp http.Handl
 	return b.Start(sites)
 }
 
-// Bare is a broker without a credential, and a decoy.
-func Bare(session string, host address.Name, decoy string) (*broker.Broker, *launch.Lure, error) {
+// Bare is a broker without a credential, that has one host and serves nobody there.
+func Bare(session string, host address.Name) (*broker.Broker, error) {
 	b, err := broker.New(session, nil, policy.Commons{})
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		b.Shut(host, "it is the broker's")
 	}
-	b.Shut(host, "it is the broker's")
-	set, err := leakscan.New(leakscan.Named{Name: "verify", Secret: decoy})
-	return b, &launch.Lure{Needles: set}, err
+	return b, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/sign"
-	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
@@ -44,7 +43,7 @@ func signing(b launch.Base, own repo.Host) (inside []repo.Entry, out launch.Cont
 	if err != nil {
 		return nil, out, err
 	}
-	for _, name := range []string{signclient.GPG, signclient.GPGSM, signclient.SSHKeygen} {
+	for _, name := range []string{sign.GPG, sign.GPGSM, sign.SSHKeygen} {
 		out.Mounts = append(out.Mounts, plan.Mount{Src: self, Dst: filepath.Join(launch.ClientDir, name), Why: "asks the host for signatures"})
 	}
 	out.Keys = append(out.Keys, "signatures by "+key.Format)

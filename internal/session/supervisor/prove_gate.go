@@ -39,7 +39,10 @@ func lead(s *session.Session, to *verify.Gate) error {
 	s.Upstream, s.Resolver, s.Dial, s.Broker, s.Lure = nil, world, world.dial, nil, nil
 	if to != nil {
 		var err error
-		if s.Broker, s.Lure, err = lending.Bare(s.ID, address.Name(to.Brokered), to.Decoy); err != nil {
+		if s.Broker, err = lending.Bare(s.ID, address.Name(to.Brokered)); err != nil {
+			return err
+		}
+		if s.Lure, err = launch.OneDecoy("verify", to.Decoy); err != nil {
 			return err
 		}
 		s.Brokered, s.Offered = launch.Brokered{}, launch.Offered{}

@@ -1,4 +1,4 @@
-package signclient
+package sign
 
 import (
 	"fmt"

@@ -1,16 +1,17 @@
-package launch
+package session
 
 import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/policy/supply"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
-// Supply tells the package managers inside to wait for young releases and to run
+// prepareSupply tells the package managers inside to wait for young releases and to run
 // no install scripts. Without a network there is nothing to brake.
-func Supply(b Base) (out Contribution, err error) {
-	if b.Reach.Mode == ModeNone || b.Asked.Passing {
+func prepareSupply(b launch.Base) (out launch.Contribution, err error) {
+	if b.Reach.Mode == launch.ModeNone || b.Asked.Passing {
 		return out, nil
 	}
 	s := &b.Policy.Supply

@@ -1,11 +1,4 @@
-// Package signclient is what git runs inside the sandbox in place of gpg, gpgsm
-// and ssh-keygen. To sign, it sends what git gives it to the endpoint on the host
-// and hands back the signature. All else (to verify, to list) needs no secret and
-// goes to the real program, if there is one inside.
-//
-// It guards nothing: whoever can run it can send bytes to the endpoint without
-// it. It is there so that git works, and so that a refusal reads well.
-package signclient
+package sign
 
 import (
 	"bytes"
@@ -21,6 +14,14 @@ import (
 	"time"
 )
 
+// The client is what git runs inside the sandbox in place of gpg, gpgsm
+// and ssh-keygen. To sign, it sends what git gives it to the endpoint on the host
+// and hands back the signature. All else (to verify, to list) needs no secret and
+// goes to the real program, if there is one inside.
+//
+// It guards nothing: whoever can run it can send bytes to the endpoint without
+// it. It is there so that git works, and so that a refusal reads well.
+
 // The names under which git calls the client.
 const (
 	GPG       = "ringfence-gpg"
@@ -29,8 +30,7 @@ const (
 )
 
 const (
-	maxPayload = 1 << 20
-	maxAnswer  = 64 << 10
+	maxAnswer = 64 << 10
 	// The host gives its program two minutes, and there may be others before us.
 	patience = 5 * time.Minute
 )

@@ -1,4 +1,4 @@
-package signclient
+package sign
 
 import (
 	"bytes"
@@ -11,14 +11,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// TestMain makes the test binary the client, as the product's is.
-func TestMain(m *testing.M) {
-	if Is(os.Args[0]) {
-		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv("TEST_ENDPOINT")))
-	}
-	os.Exit(m.Run())
-}
 
 // host stands for the endpoint. It signs what starts with "tree".
 func host(t *testing.T) string {
@@ -124,7 +116,7 @@ func TestPass(t *testing.T) {
 	} {
 		argv := strings.Fields(args)
 		cmd := exec.Command(filepath.Join(dir, argv[0]), argv[1:]...)
-		cmd.Env = []string{"PATH=" + dir, "TEST_ENDPOINT=http://127.0.0.1:1/sign/", "http_proxy=http://127.0.0.1:2", "HTTP_PROXY=http://127.0.0.1:2"}
+		cmd.Env = []string{"PATH=" + dir, endpointVar + "=http://127.0.0.1:1/sign/", "http_proxy=http://127.0.0.1:2", "HTTP_PROXY=http://127.0.0.1:2"}
 		log, err := os.Create(filepath.Join(dir, "log")) // not a pipe, or the line would go to this test's own errors
 		if err != nil {
 			t.Fatal(err)
