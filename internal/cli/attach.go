@@ -6,7 +6,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // attach takes over the terminal of a kept session.
@@ -32,7 +31,7 @@ func attachCommand() *command {
 		if err != nil {
 			return 125, err
 		}
-		client := &detached.Client{Conn: conn, In: c.in, Out: c.out}
+		client := &control.Client{Conn: conn, In: c.in, Out: c.out}
 		how, err := client.Run()
 		if err != nil {
 			return 125, err
@@ -43,14 +42,14 @@ func attachCommand() *command {
 }
 
 // left says how an attachment ended. The status is the session's, where it has one.
-func (c *console) left(id string, how detached.How, status int) (int, error) {
+func (c *console) left(id string, how control.How, status int) (int, error) {
 	switch how {
-	case detached.Ended:
+	case control.Ended:
 		return status, nil
-	case detached.Detached:
+	case control.Detached:
 		fmt.Fprintf(c.err, "\nringfence: detached; back with: ringfence attach %s\n", id)
 		return 0, nil
-	case detached.Taken:
+	case control.Displaced:
 		fmt.Fprintf(c.err, "\nringfence: %s was detached from elsewhere\n", id)
 		return 0, nil
 	}

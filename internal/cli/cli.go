@@ -17,15 +17,15 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // console is what every command gets: the three streams and the environment.
 type console struct {
 	in, out, err *os.File
 	environ      []string
-	kept         *detached.Terminal // where a session that stays is held; else nil
-	quiet        bool               // who started it is not to be talked to
+	kept         *control.Terminal // where a session that stays is held; else nil
+	quiet        bool              // who started it is not to be talked to
 }
 
 func (c *console) getenv(name string) string {

@@ -15,7 +15,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -77,7 +76,7 @@ func (c *console) execIn(id, called, dir string, cmd []string) (int, error) {
 	defer conn.Close()
 	s.CloseInside()
 	told := make(chan struct{})
-	status, err := c.carryExec(s, r, &hearing{Conn: conn, told: told}, detached.Mark(called, cmd[0]))
+	status, err := c.carryExec(s, r, &hearing{Conn: conn, told: told}, control.Mark(called, cmd[0]))
 	if lost := s.Drain(told); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}

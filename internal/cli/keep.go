@@ -11,7 +11,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // KeptName is argv[0] of a launch whose session outlives the terminal it was started
@@ -46,7 +45,7 @@ func MainKept(args []string, in, out, err *os.File) int {
 	return status
 }
 
-func openKept() (t *detached.Terminal, args []string, err error) {
+func openKept() (t *control.Terminal, args []string, err error) {
 	if err := unix.SetNonblock(keptMaster, true); err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +56,7 @@ func openKept() (t *detached.Terminal, args []string, err error) {
 	if args, err = conn.ReceiveWords(); err != nil {
 		return nil, nil, err
 	}
-	return detached.New(os.NewFile(keptMaster, "terminal"), conn), args, nil
+	return control.NewTerminal(os.NewFile(keptMaster, "terminal"), conn), args, nil
 }
 
 // startKept starts this very command once more, in a session of its own with a
@@ -68,7 +67,7 @@ func (c *console) startKept(name string, args []string, l *launchFlags) (int, er
 		return 125, fault.New(fault.Failed, "", "start a session that stays: %w", err)
 	}
 	id := ""
-	client := &detached.Client{Conn: conn, Out: c.out, Began: func(began string) bool { id = began; return l.detach }}
+	client := &control.Client{Conn: conn, Out: c.out, Began: func(began string) bool { id = began; return l.detach }}
 	if l.detach {
 		client.Out = c.err
 	} else if terminal.IsTerminal(c.in) && terminal.IsTerminal(c.out) {
@@ -78,10 +77,10 @@ func (c *console) startKept(name string, args []string, l *launchFlags) (int, er
 	switch {
 	case err != nil:
 		return 125, err
-	case l.detach && how == detached.Detached && id != "":
+	case l.detach && how == control.Detached && id != "":
 		fmt.Fprintln(c.out, id)
 		return 0, nil
-	case how == detached.Ended:
+	case how == control.Ended:
 		return client.Status, nil
 	case id == "":
 		return 125, fault.New(fault.Failed, "", "the session did not begin")

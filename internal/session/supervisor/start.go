@@ -25,7 +25,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
-	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -59,7 +59,7 @@ type Talk struct {
 	Ending func() (step func(n int), done func())
 	// Terminal is that of a session that outlives the one it was started from; nil if
 	// it does not.
-	Terminal *detached.Terminal
+	Terminal *control.Terminal
 }
 
 // Start launches the session and returns when it has ended and nothing of it is
@@ -233,7 +233,7 @@ func (l *live) beginTrees() (*trees.Changes, error) {
 		if err := l.openStatus(); err != nil || l.talk.Terminal == nil {
 			return err
 		}
-		log, err := detached.CreateLog(l.session.Work.Dir())
+		log, err := control.CreateLog(l.session.Work.Dir())
 		if err == nil {
 			l.talk.Terminal.Record(log)
 		}
@@ -330,7 +330,7 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 }
 
 // mark is what the title of a terminal begins with while the session has it.
-func titleMark(s *session.Session) string { return detached.Mark(cmp.Or(s.Name, s.ID), "") }
+func titleMark(s *session.Session) string { return control.Mark(cmp.Or(s.Name, s.ID), "") }
 
 func (l *live) takeTerminal(master *os.File) error {
 	var err error

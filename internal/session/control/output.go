@@ -1,4 +1,4 @@
-package detached
+package control
 
 import (
 	"errors"

@@ -1,16 +1,14 @@
-package detached
+package control
 
 import (
 	"sync"
 	"time"
-
-	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // shown is who is attached. What he is to see waits in a queue that somebody else
 // empties, so that a terminal that hangs holds up nobody who asks about the session.
 type shown struct {
-	conn *control.Conn
+	conn *Conn
 	done chan struct{} // nothing more is sent
 
 	mu    sync.Mutex
@@ -29,7 +27,7 @@ type frame struct {
 // queueLimit is what may wait for who is attached before the session waits too.
 const queueLimit = 64 << 10
 
-func show(conn *control.Conn) *shown {
+func show(conn *Conn) *shown {
 	s := &shown{conn: conn, done: make(chan struct{})}
 	s.turn = sync.NewCond(&s.mu)
 	go s.send()

@@ -1,4 +1,4 @@
-package detached
+package control
 
 import (
 	"bufio"
@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // terminalPair is a real terminal: the held side, and the one that a session has.
@@ -34,9 +32,9 @@ func terminalPair(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-func pair(t *testing.T) (ours, theirs *control.Conn) {
+func pair(t *testing.T) (ours, theirs *Conn) {
 	t.Helper()
-	ours, far, err := control.Pair()
+	ours, far, err := Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +43,7 @@ func pair(t *testing.T) (ours, theirs *control.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if theirs, err = control.Inherited(own); err != nil {
+	if theirs, err = Inherited(own); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
@@ -54,7 +52,7 @@ func pair(t *testing.T) (ours, theirs *control.Conn) {
 }
 
 // expect reads frames until the output has text, or another frame comes.
-func expect(t *testing.T, c *control.Conn, text string) (kind byte) {
+func expect(t *testing.T, c *Conn, text string) (kind byte) {
 	t.Helper()
 	var seen strings.Builder
 	for {
@@ -62,7 +60,7 @@ func expect(t *testing.T, c *control.Conn, text string) (kind byte) {
 		if err != nil {
 			t.Fatalf("%v; wanted %q, saw %q", err, text, seen.String())
 		}
-		if kind != control.Output {
+		if kind != Output {
 			return kind
 		}
 		seen.Write(body)
@@ -75,14 +73,14 @@ func expect(t *testing.T, c *control.Conn, text string) (kind byte) {
 func TestAttach(t *testing.T) {
 	master, slave := terminalPair(t)
 	first, theirs := pair(t)
-	term := New(master, theirs)
+	term := NewTerminal(master, theirs)
 	io.WriteString(slave, "one\n")
 	expect(t, first, "one")
 	term.Began("id", "[fenced] id")
-	if kind := expect(t, first, ""); kind != control.Began {
+	if kind := expect(t, first, ""); kind != Began {
 		t.Errorf("%c came where the beginning was due", kind)
 	}
-	first.Send(control.Keys, []byte("typed\n"))
+	first.Send(Keys, []byte("typed\n"))
 	line := make([]byte, 16)
 	if n, err := slave.Read(line); err != nil || string(line[:n]) != "typed\n" {
 		t.Errorf("%q, %v", line[:n], err)
@@ -93,7 +91,7 @@ func TestAttach(t *testing.T) {
 	expect(t, first, "\x1b[?2004h")
 	second, theirs := pair(t)
 	go term.Attach(theirs, 33, 99)
-	if kind := expect(t, first, ""); kind != control.Taken {
+	if kind := expect(t, first, ""); kind != Taken {
 		t.Errorf("the first was told %c", kind)
 	}
 	expect(t, second, "one")
@@ -105,7 +103,7 @@ func TestAttach(t *testing.T) {
 	if !term.Attached() || !term.Detach() || term.Detach() || term.Attached() {
 		t.Error("detach")
 	}
-	if kind := expect(t, second, ""); kind != control.Taken {
+	if kind := expect(t, second, ""); kind != Taken {
 		t.Errorf("the second was told %c", kind)
 	}
 }
@@ -114,7 +112,7 @@ func TestAttach(t *testing.T) {
 // asked what another was asked: the answers would be typed into the session.
 func TestAttachAsksNothingOld(t *testing.T) {
 	master, slave := terminalPair(t)
-	term := New(master, nil)
+	term := NewTerminal(master, nil)
 	slave.WriteString("\x1b[6n\x1b[cbefore\n")
 	eventually(t, "the output", func() bool {
 		term.mu.Lock()
@@ -140,7 +138,7 @@ func TestAttachAsksNothingOld(t *testing.T) {
 func TestAlone(t *testing.T) {
 	master, slave := terminalPair(t)
 	first, theirs := pair(t)
-	term := New(master, theirs)
+	term := NewTerminal(master, theirs)
 	dir := t.TempDir()
 	log, err := CreateLog(dir)
 	if err != nil {
@@ -159,7 +157,7 @@ func TestAlone(t *testing.T) {
 	slave.Close()
 	done := make(chan struct{})
 	go func() { term.Finish(9); close(done) }()
-	if kind := expect(t, last, ""); kind != control.Exited {
+	if kind := expect(t, last, ""); kind != Exited {
 		t.Errorf("%c came at the end", kind)
 	}
 	<-done
@@ -299,8 +297,8 @@ func TestDetachKeyInAPaste(t *testing.T) {
 func TestPasteEndsWithItsClient(t *testing.T) {
 	master, slave := terminalPair(t)
 	first, theirs := pair(t)
-	term := New(master, theirs)
-	if err := first.Send(control.Keys, []byte("\x1b[200~half\n")); err != nil {
+	term := NewTerminal(master, theirs)
+	if err := first.Send(Keys, []byte("\x1b[200~half\n")); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(slave)
@@ -308,7 +306,7 @@ func TestPasteEndsWithItsClient(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	term.Detach()
-	if kind := expect(t, first, ""); kind != control.Taken {
+	if kind := expect(t, first, ""); kind != Taken {
 		t.Errorf("the first was told %c", kind)
 	}
 	eventually(t, "the end of the paste inside", func() bool { // as its terminal echoes it
@@ -322,7 +320,7 @@ func TestPasteEndsWithItsClient(t *testing.T) {
 func TestHungClient(t *testing.T) {
 	master, slave := terminalPair(t)
 	_, theirs := pair(t)
-	term := New(master, theirs)
+	term := NewTerminal(master, theirs)
 	go func() { // until the test closes the terminal
 		for {
 			if _, err := slave.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {

@@ -1,4 +1,4 @@
-package detached
+package control
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // How an attachment ended.
@@ -21,15 +20,15 @@ type How int
 
 // The ways.
 const (
-	Ended    How = iota // the session did, with Status
-	Detached            // by the person
-	Taken               // somebody else is attached, or let go of it from elsewhere
-	Lost                // the session is gone without a word
+	Ended     How = iota // the session did, with Status
+	Detached             // by the person
+	Displaced            // somebody else is attached, or let go of it from elsewhere
+	Lost                 // the session is gone without a word
 )
 
 // Client is the side of the person.
 type Client struct {
-	Conn *control.Conn
+	Conn *Conn
 	In   *os.File // nil: nothing is typed
 	Out  *os.File
 	// Began is told of the id when the session runs; if it returns true the client
@@ -63,7 +62,7 @@ func (c *Client) Run() (How, error) {
 // relay stands between the person's terminal and the session, as the session's own relay
 // stands between that and the agent: one way to give a terminal back, whoever has it.
 func (c *Client) relay(ctx context.Context) (How, error) {
-	far, near, err := control.Pair() // near is what the relay has in the place of a pty
+	far, near, err := Pair() // near is what the relay has in the place of a pty
 	if err != nil {
 		return Lost, err
 	}
@@ -135,16 +134,16 @@ func (c *Client) listen(out io.Writer) How {
 			return Lost
 		}
 		switch kind {
-		case control.Output:
+		case Output:
 			out.Write(body)
-		case control.Began:
+		case Began:
 			if c.Began != nil && c.Began(string(body)) {
 				return Detached
 			}
-		case control.Taken:
-			return Taken
-		case control.Exited:
-			c.Status, _ = control.StatusOf(body)
+		case Taken:
+			return Displaced
+		case Exited:
+			c.Status, _ = StatusOf(body)
 			return Ended
 		}
 	}
@@ -155,7 +154,7 @@ func (c *Client) keys(from io.Reader) {
 	buf := make([]byte, 4<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && c.Conn.Send(control.Keys, buf[:n]) != nil || err != nil {
+		if n > 0 && c.Conn.Send(Keys, buf[:n]) != nil || err != nil {
 			return
 		}
 	}
@@ -167,11 +166,11 @@ func (c *Client) keys(from io.Reader) {
 func press(b []byte) (k key, n int) {
 	switch {
 	case b[0] == 0x1d:
-		return prefix, 1
+		return ctrlKey, 1
 	case b[0] == 'd':
 		return leaves, 1
 	case bytes.HasPrefix(b, []byte("\x1b[27;5;93~")):
-		return prefix, 10
+		return ctrlKey, 10
 	case b[0] != 0x1b:
 		return other, 0
 	}
@@ -188,7 +187,7 @@ func press(b []byte) (k key, n int) {
 	case string(m[3]) == "3" || code >= firstModifier && code <= lastModifier:
 		return silent, len(m[0])
 	case code == ']' && mods == ctrl:
-		return prefix, len(m[0])
+		return ctrlKey, len(m[0])
 	case code == 'd' && mods == 0:
 		return leaves, len(m[0])
 	}
@@ -201,10 +200,10 @@ var spelled = regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9
 type key int
 
 const (
-	other  key = iota
-	prefix     // Ctrl-]
-	leaves     // d
-	silent     // a key that was let go, or one such as Ctrl by itself
+	other   key = iota
+	ctrlKey     // Ctrl-]
+	leaves      // d
+	silent      // a key that was let go, or one such as Ctrl by itself
 )
 
 const (
@@ -229,10 +228,10 @@ func (d *detacher) take(typed []byte) (pass []byte, gone bool) {
 	for len(typed) > 0 {
 		k, n := press(typed)
 		switch {
-		case k == prefix && d.held == nil:
+		case k == ctrlKey && d.held == nil:
 			d.held, typed = bytes.Clone(typed[:n]), typed[n:]
 			continue
-		case k == prefix:
+		case k == ctrlKey:
 			pass, d.held, typed = append(pass, typed[:n]...), nil, typed[n:]
 			continue
 		case k == silent && d.held != nil:

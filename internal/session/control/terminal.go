@@ -1,12 +1,4 @@
-// Package detached is the terminal of a session that outlives the one it was started
-// from. The session runs on a terminal of its own whose other side is held here: what
-// it prints is remembered, and shown to whoever is attached; what that person types is
-// passed on. One person is attached at a time, the last who asked.
-//
-// Everything that comes out has passed the filter of package terminal once already.
-// What is left at risk: what was printed, secrets too, lies in the session's directory
-// until the session is removed.
-package detached
+package control
 
 import (
 	"bytes"
@@ -17,8 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session/control"
 )
+
+// A detached session outlives the terminal it was started from. It runs on a terminal of
+// its own whose other side is held here: what it prints is remembered, and shown to whoever
+// is attached; what that person types is passed on. One person is attached at a time, the
+// last who asked.
+//
+// Everything that comes out has passed the filter of package terminal once already.
+// What is left at risk: what was printed, secrets too, lies in the session's directory
+// until the session is removed.
 
 const (
 	// tailLimit is what somebody who attaches is shown of what was printed before.
@@ -55,8 +55,8 @@ type Terminal struct {
 	size   unix.Winsize
 }
 
-// New holds master, and shows what comes out of it to first.
-func New(master *os.File, first *control.Conn) *Terminal {
+// NewTerminal holds master, and shows what comes out of it to first.
+func NewTerminal(master *os.File, first *Conn) *Terminal {
 	t := &Terminal{master: master, ended: make(chan struct{})}
 	t.filter = terminal.NewFilter((*sink)(t), true)
 	if first != nil {
@@ -71,7 +71,7 @@ func New(master *os.File, first *control.Conn) *Terminal {
 type sink Terminal
 
 func (s *sink) Write(p []byte) (int, error) {
-	(*Terminal)(s).show(control.Output, p)
+	(*Terminal)(s).show(Output, p)
 	return len(p), nil
 }
 
@@ -126,7 +126,7 @@ func (t *Terminal) Began(id, title string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.title = title
-	t.show(control.Began, []byte(id))
+	t.show(Began, []byte(id))
 }
 
 // Attached reports whether somebody is.
@@ -138,7 +138,7 @@ func (t *Terminal) Attached() bool {
 
 // Attach shows the terminal to c, and returns when c is no longer attached. Who was
 // before is told that he is not.
-func (t *Terminal) Attach(c *control.Conn, rows, cols uint16) {
+func (t *Terminal) Attach(c *Conn, rows, cols uint16) {
 	t.mu.Lock()
 	t.drop(nil)
 	me := show(c)
@@ -148,7 +148,7 @@ func (t *Terminal) Attach(c *control.Conn, rows, cols uint16) {
 		terminal.NewFilter((*sink)(t), false).Write(lines(t.tail))
 	}
 	t.filter.Return() // to the sink: the modes that are on
-	t.show(control.Output, []byte("\x1b]2;"+t.title+"\x07"))
+	t.show(Output, []byte("\x1b]2;"+t.title+"\x07"))
 	t.mu.Unlock()
 	t.wake(rows, cols)
 	t.listen(me)
@@ -207,7 +207,7 @@ func (t *Terminal) drop(c *shown) {
 		return
 	}
 	if c == nil {
-		t.show(control.Taken, nil)
+		t.show(Taken, nil)
 	}
 	t.client.end()
 	t.client = nil
@@ -223,11 +223,11 @@ func (t *Terminal) listen(c *shown) {
 			break
 		}
 		switch kind {
-		case control.Keys:
+		case Keys:
 			pastes.Follow(body, true)
 			t.master.Write(body)
-		case control.Window:
-			if rows, cols, ok := control.WindowOf(body); ok {
+		case Window:
+			if rows, cols, ok := WindowOf(body); ok {
 				t.resize(rows, cols)
 			}
 		}
@@ -253,7 +253,7 @@ func (t *Terminal) Finish(status int) {
 	t.mu.Lock()
 	client := t.client
 	if client != nil {
-		client.add(control.Exited, control.StatusBody(status))
+		client.add(Exited, StatusBody(status))
 		client.end()
 		t.client = nil
 	}
