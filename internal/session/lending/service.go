@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/credentials/awsrole"
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
@@ -117,9 +117,9 @@ func setPhantoms(c *launch.Contribution, env map[string]string, s *policy.Secret
 func (sv *services) cloud(u usable) error {
 	s := u.Secret
 	phantom := broker.NewPhantom("", 64)
-	source := sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})
-	conf := awsrole.Config{Phantom: string(phantom), Session: sv.ID, Role: s.Role.Text(), Policy: s.SessionPolicy.Text(), Region: s.Region.Text(),
-		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, source) }}
+	kept := sv.kept.one(sv.Base, &keptSecret{ref: refOf(s)})
+	conf := source.RoleConfig{Phantom: string(phantom), Session: sv.ID, Role: s.Role.Text(), Policy: s.SessionPolicy.Text(), Region: s.Region.Text(),
+		Static: s.Static != nil && s.Static.Value, Keys: func(ctx context.Context) (string, string, string, error) { return awsKeys(ctx, kept) }}
 	if ttl := s.TTL.Text(); ttl != "" {
 		var err error
 		if conf.TTL, err = time.ParseDuration(ttl); err != nil {
@@ -132,14 +132,14 @@ func (sv *services) cloud(u usable) error {
 	reach := func(g launch.Gateway) broker.Reach { return g.Reach }
 	if conf.Endpoint = sv.Getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
 		reach = func(launch.Gateway) broker.Reach { return Direct(sv.Base) }
-	} else if err := sv.ownURL(awsrole.Endpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
+	} else if err := sv.ownURL(source.RoleEndpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
 		return err
 	}
 	if u.off != "" {
 		return nil
 	}
 	conf.Transport = http.DefaultTransport // to be checked; the real one comes with the gate
-	if _, err := awsrole.New(conf); err != nil {
+	if _, err := source.NewRole(conf); err != nil {
 		return err
 	}
 	setPhantoms(&sv.Contribution, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
@@ -149,14 +149,14 @@ func (sv *services) cloud(u usable) error {
 			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
 				Verdict: journal.Allow, Reason: "for credentials that end"})
 		})
-		conf.Record = func(e awsrole.Event) {
+		conf.Record = func(e source.RoleEvent) {
 			verdict := journal.Allow
 			if e.Reason != "" {
 				verdict = journal.Deny
 			}
 			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Name: "aws", Secret: s.Name, Verdict: verdict, Reason: e.Reason})
 		}
-		h, err := awsrole.New(conf)
+		h, err := source.NewRole(conf)
 		return broker.Site{Prefix: "/aws/" + s.Name, Handler: broker.Recorded(g.Record, journal.Record{Via: "aws", Secret: s.Name}, h)}, err
 	})
 	return nil
@@ -177,8 +177,8 @@ func (sv *services) ownURL(at, why string) error {
 
 // awsKeys reads long-lived keys: ID:SECRET[:TOKEN], or the JSON that the AWS tools
 // print.
-func awsKeys(ctx context.Context, source broker.Source) (id, key, token string, err error) {
-	c, err := source.Get(ctx)
+func awsKeys(ctx context.Context, kept broker.Source) (id, key, token string, err error) {
+	c, err := kept.Get(ctx)
 	if err != nil {
 		return "", "", "", err
 	}

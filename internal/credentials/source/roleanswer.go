@@ -1,4 +1,4 @@
-package awsrole
+package source
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package awsrole
+package source
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 const margin = 5 * time.Minute
 
 // patience is how long one question to STS may take.
-const patience = 30 * time.Second
+const roleWait = 30 * time.Second
 
 // pause is for how long a failure is remembered, so that a client that asks all
 // the time does not make the host do the same.
@@ -28,7 +28,7 @@ type question struct {
 
 // credentials returns what is held, or renews it. asked tells whether this call
 // began the question.
-func (h *handler) credentials(ctx context.Context) (c credentials, asked bool, err error) {
+func (h *roleHandler) credentials(ctx context.Context) (c credentials, asked bool, err error) {
 	if h.config.Static {
 		c, err := h.static(ctx)
 		return c, true, err
@@ -50,7 +50,7 @@ func (h *handler) credentials(ctx context.Context) (c credentials, asked bool, e
 }
 
 // stale reports whether a question has ended and its answer is of no more use.
-func (h *handler) stale(q *question) bool {
+func (h *roleHandler) stale(q *question) bool {
 	select {
 	case <-q.done:
 	default:
@@ -64,8 +64,8 @@ func (h *handler) stale(q *question) bool {
 }
 
 // ask does not end with the client that began it: others may wait.
-func (h *handler) ask(q *question) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (h *roleHandler) ask(q *question) {
+	ctx, cancel := context.WithTimeout(context.Background(), roleWait)
 	defer cancel()
 	defer close(q.done)
 	k, err := h.keys(ctx)
@@ -75,7 +75,7 @@ func (h *handler) ask(q *question) {
 	q.err, q.ended = err, h.config.Now()
 }
 
-func (h *handler) keys(ctx context.Context) (keys, error) {
+func (h *roleHandler) keys(ctx context.Context) (keys, error) {
 	id, secret, token, err := h.config.Keys(ctx)
 	if err != nil {
 		return keys{}, fmt.Errorf("read keys: %w", err)
@@ -87,7 +87,7 @@ func (h *handler) keys(ctx context.Context) (keys, error) {
 }
 
 // static hands out what the source holds.
-func (h *handler) static(ctx context.Context) (credentials, error) {
+func (h *roleHandler) static(ctx context.Context) (credentials, error) {
 	k, err := h.keys(ctx)
 	return credentials{keys: k}, err
 }

@@ -1,4 +1,4 @@
-package awsrole
+package source
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Endpoint is where STS is for a region. China's regions stand in a domain of
+// RoleEndpoint is where STS is for a region. China's regions stand in a domain of
 // their own.
-func Endpoint(region string) string {
+func RoleEndpoint(region string) string {
 	domain := "amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
 		domain = "amazonaws.com.cn"
@@ -28,7 +28,7 @@ func Endpoint(region string) string {
 const skew = 15 * time.Minute
 
 // assume asks STS for credentials of the role.
-func (h *handler) assume(ctx context.Context, k keys) (credentials, error) {
+func (h *roleHandler) assume(ctx context.Context, k keys) (credentials, error) {
 	form := url.Values{
 		"Action":          {"AssumeRole"},
 		"Version":         {"2011-06-15"},

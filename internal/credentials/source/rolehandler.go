@@ -1,4 +1,4 @@
-package awsrole
+package source
 
 import (
 	"context"
@@ -12,14 +12,32 @@ import (
 	"time"
 )
 
+// A role gives short-lived cloud credentials to a session. It is an HTTP handler that
+// speaks the container-credentials protocol of AWS: a client inside
+// asks it with the phantom as its authorization, and it answers with credentials
+// that it got by AssumeRole, with keys that stay on the host.
+//
+// Unlike everything else that the broker holds, these credentials do enter the
+// sandbox: the client signs each request itself, and nothing outside could do it
+// in its place. What bounds them is their life (15 minutes to an hour), the role,
+// and the session policy. Keys that do not end are refused unless Static says
+// that they are meant to enter.
+//
+// # What is left at risk
+//
+//   - Credentials that were handed out work until they expire, also after the
+//     session and from other machines. Choose a role that may lose them.
+//   - The answer of STS is believed as far as its form goes: who can answer in
+//     its place, under the transport that was given, chooses the credentials.
+
 // The life that credentials may have.
 const (
 	MinTTL = 15 * time.Minute
 	MaxTTL = time.Hour
 )
 
-// Config says which credentials a session gets.
-type Config struct {
+// RoleConfig says which credentials a session gets.
+type RoleConfig struct {
 	Phantom string // what the client sends as its authorization
 	Session string // of ringfence; it becomes part of the role's session name
 
@@ -38,27 +56,27 @@ type Config struct {
 	Static bool
 
 	Transport http.RoundTripper
-	Record    func(Event) // for the journal; may be nil
+	Record    func(RoleEvent) // for the journal; may be nil
 	Now       func() time.Time
 }
 
-// Event is one answer to a client.
-type Event struct {
+// RoleEvent is one answer to a client.
+type RoleEvent struct {
 	Status  int
 	Renewed bool      // STS was asked for this one
 	Expires time.Time // zero where nothing was given out, or without end
 	Reason  string    // why not; never holds a secret
 }
 
-type handler struct {
-	config Config
+type roleHandler struct {
+	config RoleConfig
 
 	mu   sync.Mutex
 	last *question
 }
 
-// New checks the configuration and returns the endpoint. Any path is its own.
-func New(c Config) (http.Handler, error) {
+// NewRole checks the configuration and returns the endpoint. Any path is its own.
+func NewRole(c RoleConfig) (http.Handler, error) {
 	if c.TTL == 0 {
 		c.TTL = MinTTL
 	}
@@ -66,18 +84,18 @@ func New(c Config) (http.Handler, error) {
 		c.Now = time.Now
 	}
 	if c.Record == nil {
-		c.Record = func(Event) {}
+		c.Record = func(RoleEvent) {}
 	}
-	if err := check(c); err != nil {
+	if err := checkRole(c); err != nil {
 		return nil, fmt.Errorf("cloud credentials: %w", err)
 	}
 	if c.Endpoint == "" {
-		c.Endpoint = Endpoint(c.Region)
+		c.Endpoint = RoleEndpoint(c.Region)
 	}
-	return &handler{config: c}, nil
+	return &roleHandler{config: c}, nil
 }
 
-func check(c Config) error {
+func checkRole(c RoleConfig) error {
 	switch {
 	case len(c.Phantom) < 16:
 		return errors.New("the phantom is too short to keep anybody out")
@@ -105,7 +123,7 @@ func check(c Config) error {
 	return nil
 }
 
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *roleHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lines := r.Header.Values("Authorization")
 	switch {
 	case r.Method != http.MethodGet:
@@ -128,7 +146,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"AccessKeyId": c.id, "SecretAccessKey": c.secret, "Token": c.token,
 		"Expiration": again.UTC().Format("2006-01-02T15:04:05Z"), "RoleArn": h.config.Role,
 	}
-	h.config.Record(Event{Status: http.StatusOK, Renewed: renewed, Expires: c.expires})
+	h.config.Record(RoleEvent{Status: http.StatusOK, Renewed: renewed, Expires: c.expires})
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(answer) // the client is gone: nobody to tell
@@ -150,8 +168,8 @@ func told(err error) string {
 }
 
 // refuse answers in the form that clients show.
-func (h *handler) refuse(w http.ResponseWriter, status int, message, reason string) {
-	h.config.Record(Event{Status: status, Reason: reason})
+func (h *roleHandler) refuse(w http.ResponseWriter, status int, message, reason string) {
+	h.config.Record(RoleEvent{Status: status, Reason: reason})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"code": "ringfence", "message": "ringfence: " + message})

@@ -1,4 +1,4 @@
-package awsrole
+package source
 
 import (
 	"bytes"
@@ -124,16 +124,16 @@ func verify(r *http.Request, body []byte, id, secret string) error {
 	return nil
 }
 
-func (s *server) config() Config {
-	return Config{
+func (s *server) config() RoleConfig {
+	return RoleConfig{
 		Phantom: phantom, Session: "s1", Role: role, Region: "eu-central-1", Endpoint: s.URL + "/", Transport: s.Client().Transport,
 		Keys: func(context.Context) (string, string, string, error) { return longKey, longSec, "", nil },
 	}
 }
 
-func endpointFor(t *testing.T, c Config) *httptest.Server {
+func endpointFor(t *testing.T, c RoleConfig) *httptest.Server {
 	t.Helper()
-	h, err := New(c)
+	h, err := NewRole(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +165,8 @@ func TestHandsOutWhatSTSMinted(t *testing.T) {
 	s := newServer(t)
 	c := s.config()
 	c.Policy, c.TTL, c.ExternalID = `{"Version":"2012-10-17","Statement":[]}`, 30*time.Minute, "ours & theirs"
-	var events []Event
-	c.Record = func(e Event) { events = append(events, e) }
+	var events []RoleEvent
+	c.Record = func(e RoleEvent) { events = append(events, e) }
 	inside := endpointFor(t, c)
 	for range 3 {
 		status, got, raw := get(t, inside.URL+"/aws/dev", phantom)
@@ -220,7 +220,7 @@ func TestOnlyThePhantomOpens(t *testing.T) {
 func TestManyClientsOneQuestion(t *testing.T) {
 	s := newServer(t)
 	s.hold = make(chan struct{})
-	h, err := New(s.config())
+	h, err := NewRole(s.config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,8 +288,8 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 			if c.source != "" {
 				config.Keys = func(context.Context) (string, string, string, error) { return "", "", "", errors.New(c.source) }
 			}
-			var event Event
-			config.Record = func(e Event) { event = e }
+			var event RoleEvent
+			config.Record = func(e RoleEvent) { event = e }
 			inside := endpointFor(t, config)
 			status, got, raw := get(t, inside.URL, phantom)
 			if status != 502 || !strings.Contains(got["message"], c.told) {
@@ -330,37 +330,37 @@ func TestFailureIsRememberedForAWhile(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	s := newServer(t)
-	for want, change := range map[string]func(*Config){
-		"":               func(*Config) {},
-		"phantom":        func(c *Config) { c.Phantom = "x" },
-		"source":         func(c *Config) { c.Keys = nil },
-		"static = true":  func(c *Config) { c.Role = "" },
-		"without a role": func(c *Config) { c.Static = true },
-		"ARN":            func(c *Config) { c.Role = "admin" },
-		"14m":            func(c *Config) { c.TTL = 14 * time.Minute },
-		"2h":             func(c *Config) { c.TTL = 2 * time.Hour },
-		"region":         func(c *Config) { c.Region = "evil.test/" },
-		"policy":         func(c *Config) { c.Policy = "{" },
-		"session":        func(c *Config) { c.Session = "a b" },
-		"transport":      func(c *Config) { c.Transport = nil },
+	for want, change := range map[string]func(*RoleConfig){
+		"":               func(*RoleConfig) {},
+		"phantom":        func(c *RoleConfig) { c.Phantom = "x" },
+		"source":         func(c *RoleConfig) { c.Keys = nil },
+		"static = true":  func(c *RoleConfig) { c.Role = "" },
+		"without a role": func(c *RoleConfig) { c.Static = true },
+		"ARN":            func(c *RoleConfig) { c.Role = "admin" },
+		"14m":            func(c *RoleConfig) { c.TTL = 14 * time.Minute },
+		"2h":             func(c *RoleConfig) { c.TTL = 2 * time.Hour },
+		"region":         func(c *RoleConfig) { c.Region = "evil.test/" },
+		"policy":         func(c *RoleConfig) { c.Policy = "{" },
+		"session":        func(c *RoleConfig) { c.Session = "a b" },
+		"transport":      func(c *RoleConfig) { c.Transport = nil },
 	} {
 		c := s.config()
 		change(&c)
-		_, err := New(c)
+		_, err := NewRole(c)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("want %q: %v", want, err)
 		}
 	}
-	if got := Endpoint("eu-west-1"); got != "https://sts.eu-west-1.amazonaws.com/" {
+	if got := RoleEndpoint("eu-west-1"); got != "https://sts.eu-west-1.amazonaws.com/" {
 		t.Error(got)
 	}
-	if got := Endpoint("cn-north-1"); got != "https://sts.cn-north-1.amazonaws.com.cn/" {
+	if got := RoleEndpoint("cn-north-1"); got != "https://sts.cn-north-1.amazonaws.com.cn/" {
 		t.Error(got)
 	}
 }
 
 func TestStaticKeysOnlyWhenTold(t *testing.T) {
-	c := Config{Phantom: phantom, Static: true, Keys: func(context.Context) (string, string, string, error) { return longKey, longSec, "", nil }}
+	c := RoleConfig{Phantom: phantom, Static: true, Keys: func(context.Context) (string, string, string, error) { return longKey, longSec, "", nil }}
 	inside := endpointFor(t, c)
 	status, got, _ := get(t, inside.URL, phantom)
 	if status != 200 || got["SecretAccessKey"] != longSec || got["Expiration"] == "" {
