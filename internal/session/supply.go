@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/policy/agent"
-	"ringfence.dev/ringfence/internal/policy/supply"
+	"ringfence.dev/ringfence/internal/policy/toolchain"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -15,7 +15,7 @@ func prepareSupply(b launch.Base) (out launch.Contribution, err error) {
 		return out, nil
 	}
 	s := &b.Policy.Supply
-	env, files, _ := supply.Settings(supply.Options{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
+	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
 	for _, e := range env {
 		out.Set("[supply]", e.Name, e.Value)
 	}

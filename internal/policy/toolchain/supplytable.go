@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"bytes"
@@ -102,9 +102,9 @@ func (p *project) write(path, data string) {
 }
 
 // brake places the files of the settings and returns their environment.
-func (p *project) brake(o Options) []string {
+func (p *project) brake(o SupplyRules) []string {
 	p.t.Helper()
-	vars, files, _ := Settings(o)
+	vars, files, _ := Supply(o)
 	var env []string
 	for _, v := range vars {
 		env = append(env, v.Name+"="+v.Value)

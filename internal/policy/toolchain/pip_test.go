@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"archive/tar"
@@ -39,7 +39,7 @@ func newPip(t *testing.T) *project {
 // before 26 knows no age and has nothing to say about being told one.
 func TestPip(t *testing.T) {
 	p := newPip(t)
-	env := p.brake(Options{Age: threeDays})
+	env := p.brake(SupplyRules{Age: threeDays})
 	install := []string{"install", "--no-index", "--find-links=links", "--target=out"}
 
 	said := p.must(env, append(install, "wheel")...)
@@ -64,7 +64,7 @@ func TestPipRuns(t *testing.T) {
 			p := newPip(t)
 			var env []string
 			if extra != nil {
-				env = p.brake(Options{Age: threeDays})
+				env = p.brake(SupplyRules{Age: threeDays})
 			}
 			said, _ := p.run(env, append([]string{"install", "--no-index", "--find-links=links", "--target=out", "source"}, extra...)...)
 			if !p.ran("source") {

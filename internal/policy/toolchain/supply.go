@@ -1,4 +1,8 @@
-// Package supply holds the supply-chain brakes for package managers inside: a
+package toolchain
+
+import "time"
+
+// The supply rules are for package managers inside: a
 // version that was published a moment ago is not chosen, and installing a package
 // does not run its scripts. Most poisoned releases are found within days, and most
 // of them do their work in an install script.
@@ -12,12 +16,9 @@
 // Left at risk: a brake is not a wall. The agent can clear a variable, write a
 // file, or fetch and run code without a package manager. What stops it then is the
 // sandbox. And code that is not run at install runs when the package is used.
-package supply
 
-import "time"
-
-// Options says how hard to brake.
-type Options struct {
+// SupplyRules says how hard to brake.
+type SupplyRules struct {
 	Age        time.Duration // minimum release age; 0: off, tools keep their own
 	Scripts    bool          // install scripts may run
 	Allow      []string      // exempt packages, see ParseAllow
@@ -26,34 +27,34 @@ type Options struct {
 	ConfigHome string        // XDG_CONFIG_HOME inside; "": not set
 }
 
-// Setting is a variable of the environment inside.
-type Setting struct {
+// SupplySetting is a variable of the environment inside.
+type SupplySetting struct {
 	Name, Value string
 	Tool        string
 	Why         string
 }
 
-// File is a file to place inside. Path is absolute or begins with "~/".
-type File struct {
+// SupplyFile is a file to place inside. Path is absolute or begins with "~/".
+type SupplyFile struct {
 	Path string
 	Data []byte
 	Tool string
 	Why  string
 }
 
-// Settings returns what makes the tools brake, and notes on what cannot be said to
+// Supply returns what makes the tools brake, and notes on what cannot be said to
 // which tool or version. An entry of Allow that does not parse exempts nothing and
 // is noted.
-func Settings(o Options) (env []Setting, files []File, notes []string) {
+func Supply(o SupplyRules) (env []SupplySetting, files []SupplyFile, notes []string) {
 	c, notes := consider(o)
 	for _, r := range variables {
 		if v := r.value(c); v != "" {
-			env = append(env, Setting{Name: r.name, Value: v, Tool: r.tool, Why: r.why})
+			env = append(env, SupplySetting{Name: r.name, Value: v, Tool: r.tool, Why: r.why})
 		}
 	}
 	for _, r := range documents {
 		if v := r.data(c); v != "" {
-			files = append(files, File{Path: c.home(r), Data: []byte(v), Tool: r.tool, Why: r.why})
+			files = append(files, SupplyFile{Path: c.home(r), Data: []byte(v), Tool: r.tool, Why: r.why})
 		}
 	}
 	for _, r := range remarks {

@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"os"
@@ -86,7 +86,7 @@ func (m manager) control(p *project) {
 // braked: neither happens, and the tool has nothing to complain of; nor when it installs
 // again what it has locked.
 func (m manager) braked(p *project) {
-	env := p.brake(Options{Age: threeDays})
+	env := p.brake(SupplyRules{Age: threeDays})
 	m.quiet(p.t, p.must(env, m.add("lib", "@corp/lib", "hook")...))
 	if p.version("lib") != m.old() || p.version("@corp/lib") != m.old() || p.ran("hook") {
 		p.t.Errorf("lib %q, @corp/lib %q, ran %v", p.version("lib"), p.version("@corp/lib"), p.ran("hook"))
@@ -117,7 +117,7 @@ func (m manager) quiet(t *testing.T, said string) {
 
 // allowed: the exempt are without brakes, nobody else is.
 func (m manager) allowed(p *project) {
-	env := p.brake(Options{Age: threeDays, Allow: []string{"npm:@corp/*", "npm:hook"}})
+	env := p.brake(SupplyRules{Age: threeDays, Allow: []string{"npm:@corp/*", "npm:hook"}})
 	said := p.must(env, m.add("lib", "@corp/lib", "hook", "claw")...)
 	if m.tool != "npm-11.5" { // which warns of the exemptions, as the notes say
 		m.quiet(p.t, said)
@@ -142,7 +142,7 @@ func (m manager) allowed(p *project) {
 // locked: what the lock file names is installed, if it is old enough for the tool.
 func (m manager) locked(p *project) {
 	p.must(m.loose, m.add("lib@1.0.0", "@corp/lib@1.0.0")...)
-	m.again(p, p.brake(Options{Age: threeDays}), "1.0.0")
+	m.again(p, p.brake(SupplyRules{Age: threeDays}), "1.0.0")
 }
 
 // again installs what the lock file names, and expects a version of both libraries.
@@ -165,7 +165,7 @@ func (m manager) again(p *project, env []string, want string) {
 // do not say so.
 func (m manager) loosened(p *project) {
 	p.write(filepath.Join(p.dir, m.project), m.asks)
-	p.must(p.brake(Options{Age: threeDays}), m.add("lib", "hook")...)
+	p.must(p.brake(SupplyRules{Age: threeDays}), m.add("lib", "hook")...)
 	if p.version("lib") != m.old() || p.ran("hook") {
 		p.t.Errorf("lib %q, ran %v", p.version("lib"), p.ran("hook"))
 	}
@@ -178,7 +178,7 @@ func TestYoungLock(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(p.dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	env := p.brake(Options{Age: threeDays})
+	env := p.brake(SupplyRules{Age: threeDays})
 	p.must(env, "ci", "--offline")
 	p.must(env, "install", "@corp/lib")
 	if p.version("lib") != "1.1.0" || p.version("@corp/lib") != "1.0.0" {

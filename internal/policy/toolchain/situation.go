@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"encoding/json"
@@ -11,15 +11,15 @@ import (
 
 // situation is what the tables are filled in from.
 type situation struct {
-	Options
+	SupplyRules
 	npm   []string // exempt names and scopes on npm, sorted
 	exact []string // those of npm that are names
 	pypi  []string
 }
 
 // consider reads the exemptions. What is not understood is not exempt.
-func consider(o Options) (situation, []string) {
-	c := situation{Options: o}
+func consider(o SupplyRules) (situation, []string) {
+	c := situation{SupplyRules: o}
 	var notes []string
 	if c.Now.IsZero() {
 		c.Now = time.Now()

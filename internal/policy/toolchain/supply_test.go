@@ -1,4 +1,4 @@
-package supply
+package toolchain
 
 import (
 	"encoding/json"
@@ -18,22 +18,22 @@ const threeDays = 72 * time.Hour
 func TestSettings(t *testing.T) {
 	tests := []struct {
 		name  string
-		o     Options
+		o     SupplyRules
 		env   map[string]string
 		files map[string]string
 	}{
-		{"off", Options{Scripts: true, Now: noon, Allow: []string{"lib"}}, map[string]string{}, map[string]string{}},
-		{"age", Options{Age: threeDays, Scripts: true, Now: noon}, map[string]string{
+		{"off", SupplyRules{Scripts: true, Now: noon, Allow: []string{"lib"}}, map[string]string{}, map[string]string{}},
+		{"age", SupplyRules{Age: threeDays, Scripts: true, Now: noon}, map[string]string{
 			"npm_config_before": "2026-03-07T11:30:15Z", "pnpm_config_minimum_release_age": "4320",
 			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
 		}, map[string]string{
 			"~/.config/pnpm/rc": "minimum-release-age=4320\n", "~/.yarnrc.yml": "npmMinimalAgeGate: 4320\n",
 			"~/.bunfig.toml": "[install]\nminimumReleaseAge = 259200\n",
 		}},
-		{"scripts", Options{Now: noon, ConfigHome: "/c/"}, map[string]string{
+		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/"}, map[string]string{
 			"npm_config_ignore_scripts": "true", "pnpm_config_ignore_scripts": "true", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
 		}, map[string]string{"~/.yarnrc": "ignore-scripts true\n", "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},
-		{"allow", Options{Age: 90*time.Second + 1, Now: noon, NoBuild: true, Allow: []string{"npm:hook", "npm:@corp/*", "pypi:A_b", "hook"}}, map[string]string{
+		{"allow", SupplyRules{Age: 90*time.Second + 1, Now: noon, NoBuild: true, Allow: []string{"npm:hook", "npm:@corp/*", "pypi:A_b", "hook"}}, map[string]string{
 			"npm_config_before": "2026-03-10T11:28:45Z", "npm_config_min_release_age_exclude": "@corp/*,hook", "npm_config_ignore_scripts": "true",
 			"pnpm_config_minimum_release_age": "2", "pnpm_config_minimum_release_age_exclude": `["@corp/*","hook"]`,
 			"pnpm_config_allow_builds": `{"hook":true}`, "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false",
@@ -47,7 +47,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			env, files, _ := Settings(tt.o)
+			env, files, _ := Supply(tt.o)
 			gotEnv, gotFiles := map[string]string{}, map[string]string{}
 			for _, s := range env {
 				gotEnv[s.Name] = s.Value
@@ -65,21 +65,21 @@ func TestSettings(t *testing.T) {
 func TestNotes(t *testing.T) {
 	tests := []struct {
 		name      string
-		o         Options
+		o         SupplyRules
 		has, lack []string
 	}{
-		{"off", Options{Scripts: true, Allow: []string{"lib"}}, nil, []string{""}},
-		{"age", Options{Age: threeDays, Scripts: true}, []string{"pip 26.0", "uv.lock", "11.10 to 11.14"}, []string{"npm run", "wait a day", "exempt"}},
-		{"short", Options{Age: time.Hour}, []string{"wait a day"}, nil},
-		{"scripts", Options{}, []string{"npm run", "UV_NO_BUILD would"}, []string{"uv.lock", "rebuild"}},
-		{"allow", Options{Age: threeDays, Allow: []string{"npm:@corp/*", "pypi:lib", "npm:hook"}}, []string{
+		{"off", SupplyRules{Scripts: true, Allow: []string{"lib"}}, nil, []string{""}},
+		{"age", SupplyRules{Age: threeDays, Scripts: true}, []string{"pip 26.0", "uv.lock", "11.10 to 11.14"}, []string{"npm run", "wait a day", "exempt"}},
+		{"short", SupplyRules{Age: time.Hour}, []string{"wait a day"}, nil},
+		{"scripts", SupplyRules{}, []string{"npm run", "UV_NO_BUILD would"}, []string{"uv.lock", "rebuild"}},
+		{"allow", SupplyRules{Age: threeDays, Allow: []string{"npm:@corp/*", "pypi:lib", "npm:hook"}}, []string{
 			"bun: a scope", "scripts of a whole scope", "npm rebuild hook --ignore-scripts=false", "pip install --only-binary=:none: lib", "lib=20",
 		}, []string{"rebuild @corp"}},
-		{"bad", Options{Scripts: true, Allow: []string{"npm:a b"}}, []string{`allow "npm:a b": not the name of a package; it exempts nothing`}, nil},
+		{"bad", SupplyRules{Scripts: true, Allow: []string{"npm:a b"}}, []string{`allow "npm:a b": not the name of a package; it exempts nothing`}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, notes := Settings(tt.o)
+			_, _, notes := Supply(tt.o)
 			all := strings.Join(notes, "\n")
 			for _, want := range tt.has {
 				if !strings.Contains(all, want) {
@@ -140,7 +140,7 @@ func FuzzParseAllow(f *testing.F) {
 				t.Errorf("%q: %q: %+v, %v", s, name, again, err)
 			}
 		}
-		env, files, _ := Settings(Options{Age: threeDays, Allow: []string{s}, Now: noon})
+		env, files, _ := Supply(SupplyRules{Age: threeDays, Allow: []string{s}, Now: noon})
 		for _, v := range env {
 			var list []string
 			if v.Name == "pnpm_config_minimum_release_age_exclude" && (json.Unmarshal([]byte(v.Value), &list) != nil || !slices.Equal(list, []string{e.NPM})) {
