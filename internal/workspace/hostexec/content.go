@@ -53,7 +53,7 @@ func (r *Rules) addContent(d *contentData) error {
 		c.files = append(c.files, &p)
 		ref := fileRef{len(r.contents), &p}
 		if strings.Contains(p.last(), "*") {
-			r.starred = append(r.starred, ref)
+			r.addStarred(ref)
 		} else {
 			r.byName[p.last()] = append(r.byName[p.last()], ref)
 		}
@@ -103,7 +103,8 @@ func (r *Rules) Inspect(rel string, old, new []byte) []Finding {
 // about returns what is known of the contents of a path.
 func (r *Rules) about(rel string) []*content {
 	var out []*content
-	s := scanner{rules: r, path: appendFold(nil, rel), git: r.start}
+	var buf [512]byte
+	s := scanner{rules: r, path: appendFold(buf[:0], rel), git: r.start}
 	for s.next() {
 		for _, f := range r.candidates(s.path[s.start:s.end]) {
 			if c := &r.contents[f.content]; s.covered(f.pattern) && !slices.Contains(out, c) {
@@ -121,13 +122,28 @@ type fileRef struct {
 	*pattern
 }
 
+// addStarred puts a pattern where a name is looked for by its last character.
+func (r *Rules) addStarred(ref fileRef) {
+	last := ref.last()[len(ref.last())-1]
+	if last != '*' {
+		r.starred[last] = append(r.starred[last], ref)
+		return
+	}
+	for c := range 256 {
+		r.starred[byte(c)] = append(r.starred[byte(c)], ref)
+	}
+}
+
 // candidates are the files of the contents, in their order, that may have a name.
 func (r *Rules) candidates(name []byte) []fileRef {
-	named := r.byName[string(name)]
-	if len(named) == 0 {
-		return r.starred
+	if len(name) == 0 {
+		return nil
 	}
-	all := slices.Concat(named, r.starred)
+	named, starred := r.byName[string(name)], r.starred[name[len(name)-1]]
+	if len(named) == 0 {
+		return starred
+	}
+	all := slices.Concat(named, starred)
 	slices.SortFunc(all, func(a, b fileRef) int { return a.content - b.content })
 	return all
 }

@@ -85,6 +85,9 @@ func spelt(rel string) string {
 // alias returns the held name that a name of rel stands for, where letters of
 // another case, or dots and spaces behind the name, do not count.
 func (r *Rules) alias(rel string) string {
+	if !strings.ContainsAny(rel, ":~. ") && !r.Judge(rel, false).Hold {
+		return "" // as most: there is nothing to take off
+	}
 	names := strings.Split(rel, "/")
 	plain := make([]string, len(names))
 	for i, name := range names {

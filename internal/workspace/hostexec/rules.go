@@ -13,7 +13,7 @@ type Rules struct {
 	rules    []*rule
 	contents []content
 	byName   map[string][]fileRef // files of the contents, by the last name
-	starred  []fileRef            // and those whose last name is a pattern
+	starred  map[byte][]fileRef   // and those whose last name is a pattern, by how it ends
 	hooks    []string
 	env      envData // folded
 

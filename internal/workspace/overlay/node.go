@@ -50,7 +50,7 @@ func (t *tree) node(rel string, st *unix.Stat_t, check func(fd int) error) (_ *c
 				return n, false, err
 			}
 		}
-		d, err := digest(descriptor(fd))
+		d, err := change.Read(fd, st.Size)
 		if n.Size = d.Size; err == nil {
 			n.Hash = d.Hash()
 		}

@@ -2,6 +2,7 @@ package review
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,12 +17,8 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 	g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
 	j.groups = g
 	for n, all := range waits {
-		for _, c := range all {
-			if c.New != nil {
-				j.trees[n].made[c.Path] = c.New
-			}
-			j.waits[spot{n, c.Path}] = c
-		}
+		inOrderOfPath(all)
+		j.trees[n].waits = all
 	}
 	// Nothing is brought to the host until all is judged: what was asked of it stays true.
 	for _, t := range j.trees {
@@ -29,10 +26,14 @@ func (j *judge) findHarmless(waits [][]change.Change) {
 		defer func() { t.memory = nil }()
 	}
 	for n, all := range waits {
-		ordinary := j.findOrdinary(n, all)
+		g.ordinary = append(g.ordinary, j.findOrdinary(n, all))
+	}
+	for n, all := range waits {
 		for i, c := range all {
-			if ordinary[i] || !g.fine(n, c, Waits) {
-				g.bad[g.find(g.id(n, c.Path))] = true
+			if id := g.id(n, c.Path); g.ordinary[n][i] && id.rel == c.Path {
+				continue // nearly all: spoilt says so without a list
+			} else if g.ordinary[n][i] || !g.fine(n, c, Waits) {
+				g.bad[g.find(id)] = true
 			}
 		}
 	}
@@ -45,7 +46,7 @@ func (j *judge) findOrdinary(n int, all []change.Change) []bool {
 	side(all, func(from, to int) {
 		j := j.reading()
 		for i := from; i < to; i++ {
-			out[i] = j.ordinary(n, all[i])
+			out[i] = j.isOrdinary(n, all[i])
 		}
 	})
 	return out
@@ -62,8 +63,8 @@ func side[T any](all []T, do func(from, to int)) {
 	group.Wait()
 }
 
-// ordinary holds for a file that is nothing of git's: whatever it says, a person decides.
-func (j *judge) ordinary(n int, c change.Change) bool {
+// isOrdinary holds for a file that is nothing of git's: whatever it says, a person decides.
+func (j *judge) isOrdinary(n int, c change.Change) bool {
 	t := j.trees[n]
 	if c.New == nil || c.New.Type != change.File || baseOf(c.Path) == ".git" {
 		return false
@@ -80,8 +81,8 @@ func (g *groups) choose(waits [][]change.Change) {
 	g.harmless = make([]map[string]bool, len(waits))
 	for n, all := range waits {
 		g.harmless[n] = map[string]bool{}
-		for _, c := range all {
-			if !g.spoilt(g.id(n, c.Path)) || mutated("judge") {
+		for i, c := range all {
+			if !g.ordinary[n][i] && !g.spoilt(g.find(g.id(n, c.Path))) || mutated("judge") {
 				g.harmless[n][c.Path] = true
 			}
 		}
@@ -97,25 +98,41 @@ type spot struct {
 // groups finds out which changes belong together.
 type groups struct {
 	*judge
-	up  map[spot]spot // groups that became part of another
-	bad map[spot]bool
+	up       map[spot]spot // groups that became part of another
+	bad      map[spot]bool
+	ordinary [][]bool // by tree, beside what waits: each is spoilt, and mostly a group alone
+
+	dir spot // the last directory that was asked for
+	top spot // the group of what is in it
+	one bool // there is one
 }
 
 // id names the group of a path: the topmost directory above it that is new and in a
 // git directory, or a git directory itself. A path that belongs to no other is a
 // group itself.
 func (g *groups) id(n int, rel string) spot {
+	if dir := (spot{n, dirOf(rel)}); dir != g.dir {
+		g.dir = dir
+		g.top, g.one = g.topmost(n, rel)
+	}
+	if g.one {
+		return g.top
+	}
+	return spot{n, rel}
+}
+
+func (g *groups) topmost(n int, rel string) (spot, bool) {
 	t := g.trees[n]
 	for end := range rel {
 		if rel[end] != '/' {
 			continue
 		}
 		dir := rel[:end]
-		if c, ok := g.waits[spot{n, dir}]; ok && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
-			return spot{n, dir}
+		if c := changeAt(t.waits, dir); c != nil && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
+			return spot{n, dir}, true
 		}
 	}
-	return spot{n, rel}
+	return spot{}, false
 }
 
 // find and join put groups together.
@@ -132,11 +149,18 @@ func (g *groups) find(id spot) spot {
 func (g *groups) join(a, b spot) {
 	if a, b = g.find(a), g.find(b); a != b {
 		g.up[a] = b
-		g.bad[b] = g.bad[b] || g.bad[a]
+		g.bad[b] = g.spoilt(b) || g.spoilt(a)
 	}
 }
 
-func (g *groups) spoilt(id spot) bool { return g.bad[g.find(id)] }
+// spoilt says whether something in a group, which became part of no other, is not fine.
+func (g *groups) spoilt(id spot) bool {
+	if g.bad[id] || id.tree >= len(g.ordinary) {
+		return g.bad[id]
+	}
+	at, ok := slices.BinarySearchFunc(g.trees[id.tree].waits, id.rel, byPath)
+	return ok && g.ordinary[id.tree][at]
+}
 
 // fine judges one change by itself. What is not known to be harmless is not.
 func (g *groups) fine(n int, c change.Change, state State) bool {
@@ -184,8 +208,8 @@ func (g *groups) fineDeletion(n int, c change.Change, state State) bool {
 		return false
 	case part.Rest == "commondir" || part.Rest == "gitdir":
 		// With the directory, or not at all: without them the worktree is broken.
-		dir, ok := g.waits[spot{n, part.Dir}]
-		return ok && dir.New == nil && baseOf(dirOf(part.Dir)) == "worktrees"
+		dir := changeAt(t.waits, part.Dir)
+		return dir != nil && dir.New == nil && baseOf(dirOf(part.Dir)) == "worktrees"
 	}
 	return part.Known && part.Rest != "HEAD" || sample(part.Rest)
 }
@@ -200,7 +224,7 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	if ok && part.Known && part.Form == hostexec.FormAny {
 		return true
 	}
-	if g.ordinary(n, c) {
+	if g.isOrdinary(n, c) {
 		return false
 	}
 	most := int64(maxRead)

@@ -44,7 +44,7 @@ func (g *groups) finePointer(at spot, text string) bool {
 		return false
 	}
 	for _, name := range []string{"HEAD", "config", "commondir", "gitdir"} {
-		if _, ok := g.waits[spot{dir.tree, dir.rel + "/" + name}]; ok {
+		if changeAt(g.trees[dir.tree].waits, dir.rel+"/"+name) != nil {
 			g.join(g.id(at.tree, at.rel), g.id(dir.tree, dir.rel+"/"+name))
 		}
 	}
@@ -150,8 +150,8 @@ const maxPointer = 1 << 20
 
 // text reads a file as it will be: what waits, or else what the host has.
 func (j *judge) text(s spot) (string, bool) {
-	if c, ok := j.waits[s]; ok {
-		b := j.new(&Entry{Tree: s.tree, Change: c, State: Waits})
+	if c := changeAt(j.trees[s.tree].waits, s.rel); c != nil {
+		b := j.new(&Entry{Tree: s.tree, Change: *c, State: Waits})
 		return string(b), c.New != nil && is(b, c.New)
 	}
 	b := read(j.work.Layer(s.tree).OpenOld(s.rel))

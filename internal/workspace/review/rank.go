@@ -20,7 +20,6 @@ type judge struct {
 	contents
 	trees    []*judged
 	notes    []string
-	waits    map[spot]change.Change
 	harmless []map[string]bool // by tree: what may be applied without a person
 	groups   *groups           // of what waits
 }
@@ -28,11 +27,35 @@ type judge struct {
 // judged is a tree with what is known of it.
 type judged struct {
 	*Tree
+	lists
 	root   int // descriptor; -1: the tree is gone
 	rules  *hostexec.Rules
-	made   map[string]*change.Node // what the session made or changed
-	memory *hostexec.Memory        // while nothing is brought to the host
+	memory *hostexec.Memory // while nothing is brought to the host
 	nested *repo.Nested
+}
+
+// lists are the changes of a tree, by path.
+type lists struct {
+	waits []change.Change
+	live  []change.Change
+}
+
+// changeAt looks for the change of a path. There may be hundreds of thousands, and few are asked for.
+func changeAt(all []change.Change, rel string) *change.Change {
+	at, ok := slices.BinarySearchFunc(all, rel, byPath)
+	if !ok {
+		return nil
+	}
+	return &all[at]
+}
+
+func byPath(c change.Change, rel string) int { return cmp.Compare(c.Path, rel) }
+
+// inOrderOfPath sorts what is not sorted, as most lists are.
+func inOrderOfPath(all []change.Change) {
+	if !slices.IsSortedFunc(all, change.Compare) {
+		slices.SortFunc(all, change.Compare)
+	}
 }
 
 func newJudge(w *Work, log *history) (*judge, error) {
@@ -40,9 +63,9 @@ func newJudge(w *Work, log *history) (*judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{contents: contents{w, log}, waits: map[spot]change.Change{}, harmless: make([]map[string]bool, len(w.Trees))}
+	j := &judge{contents: contents{w, log}, harmless: make([]map[string]bool, len(w.Trees))}
 	for n := range w.Trees {
-		t := &judged{Tree: &w.Trees[n], root: -1, made: map[string]*change.Node{}, nested: &repo.Nested{Root: w.Trees[n].Path}}
+		t := &judged{Tree: &w.Trees[n], root: -1, nested: &repo.Nested{Root: w.Trees[n].Path}}
 		if fd, err := sys.OpenSource(t.Path); err == nil {
 			t.root = fd
 		}
@@ -62,8 +85,10 @@ func newJudge(w *Work, log *history) (*judge, error) {
 // At tells what is at a path, in the layer or on the host. What the session deleted
 // counts as there: a person may apply the rest without the deletion.
 func (t *judged) At(rel string) (hostexec.Kind, bool) {
-	if n := t.made[rel]; n != nil {
-		return kindOf(n.Type), true
+	for _, all := range [][]change.Change{t.waits, t.live} {
+		if c := changeAt(all, rel); c != nil && c.New != nil {
+			return kindOf(c.New.Type), true
+		}
 	}
 	if t.root < 0 {
 		return 0, false
@@ -131,15 +156,11 @@ func executed(root string) ([]string, error) {
 	return out, nil
 }
 
-func (j *judge) rankAll(entries []Entry) {
+func (j *judge) rankAll(entries []Entry, all []lists) {
 	waits := make([][]change.Change, len(j.trees))
-	for _, e := range entries {
-		switch {
-		case e.State == Waits:
-			waits[e.Tree] = append(waits[e.Tree], e.Change)
-		case e.New != nil:
-			j.trees[e.Tree].made[e.Path] = e.New
-		}
+	for n, t := range j.trees {
+		waits[n], t.live = all[n].waits, all[n].live
+		inOrderOfPath(t.live)
 	}
 	j.findHarmless(waits)
 	// From here on the judge only reads.
@@ -166,6 +187,7 @@ func (j *judge) reading() *judge {
 // rank says of one change how soon the host executes it, and why.
 func (j *judge) rank(e *Entry) {
 	t := j.trees[e.Tree]
+	e.own = t.ownData(e.Path)
 	v := t.verdict(e.Path, e.New, e.Old)
 	if e.From != "" {
 		if was := t.verdict(e.From, e.Old, nil); was.Rank < v.Rank {
@@ -184,7 +206,7 @@ func (j *judge) rank(e *Entry) {
 	if e.Masked {
 		e.Rank = min(e.Rank, hostexec.Secret)
 	}
-	if e.Text = t.text(e, v); plain && e.Text == "git's own data" && e.New.Type == change.File {
+	if e.Text = e.text(v); plain && e.Text == "git's own data" && e.New.Type == change.File {
 		e.Text = "makes git run nothing"
 	}
 	if e.Masked && e.State == Waits {
@@ -208,13 +230,13 @@ func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 	}
 	if e.State == OnHost { // it was applied: by itself, or by a person
 		g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
-		return t.ownData(e.Path) && g.fine(e.Tree, e.Change, OnHost)
+		return e.own && g.fine(e.Tree, e.Change, OnHost)
 	}
 	return j.harmless[e.Tree][e.Path]
 }
 
 // text is the one line for people: the most specific thing that gives the rank.
-func (t *judged) text(e *Entry, v hostexec.Verdict) string {
+func (e *Entry) text(v hostexec.Verdict) string {
 	if e.Masked {
 		return "masked inside: never written back"
 	}
@@ -226,7 +248,7 @@ func (t *judged) text(e *Entry, v hostexec.Verdict) string {
 	switch {
 	case e.Rank != hostexec.Source:
 		return v.Who + ", " + v.When + ": " + v.Why
-	case t.ownData(e.Path):
+	case e.own:
 		return "git's own data"
 	case len(e.Findings) > 0:
 		return e.Findings[0].Why
@@ -297,7 +319,7 @@ func (j *judge) findings(t *judged, e *Entry, v hostexec.Verdict, plain bool) []
 // settings would execute elsewhere they do not execute here.
 func (j *judge) inspect(t *judged, e *Entry, v hostexec.Verdict, plain bool) []hostexec.Finding {
 	same := e.Old != nil && e.Old.Hash == e.New.Hash && e.Old.Hash != "" && e.From == ""
-	if same || v.Rank == hostexec.Source && t.ownData(e.Path) {
+	if same || v.Rank == hostexec.Source && e.own {
 		return nil
 	}
 	if e.Plain && !t.rules.Looks(t.tree(), e.Path, e.New.Size) {

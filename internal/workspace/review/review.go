@@ -31,6 +31,7 @@ type Entry struct {
 	Findings []hostexec.Finding
 	Text     string // one line why, for people; "" where there is nothing to say
 	Masked   bool   // never written back
+	own      bool   // git's own data
 }
 
 // Report is the review of a session.
@@ -61,6 +62,7 @@ func (w *Work) Review() (*Report, error) {
 	if log != nil {
 		defer log.Close()
 	}
+	lists := make([]lists, len(w.Trees))
 	for n := range w.Trees {
 		waiting, err := w.tree(n).waiting()
 		failed = errors.Join(failed, err)
@@ -70,53 +72,39 @@ func (w *Work) Review() (*Report, error) {
 		r.add(n, Waits, waiting)
 		r.add(n, OnHost, live)
 		r.lose(log, n)
+		lists[n].waits, lists[n].live = waiting, live
 	}
 	j, err := newJudge(w, log)
 	if err != nil {
 		return r, errors.Join(failed, err)
 	}
 	defer j.close()
-	j.rankAll(r.Entries)
-	own := j.reading().gitsOwn(r.Entries)
-	order := func(a, b Entry) int { return inOrder(&a, &b, own) }
-	if !slices.IsSortedFunc(r.Entries, order) { // as most are that have hundreds of thousands
-		slices.SortStableFunc(r.Entries, order)
+	j.rankAll(r.Entries, lists)
+	if !slices.IsSortedFunc(r.Entries, inOrder) { // as most are that have hundreds of thousands
+		slices.SortStableFunc(r.Entries, inOrder)
 	}
 	r.Notes = append(append(append(r.Notes, j.notes...), j.staged(r.Entries)...), j.followed()...)
 	r.note(running)
 	return r, failed
 }
 
-// inOrder compares by rank, git's own data last, then by place. Of hundreds of thousands
-// nearly all differ in the path alone, so the rest is not looked up for them.
-func inOrder(a, b *Entry, own map[spot]int) int {
-	if a.Rank != b.Rank {
+// inOrder compares by rank, git's own data last, then by place: a commit has a hundred
+// objects, and the file that was deleted must not stand behind them.
+func inOrder(a, b Entry) int {
+	switch {
+	case a.Rank != b.Rank:
 		return cmp.Compare(a.Rank, b.Rank)
-	}
-	if len(own) > 0 {
-		if c := cmp.Compare(own[spot{a.Tree, a.Path}], own[spot{b.Tree, b.Path}]); c != 0 {
-			return c
-		}
-	}
-	if a.Tree != b.Tree {
+	case a.own && !b.own:
+		return 1
+	case b.own && !a.own:
+		return -1
+	case a.Tree != b.Tree:
 		return cmp.Compare(a.Tree, b.Tree)
 	}
 	if c := cmp.Compare(a.Path, b.Path); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.State, b.State)
-}
-
-// gitsOwn tells git's own data, by a one, from what people write: a commit has a hundred
-// objects, and the file that was deleted must not stand behind them.
-func (j *judge) gitsOwn(entries []Entry) map[spot]int {
-	out := map[spot]int{}
-	for i := range entries {
-		if e := &entries[i]; j.trees[e.Tree].ownData(e.Path) {
-			out[spot{e.Tree, e.Path}] = 1
-		}
-	}
-	return out
 }
 
 func (r *Report) add(tree int, state State, changes []change.Change) {

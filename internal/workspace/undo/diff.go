@@ -21,6 +21,7 @@ type comparison struct {
 	tree     int
 	before   map[string]*change.Node
 	after    map[string]*present // nil: nothing is there
+	order    []string            // of what was put there
 	from     map[string]string   // new paths of what was moved in the tree
 	reading  *reading
 	compared int
@@ -143,15 +144,24 @@ func (c *comparison) known(rel string) *change.Node {
 	return nil
 }
 
+func (c *comparison) put(rel string, p *present) {
+	before := len(c.after)
+	if c.after[rel] = p; len(c.after) > before {
+		c.order = append(c.order, rel)
+	}
+}
+
 // compare notes one entry that is the session's or was moved by it.
 func (c *comparison) compare(r part, f found) {
 	ours, here := !r.mine && f.home.tree == c.tree, f.at.tree == c.tree
 	if !here && !ours {
 		return
 	}
-	if _, again := c.after[f.at.rel]; here && again && f.err != nil {
-		c.miss(f.at, f.err) // of a directory: what is in it
-		return
+	if here && f.err != nil {
+		if _, again := c.after[f.at.rel]; again {
+			c.miss(f.at, f.err) // of a directory: what is in it
+			return
+		}
 	}
 	if c.compared++; c.Looked != nil && c.compared%256 == 0 {
 		c.Looked(c.compared)
@@ -162,7 +172,7 @@ func (c *comparison) compare(r part, f found) {
 	}
 	now := c.nodeOf(f)
 	if here {
-		c.after[f.at.rel] = &present{Node: *now, blind: f.err != nil}
+		c.put(f.at.rel, &present{Node: *now, blind: f.err != nil})
 	}
 	if !ours {
 		return
@@ -196,7 +206,7 @@ func (c *comparison) now(rel string) *change.Node {
 	if !missing(f.err) {
 		p = &present{Node: *c.nodeOf(f), blind: f.err != nil}
 	}
-	c.after[rel] = p
+	c.put(rel, p)
 	return p.node()
 }
 
@@ -223,8 +233,8 @@ func (c *comparison) changes() []change.Change {
 			all = append(all, change.Change{Path: path, Old: old, New: n, Plain: n != nil && c.after[path].plain})
 		}
 	}
-	for path, p := range c.after {
-		if p != nil && c.before[path] == nil && !gone[path] {
+	for _, path := range c.order { // nearly sorted
+		if p := c.after[path]; p != nil && c.before[path] == nil && !gone[path] {
 			all = append(all, change.Change{Path: path, New: &p.Node, Plain: p.plain})
 		}
 	}

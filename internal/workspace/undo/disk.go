@@ -84,9 +84,15 @@ func chmod(fd int, mode uint32) error {
 
 // openFileAt opens a file for reading and nothing but a file.
 func openFileAt(dir int, name string) (int, error) {
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, _, err := openSized(dir, name)
+	return fd, err
+}
+
+// openSized says also how long the file is.
+func openSized(dir int, name string) (fd int, size int64, err error) {
+	fd, err = openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -94,9 +100,9 @@ func openFileAt(dir int, name string) (int, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, err
+		return -1, 0, err
 	}
-	return fd, nil
+	return fd, st.Size, nil
 }
 
 // openLockedAt does it also where the owner may not read: the file is readable

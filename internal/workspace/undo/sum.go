@@ -61,7 +61,7 @@ func (l *Log) newReading(tree int) *reading {
 
 func (c *comparison) readLater(f found) {
 	p := &present{Node: change.Node{Type: f.kind, Mode: f.mode}}
-	c.after[f.at.rel] = p
+	c.put(f.at.rel, p)
 	r := c.reading
 	if r.files = append(r.files, unread{f.at.rel, p, f.size}); len(r.files) >= batchSize {
 		r.begin()
@@ -129,41 +129,31 @@ func (r *reading) sumIn(dir int, name string, size int64) summed {
 
 // sumAt hashes a file of a directory.
 func sumAt(dir int, name string) summed {
-	fd, err := openFileAt(dir, name)
+	fd, size, err := openSized(dir, name)
 	if err != nil {
 		return summed{err: err}
 	}
 	defer unix.Close(fd)
-	return sumOf(fd)
+	return sumOf(fd, size)
 }
 
 // sum hashes a file and closes it.
 func sum(f *os.File) summed {
 	defer f.Close()
-	return sumOf(int(f.Fd()))
+	st, err := f.Stat()
+	if err != nil {
+		return summed{err: err}
+	}
+	return sumOf(int(f.Fd()), st.Size())
 }
 
-// room is what files are read into, one after another.
-var room = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
-func sumOf(fd int) summed {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err == nil && st.Size > maxSummed {
-		return summed{size: st.Size}
+func sumOf(fd int, size int64) summed {
+	if size > maxSummed {
+		return summed{size: size}
 	}
-	buf := room.Get().(*[64 << 10]byte)
-	defer room.Put(buf)
-	for d := change.NewDigest(); ; {
-		n, err := unix.Read(fd, buf[:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return summed{err: err}
-		}
-		d.Write(buf[:n])
-		if n == 0 || n < len(buf) && d.Size == st.Size { // as long as it said
-			return summed{size: d.Size, hash: d.Hash(), plain: d.Plain}
-		}
+	d, err := change.Read(fd, size)
+	if err != nil {
+		return summed{err: err}
 	}
+	return summed{size: d.Size, hash: d.Hash(), plain: d.Plain}
 }
