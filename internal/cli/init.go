@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -78,42 +78,28 @@ func initCommand() *command {
 }
 
 // writeFirst shows the file and writes it, unless there is one.
-func (c *console) writeFirst(file, text string, mode fs.FileMode, yes bool, hints []string) (int, error) {
-	if _, err := policy.Decode(strings.NewReader(text), file); err != nil {
+func (c *console) writeFirst(path, text string, mode fs.FileMode, yes bool, hints []string) (int, error) {
+	if _, err := policy.Decode(strings.NewReader(text), path); err != nil {
 		return 1, err
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return 1, fault.New(fault.Refused, "ringfence policy check", "%s is there already and stays as it is", plan.Show(file))
+	if _, err := os.Lstat(path); err == nil {
+		return 1, fault.New(fault.Refused, "ringfence policy check", "%s is there already and stays as it is", plan.Show(path))
 	}
 	fmt.Fprint(c.out, text)
-	if terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err) && !yes && !c.confirm(fmt.Sprintf("Write this into %s?", plan.Show(file)), false) {
+	if terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err) && !yes && !c.confirm(fmt.Sprintf("Write this into %s?", plan.Show(path)), false) {
 		return 1, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return 1, err
 	}
-	if err := createFile(file, []byte(text), mode); err != nil {
-		return 1, fault.New(fault.Failed, "", "write %s: %w", plan.Show(file), err)
+	if err := file.Create(path, []byte(text), mode); err != nil {
+		return 1, fault.New(fault.Failed, "", "write %s: %w", plan.Show(path), err)
 	}
-	fmt.Fprintf(c.err, "ringfence: wrote %s\n", plan.Show(file))
+	fmt.Fprintf(c.err, "ringfence: wrote %s\n", plan.Show(path))
 	for _, h := range hints {
 		fmt.Fprintf(c.err, "ringfence: hint: %s\n", h)
 	}
 	return 0, nil
-}
-
-// createFile makes a file that was not there, whole or not at all.
-func createFile(file string, data []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".ringfence-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), file) // unlike a rename it takes nobody's place
 }
 
 // project is what init sees of one.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
@@ -47,7 +48,7 @@ func logExport() *command {
 		if *to == "" {
 			err = write(c.out)
 		} else {
-			err = replaceFile(*to, write)
+			err = file.ReplaceWith(*to, 0o600, func(f *os.File) error { return write(f) })
 		}
 		if err != nil {
 			return 2, err
@@ -140,24 +141,4 @@ func (e *export) write(to io.Writer) (bad int, err error) {
 		return put(r)
 	})
 	return bad, errors.Join(err, flush(), w.Flush())
-}
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".ringfence-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/explain/policyimport"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -106,16 +104,12 @@ func (c *console) readForeign(tool, from string) (policyimport.Result, string, e
 	return r, plan.Show(file), err
 }
 
-func readSettings(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+func readSettings(name string) ([]byte, error) {
+	data, err := file.Read(name, maxImport, 0)
+	if errors.Is(err, file.ErrNotRegular) {
+		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(name))
 	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(file))
-	}
-	return io.ReadAll(io.LimitReader(f, maxImport+1))
+	return data, err
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.

@@ -14,11 +14,10 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/explain/policytest"
 	"ringfence.dev/ringfence/internal/explain/why"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -138,17 +137,12 @@ func (c *console) testFile(t *policyTested, rest []string) (*policytest.File, er
 		}
 		name = filepath.Join(s.Workspaces[0].Path, name)
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fault.New(fault.Usage, "write one: deny read ~/.ssh/**", "there are no tests: %w", err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	data, err := file.Read(name, 1<<20, 0)
+	if errors.Is(err, file.ErrNotRegular) {
 		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(name))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.Usage, "write one: deny read ~/.ssh/**", "there are no tests: %w", err)
 	}
 	return policytest.Parse(name, data)
 }

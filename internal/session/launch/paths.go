@@ -16,21 +16,12 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// WriteWhole writes a file that is there whole or not at all.
+// WriteWhole writes a file of our state, and makes its directory.
 func WriteWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, data, 0o600)
 }
 
 // Unalias returns path as it is called from home, where a bind mount gives it a
@@ -93,17 +84,11 @@ func Raws(in []string) []plan.Raw {
 
 // ReadIfPresent reads a small file of the user's; absence is not an error.
 func ReadIfPresent(path string, max int64) ([]byte, error) {
-	st, err := os.Stat(path)
+	data, err := file.Read(path, max, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() || st.Size() > max {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, max)
-	}
-	return os.ReadFile(path)
+	return data, err
 }
 
 // RefuseCredentials refuses a path in which the catalogue knows credentials,

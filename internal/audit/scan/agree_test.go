@@ -1,0 +1,61 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
+)
+
+// candidates are values of which each test of a key takes one.
+var candidates = []string{`"x"`, "true", "false", `"bypassPermissions"`, `"Bash"`, `"/outside"`, `"*"`, `"https://x.test"`, `"on"`, `"folderOpen"`,
+	`{"command": "x"}`, `"allow"`, `"./x"`, `"--privileged"`}
+
+// TestReviewAgrees: what the scan takes out of settings in JSON, the review names when a
+// session writes it. The two tables were made apart, and the review said nothing of
+// .opencode.json, of extensions, and of servers under some of their names.
+func TestReviewAgrees(t *testing.T) {
+	names, err := hostexec.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		for _, k := range r.keys {
+			if r.form != asJSON || slices.Contains([]string{kUnclear.id, kUnknown.id}, k.kind.id) {
+				continue
+			}
+			text := fileWith(k.path, func(text string) bool { return len(r.judge([]byte(text)).hits) > 0 })
+			if text == "" {
+				t.Errorf("%q: no candidate is one that the scan finds", k.path)
+			}
+			for _, file := range r.files {
+				rel := strings.NewReplacer("**/", "", "*", "x").Replace(file)
+				if found := names.Inspect(rel, nil, []byte(text)); len(found) == 0 || found[0].Rank != hostexec.Unasked {
+					t.Errorf("%s %s: the review finds %v in %s", rel, k.path, found, text)
+				}
+			}
+		}
+	}
+}
+
+// fileWith is a file in which a setting has the first of the values that is found.
+func fileWith(path string, found func(text string) bool) string {
+	parts := strings.Split(strings.NewReplacer("**.", "", ".**", ".x", ".*.", ".x.", "*", "x").Replace(path), ".")
+	if strings.HasSuffix(path, ".*") {
+		parts[len(parts)-1] = "LD_PRELOAD"
+	}
+	for _, text := range candidates {
+		for _, name := range slices.Backward(parts) {
+			if name == "[]" {
+				text = "[" + text + "]"
+			} else {
+				text = `{"` + name + `": ` + text + "}"
+			}
+		}
+		if found(text) {
+			return text
+		}
+	}
+	return ""
+}
