@@ -13,7 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli"
 	"ringfence.dev/ringfence/internal/credentials/broker"
-	"ringfence.dev/ringfence/internal/credentials/signclient"
+	"ringfence.dev/ringfence/internal/credentials/sign"
 	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -32,8 +32,8 @@ func main() {
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
 	}
-	if len(os.Args) > 0 && signclient.Is(os.Args[0]) {
-		os.Exit(signclient.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))
+	if len(os.Args) > 0 && sign.Is(os.Args[0]) {
+		os.Exit(sign.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))
 	}
 	if len(os.Args) > 0 && os.Args[0] == cli.KeptName {
 		os.Exit(cli.MainKept(os.Args, os.Stdin, os.Stdout, os.Stderr))

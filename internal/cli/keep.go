@@ -14,7 +14,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // KeptName is argv[0] of a launch whose session outlives the terminal it was started
@@ -49,7 +48,7 @@ func MainKept(args []string, in, out, err *os.File) int {
 	return status
 }
 
-func openKept() (t *detached.Terminal, args []string, err error) {
+func openKept() (t *control.Terminal, args []string, err error) {
 	if err := unix.SetNonblock(keptMaster, true); err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +59,7 @@ func openKept() (t *detached.Terminal, args []string, err error) {
 	if args, err = conn.ReceiveWords(); err != nil {
 		return nil, nil, err
 	}
-	return detached.New(os.NewFile(keptMaster, "terminal"), conn), args, nil
+	return control.NewTerminal(os.NewFile(keptMaster, "terminal"), conn), args, nil
 }
 
 // startKept starts this very command once more, in a session of its own with a
@@ -71,7 +70,7 @@ func startKept(c *command.Console, name string, args []string, l *rules.Flags) (
 		return 125, fault.New(fault.Failed, "", "start a session that stays: %w", err)
 	}
 	id := ""
-	client := &detached.Client{Conn: conn, Out: c.Out, Began: func(began string) bool { id = began; return l.Detach }}
+	client := &control.Client{Conn: conn, Out: c.Out, Began: func(began string) bool { id = began; return l.Detach }}
 	if l.Detach {
 		client.Out = c.Err
 	} else if c.Typing() && terminal.IsTerminal(c.Out) {
@@ -81,10 +80,10 @@ func startKept(c *command.Console, name string, args []string, l *rules.Flags) (
 	switch {
 	case err != nil:
 		return 125, err
-	case l.Detach && how == detached.Detached && id != "":
+	case l.Detach && how == control.Detached && id != "":
 		fmt.Fprintln(c.Out, id)
 		return 0, nil
-	case how == detached.Ended:
+	case how == control.Ended:
 		return client.Status, nil
 	case id == "":
 		return 125, fault.New(fault.Failed, "", "the session did not begin")

@@ -23,6 +23,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 func runCommand() *command.Command {
@@ -186,7 +187,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) 
 		}
 		return nil
 	}
-	res, err := s.Start(context.Background(), std, session.Talk{Before: before,
+	res, err := supervisor.Start(context.Background(), s, std, supervisor.Talk{Before: before,
 		Warn:     c.Warn,
 		Say:      sayer(c, talk),
 		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
@@ -216,7 +217,7 @@ func sayer(c *command.Console, talk bool) func(string) {
 // worthPause: the user is stopped only where something beyond the built-in came
 // in, or something asked for did not.
 func worthPause(s *session.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
+	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Trees.Untrusted.New
 }
 
 func pause(c *command.Console) error {
@@ -244,10 +245,10 @@ func card(c *command.Console, s *session.Session, report cgroup.Report, talk boo
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
 	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.Getenv)))
-	for i, p := range s.Masked() {
+	for i, p := range s.Trees.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
-	for i, p := range s.InHistory() {
+	for i, p := range s.Trees.InHistory() {
 		fmt.Fprintf(w, "  %-10s %s: a secret is in git's history, where no mask keeps it\n", []string{"not masked", ""}[min(i, 1)], plan.Show(p))
 	}
 	for i, k := range s.Keys {
@@ -282,7 +283,7 @@ func limits(r cgroup.Report) string {
 }
 
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
-func killed(c *command.Console, s *session.Session, res session.Result) {
+func killed(c *command.Console, s *session.Session, res supervisor.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
@@ -293,7 +294,7 @@ func killed(c *command.Console, s *session.Session, res session.Result) {
 }
 
 // summary closes the session for a person.
-func summary(c *command.Console, s *session.Session, res session.Result, talk bool) {
+func summary(c *command.Console, s *session.Session, res supervisor.Result, talk bool) {
 	if talk && terminal.IsTerminal(c.Err) {
 		fmt.Fprintln(c.Err) // the agent may have left the cursor anywhere
 	}

@@ -127,3 +127,28 @@ type Require struct {
 	Walls  List // names of walls; nil means all
 	Limits List // limits that must be enforced ("pids", "memory"); nil means none
 }
+
+// Values are those of the list, without their sources.
+func (l List) Values() []string {
+	var out []string
+	for _, r := range l {
+		out = append(out, r.Value)
+	}
+	return out
+}
+
+// Text is the value; "" where there is no rule.
+func (r *Rule) Text() string {
+	if r == nil {
+		return ""
+	}
+	return r.Value
+}
+
+// Number is the value; 0 where there is no limit.
+func (l *Limit) Number() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.Value
+}

@@ -2,41 +2,42 @@ package session
 
 import (
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/internal/session/trees"
 )
 
 // Findings lists everything that would stop a launch with this policy here: rules
 // that no sandbox could enforce, paths that do not exist or hold credentials,
 // variables that are refused, limits that are required and that nobody enforces.
 // The error is for what cannot even be read.
-func Findings(opt Options) ([]string, error) {
+func Findings(opt launch.Options) ([]string, error) {
 	opt.Look = true
-	b, err := decide(opt)
+	b, err := launch.Decide(opt)
 	if err == nil {
-		err = b.describe()
+		err = b.Describe()
 	}
 	if err != nil {
 		return nil, err
 	}
-	all, err := prepareParts(b, []part{partOf("toolchains")})
+	all, err := PrepareParts(b, []Part{PartOf("toolchains")})
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, p := range b.Problems() {
-		out = append(out, where(p.Source)+": "+p.Text)
+		out = append(out, p.Source.String()+": "+p.Text)
 	}
 	for _, ws := range b.Workspaces {
-		out = noted(out, b.refuseCredentials(ws.Path, ws.Why))
+		out = noted(out, b.RefuseCredentials(ws.Path, ws.Why))
 	}
 	for _, g := range policy.Grants(b.Policy, b.User.Home) {
 		if !g.Workspace {
-			out = noted(out, (&grants{Base: b}).grant(g))
+			out = noted(out, trees.TryGrant(b, g))
 		}
 	}
-	_, err = (&Session{Base: b}).environment(all.total())
+	_, _, _, err = launch.Environment(&b, all.Total())
 	out = noted(out, err)
-	return noted(out, b.limitsHold()), nil
+	return noted(out, launch.LimitsHold(b)), nil
 }
 
 func noted(out []string, err error) []string {
@@ -44,17 +45,4 @@ func noted(out []string, err error) []string {
 		out = append(out, err.Error())
 	}
 	return out
-}
-
-// limitsHold tries the limits on nothing.
-func (b Base) limitsHold() error {
-	if len(b.askedLimits()) == 0 {
-		return nil
-	}
-	group, report, err := cgroup.Open(b.ID, b.bounds())
-	if err != nil {
-		return err
-	}
-	defer group.Close()
-	return b.requireLimits(report)
 }

@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/workspace/keeper"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // pupil collects what a session to learn from wants.
@@ -19,8 +19,8 @@ type pupil struct {
 }
 
 // learn begins the collection, once it is known what the view shows.
-func (s *Session) learn() {
-	if !s.asked.Learn {
+func beginLesson(s *Session) {
+	if !s.Asked.Learn {
 		return
 	}
 	var shown, private []string
@@ -32,28 +32,21 @@ func (s *Session) learn() {
 			private = append(private, string(o.Dst))
 		}
 	}
-	s.lesson = &pupil{names: learn.Collect(s.User.Home, shown, private, s.paths())}
+	s.lesson = &pupil{names: learn.Collect(s.User.Home, shown, private, s.Paths())}
 }
 
-// learnHosts lets unknown public hosts be reached where that is the mode's only no.
-// What somebody locked stays locked, and nobody goes above the ceiling.
-func (b *Base) learnHosts() {
-	over := b.ceiling != nil && b.ceiling.Network.Mode != nil && b.ceiling.Network.Mode.Value != "internet"
-	b.Reach.Learn = b.asked.Learn && b.Reach.Mode == "dev" && !over
-}
-
-// asked is what the keeper tells; nil where nothing is learnt.
-func (p *pupil) asked() func(keeper.Ask) {
-	if p == nil {
+// Names are what was named inside; nil where nothing is learnt.
+func (s *Session) Names() *learn.Names {
+	if s.lesson == nil {
 		return nil
 	}
-	return func(a keeper.Ask) { p.names.Asked(learn.Ask(a)) }
+	return s.lesson.names
 }
 
-// at tells which gate the session has.
-func (p *pupil) at(g *gate.Gate) {
-	if p != nil {
-		p.gate = g
+// LearnAt says which gate the session has.
+func (s *Session) LearnAt(g *gate.Gate) {
+	if s.lesson != nil {
+		s.lesson.gate = g
 	}
 }
 
@@ -73,7 +66,7 @@ func (p *pupil) hosts() (out []learn.Host) {
 		}
 		known[string(h.Name)] = true
 	}
-	for _, l := range p.gate.Tally(maxLines) {
+	for _, l := range p.gate.Tally(MaxLines) {
 		if n, err := address.ParseName(l.Host); err == nil && l.Denied > 0 && !l.Others && !known[string(n)] {
 			out = append(out, learn.Host{Name: string(n), Refused: l.Reason})
 		}
@@ -101,11 +94,11 @@ func (s *Session) Lesson() learn.Seen {
 // Situation is what a proposal is made for.
 func (s *Session) Situation() learn.Situation {
 	in := learn.Situation{Home: s.User.Home, Policy: s.Policy, Reach: s.Reach,
-		Own: []string{s.dirs.State, s.dirs.Config, filepath.Dir(Ceiling)}}
+		Own: []string{s.Dirs.State, s.Dirs.Config, filepath.Dir(launch.Ceiling)}}
 	for _, ws := range s.Workspaces {
 		in.Trees = append(in.Trees, ws.Path)
 	}
-	in.Env = s.asked.Environ
+	in.Env = s.Asked.Environ
 	for _, e := range in.Env {
 		if list, ok := strings.CutPrefix(e, "PATH="); ok {
 			in.PATH = filepath.SplitList(list)
@@ -115,10 +108,10 @@ func (s *Session) Situation() learn.Situation {
 }
 
 // Book is where what the sessions of this project saw is kept.
-func (s *Session) Book() *learn.Book { return learn.Open(s.dirs.State, s.projectRoot()) }
+func (s *Session) Book() *learn.Book { return learn.Open(s.Dirs.State, s.ProjectRoot()) }
 
 // LookNetwork is Look, and what of the network the agent would reach.
-func LookNetwork(opt Options) (*Session, error) {
+func LookNetwork(opt launch.Options) (*Session, error) {
 	s, err := Look(opt)
 	if err != nil {
 		return nil, err
@@ -129,3 +122,6 @@ func LookNetwork(opt Options) (*Session, error) {
 
 // ProjectDir is the root of the project, where its own policy lies.
 func (s *Session) ProjectDir() string { return strings.TrimSuffix(s.Workspaces[0].Path, "/") }
+
+// MaxLines bounds what a result tells of the network.
+const MaxLines = 200

@@ -8,36 +8,26 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/mcp"
-
-	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/state"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
-
-// offered are the MCP servers of a session, each by its name.
-type offered struct {
-	started []string // those that start on the host, in sandboxes of their own
-	own     bool     // ringfence's own
-	agent   string   // whose settings say how they start
-}
 
 // servers are the MCP servers that policy names.
 type servers struct {
-	Base
-	Contribution
+	launch.Base
+	launch.Contribution
 	entries map[string]any // of the agent's settings
 }
 
 // prepareServers leads the agent to them. The agent's settings
 // name a program of ours, which asks the supervisor for a server by its name: neither
 // how it starts nor what it knows comes inside.
-func prepareServers(b Base) (Contribution, error) {
+func prepareServers(b launch.Base) (launch.Contribution, error) {
 	sv := &servers{Base: b, entries: map[string]any{}}
-	if sv.asked.Server != "" {
+	if sv.Asked.Server != "" {
 		return sv.Contribution, nil
 	}
 	err := sv.prepare(sv.Profile.MCP)
@@ -45,50 +35,47 @@ func prepareServers(b Base) (Contribution, error) {
 }
 
 func (sv *servers) prepare(m agent.MCP) error {
-	host, notices := sv.hostServers(m)
-	sv.notices = notices
-	if sv.modeNone() {
+	host, notices := hostServers(sv.Base, m)
+	sv.Notices = notices
+	if sv.NoNetwork() {
 		if len(host)+len(sv.Policy.ServersOn()) > 0 {
-			sv.notice("MCP servers are not there without a network: the way to them is part of it")
+			sv.Notice("MCP servers are not there without a network: the way to them is part of it")
 		}
 		return nil
 	}
-	sv.offered = offered{agent: sv.Profile.Name, own: sv.Policy.OwnServerOn() && m.Path != ""}
-	if sv.offered.own {
-		sv.entries[policy.OwnServer] = m.Entry([]string{clientPath, policy.OwnServer})
+	sv.Offered = launch.Offered{Agent: sv.Profile.Name, Own: sv.Policy.OwnServerOn() && m.Path != ""}
+	if sv.Offered.Own {
+		sv.entries[policy.OwnServer] = m.Entry([]string{ClientPath, policy.OwnServer})
 	}
 	for _, s := range sv.Policy.ServersOn() {
 		sv.offer(s, host)
 	}
 	sv.leftOut(host)
-	if len(sv.offered.started) == 0 && !sv.offered.own {
+	if len(sv.Offered.Started) == 0 && !sv.Offered.Own {
 		return nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	sv.mounts = append(sv.mounts, plan.Mount{Src: self, Dst: clientPath, Why: "asks the host for MCP servers"})
-	sv.brokered.sites = append(sv.brokered.sites, func(s *Session, g *gate.Gate) (broker.Site, error) {
-		return broker.Site{Prefix: "/mcp", Handler: s.mcp.handler(s, g)}, nil
-	})
+	sv.Mounts = append(sv.Mounts, plan.Mount{Src: self, Dst: ClientPath, Why: "asks the host for MCP servers"})
 	if len(sv.entries) == 0 || m.Path == "" {
 		return nil
 	}
 	return sv.tellAgent(m)
 }
 
-// clientPath is where the program lies that asks for servers.
-const clientPath = clientDir + "/" + mcp.Client
+// ClientPath is where the program lies that asks for servers.
+const ClientPath = launch.ClientDir + "/" + mcp.Client
 
 // hostServers reads the servers of the agent's own settings. Of two with one name the
 // first counts, as for the agents themselves.
-func (b Base) hostServers(m agent.MCP) (map[string]agent.HostServer, []string) {
+func hostServers(b launch.Base, m agent.MCP) (map[string]agent.HostServer, []string) {
 	var notices []string
 	out := map[string]agent.HostServer{}
 	for _, f := range m.From {
 		path := agent.Expand(f.Path, b.User.Home)
-		data, err := readIfPresent(path, maxSettings)
+		data, err := launch.ReadIfPresent(path, launch.MaxSettings)
 		if err != nil || data == nil {
 			continue
 		}
@@ -111,14 +98,14 @@ func (sv *servers) offer(s policy.Server, host map[string]agent.HostServer) {
 	h, found := host[s.Name]
 	switch {
 	case len(s.Command) > 0 || found && h.Argv != nil:
-		sv.offered.started = append(sv.offered.started, s.Name)
+		sv.Offered.Started = append(sv.Offered.Started, s.Name)
 		if sv.Profile.MCP.Path != "" {
-			sv.entries[s.Name] = sv.Profile.MCP.Entry([]string{clientPath, s.Name})
+			sv.entries[s.Name] = sv.Profile.MCP.Entry([]string{ClientPath, s.Name})
 		}
 	case found:
 		sv.offerRemote(h)
 	case sv.Profile.MCP.Path != "" || strings.HasPrefix(s.Source.File, "flag "):
-		sv.notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, where(s.Source), sv.Profile.Title))
+		sv.Notice(fmt.Sprintf("MCP server %s (%s): neither policy nor the settings of %s say how it starts", s.Name, s.Source.String(), sv.Profile.Title))
 	}
 }
 
@@ -127,11 +114,11 @@ func (sv *servers) offer(s policy.Server, host map[string]agent.HostServer) {
 func (sv *servers) offerRemote(h agent.HostServer) {
 	u, err := url.Parse(h.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		sv.notice(fmt.Sprintf("MCP server %s is not carried over: its address is no URL", h.Name))
+		sv.Notice(fmt.Sprintf("MCP server %s is not carried over: its address is no URL", h.Name))
 		return
 	}
 	if h.Secret {
-		sv.notice(fmt.Sprintf("MCP server %s at %s is remote and needs a credential, which stays outside: keep it with `ringfence secret set NAME --use bearer --host %[2]s`", h.Name, plan.Show(u.Hostname())))
+		sv.Notice(fmt.Sprintf("MCP server %s at %s is remote and needs a credential, which stays outside: keep it with `ringfence secret set NAME --use bearer --host %[2]s`", h.Name, plan.Show(u.Hostname())))
 	}
 	if h.InURL {
 		return
@@ -150,7 +137,7 @@ func (sv *servers) leftOut(host map[string]agent.HostServer) {
 		}
 	}
 	if slices.Sort(out); len(out) > 0 {
-		sv.notice(fmt.Sprintf("MCP servers of the host stay outside: %s; --mcp NAME or [mcp.NAME] lets one in", strings.Join(out, ", ")))
+		sv.Notice(fmt.Sprintf("MCP servers of the host stay outside: %s; --mcp NAME or [mcp.NAME] lets one in", strings.Join(out, ", ")))
 	}
 }
 
@@ -158,7 +145,7 @@ func (sv *servers) leftOut(host map[string]agent.HostServer) {
 func (sv *servers) tellAgent(m agent.MCP) error {
 	path := agent.Expand(m.Path, sv.User.Home)
 	if m.Arg != "" {
-		sv.args = append(sv.args, strings.ReplaceAll(m.Arg, agent.FileMark, path))
+		sv.Args = append(sv.Args, strings.ReplaceAll(m.Arg, agent.FileMark, path))
 	}
 	managed := slices.ContainsFunc(sv.Profile.Managed, func(f agent.File) bool { return f.Path == m.Path })
 	switch {
@@ -167,25 +154,20 @@ func (sv *servers) tellAgent(m agent.MCP) error {
 		if err != nil {
 			return err
 		}
-		sv.manage(m.Path, append([]byte("\n"), data...))
+		sv.Manage(m.Path, append([]byte("\n"), data...))
 	case strings.HasPrefix(path, plan.Own+"/"):
 		data, err := m.JSON(sv.entries)
 		if err != nil {
 			return err
 		}
-		sv.put(path, data, "leads the agent to its MCP servers")
+		sv.Put(path, data, "leads the agent to its MCP servers")
 	default:
-		sv.overlay(path, map[string]any{m.Key: sv.entries})
+		sv.Overlay(path, map[string]any{m.Key: sv.entries})
 	}
 	return nil
 }
 
 // PinBook is where is kept what a server of a project tells of itself.
 func PinBook(state, project, name string) mcp.Book {
-	return mcp.Book{Path: filepath.Join(serverDir(state, project, name), "pins.json")}
-}
-
-// serverDir is what ringfence keeps of a server in a project.
-func serverDir(dir, project, name string) string {
-	return filepath.Join(dir, "mcp", state.Key(project), name)
+	return mcp.Book{Path: filepath.Join(launch.ServerDir(state, project, name), "pins.json")}
 }

@@ -1,12 +1,9 @@
 package session
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,85 +11,8 @@ import (
 	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
-
-// serverRules are those of a session that is an MCP server: what its own table says,
-// under everything that only takes away. Nothing that the user allows agents in general
-// is its to have.
-func (b *Base) serverRules(l policy.Layers) error {
-	all, _ := policy.Resolve(l)
-	s := &policy.Server{Name: b.asked.Server}
-	if found := all.FindServer(b.asked.Server); found != nil {
-		s = found
-	}
-	if s.IsOff() {
-		return fault.New(fault.Refused, "remove off = true there", "MCP server %s is switched off (%s)", s.Name, where(s.Off.Source))
-	}
-	user := l.User
-	if user == nil {
-		user = &policy.Policy{}
-	}
-	own := &policy.Policy{Limits: user.Limits, Require: user.Require, Broker: user.Broker, Supply: user.Supply}
-	own.Workspace = policy.Workspace{View: user.Workspace.View, Mask: user.Workspace.Mask, Undo: user.Workspace.Undo, UndoFile: user.Workspace.UndoFile}
-	own.Files = policy.Files{Read: s.Read, Write: s.Write, Mask: user.Files.Mask}
-	own.Network = policy.Network{Allow: s.Hosts, Deny: user.Network.Deny, Proxy: user.Network.Proxy}
-	for _, r := range s.Secrets {
-		if kept := user.FindSecret(r.Value); kept != nil {
-			own.Secret = append(own.Secret, *kept)
-		}
-	}
-	flags := l.Flags
-	if flags == nil {
-		flags = &policy.Policy{}
-	}
-	mode := policy.Rule{Value: modeNone, Source: s.Source}
-	if len(s.Hosts)+len(s.Secrets)+len(flags.Network.Allow)+len(flags.Network.IP)+len(flags.Network.HostPorts) > 0 {
-		mode.Value = "locked"
-	}
-	own.Network.Mode = &mode
-	l.User, l.ProjectTrusted = own, false
-	b.Policy, _ = policy.Resolve(l)
-	b.bare = l.Bare(b.Policy)
-	b.Policy.MCP, b.bare.MCP = nil, nil
-	return b.serverSees(s.Sees())
-}
-
-// serverSees gives the server its place: the project, or a directory that is its own.
-func (b *Base) serverSees(what string) error {
-	b.server.root = filepath.Join(serverDir(b.dirs.State, b.projectRoot(), b.asked.Server), "work")
-	if err := os.MkdirAll(b.server.root, 0o700); err != nil {
-		return err
-	}
-	switch what {
-	case policy.SeesWrite, policy.SeesRead:
-		for i := range b.Workspaces {
-			b.Workspaces[i].Write = b.Workspaces[i].Write && what == policy.SeesWrite
-		}
-		// Not in the project: what programs find in the directory they start in, as node
-		// its modules and python its own, would be the agent's to write.
-		b.said.set("mcp", "RINGFENCE_WORKSPACE", b.Workspaces[0].Path)
-		b.dir = b.User.Home
-	default:
-		real, id, err := resolveDir(b.server.root)
-		if err != nil {
-			return err
-		}
-		b.Workspaces = []Workspace{{Path: real, Given: real, Write: true, ID: id, Why: "the server's own"}}
-		b.server.private, b.dir, b.Repo = true, real, nil
-	}
-	return nil
-}
-
-// serverPlace is what a session has as an MCP server.
-type serverPlace struct {
-	root    string // whose state it keeps
-	private bool   // it sees nothing of the project
-}
-
-// stateRoot names whose state this session keeps: the project's, or a server's in it.
-func (b Base) stateRoot() string {
-	return cmp.Or(b.server.root, b.projectRoot())
-}
 
 // ServerSettings is how an MCP server starts, and what it tells.
 type ServerSettings struct {
@@ -106,7 +26,7 @@ type ServerSettings struct {
 
 // Server finds how a server starts: by its table, or by the settings that an agent has
 // of it on the host.
-func Server(opt Options, name, agentName string) (ServerSettings, error) {
+func Server(opt launch.Options, name, agentName string) (ServerSettings, error) {
 	out := ServerSettings{}
 	if err := policy.CheckServerName(name); err != nil {
 		return out, fault.New(fault.Usage, "", "%w", err)
@@ -114,21 +34,21 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 	if name == policy.OwnServer {
 		return out, fault.New(fault.Usage, "choose another name", "%s is ringfence's own server, which runs in no sandbox", name)
 	}
-	b, err := decide(opt)
+	b, err := launch.Decide(opt)
 	if err != nil {
 		return out, err
 	}
-	out.Project = b.projectRoot()
-	out.Book, out.Refuse = PinBook(b.dirs.State, out.Project, name), true
+	out.Project = b.ProjectRoot()
+	out.Book, out.Refuse = PinBook(b.Dirs.State, out.Project, name), true
 	if s := b.Policy.FindServer(name); s != nil {
 		out.Refuse = !s.Tells()
 		for _, a := range s.Command {
 			out.Argv = append(out.Argv, agent.Expand(a.Value, b.User.Home))
 		}
-		out.Env = values(s.Env)
+		out.Env = s.Env.Values()
 	}
-	if h, ok := b.settingsOf(agentName, name); ok && out.Argv == nil {
-		h = h.Filled(b.getenv)
+	if h, ok := settingsOf(b, agentName, name); ok && out.Argv == nil {
+		h = h.Filled(b.Getenv)
 		out.Argv = h.Argv
 		for n, v := range h.Env {
 			if !slices.ContainsFunc(out.Env, func(e string) bool { return e == n || strings.HasPrefix(e, n+"=") }) {
@@ -145,8 +65,8 @@ func Server(opt Options, name, agentName string) (ServerSettings, error) {
 }
 
 // settingsOf finds a server in the settings of one agent, or of all if none is named.
-func (b Base) settingsOf(agentName, name string) (agent.HostServer, bool) {
-	dir := b.agentsDir()
+func settingsOf(b launch.Base, agentName, name string) (agent.HostServer, bool) {
+	dir := b.AgentsDir()
 	names := []string{agentName}
 	if agentName == "" {
 		names, _ = agent.Names(dir) // those that cannot be read have no servers either
@@ -156,7 +76,7 @@ func (b Base) settingsOf(agentName, name string) (agent.HostServer, bool) {
 		if err != nil {
 			continue
 		}
-		all, _ := b.hostServers(p.MCP)
+		all, _ := hostServers(b, p.MCP)
 		if h, ok := all[name]; ok && h.Argv != nil {
 			return h, true
 		}
@@ -180,8 +100,8 @@ type Listed struct {
 }
 
 // Servers lists the servers of policy and of all agents' settings, for a project.
-func Servers(opt Options) ([]Listed, error) {
-	b, err := decide(opt)
+func Servers(opt launch.Options) ([]Listed, error) {
+	b, err := launch.Decide(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +112,7 @@ func Servers(opt Options) ([]Listed, error) {
 		}
 		return known[name]
 	}
-	dir := b.agentsDir()
+	dir := b.AgentsDir()
 	names, err := agent.Names(dir)
 	if err != nil {
 		return nil, err
@@ -202,7 +122,7 @@ func Servers(opt Options) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, _ := b.hostServers(p.MCP)
+		all, _ := hostServers(b, p.MCP)
 		for name, h := range all {
 			l := at(name)
 			l.Agents = append(l.Agents, n)
@@ -216,7 +136,7 @@ func Servers(opt Options) ([]Listed, error) {
 	for i := range b.Policy.MCP {
 		listServer(&b.Policy.MCP[i], at(b.Policy.MCP[i].Name))
 	}
-	seen, err := os.ReadDir(serverDir(b.dirs.State, b.projectRoot(), ""))
+	seen, err := os.ReadDir(launch.ServerDir(b.Dirs.State, b.ProjectRoot(), ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -227,7 +147,7 @@ func Servers(opt Options) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, l := range known {
-		if err := b.listPins(l); err != nil {
+		if err := listPins(b, l); err != nil {
 			return nil, err
 		}
 		out = append(out, *l)
@@ -237,8 +157,8 @@ func Servers(opt Options) ([]Listed, error) {
 }
 
 func listServer(s *policy.Server, l *Listed) {
-	l.Named, l.Workspace = where(s.Source), s.Sees()
-	l.Hosts, l.Secrets = values(s.Hosts), values(s.Secrets)
+	l.Named, l.Workspace = s.Source.String(), s.Sees()
+	l.Hosts, l.Secrets = s.Hosts.Values(), s.Secrets.Values()
 	if len(s.Command) > 0 {
 		l.Program = s.Command[0].Value
 	}
@@ -254,11 +174,11 @@ func listServer(s *policy.Server, l *Listed) {
 	}
 }
 
-func (b Base) listPins(l *Listed) error {
+func listPins(b launch.Base, l *Listed) error {
 	if policy.CheckServerName(l.Name) != nil {
 		return nil
 	}
-	r, err := PinBook(b.dirs.State, b.projectRoot(), l.Name).Load()
+	r, err := PinBook(b.Dirs.State, b.ProjectRoot(), l.Name).Load()
 	if err != nil || r == nil {
 		return err
 	}
@@ -271,6 +191,3 @@ func (b Base) listPins(l *Listed) error {
 	}
 	return nil
 }
-
-// serverTitle is what people read in the place of an agent's title.
-func serverTitle(name string) string { return fmt.Sprintf("MCP server %s", name) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // mutate takes one defence away, so that a test can see its check report missing.
@@ -65,9 +66,9 @@ func mutate(s *Session, environ []string) {
 	case "shm":
 		bind("/dev/shm")
 	case "env":
-		p.Process.Env = append(raws(environ), p.Process.Env...)
+		p.Process.Env = append(launch.Raws(environ), p.Process.Env...)
 	case "gitconfig":
-		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == gitConfigPath })
+		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == launch.GitConfigPath })
 		p.Process.Env = slices.DeleteFunc(p.Process.Env, func(e plan.Raw) bool { return strings.HasPrefix(string(e), "GIT_CONFIG_GLOBAL=") })
 		for i, o := range p.Ops {
 			if o.Do == plan.DoReadOnly && o.Dst == "/dev" {

@@ -7,31 +7,31 @@ import (
 	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
-	"ringfence.dev/ringfence/internal/policy/knownsecrets"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Trifecta reads the meter for a prepared session: what of the three legs is there.
-func (s *Session) Trifecta() audit.Trifecta { return audit.Meter(s.exposure()) }
+func (s *Session) Trifecta() audit.Trifecta { return audit.Meter(exposure(s)) }
 
-func (s *Session) exposure() audit.Exposure {
-	e := audit.Exposure{Network: modeNone, Brokered: s.Keys}
+func exposure(s *Session) audit.Exposure {
+	e := audit.Exposure{Network: launch.ModeNone, Brokered: s.Keys}
 	for _, ws := range s.Workspaces {
 		e.Workspaces = append(e.Workspaces, ws.Path)
 	}
-	e.Secrets = s.visible()
+	e.Secrets = visibleSecrets(s)
 	for _, list := range []policy.List{s.Policy.Files.Read, s.Policy.Files.Write} {
 		for _, r := range list {
 			e.Granted = append(e.Granted, r.Value)
 		}
 	}
 	if s.Plan.Capture != nil {
-		s.reached(&e)
+		reached(s, &e)
 	}
-	e.Model = e.Network != modeNone && len(s.Profile.Models) > 0
-	if e.Network != modeNone {
+	e.Model = e.Network != launch.ModeNone && len(s.Profile.Models) > 0
+	if e.Network != launch.ModeNone {
 		for _, m := range s.Policy.ServersOn() {
 			e.Servers = append(e.Servers, m.Name)
-			if audit.Carrier(m.Name+" "+strings.Join(values(m.Command), " ")) != "" {
+			if audit.Carrier(m.Name+" "+strings.Join(m.Command.Values(), " ")) != "" {
 				e.Readers = append(e.Readers, "MCP server "+m.Name)
 			}
 		}
@@ -41,12 +41,12 @@ func (s *Session) exposure() audit.Exposure {
 			e.Readers = append(e.Readers, "pages that the model's provider fetches")
 		}
 	}
-	s.origin(&e)
+	originOf(s, &e)
 	return e
 }
 
 // visible are the credentials that are seen inside as they are.
-func (s *Session) visible() (out []string) {
+func visibleSecrets(s *Session) (out []string) {
 	for _, r := range s.Policy.Files.Expose {
 		out = append(out, r.Value)
 	}
@@ -54,7 +54,7 @@ func (s *Session) visible() (out []string) {
 		out = append(out, r.Value)
 	}
 	for _, v := range s.Env.Of(environ.Added) {
-		if c, ok := knownsecrets.Env(v.Name); ok && c.Class == knownsecrets.Secret {
+		if launch.SecretVariable(v.Name) {
 			out = append(out, v.Name)
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Session) visible() (out []string) {
 }
 
 // reached fills in the network.
-func (s *Session) reached(e *audit.Exposure) {
+func reached(s *Session, e *audit.Exposure) {
 	e.Network = s.Reach.Mode
 	for _, a := range s.Policy.Network.Allow {
 		e.Hosts = append(e.Hosts, a.Value)
@@ -84,7 +84,7 @@ func (s *Session) reached(e *audit.Exposure) {
 }
 
 // origin fills in whose the repository is, and what can be pushed.
-func (s *Session) origin(e *audit.Exposure) {
+func originOf(s *Session, e *audit.Exposure) {
 	if s.Repo == nil {
 		return
 	}

@@ -1,32 +1,32 @@
 package session
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
-	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 	"ringfence.dev/ringfence/internal/explain/why"
-	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/policy/environ"
-	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/lending"
 )
 
 // World is the session for who asks why: the very plan, rules and environment.
 func (s *Session) World() *why.World {
 	w := &why.World{Plan: s.Plan, Policy: s.Policy, Ignored: s.Ignored, User: s.User, Env: s.Env, Reach: s.Reach,
-		Trees: s.answerable(), Decoys: s.luredTo(), Forges: s.brokered.forged, With: s.with}
+		Trees: answerable(s), Decoys: s.Lure.Laid(s.Plan), Forges: s.Brokered.Forged, With: s.with}
 	w.Groups, _ = os.Getgroups() // without them the answer is only stricter
-	w.Decide = s.decideBeforehand()
-	w.Push = func(ref string) string {
-		return gitproxy.JudgeName(ref, values(s.Policy.Broker.Protected), values(s.Policy.Broker.Git))
-	}
-	w.Credentials = func(path string) []knownsecrets.Finding { return s.credentialsIn(path, nil) }
-	w.Has = func(name string) bool { return hasVariable(s.asked.Environ, name) }
+	w.Decide = decideBeforehand(s)
+	w.Push = lending.JudgePush(s.Policy)
+	w.Credentials = s.AllCredentials
+	w.Has = func(name string) bool { return hasVariable(s.Asked.Environ, name) }
 	w.EnvIf = func(name string) environ.Environment {
 		in := s.envInput
 		in.Launcher = append(slices.Clone(in.Launcher), name+"=")
@@ -41,15 +41,15 @@ func hasVariable(environ []string, name string) bool {
 }
 
 // answerable are the trees that may be changed, as the plan has them.
-func (s *Session) answerable() []why.Tree {
+func answerable(s *Session) []why.Tree {
 	var out []why.Tree
-	for i, t := range s.work.Trees {
+	for _, t := range s.Work.Trees {
 		live := slices.ContainsFunc(s.Plan.Trees, func(p plan.Tree) bool { return string(p.Path) == t.Path })
 		layer := slices.ContainsFunc(s.Plan.Ops, func(o plan.Op) bool { return o.Do == plan.DoLayer && string(o.Dst) == t.Path })
 		if !live && !layer {
 			continue // a tighter rule took its place
 		}
-		view := why.Tree{Path: t.Path, View: plan.View(t.View), Rules: s.trees[i].rules}
+		view := why.Tree{Path: t.Path, View: plan.View(t.View), Rules: s.Trees.Rules(t.Path)}
 		if v := s.Policy.Workspace.View; v != nil {
 			view.Rule = *v
 		}
@@ -58,29 +58,11 @@ func (s *Session) answerable() []why.Tree {
 	return out
 }
 
-// luredTo are the paths at which a launch lays decoys: a look lays none.
-func (s *Session) luredTo() []string {
-	if s.lure == nil {
-		return nil
-	}
-	var out []string
-	for _, f := range s.lure.files {
-		taken := slices.ContainsFunc(s.Plan.Ops, func(o plan.Op) bool {
-			at := string(o.Dst)
-			return o.Do != plan.DoTmpfs && o.Do != plan.DoReadOnly && o.Why != decoyWhy && (file.Within(f.Path, at) || file.Within(at, f.Path))
-		})
-		if !taken {
-			out = append(out, f.Path)
-		}
-	}
-	return out
-}
-
 // decideBeforehand asks as the gate will.
-func (s *Session) decideBeforehand() func(address.Target) why.Ruling {
+func decideBeforehand(s *Session) func(address.Target) why.Ruling {
 	var b gate.Broker
-	if s.broker != nil {
-		b = s.broker
+	if s.Broker != nil {
+		b = s.Broker
 	}
 	asked := gate.NewBeforehand(s.Reach, b)
 	return func(t address.Target) why.Ruling {
@@ -99,7 +81,7 @@ func (s *Session) decideBeforehand() func(address.Target) why.Ruling {
 
 // with prepares the same session with a grant more.
 func (s *Session) with(g why.Grant) (*why.World, error) {
-	opt := s.asked
+	opt := s.Asked
 	opt.Look = true
 	if opt.Flags == nil {
 		opt.Flags = &policy.Policy{}
@@ -117,4 +99,54 @@ func (s *Session) with(g why.Grant) (*why.World, error) {
 		return nil, err
 	}
 	return next.World(), nil
+}
+
+// Explain answers why, for the agent. It is told nothing of the host that it cannot see
+// from where it stands: neither whether a file is there nor whether a variable is set.
+func (s *Session) Explain(what string) (string, error) {
+	kind, err := why.KindOf(what, why.Seen{})
+	if err != nil {
+		return "", errors.New("say an absolute path, a host with a dot or a port, or the name of a variable")
+	}
+	w := s.World()
+	w.With = nil // a trial of every grant would be work for us, at the agent's word
+	var a *why.Answer
+	switch kind {
+	case why.Host:
+		t, err := why.Target(what)
+		if err != nil {
+			return "", err
+		}
+		a = w.AboutHost(t)
+	case why.Env:
+		a = w.AboutEnv(what)
+	default:
+		p := agent.Expand(what, s.User.Home)
+		if !filepath.IsAbs(p) {
+			return "", errors.New("say an absolute path")
+		}
+		a = w.AboutPath(filepath.Clean(p))
+	}
+	var b strings.Builder
+	for _, f := range a.Findings {
+		fmt.Fprintf(&b, "%s: %s\n", f.Access, toldInside(f))
+	}
+	b.WriteString("Only the person outside can change this; request_grant asks for it.\n")
+	return b.String(), nil
+}
+
+// toldInside is a finding without what only the host knows.
+func toldInside(f why.Finding) string {
+	switch f.By {
+	case why.WallView, why.WallNothing, why.WallPermission, why.WallEnvironment, why.WallPrivate:
+		if f.Verdict == why.Allowed || f.Verdict == why.Private {
+			return string(f.Verdict)
+		}
+		return "not part of this sandbox"
+	}
+	text := string(f.Verdict) + ", by " + f.By
+	if f.Rule != "" {
+		text += fmt.Sprintf(" (%s)", f.Rule)
+	}
+	return text
 }

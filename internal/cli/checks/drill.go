@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -96,7 +97,7 @@ func playDrills(c *command.Console, chosen []*drill.Drill, asJSON bool) (int, er
 	if err != nil {
 		return 2, err
 	}
-	p, err := session.Promised(c.Environ)
+	p, err := supervisor.Promised(c.Environ)
 	if err != nil {
 		return 2, err
 	}

@@ -7,7 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // Verify proves every defence in a throw-away sandbox.
@@ -51,7 +51,7 @@ func proof(c *command.Console) (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	p, err := session.Promised(c.Environ)
+	p, err := supervisor.Promised(c.Environ)
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ,
-		Shown: p.Shown, Passed: p.Passed, Launch: session.Prove(&policy.Policy{})}, err
+		Shown: p.Shown, Passed: p.Passed, Launch: supervisor.Prove(&policy.Policy{})}, err
 }

@@ -15,7 +15,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/state"
 )
 
@@ -23,8 +23,8 @@ import (
 type Console struct {
 	In, Out, Err *os.File
 	Environ      []string
-	Kept         *detached.Terminal // where a session that stays is held; else nil
-	Quiet        bool               // who started it is not to be talked to
+	Kept         *control.Terminal // where a session that stays is held; else nil
+	Quiet        bool              // who started it is not to be talked to
 }
 
 // Getenv is the value of a variable of the user.

@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // MCP runs servers of the host, and pins their tools.
@@ -105,7 +106,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
-		Tell: func(text string) { fmt.Fprintf(c.Err, "%s%s\n", session.ServerNote(name), command.Inert(text)) }}
+		Tell: func(text string) { fmt.Fprintf(c.Err, "%s%s\n", supervisor.ServerNote(name), command.Inert(text)) }}
 	proxied := make(chan error, 1)
 	go func() {
 		err := p.Run(c.In, c.Out, ours[1], ours[0])
@@ -118,7 +119,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	}()
 	var said sync.WaitGroup
 	said.Go(func() { serverSays(c, name, ours[2]) })
-	_, err := s.Start(ctx, own, session.Talk{
+	_, err := supervisor.Start(ctx, s, own, supervisor.Talk{
 		Before: func(r cgroup.Report) error { Unusual(c.Err, s, r, false); return nil },
 		Warn:   c.Warn})
 	own[1].Close()

@@ -8,13 +8,14 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // maxPlayed bounds what a player may answer.
 const maxPlayed = 64 << 20
 
 // Play starts the session between two pipes.
-func Play(ctx context.Context, c *command.Console, s *session.Session, stdin []byte) (res session.Result, out []byte, err error) {
+func Play(ctx context.Context, c *command.Console, s *session.Session, stdin []byte) (res supervisor.Result, out []byte, err error) {
 	var pipes [2][2]*os.File // what goes in, what comes out
 	for i := range pipes {
 		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
@@ -33,7 +34,7 @@ func Play(ctx context.Context, c *command.Console, s *session.Session, stdin []b
 		io.Copy(io.Discard, pipes[1][0]) // who writes more must not wait for us
 		read <- b
 	}()
-	res, err = s.Start(ctx, [3]*os.File{pipes[0][0], pipes[1][1], c.Err}, session.Talk{
+	res, err = supervisor.Start(ctx, s, [3]*os.File{pipes[0][0], pipes[1][1], c.Err}, supervisor.Talk{
 		Before: func(cgroup.Report) error { return ctx.Err() },
 		Warn:   c.Warn})
 	pipes[1][1].Close()

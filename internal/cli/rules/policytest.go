@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 const aboutTest = `Holds a file of tests against the policy: by default .ringfence.test beside the
@@ -191,7 +192,7 @@ func tryLive(c *command.Console, opt session.Options, f *policytest.File, result
 	}
 	defer os.RemoveAll(scratch)
 	opt.Look = false
-	s, err := session.Throwaway(opt, self, []string{self, "policy", "test", policytest.Arg}, scratch)
+	s, err := supervisor.Throwaway(opt, self, []string{self, "policy", "test", policytest.Arg}, scratch)
 	if err != nil {
 		return err
 	}

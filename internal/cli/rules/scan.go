@@ -96,7 +96,7 @@ func scanRoot(c *command.Console, path string) (root, dir string, err error) {
 func scanAt(c *command.Console, root, dir string) (*scan.Report, error) {
 	budget := scan.Hand(dir)
 	if repo, err := repo.Find(root, c.Getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
-		budget.Git = session.GitDirs(repo)
+		budget.Git = repo.OutsideDirs()
 	}
 	step, done := c.Progress("looking at files", 0)
 	defer done()

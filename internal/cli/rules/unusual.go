@@ -31,7 +31,7 @@ func Unusual(w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
 // untrusted tells of what a repository brings before its agent starts: in full once,
 // in a line after that.
 func untrusted(w io.Writer, s *session.Session, talk bool) {
-	u := &s.Untrusted
+	u := &s.Trees.Untrusted
 	if !u.Complete && (talk || u.First) {
 		fmt.Fprintln(w, "ringfence: not all of this tree was looked at; `ringfence scan` looks further")
 	}

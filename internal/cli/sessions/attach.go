@@ -7,13 +7,12 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
 )
 
 // Attach takes over the terminal of a kept session.
 func Attach() *command.Command {
 	cmd := &command.Command{Name: "attach", Args: "[SESSION]", Short: "take over the terminal of a kept session",
-		Long:     "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is detached. Without SESSION the only one.",
+		Long:     "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is control. Without SESSION the only one.",
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
@@ -32,7 +31,7 @@ func Attach() *command.Command {
 		if err != nil {
 			return 125, err
 		}
-		client := &detached.Client{Conn: conn, In: c.In, Out: c.Out}
+		client := &control.Client{Conn: conn, In: c.In, Out: c.Out}
 		how, err := client.Run()
 		if err != nil {
 			return 125, err
@@ -43,14 +42,14 @@ func Attach() *command.Command {
 }
 
 // Left says how an attachment ended. The status is the session's, where it has one.
-func Left(c *command.Console, id string, how detached.How, status int) (int, error) {
+func Left(c *command.Console, id string, how control.How, status int) (int, error) {
 	switch how {
-	case detached.Ended:
+	case control.Ended:
 		return status, nil
-	case detached.Detached:
+	case control.Detached:
 		fmt.Fprintf(c.Err, "\nringfence: detached; back with: ringfence attach %s\n", id)
 		return 0, nil
-	case detached.Taken:
+	case control.Displaced:
 		fmt.Fprintf(c.Err, "\nringfence: %s was detached from elsewhere\n", id)
 		return 0, nil
 	}

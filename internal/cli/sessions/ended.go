@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"ringfence.dev/ringfence/internal/cli/command"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -17,7 +17,7 @@ const maxShown = 12
 
 // WorkSummary says at the end of a session what waits, what changed, and what
 // comes next.
-func WorkSummary(c *command.Console, res session.Result, talk bool) {
+func WorkSummary(c *command.Console, res supervisor.Result, talk bool) {
 	r := res.Review
 	if r == nil {
 		return
@@ -42,7 +42,7 @@ func noteList(c *command.Console, r *review.Report) {
 }
 
 // changeSummary is what changed, or waits to.
-func changeSummary(c *command.Console, res session.Result, waits, live []review.Entry, talk bool) {
+func changeSummary(c *command.Console, res supervisor.Result, waits, live []review.Entry, talk bool) {
 	r, id := res.Review, res.Review.Work.ID
 	if len(waits) > 0 {
 		fmt.Fprintf(c.Err, "  waits      %d for review%s\n", len(waits), ranked(waits))
@@ -129,7 +129,7 @@ func reasonOf(e *review.Entry) string {
 const maxLine = 1000
 
 // WorkJSON is the summary for programs: one line.
-func WorkJSON(c *command.Console, res session.Result) {
+func WorkJSON(c *command.Console, res supervisor.Result) {
 	if res.Review == nil {
 		return
 	}

@@ -15,9 +15,8 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
-	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // Exec runs a command in a running session.
@@ -46,7 +45,7 @@ func Exec() *command.Command {
 }
 
 func execIn(c *command.Console, id, called, dir string, cmd []string) (int, error) {
-	s, err := session.OpenStreams([3]*os.File{c.In, c.Out, c.Err})
+	s, err := supervisor.OpenStreams([3]*os.File{c.In, c.Out, c.Err})
 	if err != nil {
 		return 125, err
 	}
@@ -77,7 +76,7 @@ func execIn(c *command.Console, id, called, dir string, cmd []string) (int, erro
 	defer conn.Close()
 	s.CloseInside()
 	told := make(chan struct{})
-	status, err := carryExec(s, r, &hearing{Conn: conn, told: told}, detached.Mark(called, cmd[0]))
+	status, err := carryExec(s, r, &hearing{Conn: conn, told: told}, control.Mark(called, cmd[0]))
 	if lost := s.Drain(told); lost != nil && err == nil {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
@@ -109,7 +108,7 @@ func (h *hearing) leave() {
 }
 
 // carryExec stands between the user's terminal and the command until it ends.
-func carryExec(s *session.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
+func carryExec(s *supervisor.Streams, r control.Reply, conn *hearing, mark string) (int, error) {
 	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()

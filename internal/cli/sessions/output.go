@@ -13,7 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
-	"ringfence.dev/ringfence/internal/session/detached"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -34,7 +34,7 @@ func Output() *command.Command {
 		if err != nil {
 			return 1, err
 		}
-		r, err := detached.OpenLog(w.Dir())
+		r, err := control.OpenLog(w.Dir())
 		if errors.Is(err, fs.ErrNotExist) {
 			return 1, fault.New(fault.Failed, "start it with --keep or -d", "what session %s printed was not kept", w.ID)
 		}

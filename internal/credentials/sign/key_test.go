@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/git/config"
 )
 
@@ -32,7 +31,7 @@ func TestKeyFrom(t *testing.T) {
 			t.Errorf("%q: configured %v", tt.settings, got.Configured())
 		}
 		inside := got.Inside("/bin")
-		if len(inside) != 3+len(got.Always) || !signclient.Is(inside[1].Value) {
+		if len(inside) != 3+len(got.Always) || !Is(inside[1].Value) {
 			t.Errorf("%q: inside %+v", tt.settings, inside)
 		}
 		for _, e := range inside {

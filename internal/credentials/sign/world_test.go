@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/credentials/signclient"
 	"ringfence.dev/ringfence/internal/git/config"
 )
 
@@ -21,8 +20,8 @@ const (
 // TestMain makes the test binary the client too, as the product's is: git calls
 // it by a link with the client's name.
 func TestMain(m *testing.M) {
-	if signclient.Is(os.Args[0]) {
-		os.Exit(signclient.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv(endpointVar)))
+	if Is(os.Args[0]) {
+		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Getenv(endpointVar)))
 	}
 	os.Exit(m.Run())
 }
@@ -64,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{signclient.GPG, signclient.GPGSM, signclient.SSHKeygen} {
+	for _, name := range []string{GPG, GPGSM, SSHKeygen} {
 		if err := os.Symlink(self, w.path("bin/"+name)); err != nil {
 			t.Fatal(err)
 		}

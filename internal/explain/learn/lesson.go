@@ -18,13 +18,6 @@ package learn
 
 import "strconv"
 
-// Ask is one thing that somebody inside named; see keeper.Ask.
-type Ask struct {
-	Path                       string
-	Write, Open, Absent, Fixed bool
-	Made                       bool
-}
-
 // Path is a file or directory that the host has and the session wanted.
 type Path struct {
 	Path  string `json:"path"`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/workspace/keeper"
 )
 
 // host makes files of a home directory; a name that ends in a slash is a directory.
@@ -47,7 +48,7 @@ func situation(t *testing.T, home string) Situation {
 }
 
 // propose plays a session that asked for these and returns the lines.
-func propose(t *testing.T, home string, asks ...Ask) (lines []string, not []string) {
+func propose(t *testing.T, home string, asks ...keeper.Ask) (lines []string, not []string) {
 	t.Helper()
 	n := Collect(home, nil, nil, []string{home + "/project"})
 	for _, a := range asks {
@@ -66,42 +67,42 @@ func propose(t *testing.T, home string, asks ...Ask) (lines []string, not []stri
 	return lines, not
 }
 
-func read(p string) Ask { return Ask{Path: p, Open: true, Absent: true} }
-func look(p string) Ask { return Ask{Path: p, Absent: true} }
+func read(p string) keeper.Ask { return keeper.Ask{Path: p, Open: true, Absent: true} }
+func look(p string) keeper.Ask { return keeper.Ask{Path: p, Absent: true} }
 
 func TestProposePaths(t *testing.T) {
 	home := host(t, ".toolrc", ".tool/a", ".tool/b", ".tool/c", "lib/a", "lib/b", "lib/c", "lib/sub/x", ".ssh/id_rsa", ".aws/credentials",
 		".config/ringfence/policy.toml", ".config/app/one", "docs/a", "docs/b", "keys/.netrc", "data/old", ".env.production", "two/a", "two/b",
 		"bin/tool", "bin/a", "bin/b", "bin/c", ".config/autostart/y", "other/.git/hooks/x")
 	for name, c := range map[string]struct {
-		asks []Ask
+		asks []keeper.Ask
 		want string
 		not  string
 	}{
-		"one file":               {[]Ask{read(home + "/.toolrc")}, "read ~/.toolrc", ""},
-		"not on the host":        {[]Ask{read(home + "/.nowhere"), read("/opt/nowhere/x")}, "", ""},
-		"two siblings":           {[]Ask{read(home + "/two/a"), read(home + "/two/b")}, "read ~/two/a|read ~/two/b", ""},
-		"three siblings":         {[]Ask{read(home + "/lib/a"), read(home + "/lib/b"), read(home + "/lib/c")}, "read ~/lib", ""},
-		"hidden siblings":        {[]Ask{read(home + "/.tool/a"), read(home + "/.tool/b"), read(home + "/.tool/c")}, "read ~/.tool/a|read ~/.tool/b|read ~/.tool/c", ""},
-		"of HOME":                {[]Ask{read(home + "/.toolrc"), read(home + "/lib"), read(home + "/docs")}, "read ~/.toolrc|read ~/docs|read ~/lib", ""},
-		"on the way":             {[]Ask{look(home + "/docs"), look(home + "/docs/a")}, "read ~/docs/a", ""},
-		"a list of it":           {[]Ask{read(home + "/docs"), read(home + "/docs/a")}, "read ~/docs", ""},
-		"a key":                  {[]Ask{read(home + "/.ssh/id_rsa"), read(home + "/.aws")}, "", "~/.aws|~/.ssh/id_rsa"},
-		"HOME":                   {[]Ask{read(home), read(filepath.Dir(home))}, "", filepath.Dir(home) + "|" + home},
-		"a base":                 {[]Ask{read(home + "/.config")}, "", "~/.config"},
-		"in a base":              {[]Ask{read(home + "/.config/app/one")}, "read ~/.config/app/one", ""},
-		"our own":                {[]Ask{read(home + "/.config/ringfence/policy.toml")}, "", "~/.config/ringfence/policy.toml"},
-		"a decoy's place":        {[]Ask{read(home + "/.env.production")}, "", "~/.env.production"},
-		"to write":               {[]Ask{{Path: home + "/data/new", Write: true, Absent: true}}, "write ~/data", ""},
-		"to change":              {[]Ask{{Path: home + "/data/old", Write: true, Fixed: true}}, "write ~/data/old", ""},
-		"a program":              {[]Ask{{Path: home + "/bin/tool", Write: true, Fixed: true}}, "", "~/bin/tool"},
-		"a new program":          {[]Ask{{Path: home + "/bin/new", Write: true, Absent: true}}, "", "~/bin"},
-		"settings":               {[]Ask{{Path: home + "/.toolrc", Write: true, Fixed: true}, {Path: home + "/.config/autostart/x.desktop", Write: true, Absent: true}}, "", "~/.config/autostart|~/.toolrc"},
-		"another's hooks":        {[]Ask{{Path: home + "/other/.git/hooks/pre-commit", Write: true, Absent: true}}, "", "~/other/.git/hooks"},
-		"siblings, one to write": {[]Ask{read(home + "/bin/a"), read(home + "/bin/b"), {Path: home + "/bin/c", Write: true, Fixed: true}}, "read ~/bin/a|read ~/bin/b", "~/bin/c"},
-		"system":                 {[]Ask{{Path: "/usr/share/x", Write: true, Fixed: true}}, "", "/usr/share"},
-		"its own":                {[]Ask{look(home + "/lib/a"), {Path: home + "/lib", Write: true, Made: true}}, "", ""},
-		"not shown as it is":     {[]Ask{read(home + "/\x1b[2J"), read(home + "/a\nb")}, "", ""},
+		"one file":               {[]keeper.Ask{read(home + "/.toolrc")}, "read ~/.toolrc", ""},
+		"not on the host":        {[]keeper.Ask{read(home + "/.nowhere"), read("/opt/nowhere/x")}, "", ""},
+		"two siblings":           {[]keeper.Ask{read(home + "/two/a"), read(home + "/two/b")}, "read ~/two/a|read ~/two/b", ""},
+		"three siblings":         {[]keeper.Ask{read(home + "/lib/a"), read(home + "/lib/b"), read(home + "/lib/c")}, "read ~/lib", ""},
+		"hidden siblings":        {[]keeper.Ask{read(home + "/.tool/a"), read(home + "/.tool/b"), read(home + "/.tool/c")}, "read ~/.tool/a|read ~/.tool/b|read ~/.tool/c", ""},
+		"of HOME":                {[]keeper.Ask{read(home + "/.toolrc"), read(home + "/lib"), read(home + "/docs")}, "read ~/.toolrc|read ~/docs|read ~/lib", ""},
+		"on the way":             {[]keeper.Ask{look(home + "/docs"), look(home + "/docs/a")}, "read ~/docs/a", ""},
+		"a list of it":           {[]keeper.Ask{read(home + "/docs"), read(home + "/docs/a")}, "read ~/docs", ""},
+		"a key":                  {[]keeper.Ask{read(home + "/.ssh/id_rsa"), read(home + "/.aws")}, "", "~/.aws|~/.ssh/id_rsa"},
+		"HOME":                   {[]keeper.Ask{read(home), read(filepath.Dir(home))}, "", filepath.Dir(home) + "|" + home},
+		"a base":                 {[]keeper.Ask{read(home + "/.config")}, "", "~/.config"},
+		"in a base":              {[]keeper.Ask{read(home + "/.config/app/one")}, "read ~/.config/app/one", ""},
+		"our own":                {[]keeper.Ask{read(home + "/.config/ringfence/policy.toml")}, "", "~/.config/ringfence/policy.toml"},
+		"a decoy's place":        {[]keeper.Ask{read(home + "/.env.production")}, "", "~/.env.production"},
+		"to write":               {[]keeper.Ask{{Path: home + "/data/new", Write: true, Absent: true}}, "write ~/data", ""},
+		"to change":              {[]keeper.Ask{{Path: home + "/data/old", Write: true, Fixed: true}}, "write ~/data/old", ""},
+		"a program":              {[]keeper.Ask{{Path: home + "/bin/tool", Write: true, Fixed: true}}, "", "~/bin/tool"},
+		"a new program":          {[]keeper.Ask{{Path: home + "/bin/new", Write: true, Absent: true}}, "", "~/bin"},
+		"settings":               {[]keeper.Ask{{Path: home + "/.toolrc", Write: true, Fixed: true}, {Path: home + "/.config/autostart/x.desktop", Write: true, Absent: true}}, "", "~/.config/autostart|~/.toolrc"},
+		"another's hooks":        {[]keeper.Ask{{Path: home + "/other/.git/hooks/pre-commit", Write: true, Absent: true}}, "", "~/other/.git/hooks"},
+		"siblings, one to write": {[]keeper.Ask{read(home + "/bin/a"), read(home + "/bin/b"), {Path: home + "/bin/c", Write: true, Fixed: true}}, "read ~/bin/a|read ~/bin/b", "~/bin/c"},
+		"system":                 {[]keeper.Ask{{Path: "/usr/share/x", Write: true, Fixed: true}}, "", "/usr/share"},
+		"its own":                {[]keeper.Ask{look(home + "/lib/a"), {Path: home + "/lib", Write: true, Made: true}}, "", ""},
+		"not shown as it is":     {[]keeper.Ask{read(home + "/\x1b[2J"), read(home + "/a\nb")}, "", ""},
 	} {
 		lines, not := propose(t, home, c.asks...)
 		if os.Getuid() != 0 && name == "system" {
@@ -123,9 +124,9 @@ func TestNothingOfACredentialIsEverProposed(t *testing.T) {
 	if err := os.Symlink(home+"/.ssh", home+"/work/link"); err != nil {
 		t.Fatal(err)
 	}
-	var asks []Ask
+	var asks []keeper.Ask
 	for _, p := range []string{".ssh", ".ssh/config", ".ssh/known_hosts", ".ssh/id_ed25519", ".docker", ".docker/config.json", ".kube/config", ".kube", "work/link", "work/link/id_ed25519"} {
-		asks = append(asks, read(home+"/"+p), Ask{Path: home + "/" + p, Write: true, Absent: true, Open: true})
+		asks = append(asks, read(home+"/"+p), keeper.Ask{Path: home + "/" + p, Write: true, Absent: true, Open: true})
 	}
 	lines, not := propose(t, home, asks...)
 	if len(lines) > 0 || len(not) < 9 {
@@ -178,9 +179,9 @@ func TestVariables(t *testing.T) {
 	must(os.WriteFile(home+"/secret", []byte("TOOL_SECRET"), 0o644))
 	must(os.Symlink(home+"/secret", home+"/project/link"))
 	n := Collect(home, nil, nil, []string{home + "/project"})
-	n.Asked(Ask{Path: home + "/project/run.sh", Open: true})
-	n.Asked(Ask{Path: home + "/project/link", Open: true})
-	n.Asked(Ask{Path: home + "/project/other"}) // only looked at
+	n.Asked(keeper.Ask{Path: home + "/project/run.sh", Open: true})
+	n.Asked(keeper.Ask{Path: home + "/project/link", Open: true})
+	n.Asked(keeper.Ask{Path: home + "/project/other"}) // only looked at
 	seen := n.Look([]string{"TOOL_MODE", "TOOL_LEVEL", "TOOL_NAME", "TOOL_OTHER", "TOOL_SECRET", "AWS_SECRET_ACCESS_KEY", "PATH", "x"})
 	p := Propose(join(Seen{}, seen, "2026-01-02"), situation(t, home))
 	var got []string
@@ -200,7 +201,7 @@ func TestNamesAreBounded(t *testing.T) {
 	for i := range 3 * maxNames {
 		name := "/home/u/" + strings.Repeat("x", i%500) + time.Unix(int64(i), 0).UTC().Format("150405")
 		n.Asked(read(name))
-		n.Asked(Ask{Path: name, Made: true, Write: true})
+		n.Asked(keeper.Ask{Path: name, Made: true, Write: true})
 		n.Asked(read("/usr/" + name))
 		n.Asked(read("/home/u/.npm" + name))
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/workspace/keeper"
 )
 
 // Look finds out what of the names the host has, and which of the variables that stayed
@@ -33,7 +35,7 @@ func (n *Names) Look(variables []string) Seen {
 
 // onHost is what the host has under a name: the thing itself, or for something that was
 // to be made the directory that it was to be made in.
-func onHost(a Ask) (Path, bool) {
+func onHost(a keeper.Ask) (Path, bool) {
 	p := Path{Path: a.Path, Write: a.Write, Open: a.Open}
 	dir, ok := stat(p.Path)
 	if !ok && a.Write {

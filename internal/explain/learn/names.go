@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/workspace/keeper"
 )
 
 // Bounds of one session. Who asks for more names than these has the rest forgotten,
@@ -26,7 +27,7 @@ type Names struct {
 	trees   []string        // workspaces
 
 	mu     sync.Mutex
-	wants  map[string]Ask
+	wants  map[string]keeper.Ask
 	opened []string // files of the trees
 	made   map[string]bool
 	more   bool
@@ -35,7 +36,7 @@ type Names struct {
 // Collect begins a collection. The paths are of the view: the home directory, what it
 // shows of the host at its own place, what is the sandbox's own, and the workspaces.
 func Collect(home string, shown, private, trees []string) *Names {
-	n := &Names{shown: set(shown), private: set(private), trees: trees, wants: map[string]Ask{}, made: map[string]bool{}}
+	n := &Names{shown: set(shown), private: set(private), trees: trees, wants: map[string]keeper.Ask{}, made: map[string]bool{}}
 	for _, p := range []string{"/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/.ringfence"} {
 		n.private[p] = !file.Within(home, p) // a home may lie anywhere
 	}
@@ -67,7 +68,7 @@ func plain(p string) bool {
 }
 
 // Asked takes one question.
-func (n *Names) Asked(a Ask) {
+func (n *Names) Asked(a keeper.Ask) {
 	if !plain(a.Path) || above(n.private, a.Path) {
 		return
 	}
@@ -89,7 +90,7 @@ func (n *Names) inTree(p string) bool {
 	return slices.ContainsFunc(n.trees, func(t string) bool { return file.Within(p, t) })
 }
 
-func (n *Names) want(a Ask) {
+func (n *Names) want(a keeper.Ask) {
 	have, known := n.wants[a.Path]
 	if !known && len(n.wants) >= maxNames {
 		n.more = true
@@ -102,15 +103,15 @@ func (n *Names) want(a Ask) {
 }
 
 // wanted lists what was missing and was not made by the session itself later.
-func (n *Names) wanted() []Ask {
+func (n *Names) wanted() []keeper.Ask {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var out []Ask
+	var out []keeper.Ask
 	for _, a := range n.wants {
 		if a.Fixed || !above(n.made, a.Path) {
 			out = append(out, a)
 		}
 	}
-	slices.SortFunc(out, func(a, b Ask) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(out, func(a, b keeper.Ask) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }

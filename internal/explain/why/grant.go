@@ -49,27 +49,19 @@ func (g *Grant) rows() []row {
 		net = []string{p.Network.Mode.Value}
 	}
 	return []row{
-		{flag: "--ro", section: "files", key: "read", values: values(p.Files.Read)},
-		{flag: "--rw", section: "files", key: "write", values: values(p.Files.Write)},
-		{flag: "--expose", section: "files", key: "expose", values: values(p.Files.Expose)},
-		{flag: "--reveal", section: "workspace", key: "reveal", values: values(p.Workspace.Reveal)},
+		{flag: "--ro", section: "files", key: "read", values: p.Files.Read.Values()},
+		{flag: "--rw", section: "files", key: "write", values: p.Files.Write.Values()},
+		{flag: "--expose", section: "files", key: "expose", values: p.Files.Expose.Values()},
+		{flag: "--reveal", section: "workspace", key: "reveal", values: p.Workspace.Reveal.Values()},
 		{flag: "--net", section: "network", key: "mode", values: net},
-		{flag: "--net", section: "network", key: "groups", values: values(p.Network.Groups)},
-		{flag: "--allow-host", section: "network", key: "allow", values: values(p.Network.Allow)},
-		{flag: "--allow-ip", section: "network", key: "ip", values: values(p.Network.IP)},
-		{flag: "--host-port", section: "network", key: "host-ports", values: values(p.Network.HostPorts), bare: true},
+		{flag: "--net", section: "network", key: "groups", values: p.Network.Groups.Values()},
+		{flag: "--allow-host", section: "network", key: "allow", values: p.Network.Allow.Values()},
+		{flag: "--allow-ip", section: "network", key: "ip", values: p.Network.IP.Values()},
+		{flag: "--host-port", section: "network", key: "host-ports", values: p.Network.HostPorts.Values(), bare: true},
 		{flag: "--env", section: "env", key: "pass", values: g.Env},
 		{flag: "--force-env", section: "env", key: "force", values: g.ForceEnv},
-		{section: "broker", key: "git", values: values(p.Broker.Git)},
+		{section: "broker", key: "git", values: p.Broker.Git.Values()},
 	}
-}
-
-func values(l policy.List) []string {
-	var out []string
-	for _, r := range l {
-		out = append(out, r.Value)
-	}
-	return out
 }
 
 // spell writes a grant as flags and as lines of a file.

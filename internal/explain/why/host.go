@@ -213,7 +213,7 @@ func (w *World) denyingGroup(t address.Target, net *policy.Network, g *Grant) bo
 			return false
 		}
 		off := "-" + e.Group
-		if !slices.Contains(values(net.Groups), off) {
+		if !slices.Contains(net.Groups.Values(), off) {
 			net.Groups = append(net.Groups, granted(off)...)
 			g.Live = ""
 			for _, group := range policy.Groups() {

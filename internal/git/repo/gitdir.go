@@ -232,3 +232,12 @@ func outside(root string, dirs []string) []string {
 func refuse(hint, format string, args ...any) error {
 	return fault.New(fault.Refused, hint, format, args...)
 }
+
+// OutsideDirs are the git directories of a linked worktree: its own, and the one that it
+// shares with others.
+func (r *Repo) OutsideDirs() []string {
+	if r == nil || r.GitDir == "" || file.Within(r.GitDir, r.Root()) && file.Within(r.CommonDir, r.Root()) {
+		return nil
+	}
+	return slices.Compact([]string{r.GitDir, r.CommonDir})
+}

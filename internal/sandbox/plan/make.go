@@ -21,7 +21,7 @@ func Make(in Input) (*Plan, error) {
 	if err := check(in); err != nil {
 		return nil, err
 	}
-	mounts, err := joinMounts(in.Mounts)
+	mounts, err := Join(in.Mounts)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func check(in Input) error {
 	return nil
 }
 
-// joinMounts drops doubles. Where two rules name one place, the tighter wins.
-func joinMounts(in []Mount) ([]Mount, error) {
+// Join drops mounts that are there twice. Where two rules name one place, the tighter wins.
+func Join(in []Mount) ([]Mount, error) {
 	var out []Mount
 	at := map[string]int{}
 	for _, m := range in {

@@ -1,0 +1,63 @@
+package native
+
+import (
+	"errors"
+	"syscall"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+)
+
+// Explain turns a step that failed into an error a person can act on:
+// which wall, why, and the one command that helps.
+func Explain(err error, facts hostfacts.Facts) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	switch f.Step {
+	case "exec":
+		return execFailure(f)
+	case "view":
+		return fault.New(fault.Refused, "`--dry-run` shows the whole view", "the view cannot be built: %s", f.Text)
+	case "gate":
+		return gateFailure(f)
+	case watchStep:
+		return fault.New(fault.Refused, "run with --review: then nothing reaches the host until it is applied",
+			"the live view needs Linux 5.19, and a seccomp listener that nothing else has: %s", f.Text)
+	case "plan", "inside", "confirm", "wait":
+		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
+	}
+	switch f.Errno { // not the wall's fault, but the launcher's limits
+	case syscall.EMFILE:
+		return fault.New(fault.Failed, "ulimit -n 1024", "too few open files are allowed: %s", f.Text)
+	case syscall.EAGAIN:
+		return fault.New(fault.Failed, "ulimit -u 4096, or end some processes", "too few processes are allowed: %s", f.Text)
+	}
+	reason, fix := hostfacts.Diagnose(f.Step, f.Errno, facts)
+	return fault.New(fault.Refused, fix, "wall %s cannot be raised: %s (%s)", f.Step, reason, f.Text)
+}
+
+// watchStep is how the inside stage calls the loading of the keeper's filter.
+const watchStep = "watch"
+
+func execFailure(f *Failure) error {
+	switch f.Errno {
+	case syscall.ENOENT:
+		return fault.New(fault.NotFound, "the command must be visible inside: see `--dry-run` and add --ro PATH if it is not", "%s", f.Text)
+	case syscall.EACCES, syscall.ENOEXEC, syscall.EPERM, syscall.EISDIR, syscall.ENOTDIR:
+		return fault.New(fault.NotExecutable, "", "%s", f.Text)
+	}
+	return fault.New(fault.Failed, "", "%s", f.Text)
+}
+
+// gateFailure: the network cannot be made to end at the gate, so there is none. It is
+// never left open.
+func gateFailure(f *Failure) error {
+	hint := "sudo modprobe -a nf_tables nft_chain_nat nft_redir nft_ct nft_reject_inet; or start without a network: --net none"
+	switch f.Errno {
+	case syscall.EPERM, syscall.EACCES:
+		hint = "something on this host forbids nftables in a user namespace; --net none starts without a network"
+	}
+	return fault.New(fault.Refused, hint, "the gate cannot be opened: %s", f.Text)
+}

@@ -1,0 +1,91 @@
+package launch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+)
+
+// ModeNone is the posture without a network.
+const ModeNone = "none"
+
+// network decides what of the network is there.
+func (b *Base) network() (err error) {
+	if b.Reach, err = b.Policy.Reach(b.ownHosts()); err == nil {
+		b.learnHosts()
+	}
+	return err
+}
+
+// ownHosts are those of the agent. A profile that is the user's own is under the
+// ceiling as every other word of the user's.
+func (b *Base) ownHosts() []string {
+	if b.Profile.Source == agent.BuiltIn {
+		return b.Profile.Network.Hosts
+	}
+	return slices.DeleteFunc(slices.Clone(b.Profile.Network.Hosts), func(h string) bool {
+		over := b.Bound(policy.Entry{Text: h}) != nil
+		if over {
+			b.Said.Notice("a host of the agent's profile is not allowed by " + Ceiling + ": " + h)
+		}
+		return over
+	})
+}
+
+// Network says how the network ends at the gate, and by which way that reaches
+// the world.
+func Network(b Base) (out Contribution, err error) {
+	if b.Reach.Mode == ModeNone {
+		return out, nil
+	}
+	if err := out.proxy(b); err != nil {
+		return out, err
+	}
+	for _, p := range policy.Cautions(b.Policy) {
+		out.Notice(p.Source.String() + ": " + p.Text)
+	}
+	out.Capture, err = netns.Make(b.Reach.HostPorts)
+	return out, err
+}
+
+// proxy finds the upstream proxy that policy names. One that only stands in the
+// environment is not used: where traffic goes is for policy to say.
+func (c *Contribution) proxy(b Base) (err error) {
+	env := func(name string) string { return cmp.Or(b.Getenv(name), b.Getenv(strings.ToLower(name))) }
+	ambient := cmp.Or(env("HTTPS_PROXY"), env("ALL_PROXY"))
+	switch b.Reach.Proxy {
+	case policy.ProxyNone:
+		if ambient != "" {
+			c.Notice("HTTPS_PROXY is set and not used; --proxy env goes through it")
+		}
+		return nil
+	case policy.ProxyEnv:
+		if ambient == "" {
+			return fault.New(fault.Refused, "set HTTPS_PROXY, or leave the proxy out", "policy wants the proxy of the environment, and HTTPS_PROXY is not set")
+		}
+		if c.Upstream, err = gate.ParseUpstream(ambient, env("NO_PROXY")); err != nil {
+			return fault.New(fault.Refused, "", "HTTPS_PROXY: %w", err)
+		}
+		return nil
+	}
+	c.Upstream, err = gate.ParseUpstream(b.Reach.Proxy, "") // NO_PROXY belongs to the environment's
+	return err
+}
+
+// learnHosts lets unknown public hosts be reached where that is the mode's only no.
+// What somebody locked stays locked, and nobody goes above the ceiling.
+func (b *Base) learnHosts() {
+	over := b.ceiling != nil && b.ceiling.Network.Mode != nil && b.ceiling.Network.Mode.Value != "internet"
+	b.Reach.Learn = b.Asked.Learn && b.Reach.Mode == "dev" && !over
+}
+
+func ModeOf(p *policy.Policy) string { return p.Network.Mode.Text() }
+
+// Locked is the posture in which only the agent's own API is there.
+const Locked = "locked"

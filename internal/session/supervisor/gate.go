@@ -1,0 +1,158 @@
+package supervisor
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/lending"
+)
+
+// patience is how long a host that nobody knows waits for a person.
+const patience = 30 * time.Second
+
+// door is the gate of a running session and what belongs to it on the host.
+type door struct {
+	session *session.Session
+	live    *live
+	gate    *gate.Gate
+	ports   []*net.TCPListener // published, in the order of Reach.Publish
+	marks   []int              // of what is published
+	say     func(string)
+}
+
+// openDoor makes the gate of a session, still shut. It returns nil where the network
+// is closed.
+func openDoor(s *session.Session, l *live) (*door, error) {
+	if s.Plan.Capture == nil {
+		return nil, nil
+	}
+	d := &door{session: s, live: l, say: l.Say}
+	l.mcp.live, l.mcp.Offered = l, s.Offered
+	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial}
+	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
+	if l.talk.Person {
+		conf.Wait, conf.Ask = patience, d.tell
+	}
+	var err error
+	if s.Broker != nil {
+		conf.Broker = s.Broker
+	}
+	if s.Lure != nil {
+		conf.Decoys, conf.Caught = s.Lure.Needles, l.caught
+	}
+	if d.gate, err = gate.New(conf); err != nil {
+		return nil, err
+	}
+	s.LearnAt(d.gate)
+	if s.Broker != nil {
+		var servers http.Handler
+		if l.mcp.Own || len(l.mcp.Started) > 0 {
+			servers = l.mcp.handler(d.gate)
+		}
+		if err := lending.Open(s.Broker, s.Brokered, d.gate, servers); err != nil {
+			d.Close()
+			return nil, err
+		}
+	}
+	for _, p := range s.Reach.Publish {
+		l, err := d.publish(p.Host)
+		if err != nil {
+			d.Close()
+			return nil, fault.New(fault.Refused, "publish it as another port: --publish "+fmt.Sprintf("%d:%d", freePort(), p.Inside), "port %d of the host cannot be published (%s): %w", p.Host, p.Source.String(), err)
+		}
+		d.ports = append(d.ports, l)
+	}
+	return d, nil
+}
+
+// publish takes a port of the host's loopback, and marks it before.
+func (d *door) publish(port uint16) (*net.TCPListener, error) {
+	mark, err := lending.MarkPort(port)
+	if err != nil {
+		return nil, err
+	}
+	d.marks = append(d.marks, mark)
+	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+}
+
+// freePort is a suggestion for who has to choose another port.
+func freePort() int {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 18080
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// running connects the published ports once the sandbox is there.
+func (d *door) running(box rung.Sandbox) {
+	for i, p := range d.session.Reach.Publish {
+		d.gate.Publish(d.ports[i], p.Inside, box.Socket)
+	}
+	d.ports = nil // the gate's from here on
+	d.gate.Watch(box.PID(), d.announce)
+}
+
+// announce tells of a server inside.
+func (d *door) announce(port uint16) {
+	for _, p := range d.session.Reach.Publish {
+		if p.Inside == port {
+			d.say(fmt.Sprintf("http://localhost:%d → inside:%d", p.Host, port))
+			return
+		}
+	}
+	d.say(fmt.Sprintf("a server inside listens on port %d; --publish %d would show it on the host's loopback", port, port))
+}
+
+// tell asks a person about a host that waits. The command comes whole or not at all:
+// one that is cut would allow something else.
+func (d *door) tell(p gate.Pending) {
+	text := fmt.Sprintf("waits: ringfence grant %s --host %s", d.session.ID, hostRule(p.Name, p.Port))
+	if len(text) > maxNote {
+		text = "a host with a long name waits: see ringfence requests"
+	}
+	if p.Command != "" && len(text)+len(p.Command)+20 < maxNote {
+		text += fmt.Sprintf(" (%q, process %d)", p.Command, p.PID)
+	}
+	d.say(text)
+}
+
+// maxNote is what fits a notification.
+const maxNote = 160
+
+func hostRule(n address.Name, port uint16) string {
+	if port == 443 || port == 80 {
+		return string(n)
+	}
+	return fmt.Sprintf("%s:%d", n, port)
+}
+
+// Close shuts the gate and everything that belongs to it.
+func (d *door) Close() error {
+	if d == nil {
+		return nil
+	}
+	d.live.mcp.Close()
+	for _, l := range d.ports {
+		l.Close()
+	}
+	if d.session.Broker != nil {
+		d.session.Broker.Close()
+	}
+	err := d.gate.Close()
+	for _, mark := range d.marks { // last: nobody is connected any more
+		unix.Close(mark)
+	}
+	d.marks = nil
+	return err
+}

@@ -1,0 +1,26 @@
+package session
+
+import (
+	"time"
+
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/toolchain"
+	"ringfence.dev/ringfence/internal/session/launch"
+)
+
+// prepareSupply tells the package managers inside to wait for young releases and to run
+// no install scripts. Without a network there is nothing to brake.
+func prepareSupply(b launch.Base) (out launch.Contribution, err error) {
+	if b.Reach.Mode == launch.ModeNone || b.Asked.Passing {
+		return out, nil
+	}
+	s := &b.Policy.Supply
+	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
+	for _, e := range env {
+		out.Set("[supply]", e.Name, e.Value)
+	}
+	for _, f := range files {
+		out.Put(agent.Expand(f.Path, b.User.Home), f.Data, "[supply]: "+f.Tool)
+	}
+	return out, nil
+}
