@@ -77,10 +77,10 @@ func claude(l *look) []*document {
 }
 
 // projectPaths are files of the project, if there is one that is not the home itself.
-func (l *look) projectPaths(rels ...string) (out []string) {
+func (w *World) projectPaths(rels ...string) (out []string) {
 	for _, rel := range rels {
-		if l.Project != "" && l.Project != l.Home {
-			out = append(out, filepath.Join(l.Project, rel))
+		if w.Project != "" && w.Project != w.Home {
+			out = append(out, filepath.Join(w.Project, rel))
 		}
 	}
 	return out
@@ -94,7 +94,7 @@ func (l *look) usesClaude() bool {
 }
 
 // userSettings is where advice about Claude Code belongs if nothing else is wrong.
-func (l *look) userSettings() string { return l.home(".claude/settings.json") }
+func (w *World) userSettings() string { return w.home(".claude/settings.json") }
 
 func sandboxOff(l *look) []hit {
 	if !l.usesClaude() {
@@ -141,10 +141,10 @@ func wide(l *look, n *node) bool {
 }
 
 // expand reads a path as agents write it.
-func (l *look) expand(p string) string {
+func (w *World) expand(p string) string {
 	for _, h := range []string{"~", "$HOME", "${HOME}"} {
 		if rest, ok := strings.CutPrefix(p, h); ok && (rest == "" || rest[0] == '/') {
-			return filepath.Join(l.Home, rest)
+			return filepath.Join(w.Home, rest)
 		}
 	}
 	if p == "" {
@@ -172,12 +172,12 @@ func (l *look) gaps(rules []string) (out []string) {
 }
 
 // covers reports whether a rule about paths is about one, or about what it lies in.
-func (l *look) covers(rule, at string) bool {
+func (w *World) covers(rule, at string) bool {
 	rule = strings.TrimSuffix(strings.TrimSuffix(rule, "/**"), "/*")
 	if strings.HasPrefix(rule, "//") {
 		rule = rule[1:]
 	}
-	rule = l.expand(rule)
+	rule = w.expand(rule)
 	if rule == "" || !filepath.IsAbs(rule) {
 		return false
 	}

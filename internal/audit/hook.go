@@ -65,8 +65,8 @@ func (p program) name() string {
 	return ""
 }
 
-func (l *look) ofProject(p program) bool {
-	return l.Project != "" && l.Project != l.Home && file.Within(p.doc.path, l.Project)
+func (w *World) ofProject(p program) bool {
+	return w.Project != "" && w.Project != w.Home && file.Within(p.doc.path, w.Project)
 }
 
 func hookInventory(l *look) (hits []hit) {
@@ -87,7 +87,7 @@ func openHooks(l *look) (hits []hit) {
 			if !filepath.IsAbs(file) {
 				continue
 			}
-			if st, ok := l.stat(file); ok && isRegular(st) && l.writable(st) {
+			if st, ok := l.stat(file); ok && isRegular(st) && l.everybody().writable(st) {
 				hits = append(hits, hit{path: file, detail: modeWords(st) + ", run by " + p.key + " in " + l.word(p.doc.path)})
 			}
 		}

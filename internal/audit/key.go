@@ -29,15 +29,15 @@ var keyChecks = []Check{
 }
 
 // privateKeys are the files in ~/.ssh that are private keys by their content.
-func (l *look) privateKeys() (paths []string) {
-	names := l.names(l.home(".ssh"))
+func (w *World) privateKeys() (paths []string) {
+	names := w.names(w.home(".ssh"))
 	slices.Sort(names)
 	for _, name := range names {
-		path := l.home(".ssh/" + name)
+		path := w.home(".ssh/" + name)
 		if strings.HasSuffix(name, ".pub") {
 			continue
 		}
-		if data, err := l.read(path, 1<<16); err == nil && bytes.Contains(data, []byte("PRIVATE KEY-----")) {
+		if data, err := w.read(path, 1<<16); err == nil && bytes.Contains(data, []byte("PRIVATE KEY-----")) {
 			paths = append(paths, path)
 		}
 	}
@@ -90,7 +90,7 @@ func openCredentials(l *look) (hits []hit) {
 		}
 		for _, path := range files {
 			st, ok := l.stat(path)
-			if !ok || !isRegular(st) || !l.readable(st) || slices.Contains(keys, path) {
+			if !ok || !isRegular(st) || !l.everybody().readable(st) || slices.Contains(keys, path) {
 				continue
 			}
 			data, err := l.read(path, maxCredential)
@@ -110,8 +110,8 @@ const (
 )
 
 // inside lists the first entries of a directory.
-func (l *look) inside(dir string) (out []string) {
-	names := l.names(dir)
+func (w *World) inside(dir string) (out []string) {
+	names := w.names(dir)
 	slices.Sort(names)
 	for _, name := range names[:min(len(names), maxInside)] {
 		out = append(out, filepath.Join(dir, name))
@@ -135,7 +135,7 @@ func (l *look) credentials() (out []knownsecrets.Finding) {
 func openLogin(l *look) (hits []hit) {
 	for _, rel := range []string{".ssh", ".ssh/authorized_keys", ".ssh/config"} {
 		path := l.home(rel)
-		if st, ok := l.stat(path); ok && l.writable(st) {
+		if st, ok := l.stat(path); ok && l.everybody().writable(st) {
 			hits = append(hits, hit{path: path, detail: modeWords(st)})
 		}
 	}
@@ -171,17 +171,17 @@ func base64Login(s string) bool {
 }
 
 // glob lists the paths of a pattern below home.
-func (l *look) glob(pattern string) []string {
+func (w *World) glob(pattern string) []string {
 	if !strings.Contains(pattern, "*") {
-		return []string{l.home(pattern)}
+		return []string{w.home(pattern)}
 	}
 	dir, name := filepath.Split(pattern)
 	var out []string
-	names := l.names(l.home(dir))
+	names := w.names(w.home(dir))
 	slices.Sort(names)
 	for _, n := range names {
 		if ok, _ := filepath.Match(name, n); ok {
-			out = append(out, l.home(dir+n))
+			out = append(out, w.home(dir+n))
 		}
 	}
 	return out

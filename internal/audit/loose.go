@@ -127,9 +127,9 @@ func InHistory(root, home string) (paths []string, whole bool) {
 }
 
 // secretsIn visits the files of secrets below root as long as visit says so.
-func (l *look) secretsIn(root string, visit func(path string, inHistory bool) bool) (whole bool) {
+func (w *World) secretsIn(root string, visit func(path string, inHistory bool) bool) (whole bool) {
 	found, whole, err := phantom.Find(root, phantom.Builtin(), projectBudget)
-	own, _ := repo.Find(root, l.Home) // without one, nothing is in its history
+	own, _ := repo.Find(root, w.Home) // without one, nothing is in its history
 	past := repo.History{Repo: own, Shown: []string{root}}
 	defer past.Close()
 	seed := make([]byte, 32) // what is made of it is not shown to anybody
@@ -138,7 +138,7 @@ func (l *look) secretsIn(root string, visit func(path string, inHistory bool) bo
 		if f.Link || f.Size == 0 {
 			continue
 		}
-		data, err := l.read(path, maxSettings)
+		data, err := w.read(path, maxSettings)
 		if err != nil {
 			continue
 		}

@@ -84,7 +84,7 @@ func freeSudo(l *look) (hits []hit) {
 	if l.UID == 0 {
 		return nil
 	}
-	user, groups := l.identity()
+	user, groups := l.everybody().identity()
 	files := []string{l.at("/etc/sudoers")}
 	dropIns := l.names(l.at("/etc/sudoers.d"))
 	slices.Sort(dropIns)
@@ -113,7 +113,7 @@ func freeSudo(l *look) (hits []hit) {
 var mighty = []string{"lxd", "incus-admin", "disk", "libvirt", "shadow"}
 
 func rootGroups(l *look) (hits []hit) {
-	_, groups := l.identity()
+	_, groups := l.everybody().identity()
 	for _, g := range groups {
 		if slices.Contains(mighty, g) && l.UID != 0 {
 			hits = append(hits, hit{path: filepath.Join(l.at("/etc"), "group"), detail: g, about: g})

@@ -35,17 +35,17 @@ func openBinary(l *look) (hits []hit) {
 	for _, p := range []string{l.Binary, filepath.Dir(l.Binary)} {
 		st, ok := l.stat(p)
 		sticky := ok && p != l.Binary && st.Mode&unix.S_ISVTX != 0 // there nobody takes another's file away
-		if ok && l.writable(st) && !sticky {
+		if ok && l.everybody().writable(st) && !sticky {
 			return []hit{{path: p, detail: modeWords(st)}}
 		}
 	}
 	return nil
 }
 
-func (l *look) policyFiles() []string {
-	files := []string{l.at(l.Ceiling)}
-	if l.Config != "" {
-		files = append(files, filepath.Join(l.Config, "policy.toml"), filepath.Join(l.Config, policy.SecretFile))
+func (w *World) policyFiles() []string {
+	files := []string{w.at(w.Ceiling)}
+	if w.Config != "" {
+		files = append(files, filepath.Join(w.Config, "policy.toml"), filepath.Join(w.Config, policy.SecretFile))
 	}
 	return files
 }
@@ -56,7 +56,7 @@ func openPolicy(l *look) (hits []hit) {
 		paths = append(paths, l.Config)
 	}
 	for _, p := range paths {
-		if st, ok := l.stat(p); ok && l.writable(st) {
+		if st, ok := l.stat(p); ok && l.everybody().writable(st) {
 			hits = append(hits, hit{path: p, detail: modeWords(st)})
 		}
 	}
@@ -140,7 +140,7 @@ func openState(l *look) (hits []hit) {
 		if !filepath.IsAbs(p) || unix.Lstat(p, &st) != nil {
 			continue
 		}
-		if st.Mode&0o007 != 0 || l.readable(st) {
+		if st.Mode&0o007 != 0 || l.everybody().readable(st) {
 			hits = append(hits, hit{path: p, detail: modeWords(st)})
 		}
 	}

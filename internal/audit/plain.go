@@ -54,8 +54,8 @@ func plainRow(id string, s Severity, title, gets, fix, sign string, paths ...str
 }
 
 // lineWith is the first line of a file that an expression fits, 0 if there is none.
-func (l *look) lineWith(path string, re *regexp.Regexp) (at int) {
-	l.lines(path, maxSettings, func(n int, line string) bool {
+func (w *World) lineWith(path string, re *regexp.Regexp) (at int) {
+	w.lines(path, maxSettings, func(n int, line string) bool {
 		if re.MatchString(line) {
 			at = n
 		}

@@ -53,7 +53,7 @@ func openProject(l *look) []hit {
 	if l.Project == "" {
 		return nil
 	}
-	if st, ok := l.stat(l.Project); ok && l.writable(st) {
+	if st, ok := l.stat(l.Project); ok && l.everybody().writable(st) {
 		return []hit{{path: l.Project, detail: modeWords(st)}}
 	}
 	return nil

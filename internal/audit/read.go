@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,8 +24,8 @@ var (
 // read returns a file of at most most bytes. What lies in the project is reached
 // without following a link: strangers laid it there. A device or a pipe is never
 // opened.
-func (l *look) read(path string, most int64) ([]byte, error) {
-	fd, err := l.open(path)
+func (w *World) read(path string, most int64) ([]byte, error) {
+	fd, err := w.open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,25 +42,25 @@ func (l *look) read(path string, most int64) ([]byte, error) {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		return data[:most], errLarge
+	data, err := file.ReadAll(f, most)
+	if errors.Is(err, file.ErrLong) {
+		err = errLarge
 	}
 	return data, err
 }
 
 // open returns a descriptor that only names the file.
-func (l *look) open(path string) (int, error) {
+func (w *World) open(path string) (int, error) {
 	var fd int
 	var err error
-	if l.Project != "" && file.Within(path, l.Project) {
+	if w.Project != "" && file.Within(path, w.Project) {
 		var dir int
-		dir, err = unix.Open(l.Project, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
+		dir, err = unix.Open(w.Project, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
 		if err != nil {
 			return -1, err
 		}
 		defer unix.Close(dir)
-		rel, _ := filepath.Rel(l.Project, path)
+		rel, _ := filepath.Rel(w.Project, path)
 		fd, err = sys.OpenBeneath(dir, rel)
 		var st unix.Stat_t
 		if err == nil && unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
@@ -140,8 +139,8 @@ func (l *look) all(paths ...string) []*document {
 
 // lines calls f for each line of a file of text, numbered from 1, until it says stop.
 // It reads so much and no more, and says whether that was all.
-func (l *look) lines(path string, most int64, f func(n int, line string) (more bool)) {
-	data, err := l.read(path, most)
+func (w *World) lines(path string, most int64, f func(n int, line string) (more bool)) {
+	data, err := w.read(path, most)
 	if err != nil && !errors.Is(err, errLarge) {
 		return
 	}
@@ -158,7 +157,7 @@ func (l *look) lines(path string, most int64, f func(n int, line string) (more b
 }
 
 // names lists a directory, up to a number of entries.
-func (l *look) names(dir string) []string {
+func (w *World) names(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil

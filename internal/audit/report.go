@@ -174,35 +174,35 @@ func evidence(text string) string {
 	return text
 }
 
-func (l *look) where(h hit) Where {
-	w := Where{Path: h.path, Line: h.line}
+func (w *World) where(h hit) Where {
+	at := Where{Path: h.path, Line: h.line}
 	switch {
 	case strings.HasPrefix(h.path, "$"):
-		w.Kind, w.Path = "environment", h.path[1:]
+		at.Kind, at.Path = "environment", h.path[1:]
 	case !filepath.IsAbs(h.path):
-		w.Kind = "system"
-	case l.Project != "" && file.Within(h.path, l.Project):
-		w.Kind = "project"
-	case file.Within(h.path, l.Home):
-		w.Kind = "home"
+		at.Kind = "system"
+	case w.Project != "" && file.Within(h.path, w.Project):
+		at.Kind = "project"
+	case file.Within(h.path, w.Home):
+		at.Kind = "home"
 	default:
-		w.Kind = "machine"
-		w.Path = strings.TrimPrefix(h.path, l.Root)
+		at.Kind = "machine"
+		at.Path = strings.TrimPrefix(h.path, w.Root)
 	}
-	return w
+	return at
 }
 
 var plainWord = lazy(`^[\w@%+=:,./-]+$`)
 
 // word spells a path for a shell, short where that is safe.
-func (l *look) word(path string) string {
-	if path == l.Home {
+func (w *World) word(path string) string {
+	if path == w.Home {
 		return "~"
 	}
-	if rel, ok := strings.CutPrefix(path, l.Home+"/"); ok && plainWord().MatchString(rel) {
+	if rel, ok := strings.CutPrefix(path, w.Home+"/"); ok && plainWord().MatchString(rel) {
 		return "~/" + rel
 	}
-	path = strings.TrimPrefix(path, l.Root)
+	path = strings.TrimPrefix(path, w.Root)
 	if plainWord().MatchString(path) {
 		return path
 	}

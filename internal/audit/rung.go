@@ -138,11 +138,11 @@ func (l *look) ownNames() []string {
 		if l.repo != nil && e.path == filepath.Join(l.repo.CommonDir, "config") {
 			continue
 		}
-		switch e.key {
+		switch e.Key {
 		case "github.user", "gitlab.user", "user.username":
-			add(e.value)
+			add(e.Value)
 		case "user.email":
-			local, _, _ := strings.Cut(e.value, "@")
+			local, _, _ := strings.Cut(e.Value, "@")
 			if _, after, ok := strings.Cut(local, "+"); ok {
 				local = after // ID+NAME of a forge's address for commits
 			}
@@ -226,8 +226,8 @@ func (l *look) clonedFrom() string {
 // mails are the user's addresses, by his own settings.
 func (l *look) mails() (out []string) {
 	for _, e := range l.gitEntries() {
-		if e.key == "user.email" {
-			out = append(out, strings.ToLower(e.value))
+		if e.Key == "user.email" {
+			out = append(out, strings.ToLower(e.Value))
 		}
 	}
 	return out

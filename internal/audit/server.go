@@ -212,7 +212,7 @@ func wideServers(l *look) (hits []hit) {
 func openSettings(l *look) (hits []hit) {
 	for _, from := range []source{claude, claudeState, claudeServers, codex, gemini, opencode} {
 		for _, d := range from(l) {
-			if st, ok := l.stat(d.path); ok && l.writable(st) {
+			if st, ok := l.stat(d.path); ok && l.everybody().writable(st) {
 				hits = append(hits, hit{path: d.path, detail: modeWords(st)})
 			}
 		}

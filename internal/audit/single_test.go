@@ -193,14 +193,39 @@ func TestGroups(t *testing.T) {
 	l := &look{World: f.World, docs: map[string]*document{}}
 	for gid, want := range map[uint32]bool{0: false, 1000: false, 50: false, 4: false, 100: true, 60: true, 7777: true} {
 		st := unix.Stat_t{Mode: 0o660, Uid: 0, Gid: gid}
-		if got := l.writable(st); got != want || l.readable(st) != want {
+		if got := l.everybody().writable(st); got != want || l.everybody().readable(st) != want {
 			t.Errorf("group %d: %t, want %t", gid, got, want)
 		}
 	}
-	if l.writable(unix.Stat_t{Mode: 0o640, Gid: 100}) || !l.writable(unix.Stat_t{Mode: 0o602}) || l.writable(unix.Stat_t{Mode: 0o660, Uid: 9, Gid: 9}) {
+	if l.everybody().writable(unix.Stat_t{Mode: 0o640, Gid: 100}) || !l.everybody().writable(unix.Stat_t{Mode: 0o602}) || l.everybody().writable(unix.Stat_t{Mode: 0o660, Uid: 9, Gid: 9}) {
 		t.Error("modes are read wrong")
 	}
-	if user, groups := l.identity(); user != "ann" || strings.Join(groups, " ") != "adm ann dev" {
+	if user, groups := l.everybody().identity(); user != "ann" || strings.Join(groups, " ") != "adm ann dev" {
 		t.Errorf("%s is in %q", user, groups)
+	}
+}
+
+// TestGitIsReadAsGitReads: the audit had a regular expression for lines of settings, and
+// read these otherwise than git does.
+func TestGitIsReadAsGitReads(t *testing.T) {
+	for text, want := range map[string]string{
+		"[push]\n\tdefault = \\\nmatching\n":                      "AU-135", // goes on in the next line
+		"[push]\n\tdefault = match\"ing\"\n":                      "AU-135",
+		"[http]\n\tsslVerify = false ; \"why\"\n":                 "AU-134", // a comment with a quote in it
+		"[http \"https://a.test/#x\"]\n\tsslVerify = off\n":       "AU-134",
+		"[push]\n\tdefault = simple\n# default = matching\n":      "",
+		"[user]\n\tname = \"x\\n[push]\\n default = matching\"\n": "",
+	} {
+		f := newFixture(t)
+		f.home(".gitconfig", 0o644, text)
+		var got []string
+		for _, finding := range f.audit().Findings {
+			if strings.HasPrefix(finding.ID, "AU-13") {
+				got = append(got, finding.ID)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

@@ -49,10 +49,10 @@ func engine(paths ...string) func(*look) []hit {
 }
 
 // runtime is a path in the user's runtime directory.
-func (l *look) runtime(rel string) string {
-	dir := l.getenv("XDG_RUNTIME_DIR")
+func (w *World) runtime(rel string) string {
+	dir := w.getenv("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
-		dir = l.at(fmt.Sprintf("/run/user/%d", l.UID))
+		dir = w.at(fmt.Sprintf("/run/user/%d", w.UID))
 	}
 	return filepath.Join(dir, rel)
 }
@@ -79,8 +79,8 @@ func engineTCP(l *look) []hit {
 
 // isForwarded: sshd makes its sockets under /tmp, for a login that says where it came
 // from.
-func (l *look) isForwarded(socket string) bool {
-	return l.getenv("SSH_CONNECTION") != "" && strings.HasPrefix(filepath.Base(filepath.Dir(socket)), "ssh-")
+func (w *World) isForwarded(socket string) bool {
+	return w.getenv("SSH_CONNECTION") != "" && strings.HasPrefix(filepath.Base(filepath.Dir(socket)), "ssh-")
 }
 
 func (l *look) agentSocket() (string, bool) {

@@ -124,12 +124,12 @@ func lateShadows(l *look) (hits []hit) {
 }
 
 // rcFiles are read when a shell starts.
-func (l *look) rcFiles() []string {
+func (w *World) rcFiles() []string {
 	var out []string
 	for _, name := range []string{".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin"} {
-		out = append(out, l.home(name))
+		out = append(out, w.home(name))
 	}
-	return append(out, l.config("fish/config.fish"))
+	return append(out, w.config("fish/config.fish"))
 }
 
 var bold = lazy(`\b(claude|codex|gemini|opencode)\b.*?(--dangerously-skip-permissions|--allow-dangerously-skip-permissions|--dangerously-bypass-approvals-and-sandbox|--yolo\b|--full-auto\b|--approval-mode[= ]yolo|--permission-mode[= ]bypassPermissions|--sandbox[= ]danger-full-access|--auto(?:[\s"']|$))`)
@@ -165,7 +165,7 @@ func pathedAliases(l *look) (hits []hit) {
 func openPath(l *look) (hits []hit) {
 	for _, dir := range filepath.SplitList(l.getenv("PATH")) {
 		st, ok := l.stat(dir)
-		if ok && filepath.IsAbs(dir) && isDir(st) && l.writable(st) {
+		if ok && filepath.IsAbs(dir) && isDir(st) && l.everybody().writable(st) {
 			hits = append(hits, hit{path: dir, detail: modeWords(st)})
 		}
 	}

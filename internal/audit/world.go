@@ -137,7 +137,7 @@ type look struct {
 }
 
 // stat follows links: people link their settings from elsewhere.
-func (l *look) stat(path string) (unix.Stat_t, bool) {
+func (w *World) stat(path string) (unix.Stat_t, bool) {
 	var st unix.Stat_t
 	return st, unix.Stat(path, &st) == nil
 }
@@ -146,23 +146,12 @@ func isRegular(st unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG
 func isDir(st unix.Stat_t) bool     { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
 func isSocket(st unix.Stat_t) bool  { return st.Mode&unix.S_IFMT == unix.S_IFSOCK }
 
-// writable reports whether others than the owner, the user and root can write what st
-// is of.
-func (l *look) writable(st unix.Stat_t) bool {
-	return st.Mode&0o002 != 0 || st.Mode&0o020 != 0 && l.shared(st)
-}
-
-// readable is the same for reading.
-func (l *look) readable(st unix.Stat_t) bool {
-	return st.Mode&0o004 != 0 || st.Mode&0o040 != 0 && l.shared(st)
-}
-
 // mayConnect reports whether the user can write to a socket.
-func (l *look) mayConnect(st unix.Stat_t) bool {
-	if l.UID == 0 || st.Mode&0o002 != 0 || int(st.Uid) == l.UID && st.Mode&0o200 != 0 {
+func (w *World) mayConnect(st unix.Stat_t) bool {
+	if w.UID == 0 || st.Mode&0o002 != 0 || int(st.Uid) == w.UID && st.Mode&0o200 != 0 {
 		return true
 	}
-	for _, g := range l.GIDs {
+	for _, g := range w.GIDs {
 		if int(st.Gid) == g && st.Mode&0o020 != 0 {
 			return true
 		}

@@ -7,34 +7,29 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
-func visit(all []*command, do func(*command)) {
-	for _, c := range all {
-		do(c)
-		visit(c.subs, do)
-	}
-}
-
 func TestCommandsAreDescribed(t *testing.T) {
-	visit(slices.Concat(commands(), oldNames()), func(c *command) {
-		if c.short == "" || c.long == "" {
-			t.Errorf("%s says nothing of itself", c.name)
+	each(slices.Concat(commands(), oldNames()), func(c *command.Command) {
+		if c.Short == "" || c.Long == "" {
+			t.Errorf("%s says nothing of itself", c.Name)
 		}
-		if n := len(c.examples); len(c.subs) == 0 && (n < 1 || n > 3) {
-			t.Errorf("%s has %d examples", c.name, n)
+		if n := len(c.Examples); len(c.Subs) == 0 && (n < 1 || n > 3) {
+			t.Errorf("%s has %d examples", c.Name, n)
 		}
-		for _, e := range c.examples {
-			if c.instead == "" && !strings.Contains(e, "ringfence "+c.name) || len(e) > 78 {
-				t.Errorf("%s: %q is no example of it", c.name, e)
+		for _, e := range c.Examples {
+			if c.Instead == "" && !strings.Contains(e, "ringfence "+c.Name) || len(e) > 78 {
+				t.Errorf("%s: %q is no example of it", c.Name, e)
 			}
 		}
-		for _, f := range c.flags.options() {
-			if f.text == "" || strings.HasSuffix(f.text, ".") {
-				t.Errorf("%s %s: %q", c.name, f.dashed(), f.text)
+		for _, f := range c.Flags.Options() {
+			if f.Text == "" || strings.HasSuffix(f.Text, ".") {
+				t.Errorf("%s %s: %q", c.Name, f.Dashed(), f.Text)
 			}
 		}
 	})
@@ -43,10 +38,10 @@ func TestCommandsAreDescribed(t *testing.T) {
 // TestHelpFits: the help of everything, and the list of it all, in 80 columns.
 func TestHelpFits(t *testing.T) {
 	helps := []string{"help"}
-	visit(slices.Concat(commands(), oldNames()), func(c *command) { helps = append(helps, "help "+c.name) })
+	each(slices.Concat(commands(), oldNames()), func(c *command.Command) { helps = append(helps, "help "+c.Name) })
 	for _, line := range helps {
-		text := shown(t, 0, []string{"HOME=" + t.TempDir()}, func(c *console) {
-			if _, err := c.dispatch(append([]string{"ringfence"}, strings.Fields(line)...)); err != nil && !errors.Is(err, flag.ErrHelp) {
+		text := shown(t, false, t.TempDir(), func(c *command.Console) {
+			if _, err := dispatch(c, append([]string{"ringfence"}, strings.Fields(line)...)); err != nil && !errors.Is(err, flag.ErrHelp) {
 				t.Errorf("%s: %v", line, err)
 			}
 		})
@@ -54,8 +49,8 @@ func TestHelpFits(t *testing.T) {
 			t.Errorf("%s says nothing", line)
 		}
 		for l := range strings.Lines(text) {
-			if cellWidth(strings.TrimSuffix(l, "\n")) > 80 {
-				t.Errorf("%s: %d columns: %q", line, cellWidth(l), l)
+			if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %q", line, n, l)
 			}
 		}
 	}
@@ -96,19 +91,6 @@ func TestPagesAreCurrent(t *testing.T) {
 			if _, ok := want[filepath.Join(dir, e.Name())]; !ok {
 				t.Errorf("%s is of a command that is gone: run `make pages`", filepath.Join(dir, e.Name()))
 			}
-		}
-	}
-}
-
-func TestSuggest(t *testing.T) {
-	words := []string{"run", "rm", "policy", "grant", "--json", "--yes"}
-	for typed, want := range map[string]string{
-		"polciy": "policy", "polic": "policy", "grnat": "grant", "runn": "run", "--jsno": "--json", "--yess": "--yes",
-		"frobnicate": "", "": "", "x": "", strings.Repeat("policy", 1000): "",
-	} {
-		got := suggest(typed, words)
-		if want == "" && got != "" || want != "" && !strings.Contains(got, strconv.Quote(want)) {
-			t.Errorf("%q: %q", typed, got)
 		}
 	}
 }

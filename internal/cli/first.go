@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 // firstCard is what somebody should know who has never started an agent this way.
@@ -22,12 +22,12 @@ This is said once.
 `
 
 // welcome greets a person who has no state yet, once: the session makes it.
-func (c *console) welcome() {
-	dirs, err := c.dirs()
-	if err != nil || c.quiet || !terminal.IsTerminal(c.err) || !terminal.IsTerminal(c.in) {
+func welcome(c *command.Console) {
+	dirs, err := c.Dirs()
+	if err != nil || c.Quiet || !c.Person() {
 		return
 	}
 	if _, err := os.Lstat(dirs.State); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprint(c.err, firstCard+"\n")
+		fmt.Fprint(c.Err, firstCard+"\n")
 	}
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestFirstCardIsShort(t *testing.T) {
@@ -11,13 +13,30 @@ func TestFirstCardIsShort(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, l := range lines {
-		if cellWidth(l) > 80 {
-			t.Errorf("%d columns: %q", cellWidth(l), l)
+		if utf8.RuneCountInString(l) > 80 {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(l), l)
 		}
 	}
 	for _, word := range []string{"fenced", "not fenced", "ringfence why", "ringfence grant", "ringfence log"} {
 		if !strings.Contains(firstCard, word) {
 			t.Errorf("it does not say %q", word)
 		}
+	}
+}
+
+// TestWelcome: once, and only to a person.
+func TestWelcome(t *testing.T) {
+	home := t.TempDir()
+	if got := shown(t, false, home, welcome); got != "" {
+		t.Errorf("a pipe is welcomed: %q", got)
+	}
+	if got := shown(t, true, home, welcome); !strings.Contains(got, "Welcome") {
+		t.Errorf("a person is not: %q", got)
+	}
+	if err := os.MkdirAll(home+"/.local/state/ringfence", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(t, true, home, welcome); got != "" {
+		t.Errorf("twice: %q", got)
 	}
 }

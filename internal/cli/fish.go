@@ -1,12 +1,15 @@
 package cli
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 // fish makes one line a flag, each under the condition that its command was typed.
-func fish(all []*command) string {
+func fish(all []*command.Command) string {
 	b := &strings.Builder{}
 	b.WriteString("# Completion of ringfence for fish. Made by `ringfence completion fish`.\n\n")
 	fishWalk(b, all)
@@ -16,15 +19,15 @@ func fish(all []*command) string {
 	for _, c := range all {
 		fishSub(b, "", c)
 	}
-	each(all, func(c *command) {
-		for _, s := range c.subs {
-			fishSub(b, c.name, s)
+	each(all, func(c *command.Command) {
+		for _, s := range c.Subs {
+			fishSub(b, c.Name, s)
 		}
-		fishFlag(b, c.name, option{name: "help", text: "explain it"})
-		for _, f := range c.flags.options() {
-			fishFlag(b, c.name, f)
+		fishFlag(b, c.Name, command.Option{Name: "help", Text: "explain it"})
+		for _, f := range c.Flags.Options() {
+			fishFlag(b, c.Name, f)
 		}
-		for n := range c.most() {
+		for n := range argumentCount(c) {
 			fishArgs(b, c, n)
 		}
 	})
@@ -33,92 +36,56 @@ func fish(all []*command) string {
 
 // fishWalk is what knows the command that the words so far name, and how many
 // arguments it has.
-func fishWalk(b *strings.Builder, all []*command) {
+func fishWalk(b *strings.Builder, all []*command.Command) {
 	b.WriteString("function __ringfence_subs\n\tswitch \"$argv[1]\"\n")
 	fmt.Fprintf(b, "\t\tcase ''\n\t\t\tstring split ' ' %s\n", quoted(subWords(all)))
-	each(all, func(c *command) {
-		if len(c.subs) > 0 {
-			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' %s\n", quoted(c.name), quoted(subWords(c.subs)))
+	each(all, func(c *command.Command) {
+		if len(c.Subs) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' %s\n", quoted(c.Name), quoted(subWords(c.Subs)))
 		}
 	})
 	b.WriteString("\tend\nend\n\nfunction __ringfence_values\n\tswitch \"$argv[1]\"\n")
-	each(all, func(c *command) {
-		if words := valued(c.flags.options()); len(words) > 0 {
-			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' -- %s\n", quoted(c.name), quoted(strings.Join(words, " ")))
+	each(all, func(c *command.Command) {
+		if words := valued(c.Flags.Options()); len(words) > 0 {
+			fmt.Fprintf(b, "\t\tcase %s\n\t\t\tstring split ' ' -- %s\n", quoted(c.Name), quoted(strings.Join(words, " ")))
 		}
 	})
 	b.WriteString("\tend\nend\n\n" + fishState)
 }
 
-const fishState = `# __ringfence_state prints the command, the number of its arguments, and whether -- was.
-function __ringfence_state
-	set -l path ''
-	set -l n 0
-	set -l skip 0
-	for word in (commandline -opc)[2..-1]
-		if test $skip = 1
-			set skip 0
-		else if test "$word" = --
-			printf '%s\n' "$path" $n beyond
-			return
-		else if string match -q -- '-*' "$word"
-			contains -- "$word" (__ringfence_values "$path"); and set skip 1
-		else if test $n = 0; and contains -- "$word" (__ringfence_subs "$path")
-			set path (string trim "$path $word")
-		else if test -z "$path"
-			set path run # an agent of the user's has the same flags
-		else
-			set n (math $n + 1)
-		end
-	end
-	printf '%s\n' "$path" $n here
-end
-
-# __ringfence_at: this command was typed, with this many arguments if it matters.
-function __ringfence_at
-	set -l state (__ringfence_state)
-	test "$state[3]" = here; and test "$state[1]" = "$argv[1]"; or return 1
-	test (count $argv) = 1; and return 0
-	test "$state[2]" = "$argv[2]"; or test "$argv[3]" = more -a "$state[2]" -gt "$argv[2]"
-end
-
-function __ringfence_beyond
-	set -l state (__ringfence_state)
-	test "$state[3]" = beyond
-end
-
-`
+//go:embed walk.fish
+var fishState string
 
 func fishAt(name string, more ...string) string {
 	return quoted(strings.Join(append([]string{`__ringfence_at "` + name + `"`}, more...), " "))
 }
 
-func fishSub(b *strings.Builder, parent string, c *command) {
-	fmt.Fprintf(b, "complete -c ringfence -n %s -a %s -d %s\n", fishAt(parent, "0"), quoted(c.word()), quoted(c.short))
+func fishSub(b *strings.Builder, parent string, c *command.Command) {
+	fmt.Fprintf(b, "complete -c ringfence -n %s -a %s -d %s\n", fishAt(parent, "0"), quoted(c.Word()), quoted(c.Short))
 }
 
-func fishFlag(b *strings.Builder, name string, f option) {
-	form := "-l " + f.name
-	if len(f.name) == 1 {
-		form = "-s " + f.name
+func fishFlag(b *strings.Builder, name string, f command.Option) {
+	form := "-l " + f.Name
+	if len(f.Name) == 1 {
+		form = "-s " + f.Name
 	}
 	value := ""
-	if f.arg != "" {
-		value = " -r" + fishFrom([]string{f.offers()})
+	if f.Arg != "" {
+		value = " -r" + fishFrom([]string{valueOf(f)})
 	}
-	fmt.Fprintf(b, "complete -c ringfence -n %s %s%s -d %s\n", fishAt(name), form, value, quoted(f.text))
+	fmt.Fprintf(b, "complete -c ringfence -n %s %s%s -d %s\n", fishAt(name), form, value, quoted(f.Text))
 }
 
-func fishArgs(b *strings.Builder, c *command, n int) {
-	from := fishFrom(c.offers(n))
+func fishArgs(b *strings.Builder, c *command.Command, n int) {
+	from := fishFrom(argumentsAt(c, n))
 	if from == "" {
 		return
 	}
 	at := []string{fmt.Sprint(n)}
-	if c.places()[n].repeated {
+	if places(c)[n].repeated {
 		at = append(at, "more")
 	}
-	fmt.Fprintf(b, "complete -c ringfence -n %s%s\n", fishAt(c.name, at...), from)
+	fmt.Fprintf(b, "complete -c ringfence -n %s%s\n", fishAt(c.Name, at...), from)
 }
 
 // fishFrom says where candidates come from.

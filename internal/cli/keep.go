@@ -8,6 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/cli/rules"
+	"ringfence.dev/ringfence/internal/cli/sessions"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session/control"
@@ -34,8 +37,8 @@ func MainKept(args []string, in, out, err *os.File) int {
 		return 125
 	}
 	c := newConsole(in, out, err)
-	c.kept, c.quiet = t, len(args) > 1 && args[1] == keptQuiet
-	status := c.main(append([]string{"ringfence"}, told...), nil)
+	c.Kept, c.Quiet = t, len(args) > 1 && args[1] == keptQuiet
+	status := run(c, append([]string{"ringfence"}, told...), nil)
 	// Nobody prints any more: then the held side comes to its end.
 	if null, fail := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); fail == nil {
 		for fd := range 3 {
@@ -62,42 +65,42 @@ func openKept() (t *detached.Terminal, args []string, err error) {
 
 // startKept starts this very command once more, in a session of its own with a
 // terminal of its own, and shows it to the user, or with -d leaves it alone.
-func (c *console) startKept(name string, args []string, l *launchFlags) (int, error) {
-	conn, err := c.forkKept(name, args)
+func startKept(c *command.Console, name string, args []string, l *rules.Flags) (int, error) {
+	conn, err := forkKept(c, name, args)
 	if err != nil {
 		return 125, fault.New(fault.Failed, "", "start a session that stays: %w", err)
 	}
 	id := ""
-	client := &detached.Client{Conn: conn, Out: c.out, Began: func(began string) bool { id = began; return l.detach }}
-	if l.detach {
-		client.Out = c.err
-	} else if terminal.IsTerminal(c.in) && terminal.IsTerminal(c.out) {
-		client.In = c.in
+	client := &detached.Client{Conn: conn, Out: c.Out, Began: func(began string) bool { id = began; return l.Detach }}
+	if l.Detach {
+		client.Out = c.Err
+	} else if c.Typing() && terminal.IsTerminal(c.Out) {
+		client.In = c.In
 	}
 	how, err := client.Run()
 	switch {
 	case err != nil:
 		return 125, err
-	case l.detach && how == detached.Detached && id != "":
-		fmt.Fprintln(c.out, id)
+	case l.Detach && how == detached.Detached && id != "":
+		fmt.Fprintln(c.Out, id)
 		return 0, nil
 	case how == detached.Ended:
 		return client.Status, nil
 	case id == "":
 		return 125, fault.New(fault.Failed, "", "the session did not begin")
 	}
-	return c.left(id, how, client.Status)
+	return sessions.Left(c, id, how, client.Status)
 }
 
 // forkKept starts it and returns the connection to it.
-func (c *console) forkKept(name string, args []string) (*control.Conn, error) {
+func forkKept(c *command.Console, name string, args []string) (*control.Conn, error) {
 	master, slave, err := hostTerminal()
 	if err != nil {
 		return nil, err
 	}
 	defer master.Close()
 	defer slave.Close()
-	if ws, err := terminal.Size(c.out); err == nil {
+	if ws, err := terminal.Size(c.Out); err == nil {
 		unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, ws)
 	}
 	conn, far, err := control.Pair()
@@ -106,12 +109,12 @@ func (c *console) forkKept(name string, args []string) (*control.Conn, error) {
 	}
 	defer far.Close()
 	talk := keptQuiet
-	if terminal.IsTerminal(c.err) {
+	if terminal.IsTerminal(c.Err) {
 		talk = keptTalks
 	}
 	// Its arguments go by the connection: a command line can be read by everybody on the
 	// machine for as long as the session lives, and may hold the value of a variable.
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{KeptName, talk}, Env: c.environ,
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{KeptName, talk}, Env: c.Environ,
 		Stdin: slave, Stdout: slave, Stderr: slave, ExtraFiles: []*os.File{master, far},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}}
 	if err := cmd.Start(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +11,9 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/audit"
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/cli/rules"
+	"ringfence.dev/ringfence/internal/cli/sessions"
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file/sys"
@@ -23,41 +25,41 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-func runCommand() *command {
-	return launchCommand(&command{name: "run", args: "[flags] -- CMD [ARGS]", short: "run a command in a sandbox",
-		long:     "Runs a command in a sandbox that has nothing of the host but what policy put there.",
-		examples: []string{"ringfence run -- make test", "ringfence run --net none --ro ~/datasets -- ls ~/datasets", "ringfence run --dry-run -- true"}})
+func runCommand() *command.Command {
+	return launchCommand(&command.Command{Name: "run", Args: "[flags] -- CMD [ARGS]", Short: "run a command in a sandbox",
+		Long:     "Runs a command in a sandbox that has nothing of the host but what policy put there.",
+		Examples: []string{"ringfence run -- make test", "ringfence run --net none --ro ~/datasets -- ls ~/datasets", "ringfence run --dry-run -- true"}})
 }
 
-func shellCommand() *command {
-	return launchCommand(&command{name: "shell", args: "[flags]", short: "open a shell in a sandbox",
-		long:     "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
-		examples: []string{"ringfence shell", "ringfence shell --review"}})
+func shellCommand() *command.Command {
+	return launchCommand(&command.Command{Name: "shell", Args: "[flags]", Short: "open a shell in a sandbox",
+		Long:     "Opens a shell in a sandbox that has nothing of the host but what policy put there.",
+		Examples: []string{"ringfence shell", "ringfence shell --review"}})
 }
 
-func agentCommand(name, short string, examples ...string) *command {
-	return launchCommand(&command{name: name, args: "[flags] [-- ARGS]", short: short, examples: examples,
-		long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."})
+func agentCommand(name, short string, examples ...string) *command.Command {
+	return launchCommand(&command.Command{Name: name, Args: "[flags] [-- ARGS]", Short: short, Examples: examples,
+		Long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."})
 }
 
 // launchCommand is run, shell and every agent: one road into the sandbox.
-func launchCommand(cmd *command) *command {
-	cmd.takes = takesRaw
-	l := newLaunchFlags(cmd)
-	cmd.flags.begin("for the start")
-	l.interactive()
-	cmd.flags.StringVar(&l.name, "name", "", "call the session `NAME`; no other that runs may be called so")
-	cmd.flags.BoolVar(&l.keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
-	cmd.flags.BoolVar(&l.detach, "d", false, "start it, print its id and leave it alone; implies --keep")
-	cmd.flags.Var(&l.dryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
-	cmd.run = func(c *console, args []string) (int, error) {
+func launchCommand(cmd *command.Command) *command.Command {
+	cmd.Takes = command.Raw
+	l := rules.NewFlags(cmd)
+	cmd.Flags.Begin("for the start")
+	l.Interactive()
+	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so")
+	cmd.Flags.BoolVar(&l.Keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
+	cmd.Flags.BoolVar(&l.Detach, "d", false, "start it, print its id and leave it alone; implies --keep")
+	cmd.Flags.Var(&l.DryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if err := source.NoCore(); err != nil {
 			return 125, err
 		}
-		status, err := c.launch(cmd, l, args)
+		status, err := launch(c, cmd, l, args)
 		if err != nil && fault.KindOf(err) == fault.Usage {
 			// Any status below 125 could be the agent's own.
-			c.explain(err)
+			c.Explain(err)
 			return 125, nil
 		}
 		return status, err
@@ -65,49 +67,50 @@ func launchCommand(cmd *command) *command {
 	return cmd
 }
 
-func (c *console) launch(cmd *command, l *launchFlags, args []string) (int, error) {
-	if err := cmd.parseFlags(args); err != nil {
-		return 125, forAgent(cmd.name, args, err)
+func launch(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (int, error) {
+	if err := cmd.ParseFlags(args); err != nil {
+		return 125, forAgent(cmd.Name, args, err)
 	}
 	if sys.Cgo {
 		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
 	}
-	agentName, command, err := c.command(cmd.name, cmd.flags.Args(), args)
+	agentName, argv, err := toRun(c, cmd.Name, cmd.Flags.Args(), args)
 	if err != nil {
 		return 125, err
 	}
-	opt, err := l.options(c, agentName, command)
+	opt, err := l.Options(c, agentName, argv)
 	if err != nil {
 		return 125, err
 	}
-	if (l.keep || l.detach) && c.kept == nil && l.dryRun == "" {
-		return c.startKept(cmd.name, args, l)
+	if (l.Keep || l.Detach) && c.Kept == nil && l.DryRun == "" {
+		return startKept(c, cmd.Name, args, l)
 	}
-	opt.Look = l.dryRun != ""
+	opt.Look = l.DryRun != ""
 	if !opt.Look {
-		c.welcome()
+		welcome(c)
 	}
 	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
 	defer s.Close()
-	if l.dryRun != "" {
-		return 0, c.printPlan(s, l.dryRun)
+	if l.DryRun != "" {
+		return 0, printPlan(c, s, l.DryRun)
 	}
-	return c.start(s, l)
+	return start(c, s, l)
 }
 
 // forAgent says where a flag goes that is the agent's and not ours.
 func forAgent(name string, args []string, err error) error {
-	if errors.Is(err, flag.ErrHelp) || name == "run" || name == "shell" || !strings.Contains(err.Error(), "not defined") {
+	var unknown command.UnknownFlag
+	if name == "run" || name == "shell" || !errors.As(err, &unknown) {
 		return err
 	}
 	return fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(args, " ")), "%s; what is meant for the agent goes behind --", err)
 }
 
-// command splits what to run from what was typed.
-func (c *console) command(name string, rest, typed []string) (agentName string, args []string, err error) {
+// toRun splits what to run from what was typed.
+func toRun(c *command.Console, name string, rest, typed []string) (agentName string, args []string, err error) {
 	switch name {
 	case "run":
 		if len(rest) == 0 {
@@ -118,7 +121,7 @@ func (c *console) command(name string, rest, typed []string) (agentName string, 
 		if len(rest) > 0 {
 			return "", nil, fault.New(fault.Usage, "use `ringfence run -- CMD`", "shell takes no argument %q", rest[0])
 		}
-		return agent.Command, []string{session.Shell(c.getenv)}, nil
+		return agent.Command, []string{session.Shell(c.Getenv)}, nil
 	}
 	if len(rest) > 0 && !slices.Contains(typed, "--") {
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
@@ -127,14 +130,14 @@ func (c *console) command(name string, rest, typed []string) (agentName string, 
 	return name, rest, nil
 }
 
-func (c *console) printPlan(s *session.Session, form dryRun) error {
+func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error {
 	switch form {
 	case "json":
-		return c.writeJSON(s.Plan.Redacted())
+		return c.JSON(s.Plan.Redacted())
 	case "bwrap":
-		return s.Plan.Bwrap(c.out)
+		return s.Plan.Bwrap(c.Out)
 	}
-	w := bufio.NewWriter(c.out)
+	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
 	fmt.Fprintf(w, "network    %s\nmemory     %s\n", network(s), memory(s.Limits.Memory))
 	return w.Flush()
@@ -168,46 +171,46 @@ func memory(n int64) string {
 	return "at most " + plan.Size(n)
 }
 
-func (c *console) start(s *session.Session, l *launchFlags) (int, error) {
-	std := [3]*os.File{c.in, c.out, c.err}
-	talk := terminal.IsTerminal(c.err) && !c.quiet || l.verbose
+func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) {
+	std := [3]*os.File{c.In, c.Out, c.Err}
+	talk := terminal.IsTerminal(c.Err) && !c.Quiet || l.Verbose
 	before := func(report cgroup.Report) error {
-		c.card(s, report, talk)
-		if talk && !l.yes && !l.noInput && !l.detach && terminal.IsTerminal(c.in) && worthPause(s) {
-			if err := c.pause(); err != nil {
+		card(c, s, report, talk)
+		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && worthPause(s) {
+			if err := pause(c); err != nil {
 				return err
 			}
 		}
 		if err := s.Shown(); err != nil {
-			fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(err.Error()))
+			c.Warn(err.Error())
 		}
 		return nil
 	}
 	res, err := s.Start(context.Background(), std, session.Talk{Before: before,
-		Warn:     func(text string) { fmt.Fprintf(c.err, "ringfence: warning: %s\n", inert(text)) },
-		Say:      c.sayer(talk),
-		Ending:   func() (func(int), func()) { return c.progress("looking at what changed", 0) },
-		Person:   !l.noInput && !l.detach && terminal.IsTerminal(c.in) && terminal.IsTerminal(c.err),
-		Terminal: c.kept})
+		Warn:     c.Warn,
+		Say:      sayer(c, talk),
+		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
+		Person:   !l.NoInput && !l.Detach && c.Person(),
+		Terminal: c.Kept})
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
-	c.summary(s, res, talk)
-	if l.noInput {
-		c.workJSON(res)
+	summary(c, s, res, talk)
+	if l.NoInput {
+		sessions.WorkJSON(c, res)
 	} else {
-		c.workSummary(res, talk)
+		sessions.WorkSummary(c, res, talk)
 	}
 	return res.Exit.Code(), nil
 }
 
 // sayer tells what happens while the agent runs, where that is wanted and the screen
 // is not the agent's.
-func (c *console) sayer(talk bool) func(string) {
+func sayer(c *command.Console, talk bool) func(string) {
 	if !talk {
 		return nil
 	}
-	return func(text string) { fmt.Fprintf(c.err, "ringfence: %s\n", inert(text)) }
+	return func(text string) { c.Say("%s", text) }
 }
 
 // worthPause: the user is stopped only where something beyond the built-in came
@@ -216,32 +219,20 @@ func worthPause(s *session.Session) bool {
 	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Untrusted.New
 }
 
-func (c *console) pause() error {
-	fmt.Fprint(c.err, "Press Enter to start, Ctrl-C to leave. (--yes skips this) ")
-	if _, err := bufio.NewReader(c.in).ReadString('\n'); err != nil {
+func pause(c *command.Console) error {
+	fmt.Fprint(c.Err, "Press Enter to start, Ctrl-C to leave. (--yes skips this) ")
+	if _, err := bufio.NewReader(c.In).ReadString('\n'); err != nil {
 		return fault.New(fault.Refused, "", "not started")
 	}
 	return nil
 }
 
-// card says what is about to start. Without a terminal only what is out of the
-// ordinary is said: a pipe stays clean.
-func (c *console) card(s *session.Session, report cgroup.Report, talk bool) {
-	w := bufio.NewWriter(c.err)
+// card says what is about to start. Without a terminal only what is unusual is said: a
+// pipe stays clean.
+func card(c *command.Console, s *session.Session, report cgroup.Report, talk bool) {
+	w := bufio.NewWriter(c.Err)
 	defer w.Flush()
-	for _, ch := range s.Ignored {
-		fmt.Fprintf(w, "ringfence: not trusted, ignored: %s\n", ch)
-	}
-	if len(s.Ignored) > 0 {
-		fmt.Fprintln(w, "ringfence: hint: `ringfence trust` accepts the project's file as it is now")
-	}
-	if r := report.Pids; r.Want > 0 && !r.Enforced() { // of the built-in policy: what was asked for holds, or nothing starts
-		fmt.Fprintf(w, "ringfence: warning: the limit of %d processes is not enforced: %s\n", r.Want, r.Why)
-	}
-	for _, warning := range s.Warnings {
-		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
-	}
-	c.untrusted(w, s, talk)
+	rules.Unusual(w, s, report, talk)
 	if !talk {
 		return
 	}
@@ -252,7 +243,7 @@ func (c *console) card(s *session.Session, report cgroup.Report, talk bool) {
 	}
 	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
 	fmt.Fprintf(w, "  limits     %s\n", limits(report))
-	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.getenv)))
+	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.Getenv)))
 	for i, p := range s.Masked() {
 		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
 	}
@@ -260,14 +251,14 @@ func (c *console) card(s *session.Session, report cgroup.Report, talk bool) {
 		fmt.Fprintf(w, "  %-10s %s: a secret is in git's history, where no mask keeps it\n", []string{"not masked", ""}[min(i, 1)], plan.Show(p))
 	}
 	for i, k := range s.Keys {
-		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], inert(k))
+		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], command.Inert(k))
 	}
-	writeAudit(w, s.Env, false)
+	rules.WriteEnv(w, s.Env, false)
 	for _, p := range s.Dropped {
 		fmt.Fprintf(w, "  not in PATH %s\n", p)
 	}
 	for _, n := range s.Notices {
-		fmt.Fprintf(w, "  note       %s\n", wrapText(n, 13, 80))
+		fmt.Fprintf(w, "  note       %s\n", command.Wrap(n, 13, 80))
 	}
 }
 
@@ -291,22 +282,22 @@ func limits(r cgroup.Report) string {
 }
 
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
-func (c *console) killed(s *session.Session, res session.Result) {
+func killed(c *command.Console, s *session.Session, res session.Result) {
 	switch {
 	case res.OOM == 0:
 	case res.Full && s.Limits.Memory > 0:
-		fmt.Fprintf(c.err, "ringfence: killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit\n", plan.Size(s.Limits.Memory), res.OOM, plural(int(res.OOM), "", "es"))
+		c.Say("killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit", plan.Size(s.Limits.Memory), res.OOM, command.Plural(int(res.OOM), "", "es"))
 	default:
-		fmt.Fprintf(c.err, "ringfence: killed because the machine had no memory left: %d process%s\n", res.OOM, plural(int(res.OOM), "", "es"))
+		c.Say("killed because the machine had no memory left: %d process%s", res.OOM, command.Plural(int(res.OOM), "", "es"))
 	}
 }
 
 // summary closes the session for a person.
-func (c *console) summary(s *session.Session, res session.Result, talk bool) {
-	if talk && terminal.IsTerminal(c.err) {
-		fmt.Fprintln(c.err) // the agent may have left the cursor anywhere
+func summary(c *command.Console, s *session.Session, res session.Result, talk bool) {
+	if talk && terminal.IsTerminal(c.Err) {
+		fmt.Fprintln(c.Err) // the agent may have left the cursor anywhere
 	}
-	c.killed(s, res)
+	killed(c, s, res)
 	if !talk {
 		return
 	}
@@ -317,9 +308,9 @@ func (c *console) summary(s *session.Session, res session.Result, talk bool) {
 	case res.Exit.Status.Signaled():
 		how = fmt.Sprintf("killed by signal %d", res.Exit.Status.Signal())
 	}
-	fmt.Fprintf(c.err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
-	c.netSummary(s, res.Net)
+	fmt.Fprintf(c.Err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
+	sessions.NetSummary(c, s, res.Net)
 	for _, name := range res.Decoys {
-		fmt.Fprintf(c.err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, s.ID)
+		fmt.Fprintf(c.Err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, s.ID)
 	}
 }

@@ -7,79 +7,75 @@ import (
 	"strings"
 	"time"
 
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/credentials/source"
 	"ringfence.dev/ringfence/internal/explain/learn"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
 // learnFlags are the flags of learn besides those of a launch.
 type learnFlags struct {
-	*launchFlags
+	*rules.Flags
 	save, project, json, show, forget bool
 }
 
 // learnCommand runs a command behind all walls, notes what it asked for in vain, and
 // proposes the smallest policy that would have given it.
-func learnCommand() *command {
-	cmd := &command{name: "learn", args: "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]", short: "run a command, and propose the smallest policy for it",
-		long:     "Runs a command in a sandbox with all walls up, notes which files, hosts and variables it\nasked for in vain, and proposes the smallest policy for it as a diff. Credentials stay\noutside; a public host that no rule speaks of is reached and noted. Nothing is saved\nunless you say so.",
-		examples: []string{"ringfence learn -- make test", "ringfence learn claude -- -p 'run the tests'", "ringfence learn --show"},
-		takes:    takesRest}
-	l, f := &learnFlags{}, &cmd.flags
+func learnCommand() *command.Command {
+	cmd := &command.Command{Name: "learn", Args: "[flags] -- CMD [ARGS] | [flags] AGENT [-- ARGS]", Short: "run a command, and propose the smallest policy for it",
+		Long:     "Runs a command in a sandbox with all walls up, notes which files, hosts and variables it\nasked for in vain, and proposes the smallest policy for it as a diff. Credentials stay\noutside; a public host that no rule speaks of is reached and noted. Nothing is saved\nunless you say so.",
+		Examples: []string{"ringfence learn -- make test", "ringfence learn claude -- -p 'run the tests'", "ringfence learn --show"},
+		Takes:    command.Rest}
+	l, f := &learnFlags{}, &cmd.Flags
 	f.BoolVar(&l.save, "save", false, "write what is proposed into the policy file")
 	f.BoolVar(&l.project, "project", false, "propose for the project's .ringfence.toml, not for your own policy")
 	f.BoolVar(&l.json, "json", false, "print the proposal as JSON; the command's output goes to stderr")
 	f.BoolVar(&l.show, "show", false, "run nothing: propose from what earlier sessions saw")
 	f.BoolVar(&l.forget, "forget", false, "run nothing: forget what earlier sessions of this project saw")
-	l.launchFlags = newLaunchFlags(cmd)
-	f.begin("for the start")
-	l.interactive()
-	cmd.run = func(c *console, args []string) (int, error) {
+	l.Flags = rules.NewFlags(cmd)
+	f.Begin("for the start")
+	l.Interactive()
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if err := source.NoCore(); err != nil {
 			return 125, err
 		}
 		if l.show || l.forget {
-			return c.learnt(l)
+			return learnt(c, l)
 		}
-		who, command, err := c.learnFrom(args, cmd.typed)
+		who, argv, err := learnFrom(c, args, cmd.Typed)
 		if err != nil {
 			return 2, err
 		}
-		opt, err := l.options(c, who, command)
+		opt, err := l.Options(c, who, argv)
 		if err != nil {
 			return 2, err
 		}
 		opt.Learn = true
-		return c.study(l, opt)
+		return study(c, l, opt)
 	}
 	return cmd
 }
 
 // learnFrom tells a command from an agent: the one stands behind --, the other does not.
-func (c *console) learnFrom(rest, typed []string) (who string, command []string, err error) {
+func learnFrom(c *command.Console, rest, typed []string) (who string, argv []string, err error) {
 	if len(rest) == 0 {
 		return "", nil, fault.New(fault.Usage, "for example: ringfence learn -- make test", "learn needs a command")
 	}
 	if at := len(typed) - len(rest); at > 0 && typed[at-1] == "--" {
 		return agent.Command, rest, nil
 	}
-	dirs, err := c.dirs()
+	names, err := rules.Agents(c)
 	if err != nil {
 		return "", nil, err
 	}
-	names, err := agent.Names(filepath.Join(dirs.Config, "agents"))
-	if err != nil {
-		return "", nil, err
-	}
-	known := slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, rest[0]) || slices.Contains(names, rest[0])
 	switch {
-	case !known:
+	case !slices.Contains(names, rest[0]):
 		return "", nil, fault.New(fault.Usage, "ringfence learn -- "+strings.Join(rest, " "), "%q is no agent; a command stands behind --", rest[0])
 	case len(rest) > 1 && rest[1] != "--":
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence learn %s -- %s", rest[0], strings.Join(rest[1:], " ")), "what is meant for the agent goes behind --")
@@ -90,19 +86,19 @@ func (c *console) learnFrom(rest, typed []string) (who string, command []string,
 }
 
 // study runs the session and proposes.
-func (c *console) study(l *learnFlags, opt session.Options) (int, error) {
+func study(c *command.Console, l *learnFlags, opt session.Options) (int, error) {
 	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
 	defer s.Close()
-	fmt.Fprintln(c.err, "ringfence: learning: all walls stand; "+learnPosture(s))
-	out := c.out
+	c.Say("learning: all walls stand; %s", learnPosture(s))
+	out := c.Out
 	if l.json {
-		c.out = c.err
+		c.Out = c.Err
 	}
-	status, err := c.start(s, l.launchFlags)
-	c.out = out
+	status, err := start(c, s, l.Flags)
+	c.Out = out
 	if err != nil {
 		return fault.ExitStatus(err), err
 	}
@@ -111,10 +107,10 @@ func (c *console) study(l *learnFlags, opt session.Options) (int, error) {
 		return 1, err
 	}
 	if status != 0 {
-		fmt.Fprintf(c.err, "ringfence: the command ended with status %d\n", status)
+		c.Say("the command ended with status %d", status)
 	}
 	opt.Learn = false
-	return c.propose(l, opt, s, seen, sessions)
+	return propose(c, l, opt, s, seen, sessions)
 }
 
 // learnPosture says what becomes of hosts that no rule speaks of.
@@ -129,11 +125,11 @@ func learnPosture(s *session.Session) string {
 }
 
 // learnt works with what earlier sessions saw.
-func (c *console) learnt(l *learnFlags) (int, error) {
-	if l.set.NArg() > 0 || l.show && l.forget {
+func learnt(c *command.Console, l *learnFlags) (int, error) {
+	if l.Set.NArg() > 0 || l.show && l.forget {
 		return 2, fault.New(fault.Usage, "run `ringfence learn --help`", "--show and --forget stand alone")
 	}
-	opt, err := l.options(c, agent.Command, nil)
+	opt, err := l.Options(c, agent.Command, nil)
 	if err != nil {
 		return 2, err
 	}
@@ -145,14 +141,14 @@ func (c *console) learnt(l *learnFlags) (int, error) {
 		if err := s.Book().Forget(); err != nil {
 			return 1, err
 		}
-		fmt.Fprintf(c.err, "ringfence: what was learnt of %s is forgotten\n", plan.Show(s.ProjectDir()))
+		c.Say("what was learnt of %s is forgotten", plan.Show(s.ProjectDir()))
 		return 0, nil
 	}
 	seen, sessions, err := s.Book().Read()
 	if err != nil {
 		return 1, err
 	}
-	return c.propose(l, opt, s, seen, sessions)
+	return propose(c, l, opt, s, seen, sessions)
 }
 
 // proposed is what learn has to say, for programs.
@@ -165,13 +161,13 @@ type proposed struct {
 }
 
 // propose prints what is proposed, and saves it if a person says so.
-func (c *console) propose(l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
+func propose(c *command.Console, l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
 	p, err := enforceable(opt, learn.Propose(seen, s.Situation()))
 	if err != nil {
 		return 1, err
 	}
 	out := proposed{Sessions: sessions, Proposal: p}
-	if out.File, err = c.learnFile(l, s); err != nil {
+	if out.File, err = learnFile(c, l, s); err != nil {
 		return 1, err
 	}
 	old, err := policy.ReadFile(out.File, l.project)
@@ -188,68 +184,68 @@ func (c *console) propose(l *learnFlags, opt session.Options, s *session.Session
 	}
 	name := plan.Show(out.File)
 	out.Diff = string(change.Unified(name, name, old, text))
-	c.notProposed(l, seen, p)
+	notProposed(c, l, seen, p)
 	if !l.json {
 		for line := range strings.Lines(out.Diff) {
-			fmt.Fprintln(c.out, inert(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintln(c.Out, command.Inert(strings.TrimSuffix(line, "\n")))
 		}
 	}
 	if out.Diff == "" {
-		fmt.Fprintln(c.err, "ringfence: there is nothing to propose")
-	} else if out.Saved, err = c.saveLesson(l, out.File, old, text); err != nil {
+		c.Say("there is nothing to propose")
+	} else if out.Saved, err = saveLesson(c, l, out.File, old, text); err != nil {
 		return 1, err
 	}
 	if l.json {
-		return 0, c.lineJSON(out)
+		return 0, c.JSONLine(out)
 	}
 	return 0, nil
 }
 
 // learnFile is the file that the proposal is for.
-func (c *console) learnFile(l *learnFlags, s *session.Session) (string, error) {
+func learnFile(c *command.Console, l *learnFlags, s *session.Session) (string, error) {
 	if l.project {
 		return filepath.Join(s.ProjectDir(), policy.ProjectFile), nil
 	}
-	dirs, err := c.dirs()
+	dirs, err := c.Dirs()
 	return filepath.Join(dirs.Config, "policy.toml"), err
 }
 
 // saveLesson writes the file where a person said so: at a terminal, or by --save.
-func (c *console) saveLesson(l *learnFlags, file string, old, text []byte) (bool, error) {
+func saveLesson(c *command.Console, l *learnFlags, file string, old, text []byte) (bool, error) {
 	where := "for all projects"
 	if l.project {
 		where = "for this project"
 	}
-	if !l.save && !c.confirmSave(l, fmt.Sprintf("Write this into %s, %s?", plan.Show(file), where)) {
+	if !l.save && !confirmSave(c, l, fmt.Sprintf("Write this into %s, %s?", plan.Show(file), where)) {
 		return false, nil
 	}
 	if err := policy.Save(file, old, text, l.project); err != nil {
 		return false, fault.New(fault.Failed, "run it again", "not saved: %w", err)
 	}
-	fmt.Fprintf(c.err, "ringfence: saved in %s\n", plan.Show(file))
+	c.Say("saved in %s", plan.Show(file))
 	if l.project {
-		fmt.Fprintln(c.err, "ringfence: hint: a project's file adds nothing until you accept it: ringfence trust")
+		c.Say("hint: a project's file adds nothing until you accept it: ringfence trust")
 	}
 	return true, nil
 }
 
-func (c *console) confirmSave(l *learnFlags, question string) bool {
-	if l.noInput || l.json || !terminal.IsTerminal(c.in) || !terminal.IsTerminal(c.err) {
-		fmt.Fprintln(c.err, "ringfence: nothing was saved; --save writes it")
+func confirmSave(c *command.Console, l *learnFlags, question string) bool {
+	if l.NoInput || l.json || !c.Person() {
+		c.Say("nothing was saved; --save writes it")
 		return false
 	}
-	return c.confirm(question, false)
+	return c.Confirm(question, false)
 }
 
 // notProposed says what was wanted and stays outside.
-func (c *console) notProposed(l *learnFlags, seen learn.Seen, p learn.Proposal) {
+func notProposed(c *command.Console, l *learnFlags, seen learn.Seen, p learn.Proposal) {
 	for _, n := range p.Not {
 		if !l.json {
-			fmt.Fprintf(c.err, "ringfence: wanted and not proposed: %s (%s)\n", plan.Show(n.What), inert(n.Why))
+			c.Say("wanted and not proposed: %s (%s)", plan.Show(n.What), n.Why)
 		}
 	}
 	if seen.More {
-		fmt.Fprintln(c.err, "ringfence: more was asked for than is kept: this is not all of it")
+		c.Say("more was asked for than is kept: this is not all of it")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
@@ -32,19 +33,18 @@ machine. .ringfence.toml in a project: what it asks for; it may only tighten unt
 it. ~/.local/state/ringfence: what is kept of projects and sessions.`},
 }
 
-// manual prints a page, or writes all of them.
-func manCommand() *command {
-	cmd := &command{name: "man", args: "[COMMAND] [--dir DIR]", short: "print the manual, or write its pages",
-		long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",
-		examples: []string{"ringfence man run", "ringfence man --dir ~/.local/share/man/man1"},
-		takes:    takesMany}
-	f := &cmd.flags
-	dir := f.String("dir", "", "write all pages into the directory `DIR`, which must exist")
-	cmd.run = func(c *console, args []string) (int, error) {
+// manCommand prints a page, or writes all of them.
+func manCommand() *command.Command {
+	cmd := &command.Command{Name: "man", Args: "[COMMAND] [--dir DIR]", Short: "print the manual, or write its pages",
+		Long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",
+		Examples: []string{"ringfence man run", "ringfence man --dir ~/.local/share/man/man1"},
+		Takes:    command.Many}
+	dir := cmd.Flags.String("dir", "", "write all pages into the directory `DIR`, which must exist")
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		pages := manualPages(commands(), manualShort, manualAbout, manualMore)
 		switch {
 		case *dir != "" && len(args) == 0:
-			return c.writePages(*dir, pages)
+			return writePages(c, *dir, pages)
 		case *dir != "" || len(args) > 1:
 			return 2, fault.New(fault.Usage, "", "man takes one command, or --dir")
 		}
@@ -56,21 +56,21 @@ func manCommand() *command {
 		if !ok {
 			return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", args[0], nearest(args[0]))
 		}
-		if terminal.IsTerminal(c.out) {
-			fmt.Fprintln(c.err, "ringfence: to read it: ringfence man | man -l -")
+		if terminal.IsTerminal(c.Out) {
+			c.Say("to read it: ringfence man | man -l -")
 		}
-		_, err := c.out.WriteString(text)
+		_, err := c.Out.WriteString(text)
 		return 0, err
 	}
 	return cmd
 }
 
-func (c *console) writePages(dir string, pages map[string]string) (int, error) {
+func writePages(c *command.Console, dir string, pages map[string]string) (int, error) {
 	for name, text := range pages {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return 1, fmt.Errorf("write the manual: %w", err)
 		}
 	}
-	fmt.Fprintf(c.err, "ringfence: %d pages\n", len(pages))
+	c.Say("%d pages", len(pages))
 	return 0, nil
 }

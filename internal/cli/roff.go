@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 // section is a part of the first page that no command tells.
@@ -12,16 +14,16 @@ type section struct {
 	text  string // paragraphs, with an empty line between them
 }
 
-// Manual makes all pages, by the name of their files.
-func manualPages(all []*command, short, about string, more []section) map[string]string {
+// manualPages makes all pages, by the name of their files.
+func manualPages(all []*command.Command, short, about string, more []section) map[string]string {
 	pages := map[string]string{"ringfence.1": firstPage(all, short, about, more)}
 	for _, c := range all {
-		pages[pageFile(c)] = c.manual()
+		pages[pageFile(c)] = manual(c)
 	}
 	return pages
 }
 
-func pageFile(c *command) string { return "ringfence-" + c.name + ".1" }
+func pageFile(c *command.Command) string { return "ringfence-" + c.Name + ".1" }
 
 // roff is a page that is being written.
 type roff struct{ strings.Builder }
@@ -50,17 +52,11 @@ func (r *roff) text(text string) {
 // folded is text in lines of input that people can read too.
 func folded(text string) string { return fold(escaped(text)) }
 
-func fold(text string) string {
-	var b strings.Builder
-	at := ""
-	for _, word := range strings.Fields(text) {
-		if at != "" && len(at)+1+len(word) > 78 {
-			b.WriteString(guarded(at))
-			at = ""
-		}
-		at = strings.TrimPrefix(at+" "+word, " ")
+func fold(text string) (lines string) {
+	for line := range strings.SplitSeq(command.Wrap(text, 0, 78), "\n") {
+		lines += guarded(line)
 	}
-	return b.String() + guarded(at)
+	return lines
 }
 
 // roffLine is one line of input of its own.
@@ -79,37 +75,37 @@ func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "'", `\(aq`).Replace(text)
 }
 
-func (r *roff) synopsis(c *command) {
-	fmt.Fprintf(r, "\\fBringfence %s\\fR", escaped(c.name))
-	if c.args != "" {
-		fmt.Fprintf(r, " %s", escaped(c.args))
+func (r *roff) synopsis(c *command.Command) {
+	fmt.Fprintf(r, "\\fBringfence %s\\fR", escaped(c.Name))
+	if c.Args != "" {
+		fmt.Fprintf(r, " %s", escaped(c.Args))
 	}
 	r.WriteString("\n")
 }
 
-func (r *roff) options(flags []option) {
+func (r *roff) options(flags []command.Option) {
 	title := ""
 	for i, f := range flags {
-		if f.group != title {
-			title = f.group
+		if f.Group != title {
+			title = f.Group
 			if i > 0 { // a section begins a paragraph by itself
 				r.WriteString(".PP\n")
 			}
 			fmt.Fprintf(r, "\\fBFlags %s:\\fR\n", escaped(title))
 		}
-		fmt.Fprintf(r, ".TP\n\\fB%s\\fR", escaped(f.dashed()))
-		if f.arg != "" {
-			fmt.Fprintf(r, " \\fI%s\\fR", escaped(f.arg))
+		fmt.Fprintf(r, ".TP\n\\fB%s\\fR", escaped(f.Dashed()))
+		if f.Arg != "" {
+			fmt.Fprintf(r, " \\fI%s\\fR", escaped(f.Arg))
 		}
-		r.WriteString("\n" + folded(f.text))
+		r.WriteString("\n" + folded(f.Text))
 	}
 }
 
 // examples are commands as they are typed, one a line.
-func (r *roff) examples(c *command) {
+func (r *roff) examples(c *command.Command) {
 	var list []string
-	for _, s := range append([]*command{c}, c.subs...) {
-		for _, e := range s.examples {
+	for _, s := range append([]*command.Command{c}, c.Subs...) {
+		for _, e := range s.Examples {
 			if !slices.Contains(list, e) {
 				list = append(list, e)
 			}
@@ -126,12 +122,12 @@ func (r *roff) examples(c *command) {
 	r.WriteString(".fi\n")
 }
 
-func (c *command) manual() string {
-	r := newPage("ringfence-"+c.name, c.short)
+func manual(c *command.Command) string {
+	r := newPage("ringfence-"+c.Name, c.Short)
 	r.section("SYNOPSIS")
-	all := c.subs
-	if len(c.flags.options()) > 0 || len(c.subs) == 0 {
-		all = append([]*command{c}, all...)
+	all := c.Subs
+	if len(c.Flags.Options()) > 0 || len(c.Subs) == 0 {
+		all = append([]*command.Command{c}, all...)
 	}
 	for i, s := range all {
 		if i > 0 {
@@ -140,18 +136,18 @@ func (c *command) manual() string {
 		r.synopsis(s)
 	}
 	r.section("DESCRIPTION")
-	r.text(c.long)
-	if len(c.flags.options()) > 0 {
+	r.text(c.Long)
+	if len(c.Flags.Options()) > 0 {
 		r.section("OPTIONS")
-		r.options(c.flags.options())
+		r.options(c.Flags.Options())
 	}
-	if len(c.subs) > 0 {
+	if len(c.Subs) > 0 {
 		r.section("SUBCOMMANDS")
 	}
-	for _, s := range c.subs {
-		fmt.Fprintf(r, ".SS %s\n", escaped(s.word()))
-		r.text(s.long)
-		r.options(s.flags.options())
+	for _, s := range c.Subs {
+		fmt.Fprintf(r, ".SS %s\n", escaped(s.Word()))
+		r.text(s.Long)
+		r.options(s.Flags.Options())
 	}
 	r.examples(c)
 	r.section("SEE ALSO")
@@ -159,8 +155,8 @@ func (c *command) manual() string {
 	return r.String()
 }
 
-// first is the page of the program itself.
-func firstPage(all []*command, short, about string, more []section) string {
+// firstPage is the page of the program itself.
+func firstPage(all []*command.Command, short, about string, more []section) string {
 	r := newPage("ringfence", short)
 	r.section("SYNOPSIS")
 	r.WriteString("\\fBringfence\\fR COMMAND [ARGS]\n")
@@ -168,7 +164,7 @@ func firstPage(all []*command, short, about string, more []section) string {
 	r.text(about)
 	r.section("COMMANDS")
 	for _, c := range all {
-		fmt.Fprintf(r, ".TP\n\\fBringfence\\-%s\\fR(1)\n%s", escaped(c.name), roffLine(c.short))
+		fmt.Fprintf(r, ".TP\n\\fBringfence\\-%s\\fR(1)\n%s", escaped(c.Name), roffLine(c.Short))
 	}
 	for _, s := range more {
 		r.section(s.title)
@@ -180,7 +176,7 @@ func firstPage(all []*command, short, about string, more []section) string {
 		if i == len(all)-1 {
 			end = ""
 		}
-		fmt.Fprintf(r, "\\fBringfence\\-%s\\fR(1)%s\n", escaped(c.name), end)
+		fmt.Fprintf(r, "\\fBringfence\\-%s\\fR(1)%s\n", escaped(c.Name), end)
 	}
 	return r.String()
 }

@@ -3,13 +3,15 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
-// Shells lists those that there is a completion for.
+// shells lists those that there is a completion for.
 func shells() []string { return []string{"bash", "zsh", "fish"} }
 
-// Completion is the script for a shell, "" for one that is not known.
-func completionOf(shell string, all []*command) string {
+// completionOf is the script for a shell, "" for one that is not known.
+func completionOf(shell string, all []*command.Command) string {
 	switch shell {
 	case "bash":
 		return bash(all)
@@ -34,38 +36,38 @@ func dynamic(kind string) bool {
 }
 
 // each visits all commands and subcommands.
-func each(all []*command, do func(*command)) {
+func each(all []*command.Command, do func(*command.Command)) {
 	for _, c := range all {
 		do(c)
-		each(c.subs, do)
+		each(c.Subs, do)
 	}
 }
 
 // quoted is one word for any of the shells.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-func flagWords(flags []option) string {
+func flagWords(flags []command.Option) string {
 	words := []string{"--help"}
 	for _, f := range flags {
-		words = append(words, f.dashed())
+		words = append(words, f.Dashed())
 	}
 	return strings.Join(words, " ")
 }
 
 // valued lists the flags whose next word is theirs.
-func valued(flags []option) (words []string) {
+func valued(flags []command.Option) (words []string) {
 	for _, f := range flags {
-		if f.arg != "" {
-			words = append(words, f.dashed())
+		if f.Arg != "" {
+			words = append(words, f.Dashed())
 		}
 	}
 	return words
 }
 
-func subWords(subs []*command) string {
+func subWords(subs []*command.Command) string {
 	var words []string
 	for _, s := range subs {
-		words = append(words, s.word())
+		words = append(words, s.Word())
 	}
 	return strings.Join(words, " ")
 }

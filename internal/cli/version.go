@@ -3,23 +3,14 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
-// Version is set by the linker.
-var Version = "unknown"
-
-func versionCommand() *command {
-	return &command{name: "version", short: "print the version", long: "Prints the version.", examples: []string{"ringfence version"},
-		run: func(c *console, _ []string) (int, error) {
-			_, err := fmt.Fprintf(c.out, "ringfence %s %s/%s\n", versionText(), runtime.GOOS, runtime.GOARCH)
+func versionCommand() *command.Command {
+	return &command.Command{Name: "version", Short: "print the version", Long: "Prints the version.", Examples: []string{"ringfence version"},
+		Run: func(c *command.Console, _ []string) (int, error) {
+			_, err := fmt.Fprintf(c.Out, "ringfence %s %s/%s\n", command.VersionText(), runtime.GOOS, runtime.GOARCH)
 			return 0, err
 		}}
-}
-
-func versionText() string {
-	if info, ok := debug.ReadBuildInfo(); ok && Version == "unknown" && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return Version
 }

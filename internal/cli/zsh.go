@@ -3,14 +3,16 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 // zsh makes one function a command, in the words of _arguments.
-func zsh(all []*command) string {
+func zsh(all []*command.Command) string {
 	b := &strings.Builder{}
 	b.WriteString("#compdef ringfence\n# Completion of ringfence for zsh. Made by `ringfence completion zsh`.\n\n")
 	b.WriteString(strings.ReplaceAll(zshAsk, "ASKED", completeArg))
-	each(all, func(c *command) { zshCommand(b, c) })
+	each(all, func(c *command.Command) { zshCommand(b, c) })
 	zshGroup(b, "_ringfence", "", all, "command", "\t\t_ringfence_ask agents\n", "\t\t*) _ringfence_run ;;\n")
 	b.WriteString("if [[ $funcstack[1] == _ringfence ]]; then\n\t_ringfence \"$@\"\nelse\n\tcompdef _ringfence ringfence\nfi\n")
 	return b.String()
@@ -30,55 +32,55 @@ func zshName(name string) string {
 }
 
 // zshGroup offers subcommands, and goes on with the one that was typed.
-func zshGroup(b *strings.Builder, name, own string, subs []*command, what, more, other string) {
+func zshGroup(b *strings.Builder, name, own string, subs []*command.Command, what, more, other string) {
 	fmt.Fprintf(b, "%s() {\n\tlocal curcontext=$curcontext state line\n\ttypeset -A opt_args\n", name)
 	fmt.Fprintf(b, "\t_arguments -C %s '1: :->first' '*:: :->rest' && return 0\n\tcase $state in\n\tfirst)\n", own)
 	fmt.Fprintf(b, "\t\tlocal -a list=(\n")
 	for _, s := range subs {
-		fmt.Fprintf(b, "\t\t\t%s\n", quoted(strings.ReplaceAll(s.word(), ":", `\:`)+":"+s.short))
+		fmt.Fprintf(b, "\t\t\t%s\n", quoted(strings.ReplaceAll(s.Word(), ":", `\:`)+":"+s.Short))
 	}
 	fmt.Fprintf(b, "\t\t)\n\t\t_describe %s list\n%s\t\t;;\n\trest)\n\t\tcase $line[1] in\n", what, more)
 	for _, s := range subs {
-		fmt.Fprintf(b, "\t\t%s) %s ;;\n", s.word(), zshName(s.name))
+		fmt.Fprintf(b, "\t\t%s) %s ;;\n", s.Word(), zshName(s.Name))
 	}
 	fmt.Fprintf(b, "%s\t\tesac\n\t\t;;\n\tesac\n}\n\n", other)
 }
 
-func zshCommand(b *strings.Builder, c *command) {
-	if len(c.subs) > 0 {
+func zshCommand(b *strings.Builder, c *command.Command) {
+	if len(c.Subs) > 0 {
 		more := ""
-		for _, action := range c.zshActions(0) {
+		for _, action := range zshActions(c, 0) {
 			more += "\t\t" + action + "\n"
 		}
-		own := []string{zshFlag(option{name: "help", text: "explain it"})}
-		for _, f := range c.flags.options() {
+		own := []string{zshFlag(command.Option{Name: "help", Text: "explain it"})}
+		for _, f := range c.Flags.Options() {
 			own = append(own, zshFlag(f))
 		}
-		zshGroup(b, zshName(c.name), strings.Join(own, " "), c.subs, "subcommand", more, "\t\t*) _files ;;\n")
+		zshGroup(b, zshName(c.Name), strings.Join(own, " "), c.Subs, "subcommand", more, "\t\t*) _files ;;\n")
 		return
 	}
-	fmt.Fprintf(b, "%s() {\n\t_arguments -S \\\n", zshName(c.name))
-	fmt.Fprintf(b, "\t\t%s", zshFlag(option{name: "help", text: "explain it"}))
-	for _, f := range c.flags.options() {
+	fmt.Fprintf(b, "%s() {\n\t_arguments -S \\\n", zshName(c.Name))
+	fmt.Fprintf(b, "\t\t%s", zshFlag(command.Option{Name: "help", Text: "explain it"}))
+	for _, f := range c.Flags.Options() {
 		fmt.Fprintf(b, " \\\n\t\t%s", zshFlag(f))
 	}
 	repeated := false
-	for n := range c.most() {
+	for n := range argumentCount(c) {
 		place := fmt.Sprintf("%d", n+1)
-		if c.places()[n].repeated {
+		if places(c)[n].repeated {
 			place, repeated = "*", true
 		}
-		fmt.Fprintf(b, " \\\n\t\t%s", quoted(fmt.Sprintf("%s: :{%s}", place, strings.Join(append(c.zshActions(n), "true"), "; "))))
+		fmt.Fprintf(b, " \\\n\t\t%s", quoted(fmt.Sprintf("%s: :{%s}", place, strings.Join(append(zshActions(c, n), "true"), "; "))))
 	}
-	if strings.Contains(c.args, "-- ") && !repeated {
+	if strings.Contains(c.Args, "-- ") && !repeated {
 		fmt.Fprintf(b, " \\\n\t\t'*:: :_normal'")
 	}
 	b.WriteString("\n}\n\n")
 }
 
 // zshActions are the calls that offer what an argument may be.
-func (c *command) zshActions(n int) (out []string) {
-	kinds, words := splitKinds(c.offers(n))
+func zshActions(c *command.Command, n int) (out []string) {
+	kinds, words := splitKinds(argumentsAt(c, n))
 	for _, k := range kinds {
 		switch {
 		case dynamic(k):
@@ -96,18 +98,18 @@ func (c *command) zshActions(n int) (out []string) {
 }
 
 // zshFlag is the flag as _arguments wants it. All may be repeated.
-func zshFlag(f option) string {
-	text := strings.NewReplacer("[", `\[`, "]", `\]`, ":", `\:`).Replace(f.text)
-	spec := fmt.Sprintf("*%s[%s]", f.dashed(), text)
-	if f.arg == "" {
+func zshFlag(f command.Option) string {
+	text := strings.NewReplacer("[", `\[`, "]", `\]`, ":", `\:`).Replace(f.Text)
+	spec := fmt.Sprintf("*%s[%s]", f.Dashed(), text)
+	if f.Arg == "" {
 		return quoted(spec)
 	}
 	action := " "
-	switch kind := f.offers(); {
+	switch kind := valueOf(f); {
 	case dynamic(kind):
 		action = " _ringfence_ask " + kind
 	case kind == kindFiles:
 		action = "_files"
 	}
-	return quoted(fmt.Sprintf("%s:%s:%s", spec, strings.ReplaceAll(f.arg, ":", `\:`), action))
+	return quoted(fmt.Sprintf("%s:%s:%s", spec, strings.ReplaceAll(f.Arg, ":", `\:`), action))
 }

@@ -1,5 +1,6 @@
-// Package file compares paths by components. It looks at no file: who needs to
-// know where a link leads resolves it first.
+// Package file has the one way in which ringfence reads, replaces and locks files,
+// and compares paths. Within looks at no file: who needs to know where a link leads
+// resolves it first.
 package file
 
 import "strings"

@@ -3,13 +3,14 @@ package install
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // maxRecord bounds the file.
@@ -34,26 +35,13 @@ func tmpOf(path string) string {
 
 // Read returns what the file says; nil if there is none.
 func (f footprint) Read() ([]byte, error) {
-	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(f.Path, maxRecord)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the record: %w", err)
-	}
-	defer file.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
-		return nil, fmt.Errorf("read the record: %w", err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+	case errors.Is(err, file.ErrNotOurs):
 		return nil, fmt.Errorf("read the record: %q: %w", f.Path, ErrNotOurs)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxRecord+1))
-	if err == nil && len(data) > maxRecord {
-		err = fmt.Errorf("%q is too long", f.Path)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read the record: %w", err)
 	}
 	return data, nil
@@ -91,7 +79,7 @@ func (f footprint) prepare(dir string, first func([]string) ([]byte, error)) err
 		return fmt.Errorf("make %q: %w", missing[0], err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
+	if err := file.Lock(fd, unix.LOCK_EX); err != nil {
 		return fmt.Errorf("make %q: %w", missing[0], err)
 	}
 	if len(absent(dir)) == 0 {
@@ -127,18 +115,15 @@ func lockDir(dir string) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", dir, err)
 	}
-	var held, named unix.Stat_t
+	var held unix.Stat_t
 	err = unix.Fstat(fd, &held)
 	if err == nil && (int(held.Uid) != os.Geteuid() || held.Mode&0o022 != 0) {
 		err = ErrNotOurs
 	}
 	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX)
+		err = file.Lock(fd, unix.LOCK_EX)
 	}
-	if err == nil {
-		err = unix.Lstat(dir, &named)
-	}
-	if err == nil && (named.Ino != held.Ino || named.Dev != held.Dev) {
+	if err == nil && !file.Named(unix.AT_FDCWD, dir, fd) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {

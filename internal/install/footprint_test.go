@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func file(t *testing.T) (string, footprint) {
+func newFootprint(t *testing.T) (string, footprint) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func plant(t *testing.T, f footprint) (made []string) {
 }
 
 func TestAppearsAndGoes(t *testing.T) {
-	root, f := file(t)
+	root, f := newFootprint(t)
 	made := plant(t, f)
 	if want := []string{root + "/a", root + "/a/b"}; !slices.Equal(made, want) {
 		t.Errorf("made %q", made)
@@ -48,7 +48,7 @@ func TestAppearsAndGoes(t *testing.T) {
 
 // TestNotAlone: what somebody put into a directory of ours keeps it.
 func TestNotAlone(t *testing.T) {
-	root, f := file(t)
+	root, f := newFootprint(t)
 	made := plant(t, f)
 	if err := os.WriteFile(root+"/a/theirs", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestNotAlone(t *testing.T) {
 
 // TestNotOurs: a record that others could have written is not believed.
 func TestNotOurs(t *testing.T) {
-	_, f := file(t)
+	_, f := newFootprint(t)
 	plant(t, f)
 	if err := os.Chmod(f.Path, 0o666); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestNotOurs(t *testing.T) {
 
 // TestSweep: what was left half-made goes.
 func TestSweep(t *testing.T) {
-	root, f := file(t)
+	root, f := newFootprint(t)
 	if err := os.MkdirAll(tmpOf(root+"/a")+"/b", 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // The places on a machine.
@@ -76,10 +76,7 @@ func (g Gate) read() ([]byte, uint32, error) {
 	if err != nil || !st.Mode().IsRegular() {
 		return nil, 0, fault.New(fault.Refused, "", "%q is not a file", g.Settings)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
-	if err == nil && len(data) > maxSettings {
-		err = errors.New("too long")
-	}
+	data, err := file.ReadAll(f, maxSettings)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %q: %w", g.Settings, err)
 	}

@@ -249,7 +249,7 @@ func TestRefused(t *testing.T) {
 func TestMergeRemove(t *testing.T) {
 	rules := gateRules("/usr/bin/ringfence")
 	rapid.Check(t, func(t *rapid.T) {
-		text := settings().Draw(t, "settings")
+		text := drawSettings().Draw(t, "settings")
 		merged, edit, err := mergeRules([]byte(text), rules)
 		if err != nil {
 			t.Skip()
@@ -270,7 +270,7 @@ func TestMergeRemove(t *testing.T) {
 }
 
 // settings draws objects that have some of the names that matter.
-func settings() *rapid.Generator[string] {
+func drawSettings() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		value := rapid.SampledFrom([]any{nil, true, 1.5, "x \"{[ ,", []any{}, map[string]any{}, []any{map[string]any{"matcher": "Edit", "hooks": []any{}}, "y"}})
 		object := func(label string, names ...string) map[string]any {

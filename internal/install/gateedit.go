@@ -1,77 +1,28 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file/settings"
+	"ringfence.dev/ringfence/internal/strictjson"
 )
 
-// node is a value of a text that Check accepted: where it stands, and what it holds.
-type node struct {
-	start, end int
-	object     bool
-	array      bool
-	names      []string // of the members
-	keys       []int    // where their names begin
-	items      []node
-}
+// form takes every text that checkSettings accepted.
+var form = settings.Rules{Depth: strictjson.MaxDepth, Nodes: maxSettings}
 
-// scanNode reads the value at a place.
-func scanNode(text []byte, at int) node {
-	n := node{start: at}
-	switch text[at] {
-	case '{', '[':
-		n.object, n.array = text[at] == '{', text[at] == '['
-		for at = space(text, at+1); text[at] != '}' && text[at] != ']'; at = space(text, at) {
-			if text[at] == ',' {
-				at = space(text, at+1)
-			}
-			if n.object {
-				end := quoted(text, at)
-				var name string
-				_ = json.Unmarshal(text[at:end], &name) // checkSettings has read it
-				n.names, n.keys = append(n.names, name), append(n.keys, at)
-				at = space(text, space(text, end)+1)
-			}
-			item := scanNode(text, at)
-			n.items = append(n.items, item)
-			at = item.end
-		}
-		n.end = at + 1
-	case '"':
-		n.end = quoted(text, at)
-	default:
-		for n.end = at; n.end < len(text) && !strings.ContainsRune(",]} \t\r\n", rune(text[n.end])); n.end++ {
-		}
+// member is a member of an object and its number, -1 if there is none. An object of
+// these settings has no name twice.
+func member(n *settings.Node, name string) (*settings.Node, int) {
+	i := slices.IndexFunc(n.Members(), func(k *settings.Node) bool { return k.Name == name })
+	if i < 0 {
+		return nil, -1
 	}
-	return n
-}
-
-func space(text []byte, at int) int {
-	for at < len(text) && strings.IndexByte(" \t\r\n", text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// quoted is the end of a string.
-func quoted(text []byte, at int) int {
-	for at++; text[at] != '"'; at++ {
-		if text[at] == '\\' {
-			at++
-		}
-	}
-	return at + 1
-}
-
-func (n node) member(name string) (node, int, bool) {
-	if i := slices.Index(n.names, name); i >= 0 {
-		return n.items[i], i, true
-	}
-	return node{}, 0, false
+	return n.Kids[i], i
 }
 
 // settingsEdit is what Merge did to a text.
@@ -84,7 +35,10 @@ type settingsEdit struct {
 func mergeRules(text []byte, rules []rule) (out []byte, edit settingsEdit, err error) {
 	out = slices.Clone(text)
 	for _, r := range rules {
-		root := scanNode(out, space(out, 0))
+		root, err := form.JSON(out)
+		if err != nil {
+			return nil, settingsEdit{}, err
+		}
 		list, missing, err := find(root, r)
 		if err != nil {
 			return nil, settingsEdit{}, err
@@ -115,12 +69,13 @@ func mergeRules(text []byte, rules []rule) (out []byte, edit settingsEdit, err e
 
 // in is where a rule stands in its list or object; -1 if it does not. A member that has
 // another value stands there too: it is the administrator's word.
-func (r rule) in(text []byte, list node) int {
+func (r rule) in(text []byte, list *settings.Node) int {
 	if r.Name != "" {
-		return slices.Index(list.names, r.Name)
+		_, i := member(list, r.Name)
+		return i
 	}
-	for i, e := range slices.Backward(list.items) {
-		if r.same(text[e.start:e.end]) {
+	for i, e := range slices.Backward(list.Kids) {
+		if r.same(text[e.Start:e.End]) {
 			return i
 		}
 	}
@@ -129,37 +84,33 @@ func (r rule) in(text []byte, list node) int {
 
 // find follows names to the list or object of a rule. missing is what is not there; then
 // it returns the object in which that has to be made.
-func find(n node, r rule) (_ node, missing []string, err error) {
+func find(n *settings.Node, r rule) (_ *settings.Node, missing []string, err error) {
 	names := r.List
 	for i, name := range names {
-		if !n.object {
+		if n.Kind != settings.Object {
 			return n, nil, fault.New(fault.Refused, "mend it first", "%s is not an object", strings.Join(names[:i], "."))
 		}
-		next, _, ok := n.member(name)
-		if !ok {
+		next, _ := member(n, name)
+		if next == nil {
 			return n, names[i:], nil
 		}
 		n = next
 	}
-	if r.Name == "" && !n.array {
+	if r.Name == "" && n.Kind != settings.Array {
 		return n, nil, fault.New(fault.Refused, "mend it first", "%s is not a list", strings.Join(names, "."))
 	}
-	if r.Name != "" && !n.object {
+	if r.Name != "" && n.Kind != settings.Object {
 		return n, nil, fault.New(fault.Refused, "mend it first", "%s is not an object", strings.Join(names, "."))
 	}
 	return n, nil, nil
 }
 
 // insert puts a value at the end of an object or list, spaced like what is there.
-func insert(text []byte, in node, name, value string) []byte {
+func insert(text []byte, in *settings.Node, name, value string) []byte {
 	lead, tail := "", ""
-	if len(in.items) > 0 {
-		first := in.items[0].start
-		if in.object {
-			first = in.keys[0]
-		}
-		lead = string(text[in.start+1 : first])
-	} else if in.start == space(text, 0) { // the text is an empty object
+	if len(in.Kids) > 0 {
+		lead = string(text[in.Start+1 : in.Kids[0].At])
+	} else if len(bytes.TrimSpace(text[:in.Start])) == 0 { // the text is an empty object
 		lead, tail = "\n  ", "\n"
 	}
 	step := indent(lead)
@@ -173,16 +124,16 @@ func insert(text []byte, in node, name, value string) []byte {
 		}
 		value = mustJSON(name) + colon + value
 	}
-	at, comma := in.start+1, ""
-	if len(in.items) > 0 {
-		at, comma = in.items[len(in.items)-1].end, ","
+	at, comma := in.Start+1, ""
+	if len(in.Kids) > 0 {
+		at, comma = in.Kids[len(in.Kids)-1].End, ","
 		if lead == "" && strings.Contains(string(text), `, `) {
 			comma = ", "
 		}
 	}
 	out := append(slices.Clone(text[:at]), comma+lead+value...)
-	if len(in.items) == 0 {
-		return append(append(out, tail...), text[in.end-1:]...)
+	if len(in.Kids) == 0 {
+		return append(append(out, tail...), text[in.End-1:]...)
 	}
 	return append(out, text[at:]...)
 }
@@ -224,56 +175,43 @@ func indented(value, prefix, step string) (string, error) {
 func removeRules(text []byte, edit settingsEdit) []byte {
 	out := slices.Clone(text)
 	for _, r := range edit.Rules {
-		list, missing, err := find(scanNode(out, space(out, 0)), r)
+		root, err := form.JSON(out)
+		if err != nil {
+			return out
+		}
+		list, missing, err := find(root, r)
 		if err != nil || len(missing) > 0 {
 			continue
 		}
 		i := r.in(out, list)
-		if i >= 0 && (r.Name == "" || string(out[list.items[i].start:list.items[i].end]) == r.Element) {
+		if i >= 0 && (r.Name == "" || string(out[list.Kids[i].Start:list.Kids[i].End]) == r.Element) {
 			out = cut(out, list, i)
 		}
 	}
 	for _, path := range slices.Backward(edit.Keys) {
-		names := strings.Split(path, ".")
-		parent, missing, err := walkTo(scanNode(out, space(out, 0)), names[:len(names)-1])
-		if err != nil || len(missing) > 0 {
-			continue
+		root, err := form.JSON(out)
+		if err != nil {
+			return out
 		}
-		if own, i, ok := parent.member(names[len(names)-1]); ok && len(own.items) == 0 && (own.array || own.object) {
+		names := strings.Split(path, ".")
+		parent := root.Get(names[:len(names)-1]...)
+		if own, i := member(parent, names[len(names)-1]); i >= 0 && len(own.Kids) == 0 && (own.Kind == settings.Object || own.Kind == settings.Array) {
 			out = cut(out, parent, i)
 		}
 	}
 	return out
 }
 
-// walkTo follows names to an object.
-func walkTo(n node, names []string) (node, []string, error) {
-	for i, name := range names {
-		next, _, ok := n.member(name)
-		if !ok || !next.object {
-			return n, names[i:], nil
-		}
-		n = next
-	}
-	return n, nil, nil
-}
-
 // cut takes item i out, with the comma that it needs no more.
-func cut(text []byte, in node, i int) []byte {
-	begin := func(i int) int {
-		if in.object {
-			return in.keys[i]
-		}
-		return in.items[i].start
-	}
-	from, to := begin(i), in.items[i].end
+func cut(text []byte, in *settings.Node, i int) []byte {
+	from, to := in.Kids[i].At, in.Kids[i].End
 	switch {
-	case i+1 < len(in.items):
-		to = begin(i + 1)
+	case i+1 < len(in.Kids):
+		to = in.Kids[i+1].At
 	case i > 0:
-		from = in.items[i-1].end
+		from = in.Kids[i-1].End
 	default:
-		from, to = in.start+1, in.end-1
+		from, to = in.Start+1, in.End-1
 	}
 	return append(slices.Clone(text[:from]), text[to:]...)
 }

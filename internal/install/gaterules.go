@@ -101,7 +101,7 @@ func checkSettings(text []byte, name string) error {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return fault.New(fault.Refused, "write {} into it, or remove it", "%q is empty", name)
 	}
-	err := strictjson.Walk(text, seen{})
+	err := strictjson.Walk(text, nil)
 	if err == nil {
 		if strings.TrimSpace(string(text))[0] != '{' {
 			return fault.New(fault.Refused, "", "%q does not hold an object", name)
@@ -119,10 +119,4 @@ func checkSettings(text []byte, name string) error {
 	return fault.New(fault.Refused, "mend it first: the agent ignores it as it is", "%s:%d: %s; the file is left as it is", name, line, bad.Reason)
 }
 
-// seen looks at everything and keeps nothing.
-type seen struct{}
-
-func (seen) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
-func (seen) Leave()                                               {}
-func (seen) Scalar(_ strictjson.Text, _ strictjson.Scalar) error  { return nil }
-func (r rule) String() string                                     { return fmt.Sprintf("%s: %s", strings.Join(r.List, "."), r.Element) }
+func (r rule) String() string { return fmt.Sprintf("%s: %s", strings.Join(r.List, "."), r.Element) }

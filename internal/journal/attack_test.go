@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Attacks by who can write everything but does not have the key.
@@ -41,7 +43,7 @@ func downgrade(t testing.TB, dir string) {
 			continue
 		}
 		var text []byte
-		for line := range strings.Lines(file(t, path)) {
+		for line := range strings.Lines(fileAt(t, path)) {
 			r, err := decode([]byte(strings.TrimSuffix(line, "\n")))
 			if err != nil {
 				t.Fatal(err)
@@ -115,13 +117,13 @@ func wipe(t testing.TB, dir string) { deleteAll(t, dir, session); deleteAll(t, d
 
 func cutRegister(t testing.TB, seals string, n int) {
 	t.Helper()
-	lines := strings.SplitAfter(file(t, seals, registerName), "\n")
+	lines := strings.SplitAfter(fileAt(t, seals, registerName), "\n")
 	put(t, strings.Join(lines[:len(lines)-1-n], ""), seals, registerName)
 }
 
 func trim(t testing.TB, path ...string) {
 	t.Helper()
-	put(t, strings.TrimSuffix(file(t, path...), "\n"), path...)
+	put(t, strings.TrimSuffix(fileAt(t, path...), "\n"), path...)
 }
 
 // TestAnchorBehind: who is killed between the register and its anchor is no finding,
@@ -132,7 +134,7 @@ func TestAnchorBehind(t *testing.T) {
 		var anchors []string
 		for i := range 4 {
 			another(t, dir, fmt.Sprintf("yyyyyyyyy%d", i))
-			anchors = append(anchors, file(t, sealDir(dir), anchorName))
+			anchors = append(anchors, fileAt(t, sealDir(dir), anchorName))
 		}
 		put(t, anchors[n], sealDir(dir), anchorName)
 		another(t, dir, later)
@@ -146,7 +148,7 @@ func TestAnchorBehind(t *testing.T) {
 func heads(t testing.TB) (dir string, heads []string) {
 	t.Helper()
 	w, dir := create(t, session)
-	keep := func() { heads = append(heads, file(t, dir, session+headSuffix)) }
+	keep := func() { heads = append(heads, fileAt(t, dir, session+headSuffix)) }
 	for i := range 6 {
 		write(t, w, Record{Event: Decision, Name: fmt.Sprint("host", i, ".test"), Verdict: Deny})
 		if i == 2 || i == 5 {
@@ -165,7 +167,7 @@ func heads(t testing.TB) (dir string, heads []string) {
 // would.
 func forge(t testing.TB, dir string, records ...Record) {
 	t.Helper()
-	text := strings.TrimSuffix(file(t, dir, session+suffix), "\n")
+	text := strings.TrimSuffix(fileAt(t, dir, session+suffix), "\n")
 	last := text[strings.LastIndex(text, "\n")+1:]
 	for _, r := range records {
 		before, err := decode([]byte(last))
@@ -194,7 +196,7 @@ func TestOlderHead(t *testing.T) {
 		dir, heads := heads(t)
 		for i, head := range heads {
 			put(t, head, dir, session+headSuffix)
-			lines := strings.SplitAfter(file(t, dir, session+suffix), "\n")
+			lines := strings.SplitAfter(fileAt(t, dir, session+suffix), "\n")
 			whole := strings.Join(lines, "")
 			put(t, strings.Join(lines[:a.lines], ""), dir, session+suffix)
 			if a.add > 0 {
@@ -224,7 +226,7 @@ func TestOlderHead(t *testing.T) {
 // leaves no finding.
 func TestReopenKilled(t *testing.T) {
 	dir, _ := heads(t)
-	ended := file(t, dir, session+headSuffix)
+	ended := fileAt(t, dir, session+headSuffix)
 	w, err := Resume(dir, session)
 	if err != nil {
 		t.Fatal(err)
@@ -250,12 +252,12 @@ func TestLockedEnd(t *testing.T) {
 	for name, more := range map[string]string{"nothing": "", "half a line": `{"v":2,"seq":7,`, "zeroes": strings.Repeat("\x00", 100)} {
 		dir, _ := heads(t)
 		path := filepath.Join(dir, session+suffix)
-		put(t, file(t, path)+more, path)
+		put(t, fileAt(t, path)+more, path)
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		if err := file.Lock(int(f.Fd()), unix.LOCK_EX); err != nil {
 			t.Fatal(err)
 		}
 		want := Bad
@@ -272,7 +274,7 @@ func TestLockedEnd(t *testing.T) {
 // TestMovedBetweenParts: records stand in the part that the head says.
 func TestMovedBetweenParts(t *testing.T) {
 	dir := world(t)
-	one, two := file(t, dir, session+suffix), file(t, dir, partName(session, 2))
+	one, two := fileAt(t, dir, session+suffix), fileAt(t, dir, partName(session, 2))
 	put(t, one+two, dir, session+suffix)
 	remove(t, dir, partName(session, 2))
 	if c := verify(t, dir, nil).of(session); c.State != Bad {
@@ -300,7 +302,7 @@ func TestKilledAtTheStart(t *testing.T) {
 	if c := verify(t, dir, nil).of(session); c.State != Bad {
 		t.Errorf("emptied: %+v", c)
 	}
-	put(t, file(t, dir, other+suffix), dir, later+suffix)
+	put(t, fileAt(t, dir, other+suffix), dir, later+suffix)
 	if c := verify(t, dir, nil).of(later); c.State != Bad {
 		t.Errorf("records without a head: %+v", c)
 	}

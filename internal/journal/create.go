@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // create makes the files of a journal: the first part, which is locked from here
@@ -85,7 +86,7 @@ func createLocked(dir int, name string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if err = flock(fd, unix.LOCK_EX); err == nil && !named(dir, name, fd) {
+	if err = file.Lock(fd, unix.LOCK_EX); err == nil && !file.Named(dir, name, fd) {
 		err = errors.New("was removed while it was made")
 	} else if err != nil {
 		err = errors.Join(err, unix.Unlinkat(dir, name, 0))

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // newSeal is the directory in which key and register are made.
@@ -31,7 +33,7 @@ func openSeal(dir string) (*Seal, error) {
 // Sessions that begin at once take turns at the directory of the journals; others may
 // hold the one above.
 func found(dir, place string) error {
-	turn, err := os.Open(dir)
+	turn, err := file.LockDir(dir, unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
@@ -42,9 +44,6 @@ func found(dir, place string) error {
 		return err
 	}
 	defer d.Close()
-	if err := flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
 	if there, err := os.ReadDir(place); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // The files of a session: its parts, of which the first has no number, and its head.
@@ -98,28 +99,12 @@ func openFile(dir int, name string, flags int) (*os.File, error) {
 // The writer of a journal holds LOCK_EX on it for as long as it lives, and so
 // says that the session runs: also kill -9 lets go of it.
 
-// flock waits out interruptions.
-func flock(fd, how int) error {
-	for {
-		if err := unix.Flock(fd, how); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
 // running reports whether the writer of the journal at f lives.
 func running(f *os.File) bool {
 	fd := int(f.Fd())
-	err := flock(fd, unix.LOCK_SH|unix.LOCK_NB)
+	err := file.Lock(fd, unix.LOCK_SH|unix.LOCK_NB)
 	if err == nil {
-		err = flock(fd, unix.LOCK_UN)
+		err = file.Lock(fd, unix.LOCK_UN)
 	}
 	return err == unix.EWOULDBLOCK
-}
-
-// named reports whether name in dir still is the file that fd has open.
-func named(dir int, name string, fd int) bool {
-	var a, b unix.Stat_t
-	return unix.Fstat(fd, &a) == nil && unix.Fstatat(dir, name, &b, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		a.Dev == b.Dev && a.Ino == b.Ino
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // ledger is the register as it was read: what it says last about each session.
@@ -50,7 +52,7 @@ func readLedger(dir string, key *Seal, at *Anchor) (*ledger, error) {
 	if f != nil {
 		defer f.Close()
 		// Not while an entry is being written.
-		if err := flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+		if err := file.Lock(int(f.Fd()), unix.LOCK_SH); err != nil {
 			return nil, err
 		}
 		l.size = fileSize(f)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Info tells of one journal.
@@ -117,7 +118,7 @@ func describe(dir int, session string, long bool, buf []byte) (Info, error) {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
 		return Info{}, fmt.Errorf("%s is not a file of ours", name)
 	}
-	info := Info{Session: session, Running: flock(fd, unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK, Mod: time.Unix(st.Mtim.Unix()), Size: st.Size}
+	info := Info{Session: session, Running: file.Lock(fd, unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK, Mod: time.Unix(st.Mtim.Unix()), Size: st.Size}
 	for part := 2; long && part <= maxParts; part++ {
 		if err := unix.Fstatat(dir, partName(session, part), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			break

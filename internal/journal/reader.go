@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -75,6 +76,20 @@ func (r *Reader) Next() (Record, error) {
 		return Record{}, &BadLine{r.line, err}
 	}
 	return rec, nil
+}
+
+// All yields the records from where the reader is, and bad lines as *BadLine errors. It
+// ends after any other error.
+func (r *Reader) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			rec, err := r.Next()
+			var bad *BadLine
+			if err == io.EOF || !yield(rec, err) || err != nil && !errors.As(err, &bad) {
+				return
+			}
+		}
+	}
 }
 
 // next returns the next line without its newline.

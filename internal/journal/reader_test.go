@@ -18,12 +18,9 @@ import (
 // rest reads on to the end.
 func rest(t testing.TB, r *Reader) (records []Record, bad []*BadLine) {
 	t.Helper()
-	for {
-		rec, err := r.Next()
+	for rec, err := range r.All() {
 		var line *BadLine
 		switch {
-		case err == io.EOF:
-			return records, bad
 		case errors.As(err, &line):
 			bad = append(bad, line)
 		case err != nil:
@@ -32,6 +29,7 @@ func rest(t testing.TB, r *Reader) (records []Record, bad []*BadLine) {
 			records = append(records, rec)
 		}
 	}
+	return records, bad
 }
 
 const sound = `{"v":1,"seq":1,"time":"2026-03-04T11:00:00.123Z","session":"0123456789","kind":"net","event":"gate"}`

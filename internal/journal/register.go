@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // The register is one chained file for all sessions of this host. Each line is
@@ -104,7 +106,7 @@ func enrol(dir string, key *Seal, e entry) (unsynced []int, err error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: filepath.Join(dir, registerName), Err: err}
 	}
-	if err := flock(fd, unix.LOCK_EX); err != nil {
+	if err := file.Lock(fd, unix.LOCK_EX); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func enrol(dir string, key *Seal, e entry) (unsynced []int, err error) {
 		}
 	}
 	if err == nil {
-		err = flock(fd, unix.LOCK_UN)
+		err = file.Lock(fd, unix.LOCK_UN)
 	}
 	if err != nil {
 		unix.Close(fd)

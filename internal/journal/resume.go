@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Append adds records to the journal of a session that has ended: what a person did
@@ -52,12 +53,12 @@ func (w *Writer) resume() (err error) {
 		return err
 	}
 	w.lock, w.file = lock, lock
-	if err := flock(lock, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+	if err := file.Lock(lock, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
 		return inUse(w.session)
 	} else if err != nil {
 		return err
 	}
-	if !named(w.place, partName(w.session, 1), lock) {
+	if !file.Named(w.place, partName(w.session, 1), lock) {
 		return os.ErrNotExist
 	}
 	if w.key, err = loadKey(sealDir(w.dir)); err != nil {

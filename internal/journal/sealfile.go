@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // keyName is the file of the key in its directory.
@@ -46,50 +47,25 @@ func createKey(dir string) error {
 	if err := checkPlace(dir); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	d, err := file.LockDir(dir, unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
 	if _, err := os.Lstat(filepath.Join(dir, keyName)); err == nil {
 		return nil
 	}
 	// What one that was killed has left.
-	old, err := filepath.Glob(filepath.Join(dir, ".new-*"))
+	old, err := filepath.Glob(filepath.Join(dir, file.Temporary+"*"))
 	for _, path := range old {
 		err = errors.Join(err, os.Remove(path))
 	}
 	if err != nil {
 		return err
 	}
-	tmp, err := writeKey(dir)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, filepath.Join(dir, keyName)); err != nil {
-		return err
-	}
-	return d.Sync()
-}
-
-// writeKey makes a key in a file of its own.
-func writeKey(dir string) (path string, err error) {
-	f, err := os.CreateTemp(dir, ".new-*") // with mode 0600
-	if err != nil {
-		return "", err
-	}
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed) // never fails: without randomness the program ends
-	if _, err = f.WriteString(keyIntro + base64.StdEncoding.EncodeToString(seed) + "\n"); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
+	return file.Replace(filepath.Join(dir, keyName), []byte(keyIntro+base64.StdEncoding.EncodeToString(seed)+"\n"), 0o600)
 }
 
 // loadKey reads the key in dir. A file that others can read or change is not taken:

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Retention is which journals are kept.
@@ -109,11 +110,11 @@ func Remove(dir, session string) error {
 	defer f.Close()
 	// Held until it is gone: a writer that has just made the file, and waits for
 	// the lock, then finds that its name is another's.
-	err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = file.Lock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == unix.EWOULDBLOCK {
 		return inUse(session)
 	}
-	if err == nil && !named(fd, partName(session, 1), int(f.Fd())) {
+	if err == nil && !file.Named(fd, partName(session, 1), int(f.Fd())) {
 		err = fs.ErrNotExist // another has removed it, and what has its name now is new
 	}
 	if err == nil {

@@ -15,7 +15,7 @@ func FuzzVerify(f *testing.F) {
 		filepath.Join(sealDir(dir), registerName), filepath.Join(sealDir(dir), anchorName)}
 	whole := make([][]byte, len(paths))
 	for i, p := range paths {
-		whole[i] = []byte(file(f, p))
+		whole[i] = []byte(fileAt(f, p))
 	}
 	f.Add(uint8(0), 0, 1, []byte("x"))
 	f.Add(uint8(0), 400, 0, []byte("\n"))

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const other = "abcdefghjk"
@@ -53,7 +55,7 @@ func (r *Report) of(session string) Checked {
 	return r.Journals[i]
 }
 
-func file(t testing.TB, path ...string) string {
+func fileAt(t testing.TB, path ...string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
@@ -72,7 +74,7 @@ func put(t testing.TB, text string, path ...string) {
 // lines of the first part of the session, changed and put back.
 func relines(t testing.TB, dir string, change func(lines []string) []string) {
 	t.Helper()
-	lines := strings.SplitAfter(strings.TrimSuffix(file(t, dir, session+suffix), "\n"), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(fileAt(t, dir, session+suffix), "\n"), "\n")
 	lines[len(lines)-1] += "\n"
 	put(t, strings.Join(change(lines), ""), dir, session+suffix)
 }
@@ -112,14 +114,14 @@ func TestTampering(t *testing.T) {
 			relines(t, dir, func(l []string) []string { l[1] = strings.Replace(l[1], "host1", "host9", 1); return l })
 		},
 		"edit the last": func(t *testing.T, dir string) {
-			put(t, strings.Replace(file(t, dir, partName(session, 2)), "exited", "killed", 1), dir, partName(session, 2))
+			put(t, strings.Replace(fileAt(t, dir, partName(session, 2)), "exited", "killed", 1), dir, partName(session, 2))
 		},
 		"truncate": func(t *testing.T, dir string) {
-			text := file(t, dir, partName(session, 2))
+			text := fileAt(t, dir, partName(session, 2))
 			put(t, text[:strings.LastIndex(text[:len(text)-1], "\n")+1], dir, partName(session, 2))
 		},
 		"truncate in a line": func(t *testing.T, dir string) {
-			text := file(t, dir, partName(session, 2))
+			text := fileAt(t, dir, partName(session, 2))
 			put(t, text[:len(text)-5], dir, partName(session, 2))
 		},
 		"truncate to nothing": func(t *testing.T, dir string) {
@@ -138,19 +140,19 @@ func TestTampering(t *testing.T) {
 			relines(t, dir, func(l []string) []string { return slices.Insert(l, 1, l[0]) })
 		},
 		"a line of our own": func(t *testing.T, dir string) {
-			put(t, file(t, dir, partName(session, 2))+sound+"\n", dir, partName(session, 2))
+			put(t, fileAt(t, dir, partName(session, 2))+sound+"\n", dir, partName(session, 2))
 		},
 		"splice": func(t *testing.T, dir string) {
-			lines := strings.SplitAfter(file(t, dir, other+suffix), "\n")
+			lines := strings.SplitAfter(fileAt(t, dir, other+suffix), "\n")
 			relines(t, dir, func(l []string) []string { l[1] = lines[1]; return l })
 		},
 		"splice under our name": func(t *testing.T, dir string) {
-			lines := strings.SplitAfter(strings.ReplaceAll(file(t, dir, other+suffix), other, session), "\n")
+			lines := strings.SplitAfter(strings.ReplaceAll(fileAt(t, dir, other+suffix), other, session), "\n")
 			relines(t, dir, func(l []string) []string { l[1] = lines[1]; return l })
 		},
 		"the journal of another": func(t *testing.T, dir string) {
 			for _, name := range []string{suffix, ".2" + suffix, headSuffix} {
-				put(t, file(t, dir, other+name), dir, session+name)
+				put(t, fileAt(t, dir, other+name), dir, session+name)
 			}
 		},
 		"delete":                func(t *testing.T, dir string) { deleteAll(t, dir, session) },
@@ -194,15 +196,15 @@ func TestRollBack(t *testing.T) {
 	dir := world(t)
 	old := map[string]string{}
 	for _, name := range names {
-		old[name] = file(t, dir, session+name)
+		old[name] = fileAt(t, dir, session+name)
 	}
 	seals := sealDir(dir)
-	register, anchor := file(t, seals, registerName), file(t, seals, anchorName)
+	register, anchor := fileAt(t, seals, registerName), fileAt(t, seals, anchorName)
 	at, _ := ParseAnchor(verify(t, dir, nil).Register)
 	if err := Append(dir, session, Record{Kind: Work, Event: Undone}); err != nil {
 		t.Fatal(err)
 	}
-	newRegister, newAnchor := file(t, seals, registerName), file(t, seals, anchorName)
+	newRegister, newAnchor := fileAt(t, seals, registerName), fileAt(t, seals, anchorName)
 	back := func() {
 		for _, name := range names {
 			put(t, old[name], dir, session+name)
@@ -249,14 +251,14 @@ func TestRegister(t *testing.T) {
 		"remove the key":      func(t *testing.T, s string) { os.Remove(filepath.Join(s, "key")) },
 		"empty the register":  func(t *testing.T, s string) { put(t, "", s, registerName) },
 		"cut the register": func(t *testing.T, s string) {
-			text := file(t, s, registerName)
+			text := fileAt(t, s, registerName)
 			put(t, text[:strings.LastIndex(text[:len(text)-1], "\n")+1], s, registerName)
 		},
 		"edit the register": func(t *testing.T, s string) {
-			put(t, strings.Replace(file(t, s, registerName), `"ended"`, `"begun"`, 1), s, registerName)
+			put(t, strings.Replace(fileAt(t, s, registerName), `"ended"`, `"begun"`, 1), s, registerName)
 		},
 		"edit its end": func(t *testing.T, s string) {
-			text := file(t, s, registerName)
+			text := fileAt(t, s, registerName)
 			i := strings.LastIndex(text, `"ended"`)
 			put(t, text[:i]+`"begun"`+text[i+7:], s, registerName)
 		},
@@ -287,7 +289,7 @@ func TestRegister(t *testing.T) {
 // back unseen.
 func TestVerifyRemoved(t *testing.T) {
 	dir := world(t)
-	old := file(t, dir, session+suffix)
+	old := fileAt(t, dir, session+suffix)
 	if err := Remove(dir, session); err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +418,7 @@ func TestEveryByte(t *testing.T) {
 	paths := []string{filepath.Join(dir, session+suffix), filepath.Join(dir, partName(session, 2)), filepath.Join(dir, session+headSuffix),
 		filepath.Join(sealDir(dir), registerName), filepath.Join(sealDir(dir), anchorName), filepath.Join(sealDir(dir), "key")}
 	for _, path := range paths {
-		text := file(t, path)
+		text := fileAt(t, path)
 		step := 1 + len(text)/60
 		for i := 0; i < len(text); i += step {
 			changed := []byte(text)
@@ -463,10 +465,10 @@ func TestVerifyAmidAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	if err := file.Lock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	part := file(t, dir, partName(other, 2))
+	part := fileAt(t, dir, partName(other, 2))
 	lines := strings.SplitAfter(part, "\n")
 	last, err := decode([]byte(strings.TrimSuffix(lines[len(lines)-2], "\n")))
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Record is what is kept of one server.
@@ -37,23 +39,18 @@ type Book struct{ Path string }
 // Load reads the record; nil if the server was never seen. What cannot be read is an
 // error and not a first sight: who can damage the file would get everything accepted.
 func (b Book) Load() (*Record, error) {
-	f, err := os.OpenFile(b.Path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	const most = 4*MaxBytes + 1<<20 // two sets, escaped
+	data, err := file.Read(b.Path, most, unix.O_NOFOLLOW)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read pins: %w", err)
 	}
-	defer f.Close()
-	const most = 4*MaxBytes + 1<<20 // two sets, escaped
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read pins: %w", err)
-	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	r := &Record{}
-	if err := d.Decode(r); err != nil || len(data) > most || r.V != version {
+	if err := d.Decode(r); err != nil || r.V != version {
 		return nil, fmt.Errorf("pins in %q are damaged; remove the file to pin anew what the server says", b.Path)
 	}
 	if _, err := d.Token(); err != io.EOF {
@@ -71,17 +68,11 @@ func (b Book) Update(change func(*Record) *Record) (*Record, error) {
 	if err := os.MkdirAll(filepath.Dir(b.Path), 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(b.Path+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX)
-	}
+	lock, err := file.LockFile(b.Path+".lock", unix.LOCK_EX)
 	if err != nil {
 		return nil, fmt.Errorf("lock pins: %w", err)
 	}
+	defer lock.Close()
 	was, err := b.Load()
 	if err != nil {
 		return nil, err
@@ -102,16 +93,10 @@ func (b Book) write(r *Record) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(b.Path), ".pin-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := file.Replace(b.Path, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write pins: %w", err)
 	}
-	return os.Rename(f.Name(), b.Path)
+	return nil
 }
 
 // ErrMoved means that what is offered is no longer what was looked at.

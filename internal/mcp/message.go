@@ -48,7 +48,7 @@ const (
 
 // Parse reads one message.
 func Parse(line []byte) (*Message, error) {
-	if err := strictjson.Walk(line, blind{}); err != nil {
+	if err := strictjson.Walk(line, nil); err != nil {
 		return nil, err
 	}
 	var top map[string]json.RawMessage
@@ -136,13 +136,6 @@ func method(raw []byte) (string, error) {
 	}
 	return s, nil
 }
-
-// blind lets jsonscan judge the form alone.
-type blind struct{}
-
-func (blind) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
-func (blind) Leave()                                               {}
-func (blind) Scalar(_ strictjson.Text, _ strictjson.Scalar) error  { return nil }
 
 // failure is the answer that says no.
 func failure(id string, code int, text string) []byte {

@@ -304,7 +304,7 @@ func Save(path string, old, data []byte, project bool) error {
 	if st, err := os.Stat(path); err == nil {
 		mode = st.Mode().Perm()
 	}
-	return replaceMode(path, data, mode)
+	return replace(path, data, mode)
 }
 
 // ReadFile reads the text of a policy file, nil if there is none.

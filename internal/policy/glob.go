@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -66,31 +68,7 @@ const meta = `*?[\`
 // globCovers reports whether every path that v means is one of p's. It may say no
 // where that would need a closer look.
 func globCovers(p, v string) bool {
-	return partsCover(strings.Split(p, "/"), strings.Split(v, "/"))
-}
-
-// partsCover goes back to the last ** only, so it takes no more than the product of
-// both lengths.
-func partsCover(p, v []string) bool {
-	i, back, from := 0, -1, 0
-	for j := 0; j < len(v); {
-		switch {
-		case i < len(p) && p[i] == "**":
-			back, from = i, j
-			i++
-		case i < len(p) && partCovers(p[i], v[j]):
-			i, j = i+1, j+1
-		case back >= 0:
-			from++
-			i, j = back+1, from
-		default:
-			return false
-		}
-	}
-	for i < len(p) && p[i] == "**" {
-		i++
-	}
-	return i == len(p)
+	return file.Names(strings.Split(p, "/"), strings.Split(v, "/"), partCovers)
 }
 
 func partCovers(p, v string) bool {

@@ -121,6 +121,21 @@ func checkBytes(v string) error {
 	return err
 }
 
+// Add puts a rule under a key that is a list or a word.
+func (p *Policy) Add(section, name string, r Rule) error {
+	k := findKey(section, name)
+	switch {
+	case k != nil && k.list != nil:
+		l := k.list(p)
+		*l = append(*l, r)
+	case k != nil && k.word != nil:
+		*k.word(p) = &r
+	default:
+		return fmt.Errorf("[%s] %s takes no such value", section, name)
+	}
+	return nil
+}
+
 // Admit reports why a value of a list or a word could not stand under a key of a
 // policy file. Who builds a policy from flags asks it for each.
 func Admit(section, name, value string) error {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // keepHead says whose file it is.
@@ -46,7 +47,7 @@ func Keep(path string, r address.Rule) error {
 			text += "  " + quote(have.Value) + ",\n"
 		}
 	}
-	return replace(path, []byte(text+"]\n"))
+	return replace(path, []byte(text+"]\n"), 0o600)
 }
 
 // lockDir makes a directory and keeps others who do the same out of it.
@@ -54,37 +55,22 @@ func lockDir(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(dir)
+	dir, err = file.Behind(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", printable(dir), err)
+	f, err := file.LockDir(dir, unix.LOCK_EX)
+	if err != nil {
+		return nil, err
 	}
 	return func() { f.Close() }, nil
 }
 
-// replace writes a file beside the old one and puts it in its place.
-func replace(path string, data []byte) error { return replaceMode(path, data, 0o600) }
-
-func replaceMode(path string, data []byte, mode fs.FileMode) error {
-	dir := filepath.Dir(path)
-	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
-		dir = filepath.Dir(path)
-	}
-	f, err := os.CreateTemp(dir, ".grants-*")
+// replace writes a policy file. A link in the user's own directory stays.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	path, err := file.Behind(path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, data, mode)
 }

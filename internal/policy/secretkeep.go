@@ -64,7 +64,7 @@ func changeSecrets(path string, change func([]Secret) []Secret) error {
 	if err := Write(&text, next); err != nil {
 		return err
 	}
-	return replace(path, text.Bytes())
+	return replace(path, text.Bytes(), 0o600)
 }
 
 // admit refuses what no file could hold: it would be printed as a comment.

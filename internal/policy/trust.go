@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -61,19 +61,20 @@ func (s *TrustStore) Trusted(root, file, digest string) (bool, error) {
 
 // Record trusts digest for the file of root and forgets what was trusted for it
 // before: who could write the file could else bring an older content back.
-func (s *TrustStore) Record(root, file, digest string) error {
-	want := newTrust(root, file, digest)
+func (s *TrustStore) Record(root, name, digest string) error {
+	want := newTrust(root, name, digest)
 	if err := want.validate(); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
-	unlock, err := s.lock()
+	// A file of its own, because the store itself is replaced by rename.
+	lock, err := file.LockFile(s.path+".lock", unix.LOCK_EX)
 	if err != nil {
-		return err
+		return fmt.Errorf("lock trust store: %w", err)
 	}
-	defer unlock()
+	defer lock.Close()
 	store, err := s.read()
 	if err != nil {
 		return err
@@ -105,45 +106,18 @@ func (t trust) validate() error {
 	return nil
 }
 
-// lock keeps other writers out. It is a file of its own because the store itself
-// is replaced by rename.
-func (s *TrustStore) lock() (unlock func(), err error) {
-	f, err := os.OpenFile(s.path+".lock", os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock trust store: %w", err)
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock trust store: %w", err)
-		}
-	}
-}
-
 // read returns the store, empty if there is none. A store that another user could
 // have written, or that is not exactly what write makes, is an error.
 func (s *TrustStore) read() (*trustFile, error) {
-	f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(s.path, maxTrust)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &trustFile{Version: trustVersion}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read trust store: %w", err)
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return nil, fmt.Errorf("read trust store: %w", err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, s.corrupt(errors.New("others could have written it"))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTrust+1))
-	if err != nil {
+	case errors.Is(err, file.ErrNotOurs):
+		return nil, s.corrupt(file.ErrNotOurs)
+	case errors.Is(err, file.ErrLong):
+		return nil, s.corrupt(fmt.Errorf("larger than %d MiB", maxTrust>>20))
+	case err != nil:
 		return nil, fmt.Errorf("read trust store: %w", err)
 	}
 	store, err := decodeTrust(data)
@@ -208,22 +182,5 @@ func (s *TrustStore) write(store trustFile) (err error) {
 	if len(data) > maxTrust {
 		return errors.New("the store is full")
 	}
-	dir := filepath.Dir(s.path)
-	f, err := os.CreateTemp(dir, ".trust-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already after the rename
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), s.path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return file.Replace(s.path, data, 0o600)
 }

@@ -107,3 +107,24 @@ func TestSchemaIsFresh(t *testing.T) {
 		}
 	}
 }
+
+// TestAdd: a rule stands where a file would put it; a word takes the place of the last.
+func TestAdd(t *testing.T) {
+	p := &Policy{}
+	for _, a := range [][3]string{{"files", "read", "/a"}, {"files", "read", "/b"}, {"network", "mode", "dev"}, {"network", "mode", "none"}} {
+		if err := p.Add(a[0], a[1], Rule{Value: a[2]}); err != nil {
+			t.Errorf("%q: %v", a, err)
+		}
+	}
+	if got := p.Files.Read; len(got) != 2 || got[0].Value != "/a" || got[1].Value != "/b" {
+		t.Errorf("read = %v", got)
+	}
+	if got := p.Network.Mode; got == nil || got.Value != "none" {
+		t.Errorf("mode = %v", got)
+	}
+	for _, a := range [][2]string{{"files", "frobnicate"}, {"frobnicate", "read"}, {"limits", "pids"}, {"env", "set"}} {
+		if err := p.Add(a[0], a[1], Rule{Value: "1"}); err == nil {
+			t.Errorf("[%s] %s takes a rule", a[0], a[1])
+		}
+	}
+}

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
 )
@@ -92,22 +92,12 @@ func (s *Session) envFiles() ([]environ.File, error) {
 // the project may have planted, and digests those same bytes.
 func ReadProjectEnv(root string) (data []byte, digest string, err error) {
 	name := filepath.Join(root, ProjectEnv)
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	data, err = file.Read(name, maxEnvFile, unix.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", err
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, "", fmt.Errorf("%s: not a regular file", name)
-	}
-	if data, err = io.ReadAll(io.LimitReader(f, maxEnvFile+1)); err != nil {
-		return nil, "", err
-	}
-	if len(data) > maxEnvFile {
-		return nil, "", fmt.Errorf("%s: more than %d bytes", name, maxEnvFile)
 	}
 	sum := sha256.Sum256(data)
 	return data, hex.EncodeToString(sum[:]), nil

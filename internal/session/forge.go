@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/gitproxy"
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
@@ -134,21 +134,12 @@ func (fs *forges) knownRemotes(now []repo.Remote) ([]repo.Remote, error) {
 	}), nil
 }
 
-// writeWhole writes a file that is there whole or not at all.
+// writeWhole writes a file of our state, and makes its directory.
 func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, data, 0o600)
 }
 
 func (fs *forges) forge(h *forgeHost) error {

@@ -516,16 +516,7 @@ func (m *masking) save(r maskRoot) {
 	m.mu.Unlock()
 	slices.Sort(quoted)
 	b, err := json.Marshal(maskList{m.asked, quoted})
-	if err != nil || os.MkdirAll(filepath.Dir(r.file), 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(r.file), ".new-*")
-	if err != nil {
-		return
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	if errors.Join(err, f.Sync(), f.Close()) == nil {
-		os.Rename(f.Name(), r.file)
+	if err == nil {
+		writeWhole(r.file, b)
 	}
 }

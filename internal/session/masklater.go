@@ -13,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
@@ -105,9 +106,8 @@ func (k *keeping) maskInLayer(n int, rel string, data []byte) (keeper.Cover, err
 		return keeper.Covered, err
 	}
 	defer unix.Close(root)
-	open := func(flags uint64) (*os.File, error) {
-		fd, err := unix.Openat2(root, strings.TrimPrefix(p, "/"), &unix.OpenHow{Flags: flags | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	open := func(flags int) (*os.File, error) {
+		fd, err := sys.OpenAt(root, strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (k *keeping) writeDown() {
 }
 
 // asHost says whether the sandbox sees what the host has at p.
-func (k *keeping) asHost(p string, open func(uint64) (*os.File, error)) (bool, error) {
+func (k *keeping) asHost(p string, open func(int) (*os.File, error)) (bool, error) {
 	f, err := open(unix.O_RDONLY)
 	if noSuchFile(err) {
 		return false, nil

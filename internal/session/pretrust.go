@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -359,7 +357,7 @@ func (s *Session) Shown() error {
 		if old, err := readIfPresent(file, maxSeen); err == nil && bytes.Equal(old, data) || s.asked.Passing {
 			continue
 		}
-		if err := replaceFile(file, data); err != nil {
+		if err := writeWhole(file, data); err != nil {
 			return fmt.Errorf("remember what was shown: %w", err)
 		}
 	}
@@ -402,21 +400,4 @@ func unquoteAll(quoted []string) []string {
 		}
 	}
 	return out
-}
-
-// replaceFile writes a file of our state in one step.
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

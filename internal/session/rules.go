@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -200,15 +199,9 @@ func where(s policy.Source) string {
 
 // readIfPresent reads a small file of the user's; absence is not an error.
 func readIfPresent(path string, max int64) ([]byte, error) {
-	st, err := os.Stat(path)
+	data, err := file.Read(path, max, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() || st.Size() > max {
-		return nil, fmt.Errorf("%s: not a regular file of at most %d bytes", path, max)
-	}
-	return os.ReadFile(path)
+	return data, err
 }

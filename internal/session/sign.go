@@ -8,6 +8,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/sign"
 	"ringfence.dev/ringfence/internal/credentials/signclient"
+	"ringfence.dev/ringfence/internal/git/config"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
@@ -20,7 +21,7 @@ const clientDir = plan.Own + "/bin"
 
 // signing lets git inside ask the host for signatures, if the user signs. It returns
 // what git has to know.
-func (gp *gitPart) signing(own repo.Host) ([]repo.Entry, error) {
+func (gp *gitPart) signing(own repo.Host) ([]config.Entry, error) {
 	if gp.asked.Server != "" || gp.Repo == nil || gp.Repo.CommonDir == "" || gp.modeNone() || !gp.Policy.Broker.SignOn() {
 		return nil, nil
 	}

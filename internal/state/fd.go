@@ -1,13 +1,14 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // beneath is how everything in a project is looked up: never out of it, never
@@ -61,22 +62,6 @@ func unlockFD(fd int) error {
 
 func fdPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// flock waits out interruptions.
-func flock(fd, how int) error {
-	for {
-		if err := unix.Flock(fd, how); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
-// named reports whether name in dir still is the file that fd has open.
-func named(dir int, name string, fd int) bool {
-	var a, b unix.Stat_t
-	return unix.Fstat(fd, &a) == nil && unix.Fstatat(dir, name, &b, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		a.Dev == b.Dev && a.Ino == b.Ino
-}
-
 // readAll reads a small file in dir.
 func readAll(dir int, name string, max int64) ([]byte, error) {
 	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -85,11 +70,7 @@ func readAll(dir int, name string, max int64) ([]byte, error) {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(b)) > max {
-		err = errors.New("too long")
-	}
-	return b, err
+	return file.ReadAll(f, max)
 }
 
 // names returns some of the names in a directory, from its beginning; none

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Why says what makes a project's state stale.
@@ -105,7 +106,7 @@ func seize(projects int, key string) (fd, lock int, err error) {
 	}
 	lock, err = openAt(fd, lockName, unix.O_RDONLY|unix.O_CREAT, 0o600)
 	if err == nil {
-		if err = flock(lock, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		if err = file.Lock(lock, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			return fd, lock, nil
 		}
 		unix.Close(lock)
@@ -185,7 +186,7 @@ func retire(projects int, s Stale) (name string, fd int, err error) {
 	case !lastUsed(fd).Equal(s.LastUsed):
 		err = fault.New(fault.Refused, "list it again: ringfence gc", "project %q was used since it was listed", s.Root)
 	default:
-		if err = flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		if err = file.Lock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			err = unix.Renameat(projects, s.Key, projects, name)
 		}
 	}

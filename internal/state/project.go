@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // The names in a project's directory. An agent sees parts of home and no other.
@@ -127,7 +128,7 @@ func attach(projects int, key string) (*Project, error) {
 	step("opened")
 	p := &Project{Key: key, fd: fd, home: -1, lock: -1}
 	err = p.open()
-	removed := !named(projects, key, fd) // and then err only says how far that got
+	removed := !file.Named(projects, key, fd) // and then err only says how far that got
 	if err == nil && !removed {
 		return p, nil
 	}
@@ -148,7 +149,7 @@ func (p *Project) open() (err error) {
 	if p.home, err = openAt(p.fd, homeName, unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
 		return fmt.Errorf("open %q: %w", homeName, err)
 	}
-	return flock(p.lock, unix.LOCK_SH)
+	return file.Lock(p.lock, unix.LOCK_SH)
 }
 
 // check compares the record with root and marks the project as used: an mtime,

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Things are made under a scratch name and renamed into place when complete, so
@@ -35,7 +37,7 @@ func scratch(dir int, isDir bool) (name string, fd int, err error) {
 		if err != nil {
 			return "", -1, err
 		}
-		if flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && named(dir, name, fd) {
+		if file.Lock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && file.Named(dir, name, fd) {
 			step("scratch locked")
 			return name, fd, nil
 		}
@@ -70,7 +72,7 @@ func sweepOne(dir int, name string) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !named(dir, name, fd) {
+	if file.Lock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !file.Named(dir, name, fd) {
 		return nil
 	}
 	if err := unix.Unlinkat(dir, name, 0); err != unix.EISDIR {

@@ -34,11 +34,12 @@ func (e *Error) Error() string { return fmt.Sprintf("JSON, byte %d: %s", e.Offse
 
 // Walk reads data, which has to be one JSON text. Errors about it are *Error.
 // The visitor may have been told a part of a text that turns out to be wrong:
-// what it has seen counts only if there is no error.
+// what it has seen counts only if there is no error. Without a visitor (nil) the text
+// is checked alone.
 func Walk(data []byte, v Visitor) error {
 	w := walker{data: data, v: v}
 	w.space()
-	if err := w.value(Text{}, true, 0); err != nil {
+	if err := w.value(Text{}, v != nil, 0); err != nil {
 		return err
 	}
 	w.space()

@@ -107,6 +107,9 @@ func TestWalkRefuses(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, tt.reason) {
 			t.Errorf("%s: %v, want one about %q", name, err, tt.reason)
 		}
+		if alone := Walk([]byte(tt.text), nil); fmt.Sprint(alone) != fmt.Sprint(err) {
+			t.Errorf("%s: %v, without a visitor %v", name, err, alone)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/stage"
 )
@@ -146,7 +147,7 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), ".new-") {
+			if !strings.HasPrefix(e.Name(), ".new-") && !strings.HasPrefix(e.Name(), file.Temporary) {
 				names = append(names, e.Name())
 			} else if !scratchAllowed {
 				wrong("scratch %s/%s is left", dir, e.Name())

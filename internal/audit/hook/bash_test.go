@@ -49,7 +49,7 @@ func TestLikeBash(t *testing.T) {
 func shown(t *testing.T, script string) string {
 	t.Helper()
 	l := newLook(script, ann)
-	l.dir = "/"
+	l.sh.dir = "/"
 	var got []string
 	was := rules
 	rules = append(slices.Clone(rules), rule{[]string{"show"}, func(_ *look, _ string, args []string, _ string) { got = args }})

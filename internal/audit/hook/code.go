@@ -71,9 +71,9 @@ func (l *look) language(code string) {
 			trial.inShell(text, "")
 		}
 		if home, ok := strings.CutPrefix(text, "~"); ok {
-			text = l.where.Home + home
+			text = l.sh.where.Home + home
 		}
-		if removes && trial.reaches(text) == much {
+		if removes && trial.sh.reaches(text) == much {
 			trial.find(Deny, "rm", "This removes "+say(text)+" and all below it.")
 		}
 		l.steps = max(l.steps, trial.steps)

@@ -8,14 +8,14 @@ import (
 // git follows git: a push is judged by where it goes, and a branch that is checked out
 // is remembered for it.
 func git(l *look, _ string, args []string, in string) {
-	dir := l.dir
+	dir := l.sh.dir
 	aliases := map[string]string{}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
 		case a == "-C" && i+1 < len(args):
 			i++
-			dir = l.absFrom(dir, args[i])
+			dir = absFrom(dir, args[i])
 		case a == "-c" && i+1 < len(args):
 			i++
 			l.gitSetting(args[i], aliases)
@@ -185,8 +185,8 @@ func guarded(name string, b Branches) bool {
 // branches is what is known of the repository in a directory.
 func (l *look) branches(dir string) Branches {
 	var b Branches
-	if l.where.Git != nil && known(dir) {
-		b = l.where.Git(dir)
+	if l.sh.where.Git != nil && known(dir) {
+		b = l.sh.where.Git(dir)
 	}
 	if head := l.heads[dir]; head != "" {
 		b.Current = head

@@ -16,13 +16,18 @@ const (
 	maxScripts = 12 // in one another: sh -c 'sh -c …'
 )
 
+// state is where the shell stands, and the variables of the line.
+type state struct {
+	where Where // as it began
+	dir   string
+	vars  map[string]expand.Variable
+}
+
 // look goes over a command line from left to right. Every branch is taken. It knows
-// where the shell stands, the variables of the line, and what was downloaded.
+// the state of the shell, and what was downloaded.
 type look struct {
-	where   Where
 	line    string
-	dir     string
-	vars    map[string]expand.Variable
+	sh      state
 	heads   map[string]string // branches that were checked out, by directory
 	fetched map[string]bool   // files that hold something from a network
 	steps   int
@@ -31,7 +36,7 @@ type look struct {
 }
 
 func newLook(line string, where Where) *look {
-	return &look{where: where, line: line, dir: where.Dir, vars: map[string]expand.Variable{}, heads: map[string]string{}, fetched: map[string]bool{}}
+	return &look{line: line, sh: state{where, where.Dir, map[string]expand.Variable{}}, heads: map[string]string{}, fetched: map[string]bool{}}
 }
 
 // Judge says what becomes of a command line.
@@ -90,9 +95,9 @@ func (l *look) list(list []*syntax.Stmt, in string) {
 
 // apart is what happens in a shell of its own: what is set in there stays in there.
 func (l *look) apart(do func()) {
-	dir, vars := l.dir, maps.Clone(l.vars)
+	dir, vars := l.sh.dir, maps.Clone(l.sh.vars)
 	do()
-	l.dir, l.vars = dir, vars
+	l.sh.dir, l.sh.vars = dir, vars
 }
 
 // statement is a command with its redirections. in is what it reads.
@@ -161,10 +166,10 @@ func (l *look) call(c *syntax.CallExpr, in string) {
 		return
 	}
 	if len(c.Assigns) > 0 {
-		before := l.vars
-		l.vars = maps.Clone(l.vars)
+		before := l.sh.vars
+		l.sh.vars = maps.Clone(l.sh.vars)
 		l.assign(c.Assigns)
-		defer func() { l.vars = before }()
+		defer func() { l.sh.vars = before }()
 	}
 	l.run(args, in)
 }
@@ -178,7 +183,7 @@ func (l *look) loop(c *syntax.ForClause, s *syntax.Stmt, in string) {
 	}
 	l.inner(over, s, in)
 	for _, v := range l.fields(over.Items) {
-		l.set(over.Name.Value, v)
+		l.sh.set(over.Name.Value, v)
 		l.list(c.Do, in)
 	}
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // abs is a path without ., .. and double slashes, from where the shell stands.
-func (l *look) abs(name string) string { return l.absFrom(l.dir, name) }
+func (s *state) abs(name string) string { return absFrom(s.dir, name) }
 
-func (l *look) absFrom(dir, name string) string {
+func absFrom(dir, name string) string {
 	if !strings.HasPrefix(name, "/") {
 		name = dir + "/" + name
 	}
@@ -35,29 +35,29 @@ var system = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /medi
 var treasures = strings.Fields(".ssh .gnupg .aws .kube .docker .config .local .local/share .mozilla .password-store Documents Desktop Downloads Pictures Music Videos")
 
 // reaches judges what a path leads to, pattern or not.
-func (l *look) reaches(target string) reach {
+func (s *state) reaches(target string) reach {
 	if target == "" {
 		return little
 	}
 	if strings.Contains(target, unset) {
-		return l.ifEmpty(target)
+		return s.ifEmpty(target)
 	}
 	if !known(target) {
-		return l.unknownPath(target)
+		return s.unknownPath(target)
 	}
-	if !known(l.dir) && !strings.HasPrefix(target, "/") {
+	if !known(s.dir) && !strings.HasPrefix(target, "/") {
 		if first, _, _ := strings.Cut(target, "/"); everything(first) || first == "." || first == ".." {
 			return perhaps
 		}
 		return little
 	}
-	return l.level(l.abs(target))
+	return s.level(s.abs(target))
 }
 
 // ifEmpty judges a path with a variable in it that may be empty.
-func (l *look) ifEmpty(target string) reach {
+func (s *state) ifEmpty(target string) reach {
 	without := strings.ReplaceAll(target, unset, "")
-	if without != "" && known(without) && l.reaches(without) == much {
+	if without != "" && known(without) && s.reaches(without) == much {
 		// /home/$USER is a home whatever it is.
 		if strings.HasPrefix(target, "/") {
 			return much
@@ -65,31 +65,31 @@ func (l *look) ifEmpty(target string) reach {
 		return perhaps
 	}
 	if strings.HasPrefix(target, "/") {
-		return l.unknownPath(strings.ReplaceAll(target, unset, some))
+		return s.unknownPath(strings.ReplaceAll(target, unset, some))
 	}
 	return little
 }
 
 // unknownPath judges a path of which a part is not known: by what is above it.
-func (l *look) unknownPath(target string) reach {
+func (s *state) unknownPath(target string) reach {
 	if !strings.HasPrefix(target, "/") {
 		return little
 	}
 	dir := path.Dir(path.Clean(target))
-	if known(dir) && (dir == "/" || dir == "/home" || dir == path.Dir(l.where.Home)) {
+	if known(dir) && (dir == "/" || dir == "/home" || dir == path.Dir(s.where.Home)) {
 		return much
 	}
 	return little
 }
 
 // level judges a clean, absolute path that is known but for patterns.
-func (l *look) level(p string) reach {
+func (s *state) level(p string) reach {
 	dir, last := path.Split(p)
 	for p != "/" && everything(last) {
 		p = path.Clean(dir)
 		dir, last = path.Split(p)
 	}
-	home, start := path.Clean(l.where.Home), path.Clean(l.where.Dir)
+	home, start := path.Clean(s.where.Home), path.Clean(s.where.Dir)
 	switch {
 	case p == "/", slices.Contains(system, p):
 		return much
@@ -100,7 +100,7 @@ func (l *look) level(p string) reach {
 	case path.Dir(p) == home && slices.Contains(treasures, last), path.Dir(path.Dir(p)) == home && slices.Contains(treasures, strings.TrimPrefix(p, home+"/")):
 		return much
 	case strings.ContainsAny(p, "*?["):
-		return l.pattern(p, home, start)
+		return pattern(p, home, start)
 	case p == "/tmp" || p == "/var/tmp":
 		return perhaps
 	}
@@ -108,7 +108,7 @@ func (l *look) level(p string) reach {
 }
 
 // pattern judges one: if it could be a directory of the system, or one above us.
-func (l *look) pattern(p, home, start string) reach {
+func pattern(p, home, start string) reach {
 	glob := p
 	for _, s := range append([]string{home, start, path.Dir(home), path.Dir(start)}, system...) {
 		if ok, err := path.Match(glob, s); ok && err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/strictjson"
 )
 
@@ -23,12 +24,9 @@ type Call struct {
 
 // ReadCall reads what an agent sends.
 func ReadCall(r io.Reader) (Call, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxCall+1))
+	data, err := file.ReadAll(r, maxCall)
 	if err != nil {
 		return Call{}, fmt.Errorf("read the call: %w", err)
-	}
-	if len(data) > maxCall {
-		return Call{}, errors.New("read the call: too long")
 	}
 	var c collector
 	if err := strictjson.Walk(data, &c); err != nil {

@@ -79,7 +79,7 @@ func removal(l *look, name string, args []string, _ string) {
 		if !deep && !all {
 			continue
 		}
-		level := l.reaches(target)
+		level := l.sh.reaches(target)
 		if !deep && level == much {
 			level = perhaps // only the files in there
 		}
@@ -118,7 +118,7 @@ func permissions(l *look, name string, args []string, _ string) {
 		mode, targets = "", words
 	}
 	for _, t := range targets {
-		if deep && l.reaches(t) == much && !l.within(t) {
+		if deep && l.sh.reaches(t) == much && !l.sh.within(t) {
 			l.find(Deny, "chmod", "This changes the permissions of "+say(t)+" and all below it.")
 		}
 	}
@@ -136,8 +136,8 @@ func permissions(l *look, name string, args []string, _ string) {
 }
 
 // within holds for the directory itself: changing its permissions is daily work.
-func (l *look) within(target string) bool {
-	return known(target) && strings.TrimRight(l.abs(target), "/*") == path.Clean(l.where.Dir)
+func (s *state) within(target string) bool {
+	return known(target) && strings.TrimRight(s.abs(target), "/*") == path.Clean(s.where.Dir)
 }
 
 // worldWritable reports whether a mode lets everybody write, and whether it lets
@@ -201,15 +201,15 @@ func overwriting(l *look, name string, args []string, _ string) {
 		return
 	case "rsync":
 		if n := len(words); n > 0 && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--del") }) {
-			if l.reaches(words[n-1]) == much && !l.within(words[n-1]) && !strings.Contains(words[n-1], ":") {
+			if l.sh.reaches(words[n-1]) == much && !l.sh.within(words[n-1]) && !strings.Contains(words[n-1], ":") {
 				l.find(Deny, "rm", "This makes "+say(words[n-1])+" a copy of another place, and removes all else in it.")
 			}
 		}
 	case "mv":
 		for _, t := range words[:max(0, len(words)-1)] {
 			if !everything(path.Base(t)) {
-				l.lost(l.reaches(t), t, "moves away")
-			} else if l.reaches(t) == much && !l.within(t) {
+				l.lost(l.sh.reaches(t), t, "moves away")
+			} else if l.sh.reaches(t) == much && !l.sh.within(t) {
 				l.find(Deny, "rm", "This moves away all of "+say(path.Dir(t))+".")
 			}
 		}
@@ -291,7 +291,7 @@ func historyCommand(l *look, name string, args []string, _ string) {
 	if name == "unset" {
 		for _, v := range operands(args, "") {
 			l.historyVariable(v, "")
-			delete(l.vars, v)
+			delete(l.sh.vars, v)
 		}
 	}
 }

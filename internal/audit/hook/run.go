@@ -26,7 +26,7 @@ func (l *look) run(args []string, in string) {
 	if strings.HasPrefix(name, "mkfs") {
 		name = "mke2fs"
 	}
-	if strings.Contains(args[0], "/") && l.fetched[l.abs(args[0])] {
+	if strings.Contains(args[0], "/") && l.fetched[l.sh.abs(args[0])] {
 		l.find(Ask, "pipe-to-shell", "This downloads something and runs it at once, unseen.")
 	}
 	name = matched(name)

@@ -13,19 +13,19 @@ func cd(l *look, _ string, args []string, _ string) {
 	args = operands(args, "")
 	switch {
 	case len(args) == 0:
-		l.dir = l.where.Home
+		l.sh.dir = l.sh.where.Home
 	case args[0] == "-" || args[0] == "":
-		l.dir = some
+		l.sh.dir = some
 	case !known(args[0]) && !strings.HasPrefix(args[0], unset):
-		l.dir = some
+		l.sh.dir = some
 	case !known(args[0]):
-		l.dir = unset
+		l.sh.dir = unset
 	default:
-		l.dir = l.abs(args[0])
+		l.sh.dir = l.sh.abs(args[0])
 	}
 }
 
-func popd(l *look, _ string, _ []string, _ string) { l.dir = l.where.Dir }
+func popd(l *look, _ string, _ []string, _ string) { l.sh.dir = l.sh.where.Dir }
 
 func eval(l *look, _ string, args []string, in string) { l.script(strings.Join(args, " "), in) }
 
@@ -52,8 +52,8 @@ func alias(l *look, _ string, args []string, _ string) {
 // reads is read NAME and its like: the variable holds what comes in.
 func reads(l *look, _ string, args []string, in string) {
 	for _, name := range operands(args, "pdnNtuacCOs") {
-		if l.set(name, strings.TrimRight(in, "\n")); in == "" {
-			l.set(name, some)
+		if l.sh.set(name, strings.TrimRight(in, "\n")); in == "" {
+			l.sh.set(name, some)
 		}
 	}
 }
@@ -190,8 +190,8 @@ var pickers = strings.Fields("name iname path ipath wholename regex iregex mtime
 // swept is all that is found, and removed.
 func (l *look) swept(starts []string, picks bool) {
 	for _, s := range starts {
-		switch level := l.reaches(s); {
-		case level == little || picks && l.within(s):
+		switch level := l.sh.reaches(s); {
+		case level == little || picks && l.sh.within(s):
 		case picks || level == perhaps:
 			l.find(Ask, "rm", "This removes what it finds below "+say(s)+".")
 		default:

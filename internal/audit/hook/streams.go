@@ -29,7 +29,7 @@ func (l *look) contents(name, in string) string {
 	switch {
 	case name == "/dev/stdin" || name == "/dev/fd/0" || name == "/proc/self/fd/0" || name == "-":
 		return in
-	case fromNetwork(name) || l.fetched[l.abs(name)]:
+	case fromNetwork(name) || l.fetched[l.sh.abs(name)]:
 		return remote
 	}
 	return some
@@ -52,7 +52,7 @@ func (l *look) redirected(r *syntax.Redirect) {
 // saved remembers a file that takes what comes from a network.
 func (l *look) saved(r *syntax.Redirect, s *syntax.Stmt, in string) {
 	if strings.Contains(r.Op.String(), ">") && fromNetwork(l.output(s, in)) {
-		l.fetched[l.abs(l.text(r.Word, false))] = true
+		l.fetched[l.sh.abs(l.text(r.Word, false))] = true
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *look) prints(args []string, in string) string {
 	case name == "cat":
 		return l.contents(operands(args, "")[0], in)
 	case name == "pwd":
-		return l.dir
+		return l.sh.dir
 	case slices.Contains([]string{"which", "type", "whence"}, name) && len(operands(args, "")) > 0:
 		return operands(args, "")[0]
 	case slices.Contains([]string{"true", "false", ":", "exit", "return", "cd", "mkdir", "touch", "sleep", "test", "["}, name):
@@ -170,11 +170,11 @@ func downloads(l *look, _ string, args []string, _ string) {
 		case strings.HasPrefix(a, "-o") || strings.HasPrefix(a, "-O"):
 			name = a[2:]
 		case strings.Contains(a, "://"):
-			l.fetched[l.abs(path.Base(a))] = true
+			l.fetched[l.sh.abs(path.Base(a))] = true
 		}
 		if name != "" && name != "-" {
 			l.overwritten(name)
-			l.fetched[l.abs(name)] = true
+			l.fetched[l.sh.abs(name)] = true
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (l *look) expand(w *syntax.Word) (out []string) {
 	if tooBig(w) {
 		return []string{some}
 	}
-	for f, err := range expand.FieldsSeq(l.config(), &syntax.Word{Parts: l.fill(w.Parts)}) {
+	for f, err := range expand.FieldsSeq(l.config(), &syntax.Word{Parts: l.sh.fill(w.Parts)}) {
 		if err != nil {
 			return append(out, some)
 		}
@@ -97,7 +97,7 @@ func (l *look) text(w *syntax.Word, document bool) (out string) {
 	if tooBig(w) {
 		return some
 	}
-	parts := l.fill(w.Parts)
+	parts := l.sh.fill(w.Parts)
 	if document {
 		out, err := expand.Document(l.config(), &syntax.Word{Parts: parts})
 		if err != nil {
@@ -118,7 +118,7 @@ func (l *look) text(w *syntax.Word, document bool) (out string) {
 }
 
 func (l *look) config() *expand.Config {
-	return &expand.Config{Env: l, ExtGlob: true,
+	return &expand.Config{Env: &l.sh, ExtGlob: true,
 		CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {
 			_, err := io.WriteString(w, l.outputs(c.Stmts, ""))
 			return err
@@ -145,19 +145,19 @@ func tooBig(w *syntax.Word) bool {
 
 // fill puts marks in the place of what is not known, so that the library sees no
 // variable but those of the line.
-func (l *look) fill(parts []syntax.WordPart) []syntax.WordPart {
+func (s *state) fill(parts []syntax.WordPart) []syntax.WordPart {
 	mark := func(s string) syntax.WordPart { return &syntax.SglQuoted{Value: s} }
 	out := slices.Clone(parts)
 	for i, p := range out {
 		switch p := p.(type) {
 		case *syntax.DblQuoted:
-			out[i] = &syntax.DblQuoted{Parts: l.fill(p.Parts)}
+			out[i] = &syntax.DblQuoted{Parts: s.fill(p.Parts)}
 		case *syntax.ArithmExp:
 			if n, ok := p.X.(*syntax.Word); !ok || n.Lit() == "" || strings.Trim(n.Lit(), "0123456789") != "" {
 				out[i] = mark(some)
 			}
 		case *syntax.ParamExp:
-			if v := l.Get(p.Param.Value); v.IsSet() && (p.Repl == nil || v.Kind == expand.String) {
+			if v := s.Get(p.Param.Value); v.IsSet() && (p.Repl == nil || v.Kind == expand.String) {
 				continue
 			}
 			if out[i] = mark(unset); strings.Contains("#?$!-", p.Param.Value) {
@@ -171,7 +171,7 @@ func (l *look) fill(parts []syntax.WordPart) []syntax.WordPart {
 				e := *p
 				e.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: p.Exp.Word}
 				if p.Exp.Word != nil {
-					e.Exp.Word = &syntax.Word{Parts: l.fill(p.Exp.Word.Parts)}
+					e.Exp.Word = &syntax.Word{Parts: s.fill(p.Exp.Word.Parts)}
 				}
 				out[i] = &e
 			case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
@@ -183,14 +183,14 @@ func (l *look) fill(parts []syntax.WordPart) []syntax.WordPart {
 }
 
 // Get is what is known of a variable: those of the line, and where the shell stands.
-func (l *look) Get(name string) expand.Variable {
+func (s *state) Get(name string) expand.Variable {
 	v := func(s string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: s} }
-	if set, ok := l.vars[name]; ok {
+	if set, ok := s.vars[name]; ok {
 		return set
 	}
 	switch user, tilde := strings.CutPrefix(name, "HOME "); {
 	case tilde && user == "+", name == "PWD":
-		return v(l.dir)
+		return v(s.dir)
 	case tilde && user == "root":
 		return v("/root")
 	case tilde && strings.Trim(user, "+-0123456789") == "":
@@ -198,7 +198,7 @@ func (l *look) Get(name string) expand.Variable {
 	case tilde:
 		return v("/home/" + user)
 	case name == "HOME":
-		return v(l.where.Home)
+		return v(s.where.Home)
 	case name == "IFS":
 		return v(" \t\n")
 	}
@@ -206,19 +206,19 @@ func (l *look) Get(name string) expand.Variable {
 }
 
 // Set is for the library: ${NAME:=value}.
-func (l *look) Set(name string, v expand.Variable) error {
+func (s *state) Set(name string, v expand.Variable) error {
 	if v.Kind != expand.String {
 		return errors.New("not a text")
 	}
-	l.set(name, v.Str)
+	s.set(name, v.Str)
 	return nil
 }
 
 // Each is for the library, which lists names by it: there are none to list.
-func (l *look) Each(func(string, expand.Variable) bool) {}
+func (s *state) Each(func(string, expand.Variable) bool) {}
 
-func (l *look) set(name, value string) {
-	l.vars[name] = expand.Variable{Set: true, Kind: expand.String, Str: short(value)}
+func (s *state) set(name, value string) {
+	s.vars[name] = expand.Variable{Set: true, Kind: expand.String, Str: short(value)}
 }
 
 func (l *look) assign(list []*syntax.Assign) {
@@ -226,7 +226,7 @@ func (l *look) assign(list []*syntax.Assign) {
 		if a.Name == nil || a.Naked {
 			continue
 		}
-		name, was := a.Name.Value, l.vars[a.Name.Value]
+		name, was := a.Name.Value, l.sh.vars[a.Name.Value]
 		var values []string
 		switch {
 		case a.Array != nil:
@@ -243,12 +243,12 @@ func (l *look) assign(list []*syntax.Assign) {
 			if a.Append {
 				values[0] = was.Str + values[0]
 			}
-			l.set(name, values[0])
+			l.sh.set(name, values[0])
 			continue
 		}
 		if a.Append || a.Index != nil {
 			values = append(slices.Clone(was.List), values...) // one more element is as good as this one
 		}
-		l.vars[name] = expand.Variable{Set: true, Kind: expand.Indexed, List: values[:min(len(values), maxFields)]}
+		l.sh.vars[name] = expand.Variable{Set: true, Kind: expand.Indexed, List: values[:min(len(values), maxFields)]}
 	}
 }

@@ -63,9 +63,9 @@ func sameName(pattern, name string) bool { return pattern == "*" && name != "[]"
 // tableOrList: a value can have an element of this name.
 func tableOrList(v *node, name string) bool {
 	if name == "[]" {
-		return v.kind == '['
+		return v.Kind == '['
 	}
-	return v.kind == '{'
+	return v.Kind == '{'
 }
 
 func (a *allowed) lets(v *node) bool {
@@ -76,7 +76,7 @@ func (a *allowed) lets(v *node) bool {
 }
 
 // plainValue: a bare word, or text in which nobody puts anything else.
-func plainValue(v *node) bool { return v.kind == 0 || v.kind == '"' && plainly(v.text) }
+func plainValue(v *node) bool { return v.Kind == 0 || v.Kind == '"' && plainly(v.Text) }
 
 // plainly: there is nothing in a text that people do not see.
 func plainly(s string) bool {
@@ -104,20 +104,20 @@ var (
 // These are tests for what is harmless by its value.
 
 func is(words ...string) func(*node) bool {
-	return func(v *node) bool { return (v.kind == '"' || v.kind == 0) && slices.Contains(words, v.text) }
+	return func(v *node) bool { return (v.Kind == '"' || v.Kind == 0) && slices.Contains(words, v.Text) }
 }
 
-func bareWord(v *node) bool { return v.kind == 0 }
+func bareWord(v *node) bool { return v.Kind == 0 }
 
 // inProject: a path in the project.
 func inProject(v *node) bool {
-	return v.kind == '"' && plainly(v.text) && !outside("", v) && !address("", v)
+	return v.Kind == '"' && plainly(v.Text) && !outside("", v) && !address("", v)
 }
 
 // narrow: a permission that is not broad.
-func narrow(v *node) bool { return v.kind == '"' && plainly(v.text) && !broad("", v) }
+func narrow(v *node) bool { return v.Kind == '"' && plainly(v.Text) && !broad("", v) }
 
 // noShell: the text of a command, in which opencode runs what stands in !`…`.
 func noShell(v *node) bool {
-	return v.kind == '"' && plainly(v.text) && !strings.Contains(v.text, "!`")
+	return v.Kind == '"' && plainly(v.Text) && !strings.Contains(v.Text, "!`")
 }

@@ -30,7 +30,7 @@ const maxGitDirs = 2048
 // gitDirsIn looks for git directories: a submodule's may lie deeper, as its name has
 // slashes.
 func (s *scan) gitDirsIn(dir string, left *int) {
-	for _, name := range s.dirNames(dir, left) {
+	for _, name := range s.tree.dirNames(dir, left) {
 		at := path.Join(dir, name)
 		_, _, err := s.tree.read(at + "/HEAD")
 		if absent(err) {
@@ -43,14 +43,14 @@ func (s *scan) gitDirsIn(dir string, left *int) {
 		s.gitDirsIn(at+"/modules", left)
 		s.gitDirsIn(at+"/worktrees", left)
 	}
-	if *left <= 0 && s.isDir(dir) {
+	if *left <= 0 && s.tree.isDir(dir) {
 		s.report.Complete = false
 	}
 }
 
 // dirNames lists directories in a directory.
-func (s *scan) dirNames(dir string, left *int) (out []string) {
-	fd, _, err := s.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+func (t *tree) dirNames(dir string, left *int) (out []string) {
+	fd, _, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil || *left <= 0 {
 		if err == nil {
 			unix.Close(fd)
@@ -91,7 +91,7 @@ func (s *scan) outside(dir string) error {
 		return err
 	}
 	defer t.close()
-	o := &scan{tree: t, names: s.names, report: &Report{Complete: true}, done: map[string]bool{}, texts: map[string]*text{}, sums: map[string]string{}, sumBytes: maxCompanions}
+	o := &scan{tree: t, names: s.names, report: &Report{Complete: true}, done: map[string]bool{}, texts: map[string]*text{}, contents: newContents(t)}
 	o.gitDir(".")
 	o.finish()
 	for _, f := range o.report.Files {
@@ -127,12 +127,12 @@ func (s *scan) common(dir string, r *rule) bool {
 // being called so. Without settings that run something they are what they look like.
 func (s *scan) bareRepositories() {
 	for _, dir := range s.heads {
-		if shared := s.common(dir, bareRule); !shared && (!s.isDir(dir+"/objects") || !s.isDir(dir+"/refs")) {
+		if shared := s.common(dir, bareRule); !shared && (!s.tree.isDir(dir+"/objects") || !s.tree.isDir(dir+"/refs")) {
 			continue
 		}
 		s.fileAs(path.Join(dir, "config"), bareRule, bySight)
 		s.fileAs(path.Join(dir, "config.worktree"), bareRule, bySight)
-		for _, name := range s.hookNames(path.Join(dir, "hooks")) {
+		for _, name := range s.tree.hookNames(path.Join(dir, "hooks")) {
 			rel := path.Join(dir, "hooks", name)
 			h := hit{kind: kBare, what: "a hook, " + quote(name), seed: name, runs: rel}
 			s.add(rel, rel, bareRule, h)
@@ -141,8 +141,8 @@ func (s *scan) bareRepositories() {
 	}
 }
 
-func (s *scan) isDir(rel string) bool {
-	fd, _, err := s.tree.open(rel, unix.O_PATH|unix.O_DIRECTORY)
+func (t *tree) isDir(rel string) bool {
+	fd, _, err := t.open(rel, unix.O_PATH|unix.O_DIRECTORY)
 	if err == nil {
 		unix.Close(fd)
 	}
@@ -151,7 +151,7 @@ func (s *scan) isDir(rel string) bool {
 
 // gitHooks tells of hooks that somebody has put there: no clone brings them.
 func (s *scan) gitHooks(dir string) {
-	for _, name := range s.hookNames(dir) {
+	for _, name := range s.tree.hookNames(dir) {
 		rel := path.Join(dir, name)
 		if s.done[rel] {
 			continue
@@ -166,8 +166,8 @@ func (s *scan) gitHooks(dir string) {
 // maxHooks is more than git has.
 const maxHooks = 64
 
-func (s *scan) hookNames(dir string) []string {
-	fd, _, err := s.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+func (t *tree) hookNames(dir string) []string {
+	fd, _, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil
 	}

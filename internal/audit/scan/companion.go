@@ -68,7 +68,7 @@ type with struct {
 // companions finds the files that are used by what was found.
 func (s *scan) companions(rel string, r *rule, data []byte, hits []hit) (with, error) {
 	words, ok := named(hits)
-	put, all := s.inserted(rel, string(data))
+	put, all := s.tree.inserted(rel, string(data))
 	if !ok || !all {
 		return with{}, errBudget
 	}
@@ -107,20 +107,20 @@ func (s *scan) companions(rel string, r *rule, data []byte, hits []hit) (with, e
 	if r == nil { // it is what it runs
 		but = ""
 	}
-	out.files, err = s.contents(append(words, found.files...), but)
+	out.files, err = s.contents.all(append(words, found.files...), but)
 	if len(out.files) > most {
 		err = errBudget
 	}
 	return out, err
 }
 
-// contents tells what files hold, those that are there.
-func (s *scan) contents(names []string, but string) (out []entry, err error) {
+// all tells what files hold, those that are there.
+func (c *contents) all(names []string, but string) (out []entry, err error) {
 	seen := map[string]bool{but: true}
 	for _, name := range names {
-		sum, real, err := s.companion(name)
+		sum, real, err := c.of(name)
 		if errors.Is(err, errAway) {
-			sum, real, err = "leads to "+s.tree.links(name), name, nil
+			sum, real, err = "leads to "+c.tree.links(name), name, nil
 		}
 		if err == errBudget {
 			return nil, err
@@ -133,6 +133,15 @@ func (s *scan) contents(names []string, but string) (out []entry, err error) {
 	slices.SortFunc(out, func(a, b entry) int { return strings.Compare(a.rel, b.rel) })
 	return out, nil
 }
+
+// contents is what is known of files that settings name.
+type contents struct {
+	tree *tree
+	sums map[string]string
+	left int64 // bytes that may be read
+}
+
+func newContents(t *tree) contents { return contents{t, map[string]string{}, maxCompanions} }
 
 // cutShort: there is more in a text than its findings tell.
 func cutShort(hits []hit) bool {
@@ -187,7 +196,7 @@ var (
 // inserted lists the files whose text opencode puts into a file of settings before it
 // reads it, and whether it is all of them: a name that is put together with the value of
 // a variable can be any.
-func (s *scan) inserted(rel, data string) (out []string, all bool) {
+func (t *tree) inserted(rel, data string) (out []string, all bool) {
 	const mark = "{file:"
 	if puzzle.MatchString(variable.ReplaceAllString(data, "\x00")) {
 		return nil, false
@@ -198,16 +207,16 @@ func (s *scan) inserted(rel, data string) (out []string, all bool) {
 			break
 		}
 		data = rest
-		if name, ok := s.tree.leads(path.Dir(rel), strings.TrimSpace(name)); ok && len(name) < unix.PathMax {
+		if name, ok := t.leads(path.Dir(rel), strings.TrimSpace(name)); ok && len(name) < unix.PathMax {
 			out = append(out, name)
 		}
 	}
 	return out, len(out) <= maxWords
 }
 
-// companion tells the content of a file that a setting names.
-func (s *scan) companion(rel string) (sum, real string, err error) {
-	look, real, err := s.tree.open(rel, unix.O_PATH)
+// of tells the content of a file that a setting names.
+func (c *contents) of(rel string) (sum, real string, err error) {
+	look, real, err := c.tree.open(rel, unix.O_PATH)
 	if err != nil {
 		return "", "", err
 	}
@@ -216,17 +225,17 @@ func (s *scan) companion(rel string) (sum, real string, err error) {
 	if err := unix.Fstat(look, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return "", "", errNoFile
 	}
-	if sum, ok := s.sums[real]; ok {
+	if sum, ok := c.sums[real]; ok {
 		return sum, real, nil
 	}
 	if st.Size > maxCompanion {
 		return fmt.Sprintf("%d %d %d %d", st.Size, st.Ino, st.Mtim.Nano(), st.Ctim.Nano()), real, nil
 	}
-	if st.Size > s.sumBytes {
+	if st.Size > c.left {
 		return "", real, errBudget
 	}
-	s.sumBytes -= st.Size
-	fd, _, err := s.tree.open(real, unix.O_RDONLY|unix.O_NOFOLLOW)
+	c.left -= st.Size
+	fd, _, err := c.tree.open(real, unix.O_RDONLY|unix.O_NOFOLLOW)
 	if err != nil {
 		return "", "", err
 	}
@@ -237,6 +246,6 @@ func (s *scan) companion(rel string) (sum, real string, err error) {
 		return "", "", err
 	}
 	sum = hex.EncodeToString(h.Sum(nil))
-	s.sums[real] = sum
+	c.sums[real] = sum
 	return sum, real, nil
 }

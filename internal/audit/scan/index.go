@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // spot is one name of a rule, taken apart.
@@ -66,7 +68,7 @@ func ruleOf(rel string) (*rule, string) {
 // there.
 func (s *spot) in(names []string) int {
 	if !slices.Contains(s.names, "**") {
-		if n := len(names) - len(s.names); n >= 0 && slices.EqualFunc(s.names, names[n:], glob) {
+		if n := len(names) - len(s.names); n >= 0 && slices.EqualFunc(s.names, names[n:], file.Star[string]) {
 			return n
 		}
 		return -1
@@ -106,7 +108,7 @@ func rest(pattern, names []string) (out []int) {
 		return []int{len(pattern)}
 	case pattern[0] == "**":
 		return append(rest(pattern, names[1:]), rest(pattern[1:], names)...)
-	case glob(pattern[0], names[0]):
+	case file.Star(pattern[0], names[0]):
 		return rest(pattern[1:], names[1:])
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // hit is a finding before it is known whose.
@@ -35,10 +37,10 @@ func (r *rule) judge(data []byte) judged {
 		n, err := parseJSON(data)
 		return r.settings(data, n, err)
 	case asTOML:
-		n, f, err := parseTOML(data)
+		n, all, err := parseTOML(data)
 		out := r.settings(data, n, err)
 		if err == nil && out.mended {
-			if out.neutral, err = f.render(n); err != nil {
+			if out.neutral, err = renderTOML(all, n); err != nil {
 				out.neutral = nil
 			}
 		} else {
@@ -88,18 +90,18 @@ type finder struct {
 
 func (f *finder) table(n *node, above []string) {
 	twice := f.twice(n)
-	n.members = slices.DeleteFunc(n.members, func(m member) bool {
-		at := append(above[:len(above):len(above)], m.name)
-		if f.value(m.line, m.value, at) {
+	n.Kids = slices.DeleteFunc(n.Kids, func(m *node) bool {
+		if n.Kind != '{' {
+			return f.value(m.Line, m, append(above[:len(above):len(above)], "[]"))
+		}
+		at := append(above[:len(above):len(above)], m.Name)
+		if f.value(m.Line, m, at) {
 			return true
 		}
-		if twice[m.name] {
-			f.hits = append(f.hits, hitOf(kTwice, at, m.line, m.value))
+		if twice[m.Name] {
+			f.hits = append(f.hits, hitOf(kTwice, at, m.Line, m))
 		}
-		return twice[m.name]
-	})
-	n.items = slices.DeleteFunc(n.items, func(v *node) bool {
-		return f.value(v.line, v, append(above[:len(above):len(above)], "[]"))
+		return twice[m.Name]
 	})
 }
 
@@ -110,8 +112,8 @@ func (f *finder) twice(n *node) map[string]bool {
 		return nil
 	}
 	out, seen := map[string]bool{}, map[string]bool{}
-	for _, m := range n.members {
-		out[m.name], seen[m.name] = seen[m.name], true
+	for _, m := range n.Members() {
+		out[m.Name], seen[m.Name] = seen[m.Name], true
 	}
 	return out
 }
@@ -124,7 +126,7 @@ func (f *finder) value(line int, v *node, at []string) bool {
 			return true
 		}
 	}
-	if w := f.rule.written; v.kind == '"' && w.in(v.text) || w.in(at[len(at)-1]) && w.first {
+	if w := f.rule.written; v.Kind == '"' && w.in(v.Text) || w.in(at[len(at)-1]) && w.first {
 		f.hits = append(f.hits, hitOf(kWritten, at, line, v))
 		return true
 	}
@@ -158,40 +160,15 @@ func matches(pattern, at []string) bool {
 	return matchNames(pattern, names) || strings.Contains(joined, ".") && matchNames(pattern, strings.Split(strings.ReplaceAll(joined, "\x00", "."), "."))
 }
 
+// matchNames: a last "**" is one name at least. What is taken out stands below the name
+// before it.
 func matchNames(pattern, names []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			for skip := 0; skip <= len(names); skip++ {
-				if matchNames(pattern[1:], names[skip:]) && (len(pattern) > 1 || skip > 0) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(names) == 0 {
-			return false
-		}
-		if !glob(pattern[0], names[0]) {
-			return false
-		}
-		pattern, names = pattern[1:], names[1:]
+	if n := len(pattern); n > 0 && len(names) > 0 && pattern[n-1] == "**" {
+		names = names[:len(names)-1]
+	} else if n > 0 && pattern[n-1] == "**" {
+		return false
 	}
-	return len(names) == 0
-}
-
-// glob matches one name; "*" is any characters.
-func glob(pattern, name string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	name, ok := strings.CutPrefix(name, head)
-	if !ok || !star {
-		return ok && name == ""
-	}
-	for i := len(name); i >= 0; i-- {
-		if glob(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
+	return file.Names(pattern, names, file.Star[string])
 }
 
 func hitOf(k kind, at []string, line int, v *node) hit {
@@ -207,7 +184,7 @@ func hitOf(k kind, at []string, line int, v *node) hit {
 	if n := programs(v); n > 1 {
 		h.what += ", and " + itoa(n-1) + " more"
 	}
-	if h.full = shown; v.kind != 0 && v.kind != '"' {
+	if h.full = shown; v.Kind != 0 && v.Kind != '"' {
 		var b bytes.Buffer
 		if h.full = all; json.Compact(&b, []byte(all)) == nil {
 			h.full = b.String()
@@ -218,21 +195,16 @@ func hitOf(k kind, at []string, line int, v *node) hit {
 
 // brief is a value in a few words: itself, or the first command in it.
 func brief(v *node) string {
-	switch v.kind {
+	switch v.Kind {
 	case 0, '"':
-		return v.text
+		return v.Text
 	}
-	for _, m := range v.members {
-		if name := strings.ToLower(m.name); (name == "command" || name == "url" || name == "httpurl" || name == "base_url") && len(m.value.members) == 0 {
-			return strings.TrimSpace(texts(m.value) + " " + texts(v.of("args")))
+	for _, m := range v.Members() {
+		if name := strings.ToLower(m.Name); (name == "command" || name == "url" || name == "httpurl" || name == "base_url") && len(m.Members()) == 0 {
+			return strings.TrimSpace(texts(m) + " " + texts(v.Get("args")))
 		}
 	}
-	for _, m := range v.members {
-		if s := brief(m.value); s != "" {
-			return s
-		}
-	}
-	for _, c := range v.items {
+	for _, c := range v.Kids {
 		if s := brief(c); s != "" {
 			return s
 		}
@@ -243,48 +215,31 @@ func brief(v *node) string {
 // programs counts what a value runs or leads to, with the variables that it sets.
 func programs(v *node) int {
 	n := 0
-	for _, m := range v.members {
-		switch strings.ToLower(m.name) {
+	for _, m := range v.Kids {
+		switch strings.ToLower(m.Name) {
 		case "command", "url", "httpurl", "base_url":
 			n++
 		case "env", "headers":
-			n += len(m.value.members)
+			n += len(m.Members())
 		default:
-			n += programs(m.value)
+			n += programs(m)
 		}
-	}
-	for _, c := range v.items {
-		n += programs(c)
 	}
 	return n
 }
 
-// of returns a member, an empty node if there is none.
-func (n *node) of(name string) *node {
-	for _, m := range n.members {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return &node{}
-}
-
 // texts is every word of a value, for what it names in the tree.
 func texts(v *node) string {
-	var words []string
-	var add func(*node)
-	add = func(v *node) {
-		if v.kind == '"' {
-			words = append(words, v.text)
-		}
-		for _, m := range v.members {
-			add(m.value)
-		}
-		for _, c := range v.items {
-			add(c)
-		}
+	if v == nil {
+		return ""
 	}
-	add(v)
+	var words []string
+	v.Each(func(v *node) error {
+		if v.Kind == '"' {
+			words = append(words, v.Text)
+		}
+		return nil
+	})
 	return strings.Join(words, " ")
 }
 
@@ -354,9 +309,9 @@ func (r *rule) whole(data []byte) judged {
 func plugged(data []byte) *node {
 	n, err := parseJSON(data)
 	if err != nil {
-		return &node{kind: '"', text: "$ANY"}
+		return &node{Kind: '"', Text: "$ANY"}
 	}
-	n.members = slices.DeleteFunc(n.members, func(m member) bool { return slices.Contains(imprint, m.name) })
+	n.Kids = slices.DeleteFunc(n.Kids, func(m *node) bool { return slices.Contains(imprint, m.Name) })
 	return n
 }
 

@@ -40,7 +40,7 @@ func (r *rule) named(name, value string) (key, bool) {
 	if name == "" {
 		return key{}, false
 	}
-	v := &node{kind: '"', text: strings.Trim(value, `"'`)}
+	v := &node{Kind: '"', Text: strings.Trim(value, `"'`)}
 	for _, k := range r.keys {
 		if (k.path == "?" && name == "?" || k.path != "?" && matchNames([]string{strings.ToLower(k.path)}, []string{strings.ToLower(name)})) && (k.test == nil || k.test(name, v)) {
 			return k, true

@@ -94,7 +94,7 @@ func (s *scan) reached(u *usage) (reach, error) {
 	if len(out.files) > maxMeant {
 		return reach{}, errBudget
 	}
-	if err := s.within(&out); err != nil || out.all || len(patterns) == 0 {
+	if err := s.tree.within(&out); err != nil || out.all || len(patterns) == 0 {
 		return out.sorted(), err
 	}
 	entries, err := s.everything()

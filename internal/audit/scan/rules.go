@@ -3,6 +3,7 @@ package scan
 import (
 	"strings"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -262,7 +263,7 @@ var rules = []rule{
 func badEnv(name string, _ *node) bool { return hostexec.LeadsAstray(name) }
 
 // badLine is badEnv for a file of them, where a value may be a command too.
-func badLine(name string, v *node) bool { return hostexec.EnvDanger(name, v.text) != "" }
+func badLine(name string, v *node) bool { return hostexec.EnvDanger(name, v.Text) != "" }
 
 // updates: the variables that decide whether an agent replaces itself.
 func updates(name string, _ *node) bool {
@@ -272,7 +273,7 @@ func updates(name string, _ *node) bool {
 
 func globs(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if glob(p, name) {
+		if file.Star(p, name) {
 			return true
 		}
 	}

@@ -26,7 +26,7 @@ func Scan(root string, b Budget) (*Report, error) {
 	}
 	defer t.close()
 	s := &scan{tree: t, names: names, budget: b, report: &Report{Complete: true}, done: map[string]bool{}, texts: map[string]*text{},
-		bytes: b.Bytes, starred: starredBytes, sums: map[string]string{}, sumBytes: maxCompanions}
+		bytes: b.Bytes, starred: starredBytes, contents: newContents(t)}
 	s.obeyed()
 	for _, rel := range b.Also {
 		if local(rel) {
@@ -63,8 +63,7 @@ type scan struct {
 	until    time.Time       // of the walk
 	heads    []string        // directories that may be bare repositories
 	plain    map[string]bool // names of instructions
-	sums     map[string]string
-	sumBytes int64
+	contents contents
 	// all files of the tree, if somebody asked
 	listed     bool
 	entries    []entry

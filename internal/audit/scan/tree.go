@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // maxFile bounds how much of a file is looked at.
@@ -74,17 +75,17 @@ func (t *tree) close() { unix.Close(t.fd) }
 
 // open opens a path. Links on the way may lead to elsewhere in the tree: an agent
 // follows them too. The path returned has none.
-func (t *tree) open(rel string, flags uint64) (int, string, error) {
+func (t *tree) open(rel string, flags int) (int, string, error) {
 	if flags&unix.O_PATH == 0 {
 		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
 	}
-	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := openRetry(t.fd, rel, &how)
+	const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+	fd, err := sys.Open(t.fd, rel, flags, resolve)
 	if err == unix.EXDEV { // by its text; it may lead back
 		if rel, err = t.resolve(rel); err != nil {
 			return -1, "", err
 		}
-		fd, err = openRetry(t.fd, rel, &how)
+		fd, err = sys.Open(t.fd, rel, flags, resolve)
 	}
 	if err == unix.EXDEV {
 		return -1, "", &awayError{}
@@ -161,16 +162,6 @@ func (t *tree) leads(from, to string) (string, bool) {
 	}
 	to = path.Join(from, to)
 	return to, local(to)
-}
-
-// openRetry: EAGAIN says that something was renamed meanwhile.
-func openRetry(at int, rel string, how *unix.OpenHow) (fd int, err error) {
-	for range 16 {
-		if fd, err = unix.Openat2(at, rel, how); err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
-	return fd, err
 }
 
 // read returns a file and where it really is. What is no regular file is not opened:

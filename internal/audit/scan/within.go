@@ -17,11 +17,11 @@ var documents = []string{".md", ".markdown", ".rst", ".txt", ".adoc", ".png", ".
 
 // within adds the files of the directories that commands run something in, and what the
 // settings of a package say is run. What those files use in turn is not looked for.
-func (s *scan) within(r *reach) error {
+func (t *tree) within(r *reach) error {
 	slices.Sort(r.dirs)
 	var dirs []string
 	for _, dir := range slices.Compact(r.dirs) {
-		files, err := s.filesIn(dir)
+		files, err := t.filesIn(dir)
 		if absent(err) || errors.Is(err, errAway) { // a link out is known by where it leads
 			continue
 		}
@@ -29,7 +29,7 @@ func (s *scan) within(r *reach) error {
 			return err
 		}
 		dirs, r.files = append(dirs, dir), append(r.files, files...)
-		mains, known := s.mains(dir)
+		mains, known := t.mains(dir)
 		r.files, r.all = append(r.files, mains...), r.all || !known
 	}
 	r.dirs = dirs
@@ -37,8 +37,8 @@ func (s *scan) within(r *reach) error {
 }
 
 // filesIn lists the files of one directory that could be run.
-func (s *scan) filesIn(dir string) (out []string, err error) {
-	fd, _, err := s.tree.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
+func (t *tree) filesIn(dir string) (out []string, err error) {
+	fd, _, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (s *scan) filesIn(dir string) (out []string, err error) {
 
 // mains are the files that a package.json says the package is, if it can be known. A
 // reader takes the first of two members of one name, or the last: both count.
-func (s *scan) mains(dir string) (out []string, known bool) {
-	data, _, err := s.tree.read(path.Join(dir, "package.json"))
+func (t *tree) mains(dir string) (out []string, known bool) {
+	data, _, err := t.read(path.Join(dir, "package.json"))
 	if absent(err) {
 		return nil, true
 	}
@@ -72,21 +72,18 @@ func (s *scan) mains(dir string) (out []string, known bool) {
 	}
 	var add func(v *node)
 	add = func(v *node) {
-		for _, item := range v.items {
-			add(item)
+		for _, k := range v.Kids {
+			add(k)
 		}
-		for _, m := range v.members {
-			add(m.value)
-		}
-		if rel := path.Join(dir, v.text); v.kind == '"' && local(rel) {
+		if rel := path.Join(dir, v.Text); v.Kind == '"' && local(rel) {
 			for _, ext := range []string{"", ".js", ".json", ".node", ".mjs", ".cjs", ".ts", "/index.js", "/index.json", "/index.node"} {
 				out = append(out, rel+ext)
 			}
 		}
 	}
-	for _, m := range n.members {
-		if slices.Contains([]string{"main", "module", "bin", "exports"}, m.name) {
-			add(m.value)
+	for _, m := range n.Members() {
+		if slices.Contains([]string{"main", "module", "bin", "exports"}, m.Name) {
+			add(m)
 		}
 	}
 	return out, len(out) <= maxWords

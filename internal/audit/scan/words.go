@@ -61,17 +61,17 @@ var silent = []string{"matcher", "type", "if", "prompt", "description", "name", 
 // node goes over a value: objects with a command and its arguments, lists that are
 // such, and texts for a shell.
 func (u *usage) node(name string, v *node) {
-	switch v.kind {
+	switch v.Kind {
 	case '"':
 		if !slices.Contains(silent, strings.ToLower(name)) {
-			u.text(v.text)
+			u.text(v.Text)
 		}
 	case '[':
 		if argv := textList(v); argv != nil {
 			u.argv(argv)
 			return
 		}
-		for _, item := range v.items {
+		for _, item := range v.Items() {
 			u.node(name, item)
 		}
 	case '{':
@@ -82,29 +82,29 @@ func (u *usage) node(name string, v *node) {
 func (u *usage) object(v *node) {
 	command, args := member2(v, "command"), member2(v, "args")
 	argv := textList(args)
-	if command != nil && command.kind == '"' && argv != nil {
-		u.argv(append([]string{command.text}, argv...))
+	if command != nil && command.Kind == '"' && argv != nil {
+		u.argv(append([]string{command.Text}, argv...))
 	}
-	for _, m := range v.members {
-		switch low := strings.ToLower(m.name); {
+	for _, m := range v.Members() {
+		switch low := strings.ToLower(m.Name); {
 		case low == "cwd" || low == "workdir":
-			u.dirs = append(u.dirs, templated(m.value.text))
+			u.dirs = append(u.dirs, templated(m.Text))
 		case low == "args" || low == "command" && argv != nil:
-		case slices.Contains(silent, low) && m.value.kind == '{': // variables: their values may be names
-			for _, e := range m.value.members {
-				u.variables(e.name, templated(e.value.text))
+		case slices.Contains(silent, low) && m.Kind == '{': // variables: their values may be names
+			for _, e := range m.Members() {
+				u.variables(e.Name, templated(e.Text))
 			}
 		default:
-			u.node(m.name, m.value)
+			u.node(m.Name, m)
 		}
 	}
 }
 
 // member2 finds a member whatever the case of its name.
 func member2(v *node, name string) *node {
-	for _, m := range v.members {
-		if strings.EqualFold(m.name, name) {
-			return m.value
+	for _, m := range v.Members() {
+		if strings.EqualFold(m.Name, name) {
+			return m
 		}
 	}
 	return nil
@@ -112,15 +112,15 @@ func member2(v *node, name string) *node {
 
 // textList returns the texts of a list that holds nothing else.
 func textList(v *node) []string {
-	if v == nil || v.kind != '[' || len(v.items) == 0 {
+	if v == nil || v.Kind != '[' || len(v.Items()) == 0 {
 		return nil
 	}
 	var out []string
-	for _, item := range v.items {
-		if item.kind != '"' {
+	for _, item := range v.Items() {
+		if item.Kind != '"' {
 			return nil
 		}
-		out = append(out, item.text)
+		out = append(out, item.Text)
 	}
 	return out
 }

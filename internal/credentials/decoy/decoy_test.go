@@ -154,7 +154,7 @@ func TestEveryDecoyIsFound(t *testing.T) {
 
 func TestDecoysAreNotPrinted(t *testing.T) {
 	s := newSet(t)
-	b, err := json.Marshal(s)
+	b, err := json.Marshal(map[string]any{"set": s})
 	if err != nil {
 		t.Fatal(err)
 	}

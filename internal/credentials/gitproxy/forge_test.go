@@ -66,26 +66,6 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestMatch(t *testing.T) {
-	for _, c := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"main", "main", true}, {"main", "mains", false}, {"main", "amain", false}, {"release/*", "release/1", true}, {"release/*", "release/1/2", false},
-		{"release/**", "release/1/2", true}, {"**", "a/b/c", true}, {"*", "a/b", false}, {"*", "a", true}, {"r*e*", "release", true}, {"*/hot", "a/hot", true},
-		{"*/hot", "a/b/hot", false}, {"**/hot", "a/b/hot", true}, {"v?", "v1", true}, {"v?", "v", false}, {"v?", "v/", false}, {"", "", true}, {"", "a", false},
-		{"***", "a/b", true}, {"[a]", "a", false}, {"ü*", "über", true},
-	} {
-		if got := match(c.pattern, c.name); got != c.want {
-			t.Errorf("match(%q, %q) = %v", c.pattern, c.name, got)
-		}
-	}
-	hard := strings.Repeat("*a", 50)
-	if match(hard, strings.Repeat("a", 500)+"b") {
-		t.Error("matched")
-	}
-}
-
 func TestInsteadOf(t *testing.T) {
 	got := strings.Join(InsteadOf("http://127.0.0.1:809/git/forge.test", "forge.test"), "\n")
 	for _, want := range []string{"[url \"http://127.0.0.1:809/git/forge.test/\"]", "\tinsteadOf = https://forge.test/", "\tinsteadOf = git@forge.test:", "\tinsteadOf = ssh://git@forge.test/"} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/object"
 )
 
@@ -72,43 +73,12 @@ func isDefault(ref string, s state) bool {
 // protects returns the pattern that covers a branch, or "".
 func (f *Forge) protects(branch string) string {
 	i := slices.IndexFunc(f.Protected, func(pattern string) bool {
-		return match(strings.ToLower(strings.TrimPrefix(pattern, headsPrefix)), strings.ToLower(branch))
+		return file.Wild(strings.ToLower(strings.TrimPrefix(pattern, headsPrefix)), strings.ToLower(branch), '/')
 	})
 	if i < 0 {
 		return ""
 	}
 	return f.Protected[i]
-}
-
-// match reports whether a pattern covers the whole of s. It follows all ways at
-// once, so no pattern takes more than len(pattern)·len(s)² steps.
-func match(pattern, s string) bool {
-	reached := map[int]bool{0: true} // places in s that the pattern so far leads to
-	for pattern != "" && len(reached) > 0 {
-		next, rest := map[int]bool{}, pattern[1:]
-		deep := strings.HasPrefix(pattern, "**")
-		if deep {
-			rest = pattern[2:]
-		}
-		for at := range reached {
-			step(pattern[0], deep, s, at, next)
-		}
-		reached, pattern = next, rest
-	}
-	return reached[len(s)]
-}
-
-// step puts into next the places that one element of a pattern leads to from at.
-func step(c byte, deep bool, s string, at int, next map[int]bool) {
-	switch {
-	case c == '*':
-		next[at] = true
-		for ; at < len(s) && (deep || s[at] != '/'); at++ {
-			next[at+1] = true
-		}
-	case at < len(s) && (c == s[at] || c == '?' && s[at] != '/'):
-		next[at+1] = true
-	}
 }
 
 // harmless are the options of a push that only say how the branch is to be shown

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // claudeEndpoint is where Claude Code renews.
@@ -21,7 +23,7 @@ var claudeFormat = format{
 	again:    "log in again: run claude and /login",
 	read: func(d *document) (grant, error) {
 		const top = "claudeAiOauth"
-		if n := d.find(top); n == nil || n.members == nil {
+		if n := d.root.Get(top); n == nil || n.Kind != settings.Object {
 			return grant{}, errNone
 		}
 		f := fields{d: d}

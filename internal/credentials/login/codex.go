@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // codexEndpoint is where Codex renews a login by ChatGPT.
@@ -47,7 +49,7 @@ func readCodex(d *document) (grant, error) {
 	default:
 		return grant{}, errors.New("auth_mode is not one that is known")
 	}
-	if n := d.find("tokens"); n == nil || n.members == nil {
+	if n := d.root.Get("tokens"); n == nil || n.Kind != settings.Object {
 		return grant{}, errNone
 	}
 	g := grant{kind: OAuth, access: f.str("tokens", "access_token"), refresh: f.str("tokens", "refresh_token"),

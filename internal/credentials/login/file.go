@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -101,69 +100,4 @@ func (l *Login) readOnce() (contents, error) {
 	}
 	g, err := l.format.read(doc)
 	return contents{doc, g, stampFrom(&st)}, err
-}
-
-// replace puts a new text in the place of a file, whole or not at all. Behind a link
-// it is the target that is replaced. Mode and owner stay.
-func replace(path string, text []byte) error {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	var st unix.Stat_t
-	if err := unix.Lstat(target, &st); err != nil {
-		return &fs.PathError{Op: "stat", Path: target, Err: err}
-	}
-	return write(target, text, func(f *os.File) error {
-		if int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid() {
-			if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-				return err
-			}
-		}
-		return f.Chmod(os.FileMode(st.Mode & 0o777))
-	})
-}
-
-// write makes a file by way of a temporary one beside it.
-func write(path string, text []byte, prepare func(*os.File) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".ringfence-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = prepare(f)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if close := f.Close(); err == nil {
-		err = close
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename last. A file system that cannot is no reason to fail.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
-	}
-	return nil
 }

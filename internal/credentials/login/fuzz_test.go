@@ -13,7 +13,7 @@ import (
 // the file stays as it was.
 func FuzzRead(f *testing.F) {
 	for _, a := range agents {
-		f.Add([]byte(file(a, future)))
+		f.Add([]byte(fileAt(a, future)))
 	}
 	f.Add([]byte(`{"claudeAiOauth":{}}`))
 	f.Add([]byte(`{"OPENAI_API_KEY":"sk-1"}`))

@@ -17,7 +17,7 @@ var geminiFormat = format{
 	endpoint: geminiEndpoint,
 	again:    "log in again: run gemini and choose to sign in with Google",
 	read: func(d *document) (grant, error) {
-		if d.find("access_token") == nil && d.find("refresh_token") == nil {
+		if d.root.Get("access_token") == nil && d.root.Get("refresh_token") == nil {
 			return grant{}, errNone
 		}
 		f := fields{d: d}

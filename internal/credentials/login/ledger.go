@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // ledger is what the processes of this host tell each other about a login. It is
@@ -56,7 +58,7 @@ func (l *Login) writeLedger(led ledger) error {
 	if err != nil {
 		return err
 	}
-	if err := write(l.ledgerPath(), text, func(*os.File) error { return nil }); err != nil {
+	if err := file.Replace(l.ledgerPath(), text, 0o600); err != nil {
 		return fmt.Errorf("write ledger: %w", err)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // errLocked is what one who does not want to wait is told.
@@ -55,12 +57,9 @@ func lockFile(ctx context.Context, path string, once bool) (*os.File, error) {
 		return nil, err
 	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := file.Lock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil
-		}
-		if errors.Is(err, unix.EINTR) {
-			continue
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) || once {
 			f.Close()

@@ -29,7 +29,7 @@ func TestAsking(t *testing.T) {
 		}
 		done := make(chan Token)
 		go func() { done <- mustToken(t, l) }()
-		sc.put(t, file(Claude, future))
+		sc.put(t, fileAt(Claude, future))
 		os.Remove(path)
 		if got := <-done; !got.Expires.Equal(future) {
 			t.Error(got.Expires)

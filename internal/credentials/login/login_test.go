@@ -161,7 +161,7 @@ func TestKeys(t *testing.T) {
 		{Claude, "{\"claudeAiOauth\":{\n\"accessToken\":7}}", `line 2: "accessToken" is not a string`},
 		{Claude, `{"claudeAiOauth":{"accessToken":"a\nb"}}`, `"accessToken" holds what no header can`},
 		{Claude, `{"claudeAiOauth":{"accessToken":"a","accessToken":"b"}}`, "line 1: a name that was there before"},
-		{Claude, "{\n\"x\": secret}", "line 2: not JSON"},
+		{Claude, "{\n\"x\": secret}", "not JSON: line 2"},
 		{Claude, `["x"]`, "not an object"},
 		{Claude, ``, "not JSON"},
 		{Gemini, `{"token_type":"Bearer"}`, "gemini is not logged in"},
@@ -329,7 +329,7 @@ func TestOddLife(t *testing.T) {
 
 // TestSomebodyElse: the client logged in or renewed while the server was asked.
 func TestSomebodyElse(t *testing.T) {
-	theirs := strings.Replace(file(Claude, future), "refresh-0", "theirs", 1)
+	theirs := strings.Replace(fileAt(Claude, future), "refresh-0", "theirs", 1)
 	t.Run("refused", func(t *testing.T) {
 		sc := newScene(t, Claude, past)
 		sc.s.before = func(int) (int, string) {
@@ -346,7 +346,7 @@ func TestSomebodyElse(t *testing.T) {
 		l := sc.open(t)
 		l.step = func(s string) {
 			if s == "answered" {
-				time.AfterFunc(100*time.Millisecond, func() { sc.put(t, strings.Replace(file(Codex, future), "refresh-0", "theirs", 1)) })
+				time.AfterFunc(100*time.Millisecond, func() { sc.put(t, strings.Replace(fileAt(Codex, future), "refresh-0", "theirs", 1)) })
 			}
 		}
 		if got := mustToken(t, l); !got.Expires.Equal(future) {

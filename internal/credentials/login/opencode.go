@@ -25,7 +25,7 @@ func opencodeFormat(provider string) format {
 }
 
 func readOpencode(d *document, provider string) (grant, error) {
-	if d.find(provider) == nil {
+	if d.root.Get(provider) == nil {
 		return grant{}, errNone
 	}
 	f := fields{d: d}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const (
@@ -172,7 +173,7 @@ func (l *Login) save(ctx context.Context, was contents, g grant) (theirs *conten
 	if err := l.c.Unseen(l.c.Path); err != nil {
 		return nil, err
 	}
-	return nil, replace(l.c.Path, text)
+	return nil, file.Rewrite(l.c.Path, text)
 }
 
 // drop clears what the file holds by now.

@@ -100,9 +100,9 @@ type scene struct {
 	warns []string
 }
 
-// file returns a client's file with a token that ends at a time. It holds members
+// fileAt returns a client's file with a token that ends at a time. It holds members
 // that nobody knows, at all levels.
-func file(a Agent, end time.Time) string {
+func fileAt(a Agent, end time.Time) string {
 	access := inParts(end, 0)
 	ms := end.UnixMilli()
 	switch a {
@@ -126,7 +126,7 @@ func newScene(t testing.TB, a Agent, end time.Time) *scene {
 	if err := os.MkdirAll(filepath.Dir(sc.c.Path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	sc.put(t, file(a, end))
+	sc.put(t, fileAt(a, end))
 	return sc
 }
 

@@ -45,7 +45,7 @@ func FuzzJudgeBody(f *testing.F) {
 		if rule == "" && judgeBody(t, name, string(body), Allow{true, true, true, true}) != "" {
 			t.Fatal("more allowed, less passes")
 		}
-		if strictjson.Walk(body, blind{}) != nil {
+		if strictjson.Walk(body, nil) != nil {
 			if rule == "" {
 				t.Fatal("passed, and not JSON")
 			}
@@ -66,13 +66,6 @@ func FuzzJudgeBody(f *testing.F) {
 		}
 	})
 }
-
-// blind looks at nothing.
-type blind struct{}
-
-func (blind) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return false, nil }
-func (blind) Leave()                                               {}
-func (blind) Scalar(strictjson.Text, strictjson.Scalar) error      { return nil }
 
 // asksNothing reads a request as Go's parser does, which does not mind case.
 func asksNothing(t *testing.T, body []byte) {

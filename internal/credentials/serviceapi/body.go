@@ -9,14 +9,15 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/strictjson"
 )
 
 const maxJSONDepth = 64
 
 // object is a JSON object; the values are those of encoding/json, with numbers
 // as they were written.
-type object map[string]any
+type object = map[string]any
 
 // saysJSON reports whether a request calls its body JSON. A server takes what is
 // called a form, or nothing at all, for a form: another text altogether.
@@ -48,82 +49,61 @@ func bodyOf(r Request) (object, error) {
 	return o, nil
 }
 
-// readObject reads one JSON object. A name that stands twice is refused: two
-// readers could take two different values. So is one that differs by case alone, which
-// Gitea reads as the same.
-func readObject(data []byte) (object, error) {
-	switch {
-	case len(data) > MaxBody:
+// readObject reads one JSON object, as package strictjson does: two readers could take
+// two different values for a name that stands twice. So could they for one that differs
+// by case alone, which Gitea reads as the same.
+func readObject(data []byte) (o object, err error) {
+	if len(data) > MaxBody {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxBody)
-	case !utf8.Valid(data):
-		return nil, errors.New("it is not UTF-8")
-	case !json.Valid(data):
-		return nil, errors.New("it cannot be read")
+	}
+	if err := strictjson.Walk(data, &alike{}); err != nil {
+		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	v, err := readValue(d, 0)
-	if err != nil {
-		return nil, err
-	}
-	o, ok := v.(object)
-	if !ok {
+	if d.Decode(&o) != nil || o == nil {
 		return nil, errors.New("it is not an object")
 	}
 	return o, nil
 }
 
-func readValue(d *json.Decoder, depth int) (any, error) {
-	if depth > maxJSONDepth {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxJSONDepth)
-	}
-	t, err := d.Token()
-	if err != nil {
-		return nil, errors.New("it cannot be read")
-	}
-	switch t {
-	case json.Delim('{'):
-		return readMembers(d, depth)
-	case json.Delim('['):
-		list := []any{}
-		for d.More() {
-			v, err := readValue(d, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err = d.Token()
-		return list, err
-	}
-	return t, nil
+// alike looks for names of one object that differ by case alone.
+type alike struct {
+	open []map[string]bool // of what is open; nil for an array
 }
 
-func readMembers(d *json.Decoder, depth int) (any, error) {
-	o, folded := object{}, map[string]bool{}
-	for d.More() {
-		t, err := d.Token()
-		name, ok := t.(string)
-		if err != nil || !ok {
-			return nil, errors.New("it cannot be read")
-		}
-		if folded[fold(name)] {
-			return nil, fmt.Errorf("%.40q stands in it twice", name)
-		}
-		folded[fold(name)] = true
-		if o[name], err = readValue(d, depth+1); err != nil {
-			return nil, err
-		}
+func (a *alike) Enter(name strictjson.Text, kind strictjson.Kind) (bool, error) {
+	if len(a.open) > maxJSONDepth {
+		return false, fmt.Errorf("it is nested deeper than %d", maxJSONDepth)
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, errors.New("it cannot be read")
+	err := a.add(name)
+	var names map[string]bool
+	if kind == strictjson.Object {
+		names = map[string]bool{}
 	}
-	return o, nil
+	a.open = append(a.open, names)
+	return true, err
+}
+
+func (a *alike) Leave() { a.open = a.open[:len(a.open)-1] }
+
+func (a *alike) Scalar(name strictjson.Text, _ strictjson.Scalar) error { return a.add(name) }
+
+func (a *alike) add(name strictjson.Text) error {
+	if len(a.open) == 0 || a.open[len(a.open)-1] == nil {
+		return nil
+	}
+	names, folded := a.open[len(a.open)-1], fold(name.String())
+	if names[folded] {
+		return fmt.Errorf("%.40q stands in it twice", name.String())
+	}
+	names[folded] = true
+	return nil
 }
 
 // anew writes an object that was read: without what two readers might take for two
 // things. It is nil where there is none.
-func (o object) anew() []byte {
+func anew(o object) []byte {
 	if o == nil {
 		return nil
 	}

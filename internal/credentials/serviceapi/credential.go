@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -34,7 +35,7 @@ func credentialParameter(name string) bool {
 func (s *Service) Put(r *http.Request, user, value string) {
 	switch k := s.config.Kind; {
 	case k == PyPI:
-		r.SetBasicAuth(orElse(user, "__token__"), value)
+		r.SetBasicAuth(cmp.Or(user, "__token__"), value)
 	case k == Basic || k == Go || k == Maven:
 		r.SetBasicAuth(user, value)
 	case k == Cargo:
@@ -60,7 +61,7 @@ func (s *Service) Presented(r *http.Request) (value, where string, err error) {
 		case value != "" && v != value:
 			err = errors.New("the request carries two different credentials: in " + where + " and in " + place)
 		default:
-			value, where = v, orElse(where, place)
+			value, where = v, cmp.Or(where, place)
 		}
 	}
 	for _, name := range append([]string{"Authorization"}, s.fields()...) {
@@ -78,7 +79,7 @@ func (s *Service) Presented(r *http.Request) (value, where string, err error) {
 	}
 	if r.URL.User != nil {
 		password, _ := r.URL.User.Password()
-		take(orElse(password, r.URL.User.Username()), "URL")
+		take(cmp.Or(password, r.URL.User.Username()), "URL")
 	}
 	query, e := url.ParseQuery(r.URL.RawQuery)
 	if e != nil {
@@ -156,11 +157,4 @@ func bare(line string) (string, error) {
 		return user, nil
 	}
 	return password, nil
-}
-
-func orElse(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
 }

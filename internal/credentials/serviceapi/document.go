@@ -3,9 +3,19 @@ package serviceapi
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 )
 
-const maxDepth = 40
+const (
+	maxDocument = 256 << 10
+	maxTokens   = 20000
+	maxDepth    = 40
+)
 
 // document is a GraphQL document with one operation.
 type document struct {
@@ -32,332 +42,157 @@ type selection struct {
 	directives bool
 }
 
-// variable and word are values that stand for others.
+// variable, word and number are values that are no text.
 type (
 	variable string
 	word     string // an enum, true, false, null
+	number   string // as written
 )
 
-type parser struct {
-	tokens []token
-	depth  int
-}
-
-// parseDocument reads a document. Definitions of types, subscriptions and a
-// second operation are refused.
+// parseDocument reads a document. A second operation, a subscription and a name that
+// stands twice are refused.
 func parseDocument(doc string) (*document, error) {
-	tokens, err := lex(doc)
-	if err != nil {
+	if err := plainDocument(doc); err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens}
-	d := &document{fragments: map[string]fragment{}}
-	for len(p.tokens) > 0 {
-		if p.word() == "fragment" {
-			err = p.fragment(d)
-		} else if d.kind != "" {
-			err = errors.New("the query holds more than one operation")
-		} else {
-			err = p.operation(d)
+	read, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: doc, Name: "query"}, maxTokens)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the query cannot be read: %w", err)
+	case len(read.Operations) != 1:
+		return nil, fmt.Errorf("the query holds %d operations, not one", len(read.Operations))
+	}
+	op := read.Operations[0]
+	if op.Operation == ast.Subscription {
+		return nil, errors.New("the operation is not a query and not a mutation")
+	}
+	d := &document{kind: string(op.Operation), name: op.Name, defaults: map[string]any{}, fragments: map[string]fragment{}}
+	declared := map[string]bool{}
+	for _, v := range op.VariableDefinitions {
+		if declared[v.Variable] {
+			return nil, twice(v.Variable)
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if d.kind == "" {
-		return nil, errors.New("the query holds no operation")
-	}
-	return d, nil
-}
-
-func (p *parser) peek() token {
-	if len(p.tokens) == 0 {
-		return token{}
-	}
-	return p.tokens[0]
-}
-
-// word is the name that comes next, or "".
-func (p *parser) word() string {
-	if t := p.peek(); t.kind == name {
-		return t.value
-	}
-	return ""
-}
-
-func (p *parser) next() token {
-	t := p.peek()
-	if len(p.tokens) > 0 {
-		p.tokens = p.tokens[1:]
-	}
-	return t
-}
-
-func (p *parser) take(kind byte) bool {
-	if p.peek().kind != kind || kind == end {
-		return false
-	}
-	p.next()
-	return true
-}
-
-func (p *parser) name() (string, error) {
-	if t := p.next(); t.kind == name {
-		return t.value, nil
-	}
-	return "", errors.New("the query lacks a name")
-}
-
-func (p *parser) want(kind byte) error {
-	if !p.take(kind) {
-		return fmt.Errorf("the query lacks %q", kind)
-	}
-	return nil
-}
-
-// deeper counts nesting; the function that it returns ends it.
-func (p *parser) deeper() (func(), error) {
-	if p.depth++; p.depth > maxDepth {
-		return nil, fmt.Errorf("the query is nested deeper than %d", maxDepth)
-	}
-	return func() { p.depth-- }, nil
-}
-
-func (p *parser) fragment(d *document) (err error) {
-	p.next()
-	label, err := p.name()
-	if err != nil {
-		return err
-	}
-	if _, twice := d.fragments[label]; twice || label == "on" {
-		return fmt.Errorf("fragment %.40q stands twice or has no name", label)
-	}
-	var f fragment
-	if p.next() != (token{name, "on"}) {
-		return errors.New("a fragment lacks its type")
-	}
-	if f.on, err = p.name(); err != nil {
-		return err
-	}
-	if _, err = p.directives(); err != nil {
-		return err
-	}
-	if f.sels, err = p.selections(); err != nil {
-		return err
-	}
-	d.fragments[label] = f
-	return nil
-}
-
-func (p *parser) operation(d *document) (err error) {
-	d.kind = "query"
-	if p.peek().kind != '{' {
-		d.kind = p.next().value
-		if d.kind != "query" && d.kind != "mutation" {
-			return errors.New("the operation is not a query and not a mutation")
-		}
-		if p.word() != "" {
-			d.name = p.next().value
-		}
-		if err = p.variables(d); err != nil {
-			return err
-		}
-		if _, err = p.directives(); err != nil {
-			return err
-		}
-	}
-	d.sels, err = p.selections()
-	return err
-}
-
-func (p *parser) variables(d *document) error {
-	d.defaults = map[string]any{}
-	if !p.take('(') {
-		return nil
-	}
-	for !p.take(')') {
-		if err := p.want('$'); err != nil {
-			return err
-		}
-		label, err := p.name()
-		if err != nil {
-			return err
-		}
-		if err := p.want(':'); err != nil {
-			return err
-		}
-		if err := p.typeOf(); err != nil {
-			return err
-		}
-		if p.take('=') {
-			if d.defaults[label], err = p.value(); err != nil {
-				return err
+		declared[v.Variable] = true
+		if v.DefaultValue != nil {
+			if d.defaults[v.Variable], err = valueOf(v.DefaultValue, 0); err != nil {
+				return nil, err
 			}
 		}
-		if _, err := p.directives(); err != nil {
-			return err
+	}
+	for _, f := range read.Fragments {
+		if _, there := d.fragments[f.Name]; there || len(f.VariableDefinition) > 0 {
+			return nil, fmt.Errorf("fragment %.40q stands twice or has variables", f.Name)
+		}
+		sels, err := selections(f.SelectionSet, 0)
+		if err != nil {
+			return nil, err
+		}
+		d.fragments[f.Name] = fragment{f.TypeCondition, sels}
+	}
+	d.sels, err = selections(op.SelectionSet, 0)
+	return d, err
+}
+
+// plainDocument refuses what readers of GraphQL take in more than one way: characters
+// that end a line for some of them, a mark of byte order, and a row of four quotes, of
+// which the standard takes the first three for the end of a text and our parser the last.
+func plainDocument(doc string) error {
+	switch {
+	case len(doc) > maxDocument:
+		return fmt.Errorf("the query is longer than %d bytes", maxDocument)
+	case !utf8.ValidString(doc) || strings.Contains(strings.ReplaceAll(doc, "\r\n", "\n"), "\r"):
+		return errors.New("the query is not plain text")
+	case strings.Contains(doc, `""""`):
+		return errors.New("the query holds four quotes in a row")
+	}
+	for _, r := range doc {
+		if unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || strings.ContainsRune("\u2028\u2029\ufeff", r) {
+			return fmt.Errorf("the query holds the character %U", r)
 		}
 	}
 	return nil
 }
 
-func (p *parser) typeOf() error {
-	done, err := p.deeper()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if p.take('[') {
-		if err := p.typeOf(); err != nil {
-			return err
-		}
-		err = p.want(']')
-	} else {
-		_, err = p.name()
-	}
-	p.take('!')
-	return err
-}
+func twice(name string) error { return fmt.Errorf("%.40q stands twice", name) }
 
-// directives reports whether there were any.
-func (p *parser) directives() (bool, error) {
-	any := false
-	for p.take('@') {
-		any = true
-		if _, err := p.name(); err != nil {
-			return true, err
-		}
-		if _, err := p.arguments(); err != nil {
-			return true, err
-		}
+func selections(set ast.SelectionSet, depth int) ([]selection, error) {
+	if depth >= maxDepth {
+		return nil, fmt.Errorf("the query is nested deeper than %d", maxDepth)
 	}
-	return any, nil
-}
-
-func (p *parser) arguments() (object, error) {
-	if !p.take('(') {
-		return nil, nil
-	}
-	return p.pairs(')')
-}
-
-// pairs reads "name: value" up to a closing mark; a name that stands twice is
-// refused.
-func (p *parser) pairs(closing byte) (object, error) {
-	o := object{}
-	for !p.take(closing) {
-		label, err := p.name()
+	var out []selection
+	for _, s := range set {
+		var sel selection
+		var inner ast.SelectionSet
+		var err error
+		switch s := s.(type) {
+		case *ast.Field:
+			sel.key, sel.field, sel.directives, inner = s.Alias, s.Name, len(s.Directives) > 0, s.SelectionSet
+			sel.args, err = arguments(s.Arguments)
+		case *ast.FragmentSpread:
+			sel.spread, sel.directives = s.Name, len(s.Directives) > 0
+		case *ast.InlineFragment:
+			sel.on, sel.directives, inner = s.TypeCondition, len(s.Directives) > 0, s.SelectionSet
+		}
+		if err == nil {
+			sel.sels, err = selections(inner, depth+1)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := o[label]; twice {
-			return nil, fmt.Errorf("%.40q stands twice", label)
+		out = append(out, sel)
+	}
+	return out, nil
+}
+
+func arguments(list ast.ArgumentList) (object, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var pairs ast.ChildValueList
+	for _, a := range list {
+		pairs = append(pairs, &ast.ChildValue{Name: a.Name, Value: a.Value})
+	}
+	return members(pairs, 0)
+}
+
+func members(pairs ast.ChildValueList, depth int) (_ object, err error) {
+	o := object{}
+	for _, m := range pairs {
+		if _, there := o[m.Name]; there {
+			return nil, twice(m.Name)
 		}
-		if err := p.want(':'); err != nil {
-			return nil, err
-		}
-		if o[label], err = p.value(); err != nil {
+		if o[m.Name], err = valueOf(m.Value, depth+1); err != nil {
 			return nil, err
 		}
 	}
 	return o, nil
 }
 
-func (p *parser) value() (any, error) {
-	done, err := p.deeper()
-	if err != nil {
-		return nil, err
+func valueOf(v *ast.Value, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("the query is nested deeper than %d", maxDepth)
 	}
-	defer done()
-	switch t := p.next(); t.kind {
-	case '$':
-		label, err := p.name()
-		return variable(label), err
-	case name:
-		return word(t.value), nil
-	case number:
-		return t, nil
-	case text:
-		return t.value, nil
-	case '{':
-		return p.pairs('}')
-	case '[':
+	switch v.Kind {
+	case ast.Variable:
+		return variable(v.Raw), nil
+	case ast.IntValue, ast.FloatValue:
+		return number(v.Raw), nil
+	case ast.StringValue:
+		return v.Raw, nil
+	case ast.BlockValue:
+		return "\n" + v.Raw, nil // no id: readers differ in the indentation that they take off
+	case ast.ObjectValue:
+		return members(v.Children, depth)
+	case ast.ListValue:
 		list := []any{}
-		for !p.take(']') {
-			v, err := p.value()
+		for _, c := range v.Children {
+			e, err := valueOf(c.Value, depth+1)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, v)
+			list = append(list, e)
 		}
 		return list, nil
 	}
-	return nil, errors.New("the query lacks a value")
-}
-
-func (p *parser) selections() ([]selection, error) {
-	done, err := p.deeper()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := p.want('{'); err != nil {
-		return nil, err
-	}
-	var out []selection
-	for !p.take('}') {
-		sel, err := p.selection()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, sel)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("the query selects nothing somewhere")
-	}
-	return out, nil
-}
-
-func (p *parser) selection() (sel selection, err error) {
-	if p.take(ellipse) {
-		return p.spread()
-	}
-	if sel.field, err = p.name(); err != nil {
-		return sel, err
-	}
-	sel.key = sel.field
-	if p.take(':') {
-		if sel.field, err = p.name(); err != nil {
-			return sel, err
-		}
-	}
-	if sel.args, err = p.arguments(); err != nil {
-		return sel, err
-	}
-	if sel.directives, err = p.directives(); err != nil {
-		return sel, err
-	}
-	if p.peek().kind == '{' {
-		sel.sels, err = p.selections()
-	}
-	return sel, err
-}
-
-func (p *parser) spread() (sel selection, err error) {
-	if w := p.word(); w != "" && w != "on" {
-		sel.spread = p.next().value
-		sel.directives, err = p.directives()
-		return sel, err
-	}
-	if p.word() == "on" {
-		p.next()
-		if sel.on, err = p.name(); err != nil {
-			return sel, err
-		}
-	}
-	if sel.directives, err = p.directives(); err != nil {
-		return sel, err
-	}
-	sel.sels, err = p.selections()
-	return sel, err
+	return word(v.Raw), nil
 }

@@ -2,6 +2,7 @@ package serviceapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -83,7 +84,7 @@ func FuzzBody(f *testing.F) {
 
 func FuzzCredential(f *testing.F) {
 	for _, p := range places {
-		f.Add(orElse(p.header, "Authorization"), p.value, p.query)
+		f.Add(cmp.Or(p.header, "Authorization"), p.value, p.query)
 	}
 	f.Add("x_api_key", phantom, "a=b&&=&token")
 	services := []*Service{newService(f, Config{Kind: Header, Field: "X-Our-Key"}), newService(f, Config{Kind: GitHub, Host: "api.github.com"})}
@@ -156,9 +157,6 @@ func print(d *document) string {
 		}
 		out += ")"
 	}
-	if d.defaults == nil { // the short form has none
-		out = ""
-	}
 	out += printSelections(d.sels)
 	for _, k := range sorted(d.fragments) {
 		out += "fragment " + k + " on " + d.fragments[k].on + printSelections(d.fragments[k].sels)
@@ -210,8 +208,8 @@ func printValue(v any) string {
 		return "$" + string(v)
 	case word:
 		return string(v)
-	case token:
-		return v.value
+	case number:
+		return string(v)
 	case string:
 		out := `"`
 		for _, r := range v {

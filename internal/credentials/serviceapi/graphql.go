@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (s *Service) judgeGraphQL(method string, r Request) Decision {
 	if closed := doc.closed(); closed != "" {
 		return no("%s is closed", closed)
 	}
-	d := Decision{Allow: true, Rule: "graphql query", Reason: "reading is allowed", Body: body.anew()}
+	d := Decision{Allow: true, Rule: "graphql query", Reason: "reading is allowed", Body: anew(body)}
 	if doc.kind == "mutation" {
 		if reason := s.mutates(doc, vars); reason != "" {
 			return no("%s", reason)
@@ -166,7 +167,7 @@ func (s *Service) holds(name string, m mutation, input, vars object) string {
 		id, ok := resolve(input[target], vars).(string)
 		if !ok || !s.knows(id) {
 			return fmt.Sprintf("the %s of %s was not seen in a query about %s: ask for its id first",
-				target, name, orElse(strings.Join(s.config.Repos, ", "), "a repository of the session"))
+				target, name, cmp.Or(strings.Join(s.config.Repos, ", "), "a repository of the session"))
 		}
 	}
 	for key, raw := range input {

@@ -41,6 +41,8 @@ func TestQueries(t *testing.T) {
 		`{viewer{publicKeys(first:1){nodes{key}}}}`, `{repository(owner:"o",name:"r"){deployKeys(first:1){nodes{key}}}}`,
 		`{enterprise(slug:"x"){id}}`, `{a(b:1,b:2)}`, `{a(b:01)}`, `{a(b:1x)}`, `{a(b:"x)}`, "{a(b:\"x\ny\")}", `{a(b:"\x")}`,
 		"{a}\r{b}", "{a}\x00", "{a # \u2028 \n}", "{ä}", "\ufeff{a}", `{a(b:"""x)}`, `{a(b:$)}`, `{a @}`, `{...}`, `{... on}`, `fragment on on X{a} {b}`,
+		`{a(b:["""x""""y" ]) gists(z:["]) k }#" ])}`, // gqlparser reads a and k in it, the standard a and gists
+		`{a(b:"""""")}`, `query($a:Int,$a:Int){b}`, `{b} fragment f($a:Int) on X{c}`, "{a(b:\"\u2029\")}", "{a\ufeff}",
 		`{a;b}`, `{a:}`, `{"a"}`, strings.Repeat("{a", 60) + strings.Repeat("}", 60), `{a(b:` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `)}`,
 		`{` + strings.Repeat("a ", maxTokens) + `}`, `{a(b:"` + strings.Repeat("x", maxDocument) + `")}`,
 	} {

@@ -93,7 +93,7 @@ func (s *Service) Judge(r Request) Decision {
 		if reason != "" {
 			return s.no(method, r.Path, rule.text, reason)
 		}
-		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: body.anew(), Learn: rule.learn, Files: reading(method) && s.handsOut(p)}
+		return Decision{Allow: true, Rule: rule.text, Reason: "the rules of " + string(s.config.Kind) + " allow it", Body: anew(body), Learn: rule.learn, Files: reading(method) && s.handsOut(p)}
 	}
 	return s.no(method, r.Path, "default", s.why(method))
 }

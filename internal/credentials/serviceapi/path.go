@@ -3,6 +3,7 @@ package serviceapi
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -67,10 +68,11 @@ func parseSegment(raw string) (segment, error) {
 			b.WriteByte(c)
 			continue
 		}
-		if i+2 >= len(raw) || !hex(raw[i+1]) || !hex(raw[i+2]) {
+		n, err := strconv.ParseUint(raw[i+1:min(i+3, len(raw))], 16, 8)
+		if err != nil || i+3 > len(raw) {
 			return segment{}, errors.New("the path holds a broken escape")
 		}
-		d := unhex(raw[i+1])<<4 | unhex(raw[i+2])
+		d := byte(n)
 		if unreserved(d) || d < 0x20 || d == 0x7f || d == '\\' || d == '%' || d == ';' {
 			return segment{}, fmt.Errorf("the path holds the escape %q", raw[i:i+3])
 		}
@@ -108,15 +110,4 @@ func (p path) spellings() [][]segment {
 
 func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
-
-func hex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c&^0x20 - 'A' + 10
 }

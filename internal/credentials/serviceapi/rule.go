@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // websocket stands in a rule for the upgrade of a connection.
@@ -130,28 +132,7 @@ func matchSegment(pattern string, seg segment, loose bool) bool {
 	case pattern == "{n}":
 		return loose || digits(text)
 	}
-	return glob(pattern, text)
-}
-
-// glob matches "*" against any run of characters.
-func glob(pattern, text string) bool {
-	if !strings.Contains(pattern, "*") || pattern == "*" {
-		return pattern == "*" || pattern == text
-	}
-	parts := strings.Split(pattern, "*")
-	first, last := parts[0], parts[len(parts)-1]
-	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
-		return false
-	}
-	text = text[len(first) : len(text)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return true
+	return file.Star(pattern, text)
 }
 
 // lowerASCII folds what forges fold in names, and nothing else: Unicode has

@@ -195,8 +195,8 @@ func TestBodyAnew(t *testing.T) {
 		if !d.Allow || string(d.Body) != want {
 			t.Errorf("%s: %s %+v", body, d.Body, d)
 		}
-		if again, err := readObject(d.Body); err != nil || string(again.anew()) != want {
-			t.Errorf("%s: read again it is %s: %v", body, again.anew(), err)
+		if again, err := readObject(d.Body); err != nil || string(anew(again)) != want {
+			t.Errorf("%s: read again it is %s: %v", body, anew(again), err)
 		}
 	}
 	if d := s.Judge(request("POST /graphql " + `{"query":"{ viewer { login } }", "variables" : {} }`)); string(d.Body) != `{"query":"{ viewer { login } }","variables":{}}` {

@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ringfence.dev/ringfence/internal/credentials/signclient"
-	"ringfence.dev/ringfence/internal/git/repo"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 func TestKeyFrom(t *testing.T) {
@@ -23,10 +22,10 @@ func TestKeyFrom(t *testing.T) {
 		{"gpg.format=ssh gpg.ssh.program=p gpg.ssh.defaultkeycommand=c", Key{Format: SSH, Program: "p", DefaultCommand: "c"}},
 		{"gpg.format=x509", Key{Format: X509, Program: "gpgsm"}},
 		{"user.signingkey=A user.signingkey=B", Key{Format: OpenPGP, Program: "gpg", Name: "B"}},
-		{"commit.gpgsign=true", Key{Format: OpenPGP, Program: "gpg", Always: []repo.Entry{{Key: "commit.gpgsign", Value: "true"}}}},
+		{"commit.gpgsign=true", Key{Format: OpenPGP, Program: "gpg", Always: []config.Entry{{Key: "commit.gpgsign", Value: "true"}}}},
 	} {
 		got, err := KeyFrom(entries(strings.Fields(tt.settings)))
-		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(repo.Entry{})); diff != "" || err != nil {
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%q: %v\n%s", tt.settings, err, diff)
 		}
 		if got.Configured() != strings.ContainsAny(tt.settings, "ABc") && !strings.Contains(tt.settings, "gpg.") {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/credentials/signclient"
-	"ringfence.dev/ringfence/internal/git/repo"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const (
@@ -110,11 +110,11 @@ func (w *world) host(stdin string, argv ...string) string {
 	return string(out)
 }
 
-func entries(settings []string) []repo.Entry {
-	var all []repo.Entry
+func entries(settings []string) []config.Entry {
+	var all []config.Entry
 	for _, s := range settings {
 		key, value, _ := strings.Cut(s, "=")
-		all = append(all, repo.Entry{Key: key, Value: value})
+		all = append(all, config.Entry{Key: key, Value: value})
 	}
 	return all
 }

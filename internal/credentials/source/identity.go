@@ -1,7 +1,6 @@
 package source
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const maxIdentity = 1 << 10
@@ -68,43 +68,15 @@ func parseIdentity(data []byte) (*age.X25519Identity, error) {
 // makeIdentity makes the file of the key unless there is one. A link and not a rename
 // puts it in place: of two who are first at once one loses, and nobody's key is lost.
 func (s Store) makeIdentity() error {
-	dir := filepath.Dir(s.Identity)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.Identity), 0o700); err != nil {
 		return err
 	}
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, ".secrets-"+rand.Text())
-	if err := writeNew(temp, []byte(id.String()+"\n")); err != nil {
-		return err
-	}
-	defer os.Remove(temp)
-	if err := os.Link(temp, s.Identity); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := file.Create(s.Identity, []byte(id.String()+"\n"), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make %s: %w", shown(s.Identity), errors.Unwrap(err))
 	}
-	return syncDir(dir)
-}
-
-// writeNew makes a file that is on the disk when it returns.
-func writeNew(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
-		os.Remove(path)
-		return err
-	}
 	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

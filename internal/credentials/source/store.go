@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Store is ringfence's own store: one file, encrypted to a key in another. The two
@@ -161,26 +161,14 @@ func (s Store) change(edit func(*content) bool) error {
 		return s.keyless(err)
 	}
 	defer key.Close()
-	if err := lock(key.File); err != nil {
-		return err
+	if err := file.Lock(int(key.File.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the secret store: %w", err)
 	}
 	c, err := s.open(key.X25519Identity)
 	if err != nil || !edit(c) {
 		return err
 	}
 	return s.write(c, key.X25519Identity)
-}
-
-func lock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("lock the secret store: %w", err)
-		}
-	}
 }
 
 func (s Store) write(c *content, id *age.X25519Identity) error {
@@ -197,21 +185,15 @@ func (s Store) write(c *content, id *age.X25519Identity) error {
 	if err := errors.Join(err, w.Close()); err != nil {
 		return err
 	}
-	path := s.Path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the file may be linked from elsewhere, and the link stays
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	path, err := file.Behind(s.Path) // the file may be linked from elsewhere, and the link stays
+	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, ".secrets-"+rand.Text())
-	if err := writeNew(temp, data.Bytes()); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := file.Replace(path, data.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write the secret store: %w", err)
 	}
-	if err := os.Rename(temp, path); err != nil {
-		os.Remove(temp)
-		return fmt.Errorf("write the secret store: %w", err)
-	}
-	return syncDir(dir)
+	return nil
 }

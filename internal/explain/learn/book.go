@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/state"
 )
 
@@ -57,11 +57,11 @@ func (b *Book) Add(s Seen, now time.Time) (Seen, int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Seen{}, 0, fmt.Errorf("keep the lesson: %w", err)
 	}
-	unlock, err := lock(dir)
+	lock, err := file.LockDir(dir, unix.LOCK_EX)
 	if err != nil {
 		return Seen{}, 0, fmt.Errorf("keep the lesson: %w", err)
 	}
-	defer unlock()
+	defer lock.Close()
 	sweep(dir, now)
 	p, err := b.read()
 	if err != nil {
@@ -85,20 +85,13 @@ func (b *Book) Forget() error {
 }
 
 func (b *Book) read() (page, error) {
-	f, err := os.OpenFile(b.path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := file.ReadOwn(b.path, maxBook)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return page{}, nil
-	}
-	if err != nil {
-		return page{}, fmt.Errorf("read lessons: %w", err)
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return page{}, b.bad(errors.New("others could have written it"))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxBook+1))
-	if err != nil {
+	case errors.Is(err, file.ErrNotOurs), errors.Is(err, file.ErrLong):
+		return page{}, b.bad(errors.Unwrap(err))
+	case err != nil:
 		return page{}, fmt.Errorf("read lessons: %w", err)
 	}
 	p, err := decode(data)
@@ -222,24 +215,6 @@ func sweep(dir string, now time.Time) {
 	}
 }
 
-// lock keeps other writers out of a directory.
-func lock(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, err
-		}
-	}
-}
-
 func write(path string, p page) error {
 	data, err := encode(p)
 	if err != nil {
@@ -248,15 +223,5 @@ func write(path string, p page) error {
 	if len(data) > maxBook {
 		return errors.New("there is too much of it")
 	}
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".lesson-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already after the rename
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, data, 0o600)
 }

@@ -71,19 +71,7 @@ func (p *Proposal) not(what, why string) { p.Not = append(p.Not, Not{what, why})
 func Policy(lines []Line) *policy.Policy {
 	p := &policy.Policy{}
 	for _, l := range lines {
-		rule := policy.Rule{Value: l.Value, Source: policy.Source{File: "proposal"}}
-		switch l.Section + "." + l.Key {
-		case "files.read":
-			p.Files.Read = append(p.Files.Read, rule)
-		case "files.write":
-			p.Files.Write = append(p.Files.Write, rule)
-		case "env.pass":
-			p.Env.Pass = append(p.Env.Pass, rule)
-		case "network.allow":
-			p.Network.Allow = append(p.Network.Allow, rule)
-		case "network.groups":
-			p.Network.Groups = append(p.Network.Groups, rule)
-		}
+		p.Add(l.Section, l.Key, policy.Rule{Value: l.Value, Source: policy.Source{File: "proposal"}})
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // maxText bounds how much of one file is searched for names.
@@ -78,8 +79,7 @@ func readText(p string, trees []string) []byte {
 		return nil
 	}
 	defer unix.Close(at)
-	fd, err := unix.Openat2(at, strings.TrimPrefix(p[len(root):], "/"), &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := sys.OpenAt(at, strings.TrimPrefix(p[len(root):], "/"), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil
 	}

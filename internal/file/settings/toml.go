@@ -119,10 +119,9 @@ func (p *place) item(i int) *place {
 // reach goes down by the parts of a key and makes what is not there. Of a list of tables
 // the last one is meant; a list begins another one.
 func (p *place) reach(key unstable.Iterator, list bool) *place {
-	at := p.at
 	for key.Next() {
 		name := string(key.Node().Data)
-		at = int(key.Node().Raw.Offset)
+		at := int(key.Node().Raw.Offset)
 		if p.members[name] == nil {
 			if p.members == nil {
 				p.members = map[string]*place{}

@@ -158,12 +158,10 @@ func (w *ownWalk) follow(fd int, where string) error {
 	if w.links++; w.links > maxLinks {
 		return &os.PathError{Op: "open", Path: w.path, Err: unix.ELOOP}
 	}
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, "", buf)
-	if err != nil || n == len(buf) {
-		return &os.PathError{Op: "readlink", Path: where, Err: unix.ENAMETOOLONG}
+	to, err := ReadLink(fd, "")
+	if err != nil {
+		return &os.PathError{Op: "readlink", Path: where, Err: err}
 	}
-	to := string(buf[:n])
 	w.left = append(parts(to), w.left...)
 	if !strings.HasPrefix(to, "/") {
 		return nil

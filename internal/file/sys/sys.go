@@ -14,8 +14,7 @@ import (
 // OpenSource opens path once as an O_PATH descriptor. No link of any kind is
 // followed: an agent of an earlier session may have written any part of it.
 func OpenSource(path string) (int, error) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := Open(unix.AT_FDCWD, path, unix.O_PATH, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return -1, fmt.Errorf("open %q: %w", path, err)
 	}
@@ -25,12 +24,32 @@ func OpenSource(path string) (int, error) {
 // OpenBeneath opens rel below dir without following any link: what it returns
 // is under dir whatever an adversary does to the tree meanwhile.
 func OpenBeneath(dir int, rel string) (int, error) {
+	return OpenAt(dir, rel, unix.O_PATH|unix.O_NOFOLLOW)
+}
+
+// OpenAt does the same with other flags.
+func OpenAt(dir int, rel string, flags int) (int, error) {
 	if rel == "" {
 		rel = "."
 	}
-	return unix.Openat2(dir, rel, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	return Open(dir, rel, flags, Beneath)
+}
+
+// Beneath keeps a path under the directory where it starts, and follows no link.
+const Beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
+
+// maxTries: somebody who keeps renaming must not keep us.
+const maxTries = 64
+
+// Open is openat2(2), tried again when something was renamed meanwhile.
+func Open(at int, path string, flags int, resolve uint64) (fd int, err error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
+	for range maxTries {
+		if fd, err = unix.Openat2(at, path, &how); err != unix.EINTR && err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return -1, err
 }
 
 // CloneTree makes a detached copy of the mount tree at fd. It is recursive: in a

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 const (
-	maxTries      = 64
 	maxPacks      = 4096
 	maxDirEntries = 1 << 16
 	maxList       = 64 << 10 // bytes of info/alternates
@@ -30,18 +31,11 @@ func openIn(d *os.File, name string, flags int) (*os.File, error) {
 }
 
 func openat2(at int, path string, flags int, resolve uint64) (*os.File, error) {
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
-	var err error
-	for range maxTries { // somebody who keeps renaming must not keep us here
-		var fd int
-		if fd, err = unix.Openat2(at, path, &how); err == nil {
-			return os.NewFile(uintptr(fd), path), nil
-		}
-		if err != unix.EINTR && err != unix.EAGAIN {
-			break
-		}
+	fd, err := sys.Open(at, path, flags, resolve)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // openFile opens a regular file below d; a FIFO cannot make it wait.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const repairHint = "if this is a linked worktree, run `git worktree repair` in its main repository"
@@ -156,20 +157,20 @@ func (d *dir) coreWorktree() (string, error) {
 }
 
 func (d *dir) worktreeKey(file string) (value string, perWorktree bool, err error) {
-	b, err := d.read(file, maxConfig)
+	b, err := d.read(file, config.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
 	if err != nil {
 		return "", false, err
 	}
-	entries, err := parseConfig(b)
+	entries, err := config.Parse(b)
 	for _, e := range entries {
 		switch e.Key {
 		case "core.worktree":
 			value = e.Value
 		case "extensions.worktreeconfig":
-			perWorktree = e.isTrue()
+			perWorktree = e.IsTrue()
 		}
 	}
 	return value, perWorktree, err

@@ -7,154 +7,43 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // gitReads returns what git reads from a config file, in our form.
-func gitReads(w *world, content string) ([]Entry, error) {
+func gitReads(w *world, content string) ([]config.Entry, error) {
 	w.write("config", content)
 	out, err := w.try(".", "config", "--file", w.path("config"), "--no-includes", "--list", "-z")
 	if err != nil {
 		return nil, err
 	}
-	var entries []Entry
+	var entries []config.Entry
 	for item := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		key, value, hasValue := strings.Cut(item, "\n")
 		if item != "" {
-			entries = append(entries, Entry{Key: key, Value: value, bare: !hasValue})
+			entries = append(entries, config.Entry{Key: key, Value: value, Bare: !hasValue})
 		}
 	}
 	return entries, nil
 }
 
-func sameEntries(a, b []Entry) bool {
+func sameEntries(a, b []config.Entry) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if !a[i].Same(b[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// configs are files, and of each whether it is taken.
-var configs = []struct {
-	in    string
-	taken bool
-}{
-	{"", true},
-	{"[user]\n\tname = A B\n\temail = a@b\n", true},
-	{"\ufeff[user]\nname=x", true},
-	{"[USER]\nNaMe = x\n", true},
-	{"[user] name = x\n", true},
-	{"[a \"Sub.Sec \\\"q\\\" \\\\ \"]\nk = v\n", true},
-	{"[a.B.c]\nk = v\n", true},
-	{"[a  \t \"b\"]\nk=v\n", true},
-	{"[a]\nk\n", true},
-	{"[a]\nk \n", true},
-	{"[a]\nk =\n", true},
-	{"[a]\nk = \"\"\n", true},
-	{"[a]\nk = \"  x  \"\n", true},
-	{"[a]\nk =   x   y   \n", true},
-	{"[a]\nk = x # c\nl = y;c\nm = \"x # y\"\n", true},
-	{"[a]\nk = a\"b c\"d\n", true},
-	{"[a]\nk = a\\\nb\n", true},
-	{"[a]\nk = a  \\\n  b\n", true},
-	{"[a]\nk = \\t\\n\\b\\\\\\\"\n", true},
-	{"[a]\r\nk = v\r\nl = w\r\n", true},
-	{"# c\n; c\n[a]; c\nk = v\n", true},
-	{"[a]\nk = \xff\xfe\n", true},
-	{"[a]\nk = v\\", true},
-	{"[a]\nk-1 = v\n", true},
-	{"[a]\nk = # only a comment\n", true},
-	{"[a]\nk = \"x\\\ny\"\n", true},
-	{"[a]\n1k = v\n", false},
-	{"[a]\nk_k = v\n", false},
-	{"[a]\nk : v\n", false},
-	{"[a]\nk # c\n", false},
-	{"[a]\nk = \\x\n", false},
-	{"[a]\nk = \"x\n", false},
-	{"[a]\nk = \"x", false},
-	{"[a\nk = v\n", false},
-	{"[a", false},
-	{"[a \"b]\nk = v\n", false},
-	{"[a \"b\" ]\nk = v\n", false},
-	{"[a b]\nk = v\n", false},
-	{"[a \"b\nc\"]\nk = v\n", false},
-	{"[a_b]\nk = v\n", false},
-	{"[]\nk = v\n", false},
-	{"k = v\n", false},
-	{"[a]\nk = v\x00w\n", false},
-	{"-----BEGIN OPENSSH PRIVATE KEY-----\n", false},
-}
-
-// TestParseConfigLikeGit: whatever we take, git takes and reads the same.
-func TestParseConfigLikeGit(t *testing.T) {
-	w := newWorld(t)
-	for _, tt := range configs {
-		got, err := parseConfig([]byte(tt.in))
-		if (err == nil) != tt.taken {
-			t.Errorf("%q: %v", tt.in, err)
-			continue
-		}
-		if err != nil {
-			continue
-		}
-		if want, gitErr := gitReads(w, tt.in); gitErr != nil || !sameEntries(got, want) {
-			t.Errorf("%q: we read %+v, git %+v (%v)", tt.in, got, want, gitErr)
-		}
-	}
-}
-
-// TestParseConfigRandom does the same with random files made of syntax.
-func TestParseConfigRandom(t *testing.T) {
-	w := newWorld(t)
-	token := rapid.SampledFrom([]string{"[", "]", "[a]\n", "[a \"b\"]\n", "[B.c]", "a", "Kk", "=", " = ", "\"", "\\", "\\n", "\\\n", "\n", "\n", "\r\n",
-		"\r", " ", "\t", "#", ";", "x", "1", "-", ".", "\xc3", "k = v\n", "n = \"q", "_"})
-	rapid.Check(t, func(rt *rapid.T) {
-		in := "[s]\n" + strings.Join(rapid.SliceOfN(token, 0, 12).Draw(rt, "tokens"), "")
-		got, err := parseConfig([]byte(in))
-		if err != nil {
-			return
-		}
-		want, gitErr := gitReads(w, in)
-		if gitErr != nil || !sameEntries(got, want) {
-			rt.Errorf("%q: we read %+v, git %+v (%v)", in, got, want, gitErr)
-		}
-	})
-}
-
-func FuzzConfig(f *testing.F) {
-	for _, s := range []string{"[user]\nname = x\n", "[a \"b\"]\nk", "[a]\nk = \"a\\\"b\\\\\" ; c\n", "[a]\r\nk=\\\r\nv", "\ufeff[a]k", "[[", "[a]\nk=\""} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		entries, err := parseConfig(b)
-		if err != nil && entries != nil {
-			t.Errorf("both %v and %v", entries, err)
-		}
-		for _, e := range entries {
-			section, _, _ := strings.Cut(e.Key, ".")
-			if e.bare || section+"."+e.Key[strings.LastIndexByte(e.Key, '.')+1:] != e.Key {
-				continue // the writer knows no subsections
-			}
-			var out strings.Builder
-			writeEntry(&out, e)
-			back, err := parseConfig([]byte(out.String()))
-			if err != nil || !sameEntries(back, []Entry{e}) {
-				t.Errorf("%+v came back as %+v (%v)", e, back, err)
-			}
-		}
-	})
-}
-
 func TestCuratedConfig(t *testing.T) {
 	w := newWorld(t)
 	nasty := "a \"b\" \\ # ; 'c' \xff $(id) `id` %s"
 	in := Curated{
-		Settings: []Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"},
+		Settings: []config.Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"},
 			{Key: "core.pager", Value: "evil"}, {Key: "user.email", Value: "x\n[core]\npager=evil"}, {Key: "init.defaultbranch", Value: "-evil"},
 			{Key: "include.path", Value: "/etc/passwd"}, {Key: "user.signingkey", Value: "K"}},
 		Safe: []string{"/w s/\"q\"\\", "/new\nline", "/cr\r", "/tab\there", "/bytes\xfe", " /lead", "/#;", "*", "/nul\x00"},
@@ -163,10 +52,10 @@ func TestCuratedConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"}}
+	want := []config.Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"}}
 	want = append(want, always...)
 	for _, d := range in.Safe[:len(in.Safe)-1] {
-		want = append(want, Entry{Key: "safe.directory", Value: d})
+		want = append(want, config.Entry{Key: "safe.directory", Value: d})
 	}
 	if !sameEntries(got, want) {
 		t.Errorf("git reads %+v\nwant %+v", got, want)
@@ -178,17 +67,17 @@ func FuzzCurated(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
-		got, err := parseConfig([]byte(CuratedConfig(Curated{Settings: []Entry{{Key: "user.name", Value: v}}, Safe: []string{v}})))
+		got, err := config.Parse([]byte(CuratedConfig(Curated{Settings: []config.Entry{{Key: "user.name", Value: v}}, Safe: []string{v}})))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []Entry
+		var want []config.Entry
 		if isText(v) {
-			want = append(want, Entry{Key: "user.name", Value: v})
+			want = append(want, config.Entry{Key: "user.name", Value: v})
 		}
 		want = append(want, always...)
 		if !strings.ContainsRune(v, 0) {
-			want = append(want, Entry{Key: "safe.directory", Value: v})
+			want = append(want, config.Entry{Key: "safe.directory", Value: v})
 		}
 		if !sameEntries(got, want) {
 			t.Errorf("%q came back as %+v", v, got)
@@ -282,11 +171,11 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("second", "[user]\nname = Two\n")
 	w.write("loop", "[include]\npath = loop\n")
 	h := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
-	want := []Entry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
+	want := []config.Entry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
 	if !sameEntries(h.Settings, want) {
 		t.Errorf("got %+v", h.Settings)
 	}
-	w.write("big", "[user]\nname = x\n"+strings.Repeat("#", maxConfig))
+	w.write("big", "[user]\nname = x\n"+strings.Repeat("#", config.MaxBytes))
 	w.write("broken", "[user\n")
 	w.fifo("fifo")
 	for _, file := range []string{loop, w.path("big"), w.path("broken"), w.path("fifo"), w.dir} {

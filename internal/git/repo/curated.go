@@ -1,10 +1,14 @@
 package repo
 
-import "strings"
+import (
+	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
+)
 
 // Curated is what goes into the generated config.
 type Curated struct {
-	Settings []Entry // as ReadHost returned them
+	Settings []config.Entry // as ReadHost returned them
 	// Safe lists directories for safe.directory: workspaces and what Repo
 	// names. "*" is git's word for all, for the case that files of the
 	// workspace belong to an id that does not exist inside.
@@ -12,11 +16,11 @@ type Curated struct {
 	// Rewrites are lines of ours that lead remotes to the broker.
 	Rewrites []string
 	// Sign leads signatures to the broker: settings of ours, not of the host's.
-	Sign []Entry
+	Sign []config.Entry
 }
 
 // always goes into every generated config.
-var always = []Entry{
+var always = []config.Entry{
 	// An empty helper makes git forget those of a system config that lies in
 	// a prefix the view shows.
 	{Key: "credential.helper"},
@@ -33,35 +37,22 @@ func CuratedConfig(in Curated) string {
 	b.WriteString("# Written by ringfence from the identity on the host. No helpers, no includes, no keys.\n")
 	for _, e := range in.Settings {
 		if ok := allowed[e.Key]; ok != nil && ok(e.Value) {
-			writeEntry(&b, e)
+			config.Write(&b, e)
 		}
 	}
 	for _, e := range always {
-		writeEntry(&b, e)
+		config.Write(&b, e)
 	}
 	for _, dir := range in.Safe {
 		if !strings.ContainsRune(dir, 0) {
-			writeEntry(&b, Entry{Key: "safe.directory", Value: dir})
+			config.Write(&b, config.Entry{Key: "safe.directory", Value: dir})
 		}
 	}
 	for _, line := range in.Rewrites {
 		b.WriteString(line + "\n")
 	}
 	for _, e := range in.Sign {
-		writeEntry(&b, e)
+		config.Write(&b, e)
 	}
 	return b.String()
-}
-
-var valueEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
-
-// writeEntry writes a setting. The value is always quoted, so that no comment sign,
-// space or line end in it can be read as syntax.
-func writeEntry(b *strings.Builder, e Entry) {
-	section, name, _ := strings.Cut(e.Key, ".")
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		section += " \"" + valueEscapes.Replace(name[:i]) + "\""
-		name = name[i+1:]
-	}
-	b.WriteString("[" + section + "]\n\t" + name + " = \"" + valueEscapes.Replace(e.Value) + "\"\n")
 }

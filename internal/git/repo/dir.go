@@ -3,7 +3,6 @@ package repo
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // dir is a directory that was opened once; all that is read of it is read
@@ -24,7 +26,7 @@ type dir struct {
 
 // openDir opens path and asks the kernel for its canonical name.
 func openDir(at int, path string, resolve uint64) (*dir, error) {
-	fd, err := openat2(at, path, unix.O_PATH|unix.O_DIRECTORY, resolve)
+	fd, err := sys.Open(at, path, unix.O_PATH|unix.O_DIRECTORY, resolve)
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", path, err)
 	}
@@ -99,32 +101,14 @@ func (d *dir) readlink(name string) (string, error) {
 // No symlink is followed, and a FIFO cannot make it wait.
 func (d *dir) read(name string, max int64) ([]byte, error) {
 	path := filepath.Join(d.path, name)
-	fd, err := openat2(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY,
+	fd, err := sys.Open(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY,
 		unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return nil, fmt.Errorf("open %q: %w", path, err)
 	}
-	return readRegular(os.NewFile(uintptr(fd), path), max)
-}
-
-// readRegular reads and closes f.
-func readRegular(f *os.File, max int64) ([]byte, error) {
+	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q: not a regular file", f.Name())
-	}
-	b, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > max {
-		return nil, fmt.Errorf("%q: longer than %d bytes", f.Name(), max)
-	}
-	return b, nil
+	return file.ReadRegular(f, max)
 }
 
 // canonical returns the kernel's name for path, or path when it has none yet.
@@ -135,16 +119,6 @@ func canonical(path string) string {
 	}
 	defer d.close()
 	return d.path
-}
-
-func openat2(at int, path string, flags int, resolve uint64) (int, error) {
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
-	for {
-		fd, err := unix.Openat2(at, path, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
 }
 
 func quote(s string) string { return strconv.Quote(s) }

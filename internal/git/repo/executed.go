@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const (
@@ -80,14 +83,14 @@ func modules(common string) []module {
 	return out
 }
 
-func worktreeOf(config string) string {
-	b, err := readBounded(config, maxConfig)
+func worktreeOf(path string) string {
+	b, err := file.Read(path, config.MaxBytes, 0)
 	if err != nil {
 		return ""
 	}
-	entries, _ := parseConfig(b)
+	entries, _ := config.Parse(b)
 	for _, e := range entries {
-		if at := from(filepath.Dir(config), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
+		if at := from(filepath.Dir(path), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
 			return at[0]
 		}
 	}
@@ -99,14 +102,14 @@ const maxIncludes = 10
 
 // executedBy reads one config file, and those that it includes. One that is not there
 // yet counts as well: whoever makes it gives settings to the repository.
-func executedBy(file, root string) []string { return executedFrom(file, root, maxIncludes) }
+func executedBy(path, root string) []string { return executedFrom(path, root, maxIncludes) }
 
-func executedFrom(file, root string, depth int) []string {
-	b, err := readBounded(file, maxConfig)
+func executedFrom(path, root string, depth int) []string {
+	b, err := file.Read(path, config.MaxBytes, 0)
 	if err != nil {
 		return nil
 	}
-	entries, err := parseConfig(b)
+	entries, err := config.Parse(b)
 	if err != nil {
 		return nil
 	}
@@ -117,7 +120,7 @@ func executedFrom(file, root string, depth int) []string {
 		case key == "core.hookspath", key == "core.attributesfile", key == "init.templatedir":
 			out = append(out, from(root, e.Value)...)
 		case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
-			for _, p := range from(filepath.Dir(file), e.Value) {
+			for _, p := range from(filepath.Dir(path), e.Value) {
 				out = append(out, p)
 				if depth > 0 && len(out) < maxWalked {
 					out = append(out, executedFrom(p, root, depth-1)...)
@@ -201,7 +204,7 @@ func Head(r *Repo) string {
 	if r.GitDir == "" {
 		return ""
 	}
-	b, err := readBounded(filepath.Join(r.GitDir, "HEAD"), 4096)
+	b, err := file.Read(filepath.Join(r.GitDir, "HEAD"), 4096, 0)
 	if err != nil {
 		return ""
 	}
@@ -214,11 +217,11 @@ func Head(r *Repo) string {
 		return ""
 	}
 	for _, dir := range []string{r.GitDir, r.CommonDir} {
-		if b, err := readBounded(filepath.Join(dir, ref), 4096); err == nil {
+		if b, err := file.Read(filepath.Join(dir, ref), 4096, 0); err == nil {
 			return objectName(strings.TrimSpace(string(b)))
 		}
 	}
-	b, err = readBounded(filepath.Join(r.CommonDir, "packed-refs"), maxPacked)
+	b, err = file.Read(filepath.Join(r.CommonDir, "packed-refs"), maxPacked, 0)
 	if err != nil {
 		return ""
 	}
@@ -235,13 +238,4 @@ func objectName(s string) string {
 		return ""
 	}
 	return s
-}
-
-func readBounded(file string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readRegular(f, most)
 }

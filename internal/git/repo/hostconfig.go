@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const (
@@ -48,11 +50,11 @@ var signing = map[string]bool{
 
 // Host is what the user's own git config contributes to the sandbox.
 type Host struct {
-	Settings    []Entry  // allowed settings, the effective value of each, by key
-	Signing     []Entry  // what is said of signatures, in order: for the host's side alone
-	Name, Email string   // in whose name is signed
-	LeftOut     []string // for people: what was not followed and would have mattered
-	Broken      []string // for people: files, with the line, that could not be read to their end
+	Settings    []config.Entry // allowed settings, the effective value of each, by key
+	Signing     []config.Entry // what is said of signatures, in order: for the host's side alone
+	Name, Email string         // in whose name is signed
+	LeftOut     []string       // for people: what was not followed and would have mattered
+	Broken      []string       // for people: files, with the line, that could not be read to their end
 }
 
 // ReadHost reads the user's config files in git's order, later over earlier;
@@ -72,9 +74,9 @@ func ReadHost(files []string, gitDir, home string, written func(path string) boo
 	}
 	var h Host
 	for key, value := range r.values {
-		h.Settings = append(h.Settings, Entry{Key: key, Value: value})
+		h.Settings = append(h.Settings, config.Entry{Key: key, Value: value})
 	}
-	slices.SortFunc(h.Settings, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(h.Settings, func(a, b config.Entry) int { return strings.Compare(a.Key, b.Key) })
 	h.LeftOut, h.Broken, h.Signing = r.leftOut, r.broken, r.signing
 	h.Name, h.Email = r.own["user.name"], r.own["user.email"]
 	return h
@@ -87,7 +89,7 @@ type hostReader struct {
 	own          map[string]string // of values, what no agent can have written
 	leftOut      []string
 	broken       []string
-	signing      []Entry
+	signing      []config.Entry
 	budget       int
 }
 
@@ -96,13 +98,9 @@ func (r *hostReader) file(path string, depth int) {
 		r.fail(path, errors.New("too many includes; it is not followed"))
 		return
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	b, err := file.Read(path, config.MaxBytes, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return
-	}
-	var b []byte
-	if err == nil {
-		b, err = readRegular(f, maxConfig)
 	}
 	if err != nil {
 		var named *fs.PathError
@@ -112,7 +110,7 @@ func (r *hostReader) file(path string, depth int) {
 		r.fail(path, fmt.Errorf("%w; nothing of it is used", err))
 		return
 	}
-	entries, err := readConfig(b)
+	entries, err := config.ParsePart(b)
 	if err != nil {
 		r.fail(path, fmt.Errorf("%w; what stands before it is used, and nothing that it says of signatures", err))
 	}
@@ -131,7 +129,7 @@ func (r *hostReader) fail(path string, err error) {
 	}
 }
 
-func (r *hostReader) entry(file string, e Entry, depth int) {
+func (r *hostReader) entry(file string, e config.Entry, depth int) {
 	cond, isIf := strings.CutPrefix(e.Key, "includeif.")
 	cond, isPath := strings.CutSuffix(cond, ".path")
 	switch {
@@ -148,13 +146,13 @@ func (r *hostReader) entry(file string, e Entry, depth int) {
 	case signing[e.Key] && r.agents(file):
 		r.leftOut = append(r.leftOut, fmt.Sprintf("%s in %q: not used, the agent can write that file", e.Key, file))
 	case signing[e.Key]:
-		if e.bare {
+		if e.Bare {
 			e.Value = "true"
 		}
-		r.signing = append(r.signing, Entry{Key: e.Key, Value: e.Value})
+		r.signing = append(r.signing, config.Entry{Key: e.Key, Value: e.Value})
 	case allowed[e.Key] != nil:
 		value := e.Value
-		if e.bare {
+		if e.Bare {
 			value = "true"
 		}
 		if !allowed[e.Key](value) {
@@ -232,9 +230,9 @@ func isText(s string) bool {
 
 func isWord(s string) bool {
 	for i := range len(s) {
-		if !isKeyChar(s[i]) && !strings.ContainsRune("._/", rune(s[i])) {
+		if !config.NameByte(s[i]) && !strings.ContainsRune("._/", rune(s[i])) {
 			return false
 		}
 	}
-	return s != "" && isKeyChar(s[0]) && s[0] != '-' && len(s) <= maxText
+	return s != "" && config.NameByte(s[0]) && s[0] != '-' && len(s) <= maxText
 }

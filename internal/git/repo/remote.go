@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // Remote is a repository on another host that a repository's config names.
@@ -30,14 +32,14 @@ func (r *Repo) Remotes() ([]Remote, error) {
 		return nil, err
 	}
 	defer d.close()
-	b, err := d.read("config", maxConfig)
+	b, err := d.read("config", config.MaxBytes)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := parseConfig(b)
+	entries, err := config.Parse(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s/config: %w", r.CommonDir, err)
 	}

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
 	"testing"
@@ -26,21 +27,50 @@ func listenLocal(t *testing.T, at string) *net.TCPListener {
 	return l.(*net.TCPListener)
 }
 
-// opened is a gate that accepts at a port, where it records, and its address.
-func opened(t *testing.T, slots int, handle func(g *Gate, c *net.TCPConn)) (g *Gate, dir, at string) {
+// recording is a gate that records, and what it recorded, by which it is closed.
+func recording(t *testing.T, conf Config) (g *Gate, records func() []journal.Record) {
 	t.Helper()
-	dir = t.TempDir()
-	book := journal.Create(dir, session)
-	g, err := New(Config{Journal: book})
+	dir := t.TempDir()
+	conf.Journal = journal.Create(dir, session)
+	g, err := New(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.Close(); book.Close() })
+	t.Cleanup(func() { g.Close(); conf.Journal.Close() })
+	return g, func() (out []journal.Record) {
+		t.Helper()
+		g.Close()
+		conf.Journal.Close()
+		r, err := journal.Open(dir, session)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for {
+			record, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				return out
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, record)
+		}
+	}
+}
+
+// opened is a gate that accepts at a port, what it recorded, and its address.
+func opened(t *testing.T, slots int, handle func(g *Gate, c *net.TCPConn)) (g *Gate, records func() []journal.Record, at string) {
+	t.Helper()
+	g, records = recording(t, Config{})
 	g.slots = make(chan struct{}, slots)
 	l := listenLocal(t, "127.0.0.1:0")
-	g.keep(l)
-	g.spawn(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
-	return g, dir, l.Addr().String()
+	g.sockets.listen(l)
+	g.tasks.Go(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
+	return g, records, l.Addr().String()
 }
 
 func dial(t *testing.T, at string) *net.TCPConn {
@@ -66,47 +96,33 @@ func wantReset(t *testing.T, at string) {
 	}
 }
 
-// reasons is why something was refused. The gate is closed by that.
-func reasons(t *testing.T, g *Gate, dir string) (out []string) {
-	t.Helper()
-	g.Close()
-	g.conf.Journal.Close()
-	r, err := journal.Open(dir, session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for {
-		record, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if record.Verdict == journal.Deny {
-			out = append(out, record.Reason)
+// reasons is why something was refused.
+func reasons(records []journal.Record) (out []string) {
+	for _, r := range records {
+		if r.Verdict == journal.Deny {
+			out = append(out, r.Reason)
 		}
 	}
+	return out
 }
 
 func TestTooManyAreResetAndTold(t *testing.T) {
 	inside := make(chan struct{})
-	g, dir, at := opened(t, 1, func(g *Gate, c *net.TCPConn) {
+	_, records, at := opened(t, 1, func(g *Gate, c *net.TCPConn) {
 		close(inside)
 		<-g.ctx.Done()
 	})
 	dial(t, at)
 	<-inside
 	wantReset(t, at)
-	if got := reasons(t, g, dir); len(got) != 1 || got[0] != "too many connections are open at once" {
+	if got := reasons(records()); len(got) != 1 || got[0] != "too many connections are open at once" {
 		t.Errorf("told %q", got)
 	}
 }
 
 func TestFaultCostsOneConnection(t *testing.T) {
 	first := true
-	g, dir, at := opened(t, 2, func(g *Gate, c *net.TCPConn) {
+	_, records, at := opened(t, 2, func(g *Gate, c *net.TCPConn) {
 		if first {
 			first = false
 			panic("a fault")
@@ -117,7 +133,7 @@ func TestFaultCostsOneConnection(t *testing.T) {
 	if b, err := io.ReadAll(dial(t, at)); string(b) != "well" || err != nil {
 		t.Errorf("the next one: %q, %v", b, err)
 	}
-	if got := reasons(t, g, dir); len(got) != 1 || got[0] != "a fault" {
+	if got := reasons(records()); len(got) != 1 || got[0] != "a fault" {
 		t.Errorf("told %q", got)
 	}
 }

@@ -33,6 +33,7 @@ type Others struct {
 
 // asking is what nobody has decided yet.
 type asking struct {
+	wait    time.Duration // how long a connection waits; 0: nobody is there
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew at every grant
 	open    map[address.Target]*Pending
@@ -51,20 +52,21 @@ const (
 	tellOther      = 300 * time.Millisecond
 )
 
-func (a *asking) init() {
+func (a *asking) init(wait time.Duration) {
+	a.wait = wait
 	a.each, a.others = map[address.Name]int{}, map[address.Name]*Others{}
 	a.changed, a.open, a.told = make(chan struct{}), map[address.Target]*Pending{}, map[address.Target]time.Time{}
 }
 
 // waitable: a person is there, and the name could be one of the public network.
-func (g *Gate) waitable(n address.Name) bool {
-	if g.conf.Wait == 0 || n == "" || n.Single() {
+func (a *asking) waitable(n address.Name) bool {
+	if a.wait == 0 || n == "" || n.Single() {
 		return false
 	}
 	if _, special := n.Special(); special {
 		return false
 	}
-	return !g.asks.tired(n)
+	return !a.tired(n)
 }
 
 // tired holds for a name that nobody cared about before.
@@ -82,12 +84,13 @@ func (a *asking) tired(n address.Name) bool {
 // wait holds a call until a person has decided. A target that nobody cared about
 // once is not waited for again: an agent that tries it a hundred times would hang a
 // hundred times.
-func (g *Gate) wait(k *call) (granted bool) {
+func (k *call) wait() (granted bool) {
+	g := k.g
 	p, changed, ok := g.asks.enter(k.target)
 	if !ok {
 		return false
 	}
-	k.owner = g.owner.ask(k.client, k.to, true)
+	k.owner = g.owners.ask(k.client, k.to, true)
 	k.owner.wait()
 	told := g.asks.describe(p, k.owner)
 	if err := k.record(journal.Request, journal.Wait, ""); err != nil {
@@ -97,14 +100,14 @@ func (g *Gate) wait(k *call) (granted bool) {
 	if g.conf.Ask != nil && told.Waiting == 1 && g.asks.tell(k.target) {
 		g.conf.Ask(told)
 	}
-	timer := time.NewTimer(g.conf.Wait)
+	timer := time.NewTimer(g.asks.wait)
 	defer timer.Stop()
 	look := time.NewTicker(seekAgain)
 	defer look.Stop()
 	for {
 		select {
 		case <-look.C:
-			if k.owner = g.owner.unlessKnown(k); g.asks.describe(p, k.owner).PID != 0 {
+			if k.owner = g.owners.unlessKnown(k); g.asks.describe(p, k.owner).PID != 0 {
 				look.Stop()
 			}
 		case <-changed:
@@ -294,27 +297,26 @@ func (g *Gate) Grant(e policy.Entry, expires time.Time) error {
 			return err
 		}
 	}
-	if err := g.record(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: until(expires)}); err != nil {
+	if err := g.records.write(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: until(expires)}); err != nil {
 		return err
 	}
-	g.rules.mu.Lock()
-	now := g.rules.now()
-	g.rules.grants = slices.DeleteFunc(g.rules.grants, func(have grant) bool {
-		return have.entry.Text == e.Text || !have.expires.IsZero() && now.After(have.expires)
-	})
-	g.rules.grants = append(g.rules.grants, grant{e, expires})
-	g.rules.mu.Unlock()
-	g.tell.forget()
-	g.asks.mu.Lock()
-	close(g.asks.changed)
-	g.asks.changed = make(chan struct{})
-	for t := range g.asks.open {
-		if _, on := e.Rule.On(t.Port); (on || t.Port == 0) && e.Rule.Covers(t.Name) {
-			g.asks.remove(t)
+	g.rules.grant(e, expires)
+	g.advice.forget()
+	g.asks.granted(e.Rule)
+	return nil
+}
+
+// granted wakes the calls that wait, and forgets the targets that a rule allows.
+func (a *asking) granted(r address.Rule) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
+	for t := range a.open {
+		if _, on := r.On(t.Port); (on || t.Port == 0) && r.Covers(t.Name) {
+			a.remove(t)
 		}
 	}
-	g.asks.mu.Unlock()
-	return nil
 }
 
 func until(t time.Time) string {
@@ -326,13 +328,9 @@ func until(t time.Time) string {
 
 // Grants lists what was added and still holds.
 func (g *Gate) Grants() []Granted {
-	g.rules.mu.RLock()
-	defer g.rules.mu.RUnlock()
 	var out []Granted
-	for _, have := range g.rules.grants {
-		if have.expires.IsZero() || g.rules.now().Before(have.expires) {
-			out = append(out, Granted{have.entry.Text, have.expires})
-		}
+	for _, have := range g.rules.holding() {
+		out = append(out, Granted{have.entry.Text, have.expires})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 )
@@ -14,7 +15,7 @@ func wanted(name string) address.Target { return address.Target{Name: address.Na
 func TestFloodOfNames(t *testing.T) {
 	var g Gate
 	a := &g.asks
-	a.init()
+	a.init(time.Minute)
 	a.note(wanted("first.test"))
 	const below, domains = 10000, 2000
 	for i := range below {

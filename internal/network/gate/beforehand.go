@@ -9,15 +9,18 @@ import (
 
 // Beforehand decides as the gate of a session would, for who wants to know before
 // there is one. Nothing is looked up, nothing dialled.
-type Beforehand struct{ g *Gate }
+type Beforehand struct {
+	guard  guard
+	broker brokerHosts
+}
 
 // NewBeforehand takes what a gate would be made of. Who has one closes it.
 func NewBeforehand(r policy.Reach, b Broker) *Beforehand {
-	return &Beforehand{&Gate{conf: Config{Broker: b}, rules: newRules(r), own: &kernel{}}}
+	return &Beforehand{guard: guard{rules: newRules(r)}, broker: brokerHosts{b}}
 }
 
 // Close lets go of what it asked the kernel by.
-func (b *Beforehand) Close() { b.g.own.close() }
+func (b *Beforehand) Close() { b.guard.own.close() }
 
 // The rules that are no policy's.
 const (
@@ -28,17 +31,17 @@ const (
 // Decide is Decide of the rules, and what the broker and the guard say of a target
 // that they let pass. The address of a name is judged only when it is dialled.
 func (b *Beforehand) Decide(t address.Target) Decision {
-	d := b.g.rules.Decide(Request{Target: t})
+	d := b.guard.rules.Decide(Request{Target: t})
 	if d.Verdict != Allow || t.Port == 0 {
 		return d
 	}
-	if b.g.owned(t) {
-		if why := b.g.brokerCloses(t, d); why != "" {
+	if b.broker.own(t) {
+		if why := b.broker.closes(t, d); why != "" {
 			return Decision{Verdict: Deny, Rule: RuleBroker, Reason: why}
 		}
 	}
 	if t.Name == "" && t.Addr != (netip.Addr{}) {
-		if err := b.g.guard(t.Addr, t.Port); err != nil {
+		if err := b.guard.refuses(t.Addr, t.Port); err != nil {
 			return Decision{Verdict: Deny, Rule: RuleRanges, Reason: err.Error()}
 		}
 	}

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -31,15 +30,17 @@ type Broker interface {
 	Local(c net.Conn)
 }
 
-// owned reports whether a target is the broker's.
-func (g *Gate) owned(t address.Target) bool {
-	return g.conf.Broker != nil && t.Name != "" && g.conf.Broker.Owns(t.Name) && !mutated("broker")
+// brokerHosts are the hosts that the broker alone speaks to.
+type brokerHosts struct{ broker Broker } // nil: there are none
+
+func (h brokerHosts) own(t address.Target) bool {
+	return h.broker != nil && t.Name != "" && h.broker.Owns(t.Name) && !mutated("broker")
 }
 
-// brokerCloses says why the broker takes no connection to a host of its own that the
-// rules let pass; "" if it does.
-func (g *Gate) brokerCloses(t address.Target, d Decision) string {
-	why, clear := g.conf.Broker.Closed(t.Name), g.clear(t)
+// closes says why the broker takes no connection to a host of its own that the rules
+// let pass; "" if it does.
+func (h brokerHosts) closes(t address.Target, d Decision) string {
+	why, clear := h.broker.Closed(t.Name), h.clear(t)
 	switch {
 	case why != "" || t.Port == 443 || clear != nil && d.Proto == address.HTTP:
 		return why
@@ -52,51 +53,40 @@ func (g *Gate) brokerCloses(t address.Target, d Decision) string {
 }
 
 // clear is what judges requests in the clear to a target; nil where nobody has to.
-func (g *Gate) clear(t address.Target) func(serviceapi.Request) string {
-	if !g.owned(t) {
+func (h brokerHosts) clear(t address.Target) func(serviceapi.Request) string {
+	if !h.own(t) {
 		return nil
 	}
-	return g.conf.Broker.Clear(t.Name)
+	return h.broker.Clear(t.Name)
 }
 
-// readsClear holds a request in the clear to what a host that is the broker's may be
-// asked without it.
-func (k *call) readsClear(h *httpfwd.Head) error {
-	judge := k.g.clear(k.target)
-	if judge == nil {
-		return nil
+// refuses says why a request in the clear must not reach a host of the broker's; "" if
+// it may.
+func (h brokerHosts) refuses(t address.Target, head *httpfwd.Head) string {
+	judge := h.clear(t)
+	switch {
+	case judge == nil:
+		return ""
+	case head.Upgrade:
+		return "another protocol could not be judged"
 	}
-	path, query, _ := strings.Cut(h.Target, "?")
-	why := judge(serviceapi.Request{Method: h.Method, Path: path, Query: query, Header: h.Fields(), Length: h.Length})
-	if h.Upgrade {
-		why = "another protocol could not be judged"
-	}
-	if why == "" {
-		return nil
-	}
-	return &deniedError{Decision{Verdict: Deny, Rule: RuleBroker, Source: k.rule.Source, Reason: why}}
+	path, query, _ := strings.Cut(head.Target, "?")
+	return judge(serviceapi.Request{Method: head.Method, Path: path, Query: query, Header: head.Fields(), Length: head.Length})
 }
 
 // brokered hands a connection over, once its hello names the right host. There is no
 // other way to a host of the broker's than TLS.
 func (k *call) brokered() {
-	if why := k.g.brokerCloses(k.target, k.rule); why != "" {
+	if why := k.g.broker.closes(k.target, k.rule); why != "" {
 		k.rule = Decision{Verdict: Deny, Rule: RuleBroker, Reason: why}
 		k.refuse()
 		return
 	}
 	k.proto = string(address.TLS)
-	if k.record(journal.Decision, journal.Allow, "") != nil {
-		k.unrecorded()
+	if !k.recorded("") {
 		return
 	}
-	k.client.SetReadDeadline(time.Now().Add(handshake))
-	h, raw, err := k.readHello()
-	if err == nil {
-		err = k.sameName(h.ServerName)
-	} else {
-		err = fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
-	}
+	raw, err := k.hello()
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
 		k.refuse()
@@ -131,11 +121,11 @@ func (c *counted) Write(b []byte) (int, error) {
 // Reach connects to a host on the broker's behalf: what the rules do not allow is not
 // dialled, and the address passes the guard as every other. What fails is Unreached.
 func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
-	k := &call{g: g, target: t}
-	if k.rule = g.rules.Decide(Request{Target: t}); k.rule.Verdict != Allow {
+	d := g.rules.Decide(Request{Target: t})
+	if d.Verdict != Allow {
 		return nil, &address.Unreached{Reason: "no rule allows this host"}
 	}
-	c, err := k.dial(ctx)
+	c, _, err := g.dialler.reach(ctx, t, d.Exact)
 	if err != nil {
 		return nil, &address.Unreached{Reason: dialReason(err)}
 	}
@@ -146,10 +136,10 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 // broker does nothing.
 func (g *Gate) Record(r journal.Record) error {
 	if r.Verdict == journal.Deny {
-		g.refusedHere(r) // which bounds how fast a client can fill the journal
+		g.records.refuseNow(r) // which bounds how fast a client can fill the journal
 		return nil
 	}
-	return g.record(r)
+	return g.records.write(r)
 }
 
 // Denies reports whether a rule of the user's denies a target, whoever asks.

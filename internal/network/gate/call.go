@@ -2,13 +2,13 @@ package gate
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -45,26 +45,13 @@ func (g *Gate) captured(c *net.TCPConn) {
 		return
 	}
 	var to netip.AddrPort
-	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(fd) })
+	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(int(fd)) })
 	if err != nil || ctl != nil {
 		// Somebody connected to our port itself: there is nothing behind it.
 		reset(c)
 		return
 	}
-	k := &call{g: g, id: g.conns.Add(1), via: "tcp", client: c, to: to, target: g.targetOf(to)}
-	k.handle()
-}
-
-// targetOf turns an address that stands for a name into the name.
-func (g *Gate) targetOf(to netip.AddrPort) address.Target {
-	if n, ok := g.pool.name(to.Addr()); ok {
-		return address.Target{Name: n, Port: to.Port()}
-	}
-	return address.Target{Addr: to.Addr(), Port: to.Port()}
-}
-
-// handle decides and lets the fitting protocol go on.
-func (k *call) handle() {
+	k := &call{g: g, id: g.calls.Add(1), via: "tcp", client: c, to: to, target: g.pool.target(address.Target{Addr: to.Addr(), Port: to.Port()})}
 	if !k.decide() {
 		k.refuse()
 		return
@@ -76,9 +63,9 @@ func (k *call) handle() {
 // is written down first: what cannot be recorded is not even looked up.
 func (k *call) proceed() {
 	if k.owner == nil {
-		k.owner = k.g.owner.ask(k.client, k.to, false)
+		k.owner = k.g.owners.ask(k.client, k.to, false)
 	}
-	if k.g.owned(k.target) && (k.rule.Proto != address.HTTP || k.g.clear(k.target) == nil) {
+	if k.g.broker.own(k.target) && (k.rule.Proto != address.HTTP || k.g.broker.clear(k.target) == nil) {
 		k.brokered()
 		return
 	}
@@ -88,8 +75,7 @@ func (k *call) proceed() {
 	default:
 		k.proto = string(address.TCP)
 	}
-	if k.record(journal.Decision, journal.Allow, "") != nil {
-		k.unrecorded()
+	if !k.recorded("") {
 		return
 	}
 	switch k.rule.Proto {
@@ -102,15 +88,20 @@ func (k *call) proceed() {
 	}
 }
 
-// unrecorded ends a call that could not be written down.
-func (k *call) unrecorded() {
+// recorded writes down that the call, or a request of it, passes. Where it cannot be
+// written the call ends.
+func (k *call) recorded(method string) bool {
+	if k.record(journal.Decision, journal.Allow, method) == nil {
+		return true
+	}
 	k.answer(503, "Service Unavailable", httpfwd.Denial{Rule: "everything is recorded", Reason: "the journal cannot be written", Host: k.target.Host(), Port: k.target.Port})
+	return false
 }
 
 // decide asks, and where nobody knows yet, waits for a person.
 func (k *call) decide() bool {
 	k.rule = k.g.rules.Decide(Request{Target: k.target})
-	if k.rule.Verdict == Unknown && k.g.waitable(k.target.Name) && k.g.wait(k) {
+	if k.rule.Verdict == Unknown && k.g.asks.waitable(k.target.Name) && k.wait() {
 		k.rule = k.g.rules.Decide(Request{Target: k.target})
 	}
 	return k.rule.Verdict == Allow
@@ -118,7 +109,7 @@ func (k *call) decide() bool {
 
 // raw relays whatever comes: it was judged by name and port alone.
 func (k *call) raw() {
-	origin, err := k.dial(k.g.ctx)
+	origin, err := k.dial()
 	if err != nil {
 		k.failed(err)
 		return
@@ -127,15 +118,21 @@ func (k *call) raw() {
 	k.carry(origin, relay.Counts{})
 }
 
+// dial connects to the target.
+func (k *call) dial() (c *net.TCPConn, err error) {
+	c, k.addr, err = k.g.dialler.reach(k.g.ctx, k.target, k.rule.Exact)
+	return c, err
+}
+
 // carry moves bytes until the end. Some were moved before.
 func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
 	var n relay.Counts
 	var err error
 	switch {
-	case k.g.spent.of(k.target) != nil || !k.rule.Until.IsZero():
+	case k.g.budgets.of(k.target) != nil || !k.rule.Until.IsZero():
 		n, err = k.slow(origin)
 	default:
-		n, err = k.g.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
+		n, err = k.g.engine.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
 	}
 	k.ended(before.Sent+n.Sent, before.Received+n.Received, err)
 }
@@ -150,7 +147,7 @@ func (k *call) ended(sent, received int64, err error) {
 	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
 		r.Verdict, r.Reason = journal.Deny, err.Error()
 	}
-	k.g.record(r)
+	k.g.records.write(r)
 }
 
 // failed tells of an origin that was allowed and not reached, or must not be.
@@ -165,18 +162,15 @@ func (k *call) failed(err error) {
 	r := k.line(journal.End)
 	r.Reason = "not reached: " + dialReason(err)
 	k.g.rules.learn.failed(k.target, r.Reason)
-	k.g.record(r)
+	k.g.records.write(r)
 	k.answer(502, "Bad Gateway", k.denial("not reached: "+dialReason(err)))
 }
 
-// record writes one line about the call.
-func (k *call) record(event, verdict, reason string) error {
+// record writes one line about the call, or about a request of it.
+func (k *call) record(event, verdict, method string) error {
 	r := k.line(event)
-	r.Verdict = verdict
-	if reason != "" {
-		r.Reason = reason
-	}
-	return k.g.record(r)
+	r.Verdict, r.Method = verdict, method
+	return k.g.records.write(r)
 }
 
 func (k *call) line(event string) journal.Record {
@@ -190,9 +184,6 @@ func (k *call) line(event string) journal.Record {
 	}
 	return r
 }
-
-// drop ends the call at once.
-func (k *call) drop() { reset(k.client) }
 
 // Read is what the client sends, from its first byte on.
 func (k *call) Read(b []byte) (int, error) {
@@ -211,63 +202,48 @@ func (k *call) buffered() *bufio.Reader {
 }
 
 // originalDestination asks the kernel where a redirected connection was going.
-func originalDestination(fd uintptr) (netip.AddrPort, error) {
-	sa, err := unix.Getsockname(int(fd))
+func originalDestination(fd int) (netip.AddrPort, error) {
+	sa, err := unix.Getsockname(fd)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	local, err := addrPort(sa)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	ask := originalV4
-	if local.Addr().Is6() {
-		ask = originalV6
-	}
-	was, err := ask(fd)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	if was == local {
-		return netip.AddrPort{}, errors.New("it was meant for the gate itself")
-	}
-	return was, nil
-}
-
-func addrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
+	var local, was netip.AddrPort
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
+		local = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+		was, err = original4(fd)
 	case *unix.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)), nil
+		local = netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
+		was, err = original6(fd)
+	default:
+		err = fmt.Errorf("unexpected address %T", sa)
 	}
-	return netip.AddrPort{}, fmt.Errorf("unexpected address %T", sa)
+	if err == nil && was == local {
+		err = errors.New("it was meant for the gate itself")
+	}
+	return was, err
 }
 
-// originalSO is SO_ORIGINAL_DST and its namesake of IPv6.
+// originalSO is SO_ORIGINAL_DST and its namesake of IPv6. Package unix has no name for
+// what they answer with, but others of that size.
 const originalSO = 80
 
-func originalV4(fd uintptr) (netip.AddrPort, error) {
-	var sa unix.RawSockaddrInet4
-	size := uint32(unsafe.Sizeof(sa))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IP, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return netip.AddrPort{}, errno
+func original4(fd int) (netip.AddrPort, error) {
+	r, err := unix.GetsockoptIPv6Mreq(fd, unix.IPPROTO_IP, originalSO)
+	if err != nil {
+		return netip.AddrPort{}, err
 	}
-	return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), swap(sa.Port)), nil
+	b := r.Multiaddr // a sockaddr_in: family, port, address
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:])), nil
 }
 
-func originalV6(fd uintptr) (netip.AddrPort, error) {
-	var sa unix.RawSockaddrInet6
-	size := uint32(unsafe.Sizeof(sa))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_IPV6, originalSO, uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return netip.AddrPort{}, errno
+func original6(fd int) (netip.AddrPort, error) {
+	r, err := unix.GetsockoptIPv6MTUInfo(fd, unix.IPPROTO_IPV6, originalSO)
+	if err != nil {
+		return netip.AddrPort{}, err
 	}
-	return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), swap(sa.Port)), nil
+	port := r.Addr.Port // in network order; both machines we build for are little-endian
+	return netip.AddrPortFrom(netip.AddrFrom16(r.Addr.Addr), port<<8|port>>8), nil
 }
-
-// swap turns a port from network order; both machines we build for are little-endian.
-func swap(p uint16) uint16 { return p<<8 | p>>8 }
 
 func portText(p uint16) string { return strconv.Itoa(int(p)) }

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,10 +40,8 @@ type Decision struct {
 	Exact   bool             // the rule names this very host
 }
 
-// Decider is the one place where it is decided who may go where.
-type Decider interface{ Decide(Request) Decision }
-
-// rules are the rules of a session, indexed so that ten thousand of them cost no
+// rules are the rules of a session and the one place where it is decided who may go
+// where. They are indexed so that ten thousand of them cost no
 // more than ten.
 type rules struct {
 	mode        string
@@ -131,7 +130,7 @@ func newRules(r policy.Reach) *rules {
 	return out
 }
 
-// Decide implements Decider. It looks nothing up.
+// Decide looks nothing up.
 func (r *rules) Decide(q Request) Decision {
 	if q.Target.Name == "" {
 		return r.literal(q.Target)
@@ -247,11 +246,28 @@ func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, g := range r.grants {
-		if g.entry.Rule.Covers(n) && (g.expires.IsZero() || r.now().Before(g.expires)) && do(g.entry, g.expires) {
+		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, g.expires) {
 			return
 		}
 	}
 }
+
+// grant adds a rule, in the place of the same one before. It forgets those that ended.
+func (r *rules) grant(e policy.Entry, expires time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == e.Text || !r.holds(have) })
+	r.grants = append(r.grants, grant{e, expires})
+}
+
+// holding lists the grants that have not ended.
+func (r *rules) holding() []grant {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.DeleteFunc(slices.Clone(r.grants), func(have grant) bool { return !r.holds(have) })
+}
+
+func (r *rules) holds(g grant) bool { return g.expires.IsZero() || r.now().Before(g.expires) }
 
 func (r *rules) unknown(q Request) Decision {
 	d := Decision{Verdict: Unknown, Rule: "mode " + r.mode}

@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
@@ -22,7 +24,7 @@ type Caught struct {
 // upward is the way to an origin: what goes there is counted against a budget and
 // searched for decoys. plain is false for what only looks like noise.
 func (k *call) upward(origin io.Writer, plain bool) io.Writer {
-	if b := k.g.spent.of(k.target); b != nil {
+	if b := k.g.budgets.of(k.target); b != nil {
 		origin = b.writer(origin)
 	}
 	if look := k.inspector(); plain && look != nil {
@@ -60,10 +62,10 @@ func (s *searchedReader) Read(b []byte) (int, error) {
 
 // inspector searches what a client sends; nil where nobody looks.
 func (k *call) inspector() func([]byte) error {
-	if k.g.conf.Decoys == nil || k.proto == string(address.TLS) || mutated("decoy") {
+	if k.g.decoys.set == nil || k.proto == string(address.TLS) || mutated("decoy") {
 		return nil
 	}
-	scan := k.g.conf.Decoys.Scanner()
+	scan := k.g.decoys.set.Scanner()
 	return func(b []byte) error {
 		name, form, found := scan.Scan(b)
 		if !found {
@@ -71,58 +73,59 @@ func (k *call) inspector() func([]byte) error {
 		}
 		r := k.line(journal.Sent)
 		r.Rule, r.Source = "decoys", ""
-		k.g.caught(r, name, form)
+		k.g.decoys.caught(r, name, form)
 		return errDecoy
 	}
 }
 
-// decoyName searches a name that somebody asks for: looking it up would carry it out.
-func (g *Gate) decoyName(name string) bool {
-	if g.conf.Decoys == nil {
+// decoys are what must not leave, and whom to tell that one was about to.
+type decoys struct {
+	set       *leakscan.Set // nil: nothing is searched
+	records   *recorder
+	tell      func(Caught) // may be nil
+	alarms    sync.WaitGroup
+	mentioned sync.Map
+}
+
+// inName searches a name that somebody asks for: looking it up would carry it out.
+func (d *decoys) inName(name string) bool {
+	if d.set == nil {
 		return false
 	}
-	decoy, form, found := g.conf.Decoys.FindName(name)
+	decoy, form, found := d.set.FindName(name)
 	if found {
-		g.caught(journal.Record{Event: journal.Sent, Via: "dns", Name: "a name that holds it", Rule: "decoys"}, decoy, form)
+		d.caught(journal.Record{Event: journal.Sent, Via: "dns", Name: "a name that holds it", Rule: "decoys"}, decoy, form)
 	}
 	return found
 }
 
-// caught records a decoy and raises the alarm. It does not wait: who calls it may be
-// the thread that relays.
-func (g *Gate) caught(r journal.Record, decoy, form string) {
+// caught records a decoy and raises the alarm. It does not wait: the caller may be the
+// thread that relays.
+func (d *decoys) caught(r journal.Record, decoy, form string) {
 	r.Kind, r.Verdict, r.Secret, r.Reason = journal.Decoy, journal.Deny, decoy, errDecoy.Error()+", "+form
-	g.record(r)
-	if g.conf.Caught != nil {
-		host := r.Name
-		if host == "" {
-			host = r.Addr
-		}
-		g.alarms.Add(1)
-		go func() {
-			defer g.alarms.Done()
-			g.conf.Caught(Caught{Decoy: decoy, Form: form, Host: host})
-		}()
+	d.records.write(r)
+	if d.tell != nil {
+		d.alarms.Go(func() { d.tell(Caught{Decoy: decoy, Form: form, Host: cmp.Or(r.Name, r.Addr)}) })
 	}
 }
 
 // Alarmed waits until everybody was told of what was caught: a session may end by itself
 // at the very moment.
-func (g *Gate) Alarmed() { g.alarms.Wait() }
+func (g *Gate) Alarmed() { g.decoys.alarms.Wait() }
 
 // Caught raises the alarm for what others saw leave.
 func (g *Gate) Caught(host, decoy, form string) {
-	g.caught(journal.Record{Event: journal.Sent, Via: "broker", Name: host, Rule: "decoys"}, decoy, form)
+	g.decoys.caught(journal.Record{Event: journal.Sent, Via: "broker", Name: host, Rule: "decoys"}, decoy, form)
 }
 
-// Mentioned records a decoy that the agent told its model of. It is no alarm: whoever
-// prints the environment has one in the conversation from then on.
+// Mentioned records once that the agent told its model of a decoy. It is no alarm:
+// whoever prints the environment has one in the conversation from then on.
 func (g *Gate) Mentioned(host, decoy, form string) {
-	if g.told.once("decoy " + decoy) {
-		g.record(journal.Record{Kind: journal.Decoy, Event: journal.Sent, Via: "broker", Name: host, Rule: "decoys", Verdict: journal.Allow, Secret: decoy,
+	if _, before := g.decoys.mentioned.LoadOrStore(decoy, true); !before {
+		g.records.write(journal.Record{Kind: journal.Decoy, Event: journal.Sent, Via: "broker", Name: host, Rule: "decoys", Verdict: journal.Allow, Secret: decoy,
 			Reason: "the agent told its model of a decoy, " + form})
 	}
 }
 
 // Decoys is what is searched for; nil: nothing.
-func (g *Gate) Decoys() *leakscan.Set { return g.conf.Decoys }
+func (g *Gate) Decoys() *leakscan.Set { return g.decoys.set }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,35 +24,49 @@ const maxAddrs = 6
 // stagger is how long one address of several is given before the next is tried too.
 const stagger = 300 * time.Millisecond
 
-// dial finds the origin and connects to it. The address that is connected to is the
-// very one that passed the guard.
-func (k *call) dial(ctx context.Context) (*net.TCPConn, error) {
+// dialler finds origins and connects to them, directly or by a proxy of the host's.
+type dialler struct {
+	guard  guard
+	names  *lookups
+	dial   Dial
+	proxy  *Upstream // nil: directly
+	racing sync.WaitGroup
+}
+
+// reach connects to a target. The address that is connected to is the very one that
+// passed the guard; addr tells of it, also where it did not answer. exact holds where a
+// rule names the very host.
+func (d *dialler) reach(ctx context.Context, t address.Target, exact bool) (c *net.TCPConn, addr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()
-	if k.g.conf.Proxy != nil && !k.g.conf.Proxy.bypass(k.target) {
-		return k.dialProxy(ctx)
+	if d.proxy != nil && !d.proxy.bypass(t) {
+		return d.byProxy(ctx, t, exact)
 	}
-	addrs, err := k.g.find(ctx, k.target)
+	addrs, err := d.find(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	k.addr = addrs[0].String() // for the record, if none answers
-	c, err := k.g.race(ctx, addrs, k.target.Port)
-	if err != nil {
-		return nil, err
+	if c, err = d.race(ctx, addrs, t.Port); err != nil {
+		return nil, addrs[0].String(), err
 	}
 	if to, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		k.addr = to.AddrPort().Addr().Unmap().String()
+		return c, to.AddrPort().Addr().Unmap().String(), nil
 	}
-	return c, nil
+	return c, addrs[0].String(), nil
+}
+
+// close waits for the dials that lost a race.
+func (d *dialler) close() {
+	d.racing.Wait()
+	d.guard.own.close()
 }
 
 // find returns the addresses of a target that may be dialled.
-func (g *Gate) find(ctx context.Context, t address.Target) ([]netip.Addr, error) {
+func (d *dialler) find(ctx context.Context, t address.Target) ([]netip.Addr, error) {
 	addrs := []netip.Addr{t.Addr}
 	if t.Name != "" {
 		var err error
-		if addrs, err = g.names.find(ctx, t.Name); err != nil {
+		if addrs, err = d.names.find(ctx, t.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +76,7 @@ func (g *Gate) find(ctx context.Context, t address.Target) ([]netip.Addr, error)
 		if len(open) == maxAddrs { // a name is one host, not a list of them to be tried
 			break
 		}
-		if err := g.guard(a, t.Port); err != nil {
+		if err := d.guard.refuses(a, t.Port); err != nil {
 			why = err
 			continue
 		}
@@ -78,9 +93,9 @@ func (g *Gate) find(ctx context.Context, t address.Target) ([]netip.Addr, error)
 
 // race connects to the first address that answers: the next is tried when one
 // fails, or after a moment beside it.
-func (g *Gate) race(ctx context.Context, addrs []netip.Addr, port uint16) (*net.TCPConn, error) {
+func (d *dialler) race(ctx context.Context, addrs []netip.Addr, port uint16) (*net.TCPConn, error) {
 	if len(addrs) == 1 {
-		return g.connect(ctx, addrs[0], port)
+		return d.connect(ctx, addrs[0], port)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,8 +108,8 @@ func (g *Gate) race(ctx context.Context, addrs []netip.Addr, port uint16) (*net.
 	start := func() {
 		a := addrs[started]
 		started++
-		g.spawn(func() {
-			c, err := g.connect(ctx, a, port)
+		d.racing.Go(func() {
+			c, err := d.connect(ctx, a, port)
 			select {
 			case results <- outcome{c, err}:
 			case <-ctx.Done():
@@ -134,18 +149,18 @@ func (g *Gate) race(ctx context.Context, addrs []netip.Addr, port uint16) (*net.
 type Dial func(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error)
 
 // connect asks the guard about the very address and connects to it.
-func (g *Gate) connect(ctx context.Context, a netip.Addr, port uint16) (*net.TCPConn, error) {
-	if err := g.guard(a, port); err != nil {
+func (d *dialler) connect(ctx context.Context, a netip.Addr, port uint16) (*net.TCPConn, error) {
+	if err := d.guard.refuses(a, port); err != nil {
 		return nil, &closedError{err.Error()}
 	}
-	return g.conf.Dial(ctx, netip.AddrPortFrom(a, port))
+	return d.dial(ctx, netip.AddrPortFrom(a, port))
 }
 
 // dialHost connects on the host's network. Keep-alive probes are the client's
 // business: the gate has a bound of its own for silence.
 func dialHost(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
-	d := net.Dialer{KeepAlive: -1}
-	return d.DialTCP(ctx, "tcp", netip.AddrPort{}, to)
+	host := net.Dialer{KeepAlive: -1}
+	return host.DialTCP(ctx, "tcp", netip.AddrPort{}, to)
 }
 
 // dialReason says why nothing was reached, without an address of the host's network.

@@ -30,11 +30,11 @@ func (e *expiry) set(until time.Time, asked Request) {
 }
 
 // watch begins to watch, once both sides are there. The caller calls stop at the end.
-func (e *expiry) watch(g *Gate, client, origin *net.TCPConn) (stop func()) {
+func (e *expiry) watch(tasks *sync.WaitGroup, r *rules, client, origin *net.TCPConn) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ended := make(chan struct{})
-	e.begin = func() { g.spawn(func() { e.run(g.rules, ended, client, origin) }) }
+	e.begin = func() { tasks.Go(func() { e.run(r, ended, client, origin) }) }
 	e.start()
 	return func() { close(ended) }
 }

@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,16 +13,14 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 )
 
-// granted is a gate with grants for one host, each until its own time.
-func granted(t *testing.T, until ...time.Time) (*Gate, Request) {
+// granted are rules with grants for one host, each until its own time.
+func granted(t *testing.T, until ...time.Time) (*rules, Request) {
 	t.Helper()
-	g := &Gate{rules: newRules(policy.Reach{Mode: "allow"})}
-	g.ctx, g.stop = context.WithCancel(context.Background())
-	t.Cleanup(g.stop)
+	r := newRules(policy.Reach{Mode: "allow"})
 	for _, u := range until {
-		g.rules.grants = append(g.rules.grants, grant{policy.Entry{Rule: rule(t, "a.test"), Text: "a.test"}, u})
+		r.grants = append(r.grants, grant{policy.Entry{Rule: rule(t, "a.test"), Text: "a.test"}, u})
 	}
-	return g, Request{Target: address.Target{Name: "a.test", Port: 443}}
+	return r, Request{Target: address.Target{Name: "a.test", Port: 443}}
 }
 
 func rule(t *testing.T, text string) address.Rule {
@@ -36,12 +34,13 @@ func rule(t *testing.T, text string) address.Rule {
 
 func TestConnectionEndsWithItsGrant(t *testing.T) {
 	soon := time.Now().Add(20 * time.Millisecond)
-	g, q := granted(t, soon)
+	r, q := granted(t, soon)
 	client, agent := tcpPair(t)
 	origin, server := tcpPair(t)
 	var e expiry
+	var tasks sync.WaitGroup
 	e.set(soon, q)
-	defer e.watch(g, client, origin)()
+	defer e.watch(&tasks, r, client, origin)()
 	if _, err := agent.Read(make([]byte, 1)); !errors.Is(err, unix.ECONNRESET) {
 		t.Errorf("the client: %v", err)
 	}
@@ -59,14 +58,15 @@ func TestConnectionOutlivesItsGrant(t *testing.T) {
 		"another request": func(e *expiry, q Request) { e.set(time.Time{}, q) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, q := granted(t, soon, time.Time{})
+			r, q := granted(t, soon, time.Time{})
 			client, agent := tcpPair(t)
 			origin, _ := tcpPair(t)
 			var e expiry
-			stop := e.watch(g, client, origin)
+			var tasks sync.WaitGroup
+			stop := e.watch(&tasks, r, client, origin)
 			e.set(soon, q)
 			next(&e, q)
-			g.done.Wait() // the watch is over
+			tasks.Wait() // the watch is over
 			stop()
 			if _, err := io.WriteString(client, "x"); err != nil {
 				t.Fatal(err)

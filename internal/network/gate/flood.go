@@ -34,33 +34,6 @@ const (
 	maxSeen      = 4096
 )
 
-// refused records a denial, and holds it back where they come too fast.
-func (g *Gate) refused(r journal.Record) {
-	write, pause := g.flood.take(&r, time.Now())
-	g.tallyOrWrite(r, write)
-	if pause <= 0 {
-		return
-	}
-	select {
-	case <-time.After(min(pause, longestPause)):
-	case <-g.ctx.Done():
-	}
-}
-
-// refusedHere is the same for a thread that must not wait.
-func (g *Gate) refusedHere(r journal.Record) {
-	write, _ := g.flood.take(&r, time.Now())
-	g.tallyOrWrite(r, write)
-}
-
-func (g *Gate) tallyOrWrite(r journal.Record, write bool) {
-	if write {
-		g.record(r) // it is refused in any case
-		return
-	}
-	g.tally.Add(r)
-}
-
 // take decides whether a refusal is written, and how long it is to wait.
 func (f *flood) take(r *journal.Record, now time.Time) (write bool, pause time.Duration) {
 	r.Verdict = journal.Deny

@@ -1,5 +1,5 @@
 // Package gate is the only way out of a sandbox to a network. The namespace of the
-// sandbox ends at sockets whose descriptors the supervisor holds (package capture);
+// sandbox ends at sockets whose descriptors the supervisor holds (package netns);
 // the gate accepts there, decides by name, looks the name up on the host, checks
 // the address that it is about to dial, watches the first bytes, and relays.
 //
@@ -12,7 +12,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,6 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/network/dns"
-	"ringfence.dev/ringfence/internal/network/relay"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -65,57 +63,52 @@ const (
 
 // Gate is the gate of one session.
 type Gate struct {
-	conf  Config
-	rules *rules
-	pool  *pool
-	names *lookups
-	own   *kernel
-	owner *owners
-	tell  repeats
-	asks  asking
-	spent budgets
-	told  told
+	conf    Config
+	rules   *rules
+	pool    *pool
+	asks    asking
+	advice  advice
+	budgets budgets
+	owners  *owners
+	dialler dialler
+	broker  brokerHosts
+	decoys  decoys
+	records recorder
+	sockets sockets
+	engine  engine
+	hellos  hellos
 
-	ctx    context.Context
-	stop   context.CancelFunc
-	slots  chan struct{}
-	hellos chan struct{}
-	conns  atomic.Uint64
-	tally  journal.Tally
-
-	unwritten atomic.Int64 // records
-	flood     flood
-
-	starting sync.Once
-	engine   *relay.Engine
-	noEngine error
-
-	mu      sync.Mutex
-	open    map[net.Conn]struct{}
-	ports   []interface{ Close() error }
-	servers []uint16
-	done    sync.WaitGroup
-	alarms  sync.WaitGroup
+	ctx     context.Context
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
+	slots   chan struct{}
+	calls   atomic.Uint64
+	opened  bool
 	closing sync.Once
 	lost    error // of closing
-	opened  bool
+
+	mu      sync.Mutex
+	servers []uint16
 }
 
 // New makes a gate that is still shut: it opens with Take.
 func New(conf Config) (*Gate, error) {
-	g := &Gate{conf: conf, pool: newPool(), slots: make(chan struct{}, connections()), hellos: make(chan struct{}, maxHellos), open: map[net.Conn]struct{}{}}
+	g := &Gate{conf: conf, rules: newRules(conf.Reach), pool: newPool(), slots: make(chan struct{}, connections())}
 	g.ctx, g.stop = context.WithCancel(context.Background())
-	g.rules, g.spent.rules = newRules(conf.Reach), conf.Reach.Budget
 	g.rules.learn.under(conf.Bound)
 	if conf.Resolve == nil {
 		conf.Resolve = hostResolver{}
 	}
 	if conf.Dial == nil {
-		g.conf.Dial = dialHost
+		conf.Dial = dialHost
 	}
-	g.names = newLookups(g.ctx, conf.Resolve)
-	g.own = &kernel{}
-	g.asks.init()
+	g.dialler = dialler{guard: guard{rules: g.rules}, names: newLookups(g.ctx, conf.Resolve), dial: conf.Dial, proxy: conf.Proxy}
+	g.records = recorder{journal: conf.Journal, alarm: conf.Alarm, done: g.ctx.Done()}
+	g.decoys = decoys{set: conf.Decoys, records: &g.records, tell: conf.Caught}
+	g.broker = brokerHosts{conf.Broker}
+	g.advice.session, g.budgets.rules = conf.Session, conf.Reach.Budget
+	g.hellos = hellos{make(chan struct{}, maxHellos), g.ctx.Done()}
+	g.asks.init(conf.Wait)
 	return g, nil
 }
 
@@ -130,9 +123,11 @@ func connections() int {
 
 // Take opens the gate at the sockets of the sandbox whose first process is pid.
 func (g *Gate) Take(pid int, ports []rung.Port) error {
-	server := &dns.Server{Handler: g.resolve}
+	server := &dns.Server{Handler: g.resolver().resolve}
 	// Whoever wants to know who connected needs this one first.
-	slices.SortStableFunc(ports, func(a, b rung.Port) int { return cmp.Compare(bit(b.Name == netns.Diag), bit(a.Name == netns.Diag)) })
+	if i := slices.IndexFunc(ports, func(p rung.Port) bool { return p.Name == netns.Diag }); i > 0 {
+		ports[0], ports[i] = ports[i], ports[0]
+	}
 	for i, p := range ports {
 		if err := g.serve(pid, p, server); err != nil {
 			for _, rest := range ports[i:] {
@@ -142,19 +137,12 @@ func (g *Gate) Take(pid int, ports []rung.Port) error {
 			return fmt.Errorf("gate: %s: %w", p.Name, err)
 		}
 	}
-	if err := g.record(journal.Record{Event: journal.Gate, State: journal.Opened, Mode: g.conf.Reach.Mode}); err != nil {
+	if err := g.records.write(journal.Record{Event: journal.Gate, State: journal.Opened, Mode: g.conf.Reach.Mode}); err != nil {
 		g.Close()
 		return err
 	}
 	g.opened = true
 	return nil
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
@@ -163,7 +151,7 @@ func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
 	}
 	if p.Name == netns.Diag {
 		var err error
-		g.owner, err = newOwners(p.File, pid)
+		g.owners, err = newOwners(p.File, pid)
 		return err
 	}
 	if p.Name == netns.UDPResolver {
@@ -171,8 +159,8 @@ func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
 		if err != nil {
 			return err
 		}
-		g.keep(c)
-		g.spawn(func() { server.ServeUDP(c.(*net.UDPConn)) })
+		g.sockets.listen(c)
+		g.tasks.Go(func() { server.ServeUDP(c.(*net.UDPConn)) })
 		return nil
 	}
 	c, err := net.FileListener(p.File)
@@ -180,16 +168,16 @@ func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
 		return err
 	}
 	l := c.(*net.TCPListener)
-	g.keep(l)
+	g.sockets.listen(l)
 	if p.Name == netns.TCPResolver {
-		g.spawn(func() { server.ServeTCP(l) })
+		g.tasks.Go(func() { server.ServeTCP(l) })
 		return nil
 	}
 	handle, err := g.handlerOf(p.Name)
 	if handle == nil {
 		return errors.Join(err, l.Close())
 	}
-	g.spawn(func() { g.accept(l, handle) })
+	g.tasks.Go(func() { g.accept(l, handle) })
 	return nil
 }
 
@@ -216,20 +204,6 @@ func (g *Gate) handlerOf(name string) (func(*net.TCPConn), error) {
 	return nil, errors.New("nobody asked for it")
 }
 
-func (g *Gate) keep(c interface{ Close() error }) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ports = append(g.ports, c)
-}
-
-func (g *Gate) spawn(f func()) {
-	g.done.Add(1)
-	go func() {
-		defer g.done.Done()
-		f()
-	}()
-}
-
 // accept hands connections over, each in a goroutine of its own. Where too many are
 // open the next one is reset, and the journal has it.
 func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
@@ -251,13 +225,13 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 		case g.slots <- struct{}{}:
 		default:
 			reset(c)
-			g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
+			g.records.refuseNow(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "bounds", Reason: "too many connections are open at once"})
 			continue
 		}
-		g.spawn(func() {
+		g.tasks.Go(func() {
 			defer func() { <-g.slots }()
-			if g.hold(c) {
-				defer g.release(c)
+			if g.sockets.hold(c) {
+				defer g.sockets.release(c)
 				defer g.survive(c)
 				handle(c)
 			}
@@ -270,27 +244,8 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 func (g *Gate) survive(c *net.TCPConn) {
 	if fault := recover(); fault != nil {
 		reset(c)
-		g.refusedHere(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "fault of the gate", Reason: fmt.Sprint(fault)})
+		g.records.refuseNow(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "fault of the gate", Reason: fmt.Sprint(fault)})
 	}
-}
-
-// hold remembers a connection, so that Close can end it.
-func (g *Gate) hold(c net.Conn) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.open == nil {
-		c.Close()
-		return false
-	}
-	g.open[c] = struct{}{}
-	return true
-}
-
-func (g *Gate) release(c net.Conn) {
-	g.mu.Lock()
-	delete(g.open, c)
-	g.mu.Unlock()
-	c.Close()
 }
 
 // Close shuts the gate: nothing is accepted any more and what is open is reset. It
@@ -302,61 +257,13 @@ func (g *Gate) Close() error {
 
 func (g *Gate) shut() error {
 	g.stop()
-	g.mu.Lock()
-	ports, open := g.ports, g.open
-	g.ports, g.open = nil, nil
-	g.mu.Unlock()
-	for _, p := range ports {
-		p.Close()
-	}
-	for c := range open {
-		reset(c)
-	}
-	g.starting.Do(func() { g.noEngine = net.ErrClosed })
-	if g.engine != nil {
-		g.engine.Close()
-	}
-	g.done.Wait()
-	if g.owner != nil {
-		g.owner.close()
-	}
-	g.own.close()
-	for _, r := range g.flood.rest() {
-		g.record(r)
-	}
-	var err error
-	if g.opened {
-		err = g.record(journal.Record{Event: journal.Gate, State: journal.Closed})
-	}
-	if n := g.unwritten.Load(); n > 0 && err == nil {
-		err = fmt.Errorf("%d records could not be written; what they were about was refused, or had ended", n)
-	}
-	return err
-}
-
-// reset ends a connection so that its other side hears of it at once.
-func reset(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
-		t.SetLinger(0)
-	}
-	c.Close()
+	g.sockets.close()
+	g.engine.close()
+	g.tasks.Wait()
+	g.dialler.close()
+	g.owners.close()
+	return g.records.close(g.opened)
 }
 
 // Tally is what went through so far, and what did not: the n hosts that matter most.
-func (g *Gate) Tally(n int) []journal.Line { return g.tally.Top(n) }
-
-// record writes to the journal and counts.
-func (g *Gate) record(r journal.Record) error {
-	if r.Kind == "" {
-		r.Kind = journal.Net
-	}
-	if err := g.conf.Journal.Write(r); err != nil {
-		err = fmt.Errorf("the journal cannot be written: %w", err)
-		if g.unwritten.Add(1) == 1 && g.conf.Alarm != nil {
-			g.conf.Alarm(err)
-		}
-		return err
-	}
-	g.tally.Add(r)
-	return nil
-}
+func (g *Gate) Tally(n int) []journal.Line { return g.records.tally.Top(n) }

@@ -13,9 +13,15 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 )
 
-// guard says why an address must not be dialled, whatever name led to it. It is
+// guard knows which addresses must not be dialled, whatever name led to them. It is
 // asked immediately before each dial, about the very address that is dialled.
-func (g *Gate) guard(a netip.Addr, port uint16) error {
+type guard struct {
+	rules *rules
+	own   kernel
+}
+
+// refuses says why an address must not be dialled.
+func (g *guard) refuses(a netip.Addr, port uint16) error {
 	if what, closed := address.Closed(a); closed && !mutated("range") {
 		if _, ok := g.rules.prefix(a, port); !ok {
 			return fmt.Errorf("the address is %s", what)

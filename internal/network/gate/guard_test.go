@@ -37,10 +37,11 @@ func TestOwnAddresses(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
-	g := &Gate{rules: newRules(reach(t, "internet", nil, nil, []string{"10.1.2.3:5432", "169.254.0.0/16:80"})), own: &kernel{}}
+	g := &guard{rules: newRules(reach(t, "internet", nil, nil, []string{"10.1.2.3:5432", "169.254.0.0/16:80"}))}
+	defer g.own.close()
 	for s, ok := range map[string]bool{"203.0.113.9:443": true, "10.1.2.3:5432": true, "10.1.2.3:80": false, "10.1.2.4:5432": false, "127.0.0.1:443": false, "[::1]:443": false, "169.254.169.254:80": false, "100.64.1.1:443": false, "[2002:7f00:1::]:443": false, "[64:ff9b::7f00:1]:443": false} {
 		ap := netip.MustParseAddrPort(s)
-		if err := g.guard(ap.Addr(), ap.Port()); (err == nil) != ok {
+		if err := g.refuses(ap.Addr(), ap.Port()); (err == nil) != ok {
 			t.Errorf("%s: %v", s, err)
 		}
 	}

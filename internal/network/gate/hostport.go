@@ -16,25 +16,25 @@ import (
 func (g *Gate) hostPort(c *net.TCPConn, port uint16) {
 	ctx, cancel := context.WithTimeout(g.ctx, dialling)
 	defer cancel()
-	k := &call{g: g, id: g.conns.Add(1), via: "host-port", client: c, proto: string(address.TCP),
+	k := &call{g: g, id: g.calls.Add(1), via: "host-port", client: c, proto: string(address.TCP),
 		rule: Decision{Verdict: Allow, Rule: "host-port " + portText(port)}}
 	a := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	origin, err := g.conf.Dial(ctx, netip.AddrPortFrom(a, port))
+	origin, err := g.dialler.dial(ctx, netip.AddrPortFrom(a, port))
 	if err != nil {
-		if v6, err6 := g.conf.Dial(ctx, netip.AddrPortFrom(netip.IPv6Loopback(), port)); err6 == nil {
+		if v6, err6 := g.dialler.dial(ctx, netip.AddrPortFrom(netip.IPv6Loopback(), port)); err6 == nil {
 			origin, err, a = v6, nil, netip.IPv6Loopback()
 		}
 	}
 	k.to = netip.AddrPortFrom(a, port) // inside it listens at the same
 	k.addr, k.target = a.String(), address.Target{Addr: a, Port: port}
-	k.owner = g.owner.ask(c, k.to, false)
+	k.owner = g.owners.ask(c, k.to, false)
 	if err != nil {
 		k.failed(err)
 		return
 	}
 	if err := k.record(journal.Decision, journal.Allow, ""); err != nil {
 		reset(origin)
-		k.drop()
+		reset(c)
 		return
 	}
 	k.carry(origin, relay.Counts{})

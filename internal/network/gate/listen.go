@@ -20,7 +20,7 @@ const maxServers = 1024
 // Watch calls found with the port of every server that begins to listen inside, until
 // the gate closes. The kernel tells nobody of that, so it is asked.
 func (g *Gate) Watch(pid int, found func(port uint16)) {
-	g.spawn(func() {
+	g.tasks.Go(func() {
 		var known [1 << 16]bool
 		for _, p := range append([]uint16{netns.Port, netns.Proxy, netns.Broker, netns.Resolver}, g.conf.Reach.HostPorts...) {
 			known[p] = true
@@ -43,7 +43,7 @@ func (g *Gate) Watch(pid int, found func(port uint16)) {
 				g.mu.Lock()
 				g.servers = append(g.servers, p)
 				g.mu.Unlock()
-				g.record(journal.Record{Event: journal.Listen, Port: p})
+				g.records.write(journal.Record{Event: journal.Listen, Port: p})
 				found(p)
 			}
 		}

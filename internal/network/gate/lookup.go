@@ -74,16 +74,6 @@ func (l *lookups) find(ctx context.Context, n address.Name) ([]netip.Addr, error
 	}
 }
 
-// fresh returns an answer that is there already; nil if none is.
-func (l *lookups) fresh(n address.Name) []netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.known[n]; a != nil && a.err == nil && time.Now().Before(a.until) {
-		return a.addrs
-	}
-	return nil
-}
-
 // ask returns the answer that is there or under way, or begins to look for one. The
 // search goes on when who began it has given up: others may wait for it.
 func (l *lookups) ask(n address.Name) *answer {

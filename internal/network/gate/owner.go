@@ -52,6 +52,9 @@ func newOwners(f *os.File, pid int) (*owners, error) {
 }
 
 func (o *owners) close() {
+	if o == nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	unix.Close(o.fd)

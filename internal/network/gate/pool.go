@@ -79,3 +79,11 @@ func (p *pool) name(a netip.Addr) (address.Name, bool) {
 	n, ok := p.at[i]
 	return n, ok
 }
+
+// target turns an address that stands for a name into the name.
+func (p *pool) target(t address.Target) address.Target {
+	if n, ok := p.name(t.Addr); t.Name == "" && ok {
+		return address.Target{Name: n, Port: t.Port}
+	}
+	return t
+}

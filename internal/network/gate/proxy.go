@@ -4,12 +4,11 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"net/netip"
+	"strings"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
-	"ringfence.dev/ringfence/internal/network/socks"
 )
 
 // proxied is the endpoint for programs that insist on a proxy: CONNECT, requests in
@@ -17,20 +16,20 @@ import (
 // is held to its protocol as if it had come without a proxy.
 func (g *Gate) proxied(c *net.TCPConn) {
 	c.SetReadDeadline(time.Now().Add(handshake))
-	k := &call{g: g, id: g.conns.Add(1), client: c}
+	k := &call{g: g, id: g.calls.Add(1), client: c}
 	if local, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		k.to = local.AddrPort()
 	}
 	r := bufio.NewReader(c)
 	first, err := r.Peek(1)
 	if err != nil {
-		k.drop()
+		reset(k.client)
 		return
 	}
 	// What the request is for is read before it is judged, and may be no name at all.
 	if look := k.inspector(); look != nil {
 		if all, err := r.Peek(r.Buffered()); err == nil && look(all) != nil {
-			k.drop()
+			reset(k.client)
 			return
 		}
 	}
@@ -65,7 +64,7 @@ func (k *call) connect(head *httpfwd.Head, r *bufio.Reader) {
 		k.badRequest(&httpfwd.Error{Status: httpfwd.BadRequest, Reason: "the target is not HOST:PORT: " + err.Error()})
 		return
 	}
-	k.target = k.unpool(t)
+	k.target = k.g.pool.target(t)
 	if !k.decide() && !mutated("proxy") {
 		k.refuse()
 		return
@@ -83,43 +82,34 @@ func (k *call) connect(head *httpfwd.Head, r *bufio.Reader) {
 // socks is SOCKS5 with names.
 func (k *call) socks(r *bufio.Reader) {
 	k.via = "socks"
-	t, err := socks.ReadTarget(struct {
+	s := socks{struct {
 		io.Reader
 		io.Writer
-	}{&searchedReader{r, k.inspector()}, k.client})
+	}{&searchedReader{r, k.inspector()}, k.client}}
+	t, err := s.target()
 	if err != nil || r.Buffered() > 0 {
 		k.rule = Decision{Verdict: Deny, Rule: "strict SOCKS5", Reason: "the request is not one that the gate takes"}
 		k.denied()
-		k.drop()
+		reset(k.client)
 		return
 	}
-	k.target.Port = t.Port
-	if t.Literal {
-		k.target.Addr, err = netip.ParseAddr(t.Host)
-	} else {
-		k.target.Name, err = address.ParseName(t.Host)
+	k.target = address.Target{Addr: t.addr, Port: t.port}
+	if !t.addr.IsValid() {
+		k.target.Name, err = address.ParseName(t.name)
 	}
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: "names of hosts", Reason: "this is not the name of a host"}
 		k.denied()
-		socks.Refuse(k.client, socks.NotAllowed)
+		s.reply(socksNotAllowed)
 		return
 	}
-	k.target = k.unpool(k.target)
+	k.target = k.g.pool.target(k.target)
 	if !k.decide() {
-		socks.Refuse(k.client, socks.NotAllowed)
+		s.reply(socksNotAllowed)
 		k.refuse()
 		return
 	}
-	k.tunnel(func() error { return socks.Succeed(k.client) })
-}
-
-// unpool turns an address that stands for a name into the name.
-func (k *call) unpool(t address.Target) address.Target {
-	if n, ok := k.g.pool.name(t.Addr); t.Name == "" && ok {
-		return address.Target{Name: n, Port: t.Port}
-	}
-	return t
+	k.tunnel(func() error { return s.reply(socksSuccess) })
 }
 
 // tunnel says yes and goes on as if the client had connected by itself: a refusal
@@ -127,7 +117,7 @@ func (k *call) unpool(t address.Target) address.Target {
 func (k *call) tunnel(yes func() error) {
 	k.client.SetDeadline(time.Now().Add(handshake))
 	if yes() != nil {
-		k.drop()
+		reset(k.client)
 		return
 	}
 	k.mute, k.heard = k.rule.Proto != address.HTTP, false
@@ -143,50 +133,44 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 		k.badRequest(&httpfwd.Error{Status: httpfwd.BadRequest, Reason: "the target's host is not valid: " + err.Error()})
 		return
 	}
-	k.target = k.unpool(t)
+	k.target = k.g.pool.target(t)
 	if !k.decide() {
 		k.refuse()
 		return
 	}
-	if k.rule.Proto == address.TLS || k.g.owned(k.target) && k.g.clear(k.target) == nil {
+	if k.rule.Proto == address.TLS || k.g.broker.own(k.target) && k.g.broker.clear(k.target) == nil {
 		k.badRequest(&deniedError{Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: "this port is for TLS"}})
 		return
 	}
 	if k.target.Name != "" {
-		head.Authority = k.hostField()
+		head.Authority = hostField(k.target)
 	}
 	if err := k.judge(head); err != nil {
 		k.badRequest(err)
 		return
 	}
-	k.owner = k.g.owner.ask(k.client, k.to, false)
-	if k.recordRequest(head.Method) != nil {
-		k.unrecorded()
+	k.owner = k.g.owners.ask(k.client, k.to, false)
+	if !k.recorded(head.Method) {
 		return
 	}
-	origin, err := k.dial(k.g.ctx)
+	origin, err := k.dial()
 	if err != nil {
 		k.failed(err)
 		return
 	}
-	if !k.g.hold(origin) {
+	if !k.g.sockets.hold(origin) {
 		return
 	}
-	defer k.g.release(origin)
+	defer k.g.sockets.release(origin)
 	boundUnread(k.client)
 	head.Close = true
-	k.requests(origin, r, head)
+	(&exchange{call: k, client: k.client, origin: origin, in: r}).run(head)
 }
 
 // withPort adds the port that http:// means.
 func withPort(authority string) string {
-	for i := len(authority) - 1; i >= 0; i-- {
-		switch authority[i] {
-		case ':':
-			return authority
-		case ']', '.':
-			return authority + ":80"
-		}
+	if i := strings.LastIndexAny(authority, ":]."); i >= 0 && authority[i] == ':' {
+		return authority
 	}
 	return authority + ":80"
 }

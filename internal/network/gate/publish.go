@@ -17,30 +17,30 @@ import (
 // Publish carries what connects to l, on the host's loopback, to a port inside. The
 // sockets towards it are made inside the sandbox's network: there is no other way in.
 func (g *Gate) Publish(l *net.TCPListener, inside uint16, socket func(ipv6 bool) (*os.File, error)) {
-	g.keep(l)
-	g.spawn(func() {
+	g.sockets.listen(l)
+	g.tasks.Go(func() {
 		g.accept(l, func(c *net.TCPConn) { g.published(c, inside, socket) })
 	})
 }
 
 func (g *Gate) published(c *net.TCPConn, port uint16, socket func(ipv6 bool) (*os.File, error)) {
-	r := journal.Record{Event: journal.Decision, Conn: g.conns.Add(1), Via: "publish", Protocol: string(address.TCP), Addr: "inside", Port: port,
+	r := journal.Record{Event: journal.Decision, Conn: g.calls.Add(1), Via: "publish", Protocol: string(address.TCP), Addr: "inside", Port: port,
 		Verdict: journal.Allow, Rule: "publish " + portText(port)}
 	to, err := enter(port, socket)
 	if err != nil {
 		r.Reason = "nothing listens inside"
 	}
-	if g.record(r) != nil || err != nil {
+	if g.records.write(r) != nil || err != nil {
 		if to != nil {
 			reset(to)
 		}
 		reset(c)
 		return
 	}
-	n, _ := g.pair(c, to, relay.Options{Idle: idle})
+	n, _ := g.engine.pair(c, to, relay.Options{Idle: idle})
 	// Seen from inside: what comes in was sent by the host.
 	r.Event, r.Sent, r.Received = journal.End, n.Received, n.Sent
-	g.record(r)
+	g.records.write(r)
 }
 
 // enter connects to a server inside, on either loopback.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // HTTP, else at once.
 func (k *call) refuse() {
 	if k.owner == nil {
-		k.owner = k.g.owner.ask(k.client, k.to, true)
+		k.owner = k.g.owners.ask(k.client, k.to, true)
 	}
 	k.owner.wait()
 	k.denied()
@@ -28,13 +29,13 @@ func (k *call) refuse() {
 func (k *call) denied() {
 	r := k.line(journal.Decision)
 	r.Verdict = journal.Deny
-	k.g.refused(r)
+	k.g.records.refuse(r)
 }
 
 // denial is what the client is told: the rule, never where it stands on the host.
 func (k *call) denial(reason string) httpfwd.Denial {
-	d := httpfwd.Denial{Rule: k.rule.Rule, Reason: reason, Host: k.target.Host(), Port: k.target.Port, Ask: k.g.askFor(k.target, k.rule)}
-	if k.rule.Verdict != Allow && k.g.tell.again(k.target.String()) >= definitive {
+	d := httpfwd.Denial{Rule: k.rule.Rule, Reason: reason, Host: k.target.Host(), Port: k.target.Port, Ask: k.g.advice.command(k.target, k.rule)}
+	if k.rule.Verdict != Allow && k.g.advice.again(k.target.String()) >= definitive {
 		d.Final = final
 		if d.Ask != "" {
 			d.Final += " Ask the user to run: " + d.Ask
@@ -47,19 +48,19 @@ func (k *call) denial(reason string) httpfwd.Denial {
 // reset: a TLS alert of ours would only hide who refused.
 func (k *call) answer(status int, phrase string, d httpfwd.Denial) {
 	if !k.listens() {
-		k.drop()
+		reset(k.client)
 		return
 	}
 	if !k.heard {
 		k.client.SetReadDeadline(time.Now().Add(handshake))
 		head, err := httpfwd.ReadHead(k.buffered())
 		if err != nil {
-			k.drop()
+			reset(k.client)
 			return
 		}
 		k.accept = head.Accept
 	}
-	k.say(httpfwd.Refusal(status, phrase, k.accept, d))
+	say(k.client, httpfwd.Refusal(status, phrase, k.accept, d))
 }
 
 // listens holds for a client that can read an answer in HTTP.
@@ -75,16 +76,16 @@ func (k *call) listens() bool {
 
 // say writes the last words of a call. The client may still be sending: closing with
 // bytes unread would reset the connection before they are heard.
-func (k *call) say(b []byte) {
-	k.client.SetDeadline(time.Now().Add(2 * time.Second))
-	if _, err := k.client.Write(b); err != nil {
-		k.drop()
+func say(client *net.TCPConn, b []byte) {
+	client.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, err := client.Write(b); err != nil {
+		reset(client)
 		return
 	}
-	k.client.CloseWrite()
+	client.CloseWrite()
 	var rest [4096]byte
 	for range 64 {
-		if _, err := k.client.Read(rest[:]); err != nil {
+		if _, err := client.Read(rest[:]); err != nil {
 			return
 		}
 	}
@@ -95,39 +96,41 @@ const (
 	final      = "This will not change by trying again."
 )
 
-// askFor is the command by which a person could allow a target; "" where none does.
-func (g *Gate) askFor(t address.Target, d Decision) string {
-	switch {
-	case d.Verdict == Unknown && t.Port != 0 && t.Port != 443 && t.Port != 80:
-		return fmt.Sprintf("ringfence grant %s --host %s:%d", g.conf.Session, t.Name, t.Port)
-	case d.Verdict == Unknown:
-		return fmt.Sprintf("ringfence grant %s --host %s", g.conf.Session, t.Name)
-	}
-	return ""
-}
-
-// repeats counts refusals, so that an agent which tries again is told to stop.
-type repeats struct {
-	mu    sync.Mutex
-	count map[string]int
+// advice is what an agent is told beside a refusal: what a person could do, and, if it
+// tries again and again, to stop.
+type advice struct {
+	session string
+	mu      sync.Mutex
+	count   map[string]int
 }
 
 const maxRepeats = 4096
 
-// again counts one more refusal of what and returns how many there were.
-func (r *repeats) again(what string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.count == nil || len(r.count) >= maxRepeats {
-		r.count = map[string]int{}
+// command is how a person could allow a target; "" where none does.
+func (a *advice) command(t address.Target, d Decision) string {
+	switch {
+	case d.Verdict == Unknown && t.Port != 0 && t.Port != 443 && t.Port != 80:
+		return fmt.Sprintf("ringfence grant %s --host %s:%d", a.session, t.Name, t.Port)
+	case d.Verdict == Unknown:
+		return fmt.Sprintf("ringfence grant %s --host %s", a.session, t.Name)
 	}
-	r.count[what]++
-	return r.count[what]
+	return ""
+}
+
+// again counts one more refusal of what and returns how many there were.
+func (a *advice) again(what string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.count == nil || len(a.count) >= maxRepeats {
+		a.count = map[string]int{}
+	}
+	a.count[what]++
+	return a.count[what]
 }
 
 // forget begins to count anew, after a grant.
-func (r *repeats) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count = nil
+func (a *advice) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count = nil
 }

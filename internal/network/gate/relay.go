@@ -4,27 +4,43 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
+	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/network/relay"
 )
 
-// pair relays at full speed.
-func (g *Gate) pair(client, origin *net.TCPConn, o relay.Options) (relay.Counts, error) {
-	g.starting.Do(func() { g.engine, g.noEngine = relay.New() })
-	if g.noEngine != nil {
+// engine relays at full speed. It starts with the first pair.
+type engine struct {
+	starting sync.Once
+	relay    *relay.Engine
+	err      error
+}
+
+func (e *engine) pair(client, origin *net.TCPConn, o relay.Options) (relay.Counts, error) {
+	e.starting.Do(func() { e.relay, e.err = relay.New() })
+	if e.err != nil {
 		reset(client)
 		reset(origin)
-		return relay.Counts{}, g.noEngine
+		return relay.Counts{}, e.err
 	}
-	return g.engine.Pair(client, origin, o)
+	return e.relay.Pair(client, origin, o)
+}
+
+// close ends what is relayed; nothing starts afterwards.
+func (e *engine) close() {
+	e.starting.Do(func() { e.err = net.ErrClosed })
+	if e.relay != nil {
+		e.relay.Close()
+	}
 }
 
 // slow relays what must be looked at on the way: an upload that has a budget, or a
 // connection that ends when its grant does.
 func (k *call) slow(origin *net.TCPConn) (n relay.Counts, err error) {
 	k.expiry.set(k.rule.Until, Request{Target: k.target})
-	defer k.expiry.watch(k.g, k.client, origin)()
+	defer k.expiry.watch(&k.g.tasks, k.g.rules, k.client, origin)()
 	defer context.AfterFunc(k.g.ctx, func() { reset(k.client); reset(origin) })()
 	back := make(chan struct{})
 	go func() {
@@ -43,4 +59,15 @@ func (k *call) slow(origin *net.TCPConn) (n relay.Counts, err error) {
 	k.client.Close()
 	origin.Close()
 	return n, err
+}
+
+// patient reads with a bound on each silence.
+type patient struct {
+	io.Reader
+	conn *net.TCPConn
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	p.conn.SetReadDeadline(time.Now().Add(idle))
+	return p.Reader.Read(b)
 }

@@ -19,13 +19,7 @@ import (
 // dialled meanwhile; it gets no byte before the verdict.
 func (k *call) tls() {
 	origin := k.dialAhead()
-	k.client.SetReadDeadline(time.Now().Add(handshake))
-	h, raw, err := k.readHello()
-	if err == nil {
-		err = k.sameName(h.ServerName)
-	} else {
-		err = fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
-	}
+	raw, err := k.hello()
 	if err != nil {
 		origin.cancel()
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
@@ -37,14 +31,18 @@ func (k *call) tls() {
 		k.failed(err)
 		return
 	}
-	if !k.g.hold(c) {
+	if !k.g.sockets.hold(c) {
 		return
 	}
-	defer k.g.release(c)
-	n, err := k.greet(c, raw)
+	defer k.g.sockets.release(c)
+	n, err := (&greeting{k.client, c, k, k.upward(c, false), k.target.Name}).relay(raw)
 	if err != nil {
+		if second := (*secondHelloError)(nil); errors.As(err, &second) {
+			k.rule.Reason = err.Error()
+			k.record(journal.Decision, journal.Deny, "")
+		}
 		reset(c)
-		k.drop()
+		reset(k.client)
 		k.ended(n.Sent, n.Received, err)
 		return
 	}
@@ -53,17 +51,32 @@ func (k *call) tls() {
 	k.carry(c, n)
 }
 
-// readHello bounds how many hellos are read at a time: each may take 64 KiB.
-func (k *call) readHello() (clienthello.Hello, []byte, error) {
+// hello reads the ClientHello, which must name the target.
+func (k *call) hello() (raw []byte, err error) {
+	k.client.SetReadDeadline(time.Now().Add(handshake))
+	h, raw, err := k.g.hellos.read(k)
+	if err != nil {
+		return nil, fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
+	}
+	return raw, sameName(k.target.Name, h.ServerName)
+}
+
+// hellos bounds how many ClientHellos are read at a time: each may take 64 KiB.
+type hellos struct {
+	slots chan struct{}
+	done  <-chan struct{} // the gate is closed
+}
+
+func (h hellos) read(r io.Reader) (clienthello.Hello, []byte, error) {
 	select {
-	case k.g.hellos <- struct{}{}:
+	case h.slots <- struct{}{}:
 	case <-time.After(handshake):
 		return clienthello.Hello{}, nil, errors.New("too many clients say hello at once")
-	case <-k.g.ctx.Done():
-		return clienthello.Hello{}, nil, k.g.ctx.Err()
+	case <-h.done:
+		return clienthello.Hello{}, nil, net.ErrClosed
 	}
-	defer func() { <-k.g.hellos }()
-	return clienthello.Read(k)
+	defer func() { <-h.slots }()
+	return clienthello.Read(r)
 }
 
 // helloReason leaves out what only the machine would care about.
@@ -77,7 +90,7 @@ func helloReason(err error) error {
 }
 
 // sameName holds a client to the name that it was allowed for.
-func (k *call) sameName(sent string) error {
+func sameName(allowed address.Name, sent string) error {
 	if sent == "" {
 		return errors.New("the ClientHello names no server")
 	}
@@ -85,26 +98,30 @@ func (k *call) sameName(sent string) error {
 	switch {
 	case err != nil:
 		return errors.New("the ClientHello names no valid server")
-	case n != k.target.Name && !mutated("sni"):
+	case n != allowed && !mutated("sni"):
 		return errors.New("the ClientHello asks for another server than the one that was looked up")
 	}
 	return nil
 }
 
-// ahead is a dial that goes on while the client is still being read.
+// ahead is a dial that goes on while the client is still being read. The call hears of
+// it when it takes or cancels the dial: until then both go on by themselves.
 type ahead struct {
+	call *call
 	done chan struct{}
 	stop context.CancelFunc
 	c    *net.TCPConn
+	addr string
 	err  error
 }
 
 func (k *call) dialAhead() *ahead {
 	ctx, stop := context.WithCancel(k.g.ctx)
-	a := &ahead{done: make(chan struct{}), stop: stop}
-	k.g.spawn(func() {
+	a := &ahead{call: k, done: make(chan struct{}), stop: stop}
+	target, exact := k.target, k.rule.Exact
+	k.g.tasks.Go(func() {
 		defer close(a.done)
-		a.c, a.err = k.dial(ctx)
+		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, exact)
 	})
 	return a
 }
@@ -112,11 +129,11 @@ func (k *call) dialAhead() *ahead {
 func (a *ahead) take() (*net.TCPConn, error) {
 	<-a.done
 	a.stop()
+	a.call.addr = a.addr
 	return a.c, a.err
 }
 
-// cancel ends the dial, or closes what came of it. It waits: what the dial knows of
-// the call is the dial's to write until then.
+// cancel ends the dial, or closes what came of it.
 func (a *ahead) cancel() {
 	a.stop()
 	if c, _ := a.take(); c != nil {
@@ -129,29 +146,41 @@ func (a *ahead) cancel() {
 var retryRandom = []byte{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
 	0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c}
 
-// greet passes the hello on and looks at the first answer: a client that is asked to
+// greeting is how TLS begins between a client and an origin.
+type greeting struct {
+	client, origin *net.TCPConn
+	in             io.Reader // what the client sends
+	up             io.Writer // the way to the origin
+	name           address.Name
+}
+
+// secondHelloError is a client that, asked to say hello again, says something else.
+type secondHelloError struct{ error }
+
+func (e *secondHelloError) Error() string { return "the second ClientHello: " + e.error.Error() }
+
+// relay passes the hello on and looks at the first answer: a client that is asked to
 // say hello again must name the same server again.
-func (k *call) greet(origin *net.TCPConn, raw []byte) (n relay.Counts, err error) {
+func (g *greeting) relay(raw []byte) (n relay.Counts, err error) {
 	const random = 5 + 4 + 2 // after the headers of record and message, and the version
 	deadline := time.Now().Add(2 * handshake)
-	k.client.SetDeadline(deadline)
-	origin.SetDeadline(deadline)
-	up := k.upward(origin, false)
-	sent, err := up.Write(raw)
+	g.client.SetDeadline(deadline)
+	g.origin.SetDeadline(deadline)
+	sent, err := g.up.Write(raw)
 	n.Sent = int64(sent)
 	if err != nil {
 		return n, err
 	}
-	answer, err := firstAnswer(origin, random+len(retryRandom))
+	answer, err := firstAnswer(g.origin, random+len(retryRandom))
 	if err != nil {
 		return n, err
 	}
-	wrote, err := k.client.Write(answer)
+	wrote, err := g.client.Write(answer)
 	n.Received = int64(wrote)
 	if err != nil || len(answer) < random+len(retryRandom) || answer[0] != 22 || !bytes.Equal(answer[random:random+len(retryRandom)], retryRandom) {
 		return n, err
 	}
-	again, err := k.helloAgain(up)
+	again, err := g.again()
 	n.Sent += again
 	return n, err
 }
@@ -173,36 +202,34 @@ func firstAnswer(r io.Reader, enough int) ([]byte, error) {
 	return b, nil
 }
 
-// helloAgain reads the second ClientHello. What may come before it, and is not
+// again reads the second ClientHello. What may come before it, and is not
 // another hello, passes: a change of cipher, early data.
-func (k *call) helloAgain(origin io.Writer) (sent int64, err error) {
+func (g *greeting) again() (sent int64, err error) {
 	const maxBefore, cipher, data = 1 << 20, 20, 23
 	for sent < maxBefore {
 		var head [5]byte
-		if _, err := io.ReadFull(k, head[:]); err != nil {
+		if _, err := io.ReadFull(g.in, head[:]); err != nil {
 			return sent, err
 		}
 		if head[0] == cipher || head[0] == data {
 			record := append(head[:], make([]byte, int(head[3])<<8|int(head[4]))...)
-			if _, err := io.ReadFull(k, record[5:]); err != nil {
+			if _, err := io.ReadFull(g.in, record[5:]); err != nil {
 				return sent, err
 			}
-			n, err := origin.Write(record)
+			n, err := g.up.Write(record)
 			if sent += int64(n); err != nil {
 				return sent, err
 			}
 			continue
 		}
-		h, raw, err := clienthello.Read(io.MultiReader(bytes.NewReader(head[:]), k))
+		h, raw, err := clienthello.Read(io.MultiReader(bytes.NewReader(head[:]), g.in))
 		if err == nil {
-			err = k.sameName(h.ServerName)
+			err = sameName(g.name, h.ServerName)
 		}
 		if err != nil {
-			k.rule.Reason = "the second ClientHello: " + err.Error()
-			k.record(journal.Decision, journal.Deny, "")
-			return sent, err
+			return sent, &secondHelloError{err}
 		}
-		n, err := origin.Write(raw)
+		n, err := g.up.Write(raw)
 		return sent + int64(n), err
 	}
 	return sent, errors.New("too much before the second ClientHello")

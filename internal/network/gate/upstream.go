@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -47,9 +48,9 @@ func ParseUpstream(text, direct string) (*Upstream, error) {
 	port := u.Port()
 	switch u.Scheme {
 	case "http":
-		port = orElse(port, "80")
+		port = cmp.Or(port, "80")
 	case "socks5", "socks5h":
-		p.socks, port = true, orElse(port, "1080")
+		p.socks, port = true, cmp.Or(port, "1080")
 	default:
 		return nil, fmt.Errorf("an upstream proxy is reached by http:// or socks5://, not by %q", u.Scheme)
 	}
@@ -67,13 +68,6 @@ func ParseUpstream(text, direct string) (*Upstream, error) {
 		}
 	}
 	return p, nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // bypass holds for what NO_PROXY names: a host, a domain with all below it, an
@@ -107,48 +101,53 @@ func (u *Upstream) bypass(t address.Target) bool {
 	return false
 }
 
-// dialProxy asks the proxy for the target. What the host itself knows to be internal
-// is not asked for, be it one address of several: the proxy chooses, not we.
-func (k *call) dialProxy(ctx context.Context) (*net.TCPConn, error) {
-	to := k.target
-	addrs := []netip.Addr{to.Addr}
-	if to.Name != "" {
+// byProxy asks the proxy for a target. What the host itself knows to be internal is not
+// asked for, be it one address of several: the proxy chooses, not we.
+func (d *dialler) byProxy(ctx context.Context, t address.Target, exact bool) (*net.TCPConn, string, error) {
+	addrs := []netip.Addr{t.Addr}
+	if t.Name != "" {
 		var err error
-		if addrs, err = k.g.names.find(ctx, to.Name); err != nil && !k.rule.Exact {
+		if addrs, err = d.names.find(ctx, t.Name); err != nil && !exact {
 			// Only a rule that names the very host lets a name go to the proxy that
 			// the host itself does not know.
-			return nil, err
+			return nil, "", err
 		}
 	}
 	for _, a := range addrs {
-		if err := k.g.guard(a, to.Port); err != nil {
-			return nil, &closedError{err.Error()}
+		if err := d.guard.refuses(a, t.Port); err != nil {
+			return nil, "", &closedError{err.Error()}
 		}
 	}
-	if !k.rule.Exact && len(addrs) > 0 {
+	if !exact && len(addrs) > 0 {
 		// The proxy would look the name up again, and could get another answer.
-		to = address.Target{Addr: addrs[0], Port: to.Port}
+		t = address.Target{Addr: addrs[0], Port: t.Port}
 	}
+	c, err := d.proxy.connect(ctx, t)
+	if err != nil {
+		return nil, "", err
+	}
+	return c, "by proxy", nil
+}
+
+// connect has the proxy connect to a target.
+func (u *Upstream) connect(ctx context.Context, t address.Target) (*net.TCPConn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", k.g.conf.Proxy.addr)
+	conn, err := d.DialContext(ctx, "tcp", u.addr)
 	if err != nil {
 		return nil, &upstreamError{"is not reached: " + dialReason(err)}
 	}
 	c := conn.(*net.TCPConn)
-	stop := context.AfterFunc(ctx, func() { c.Close() })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
 	c.SetDeadline(time.Now().Add(dialling))
-	if k.g.conf.Proxy.socks {
-		err = k.g.conf.Proxy.askSOCKS(c, to)
-	} else {
-		err = k.g.conf.Proxy.askHTTP(c, to)
+	ask := u.askHTTP
+	if u.socks {
+		ask = u.askSOCKS
 	}
-	if err != nil {
+	if err = ask(c, t); err != nil {
 		c.Close()
 		return nil, err
 	}
 	c.SetDeadline(time.Time{})
-	k.addr = "by proxy"
 	return c, nil
 }
 
@@ -174,7 +173,7 @@ func (u *Upstream) askHTTP(c net.Conn, t address.Target) error {
 	case strings.HasPrefix(status, "407"):
 		return &upstreamError{"wants a login: put it into the proxy's URL"}
 	case !strings.HasPrefix(status, "200"):
-		return &upstreamError{"refused: " + firstBytes(status, 3)}
+		return &upstreamError{"refused: " + status[:min(len(status), 3)]}
 	}
 	return nil
 }
@@ -222,10 +221,10 @@ func (u *Upstream) askSOCKS(c net.Conn, t address.Target) error {
 			return &upstreamError{"does not accept the login"}
 		}
 	}
-	return socksConnect(c, t)
+	return socksAsk(c, t)
 }
 
-func socksConnect(c net.Conn, t address.Target) error {
+func socksAsk(c net.Conn, t address.Target) error {
 	b := []byte{5, 1, 0}
 	switch {
 	case t.Name != "":
@@ -254,5 +253,3 @@ func socksConnect(c net.Conn, t address.Target) error {
 	}
 	return nil
 }
-
-func firstBytes(s string, n int) string { return s[:min(len(s), n)] }

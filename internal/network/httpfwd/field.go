@@ -87,13 +87,6 @@ func kindOf(name string) (k kind, disguised bool) {
 	return k, disguised && k != plain && k != sealed
 }
 
-// Disguised reports whether a server of the CGI family would take the field called
-// name for one that frames or routes a request.
-func Disguised(name string) bool {
-	_, disguised := kindOf(name)
-	return disguised
-}
-
 // tokens calls f for each element of a comma-separated list of tokens.
 func tokens(list string, f func(string) error) error {
 	for more := true; more; {
@@ -112,15 +105,9 @@ func tokens(list string, f func(string) error) error {
 	return nil
 }
 
-// ValidTrailer reports whether a trailer may be called name: not if it changes what
-// the head has said.
-func ValidTrailer(name string) bool {
-	k, _ := kindOf(name)
-	return k == plain
-}
-
+// checkTrailer refuses a trailer that changes what the head has said.
 func checkTrailer(name string) error {
-	if !ValidTrailer(name) {
+	if k, _ := kindOf(name); k != plain {
 		return bad("a trailer frames, routes or alters the request")
 	}
 	return nil

@@ -42,22 +42,18 @@ func (l *loop) move(f *flow) {
 // means that there was nothing, EOF that it is over.
 func (l *loop) fetch(f *flow) (drained bool, err error) {
 	var n int
-	left := f.bound - f.moved
-	if f.bulk && left > 0 && f.inspect == nil {
+	if f.bulk && f.inspect == nil {
 		f.pipe = l.takePipe()
 	}
 	if f.pipe != nil {
-		n, err = splice(f.from, f.pipe.w, int(min(large, left)))
+		n, err = splice(f.from, f.pipe.w, large)
 	} else {
 		f.buf = l.takeBuffer()
-		asked := int(max(min(chunk, left), 1)) // with none left, one byte is too many
-		n, err = recv(f.from, f.buf[:asked])
-		f.held, drained = f.buf[:n], n < asked
+		n, err = recv(f.from, f.buf)
+		f.held, drained = f.buf[:n], n < chunk
 	}
 	f.size, f.bulk = n, n >= chunk
 	switch {
-	case n > 0 && left == 0:
-		err = ErrBudget
 	case n == 0 && err == nil:
 		err = io.EOF
 	case err != nil && err != errAgain:

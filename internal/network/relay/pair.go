@@ -2,7 +2,6 @@ package relay
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,8 +32,7 @@ type flow struct {
 	pair     *pair
 	from, to int
 	moved    int64
-	bound    int64 // moved never exceeds it
-	size     int   // bytes on their way: in pipe if there is one, else in held
+	size     int // bytes on their way: in pipe if there is one, else in held
 	held     []byte
 	buf      []byte // the borrowed buffer that held is part of
 	pipe     *pipe
@@ -48,11 +46,8 @@ type flow struct {
 
 func newPair(c, o int, options Options) *pair {
 	p := &pair{idle: options.Idle, ended: make(chan struct{})}
-	p.flows[client] = flow{pair: p, from: c, to: o, bound: math.MaxInt64, inspect: options.Inspect}
-	p.flows[origin] = flow{pair: p, from: o, to: c, bound: math.MaxInt64}
-	if options.Upload > 0 {
-		p.flows[client].bound = options.Upload
-	}
+	p.flows[client] = flow{pair: p, from: c, to: o, inspect: options.Inspect}
+	p.flows[origin] = flow{pair: p, from: o, to: c}
 	return p
 }
 
@@ -64,9 +59,6 @@ func (p *pair) counts() Counts {
 // loop to send.
 func (p *pair) send(first []byte) error {
 	f := &p.flows[client]
-	if int64(len(first)) > f.bound {
-		return ErrBudget
-	}
 	if len(first) == 0 {
 		return nil
 	}

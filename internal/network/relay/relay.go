@@ -26,16 +26,14 @@ import (
 
 // How a pair ends if not by its two sides. Both sockets are reset then.
 var (
-	ErrBudget = errors.New("the client sent more than it may")
 	ErrIdle   = errors.New("no byte for too long")
 	ErrClosed = errors.New("the relay is closed")
 )
 
 // Options of one pair.
 type Options struct {
-	First  []byte        // goes to the origin first: what the caller has read from the client
-	Idle   time.Duration // no byte in either direction for this long ends the pair; 0 means no bound
-	Upload int64         // at most so many bytes go to the origin, First included; 0 means no bound
+	First []byte        // goes to the origin first: what the caller has read from the client
+	Idle  time.Duration // no byte in either direction for this long ends the pair; 0 means no bound
 	// Inspect sees all that goes to the origin, before it does; an error of its own
 	// ends the pair. Such bytes are not spliced. It is called on a thread of the
 	// engine and must not block. nil: nobody looks.

@@ -333,12 +333,7 @@ func TestIntegrity(t *testing.T) {
 func TestIdle(t *testing.T) {
 	e := newEngine(t)
 	other := relayed(t, e, Options{})
-	k := relayed(t, e, Options{Idle: 200 * time.Millisecond})
-	for range 20 { // busy for longer than that
-		write(t, k.client, "x")
-		read(t, k.origin, "x")
-		time.Sleep(20 * time.Millisecond)
-	}
+	k := relayed(t, e, Options{Idle: time.Millisecond})
 	k.wait(t)
 	if k.err != ErrIdle {
 		t.Fatalf("ended with %v", k.err)
@@ -349,40 +344,43 @@ func TestIdle(t *testing.T) {
 	read(t, other.origin, "not idle by its own measure")
 }
 
-func TestUpload(t *testing.T) {
-	for _, tc := range []struct {
-		name        string
-		first, then int
-		bound       int64
-		over        bool
-	}{
-		{"below", 10, 80, 100, false},
-		{"exact", 10, 90, 100, false},
-		{"exact in bulk", 10, 3<<20 - 10, 3 << 20, false},
-		{"exact by first", 100, 0, 100, false},
-		{"one over", 10, 91, 100, true},
-		{"one over in bulk", 10, 3<<20 - 9, 3 << 20, true},
-		{"over by first", 101, 0, 100, true},
-		{"no bound", 10, 5 << 20, 0, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			k := relayed(t, newEngine(t), Options{First: make([]byte, tc.first), Upload: tc.bound})
-			go func() {
-				k.client.Write(make([]byte, tc.then))
-				k.client.CloseWrite()
-			}()
-			got, err := io.Copy(io.Discard, k.origin)
-			if !tc.over {
-				k.origin.Close()
-			}
-			k.wait(t)
-			switch {
-			case tc.over && (k.err != ErrBudget || err == nil || k.counts.Sent > tc.bound || got > tc.bound):
-				t.Errorf("ended with %v, origin read %d, %v; counted %d", k.err, got, err, k.counts.Sent)
-			case !tc.over && (k.err != nil || got != int64(tc.first+tc.then) || k.counts.Sent != got):
-				t.Errorf("ended with %v, origin read %d, %v; counted %d", k.err, got, err, k.counts.Sent)
-			}
-		})
+// TestBusyIsNotIdle serves a loop by hand, and by its own clock.
+func TestBusyIsNotIdle(t *testing.T) {
+	l, err := newLoop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.shut()
+	near, c := dialled(t)
+	o, far := dialled(t)
+	cfd, cerr := detach(c)
+	ofd, oerr := detach(o)
+	p := newPair(cfd, ofd, Options{Idle: time.Hour})
+	if err := errors.Join(cerr, oerr, l.enter(p)); err != nil {
+		t.Fatal(err)
+	}
+	later := func(d time.Duration) { l.start = l.start.Add(-d) }
+	for _, way := range [][2]*net.TCPConn{{near, far}, {far, near}, {near, far}} {
+		later(50 * time.Minute)
+		write(t, way[0], "x")
+		for moved := p.counts(); p.counts() == moved && !p.over; {
+			l.serve()
+		}
+		if p.over {
+			t.Fatalf("ended with %v though bytes came", p.failure)
+		}
+		read(t, way[1], "x")
+	}
+	for _, d := range []time.Duration{50 * time.Minute, 11 * time.Minute} {
+		if p.over {
+			t.Fatal("ended before its time")
+		}
+		later(d)
+		syscall.Write(l.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // nothing else wakes it
+		l.serve()
+	}
+	if !p.over || p.failure != ErrIdle {
+		t.Errorf("after an hour and a minute: %v, %v", p.over, p.failure)
 	}
 }
 

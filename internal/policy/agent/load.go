@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/sys"
 )
 
@@ -92,28 +92,9 @@ func validName(name string) bool {
 // readBounded reads a small regular file whole. Anything else is refused before
 // it is opened: opening a pipe would hang. A profile says what an agent is shown, so
 // nobody else may have written it.
-func readBounded(file string) ([]byte, error) {
-	if _, err := sys.Owned(file); err != nil {
+func readBounded(name string) ([]byte, error) {
+	if _, err := sys.Owned(name); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", file)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxProfile {
-		return nil, fmt.Errorf("%s: larger than %d bytes", file, maxProfile)
-	}
-	return data, nil
+	return file.Read(name, maxProfile, 0)
 }

@@ -30,6 +30,9 @@ const (
 // names the last counts.
 var form = settings.Rules{Comments: true, Depth: maxDepth, Nodes: maxSettings}
 
+// formTOML has fewer values: its parser calls itself for every bracket.
+var formTOML = settings.Rules{Depth: maxDepth, Nodes: 1 << 16}
+
 // Scrub returns a copy of a settings file without secrets, and the key paths that
 // were taken out, sorted. A key goes if the rules drop it, if its name is that of
 // a secret and its value could be one, or if its value looks like a secret under
@@ -67,11 +70,9 @@ func parse(format string, data []byte) (map[string]any, error) {
 		}
 		tree, _ = n.Value().(map[string]any)
 	case "toml":
-		if err := shallow(data); err != nil {
-			return nil, err
-		}
-		if err := toml.Unmarshal(data, &tree); err != nil {
-			return nil, errors.New("not valid TOML")
+		var err error
+		if _, tree, err = formTOML.TOML(data); err != nil {
+			return nil, fmt.Errorf("not valid TOML: %w", err)
 		}
 	default:
 		return nil, fmt.Errorf("no format %q", format)
@@ -79,32 +80,7 @@ func parse(format string, data []byte) (map[string]any, error) {
 	if tree == nil {
 		return nil, errors.New("not a table")
 	}
-	if deeper(tree, maxDepth) {
-		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
-	}
 	return tree, nil
-}
-
-// deeper reports whether a value nests more than n levels.
-func deeper(value any, n int) bool {
-	if n < 0 {
-		return true
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		for _, e := range v {
-			if deeper(e, n-1) {
-				return true
-			}
-		}
-	case []any:
-		for _, e := range v {
-			if deeper(e, n-1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func render(format string, tree map[string]any) ([]byte, error) {

@@ -1,6 +1,10 @@
 package knownsecrets
 
-import "strings"
+import (
+	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
+)
 
 // Env reports the row that names this environment variable.
 func Env(name string) (Entry, bool) {
@@ -28,5 +32,5 @@ type glob struct {
 }
 
 func (g *glob) match(s string) bool {
-	return strings.HasPrefix(s, g.head) && strings.HasSuffix(s, g.tail) && match(g.entry.Pattern, s)
+	return strings.HasPrefix(s, g.head) && strings.HasSuffix(s, g.tail) && file.Star(g.entry.Pattern, s)
 }

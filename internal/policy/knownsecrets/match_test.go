@@ -8,32 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// matchSlowly is the definition: * stands for every possible run in turn.
-func matchSlowly(pattern, s string) bool {
-	if pattern == "" {
-		return s == ""
-	}
-	if pattern[0] != '*' {
-		return s != "" && s[0] == pattern[0] && matchSlowly(pattern[1:], s[1:])
-	}
-	for i := 0; i <= len(s); i++ {
-		if matchSlowly(pattern[1:], s[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
-func TestMatchIsItsDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		pattern := rapid.StringMatching(`[ab*]{0,7}`).Draw(t, "pattern")
-		s := rapid.StringMatching(`[ab]{0,9}`).Draw(t, "s")
-		if got, want := match(pattern, s), matchSlowly(pattern, s); got != want {
-			t.Fatalf("match(%q, %q) = %t", pattern, s, got)
-		}
-	})
-}
-
 // Whatever is put below a location that a tree row names, the row still names it.
 func TestBelowATreeThereIsNoEscape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

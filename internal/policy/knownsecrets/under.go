@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // maxNames bounds one directory listing. A directory with more is taken to hold
@@ -113,7 +115,7 @@ func (s *search) walk(dir, pattern string, e Entry) {
 			s.add(filepath.Join(dir, pattern), e)
 			return
 		}
-		matched = slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return !match(segment, name) })
+		matched = slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return !file.Star(segment, name) })
 	}
 	for _, name := range matched {
 		path := filepath.Join(dir, name)

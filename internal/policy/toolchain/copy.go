@@ -1,10 +1,11 @@
 package toolchain
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // copies adds the files of which only a part is shown. One that cannot be read
@@ -27,18 +28,15 @@ func (f *finder) copies(c chain) {
 }
 
 // Bounds of a file that is reduced: its size, and what limits its nesting.
-const (
-	maxReduced  = 256 << 10
-	maxBrackets = 10000
-)
+const maxReduced = 256 << 10
 
 // reduce returns a TOML text with nothing but the tables to keep.
 func reduce(text []byte, keep []string) ([]byte, error) {
-	if len(text) > maxReduced || bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > maxBrackets {
+	if len(text) > maxReduced {
 		return nil, errors.New("too large")
 	}
-	var whole map[string]any
-	if err := toml.Unmarshal(text, &whole); err != nil {
+	_, whole, err := settings.Rules{Depth: 64, Nodes: 1 << 16}.TOML(text)
+	if err != nil {
 		return nil, err
 	}
 	part := map[string]any{}

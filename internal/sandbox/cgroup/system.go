@@ -2,13 +2,14 @@ package cgroup
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // system is the part of the host that this package touches, so that the same
@@ -41,11 +42,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxProcFile+1))
-	if err == nil && len(b) > maxProcFile {
-		err = fmt.Errorf("%s is longer than %d bytes", filepath.Base(path), maxProcFile)
-	}
-	return b, err
+	return file.ReadAll(f, maxProcFile)
 }
 
 // write sets a control file in one write, as cgroupfs wants it, and never makes

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 const prefix = "ringfence-verify-"
@@ -63,24 +65,12 @@ func (p *plant) private(base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := lock(real)
+	f, err := file.LockDir(real, unix.LOCK_EX|unix.LOCK_NB)
 	if err != nil {
-		return "", fmt.Errorf("lock %q: %w", real, err)
+		return "", err
 	}
 	p.later(func() { f.Close() })
 	return real, nil
-}
-
-func lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // sweep removes what a run that was killed left in base: our own directories that
@@ -95,7 +85,7 @@ func sweep(base string) {
 		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < time.Minute || int(st.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
 			continue
 		}
-		if f, err := lock(dir); err == nil {
+		if f, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			os.RemoveAll(dir)
 			f.Close()
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // maxLook bounds how much of a file is looked at.
@@ -150,7 +152,7 @@ func (r *Rules) candidates(name []byte) []fileRef {
 
 // covered reports whether a file has the name at hand.
 func (s *scanner) covered(p *pattern) bool {
-	return (p.place != inGit || s.git >= 0) && glob(p.last(), s.path[s.start:s.end]) && s.fits(p)
+	return (p.place != inGit || s.git >= 0) && file.Star(p.last(), s.path[s.start:s.end]) && s.fits(p)
 }
 
 func (c *content) inspect(rank Rank, old, new []byte) []Finding {
@@ -208,7 +210,7 @@ func (c *content) find(s setting) *keyRule {
 func (k *keyRule) names(c *content, key string) bool {
 	for _, pattern := range k.keys {
 		switch {
-		case c.form == "lines" && glob(pattern, key), c.form != "lines" && globKey(pattern, key):
+		case c.form == "lines" && file.Star(pattern, key), c.form != "lines" && globKey(pattern, key):
 			return true
 		case c.form != "lines" && len(key) > maxKey:
 			return true // nobody writes such a name without a reason
@@ -222,7 +224,7 @@ func (k *keyRule) takes(value string) bool {
 		return true
 	}
 	value = fold(value)
-	return slices.ContainsFunc(k.values, func(pattern string) bool { return glob(pattern, value) })
+	return slices.ContainsFunc(k.values, func(pattern string) bool { return file.Star(pattern, value) })
 }
 
 // show writes a setting for people: quoted, and not at any length.

@@ -159,16 +159,6 @@ func TestGlob(t *testing.T) {
 			t.Errorf("globKey(%q, %q) = %v", tt.pattern, tt.key, got)
 		}
 	}
-	for _, tt := range []struct {
-		pattern, s string
-		want       bool
-	}{
-		{"*", "", true}, {"*.a", ".a", true}, {"*.a", "x.b.a", true}, {"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXbYbZ", false}, {"a", "ab", false},
-	} {
-		if got := glob(tt.pattern, tt.s); got != tt.want {
-			t.Errorf("glob(%q, %q) = %v", tt.pattern, tt.s, got)
-		}
-	}
 }
 
 // FuzzInspect: whatever the bytes, what is said is bounded, can be printed, and is

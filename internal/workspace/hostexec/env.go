@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/settings"
 )
 
@@ -26,7 +27,7 @@ func (r *Rules) Env(name string) bool {
 
 func anyGlob(patterns []string, name []byte) bool {
 	for _, p := range patterns {
-		if glob(p, name) {
+		if file.Star(p, name) {
 			return true
 		}
 	}

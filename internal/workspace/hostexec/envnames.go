@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 )
 
@@ -23,7 +24,7 @@ func LeadsAstray(name string) bool {
 		return true
 	}
 	name = strings.ToUpper(name)
-	like := func(pattern string) bool { return glob(pattern, name) }
+	like := func(pattern string) bool { return file.Star(pattern, name) }
 	return slices.ContainsFunc(leads, like) && !slices.ContainsFunc(public, like)
 }
 

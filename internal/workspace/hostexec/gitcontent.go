@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // MaxJudged bounds the files of a git directory that are judged by content.
@@ -131,17 +133,17 @@ func fitsModules(content []byte) error {
 	if len(content) > maxLook {
 		return errors.New("too large to be judged")
 	}
-	entries, err := parseConfig(content)
+	entries, err := config.Parse(content)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		name, has := e.sub()
-		if e.section() != "submodule" || !has || !plainModule(name) {
-			return fmt.Errorf("line %d: not a plain submodule", e.line)
+		name, has := e.Sub()
+		if e.Section() != "submodule" || !has || !plainModule(name) {
+			return fmt.Errorf("line %d: not a plain submodule", e.Line)
 		}
-		if e.bare || !plainModuleValue(e) {
-			return fmt.Errorf("line %d: %s is not plain", e.line, e.name())
+		if e.Bare || !plainModuleValue(e) {
+			return fmt.Errorf("line %d: %s is not plain", e.Line, e.Name())
 		}
 	}
 	return nil
@@ -158,20 +160,20 @@ func plainModule(name string) bool {
 	return printable(name)
 }
 
-func plainModuleValue(e entry) bool {
-	switch e.name() {
+func plainModuleValue(e config.Entry) bool {
+	switch e.Name() {
 	case "path":
-		return printable(e.value) && plainTreePath(e.value) && e.value[0] != '-'
+		return printable(e.Value) && plainTreePath(e.Value) && e.Value[0] != '-'
 	case "url":
-		return plainURL(e.value) || relativeURL(e.value)
+		return plainURL(e.Value) || relativeURL(e.Value)
 	case "branch":
-		return e.value == "." || refNames(e.value)
+		return e.Value == "." || refNames(e.Value)
 	case "update":
-		return slices.Contains([]string{"checkout", "rebase", "merge", "none"}, e.value)
+		return slices.Contains([]string{"checkout", "rebase", "merge", "none"}, e.Value)
 	case "shallow", "fetchrecursesubmodules", "active":
-		return e.flag() || e.value == "on-demand"
+		return flag(e) || e.Value == "on-demand"
 	case "ignore":
-		return slices.Contains([]string{"all", "dirty", "untracked", "none"}, e.value)
+		return slices.Contains([]string{"all", "dirty", "untracked", "none"}, e.Value)
 	}
 	return false
 }

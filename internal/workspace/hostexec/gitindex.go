@@ -6,28 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 var errIndex = errors.New("not an index as git writes it")
 
 // objectWidth is the length of object names in a repository with these settings.
-func objectWidth(config []byte) (int, error) {
-	entries, err := parseConfig(config)
-	if err != nil || len(config) == 0 {
+func objectWidth(text []byte) (int, error) {
+	entries, err := config.Parse(text)
+	if err != nil || len(text) == 0 {
 		return 0, errors.New("the settings of its repository cannot be read")
 	}
 	width := 20
 	for _, e := range entries {
-		if e.key != "extensions.objectformat" {
+		if e.Key != "extensions.objectformat" {
 			continue
 		}
-		switch e.value {
+		switch e.Value {
 		case "sha1":
 			width = 20
 		case "sha256":
 			width = 32
 		default:
-			return 0, fmt.Errorf("object format %q is not known", e.value)
+			return 0, fmt.Errorf("object format %q is not known", e.Value)
 		}
 	}
 	return width, nil

@@ -1,11 +1,15 @@
 package hostexec
 
-import "strings"
+import (
+	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
+)
 
 // GitSettings names what a git configuration makes git execute or sends elsewhere
 // without anyone asking, each with its value.
-func (r *Rules) GitSettings(config []byte) ([]GitSetting, error) {
-	all, err := gitSettings(config)
+func (r *Rules) GitSettings(text []byte) ([]GitSetting, error) {
+	all, err := gitSettings(text)
 	if err != nil {
 		return nil, err
 	}
@@ -29,30 +33,17 @@ type GitSetting struct {
 
 // GitWithout writes a configuration of git anew, without the settings that are to be
 // left out. Comments go.
-func GitWithout(config []byte, leave func(key, value string) bool) ([]byte, error) {
-	entries, err := parseConfig(config)
+func GitWithout(text []byte, leave func(key, value string) bool) ([]byte, error) {
+	entries, err := config.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
 	for _, e := range entries {
-		if leave(e.key, e.value) {
+		if leave(e.Key, e.Value) {
 			continue
 		}
-		b.WriteString("[" + e.section())
-		if sub, ok := e.sub(); ok {
-			b.WriteString(" \"" + subText.Replace(sub) + "\"")
-		}
-		b.WriteString("]\n\t" + e.name())
-		if !e.bare {
-			b.WriteString(" = \"" + valueText.Replace(e.value) + "\"")
-		}
-		b.WriteString("\n")
+		config.Write(&b, e)
 	}
 	return []byte(b.String()), nil
 }
-
-var (
-	subText   = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-	valueText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
-)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // The state files of a rebase, an am or a cherry-pick are command lines in pieces: git
@@ -58,26 +60,26 @@ func fitsApply(text string) error {
 }
 
 func fitsSequence(content []byte) error {
-	entries, err := parseConfig(content)
+	entries, err := config.Parse(content)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		form := FormAny
-		switch e.key {
+		switch e.Key {
 		case "options.strategy":
 			form = FormStrategy
 		case "options.gpg-sign":
-			form, e.value = FormSign, "-S"+e.value
+			form, e.Value = FormSign, "-S"+e.Value
 		}
-		if e.section() != "options" {
-			return fmt.Errorf("line %d: not an option of a sequence", e.line)
+		if e.Section() != "options" {
+			return fmt.Errorf("line %d: not an option of a sequence", e.Line)
 		}
 		if form == FormAny {
 			continue
 		}
-		if err := fitsState(form, []byte(e.value)); err != nil {
-			return fmt.Errorf("line %d: %w", e.line, err)
+		if err := fitsState(form, []byte(e.Value)); err != nil {
+			return fmt.Errorf("line %d: %w", e.Line, err)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package hostexec
 import (
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 const plainOld = `[core]
@@ -124,7 +126,7 @@ func FuzzHarmless(f *testing.F) {
 				}
 			}
 		}
-		if _, err := parseConfig(new); err != nil && HarmlessConfig(old, new, nil) {
+		if _, err := config.Parse(new); err != nil && HarmlessConfig(old, new, nil) {
 			t.Fatalf("%q cannot be read and is harmless", new)
 		}
 	})

@@ -3,6 +3,8 @@ package hostexec
 import (
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // HarmlessConfig compares two states of git's configuration and reports whether the
@@ -19,19 +21,17 @@ func HarmlessConfig(old, new []byte, worktree func(value string) bool) bool {
 			return false
 		}
 	}
-	before, err := parseConfig(old)
+	before, err := config.Parse(old)
 	if err != nil {
 		return false
 	}
-	now, err := parseConfig(new)
+	now, err := config.Parse(new)
 	if err != nil {
 		return false
 	}
 	j := &configJudge{worktree: worktree, fresh: old == nil, before: byKey(before), now: byKey(now)}
-	return slices.EqualFunc(j.rest(before), j.rest(now), same) && j.addresses(before, now)
+	return slices.EqualFunc(j.rest(before), j.rest(now), config.Entry.Same) && j.addresses(before, now)
 }
-
-func same(a, b entry) bool { return a.key == b.key && a.value == b.value && a.bare == b.bare }
 
 type configJudge struct {
 	worktree    func(value string) bool
@@ -39,17 +39,17 @@ type configJudge struct {
 	before, now map[string][]string
 }
 
-func byKey(entries []entry) map[string][]string {
+func byKey(entries []config.Entry) map[string][]string {
 	out := make(map[string][]string, len(entries))
 	for _, e := range entries {
-		out[e.key] = append(out[e.key], e.value)
+		out[e.Key] = append(out[e.Key], e.Value)
 	}
 	return out
 }
 
 // rest leaves out the settings that are known and plain.
-func (j *configJudge) rest(entries []entry) []entry {
-	var out []entry
+func (j *configJudge) rest(entries []config.Entry) []config.Entry {
+	var out []config.Entry
 	for _, e := range entries {
 		if !j.plain(e) {
 			out = append(out, e)
@@ -69,18 +69,18 @@ var settled = map[string]bool{"core.bare": true, "extensions.preciousobjects": t
 
 // plain reports whether a setting is one of those that git writes in ordinary
 // work, with a value that makes git run nothing.
-func (j *configJudge) plain(e entry) bool {
-	if flags[e.key] {
-		return e.flag()
+func (j *configJudge) plain(e config.Entry) bool {
+	if flags[e.Key] {
+		return flag(e)
 	}
-	if settled[e.key] {
-		return j.fresh && e.flag() // a repository that is there would not be usable as before
+	if settled[e.Key] {
+		return j.fresh && flag(e) // a repository that is there would not be usable as before
 	}
-	if e.bare || !printable(e.value) {
+	if e.Bare || !printable(e.Value) {
 		return false
 	}
-	sub, has := e.sub()
-	switch e.section() {
+	sub, has := e.Sub()
+	switch e.Section() {
 	case "branch":
 		return has && j.plainBranch(sub, e)
 	case "remote":
@@ -88,93 +88,91 @@ func (j *configJudge) plain(e entry) bool {
 	case "submodule":
 		return has && j.plainSubmodule(sub, e)
 	case "lfs":
-		return e.key == "lfs.repositoryformatversion" && only(e.value, "0123456789") ||
-			has && e.name() == "access" && plainURL(sub) && slices.Contains([]string{"basic", "none", "private", "negotiate", "ntlm"}, e.value)
+		return e.Key == "lfs.repositoryformatversion" && only(e.Value, "0123456789") ||
+			has && e.Name() == "access" && plainURL(sub) && slices.Contains([]string{"basic", "none", "private", "negotiate", "ntlm"}, e.Value)
 	}
-	switch e.key {
+	switch e.Key {
 	case "core.repositoryformatversion":
-		return e.value == "0" || e.value == "1"
+		return e.Value == "0" || e.Value == "1"
 	case "core.worktree":
-		return j.worktree != nil && j.worktree(e.value)
+		return j.worktree != nil && j.worktree(e.Value)
 	case "user.name", "user.email":
 		return true
 	case "extensions.objectformat":
-		return j.fresh && (e.value == "sha1" || e.value == "sha256")
+		return j.fresh && (e.Value == "sha1" || e.Value == "sha256")
 	case "extensions.refstorage":
-		return j.fresh && e.value == "files"
+		return j.fresh && e.Value == "files"
 	case "extensions.partialclone":
-		return j.fresh && remoteName(e.value)
+		return j.fresh && remoteName(e.Value)
 	}
 	return false
 }
 
 // flag reports whether the value is one that git takes for true or false.
-func (e entry) flag() bool {
-	return e.bare || slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "1", "0"}, strings.ToLower(e.value))
-}
+func flag(e config.Entry) bool { return e.IsTrue() || e.IsFalse() }
 
-func (j *configJudge) plainBranch(name string, e entry) bool {
+func (j *configJudge) plainBranch(name string, e config.Entry) bool {
 	if !printable(name) || strings.HasPrefix(name, "-") {
 		return false
 	}
-	switch e.name() {
+	switch e.Name() {
 	case "remote", "pushremote":
-		return e.value == "." || remoteName(e.value) && (j.fresh || len(j.before["remote."+e.value+".url"]) > 0)
+		return e.Value == "." || remoteName(e.Value) && (j.fresh || len(j.before["remote."+e.Value+".url"]) > 0)
 	case "merge", "vscode-merge-base", "gh-merge-base", "github-pr-base-branch":
-		return !strings.HasPrefix(e.value, "-")
+		return !strings.HasPrefix(e.Value, "-")
 	case "rebase":
-		return e.flag() || e.value == "merges" || e.value == "interactive"
+		return flag(e) || e.Value == "merges" || e.Value == "interactive"
 	case "description":
 		return true
 	}
 	return false
 }
 
-func (j *configJudge) plainRemote(name string, e entry) bool {
-	switch e.name() {
+func (j *configJudge) plainRemote(name string, e config.Entry) bool {
+	switch e.Name() {
 	case "url", "pushurl":
-		return plainURL(e.value) && (!localPath(e.value) || j.fresh && j.now["extensions.partialclone"] == nil || slices.Contains(j.before[e.key], e.value))
+		return plainURL(e.Value) && (!localPath(e.Value) || j.fresh && j.now["extensions.partialclone"] == nil || slices.Contains(j.before[e.Key], e.Value))
 	case "fetch":
-		return plainRefspec(name, e.value) || slices.Contains(j.before[e.key], e.value) && plainRefspec("", e.value)
+		return plainRefspec(name, e.Value) || slices.Contains(j.before[e.Key], e.Value) && plainRefspec("", e.Value)
 	case "tagopt":
-		return e.value == "--no-tags" || e.value == "--tags"
+		return e.Value == "--no-tags" || e.Value == "--tags"
 	case "prune":
-		return e.flag()
+		return flag(e)
 	case "promisor":
-		return j.fresh && e.flag()
+		return j.fresh && flag(e)
 	case "partialclonefilter":
-		return j.fresh && word(e.value, ":=")
+		return j.fresh && word(e.Value, ":=")
 	}
 	return false
 }
 
-func (j *configJudge) plainSubmodule(name string, e entry) bool {
+func (j *configJudge) plainSubmodule(name string, e config.Entry) bool {
 	switch {
 	case !plainModule(name):
 		return false
-	case e.name() == "url":
-		return plainURL(e.value)
+	case e.Name() == "url":
+		return plainURL(e.Value)
 	}
-	return e.name() == "active" && e.flag()
+	return e.Name() == "active" && flag(e)
 }
 
 // addresses sees to it that a place which was known before is still the same:
 // whoever fetches or pushes as ever must not reach somebody else. What is new may
 // be added, and what is not wanted any more may be removed.
-func (j *configJudge) addresses(before, now []entry) bool {
+func (j *configJudge) addresses(before, now []config.Entry) bool {
 	known := map[string]bool{}
 	for _, e := range before {
-		if sub, ok := e.sub(); ok {
-			known[e.section()+"."+sub] = true
+		if sub, ok := e.Sub(); ok {
+			known[e.Section()+"."+sub] = true
 		}
-		if new := j.now[e.key]; address(e) && len(new) > 0 && !slices.Equal(j.before[e.key], new) {
+		if new := j.now[e.Key]; address(e) && len(new) > 0 && !slices.Equal(j.before[e.Key], new) {
 			return false
 		}
 	}
 	for _, e := range now {
 		// One more address for what was there is no addition but a change.
-		sub, _ := e.sub()
-		if address(e) && e.section() != "submodule" && e.name() != "remote" && e.name() != "merge" && known[e.section()+"."+sub] && j.before[e.key] == nil {
+		sub, _ := e.Sub()
+		if address(e) && e.Section() != "submodule" && e.Name() != "remote" && e.Name() != "merge" && known[e.Section()+"."+sub] && j.before[e.Key] == nil {
 			return false
 		}
 	}
@@ -183,26 +181,26 @@ func (j *configJudge) addresses(before, now []entry) bool {
 
 // address reports whether a setting says where git fetches from or pushes to, or what
 // it merges from there.
-func address(e entry) bool {
-	switch e.section() {
+func address(e config.Entry) bool {
+	switch e.Section() {
 	case "remote", "submodule":
-		return e.name() == "url" || e.name() == "pushurl"
+		return e.Name() == "url" || e.Name() == "pushurl"
 	case "branch":
-		return e.name() == "remote" || e.name() == "pushremote" || e.name() == "merge"
+		return e.Name() == "remote" || e.Name() == "pushremote" || e.Name() == "merge"
 	}
 	return false
 }
 
 // CoreWorktree returns core.worktree of a configuration that has it once.
-func CoreWorktree(config []byte) (string, bool) {
-	entries, err := parseConfig(config)
+func CoreWorktree(text []byte) (string, bool) {
+	entries, err := config.Parse(text)
 	if err != nil {
 		return "", false
 	}
 	value, n := "", 0
 	for _, e := range entries {
-		if e.key == "core.worktree" {
-			value, n = e.value, n+1
+		if e.Key == "core.worktree" {
+			value, n = e.Value, n+1
 		}
 	}
 	return value, n == 1 && value != ""

@@ -3,6 +3,8 @@ package hostexec
 import (
 	"bytes"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Judge is JudgeIn for a path of which nothing is known but its names.
@@ -202,7 +204,7 @@ func (s *scanner) first(x *index, name []byte, best *rule) *rule {
 
 func (s *scanner) earlier(rule *rule, name []byte, best *rule) *rule {
 	for ; rule != nil; rule = rule.next {
-		if (best == nil || rule.order < best.order) && glob(rule.last(), name) && s.fits(&rule.pattern) {
+		if (best == nil || rule.order < best.order) && file.Star(rule.last(), name) && s.fits(&rule.pattern) {
 			best = rule
 		}
 	}

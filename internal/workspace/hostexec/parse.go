@@ -75,17 +75,17 @@ func (r *Rules) indexFor(one *rule) *index {
 // leads to settings that nobody judged. A file there is held too, which costs
 // nothing; but where the name is an ordinary word only links are.
 func (r *Rules) addInner() {
-	type spot struct {
+	type inner struct {
 		path string
 		in   place
 	}
-	seen := map[spot]bool{}
+	seen := map[inner]bool{}
 	for _, held := range r.rules {
 		for n := len(held.names) - 1; n > 0 && held.verdict.Hold; n-- {
 			p := held.pattern
 			p.names, p.whole = held.names[:n], false
 			p.links = p.links || p.names[0][0] != '.' && p.place != inGit
-			at := spot{strings.Join(p.names, "/"), p.place}
+			at := inner{strings.Join(p.names, "/"), p.place}
 			if seen[at] && !p.rooted {
 				continue
 			}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // place says where a pattern may begin.
@@ -51,7 +53,7 @@ func (p *pattern) above(path []byte, start, from int) bool {
 		}
 		end := start - 1 // the slash
 		start = bytes.LastIndexByte(path[:end], '/') + 1
-		if start < from || !glob(p.names[i], path[start:end]) {
+		if start < from || !file.Star(p.names[i], path[start:end]) {
 			return false
 		}
 	}

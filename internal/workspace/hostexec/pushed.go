@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Pushed tells which paths a forge or its CI runs once they are pushed. It is made of
@@ -56,13 +58,13 @@ var onPush = sync.OnceValues(func() (*Pushed, error) {
 // Part reports whether a name may be an element of a path that runs: nearly none is.
 func (p *Pushed) Part(name string) bool {
 	name = fold(name)
-	return p.exact[name] || slices.ContainsFunc(p.stars, func(star string) bool { return glob(star, name) })
+	return p.exact[name] || slices.ContainsFunc(p.stars, func(star string) bool { return file.Star(star, name) })
 }
 
 // Leads reports whether a directory at the root may hold what runs.
 func (p *Pushed) Leads(first string) bool {
 	first = fold(first)
-	return slices.ContainsFunc(p.paths, func(path pushedPath) bool { return path.second != "" && glob(path.first, first) })
+	return slices.ContainsFunc(p.paths, func(path pushedPath) bool { return path.second != "" && file.Star(path.first, first) })
 }
 
 // Runs names what covers something at the root, or in a directory there: patterns, or
@@ -72,9 +74,9 @@ func (p *Pushed) Runs(first, second string, directory bool) (out []string) {
 	low, below := fold(first), fold(second)
 	for _, path := range p.paths {
 		switch {
-		case !glob(path.first, low):
+		case !file.Star(path.first, low):
 		case path.second == "" && second == "", path.second != "" && second == "" && !directory,
-			path.second != "" && second != "" && glob(path.second, below):
+			path.second != "" && second != "" && file.Star(path.second, below):
 			name := path.text
 			if strings.Contains(name, "*") {
 				name = strings.Trim(first+"/"+second, "/")

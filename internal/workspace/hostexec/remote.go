@@ -38,7 +38,7 @@ func plainHost(authority string) bool {
 // characters and those of more.
 func word(s, more string) bool {
 	for i := range len(s) {
-		if c := s[i]; !letter(c) && (c < '0' || c > '9') && (i == 0 || strings.IndexByte(more, c) < 0) {
+		if c := s[i]; (lower(c) < 'a' || lower(c) > 'z') && (c < '0' || c > '9') && (i == 0 || strings.IndexByte(more, c) < 0) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file/settings"
+	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // setting is one leaf of a file, whatever its form: a name, a value, a line.
@@ -30,13 +31,13 @@ var readers = map[string]func([]byte) ([]setting, error){
 }
 
 func gitSettings(b []byte) ([]setting, error) {
-	entries, err := parseConfig(b)
+	entries, err := config.Parse(b)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]setting, 0, len(entries))
 	for _, e := range entries {
-		out = append(out, setting{key: fold(e.key), shown: e.key, value: e.value, line: e.line})
+		out = append(out, setting{key: fold(e.Key), shown: e.Key, value: e.Value, line: e.Line})
 	}
 	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // Ask is one thing that a caller named, as the sandbox sees it.
@@ -175,7 +177,7 @@ func (r *request) absolute(dir int, p string) (string, bool) {
 	if dir >= 0 && r.fd(dir) != unix.AT_FDCWD {
 		link = itoa(int(r.call.PID)) + "/fd/" + itoa(r.fd(dir))
 	}
-	at, err := readlinkat(r.proc, link)
+	at, err := sys.ReadLink(r.proc, link)
 	if err != nil || !strings.HasPrefix(at, "/") {
 		return "", false
 	}
@@ -199,7 +201,7 @@ func (r *request) look(a *Ask) {
 			a.Absent = true
 			return
 		}
-		to, err := readlinkat(r.own(link), "")
+		to, err := sys.ReadLink(r.own(link), "")
 		if err != nil {
 			return
 		}

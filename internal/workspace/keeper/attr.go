@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
@@ -72,7 +73,7 @@ func chmodTarget(t *target, mode uint32) error {
 	if t.isDir() {
 		keep = 0o3777
 	}
-	return unix.Chmod("/proc/self/fd/"+itoa(fd), mode&keep)
+	return sys.Chmod(fd, mode&keep)
 }
 
 func (w *worker) chown(dirfd int, at uint64, uid, gid int, flags uint32) {
@@ -207,6 +208,6 @@ func (w *worker) bindAt(dir int, name string) error {
 	// The umask is this thread's own. To set the mode by name would follow a link.
 	unix.Umask(int(^w.mode(0o777) & 0o777))
 	defer unix.Umask(0)
-	at := "/proc/self/fd/" + itoa(dir) + "/" + name
+	at := sys.ByDescriptor(dir) + "/" + name
 	return unix.Bind(w.own(sock), &unix.SockaddrUnix{Name: at})
 }

@@ -391,7 +391,7 @@ func removeStandIn(root int, rel string) error {
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFLNK:
-		if text, rerr := readlinkat(dir, name); rerr == nil && text == Nowhere {
+		if text, rerr := sys.ReadLink(dir, name); rerr == nil && text == Nowhere {
 			err = unix.Unlinkat(dir, name, 0)
 		}
 	case unix.S_IFDIR:

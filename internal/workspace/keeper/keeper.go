@@ -38,7 +38,6 @@ import (
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
-	"ringfence.dev/ringfence/internal/workspace/notify"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
@@ -87,7 +86,7 @@ const workers = 8
 // Keeper serves the calls of one sandbox.
 type Keeper struct {
 	conf   Config
-	calls  *notify.Listener
+	calls  *listener
 	spaces sys.Namespaces
 	root   int // "/" inside
 	proc   int // the host's proc
@@ -112,7 +111,7 @@ type Keeper struct {
 
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
-	k := &Keeper{conf: conf, calls: notify.Listen(conf.Listener), held: make([]holds, len(conf.Trees)),
+	k := &Keeper{conf: conf, calls: listen(conf.Listener), held: make([]holds, len(conf.Trees)),
 		recent: recent{since: time.Now()}, made: newOwnFiles(), public: published{wake: make(chan struct{}, 1)}, end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &repo.Nested{Root: conf.Trees[i].Path})

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
@@ -157,7 +158,7 @@ func (w *worker) remove(dirfd int, at uint64, alone bool) error {
 	if t.isDir() {
 		return unix.EISDIR
 	}
-	if text, err := readlinkat(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
+	if text, err := sys.ReadLink(t.dir, t.name); t.held == nil && err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
 	if err := w.ofHost(&t); err != nil {

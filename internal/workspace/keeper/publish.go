@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
@@ -166,7 +167,7 @@ func (w *work) letGo(x *held, tree, layer int, own string) error {
 // what somebody else put there meanwhile is theirs.
 func asHeld(x *held, at *waiting, dir int, name string) (old []byte, as bool) {
 	if x.new {
-		text, err := readlinkat(dir, name)
+		text, err := sys.ReadLink(dir, name)
 		return nil, err == nil && text == Nowhere
 	}
 	fd, err := openFile(dir, name, unix.O_RDONLY, 0)
@@ -187,7 +188,7 @@ func asHeld(x *held, at *waiting, dir int, name string) (old []byte, as bool) {
 // between gets it back.
 func stoodThere(x *held, at *waiting, dir int, name string) bool {
 	if x.new {
-		text, err := readlinkat(dir, name)
+		text, err := sys.ReadLink(dir, name)
 		return err == nil && text == Nowhere
 	}
 	var st unix.Stat_t

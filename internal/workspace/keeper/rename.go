@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
@@ -108,7 +109,7 @@ func (k *Keeper) mayLeave(t *target) error {
 	if t.isDir() && k.tied(t) {
 		return unix.EXDEV
 	}
-	if text, err := readlinkat(t.dir, t.name); err == nil && text == Nowhere {
+	if text, err := sys.ReadLink(t.dir, t.name); err == nil && text == Nowhere {
 		return unix.EBUSY // another session's
 	}
 	if k.object(t) {
@@ -227,7 +228,7 @@ func (k *Keeper) tied(t *target) bool {
 		if strings.EqualFold(name, ".git") {
 			return true
 		}
-		if text, err := readlinkat(dir, name); err != unix.EINVAL && (err != nil || text == Nowhere) {
+		if text, err := sys.ReadLink(dir, name); err != unix.EINVAL && (err != nil || text == Nowhere) {
 			return true
 		}
 		if k.conf.Secret == nil || !k.conf.Secret(t.tree, rel) {

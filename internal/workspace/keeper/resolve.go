@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // place is where a path of the caller leads: a name in a directory. Descriptors are
@@ -56,7 +58,7 @@ func (r *request) resolve(dirfd int, p string, follow bool) (place, error) {
 		if err != nil || s.name == "" || !follow && !s.slash {
 			return s, err
 		}
-		target, err := readlinkat(s.parent, s.name)
+		target, err := sys.ReadLink(s.parent, s.name)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
 			return s, nil
 		}
@@ -150,7 +152,7 @@ func (r *request) stepwise(at int, rel string) (int, error) {
 			leave(-1)
 			return -1, errContinue
 		}
-		target, err := readlinkat(fd, "")
+		target, err := sys.ReadLink(fd, "")
 		if err != nil {
 			leave(fd)
 			at = fd
@@ -176,24 +178,12 @@ func (r *request) stepwise(at int, rel string) (int, error) {
 // where tells the tree of a directory from the path by which the sandbox's mounts
 // know it.
 func (r *request) where(dir int) (tree int, rel string, err error) {
-	n, err := unix.Readlinkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(dir), r.buf[:])
-	if err != nil || n == len(r.buf) {
+	path, err := sys.ReadLink(unix.AT_FDCWD, sys.ByDescriptor(dir))
+	if err != nil {
 		return -1, "", errContinue
 	}
-	tree, rel = r.treeOf(string(r.buf[:n]))
+	tree, rel = r.treeOf(path)
 	return tree, rel, nil
-}
-
-func readlinkat(dir int, name string) (string, error) {
-	var b [4096]byte
-	n, err := unix.Readlinkat(dir, name, b[:])
-	if err != nil {
-		return "", err
-	}
-	if n == len(b) || n == 0 {
-		return "", unix.ENAMETOOLONG
-	}
-	return string(b[:n]), nil
 }
 
 // descriptorLink resolves the names by which a process reopens a descriptor of its
@@ -213,7 +203,7 @@ func (r *request) descriptorLink(p string) (string, bool) {
 	if _, err := strconv.ParseUint(number, 10, 31); err != nil {
 		return "", false
 	}
-	link, err := readlinkat(r.proc, strconv.Itoa(int(r.call.PID))+"/fd/"+number)
+	link, err := sys.ReadLink(r.proc, strconv.Itoa(int(r.call.PID))+"/fd/"+number)
 	if err != nil || !strings.HasPrefix(link, "/") {
 		return "", false
 	}

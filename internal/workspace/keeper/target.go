@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -30,8 +31,6 @@ func (t *target) isDir() bool  { return t.is && t.kind() == unix.S_IFDIR }
 // reserved begins the names under which ringfence itself writes to a tree before it
 // renames: who could make one could swap it.
 const reserved = ".ringfence-"
-
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
 // target finds the place that s stands for on the host or in the layer. Anything
 // else that is mounted over it inside is the kernel's.
@@ -106,10 +105,7 @@ func (w *work) inLayer(t *target, dir string) error {
 }
 
 func openDir(at int, rel string) (int, error) {
-	if rel == "" {
-		rel = "."
-	}
-	return unix.Openat2(at, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath})
+	return sys.OpenAt(at, rel, unix.O_PATH|unix.O_DIRECTORY)
 }
 
 func sameNode(a, b int) (bool, error) {

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/workspace/notify"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
 
@@ -24,7 +23,7 @@ type work struct {
 // request is a call of a program inside, which waits for its answer.
 type request struct {
 	work
-	call notify.Call
+	call notice
 	buf  [4096]byte
 }
 
@@ -44,7 +43,7 @@ func (k *Keeper) serve(ready chan<- error) {
 	w := &worker{request{work: work{Keeper: k}}}
 	for {
 		if err := k.calls.Receive(&w.call); err != nil {
-			if !errors.Is(err, notify.ErrEnded) {
+			if !errors.Is(err, errEnded) {
 				k.conf.Failed(err)
 			}
 			return

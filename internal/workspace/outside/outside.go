@@ -227,8 +227,7 @@ func (w *walk) one(dir *os.File, name, rel string, visit func(rel string, isDir 
 
 // openDir opens a directory of the same file system for reading.
 func openDir(at int, name string) (*os.File, error) {
-	fd, err := unix.Openat2(at, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := sys.OpenOn(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package overlay
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -39,7 +38,7 @@ func (a *applier) judge(it *item) error {
 	case it.deep:
 		it.fail("its path is too long")
 	case new == nil:
-		return a.judgeRemoval(it)
+		a.judgeRemoval(it)
 	case new.Type == change.Special:
 		it.fail("a pipe, a socket or a device is never brought to the host")
 	case old == nil && a.goneOnHost(it):
@@ -71,16 +70,11 @@ func creation(n *change.Node) action {
 
 // judgeRemoval: a file that the host changed meanwhile stays. A directory has no
 // content of its own: it stays if anything stays in it.
-func (a *applier) judgeRemoval(it *item) error {
+func (a *applier) judgeRemoval(it *item) {
 	it.act = remove
-	if isDir(it.low) || a.force || !a.l.touched(it.low) {
-		return nil
-	}
-	unchanged, err := a.hostIsBase(it)
-	if err == nil && !unchanged {
+	if !isDir(it.low) && !a.force && a.l.touched(it.low) && !a.hostIsBase(it) {
 		it.fail("deleted by the session, changed on the host meanwhile")
 	}
-	return err
 }
 
 // judgeOverwrite: the host has something there that is no directory.
@@ -90,11 +84,8 @@ func (a *applier) judgeOverwrite(it *item) error {
 		return nil
 	}
 	it.act = creation(it.change.New)
-	if a.force || !a.l.touched(it.low) {
+	if a.force || !a.l.touched(it.low) || a.hostIsBase(it) {
 		return nil
-	}
-	if unchanged, err := a.hostIsBase(it); err != nil || unchanged {
-		return err
 	}
 	if a.l.isIndex(it.path) {
 		// Without it a commit that is brought over would look undone on the host.
@@ -156,16 +147,12 @@ func (a *editor) base(rel string) ([]byte, bool) {
 
 // hostIsBase reports whether the host still has what both sides started from,
 // whatever its times say.
-func (a *editor) hostIsBase(it *item) (bool, error) {
+func (a *editor) hostIsBase(it *item) bool {
 	if it.change.Old.Type != change.File || it.change.Old.Hash == "" {
-		return false, nil
+		return false
 	}
 	b, ok := a.base(it.path)
-	if !ok {
-		return false, nil
-	}
-	sum, _, err := hash(bytes.NewReader(b))
-	return err == nil && sum == it.change.Old.Hash, err
+	return ok && hashOf(b) == it.change.Old.Hash
 }
 
 // merge merges the session's text with what the host made of it meanwhile.
@@ -200,7 +187,7 @@ func readWhole(t *tree, rel, want string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum, _, _ := hash(bytes.NewReader(b)); sum != want {
+	if hashOf(b) != want {
 		return nil, nil
 	}
 	return append([]byte{}, b...), nil

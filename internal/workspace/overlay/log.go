@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // The kinds of record in a log.
@@ -74,7 +76,7 @@ func openLog(path string, l *Layer) (*journal, error) {
 
 // resume locks the log, reads it, and cuts off a line that was never finished.
 func (j *journal) resume(start record) error {
-	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := file.Lock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return fmt.Errorf("another apply is at work: %w", err)
 	}
 	var st unix.Stat_t

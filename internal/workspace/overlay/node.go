@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -73,9 +75,7 @@ func (t *tree) readlink(rel string) (string, error) {
 		return "", err
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, "", buf)
-	return string(buf[:max(n, 0)]), err
+	return sys.ReadLink(fd, "")
 }
 
 // room is what files are read into: one session may have made hundreds of thousands.
@@ -96,20 +96,19 @@ func (d descriptor) Read(b []byte) (int, error) {
 	}
 }
 
-// hash returns the SHA-256 of what a file holds, and how many bytes that was.
-func hash(r io.Reader) (string, int64, error) {
-	d, err := digest(r)
+// hashFile returns the SHA-256 of what a file holds, from where it stands.
+func hashFile(f *os.File) (string, error) {
+	d, err := change.Read(int(f.Fd()), -1)
 	if err != nil {
-		return "", d.Size, err
+		return "", err
 	}
-	return d.Hash(), d.Size, nil
+	return d.Hash(), nil
 }
 
-func digest(r io.Reader) (*change.Digest, error) {
-	d, buf := change.NewDigest(), room.Get().(*[128 << 10]byte)
-	defer room.Put(buf)
-	_, err := io.CopyBuffer(d, struct{ io.Reader }{r}, buf[:])
-	return d, err
+func hashOf(b []byte) string {
+	d := change.NewDigest()
+	d.Write(b)
+	return d.Hash()
 }
 
 // comparing reads both sides of entries with all processors, while the walk goes on.

@@ -88,7 +88,7 @@ func (a *editor) takeBack(it *item) error {
 	if err := unix.Fstat(int(in.Fd()), &st); err != nil {
 		return err
 	}
-	sum, _, err := hash(in)
+	sum, err := hashFile(in)
 	if err != nil {
 		return err
 	}

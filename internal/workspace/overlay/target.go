@@ -1,13 +1,14 @@
 package overlay
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // target is a name in an open directory that is about to be something else.
@@ -137,13 +138,19 @@ func fill(from *tree, rel, want string, t *target, st *unix.Stat_t, mode uint32)
 		return err
 	}
 	defer out.Close()
-	if err := copyFile(out, in); err != nil {
+	info, err := in.Stat()
+	if err != nil {
 		return err
 	}
+	beforeWrite()
+	if err := sys.CopyData(int(out.Fd()), int(in.Fd()), info.Size()); err != nil {
+		return err
+	}
+	beforeWrite()
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	sum, _, err := hash(out)
+	sum, err := hashFile(out)
 	if err != nil {
 		return err
 	}
@@ -181,60 +188,8 @@ func finish(out *os.File, t *target, st *unix.Stat_t, mode uint32) error {
 	if err := chmod(fd, mode); err != nil {
 		return err
 	}
-	if err := setTime(unix.AT_FDCWD, byDescriptor(fd), st, 0); err != nil {
+	if err := setTime(unix.AT_FDCWD, sys.ByDescriptor(fd), st, 0); err != nil {
 		return err
 	}
 	return fsync(fd)
-}
-
-// copyFile shares the blocks of a file where the filesystem can, and else copies
-// those that are there: the holes of a sparse file stay holes.
-func copyFile(out, in *os.File) error {
-	beforeWrite()
-	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil {
-		return nil
-	}
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	size := info.Size()
-	for at := int64(0); at < size; {
-		from, err := unix.Seek(int(in.Fd()), at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) {
-			break // nothing but a hole until the end
-		}
-		if err != nil {
-			from = at
-		}
-		to, err := unix.Seek(int(in.Fd()), from, unix.SEEK_HOLE)
-		if err != nil || to <= from {
-			to = size
-		}
-		if err := copyRange(out, in, from, to); err != nil {
-			return err
-		}
-		at = to
-	}
-	beforeWrite()
-	return out.Truncate(size)
-}
-
-func copyRange(out, in *os.File, from, to int64) error {
-	for _, f := range []*os.File{out, in} {
-		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	// io.CopyN to a file is copy_file_range where the kernel can.
-	beforeWrite()
-	if _, err := io.CopyN(out, in, to-from); err != nil && err != io.EOF {
-		return err
-	}
-	return nil
-}
-
-func hashOf(b []byte) string {
-	sum, _, _ := hash(bytes.NewReader(b))
-	return sum
 }

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // maxPath bounds the paths that are worked on. The kernel takes none that is longer
@@ -29,11 +29,9 @@ func openTree(root string) (*tree, error) {
 	if !path.IsAbs(root) {
 		return nil, fmt.Errorf("open %q: %w", root, fs.ErrInvalid)
 	}
-	fd, err := unix.Openat2(unix.AT_FDCWD, root, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := sys.OpenSource(root)
 	if err != nil {
-		return nil, fmt.Errorf("open %q: %w", root, err)
+		return nil, err
 	}
 	return &tree{fd: fd, path: root}, nil
 }
@@ -41,12 +39,7 @@ func openTree(root string) (*tree, error) {
 func (t *tree) close() { unix.Close(t.fd) }
 
 // at opens rel beneath dir. No link is followed and no mount is crossed.
-func at(dir int, rel string, flags int) (int, error) {
-	return unix.Openat2(dir, rel, &unix.OpenHow{
-		Flags: uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS |
-			unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
-}
+func at(dir int, rel string, flags int) (int, error) { return sys.OpenOn(dir, rel, flags) }
 
 // open opens rel in the tree; "." is the tree itself.
 func (t *tree) open(rel string, flags int) (int, error) { return at(t.fd, rel, flags) }
@@ -61,30 +54,9 @@ func (t *tree) openRegular(rel string) (*os.File, error) {
 }
 
 // openFile is openRegular for those who read so many files that a descriptor has to do.
-// O_NONBLOCK keeps a pipe that was put there in between from holding up the caller.
 func (t *tree) openFile(rel string) (int, error) {
-	fd, err := t.open(rel, unix.O_RDONLY|unix.O_NONBLOCK)
-	if err != nil {
-		return -1, err
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = fmt.Errorf("not a regular file: %w", fs.ErrInvalid)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
-}
-
-// names lists a directory, sorted. It takes the descriptor over.
-func names(fd int) ([]string, error) {
-	f := os.NewFile(uintptr(fd), "directory")
-	defer f.Close()
-	all, err := f.Readdirnames(-1)
-	slices.Sort(all)
-	return all, err
+	fd, _, err := sys.Regular(t.open(rel, sys.ReadFile))
+	return fd, err
 }
 
 // lstat reads what name in dir is, or nil if it is not there.
@@ -99,10 +71,6 @@ func lstat(dir int, name string) (*unix.Stat_t, error) {
 	}
 	return nil, err
 }
-
-// byDescriptor is the one path to what a descriptor stands for: calls that take no
-// O_PATH descriptor take this.
-func byDescriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // valid reports whether rel can be a path of something in a tree.
 func valid(rel string) bool {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -157,7 +158,7 @@ func list(dir int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return names(fd)
+	return sys.Names(fd)
 }
 
 // upperStat reads an entry of the layer, and lets the owner read it.
@@ -311,7 +312,7 @@ func isWhiteout(dir int, name string, st *unix.Stat_t) bool {
 		if st.Size != 0 {
 			return false
 		}
-		_, err := unix.Lgetxattr(byDescriptor(dir)+"/"+name, xattrWhiteout, nil)
+		_, err := unix.Lgetxattr(sys.ByDescriptor(dir)+"/"+name, xattrWhiteout, nil)
 		return err == nil
 	}
 	return false

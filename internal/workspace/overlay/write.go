@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // beforeWrite is called before every call that changes something. Tests die in it,
@@ -45,7 +47,7 @@ func create(dir int, name string) (*os.File, error) {
 // chmod takes descriptors of all kinds.
 func chmod(fd int, mode uint32) error {
 	beforeWrite()
-	return unix.Chmod(byDescriptor(fd), mode)
+	return sys.Chmod(fd, mode)
 }
 
 func unlink(dir int, name string, flags int) error {

@@ -57,7 +57,7 @@ func (m *maker) learn(secret string) {
 	if m.secrets == nil || words[strings.ToLower(secret)] {
 		return
 	}
-	if f := emailForm.FindStringSubmatch(secret); f != nil && isHost(f[1]) {
+	if f := emailForm().FindStringSubmatch(secret); f != nil && isHost(f[1]) {
 		secret = strings.TrimSuffix(secret, f[1])
 	}
 	m.secrets.add(secret)

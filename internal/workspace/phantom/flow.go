@@ -2,124 +2,143 @@ package phantom
 
 import "strings"
 
-// flow replaces the values of a list or a map that is written on one line, in YAML or
-// in a language like it.
-func (m *masker) flow(k key, s string, yaml bool) (string, bool) {
-	f := &flowMask{m: m, in: s, yaml: yaml}
-	f.value(k, 0)
-	f.space()
-	return f.out.String(), !f.bad && f.at == len(f.in)
+const (
+	maxDepth = 64
+	maxFlow  = 200 // lines between brackets
+)
+
+// flow is a list or a map within brackets, over several lines if need be. One that is not
+// understood is hidden as a whole; v is the part of it on this line.
+func (r *reader) flow(k key, from int, v string) {
+	end, mark := r.at, len(r.out)
+	r.limit = r.reach(from)
+	r.at = from
+	if r.element(k, 0) {
+		rest := r.line(r.at)
+		if comma, comment, ok := r.tail(rest); ok {
+			r.write(comma, comment)
+			r.at += len(rest)
+			return
+		}
+	}
+	r.at, r.out = end, append(r.out[:mark], quoteJSON(r.opaque(k, v))...)
 }
 
-type flowMask struct {
-	m    *masker
-	in   string
-	at   int
-	yaml bool
-	bad  bool
-	out  strings.Builder
+// reach is where the line ends in which as many brackets were closed as were opened.
+// Those in quotes are rare and count too.
+func (r *reader) reach(from int) int {
+	depth := 0
+	for n := 0; ; n++ {
+		line := r.line(from)
+		from += len(line)
+		v, _ := cutComment(line, r.inline)
+		depth += strings.Count(v, "[") + strings.Count(v, "{") - strings.Count(v, "]") - strings.Count(v, "}")
+		next := r.next(from)
+		if depth <= 0 || n == maxFlow || next == len(r.in) {
+			return from
+		}
+		from = next
+		r.work++
+	}
 }
 
-const maxDepth = 64
-
-func (f *flowMask) peek() byte {
-	if f.at < len(f.in) {
-		return f.in[f.at]
+func (r *reader) peek() byte {
+	if r.at < r.limit {
+		return r.in[r.at]
 	}
 	return 0
 }
 
-func (f *flowMask) space() {
-	for f.at < len(f.in) && strings.IndexByte(" \t\r\n", f.in[f.at]) >= 0 {
-		f.at++
-	}
-}
-
-func (f *flowMask) value(k key, depth int) {
-	f.space()
-	switch f.peek() {
-	case '{':
-		f.nested(k, depth, '}')
-	case '[':
-		f.nested(k, depth, ']')
-	default:
-		s, quote := f.scalar()
-		f.out.WriteString(f.m.yamlScalar(k, s, quote, f.yaml))
-	}
-}
-
-func (f *flowMask) nested(k key, depth int, end byte) {
-	f.out.WriteByte(f.in[f.at])
-	f.at++
-	for !f.bad {
-		f.space()
-		switch c := f.peek(); {
-		case c == end:
-			f.at++
-			f.out.WriteByte(end)
+// space copies blanks and line ends, and shows comments.
+func (r *reader) space() {
+	for r.at < r.limit {
+		c := r.in[r.at]
+		if strings.IndexByte(" \t\r\n", c) >= 0 {
+			r.copy(r.at + 1)
+			continue
+		}
+		line := r.line(r.at)
+		if _, comment := cutComment(line, r.inline); comment != line || strings.IndexByte(" \t\n", r.in[r.at-1]) < 0 {
 			return
-		case c == 0 || depth > maxDepth:
-			f.bad = true
+		}
+		r.write(strings.TrimPrefix(r.after(line), " "))
+		r.at += len(line)
+	}
+}
+
+func (r *reader) element(k key, depth int) bool {
+	r.space()
+	if c := r.peek(); c == '{' || c == '[' {
+		return r.list(k, depth, c+2) // '[' and ']', '{' and '}' are two apart
+	}
+	raw, quote, ok := r.word()
+	if ok {
+		r.write(r.scalar(k, raw, quote))
+	}
+	return ok
+}
+
+func (r *reader) list(k key, depth int, end byte) bool {
+	r.copy(r.at + 1)
+	for ok := depth <= maxDepth; ok; {
+		r.space()
+		switch c := r.peek(); {
+		case c == end:
+			r.copy(r.at + 1)
+			return true
 		case c == ',':
-			f.at++
-			f.out.WriteString(", ")
+			r.copy(r.at + 1)
 		case end == '}':
-			f.pair(k, depth)
+			ok = r.pair(k, depth)
 		default:
-			f.value(k, depth+1)
+			ok = r.element(k, depth+1)
 		}
 	}
+	return false
 }
 
-func (f *flowMask) pair(k key, depth int) {
-	name, quote := f.scalar()
-	f.space()
-	sep := f.peek()
-	if sep != ':' && sep != '=' || !proper(name) || !f.m.keep(name) {
-		f.bad = true
-		return
+func (r *reader) pair(k key, depth int) bool {
+	raw, quote, ok := r.word()
+	name := r.says(raw, quote)
+	if !ok || !proper(name) || !r.keep(name) {
+		return false
 	}
-	f.at++
-	f.out.WriteString(quote + name + quote)
-	if sep == '=' {
-		f.out.WriteString(" = ")
-	} else {
-		f.out.WriteString(": ")
+	r.write(quote, name, quote)
+	r.space()
+	if c := r.peek(); c != ':' && c != '=' {
+		return false
 	}
-	f.space()
-	if c := f.peek(); c != ',' && c != '}' {
-		f.value(k.child(name), depth+1)
+	r.copy(r.at + 1)
+	r.space()
+	if c := r.peek(); c == ',' || c == '}' {
+		return true
 	}
+	return r.element(k.child(name), depth+1)
 }
 
-// scalar reads a text with or without quotes.
-func (f *flowMask) scalar() (s, quote string) {
-	if c := f.peek(); c == '"' || c == '\'' {
-		l := &lines{}
-		inner, _, ok := l.quoted(f.in[f.at:], string(c), c == '"', true)
-		if !ok {
-			f.bad = true
-			return "", ""
+// word reads a text with or without quotes, and goes on to what is behind it.
+func (r *reader) word() (raw, quote string, ok bool) {
+	if c := r.peek(); c == '"' || c == '\'' {
+		quote = string(c)
+		if raw, ok = quoted(r.in[r.at:r.limit], quote, r.indented && c == '\''); ok {
+			r.at += len(raw) + 2
 		}
-		f.at += len(inner) + 2
-		if c == '"' {
-			inner = unescape(inner)
-		}
-		return inner, string(c)
+		return raw, quote, ok
 	}
-	end := f.at
-	for end < len(f.in) && strings.IndexByte(",[]{}\"'#=\n", f.in[end]) < 0 && !f.ends(end) {
+	stops := ",[]{}\"'#=\n"
+	if r.indented {
+		stops = ",[]{}\"'#=" // a text goes on after the end of a line
+	}
+	end := r.at
+	for end < r.limit && strings.IndexByte(stops, r.in[end]) < 0 && !r.ends(end) {
 		end++
 	}
-	s = strings.TrimSpace(f.in[f.at:end])
-	if s == "" {
-		f.bad = true
-	}
-	f.at = end
-	return s, ""
+	raw = strings.TrimRight(r.in[r.at:end], " \t\r\n")
+	r.at += len(raw)
+	return raw, "", raw != ""
 }
 
 // ends: a colon ends a word if a blank follows; without YAML, any does.
-func (f *flowMask) ends(at int) bool {
-	return f.in[at] == ':' && (!f.yaml || at+1 == len(f.in) || strings.IndexByte(" ,]}", f.in[at+1]) >= 0)
+func (r *reader) ends(at int) bool {
+	return r.in[at] == ':' && (!r.indented || at+1 == r.limit || strings.IndexByte(" \r\n,]}", r.in[at+1]) >= 0)
 }

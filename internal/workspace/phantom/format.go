@@ -19,10 +19,18 @@ func formatOf(rel string) format {
 		name = cut
 	}
 	base := name[strings.LastIndexByte(name, '/')+1:]
-	for _, b := range byBase {
-		if b.match(base, name) {
-			return b.format
+	for path, f := range byPath {
+		if hasPath(name, path) {
+			return f
 		}
+	}
+	switch {
+	case strings.HasPrefix(base, "kubeconfig"):
+		return (*masker).yamlFile
+	case envName(base), strings.HasPrefix(base, ".dev.vars"):
+		return (*masker).dotenvFile
+	case strings.Contains(base, ".tfstate"):
+		return (*masker).stateFile
 	}
 	if dot := strings.LastIndexByte(base, '.'); dot >= 0 {
 		if f, ok := byExtension[base[dot+1:]]; ok {
@@ -32,26 +40,13 @@ func formatOf(rel string) format {
 	return (*masker).anyFile
 }
 
-// byBase is asked before byExtension.
-var byBase = []struct {
-	match  func(base, rel string) bool
-	format format
-}{
-	{func(b, _ string) bool { return b == ".npmrc" }, (*masker).npmrcFile},
-	{func(b, _ string) bool { return b == ".yarnrc.yml" }, (*masker).yarnFile},
-	{func(b, _ string) bool { return b == ".netrc" || b == "_netrc" }, (*masker).netrcFile},
-	{func(b, _ string) bool { return b == ".pgpass" || b == "pgpass.conf" }, (*masker).pgpassFile},
-	{func(b, _ string) bool { return b == ".htpasswd" }, (*masker).htpasswdFile},
-	{func(b, _ string) bool { return b == ".git-credentials" }, (*masker).urlsFile},
-	{func(b, _ string) bool { return b == ".pypirc" || b == ".my.cnf" || b == ".boto" || b == ".s3cfg" }, (*masker).iniFile},
-	{func(b, _ string) bool { return b == ".dockercfg" }, (*masker).jsonFile},
-	{func(b, _ string) bool { return strings.HasPrefix(b, "kubeconfig") }, (*masker).yamlFile},
-	{func(b, _ string) bool { return envName(b) || strings.HasPrefix(b, ".dev.vars") || b == ".secrets" }, (*masker).dotenvFile},
-	{func(b, _ string) bool { return strings.Contains(b, ".tfstate") }, (*masker).stateFile},
-	{func(b, _ string) bool { return b == ".terraformrc" }, (*masker).hclFile},
-	{func(_, r string) bool { return hasPath(r, ".aws/credentials") || hasPath(r, ".gem/credentials") }, (*masker).iniFile},
-	{func(_, r string) bool { return hasPath(r, ".kube/config") }, (*masker).yamlFile},
-	{func(_, r string) bool { return hasPath(r, ".cargo/credentials") }, (*masker).hclFile},
+// byPath is asked before byExtension. No file has two of these.
+var byPath = map[string]format{
+	".npmrc": (*masker).npmrcFile, ".yarnrc.yml": (*masker).yarnFile, ".netrc": (*masker).netrcFile, "_netrc": (*masker).netrcFile,
+	".pgpass": (*masker).pgpassFile, "pgpass.conf": (*masker).pgpassFile, ".htpasswd": (*masker).htpasswdFile, ".git-credentials": (*masker).urlsFile,
+	".pypirc": (*masker).iniFile, ".my.cnf": (*masker).iniFile, ".boto": (*masker).iniFile, ".s3cfg": (*masker).iniFile, ".dockercfg": (*masker).jsonFile,
+	".secrets": (*masker).dotenvFile, ".terraformrc": (*masker).hclFile, ".aws/credentials": (*masker).iniFile, ".gem/credentials": (*masker).iniFile,
+	".kube/config": (*masker).yamlFile, ".cargo/credentials": (*masker).hclFile,
 }
 
 var byExtension = map[string]format{
@@ -79,18 +74,15 @@ func (m *masker) anyFile(s string) (string, Kind) {
 	switch {
 	case bare == "":
 		return s, None
-	case pemHeader.MatchString(s):
+	case pemHeader().MatchString(s):
 		return m.pemFile(s)
 	case bare[0] == '{' || bare[0] == '[' && strings.HasSuffix(bare, "]"):
-		if out, ok := m.json(key{}, s); ok {
-			return out, Values
-		}
-		return "", Empty
+		return m.jsonFile(s)
 	case bare[0] == '[':
 		return m.iniFile(s)
 	case !strings.ContainsAny(bare, " \t\r\n"):
 		return m.token(bare) + s[strings.Index(s, bare)+len(bare):], Values
-	case assigned.MatchString(s):
+	case assigned().MatchString(s):
 		return m.dotenvFile(s)
 	}
 	return m.eachLine(s, m.token), Values
@@ -99,7 +91,7 @@ func (m *masker) anyFile(s string) (string, Kind) {
 // token is a line that is nothing but a secret.
 func (m *masker) token(s string) string {
 	k := key{name: "token", secret: true}
-	if strings.Contains(s, "://") || numberForm.MatchString(s) || isJWT(s) {
+	if strings.Contains(s, "://") || numberForm().MatchString(s) || isJWT(s) {
 		return m.value(k, s)
 	}
 	return m.opaque(k, s)
@@ -109,7 +101,7 @@ var sqlData = lazily(`(?i)insert\s+into|\bcopy\s|replace\s+into|identified\s+by|
 
 // sqlFile: a schema stays, rows are not shown.
 func (m *masker) sqlFile(s string) (string, Kind) {
-	if sqlData.MatchString(s) {
+	if sqlData().MatchString(s) {
 		return "", Empty
 	}
 	return s, None

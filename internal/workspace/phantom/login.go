@@ -6,29 +6,17 @@ import (
 
 // netrcFile: words in any layout, each login of a machine.
 func (m *masker) netrcFile(s string) (string, Kind) {
-	var b strings.Builder
 	last := ""
-	for line := range strings.Lines(s) {
-		body := strings.TrimRight(line, "\r\n")
-		end := line[len(body):]
-		if bare := strings.TrimSpace(body); strings.HasPrefix(bare, "#") {
-			b.WriteString("#" + m.comment(bare[1:]) + end)
-			continue
-		}
-		for i, word := range strings.Fields(body) {
-			if i > 0 {
-				b.WriteString(" ")
-			}
-			out := m.netrcWord(last, word)
-			b.WriteString(out)
-			last = word
-			if out != word || last == "default" {
+	return m.eachLine(s, func(line string) string {
+		words := strings.Fields(line)
+		for i, word := range words {
+			words[i] = m.netrcWord(last, word)
+			if last = word; words[i] != word || word == "default" {
 				last = ""
 			}
 		}
-		b.WriteString(end)
-	}
-	return b.String(), Values
+		return strings.Join(words, " ")
+	}), Values
 }
 
 var netrcWords = set("machine default login user password account port")
@@ -104,19 +92,17 @@ func (m *masker) urlsFile(s string) (string, Kind) {
 
 // eachLine replaces each line that is neither empty nor a comment.
 func (m *masker) eachLine(s string, mask func(string) string) string {
-	l := &lines{rest: s}
-	for {
-		line, end, ok := l.next()
-		if !ok || m.spent() {
-			return l.out.String()
-		}
-		if bare := strings.TrimSpace(line); strings.HasPrefix(bare, "#") {
-			line = "#" + m.comment(bare[1:])
+	e := edit{masker: m, in: s}
+	for e.at < len(s) && !m.spent() {
+		line := e.line(e.at)
+		bare := strings.TrimSpace(line)
+		if strings.HasPrefix(bare, "#") {
+			bare = "#" + m.comment(bare[1:])
 		} else if bare != "" {
-			line = mask(bare)
-		} else {
-			line = ""
+			bare = mask(bare)
 		}
-		l.write(line, end)
+		e.put(e.at, e.at+len(line), bare)
+		e.endLine()
 	}
+	return string(e.out)
 }

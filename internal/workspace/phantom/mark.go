@@ -84,7 +84,7 @@ func bytesHaveMark(raw []byte) bool {
 // another one. Values too short for a mark, and files that are shown empty, it cannot
 // know.
 func IsPhantom(data []byte) bool {
-	if phantomKey(data) {
+	if phantomKey(string(data)) {
 		return true
 	}
 	for i := 0; i < len(data); {
@@ -162,24 +162,17 @@ func loginMark(raw []byte) bool {
 }
 
 // phantomKey looks for private keys in PEM, wherever they stand.
-func phantomKey(data []byte) bool {
+func phantomKey(s string) bool {
 	for range maxBlocks {
-		at := pemHeader.FindStringSubmatchIndex(string(data))
-		if at == nil {
-			return false
-		}
-		label := string(data[at[2]:at[3]])
-		last := "-----END " + label + "-----"
-		end := bytes.Index(data[at[1]:], []byte(last))
+		label, from, end := nextPEM(s)
 		if end < 0 {
 			return false
 		}
-		end += at[1] + len(last)
-		text := strings.ReplaceAll(string(data[at[0]:end]), `\n`, "\n")
+		text := strings.ReplaceAll(s[from:end], `\n`, "\n")
 		if block, _ := pem.Decode([]byte(text)); block != nil && strings.HasSuffix(label, "PRIVATE KEY") && phantomDER(label, block.Bytes) {
 			return true
 		}
-		data = data[end:]
+		s = s[end:]
 	}
 	return false
 }

@@ -49,7 +49,7 @@ func merge(host, was, now *envText) (*Merged, error) {
 		case known && was.lines[old].text == l.text:
 		case IsPhantom([]byte(l.text)):
 			return nil, fmt.Errorf("%s was given a value that stands for another secret", l.key)
-		case strings.Contains(l.text, "$(") || !inertValue.MatchString(strings.TrimRight(l.text[strings.IndexByte(l.text, '=')+1:], " \t")):
+		case strings.Contains(l.text, "$(") || !inertValue().MatchString(strings.TrimRight(l.text[strings.IndexByte(l.text, '=')+1:], " \t")):
 			return nil, fmt.Errorf("%s was given a value that some programs would run, or fill with others: one word or one text in quotes can be taken", l.key)
 		case known && there:
 			host.lines[at].text = l.text
@@ -119,8 +119,8 @@ func readEnv(data []byte) (*envText, error) {
 	for line := range strings.Lines(string(data)) {
 		l := envLine{text: strings.TrimSuffix(line, "\n")}
 		if bare := strings.Trim(l.text, " \t"); bare != "" && bare[0] != '#' {
-			f := envAssignment.FindStringSubmatch(l.text)
-			if f == nil || !plainValue.MatchString(strings.TrimRight(f[2], " \t")) {
+			f := envAssignment().FindStringSubmatch(l.text)
+			if f == nil || !plainValue().MatchString(strings.TrimRight(f[2], " \t")) {
 				return nil, errors.New("it has a line that is not one plain KEY=value")
 			}
 			if l.key = f[1]; t.texts["\x00"+l.key] {

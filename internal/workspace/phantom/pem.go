@@ -36,7 +36,7 @@ func (m *masker) pemFile(s string) (string, Kind) {
 // keyFile is for names that are given to keys of all kinds: without PEM in it, a text
 // is taken for a token or for assignments.
 func (m *masker) keyFile(s string) (string, Kind) {
-	if pemHeader.MatchString(s) {
+	if pemHeader().MatchString(s) {
 		return m.pemFile(s)
 	}
 	return m.anyFile(s)
@@ -45,24 +45,35 @@ func (m *masker) keyFile(s string) (string, Kind) {
 // maxBlocks is more than the certificates that any system trusts.
 const maxBlocks = 1000
 
+// nextPEM finds the next block of a text. from is -1 if there is none, end if it has none.
+func nextPEM(s string) (label string, from, end int) {
+	at := pemHeader().FindStringSubmatchIndex(s)
+	if at == nil {
+		return "", -1, -1
+	}
+	label, from, end = s[at[2]:at[3]], at[0], at[1]
+	last := "-----END " + label + "-----"
+	n := strings.Index(s[end:], last)
+	if n < 0 {
+		return label, from, -1
+	}
+	return label, from, end + n + len(last)
+}
+
 // pem copies the public blocks of a text and puts a phantom for each private key. The
 // text around them is left out, and returned.
 func (m *maker) pem(s string) (out string, private bool, other string) {
 	var b, rest strings.Builder
 	blocks := 0
 	for {
-		at := pemHeader.FindStringSubmatchIndex(s)
-		if at == nil {
+		label, from, end := nextPEM(s)
+		if from < 0 {
 			break
 		}
-		rest.WriteString(s[:at[0]])
-		label := s[at[2]:at[3]]
-		last := "-----END " + label + "-----"
-		end := strings.Index(s[at[1]:], last)
+		rest.WriteString(s[:from])
 		var block *pem.Block
 		if end >= 0 {
-			end += at[1] + len(last)
-			block, _ = pem.Decode([]byte(s[at[0]:end]))
+			block, _ = pem.Decode([]byte(s[from:end]))
 		}
 		check := public[label]
 		switch {

@@ -131,7 +131,7 @@ func plain(v string) bool {
 	switch {
 	case len(v) > maxName || !allIn(v, alnums+"_.-/:,~*+% "):
 		return false
-	case scalarForm.MatchString(v), isAddress(v):
+	case scalarForm().MatchString(v), isAddress(v):
 		return true
 	case !strings.ContainsAny(v, letters):
 		return false

@@ -11,7 +11,7 @@ var schemeForm = lazily(`^((?:jdbc:)?[A-Za-z][A-Za-z0-9+.-]{0,30})://`)
 // url keeps the scheme, the host and the words of the path. The password, the query
 // and the parts of a path that look drawn are replaced.
 func (m *maker) url(k key, v string) (string, bool) {
-	f := schemeForm.FindStringSubmatch(v)
+	f := schemeForm().FindStringSubmatch(v)
 	if f == nil || !compound(f[1], ":+.-", wordy) || !m.keep(f[1]) || strings.ContainsAny(v, " \t\r\n\"'`\\") {
 		return "", false
 	}
@@ -47,14 +47,14 @@ func (m *maker) user(k key, user string) string {
 	}
 	name, password, both := strings.Cut(strings.TrimSuffix(user, "@"), ":")
 	if !both || name != "" && !(wordy(name) && m.keep(name)) {
-		if name != "" && !reference.MatchString(name) {
+		if name != "" && !reference().MatchString(name) {
 			name = m.word(k.child("user"), name)
 		}
 	}
 	if !both {
 		return name + "@"
 	}
-	if password != "" && !reference.MatchString(password) {
+	if password != "" && !reference().MatchString(password) {
 		password = m.word(k.child("password"), password)
 	}
 	return name + ":" + password + "@"
@@ -62,7 +62,7 @@ func (m *maker) user(k key, user string) string {
 
 // host replaces the labels that look drawn.
 func (m *maker) host(k key, v string) string {
-	if v == "" || reference.MatchString(v) {
+	if v == "" || reference().MatchString(v) {
 		return v
 	}
 	if isAddress(strings.Trim(v, "[]")) || isAddress(v) {
@@ -78,7 +78,7 @@ func (m *maker) host(k key, v string) string {
 	if !found {
 		return strings.Join(labels, ".")
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); port != "" && !reference.MatchString(port) && (err != nil || strconv.FormatUint(n, 10) != port) {
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && !reference().MatchString(port) && (err != nil || strconv.FormatUint(n, 10) != port) {
 		port = "1"
 	}
 	return strings.Join(labels, ".") + ":" + port
@@ -90,7 +90,7 @@ func (m *maker) tail(k key, v string) string {
 	path, query, hasQuery := strings.Cut(v, "?")
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
-		if p != "" && !reference.MatchString(p) && !(segment(p) && m.keep(p)) {
+		if p != "" && !reference().MatchString(p) && !(segment(p) && m.keep(p)) {
 			parts[i] = m.word(k, p)
 		}
 	}
@@ -117,8 +117,8 @@ func (m *maker) query(k key, query string) string {
 			pairs[i] = m.word(k, p)
 		case v != "":
 			c := key{strict: k.strict}.child(name)
-			small := numberForm.MatchString(v) && len(v) < 6 || wordy(v) && m.keep(v)
-			if !switches.MatchString(v) && (c.secret || !small) {
+			small := numberForm().MatchString(v) && len(v) < 6 || wordy(v) && m.keep(v)
+			if !switches().MatchString(v) && (c.secret || !small) {
 				pairs[i] = name + "=" + m.word(c, v)
 			}
 		}

@@ -2,7 +2,6 @@ package phantom
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -20,11 +19,11 @@ func (m *masker) value(k key, v string) string {
 	}
 	bare := strings.TrimSpace(v)
 	switch {
-	case bare == "" || switches.MatchString(bare) || reference.MatchString(bare) || cipher.MatchString(bare):
+	case bare == "" || switches().MatchString(bare) || reference().MatchString(bare) || cipher().MatchString(bare):
 		return v
 	case strings.Contains(v, "-----BEGIN"):
 		return m.pemValue(v)
-	case numberForm.MatchString(bare):
+	case numberForm().MatchString(bare):
 		return m.number(k, bare)
 	case bare[0] == '{' || bare[0] == '[':
 		if out, ok := m.json(k, bare); ok {
@@ -42,7 +41,7 @@ func (m *masker) value(k key, v string) string {
 			return out
 		}
 	}
-	stays := plain(bare) && !k.secret || keyFilePath.MatchString(bare) && isPath(bare)
+	stays := plain(bare) && !k.secret || keyFilePath().MatchString(bare) && isPath(bare)
 	if stays && !k.strict && m.keep(bare) {
 		return v
 	}
@@ -96,7 +95,7 @@ func (m *masker) pairs(k key, v string) (string, bool) {
 		if strings.TrimSpace(p) == "" {
 			continue
 		}
-		f := pairForm.FindStringSubmatch(p)
+		f := pairForm().FindStringSubmatch(p)
 		if f == nil || !proper(f[1]) || !m.keep(f[1]) {
 			return "", false
 		}
@@ -116,7 +115,7 @@ var emailForm = lazily(`^[A-Za-z0-9_.+-]{1,64}@([A-Za-z0-9.-]{1,120})$`)
 
 // email keeps the host.
 func (m *maker) email(k key, v string) (string, bool) {
-	f := emailForm.FindStringSubmatch(v)
+	f := emailForm().FindStringSubmatch(v)
 	if f == nil || k.secret || !strings.Contains(f[1], ".") || !isHost(f[1]) || !m.keep(f[1]) {
 		return "", false
 	}
@@ -145,13 +144,4 @@ func (m *masker) encodedPEM(v string) (string, bool) {
 		return "", false
 	}
 	return base64.StdEncoding.EncodeToString([]byte(m.pemValue(string(raw)))), true
-}
-
-// quoteJSON writes a string as JSON.
-func quoteJSON(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // Found is a file whose name says that it holds secrets.
@@ -144,12 +146,7 @@ func (w *Walk) enter() error {
 	last := len(w.pending) - 1
 	rel := w.pending[last]
 	w.pending = w.pending[:last]
-	name := rel
-	if name == "" {
-		name = "."
-	}
-	fd, err := unix.Openat2(w.root, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := sys.OpenAt(w.root, rel, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == unix.EACCES && w.Closed != nil {
 		w.Closed(rel)
 	}

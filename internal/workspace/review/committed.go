@@ -117,7 +117,7 @@ func (j *judge) followed() (out []string) {
 		if t.Prefix != "" || t.View != Live || len(t.Phantoms) == 0 {
 			continue
 		}
-		config, _ := j.text(spot{n, ".git/config"})
+		config, _ := j.text(location{n, ".git/config"})
 		index := &Entry{Tree: n, State: OnHost, Change: change.Change{Path: ".git/index", New: &change.Node{Type: change.File}}}
 		_ = hostexec.IndexEntries(j.newMost(index, hostexec.MaxJudged), []byte(config), func(rel string, object []byte) {
 			text, ok := texts[phantomKey(n, rel)]

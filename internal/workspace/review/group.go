@@ -14,7 +14,7 @@ import (
 // and may be applied without a person. Changes of one git directory that is new, of
 // one submodule or of one worktree belong together: all or none.
 func (j *judge) findHarmless(waits [][]change.Change) {
-	g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+	g := &groups{judge: j, up: map[location]location{}, bad: map[location]bool{}}
 	j.groups = g
 	for n, all := range waits {
 		inOrderOfPath(all)
@@ -89,8 +89,8 @@ func (g *groups) choose(waits [][]change.Change) {
 	}
 }
 
-// spot is a path of a tree.
-type spot struct {
+// location is a path of a tree.
+type location struct {
 	tree int
 	rel  string
 }
@@ -98,30 +98,30 @@ type spot struct {
 // groups finds out which changes belong together.
 type groups struct {
 	*judge
-	up       map[spot]spot // groups that became part of another
-	bad      map[spot]bool
+	up       map[location]location // groups that became part of another
+	bad      map[location]bool
 	ordinary [][]bool // by tree, beside what waits: each is spoilt, and mostly a group alone
 
-	dir spot // the last directory that was asked for
-	top spot // the group of what is in it
-	one bool // there is one
+	dir location // the last directory that was asked for
+	top location // the group of what is in it
+	one bool     // there is one
 }
 
 // id names the group of a path: the topmost directory above it that is new and in a
 // git directory, or a git directory itself. A path that belongs to no other is a
 // group itself.
-func (g *groups) id(n int, rel string) spot {
-	if dir := (spot{n, dirOf(rel)}); dir != g.dir {
+func (g *groups) id(n int, rel string) location {
+	if dir := (location{n, dirOf(rel)}); dir != g.dir {
 		g.dir = dir
 		g.top, g.one = g.topmost(n, rel)
 	}
 	if g.one {
 		return g.top
 	}
-	return spot{n, rel}
+	return location{n, rel}
 }
 
-func (g *groups) topmost(n int, rel string) (spot, bool) {
+func (g *groups) topmost(n int, rel string) (location, bool) {
 	t := g.trees[n]
 	for end := range rel {
 		if rel[end] != '/' {
@@ -129,14 +129,14 @@ func (g *groups) topmost(n int, rel string) (spot, bool) {
 		}
 		dir := rel[:end]
 		if c := changeAt(t.waits, dir); c != nil && c.Old == nil && t.rules.InGitDirectory(t.tree(), dir) {
-			return spot{n, dir}, true
+			return location{n, dir}, true
 		}
 	}
-	return spot{}, false
+	return location{}, false
 }
 
 // find and join put groups together.
-func (g *groups) find(id spot) spot {
+func (g *groups) find(id location) location {
 	for {
 		up, ok := g.up[id]
 		if !ok {
@@ -146,7 +146,7 @@ func (g *groups) find(id spot) spot {
 	}
 }
 
-func (g *groups) join(a, b spot) {
+func (g *groups) join(a, b location) {
 	if a, b = g.find(a), g.find(b); a != b {
 		g.up[a] = b
 		g.bad[b] = g.spoilt(b) || g.spoilt(a)
@@ -154,7 +154,7 @@ func (g *groups) join(a, b spot) {
 }
 
 // spoilt says whether something in a group, which became part of no other, is not fine.
-func (g *groups) spoilt(id spot) bool {
+func (g *groups) spoilt(id location) bool {
 	if g.bad[id] || id.tree >= len(g.ordinary) {
 		return g.bad[id]
 	}
@@ -237,7 +237,7 @@ func (g *groups) fineFile(n int, c change.Change, state State) bool {
 	}
 	switch {
 	case baseOf(c.Path) == ".git":
-		return g.finePointer(spot{n, c.Path}, string(new))
+		return g.finePointer(location{n, c.Path}, string(new))
 	case !ok:
 		return hostexec.FitsAfter(t.verdict(c.Path, c.New, nil).Form, g.before(e), new, nil) == nil
 	case part.Known:
@@ -256,7 +256,7 @@ func (j *judge) before(e *Entry) []byte {
 
 // fineSettings judges what leads git: only what git writes in ordinary work passes.
 func (g *groups) fineSettings(e *Entry, part hostexec.Part, new []byte) bool {
-	dir := spot{e.Tree, part.Dir}
+	dir := location{e.Tree, part.Dir}
 	switch {
 	case sample(part.Rest):
 		return true
@@ -283,6 +283,6 @@ func sample(rest string) bool {
 
 // settings reads those of the repository that a path belongs to.
 func (j *judge) settings(n int, part hostexec.Part) []byte {
-	text, _ := j.text(spot{n, part.Settings(j.trees[n])})
+	text, _ := j.text(location{n, part.Settings(j.trees[n])})
 	return []byte(text)
 }

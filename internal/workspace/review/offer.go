@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -45,7 +46,7 @@ func inTurn(source string) (done func()) {
 	if err != nil {
 		return func() {}
 	}
-	for end := time.Now().Add(turnPatience); errors.Is(flock(dir, unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) && time.Now().Before(end); {
+	for end := time.Now().Add(turnPatience); errors.Is(file.Lock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return func() { dir.Close() }

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 	"ringfence.dev/ringfence/internal/workspace/phantom"
@@ -123,34 +123,12 @@ func (t treeWork) unmask(c change.Change) (change.Change, error) {
 		return c, err
 	}
 	defer unix.Close(dir)
-	if err := replace(dir, filepath.Base(c.Path), m.Data, c.Old.Mode); err != nil {
-		return c, err
+	if err := file.ReplaceAt(dir, filepath.Base(c.Path), m.Data, os.FileMode(c.Old.Mode&0o777)); err != nil {
+		return c, fmt.Errorf("merge: %w", err)
 	}
 	sum := sha256.Sum256(m.Data)
 	c.New = &change.Node{Type: change.File, Mode: c.Old.Mode, Size: int64(len(m.Data)), Hash: hex.EncodeToString(sum[:])}
 	return c, nil
-}
-
-// replace writes a file anew: temporary file, sync, rename.
-func replace(dir int, name string, data []byte, mode uint32) error {
-	var b [8]byte
-	rand.Read(b[:])
-	temp := ".ringfence-merge-" + hex.EncodeToString(b[:])
-	fd, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return err
-	}
-	f := os.NewFile(uintptr(fd), temp)
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(os.FileMode(mode&0o777)), f.Sync(), f.Close())
-	if err == nil {
-		err = unix.Renameat(dir, temp, dir, name)
-	}
-	if err != nil {
-		unix.Unlinkat(dir, temp, 0)
-		return fmt.Errorf("merge %q: %w", name, err)
-	}
-	return nil
 }
 
 // holdsPhantom reports whether a file that is to be brought over has values in it that

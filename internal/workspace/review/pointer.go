@@ -16,12 +16,12 @@ import (
 // following a link; what is in a text is never cleaned and then believed.
 
 // finePointer judges a file .git.
-func (g *groups) finePointer(at spot, text string) bool {
-	tree := spot{at.tree, dirOf(at.rel)}
+func (g *groups) finePointer(at location, text string) bool {
+	tree := location{at.tree, dirOf(at.rel)}
 	if tree.rel == "." {
 		return false // the tree's own
 	}
-	var dir spot
+	var dir location
 	if to, ok := worktreeText([]byte(text)); ok {
 		if dir, ok = g.locate(to); !ok {
 			return false
@@ -31,7 +31,7 @@ func (g *groups) finePointer(at spot, text string) bool {
 		}
 	} else {
 		to, ok := strings.CutPrefix(text, "gitdir: ")
-		dir = spot{at.tree, path.Join(tree.rel, strings.TrimSuffix(to, "\n"))}
+		dir = location{at.tree, path.Join(tree.rel, strings.TrimSuffix(to, "\n"))}
 		if !ok || text != modulePointer(tree.rel, dir.rel) {
 			return false
 		}
@@ -67,7 +67,7 @@ func modulePointer(tree, dir string) string {
 }
 
 // locate finds the tree of the session that an absolute path lies in.
-func (g *groups) locate(abs string) (spot, bool) {
+func (g *groups) locate(abs string) (location, bool) {
 	best := -1
 	for n, t := range g.trees {
 		if abs != t.Path && file.Within(abs, t.Path) && (best < 0 || len(t.Path) > len(g.trees[best].Path)) {
@@ -75,37 +75,37 @@ func (g *groups) locate(abs string) (spot, bool) {
 		}
 	}
 	if best < 0 {
-		return spot{}, false
+		return location{}, false
 	}
-	return spot{best, strings.TrimPrefix(abs[len(g.trees[best].Path):], "/")}, true
+	return location{best, strings.TrimPrefix(abs[len(g.trees[best].Path):], "/")}, true
 }
 
 // worktree judges the directory of a linked worktree, and returns the worktree.
-func (g *groups) worktree(dir spot) (spot, bool) {
+func (g *groups) worktree(dir location) (location, bool) {
 	t := g.trees[dir.tree]
 	part, ok := t.rules.Part(t, dir.rel, hostexec.KindDir)
 	if !ok || part.Rest != "worktrees/"+baseOf(dir.rel) || !g.directory(dir) {
-		return spot{}, false
+		return location{}, false
 	}
-	common, ok := g.text(spot{dir.tree, dir.rel + "/commondir"})
+	common, ok := g.text(location{dir.tree, dir.rel + "/commondir"})
 	if !ok || common != "../..\n" {
-		return spot{}, false
+		return location{}, false
 	}
-	back, ok := g.text(spot{dir.tree, dir.rel + "/gitdir"})
+	back, ok := g.text(location{dir.tree, dir.rel + "/gitdir"})
 	back, ended := strings.CutSuffix(back, "\n")
 	if !ok || !ended || path.Clean(back) != back || path.Base(back) != ".git" {
-		return spot{}, false
+		return location{}, false
 	}
 	tree, ok := g.locate(path.Dir(back))
 	if !ok || !g.worktreeDirectory(tree) {
-		return spot{}, false
+		return location{}, false
 	}
-	text, ok := g.text(spot{tree.tree, tree.rel + "/.git"})
+	text, ok := g.text(location{tree.tree, tree.rel + "/.git"})
 	return tree, ok && text == "gitdir: "+path.Join(t.Path, dir.rel)+"\n"
 }
 
 // module judges the git directory of a submodule whose core.worktree is value.
-func (g *groups) module(dir spot, value string) bool {
+func (g *groups) module(dir location, value string) bool {
 	t := g.trees[dir.tree]
 	part, ok := t.rules.Part(t, dir.rel, hostexec.KindDir)
 	if !ok || !strings.HasPrefix(part.Rest, "modules/") || !g.directory(dir) {
@@ -114,17 +114,17 @@ func (g *groups) module(dir spot, value string) bool {
 	if _, is := t.At(dir.rel + "/commondir"); is {
 		return false
 	}
-	tree := spot{dir.tree, path.Join(dir.rel, value)}
+	tree := location{dir.tree, path.Join(dir.rel, value)}
 	if rel, err := filepath.Rel(dir.rel, tree.rel); err != nil || rel != value || strings.HasPrefix(tree.rel, "../") || !g.worktreeDirectory(tree) {
 		return false
 	}
-	text, ok := g.text(spot{tree.tree, tree.rel + "/.git"})
+	text, ok := g.text(location{tree.tree, tree.rel + "/.git"})
 	return ok && text == modulePointer(tree.rel, dir.rel)
 }
 
 // coreWorktree reads the setting of a git directory.
-func (g *groups) coreWorktree(dir spot) (string, bool) {
-	text, ok := g.text(spot{dir.tree, dir.rel + "/config"})
+func (g *groups) coreWorktree(dir location) (string, bool) {
+	text, ok := g.text(location{dir.tree, dir.rel + "/config"})
 	if !ok {
 		return "", false
 	}
@@ -133,14 +133,14 @@ func (g *groups) coreWorktree(dir spot) (string, bool) {
 
 // worktreeDirectory holds for a directory in which a worktree may be: below a tree, and
 // in no git directory.
-func (g *groups) worktreeDirectory(s spot) bool {
+func (g *groups) worktreeDirectory(s location) bool {
 	t := g.trees[s.tree]
 	return s.rel != "" && s.rel != "." && s.rel != ".." && g.directory(s) && !t.rules.InGitDirectory(t, s.rel)
 }
 
 // directory says whether the kernel finds a directory there, in the layer or on the
 // host, without following a link.
-func (g *groups) directory(s spot) bool {
+func (g *groups) directory(s location) bool {
 	kind, is := g.trees[s.tree].At(s.rel)
 	return is && kind == hostexec.KindDir
 }
@@ -149,7 +149,7 @@ func (g *groups) directory(s spot) bool {
 const maxPointer = 1 << 20
 
 // text reads a file as it will be: what waits, or else what the host has.
-func (j *judge) text(s spot) (string, bool) {
+func (j *judge) text(s location) (string, bool) {
 	if c := changeAt(j.trees[s.tree].waits, s.rel); c != nil {
 		b := j.new(&Entry{Tree: s.tree, Change: *c, State: Waits})
 		return string(b), c.New != nil && is(b, c.New)

@@ -229,7 +229,7 @@ func (j *judge) plain(t *judged, e *Entry, v hostexec.Verdict) bool {
 		return e.Old == nil || e.Old.Type == change.Directory
 	}
 	if e.State == OnHost { // it was applied: by itself, or by a person
-		g := &groups{judge: j, up: map[spot]spot{}, bad: map[spot]bool{}}
+		g := &groups{judge: j, up: map[location]location{}, bad: map[location]bool{}}
 		return e.own && g.fine(e.Tree, e.Change, OnHost)
 	}
 	return j.harmless[e.Tree][e.Path]

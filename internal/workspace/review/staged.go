@@ -44,7 +44,7 @@ func (j *judge) inIndex(n int, wanted map[string]*Entry) (out []string) {
 	if len(wanted) == 0 {
 		return nil
 	}
-	config, _ := j.text(spot{n, ".git/config"})
+	config, _ := j.text(location{n, ".git/config"})
 	index := &Entry{Tree: n, State: OnHost, Change: change.Change{Path: ".git/index", New: &change.Node{Type: change.File}}}
 	content := j.newMost(index, hostexec.MaxJudged)
 	if content == nil {

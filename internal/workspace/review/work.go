@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 	"ringfence.dev/ringfence/internal/workspace/overlay"
 )
@@ -163,7 +164,7 @@ func (f folder) claim() (*os.File, error) {
 		return nil, err
 	}
 	defer broom.Close()
-	if err := flock(broom, unix.LOCK_SH); err != nil {
+	if err := file.Lock(int(broom.Fd()), unix.LOCK_SH); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(f.dir, 0o700); err != nil {
@@ -176,24 +177,8 @@ func (f folder) claim() (*os.File, error) {
 	return own, os.WriteFile(f.mark(), nil, 0o600)
 }
 
-func flock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
 func lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return file.LockFile(filepath.Join(dir, lockFile), unix.LOCK_EX|unix.LOCK_NB)
 }
 
 // treeJSON keeps names lossless: JSON alone would replace what is not UTF-8.
@@ -223,7 +208,7 @@ type workJSON struct {
 	Exit    *int       `json:"exit,omitempty"`
 }
 
-// save writes the record: temporary file, sync, rename.
+// save writes the record.
 func (w *Work) save() error {
 	j := workJSON{Version: workFormat, ID: w.ID, Agent: w.Agent, Project: strconv.QuoteToASCII(w.Project), Started: w.Started.UTC(), Ended: w.Ended.UTC(),
 		Name: w.Name, Cwd: strconv.QuoteToASCII(w.Cwd), Stays: w.Stays, Exit: w.Exit}
@@ -247,16 +232,7 @@ func (w *Work) save() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(w.dir, ".work-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(w.dir, workFile))
+	return file.Replace(filepath.Join(w.dir, workFile), append(b, '\n'), 0o600)
 }
 
 // Open reads the work of a session.
@@ -403,7 +379,7 @@ func Sweep(state string) error {
 		return err
 	}
 	defer broom.Close()
-	if flock(broom, unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if file.Lock(int(broom.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil // somebody begins just now; the next one sweeps
 	}
 	entries, err := broom.ReadDir(-1)

@@ -81,11 +81,11 @@ func (l *Log) Was(tree int, rel string) *change.Node {
 	if l.checkTree(tree) != nil || t == nil || t.node == nil {
 		return nil
 	}
+	if _, err := l.look(t.home); !missing(err) {
+		return nil
+	}
 	if l.unseen == nil {
 		l.unseen = map[place]string{}
-	}
-	if l.newComparison(tree).now(rel) != nil {
-		return nil
 	}
 	return l.old(t, nil)
 }

@@ -2,53 +2,15 @@ package undo
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
-// maxStep is how much of a path is looked up at once. A path that is longer than one
-// system call takes is walked.
-const maxStep = 2000
-
-// openAt opens rel below dir. It never follows a link and never leaves dir.
-func openAt(dir int, rel string, flags int) (int, error) {
-	for at := dir; ; {
-		cut := -1
-		if len(rel) > maxStep {
-			cut = strings.LastIndexByte(rel[:maxStep], '/')
-		}
-		part, kind := rel, flags
-		if cut > 0 {
-			part, rel, kind = rel[:cut], rel[cut+1:], unix.O_PATH|unix.O_DIRECTORY
-		}
-		next, err := openStep(at, part, kind)
-		if at != dir {
-			unix.Close(at)
-		}
-		if err != nil || cut <= 0 {
-			return next, err
-		}
-		at = next
-	}
-}
-
-func openStep(dir int, rel string, flags int) (int, error) {
-	if rel == "" {
-		rel = "."
-	}
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	for {
-		fd, err := unix.Openat2(dir, rel, &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
-}
+func openAt(dir int, rel string, flags int) (int, error) { return sys.OpenLong(dir, rel, flags) }
+func readLink(dir int, name string) (string, error)      { return sys.ReadLink(dir, name) }
 
 // openDirAt opens a directory for reading, and lets us in where the session took
 // that away.
@@ -74,12 +36,7 @@ func unlock(dir int, name string, add uint32) error {
 	if err != nil || was.mode&add == add {
 		return err
 	}
-	return chmod(fd, was.mode|add)
-}
-
-// chmod works on a descriptor that may be O_PATH. A link has no mode to set.
-func chmod(fd int, mode uint32) error {
-	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)
+	return sys.Chmod(fd, was.mode|add)
 }
 
 // openFileAt opens a file for reading and nothing but a file.
@@ -90,19 +47,7 @@ func openFileAt(dir int, name string) (int, error) {
 
 // openSized says also how long the file is.
 func openSized(dir int, name string) (fd int, size int64, err error) {
-	fd, err = openAt(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
-	if err != nil {
-		return -1, 0, err
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = unix.EINVAL
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, 0, err
-	}
-	return fd, st.Size, nil
+	return sys.Regular(openAt(dir, name, sys.ReadFile))
 }
 
 // openLockedAt does it also where the owner may not read: the file is readable
@@ -124,11 +69,11 @@ func openLockedAt(dir int, name string) (int, error) {
 	if was.kind != change.File || int(was.uid) != unix.Geteuid() || was.mode&0o400 != 0 {
 		return -1, unix.EACCES
 	}
-	if err := chmod(path, was.mode|0o400); err != nil {
+	if err := sys.Chmod(path, was.mode|0o400); err != nil {
 		return -1, err
 	}
 	fd, err = openFileAt(dir, name)
-	if back := chmod(path, was.mode); back != nil && err == nil {
+	if back := sys.Chmod(path, was.mode); back != nil && err == nil {
 		unix.Close(fd)
 		return -1, back
 	}
@@ -170,16 +115,6 @@ func look(dir int, name string) (entry, error) {
 		e.kind = change.Special
 	}
 	return e, nil
-}
-
-// readLink reads what a link says.
-func readLink(dir int, name string) (string, error) {
-	var buf [maxText]byte
-	n, err := unix.Readlinkat(dir, name, buf[:])
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
 }
 
 // missing reports whether an error says that there is no such entry: also when

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // gitPacks answers whether the objects of a repository have an object: loose, in a pack, in
@@ -64,7 +66,7 @@ func (p *gitPacks) borrow(depth int) {
 			continue
 		}
 		if !filepath.IsAbs(line) {
-			here, err := os.Readlink("/proc/self/fd/" + blobName(uint32(p.dir)))
+			here, err := os.Readlink(sys.ByDescriptor(p.dir))
 			if err != nil {
 				continue
 			}

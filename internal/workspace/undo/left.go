@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -109,9 +110,7 @@ func (d *disk) below(at place, visit func(place, entry)) {
 	if err != nil {
 		return
 	}
-	f := os.NewFile(uintptr(fd), at.rel)
-	names, _ := list(f)
-	f.Close()
+	names, _ := sys.Names(fd)
 	for _, name := range names {
 		s := place{at.tree, join(at.rel, name)}
 		e, err := d.look(s)

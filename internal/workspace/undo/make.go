@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -121,7 +122,7 @@ func (w *writer) makeFile(t *original, dir int, temp string) error {
 
 func (w *writer) fill(dst int, src *os.File, size int64) error {
 	w.failpoint("write")
-	return clone(dst, int(src.Fd()), size)
+	return sys.CopyData(dst, int(src.Fd()), size)
 }
 
 // chown gives an entry its owner back, where we may.

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -207,7 +208,5 @@ func (h *hostTrees) list(s place) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	return list(f)
+	return sys.Names(fd)
 }

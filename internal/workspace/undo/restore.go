@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -237,7 +239,7 @@ func (w *writer) openRecords() error {
 		return fmt.Errorf("open %q: %w", path, err)
 	}
 	w.records = recordFile{fd: fd}
-	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err = file.Lock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		err = fmt.Errorf("lock %q: %w", path, err)
 	} else if w.records.size, err = w.read(restoreName, len(w.trees), func(record) error { return nil }); err == nil {
 		err = unix.Ftruncate(fd, w.records.size)
@@ -379,7 +381,7 @@ func (w *writer) setMode(s place, mode uint32) error {
 		return err
 	}
 	w.failpoint("chmod")
-	return chmod(fd, mode)
+	return sys.Chmod(fd, mode)
 }
 
 // setModes gives the directories their modes, the deepest first.

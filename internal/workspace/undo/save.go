@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -247,7 +248,7 @@ func (s *Store) copy(blob string, parent int, name string, size int64) error {
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	err = clone(dst, src, size)
+	err = sys.CopyData(dst, src, size)
 	unix.Close(dst)
 	if err == nil {
 		err = unix.Renameat(s.kept, temp, s.kept, blob)

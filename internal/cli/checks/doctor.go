@@ -1,0 +1,48 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// Doctor raises every wall once in a throw-away child, in the order of launch.
+func Doctor() *command.Command {
+	cmd := &command.Command{Name: "doctor", Args: "[--json]", Short: "show what this host can enforce",
+		Long:     "Shows what this host can enforce, by trying it. Exit 0: ok, 1: degraded, 2: unusable.",
+		Examples: []string{"ringfence doctor", "ringfence doctor --json"}}
+	f := &cmd.Flags
+	f.Bool("check", false, "the same; for those who look for it")
+	asJSON := f.Bool("json", false, "print JSON; it names no user, host or path and is safe to paste")
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
+		if session.Nested() {
+			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
+		}
+		_, done := c.Progress("looking at this host", 0)
+		facts, results := hostfacts.Probe(context.Background())
+		done()
+		verdict := hostfacts.Verdict(results)
+		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
+		if *asJSON {
+			return verdict, c.JSON(map[string]any{"version": command.Version, "verdict": word, "facts": facts, "results": results})
+		}
+		how := map[hostfacts.Status]command.Style{hostfacts.OK: command.Good, hostfacts.Degraded: command.Notice, hostfacts.Unusable: command.Bad}
+		var rows [][]string
+		for _, r := range results {
+			rows = append(rows, []string{c.Paint(how[r.Status], string(r.Status)), r.Name, r.Detail})
+			if r.Fix != "" {
+				rows = append(rows, []string{"", "", "fix: " + r.Fix})
+			}
+		}
+		if err := c.Table(nil, rows); err != nil {
+			return 2, err
+		}
+		_, err := fmt.Fprintf(c.Out, "\nthis host is %s (Linux %s, %s)\n", c.Paint(how[word], string(word)), facts.Kernel, facts.Arch)
+		return verdict, err
+	}
+	return cmd
+}

@@ -1,0 +1,57 @@
+package checks
+
+import (
+	"context"
+	"os"
+
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// Verify proves every defence in a throw-away sandbox.
+func Verify() *command.Command {
+	cmd := &command.Command{Name: "verify", Args: "[--json]", Short: "prove every defence in a throw-away sandbox",
+		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.",
+		Examples: []string{"ringfence verify"}}
+	asJSON := cmd.Flags.Bool("json", false, "print JSON")
+	cmd.Run = func(c *command.Console, args []string) (int, error) {
+		conf, err := proof(c)
+		if err != nil {
+			return 2, err
+		}
+		step, done := c.Progress("looking for canaries, step", verify.Steps)
+		conf.Step = step
+		report, err := verify.Run(context.Background(), conf)
+		done()
+		if len(report.Rows) == 0 {
+			return 2, err
+		}
+		if *asJSON {
+			if e := c.JSON(report); e != nil {
+				return 2, e
+			}
+		} else if e := c.Verdicts(report.Table); e != nil {
+			return 2, e
+		}
+		if err != nil {
+			c.Explain(err)
+		}
+		if report.Count(verify.Missing) > 0 {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	return cmd
+}
+
+func proof(c *command.Console) (verify.Config, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return verify.Config{}, err
+	}
+	p, err := session.Promised(c.Environ)
+	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ,
+		Shown: p.Shown, Passed: p.Passed, Launch: session.Prove(&policy.Policy{})}, err
+}

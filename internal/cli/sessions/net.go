@@ -1,0 +1,55 @@
+package sessions
+
+import (
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+)
+
+// netLines is how many hosts a summary names: it is one screen, the log has them all.
+const netLines = 8
+
+// NetSummary says at the end what went out, and what was kept from it.
+func NetSummary(c *command.Console, s *session.Session, lines []journal.Line) {
+	if s.Plan.Capture == nil {
+		return
+	}
+	var sent, received int64
+	var denied, hosts int
+	for _, l := range lines {
+		sent, received, denied = sent+l.Sent, received+l.Received, denied+l.Denied
+		if l.Conns > 0 {
+			hosts++
+		}
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(c.Err, "  network    nothing went out")
+		return
+	}
+	fmt.Fprintf(c.Err, "  network    %d hosts, %s sent, %s received, %d refused\n", hosts, plan.Size(sent), plan.Size(received), denied)
+	for i, l := range lines {
+		if i == netLines {
+			fmt.Fprintf(c.Err, "             … %d more: ringfence log %s --net\n", len(lines)-i, s.ID)
+			break
+		}
+		fmt.Fprintf(c.Err, "             %s\n", command.Inert(netLine(l)))
+	}
+}
+
+func netLine(l journal.Line) string {
+	host := l.Host
+	if l.Others {
+		host = "others"
+	}
+	if l.Conns == 0 && l.Denied > 0 {
+		return fmt.Sprintf("%s refused %d×: %s", host, l.Denied, l.Reason)
+	}
+	text := fmt.Sprintf("%s %s sent, %s received", host, plan.Size(l.Sent), plan.Size(l.Received))
+	if l.Denied > 0 {
+		text += fmt.Sprintf(", refused %d×: %s", l.Denied, l.Reason)
+	}
+	return text
+}
