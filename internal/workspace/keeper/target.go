@@ -63,8 +63,9 @@ func (w *work) target(s place) (target, error) {
 	if t.name == "" {
 		t.name = "."
 	}
-	if unix.Fstatat(dir, t.name, &t.st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return t, nil
+	// Only what is not there may be noted as new: an undo removes that.
+	if err := unix.Fstatat(dir, t.name, &t.st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return t, ignore(err, unix.ENOENT)
 	}
 	t.is = true
 	// A mask or a mount of the host's own below the tree.

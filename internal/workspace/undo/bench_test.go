@@ -61,7 +61,7 @@ func BenchmarkRestore(b *testing.B) {
 			k.plant(0, map[string]string{fmt.Sprintf("d%d/f%d", n%10, n): "some content"})
 		}
 		for n := range 10 {
-			k.removeAll(place{0, fmt.Sprint("d", n)})
+			k.check(k.removeAll(place{0, fmt.Sprint("d", n)}))
 		}
 		k.close()
 		b.StartTimer()

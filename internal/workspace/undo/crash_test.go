@@ -64,9 +64,9 @@ func (k *keeper) happen() {
 	} {
 		k.check(err)
 	}
-	k.removeAll(at("was-dir"))
+	k.check(k.removeAll(at("was-dir")))
 	k.check(k.write(at("was-dir"), "file"))
-	k.removeAll(at("gone"))
+	k.check(k.removeAll(at("gone")))
 	k.check(k.mkdir(at("gone")))
 	k.check(k.write(at("gone/a"), "file"))
 	k.close()

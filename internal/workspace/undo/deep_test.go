@@ -185,7 +185,7 @@ func TestTooDeep(t *testing.T) {
 	k.check(k.sink(top("y"), pit("z", 4000)+"/p"))
 	k.check(k.write(place{0, "f"}, "new"))
 	k.check(k.s.Created(0, strings.Repeat("n", 300), false)) // which fails
-	k.removeAll(place{0, "d"})
+	k.check(k.removeAll(place{0, "d"}))
 	k.check(k.write(place{0, "d"}, "file"))
 	k.close()
 	l := k.open()
@@ -282,7 +282,8 @@ func TestShut(t *testing.T) {
 }
 
 // TestShutAtEnd: what is in a directory that the session shut cannot be looked at when it
-// ends. That is no reason to think that somebody put it there later.
+// ends. That is no reason to think that somebody put it there later. What the session made
+// in one of its own that it shut goes too.
 func TestShutAtEnd(t *testing.T) {
 	k := newKeeper(t, 1, roomy)
 	k.plant(0, map[string]string{"d/": ""})
@@ -293,7 +294,8 @@ func TestShutAtEnd(t *testing.T) {
 		}
 	}
 	asNobody(t, k, func() {
-		k.check(errors.Join(k.mkdir(place{0, "d/made"}), k.chmod(place{0, "d"}, 0o600)))
+		k.check(errors.Join(k.mkdir(place{0, "d/made"}), k.chmod(place{0, "d"}, 0o600),
+			k.mkdir(place{0, "own"}), k.mkdir(place{0, "own/made"}), k.chmod(place{0, "own"}, 0o500)))
 		k.close()
 		k.fine(k.restore(0, nil, false))
 		k.same(before)

@@ -159,7 +159,7 @@ func TestChanges(t *testing.T) {
 		"replaced atomically":     {func(k *keeper) { k.write(at("f~"), "new"); k.rename(at("f~"), at("f")) }, "changed f\n"},
 		"an old one takes a name": {func(k *keeper) { k.rename(at("d/x"), at("f")) }, "deleted d/x\nchanged f\n"},
 		"deleted and made again": {func(k *keeper) {
-			k.removeAll(at("d"))
+			k.check(k.removeAll(at("d")))
 			k.mkdir(at("d"))
 			k.write(at("d/x"), "d/x")
 		}, "deleted d/y\n"},

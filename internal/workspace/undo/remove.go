@@ -80,7 +80,7 @@ func (r *restorer) remove(dir int, name string, e entry, g part) (fate, error) {
 		return conflict, nil
 	}
 	if e.kind == change.Directory {
-		return r.removeDir(dir, name, g)
+		return r.removeDir(dir, name, e.mode, g)
 	}
 	if why, quiet := r.git.spared(g.at); quiet {
 		return stays, nil
@@ -119,7 +119,7 @@ func (r *restorer) foreign(e entry, g part) string {
 	return ""
 }
 
-func (r *restorer) removeDir(dir int, name string, g part) (fate, error) {
+func (r *restorer) removeDir(dir int, name string, mode uint32, g part) (fate, error) {
 	if err := r.aboutTo(g.at, Mode); err != nil {
 		return conflict, err
 	}
@@ -133,6 +133,10 @@ func (r *restorer) removeDir(dir int, name string, g part) (fate, error) {
 	entries, err := list(f)
 	if err != nil {
 		return conflict, err
+	}
+	if len(entries) > 0 && mode&0o300 != 0o300 {
+		unix.Fchmod(fd, mode|0o700) // else nothing in it can go
+		defer unix.Fchmod(fd, mode) // it may stay
 	}
 	worst, removed := gone, []string(nil)
 	for _, kid := range entries {

@@ -29,7 +29,7 @@ func TestIncident(t *testing.T) {
 	}
 	before := k.snapshots()
 	for _, dir := range []string{"tests", "patches", "plan"} {
-		k.removeAll(place{0, dir})
+		k.check(k.removeAll(place{0, dir}))
 	}
 	k.close()
 	all, err := k.open().Changes(0)
@@ -157,7 +157,7 @@ func TestPaths(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			k := newKeeper(t, 1, roomy)
 			k.plant(0, map[string]string{"d/e/x": "x", "d/y": "y", "f": "f", "src/a": "a", "src/b": "b", "w": "w", "unchanged": "u"})
-			k.removeAll(at("d"))
+			k.check(k.removeAll(at("d")))
 			for _, err := range []error{k.rename(at("f"), at("g")), k.mkdir(at("n")), k.write(at("n/a"), ""), k.write(at("n/b"), ""),
 				k.rename(at("src"), at("lib")), k.remove(at("lib/a")), k.rename(at("w"), at("v")), k.write(at("v"), "new")} {
 				k.check(err)
@@ -344,9 +344,9 @@ func TestFailed(t *testing.T) {
 	if err := k.rename(at("f"), at("d")); err == nil {
 		t.Error("d is replaced")
 	}
-	k.removeAll(at("d"))
+	k.check(k.removeAll(at("d")))
 	k.check(k.remove(at("f")))
-	k.removeAll(at("e"))
+	k.check(k.removeAll(at("e")))
 	k.close()
 	k.restore(0, nil, false)
 	k.same(before)

@@ -211,7 +211,7 @@ func TestOtherFilesystem(t *testing.T) {
 	k.plant(0, map[string]string{"d/x": strings.Repeat("x", 1<<20), "d/y": "y", "z": "z"})
 	before := k.snapshots()
 	k.check(k.write(place{0, "z"}, "new"))
-	k.removeAll(place{0, "d"})
+	k.check(k.removeAll(place{0, "d"}))
 	k.close()
 	for _, r := range k.restore(0, nil, false) {
 		if r.Outcome != Restored {

@@ -77,9 +77,10 @@ func (k *keeper) exists(s place) bool {
 	return err == nil
 }
 
-// isDir says no where a link is on the way.
+// isDir says no where a link is on the way, and where nothing in it can be looked at: nobody
+// asks the store of what is in there.
 func (k *keeper) isDir(s place) bool {
-	fd, err := openAt(k.fds[s.tree], s.rel, unix.O_PATH|unix.O_DIRECTORY)
+	fd, err := openAt(k.fds[s.tree], join(s.rel, "."), unix.O_PATH|unix.O_DIRECTORY)
 	unix.Close(fd)
 	return err == nil
 }
@@ -158,18 +159,21 @@ func (k *keeper) remove(s place) error {
 	return os.Remove(k.path(s))
 }
 
-func (k *keeper) removeAll(s place) {
+func (k *keeper) removeAll(s place) error {
 	k.t.Helper()
-	entries, _ := os.ReadDir(k.path(s))
+	entries, err := os.ReadDir(k.path(s))
 	for _, e := range entries {
 		below := place{s.tree, join(s.rel, e.Name())}
-		if e.IsDir() {
-			k.removeAll(below)
-		} else {
-			k.check(k.remove(below))
+		if err == nil && e.IsDir() {
+			err = k.removeAll(below)
+		} else if err == nil {
+			err = k.remove(below)
 		}
 	}
-	k.check(k.remove(s))
+	if err == nil {
+		err = k.remove(s)
+	}
+	return err
 }
 
 func (k *keeper) rename(from, to place) error {
