@@ -12,7 +12,7 @@ import (
 // Attach takes over the terminal of a kept session.
 func Attach() *command.Command {
 	cmd := &command.Command{Name: "attach", Args: "[SESSION]", Short: "take over the terminal of a kept session",
-		Long:     "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is control. Without SESSION the only one.",
+		Long:     "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is detached. Without SESSION the only one.",
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
