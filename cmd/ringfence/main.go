@@ -19,6 +19,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
+	"ringfence.dev/ringfence/internal/sandbox/sentry"
 )
 
 // roles are what ringfence starts of itself by a first argument.
@@ -31,6 +32,12 @@ var roles = map[string]cli.Role{
 func main() {
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
+	}
+	if len(os.Args) > 0 && os.Args[0] == sentry.StageName {
+		sentry.StageMain()
+	}
+	if len(os.Args) > 0 && os.Args[0] == sentry.InitName {
+		sentry.InitMain(os.Args, inside.Name)
 	}
 	if len(os.Args) > 0 && sign.Is(os.Args[0]) {
 		os.Exit(sign.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))

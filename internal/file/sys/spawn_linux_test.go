@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,7 @@ func spawned(t *testing.T, s Spawn) (out string, ws unix.WaitStatus, err error) 
 		t.Fatal(err)
 	}
 	defer null.Close()
-	s.Files, s.Control = [3]int{int(null.Fd()), int(w.Fd()), int(w.Fd())}, -1
+	s.Files, s.Control = []int{int(null.Fd()), int(w.Fd()), int(w.Fd())}, -1
 	pid, err := s.Start(20 * time.Second)
 	w.Close()
 	if err != nil {
@@ -64,7 +65,36 @@ func TestSpawn(t *testing.T) {
 		t.Errorf("what cannot be executed: %v", err)
 	}
 	if _, err := (&Spawn{Path: "/bin/true", Argv: []string{"x"}, Dir: "/", Control: -1}).Start(time.Second); err == nil {
-		t.Error("descriptors below 3 were handed on")
+		t.Error("it began without descriptors")
+	}
+}
+
+// A child in a user namespace of its own has all rights there until its program begins.
+func TestSpawnNamespaces(t *testing.T) {
+	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(proc)
+	name, err := unix.BytePtrFromString("spawned")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Spawn{Path: "/bin/sh", Argv: []string{"sh", "-c", "id -u; hostname; grep CapBnd /proc/self/status"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/",
+		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWUTS,
+		Born:       func(pid int) error { return MapUser(proc, pid, IDs{1234, 1234}, IDs{os.Getuid(), os.Getgid()}) },
+		Before: []Call{{Number: unix.SYS_SETHOSTNAME, Args: [5]uintptr{uintptr(unsafe.Pointer(name)), 7}, Keep: name},
+			{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, unix.CAP_SYS_ADMIN}}}}
+	out, ws, err := spawned(t, s)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("no user namespaces here")
+	}
+	if err != nil || ws.ExitStatus() != 0 || !strings.HasPrefix(out, "1234\nspawned\n") || strings.Contains(out, "CapBnd:\t000001ffffffffff") {
+		t.Errorf("%q, %v, %v", out, ws, err)
+	}
+	s.Born = func(int) error { return unix.EDOM }
+	if _, _, err := spawned(t, s); !errors.Is(err, unix.EDOM) {
+		t.Errorf("a child went on without its maps: %v", err)
 	}
 }
 

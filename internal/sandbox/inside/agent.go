@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -28,7 +29,7 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 	if _, err := unix.Setsid(); err != nil && !errors.Is(err, unix.EPERM) {
 		return 0, &step{"tty", fmt.Errorf("setsid: %w", err)}
 	}
-	files, tty, err := stdio(conn, p)
+	files, tty, stream, err := stdio(conn, p)
 	if err != nil {
 		return 0, &step{"tty", err}
 	}
@@ -53,10 +54,15 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		return 0, &step{"confirm", err}
 	}
 	releaseStdio()
-	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}}
+	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}, pumps: map[int]*pump{0: stream}}
 	orders := make(chan order)
 	go obey(conn, orders)
-	return in.attend(orders)
+	ws, err := in.attend(orders)
+	if tty >= 0 {
+		unix.Close(tty)
+	}
+	stream.finish()
+	return ws, err
 }
 
 // order is something that only the thread which forked the agent may do.
@@ -65,6 +71,7 @@ type order struct {
 	signal  syscall.Signal
 	command *wire.Command
 	files   []int
+	size    *unix.Winsize
 }
 
 // obey takes orders from the supervisor. When the supervisor is gone, so are we.
@@ -77,6 +84,8 @@ func obey(conn *wire.Conn, orders chan<- order) {
 		switch {
 		case m.Kind == wire.Signal && m.Signal > 0:
 			orders <- order{id: m.ID, signal: syscall.Signal(m.Signal)}
+		case m.Kind == wire.Size:
+			orders <- order{id: m.ID, size: &unix.Winsize{Row: m.Rows, Col: m.Cols}}
 		case m.Kind == wire.Exec && m.Command != nil:
 			orders <- order{id: m.ID, command: m.Command, files: fds}
 		case m.Kind == wire.Socket:
@@ -107,6 +116,8 @@ type first struct {
 	plan   *plan.Plan
 	agent  int
 	beside map[int]int // what runs beside the agent: id by pid
+
+	pumps map[int]*pump // of terminals that the sentry has, by id
 }
 
 // attend carries out orders and waits for whatever becomes our child, as an init
@@ -142,7 +153,7 @@ func (in *first) reap() (ws syscall.WaitStatus, ended bool, err error) {
 		case pid == in.agent:
 			err = in.conn.Send(wire.Message{Kind: wire.Stopped, Signal: int(ws.StopSignal())})
 		case in.beside[pid] != 0 && !ws.Stopped():
-			err = in.conn.Send(wire.Message{Kind: wire.Exited, ID: in.beside[pid], Status: int(ws)})
+			err = in.exited(in.beside[pid], ws)
 			delete(in.beside, pid)
 		}
 		if err != nil {
@@ -154,37 +165,50 @@ func (in *first) reap() (ws syscall.WaitStatus, ended bool, err error) {
 // stdio returns the agent's three descriptors. Where the user has a terminal the
 // agent gets a terminal of our own devpts, and the supervisor its other end: the
 // user's terminal itself never comes inside.
-func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, err error) {
+func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, stream *pump, err error) {
 	files = []uintptr{0, 1, 2}
 	if has(p, plan.WallMount) {
 		if err := ownNull(0, 1, 2); err != nil {
-			return nil, -1, err
+			return nil, -1, nil, err
 		}
 	}
 	if p.Process.TTY == 0 {
-		return files, -1, nil
+		return files, -1, nil, nil
 	}
 	master, slave, err := newTerminal()
 	if err != nil {
-		return nil, -1, err
+		return nil, -1, nil, err
 	}
-	defer unix.Close(master)
 	if err := unix.IoctlSetInt(slave, unix.TIOCSCTTY, 0); err != nil {
-		return nil, -1, fmt.Errorf("take terminal: %w", err)
-	}
-	if err := conn.Send(wire.Message{Kind: wire.PTY}, master); err != nil {
-		return nil, -1, err
+		return nil, -1, nil, fmt.Errorf("take terminal: %w", err)
 	}
 	// The supervisor sets the window size before it says that it is ready.
-	if m, _, err := conn.Receive(); err != nil || m.Kind != wire.Go {
-		return nil, -1, fmt.Errorf("terminal was not taken over: %v", err)
+	if within(p) {
+		stream, err = handStream(conn, master)
+	} else {
+		err = handMaster(conn, master)
+	}
+	if err != nil {
+		return nil, -1, nil, err
 	}
 	for i := range files {
 		if p.Process.TTY&(1<<i) != 0 {
 			files[i] = uintptr(slave)
 		}
 	}
-	return files, slave, nil
+	return files, slave, stream, nil
+}
+
+// handMaster gives the supervisor the master itself.
+func handMaster(conn *wire.Conn, master int) error {
+	defer unix.Close(master)
+	if err := conn.Send(wire.Message{Kind: wire.PTY}, master); err != nil {
+		return err
+	}
+	if m, _, err := conn.Receive(); err != nil || m.Kind != wire.Go {
+		return fmt.Errorf("terminal was not taken over: %v", err)
+	}
+	return nil
 }
 
 // newTerminal makes a terminal of our own devpts.
@@ -230,6 +254,13 @@ func ownNull(fds ...int) error {
 // peer opens the other end of a terminal by descriptor, without a name.
 func peer(master int) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno == unix.ENOTTY { // the sentry knows names only
+		n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+		if err != nil {
+			return -1, err
+		}
+		return unix.Open("/dev/pts/"+strconv.Itoa(n), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	}
 	if errno != 0 {
 		return -1, errno
 	}

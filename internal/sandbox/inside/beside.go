@@ -3,6 +3,7 @@ package inside
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +24,10 @@ const maxBeside = 64
 
 // do carries out one order.
 func (in *first) do(o order) {
+	if o.size != nil {
+		in.resize(o)
+		return
+	}
 	defer closeAll(o.files)
 	if o.command == nil {
 		in.pass(o)
@@ -64,7 +69,11 @@ func (in *first) pass(o order) {
 // it does with its terminal is no affair of the agent's.
 func (in *first) start(o order) (master int, err error) {
 	c := o.command
-	if len(o.files) != 3 || o.id <= 0 || len(c.Argv) == 0 {
+	files := 3
+	if within(in.plan) && c.TTY != 0 {
+		files = 4 // and the stream of its terminal
+	}
+	if len(o.files) != files || o.id <= 0 || len(c.Argv) == 0 {
 		return -1, errors.New("the order is not whole")
 	}
 	if len(in.beside) >= maxBeside {
@@ -84,7 +93,7 @@ func (in *first) start(o order) (master int, err error) {
 		return -1, err
 	}
 	master = -1
-	s := sys.Spawn{Path: name, Env: raws(env), Dir: dir, Files: [3]int(o.files), Control: -1}
+	s := sys.Spawn{Path: name, Env: raws(env), Dir: dir, Files: slices.Clone(o.files[:3]), Control: -1}
 	if c.TTY != 0 {
 		var slave int
 		if master, slave, err = newTerminal(); err != nil {
@@ -106,7 +115,22 @@ func (in *first) start(o order) (master int, err error) {
 		return master, fmt.Errorf("%q: %w", name, err)
 	}
 	in.beside[pid] = o.id
+	if files == 4 {
+		return -1, in.pumpTo(o, master)
+	}
 	return master, nil
+}
+
+// pumpTo connects the terminal of a command with the stream that came for it.
+func (in *first) pumpTo(o order, master int) error {
+	socket, err := unix.FcntlInt(uintptr(o.files[3]), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		in.pumps[o.id], err = newPump(master, socket)
+	}
+	if err != nil {
+		in.pass(order{id: o.id, signal: unix.SIGKILL})
+	}
+	return err
 }
 
 // besideEnv is the agent's environment with a few names set anew.

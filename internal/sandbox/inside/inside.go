@@ -108,6 +108,9 @@ func session(conn *wire.Conn) (syscall.WaitStatus, error) {
 	if err := confirm(conn, p, r); err != nil {
 		return 0, err
 	}
+	if r.sentry != nil {
+		return attendSentry(conn, r.sentry)
+	}
 	return runAgent(conn, p)
 }
 
@@ -178,12 +181,18 @@ func confirm(conn *wire.Conn, p *plan.Plan, r raised) error {
 	for _, port := range r.ports {
 		m.Ports, fds = append(m.Ports, port.name), append(fds, port.fd)
 	}
+	if r.sentry != nil {
+		m.Ports, fds = append(m.Ports, wire.SentryPort), append(fds, int(r.sentry.Init.Fd()))
+	}
 	if err := conn.Send(m, fds...); err != nil {
 		return &step{"confirm", err}
 	}
 	// From here they are the supervisor's alone: when it is gone, nothing listens.
-	for _, fd := range fds {
-		unix.Close(fd)
+	for _, port := range r.ports {
+		unix.Close(port.fd)
+	}
+	if r.sentry != nil {
+		return nil // PID 1 on the sentry's kernel waits for the word
 	}
 	m, _, err := conn.Receive()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/sentry"
 )
 
 // raised is what the walls leave for the supervisor.
@@ -22,6 +23,8 @@ type raised struct {
 
 	layers []int    // mounts of the private layers of live trees
 	watch  *os.File // where the keeper hears of changes to them
+
+	sentry *sentry.Running // the kernel of the agent, where it is not the host's
 }
 
 // raise does everything that makes this process a prisoner, in the one order that
@@ -31,10 +34,12 @@ func raise(p *plan.Plan) (r raised, err error) {
 	if err != nil {
 		return r, &step{"caps", err}
 	}
+	var proc = -1 // procfs that can be written; only for a sentry
 	for _, s := range []struct {
 		wall plan.Wall
 		do   func() error
 	}{
+		{sentryStep, func() (err error) { proc, err = ownProc(p); return err }},
 		// Once more, now that the supervisor has put us under our limits: the
 		// group we are in becomes the root of what we see.
 		{plan.WallCgroup, func() error { return unix.Unshare(unix.CLONE_NEWCGROUP) }},
@@ -42,16 +47,18 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNet, func() (err error) { r.ports, err = capture(p.Capture); return err }},
 		// The count of user namespaces is set through the host's proc, which is
 		// gone after the view is entered; the number belongs to our namespace.
-		{plan.WallNested, func() error { return noNestedUsers(has(p, plan.WallUser)) }},
+		{plan.WallNested, func() error { return noNestedUsers(p, "/proc") }},
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
-		{"limits", func() error { r.keyring = sessionKeyring(); return setLimits(p.Limits) }},
+		{"limits", func() error { r.keyring = sessionKeyring(); return setLimits(p) }},
+		// The sentry while we may still make its user namespace; it waits for its plan.
+		{sentryStep, func() (err error) { r.sentry, err = startSentry(p, proc); return err }},
 		// Capabilities after the last mount and before anything that trusts their
 		// absence.
-		{plan.WallCaps, func() error { return dropCaps(lastCap) }},
+		{plan.WallCaps, func() error { return dropCaps(p, lastCap) }},
 		// no_new_privs before Landlock and seccomp, which demand it of a process
 		// without capabilities.
 		{plan.WallNoNewPriv, sys.NoNewPrivs},
@@ -62,7 +69,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if s.wall != "limits" && s.wall != watchStep && !has(p, s.wall) {
+		if s.wall != "limits" && s.wall != watchStep && s.wall != sentryStep && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {
@@ -128,11 +135,15 @@ func loopbackUp() error {
 	return nil
 }
 
-func noNestedUsers(own bool) error {
-	if !own {
+// noNestedUsers leaves one user namespace to a sentry; when that is there, none.
+func noNestedUsers(p *plan.Plan, proc string) error {
+	if !has(p, plan.WallUser) {
 		return errors.New("without a user namespace of our own the number would be the host's")
 	}
-	return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+	if p.Sentry != nil && proc == "/proc" {
+		return nil
+	}
+	return os.WriteFile(proc+"/sys/user/max_user_namespaces", []byte("0"), 0)
 }
 
 // shareInotify leaves a quarter of what the host's user has: the counters are
@@ -170,7 +181,11 @@ func freshKeyring() error {
 
 // setLimits lowers rlimits. They are counted per user namespace, so other
 // programs of the same user do not use them up. A hard limit is never raised.
-func setLimits(l plan.Limits) error {
+func setLimits(p *plan.Plan) error {
+	l := p.Limits
+	if p.Sentry != nil && !p.Sentry.Inside {
+		l = plan.Limits{} // they are the agent's: the sentry has threads and files of its own
+	}
 	for _, r := range []struct {
 		what int
 		max  uint64
@@ -196,7 +211,10 @@ func setLimits(l plan.Limits) error {
 	return nil
 }
 
-func dropCaps(last []byte) error {
+func dropCaps(p *plan.Plan, last []byte) error {
+	if p.Sentry != nil && p.Sentry.Inside {
+		return sys.DropCapabilities() // the bounding set went before our program began
+	}
 	n, err := sys.LastCap(last)
 	if err != nil {
 		return err

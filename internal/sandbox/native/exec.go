@@ -96,6 +96,15 @@ func (s *sandbox) Exec(c rung.Command) (rung.Process, error) {
 	for _, f := range c.Files {
 		fds = append(fds, int(f.Fd()))
 	}
+	if s.around != nil && c.TTY != 0 {
+		near, far, err := stream()
+		if err != nil {
+			s.execs.drop(p.id)
+			return nil, err
+		}
+		defer far.Close()
+		p.terminal, fds = near, append(fds, int(far.Fd()))
+	}
 	err := s.conn.Send(wire.Message{Kind: wire.Exec, ID: p.id, Command: order}, fds...)
 	if err == nil {
 		select {
@@ -111,9 +120,20 @@ func (s *sandbox) Exec(c rung.Command) (rung.Process, error) {
 	}
 	if err != nil {
 		s.execs.drop(p.id)
+		if p.terminal != nil {
+			p.terminal.Close()
+		}
 		return nil, err
 	}
 	return p, nil
+}
+
+// Resize implements rung.Process.
+func (p *process) Resize(rows, cols uint16) error {
+	if p.box.around == nil {
+		return errors.New("who has the terminal sets its size")
+	}
+	return p.box.resize(p.id, rows, cols)
 }
 
 func (p *process) Terminal() *os.File { return p.terminal }

@@ -4,11 +4,13 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -35,6 +37,8 @@ type Rung struct {
 	// heard of and done; from then on it serves. Nil means that the plan has no
 	// trees. A tree whose layer could not be made has none.
 	Keep func(pid int, watch *os.File, layers []*os.File) error
+	// Sentry is the program of a plan with a sentry, opened and judged; nil for none.
+	Sentry *os.File
 	// Witness looks at the walls from outside, before the agent runs.
 	Witness func(pid int, seen rung.Evidence) error
 }
@@ -76,7 +80,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 	}
 	var pid int
 	fork := func(group int) (err error) {
-		pid, err = clone(p, stdio, far, group)
+		pid, err = clone(p, stdio, far, r.Sentry, group)
 		return err
 	}
 	if r.Within != nil {
@@ -98,12 +102,15 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 		return nil, err
 	}
 	go s.listen()
+	if s.around != nil {
+		go s.listenAround()
+	}
 	return s, nil
 }
 
 // clone starts our own binary in the new namespaces, with an empty environment
 // and a bare argv from birth.
-func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error) {
+func clone(p *plan.Plan, stdio rung.Stdio, far, sentry *os.File, group int) (int, error) {
 	var flags uintptr
 	for _, w := range p.Walls {
 		flags |= namespaces[w]
@@ -115,6 +122,10 @@ func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error)
 		attr.AmbientCaps = setup
 	}
 	files := []uintptr{stdio.In.Fd(), stdio.Out.Fd(), stdio.Err.Fd(), far.Fd()}
+	if sentry != nil {
+		files = append(files, sentry.Fd())
+		attr.AmbientCaps = append(slices.Clone(attr.AmbientCaps), unix.CAP_SETFCAP) // to map root, for whom it is
+	}
 	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
 		Dir: "/", Env: []string{}, Files: files, Sys: attr})
 	runtime.KeepAlive(stdio)
@@ -154,10 +165,21 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 		closePorts(ports)
 		return err
 	}
+	s.seen.Keyring = m.Keyring
+	if p.Sentry != nil {
+		if m, fds, ports, err = s.takeSentry(p, m, fds, ports); err != nil {
+			closePorts(ports)
+			return err
+		}
+	}
 	if err := r.takePorts(s.pid, p, m, fds, ports); err != nil {
 		return err
 	}
-	s.seen.Keyring = m.Keyring
+	if p.Sentry != nil {
+		if m, err = s.enterSentry(p); err != nil {
+			return err
+		}
+	}
 	for _, o := range m.Evidence {
 		s.seen.Probes = append(s.seen.Probes, rung.Observation(o))
 	}
@@ -235,6 +257,8 @@ type sandbox struct {
 	stdio rung.Stdio
 	seen  rung.Evidence
 
+	around *wire.Conn // to PID 1 around a sentry; conn then leads to the one on it
+
 	exit  chan struct{} // closed when result is set
 	asks  sync.Mutex    // one socket is asked for at a time
 	socks chan *os.File // nil: inside could make none
@@ -249,7 +273,11 @@ func (s *sandbox) Evidence() rung.Evidence { return s.seen }
 
 // begin takes the terminal over, if there is one, and waits until the agent runs.
 func (s *sandbox) begin(p *plan.Plan) error {
-	if p.Process.TTY != 0 {
+	if p.Process.TTY != 0 && s.around != nil {
+		if err := s.streamTerminal(); err != nil {
+			return err
+		}
+	} else if p.Process.TTY != 0 {
 		m, fds, err := s.conn.Receive()
 		came := name([]string{"terminal"}, fds)
 		if err := s.check(m, err, wire.PTY); err != nil || len(came) != 1 {
@@ -259,7 +287,7 @@ func (s *sandbox) begin(p *plan.Plan) error {
 			}
 			return err
 		}
-		if err := s.stdio.Terminal(came[0].File); err != nil {
+		if err := s.stdio.Terminal(came[0].File, nil); err != nil {
 			return fmt.Errorf("tty: %w", err)
 		}
 		if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
@@ -339,6 +367,9 @@ func (s *sandbox) listen() {
 			s.stdio.Stopped()
 		}
 	}
+	if s.around != nil {
+		unix.Kill(s.pid, unix.SIGKILL) // the agent has ended; the sentry need not
+	}
 	s.wait()
 	s.res = res
 }
@@ -371,7 +402,7 @@ func (s *sandbox) takeSocket(came []rung.Port) bool {
 func (s *sandbox) Socket(ipv6 bool) (*os.File, error) {
 	s.asks.Lock()
 	defer s.asks.Unlock()
-	if err := s.conn.Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {
+	if err := cmp.Or(s.around, s.conn).Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {
 		return nil, err
 	}
 	select {
@@ -391,6 +422,9 @@ func (s *sandbox) Close() error {
 		unix.Kill(s.pid, unix.SIGKILL)
 		s.wait()
 		s.conn.Shutdown()
+		if s.around != nil {
+			s.around.Shutdown()
+		}
 	})
 	return nil
 }

@@ -65,7 +65,7 @@ func (p *Plan) validate() error {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
-	return errors.Join(p.Capture.validate(), p.validateTrees())
+	return errors.Join(p.Capture.validate(), p.validateTrees(), p.Sentry.validate())
 }
 
 func (p *Plan) validateTrees() error {

@@ -23,6 +23,7 @@ type Plan struct {
 	Trees    []Tree   `json:"trees,omitempty"`   // what the keeper looks after; empty: there is none
 	Watch    []byte   `json:"watch,omitempty"`   // the filter that calls the keeper
 	Filter   []byte   `json:"filter,omitempty"`  // a further filter, of the review view
+	Sentry   *Sentry  `json:"sentry,omitempty"`  // nil: the agent runs on the kernel of the host
 }
 
 // Do names one kind of operation on the new root.

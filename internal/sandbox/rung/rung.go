@@ -12,8 +12,9 @@ import (
 type Stdio struct {
 	In, Out, Err *os.File
 	// Terminal takes the supervisor's end of the agent's terminal, before the
-	// agent runs, if any descriptor is one.
-	Terminal func(master *os.File) error
+	// agent runs, if any descriptor is one. Where resize is not nil it is a stream, and
+	// resize sets the size of the terminal.
+	Terminal func(master *os.File, resize func(rows, cols uint16)) error
 	// Stopped is called when the agent was stopped, as by Ctrl-Z. The agent
 	// goes on when Signal(SIGCONT) says so.
 	Stopped func()
@@ -69,8 +70,10 @@ type Command struct {
 
 // Process is one that runs beside an agent.
 type Process interface {
-	// Terminal is our end of its terminal, the caller's to close; nil if it has none.
+	// Terminal is our end of its terminal, the caller's to close; nil if it has none. It
+	// may be a stream; then Resize sets the size.
 	Terminal() *os.File
+	Resize(rows, cols uint16) error
 	Signal(sig syscall.Signal) error
 	// Wait blocks until it has ended, with the sandbox at the latest.
 	Wait() Exit

@@ -32,12 +32,17 @@ const (
 	Started Kind = "started" // inside: the agent runs
 	Stopped Kind = "stopped" // inside: the agent was stopped (Ctrl-Z)
 	Signal  Kind = "signal"  // supervisor: pass this signal on
+	Size    Kind = "size"    // supervisor: the terminal has this size; only where the terminal is a sentry's
 	Socket  Kind = "socket"  // supervisor: make a TCP socket inside; inside: here it is
 	Exec    Kind = "exec"    // supervisor: start this beside the agent, on the three descriptors that come along; inside: it runs (its terminal comes along), or Failure says why not
 	Exited  Kind = "exited"  // inside: what ran beside the agent ended
 	Exit    Kind = "exit"    // inside: the agent ended
 	Failed  Kind = "failed"  // inside: a step failed; nothing was started
 )
+
+// SentryPort is the name of the descriptor that leads to PID 1 on a sentry's kernel; it
+// comes with the walls around the sentry.
+const SentryPort = "sentry"
 
 // Message is one message. Only the fields of its kind are set.
 type Message struct {
@@ -51,6 +56,8 @@ type Message struct {
 	IPv6     bool          `json:"ipv6,omitempty"` // socket: of which family
 	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent
 	Command  *Command      `json:"command,omitempty"`
+	Rows     uint16        `json:"rows,omitempty"` // size
+	Cols     uint16        `json:"cols,omitempty"`
 }
 
 // Command is what runs beside the agent. Strings are bytes: a name need not be text.

@@ -332,13 +332,17 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 // mark is what the title of a terminal begins with while the session has it.
 func titleMark(s *session.Session) string { return control.Mark(cmp.Or(s.Name, s.ID), "") }
 
-func (l *live) takeTerminal(master *os.File) error {
-	var err error
-	l.relay, err = terminal.New(terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, Mark: titleMark(l.session), OnSignal: func(s os.Signal) {
+func (l *live) takeTerminal(master *os.File, resize func(rows, cols uint16)) error {
+	conf := terminal.Config{In: l.streams.in, Out: l.streams.out, Master: master, Mark: titleMark(l.session), OnSignal: func(s os.Signal) {
 		if sig, ok := s.(syscall.Signal); ok {
 			l.box.Signal(sig)
 		}
-	}})
+	}}
+	if resize != nil {
+		conf.Resize = func(ws *terminal.Winsize) { resize(ws.Row, ws.Col) }
+	}
+	var err error
+	l.relay, err = terminal.New(conf)
 	return err
 }
 

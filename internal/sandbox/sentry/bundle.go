@@ -1,0 +1,107 @@
+package sentry
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// rootfs is where the stage attaches the view.
+const rootfs = "/rootfs"
+
+// initCaps are what Init has on the sentry's kernel, and loses before the agent runs: to
+// change mounts, and to make a user namespace with the agent's own number.
+var initCaps = []string{"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"}
+
+// The parts of an OCI bundle that runsc reads, and we use.
+type (
+	spec struct {
+		Version  string  `json:"ociVersion"`
+		Hostname string  `json:"hostname"`
+		Process  process `json:"process"`
+		Root     root    `json:"root"`
+		Mounts   []mount `json:"mounts"`
+		Linux    linux   `json:"linux"`
+	}
+	process struct {
+		User         user         `json:"user"`
+		Args         []string     `json:"args"`
+		Env          []string     `json:"env"`
+		Dir          string       `json:"cwd"`
+		NoNewPrivs   bool         `json:"noNewPrivileges"`
+		Capabilities capabilities `json:"capabilities"`
+	}
+	user struct {
+		UID int `json:"uid"`
+		GID int `json:"gid"`
+	}
+	capabilities struct {
+		Bounding  []string `json:"bounding"`
+		Effective []string `json:"effective"`
+		Permitted []string `json:"permitted"`
+	}
+	root struct {
+		Path     string `json:"path"`
+		ReadOnly bool   `json:"readonly"`
+	}
+	mount struct {
+		At      string   `json:"destination"`
+		Type    string   `json:"type"`
+		Source  string   `json:"source"`
+		Options []string `json:"options"`
+	}
+	linux struct {
+		Namespaces []namespace `json:"namespaces"`
+	}
+	namespace struct {
+		Type string `json:"type"`
+	}
+)
+
+// config is the config.json of the bundle. The view is the root, read-only for the sentry
+// too; only the paths that the plan lets the agent write are mounted again, writable. What
+// the host mounted read-only below them stays so.
+func config(p *plan.Plan) ([]byte, error) {
+	s := spec{Version: "1.0.2", Hostname: p.Hostname, Root: root{rootfs, true},
+		Process: process{Args: []string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID)}, Env: []string{}, Dir: "/", NoNewPrivs: true,
+			Capabilities: capabilities{initCaps, initCaps, initCaps}},
+		Mounts: []mount{
+			{"/proc", "proc", "proc", []string{"nosuid", "nodev", "noexec"}},
+			{"/sys", "tmpfs", "tmpfs", []string{"ro", "nosuid", "nodev", "noexec", "size=0"}},
+			{"/dev", "tmpfs", "tmpfs", []string{"nosuid", "noexec", "mode=755"}},
+			{"/dev/pts", "devpts", "devpts", []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
+		}}
+	// No network namespace: the one of the sandbox is the sentry's.
+	for _, kind := range []string{"pid", "mount", "ipc", "uts"} {
+		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{kind})
+	}
+	for _, w := range p.Landlock.Write {
+		at := string(w)
+		if !utf8.ValidString(at) {
+			return nil, fmt.Errorf("gVisor's bundle cannot name the path %+q", at)
+		}
+		m := mount{at, "bind", rootfs + at, []string{"rbind", "rw", "nosuid", "nodev"}}
+		if file.Within(at, "/dev") {
+			m = mount{at, "tmpfs", "tmpfs", append(tmpfsOptions(p, w), "nosuid", "nodev", "noexec")}
+		}
+		s.Mounts = append(s.Mounts, m)
+	}
+	slices.SortStableFunc(s.Mounts, func(a, b mount) int { return strings.Compare(a.At, b.At) })
+	return json.Marshal(s)
+}
+
+// tmpfsOptions are those of the plan's tmpfs at a path.
+func tmpfsOptions(p *plan.Plan, at plan.Raw) []string {
+	for _, op := range p.Ops {
+		if op.Do == plan.DoTmpfs && op.Dst == at {
+			return []string{"rw", fmt.Sprintf("size=%d", op.Size), fmt.Sprintf("mode=%o", op.Mode)}
+		}
+	}
+	return []string{"rw"}
+}
