@@ -112,7 +112,11 @@ func carryExec(s *supervisor.Streams, r control.Reply, conn *hearing, mark strin
 	relayed, finish := make(chan struct{}), func() {}
 	if in, out := s.Terminal(); len(r.Files) == 1 {
 		defer r.Files[0].Close()
-		relay, err := terminal.New(terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, Stays: true, OnSignal: func(os.Signal) {}})
+		conf := terminal.Config{In: in, Out: out, Master: r.Files[0], Mark: mark, Stays: true, OnSignal: func(os.Signal) {}}
+		if !terminal.IsTerminal(r.Files[0]) { // a stream to one
+			conf.Resize = func(ws *terminal.Winsize) { conn.SendWindow(ws.Row, ws.Col) }
+		}
+		relay, err := terminal.New(conf)
 		if err != nil {
 			return 125, err
 		}

@@ -239,6 +239,9 @@ func follow(c *control.Conn, p rung.Process) {
 			if kind == control.Signal && len(body) == 1 {
 				p.Signal(syscall.Signal(body[0]))
 			}
+			if rows, cols, ok := control.WindowOf(body); ok && kind == control.Window {
+				p.Resize(rows, cols)
+			}
 		}
 		select {
 		case <-ended:
