@@ -74,6 +74,9 @@ func RootType(mounts []Mount) string {
 	return root
 }
 
+// ownRoot knows the root that we make: a tmpfs, which a sentry shows as its file server's.
+func ownRoot(kind string) bool { return kind == "tmpfs" || kind == "9p" && onSentry() }
+
 // View wants a root of our own in which only the planned mounts can be written.
 func View(writable []string) Result {
 	const name = "view"
@@ -86,7 +89,7 @@ func View(writable []string) Result {
 			return open(name, "%q is writable", m.Point)
 		}
 	}
-	if t := RootType(mounts); t != "tmpfs" {
+	if t := RootType(mounts); !ownRoot(t) {
 		return open(name, "the root is %q", t)
 	}
 	return closed(name, "own root, nothing else writable")
@@ -110,7 +113,7 @@ func root(t *Target) Result {
 	if err != nil {
 		return open(name, "%v", err)
 	}
-	if kind := RootType(mounts); kind != "tmpfs" {
+	if kind := RootType(mounts); !ownRoot(kind) {
 		return open(name, "the root is the host's: %q", kind)
 	}
 	if err := readOnly("/"); err != nil {

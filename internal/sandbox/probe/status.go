@@ -38,12 +38,18 @@ func Capabilities(status map[string]string) Result {
 	return closed(name, "all sets empty")
 }
 
-// NoNewPrivs wants the flag that makes set-user-ID inert.
+// NoNewPrivs wants the flag that makes set-user-ID inert. The kernel is asked: not every
+// one says it in proc.
 func NoNewPrivs(status map[string]string) Result {
-	if v := status["NoNewPrivs"]; v != "1" {
-		return open("no-new-privs", "NoNewPrivs is %q", v)
+	const name = "no-new-privs"
+	if v, said := status["NoNewPrivs"]; said && v != "1" {
+		return open(name, "NoNewPrivs is %q", v)
 	}
-	return closed("no-new-privs", "set")
+	set, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil || set != 1 {
+		return open(name, "the flag is %d (%v)", set, err)
+	}
+	return closed(name, "set")
 }
 
 // Filtered wants a filter, and wants it to answer: a call with a null pointer

@@ -108,9 +108,8 @@ func fork(ids sys.IDs, name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	kind, at := []byte("proc\x00"), []byte("/proc\x00")
-	calls := []sys.Call{{Number: unix.SYS_MOUNT, Keep: [][]byte{kind, at}, Args: [5]uintptr{uintptr(unsafe.Pointer(&kind[0])), uintptr(unsafe.Pointer(&at[0])),
-		uintptr(unsafe.Pointer(&kind[0])), unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC}}}
+	const quiet = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	calls := []sys.Call{mountCall("/proc", "none", unix.MS_REMOUNT|unix.MS_BIND|quiet), mountCall("/proc", "proc", quiet)} // over the one of this PID namespace
 	for c := 0; c <= lastCap; c++ {
 		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
 	}
@@ -122,6 +121,13 @@ func fork(ids sys.IDs, name string) (int, error) {
 		return 0, fmt.Errorf("start the process of the plan: %w", err)
 	}
 	return pid, nil
+}
+
+// mountCall mounts a filesystem in a child.
+func mountCall(at, kind string, flags uintptr) sys.Call {
+	a, k := append([]byte(at), 0), append([]byte(kind), 0)
+	return sys.Call{Number: unix.SYS_MOUNT, Keep: [][]byte{a, k},
+		Args: [5]uintptr{uintptr(unsafe.Pointer(&k[0])), uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&k[0])), flags}}
 }
 
 // confine takes this process's own rights away; from here it only waits.
