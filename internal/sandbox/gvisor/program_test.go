@@ -7,6 +7,14 @@ import (
 	"testing"
 )
 
+// TestTested: what people are told to get is what the tests run with.
+func TestTested(t *testing.T) {
+	b, err := os.ReadFile("../../../tools/runsc/go.mod")
+	if err != nil || !strings.Contains(string(b), "gvisor.dev/gvisor "+Tested) {
+		t.Errorf("tools/runsc/go.mod has another version than %s (%v)", Tested, err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	dir, err := os.MkdirTemp(".", "runsc-") // not in /tmp: everybody may write there
 	if err != nil {
