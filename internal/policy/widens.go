@@ -77,7 +77,7 @@ func (s scope) widens(base, over *Policy) []Change {
 			}
 		}
 	}
-	out = append(out, waived(base, over)...)
+	out = append(append(out, waived(base, over)...), lowered(base, over)...)
 	for _, n := range allNamed {
 		out = append(out, n.widens(base, over)...)
 	}

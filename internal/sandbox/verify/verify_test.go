@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
@@ -30,8 +33,9 @@ func config(t *testing.T, launch Launch) Config {
 
 // bare runs the job without any sandbox.
 func bare(ctx context.Context, job Job) (Seen, error) {
-	seen, err := Look(os.Getpid())
-	if err != nil {
+	var seen Seen
+	var err error
+	if seen.Outside, err = native.Look(os.Getpid()); err != nil {
 		return Seen{}, err
 	}
 	if job.Gate != nil {
@@ -62,16 +66,16 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		for _, n := range names {
 			answer[n] = probe.Result{Name: n, Detail: "fine"}
 		}
-		seen := Seen{NS: map[string]uint64{}, Mounts: []probe.Mount{{Point: "/", Type: "tmpfs"}}, Status: map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}}
+		seen := Seen{Outside: map[string]string{"root": "tmpfs", "status.NoNewPrivs": "1", "status.Seccomp": "2"}}
 		for _, k := range probe.Kinds() {
 			n, err := probe.Namespace("self", k)
 			if err != nil {
 				return Seen{}, err
 			}
-			seen.NS[k] = n + 1
+			seen.Outside["ns."+k] = strconv.FormatUint(n+1, 10)
 		}
 		for _, set := range statuses["caps"] {
-			seen.Status[set] = noCaps
+			seen.Outside["status."+set] = noCaps
 		}
 		if job.Ended != nil {
 			job.Ended(func() ([]string, error) { return []string{filepath.Join(probe.Undone, probe.UndoBoth)}, bringBack(job) })
@@ -87,6 +91,15 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		seen.Stdout, err = json.Marshal(a)
 		return seen, err
 	}
+}
+
+// ours is the number of a namespace of this process.
+func ours(t *testing.T, kind string) string {
+	n, err := probe.Namespace("self", kind)
+	if err != nil {
+		t.Error(err)
+	}
+	return strconv.FormatUint(n, 10)
 }
 
 func writeProof(_ context.Context, job Job) error {
@@ -151,12 +164,14 @@ func TestEachRowStandsAlone(t *testing.T) {
 		"all held":       {func(map[string]probe.Result, *Seen) {}, nil},
 		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
 		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
-		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.NS["net"]-- }, []string{"net", "loopback", "udp"}},
-		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.NS, "user") }, []string{"entered"}},
-		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Status["Seccomp"] = "0" }, []string{"seccomp", "raw"}},
-		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Status["CapBnd"] = "0000000000000400" }, []string{"caps"}},
-		"no status":      {func(_ map[string]probe.Result, s *Seen) { s.Status = nil }, []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
-		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Mounts[0].Type = "ext4" }, []string{"view"}},
+		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.Outside["ns.net"] = ours(t, "net") }, []string{"net", "loopback", "udp"}},
+		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.Outside, "ns.user") }, []string{"entered"}},
+		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.Seccomp"] = "0" }, []string{"seccomp", "raw"}},
+		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.CapBnd"] = "0000000000000400" }, []string{"caps"}},
+		"no status": {func(_ map[string]probe.Result, s *Seen) {
+			maps.DeleteFunc(s.Outside, func(k, _ string) bool { return strings.HasPrefix(k, "status.") })
+		}, []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
+		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Outside["root"] = "ef53" }, []string{"view"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Run(t.Context(), config(t, perfect(test.change)))
