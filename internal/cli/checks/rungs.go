@@ -50,7 +50,7 @@ func offer(ctx context.Context, r rung.Rung) offered {
 func Rungs() *command.Command {
 	cmd := &command.Command{Name: "rungs", Args: "[--json]", Short: "show where walls can stand on this host",
 		Long:     "Shows every rung of the ladder: whether it can be had here, whose kernel answers the\nagent, which walls stand, and who looks from outside. `--rung NAME` of a launch uses one.",
-		Examples: []string{"ringfence rungs", "ringfence verify --rung native"}}
+		Examples: []string{"ringfence rungs", "ringfence rungs --json"}}
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if launch.Nested() {

@@ -126,10 +126,12 @@ func bringBack(job Job) error {
 	return err
 }
 
-func missing(r Report) []string {
+func missing(r Report) []string { return named(r, Missing) }
+
+func named(r Report, v Verdict) []string {
 	var out []string
 	for _, row := range r.Rows {
-		if row.Result == Missing {
+		if row.Result == v {
 			out = append(out, row.Name)
 		}
 	}
@@ -165,12 +167,8 @@ func TestEachRowStandsAlone(t *testing.T) {
 		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
 		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
 		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.Outside["ns.net"] = ours(t, "net") }, []string{"net", "loopback", "udp"}},
-		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.Outside, "ns.user") }, []string{"entered"}},
 		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.Seccomp"] = "0" }, []string{"seccomp", "raw"}},
 		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.CapBnd"] = "0000000000000400" }, []string{"caps"}},
-		"no status": {func(_ map[string]probe.Result, s *Seen) {
-			maps.DeleteFunc(s.Outside, func(k, _ string) bool { return strings.HasPrefix(k, "status.") })
-		}, []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
 		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Outside["root"] = "ef53" }, []string{"view"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,6 +180,71 @@ func TestEachRowStandsAlone(t *testing.T) {
 				t.Errorf("missing %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// What nobody outside saw is held partly, and never more.
+func TestUnseenIsPartly(t *testing.T) {
+	for name, test := range map[string]struct {
+		key  string
+		want []string
+	}{
+		"namespace": {"ns.user", []string{"entered"}},
+		"status":    {"status.", []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
+		"root":      {"root", []string{"view"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Run(t.Context(), config(t, perfect(func(_ map[string]probe.Result, s *Seen) {
+				maps.DeleteFunc(s.Outside, func(k, _ string) bool { return strings.HasPrefix(k, test.key) })
+			})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := named(r, Partly); !slices.Equal(got, test.want) || r.Count(Missing) > 0 {
+				t.Errorf("partly %q, want %q; missing %q", got, test.want, missing(r))
+			}
+		})
+	}
+}
+
+// A rung that says what it likes of itself, and excuses every check, makes nothing out of
+// what is missing.
+func TestRungThatLies(t *testing.T) {
+	lies := Rung{Name: "lies", Witness: "nobody", Weaker: map[string]string{}}
+	for _, c := range Checks() {
+		lies.Weaker[c.Name] = "something as good"
+	}
+	conf := config(t, func(ctx context.Context, job Job) (Seen, error) {
+		good, err := perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
+		if err != nil {
+			return good, err
+		}
+		seen, err := bare(ctx, job)
+		seen.Outside = good.Outside
+		return seen, err
+	})
+	conf.Rung = lies
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		if row.Result != Missing {
+			t.Errorf("%d %s is %s: %s", row.N, row.Name, row.Result, row.Detail)
+		}
+	}
+}
+
+// A rung lowers what it holds by something weaker.
+func TestWeakerIsPartly(t *testing.T) {
+	conf := config(t, perfect(func(map[string]probe.Result, *Seen) {}))
+	conf.Rung.Weaker = map[string]string{"keyring": "there are no keyrings"}
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := named(r, Partly); !slices.Equal(got, []string{"keyring"}) {
+		t.Errorf("partly %q", got)
 	}
 }
 
