@@ -140,7 +140,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
-	fmt.Fprintf(w, "network    %s\nmemory     %s\n", network(s), memory(s.Limits.Memory))
+	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", network(s), memory(s.Limits.Memory), s.Rung.Name())
 	return w.Flush()
 }
 
@@ -237,7 +237,7 @@ func card(c *command.Console, s *session.Session, report cgroup.Report, talk boo
 	if !talk {
 		return
 	}
-	fmt.Fprintf(w, "ringfence %s · %s · native\n", s.ID, s.Profile.Title)
+	fmt.Fprintf(w, "ringfence %s · %s · %s\n", s.ID, s.Profile.Title, s.Rung.Name())
 	for _, ws := range s.Workspaces {
 		mode := s.View(ws)
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))

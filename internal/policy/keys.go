@@ -162,6 +162,13 @@ var keys = []key{
 	{section: "limits", name: "open", form: formCount, about: "Open files of one process.",
 		limit: func(p *Policy) **Limit { return &p.Limits.Open }},
 
+	{section: "rung", name: "use", form: formWord, words: RungNames,
+		about: "Where the walls stand. A rung that cannot be had here refuses the launch: no other is taken instead.",
+		word:  func(p *Policy) **Rule { return &p.Rung.Use }},
+
+	{section: "require", name: "rung", form: formList, words: RungNames,
+		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",
+		list:  func(p *Policy) *List { return &p.Require.Rung }},
 	{section: "require", name: "walls", form: formList, words: WallNames,
 		about: "Walls that must stand for a launch to go ahead. All of them must: a list that leaves one out is refused.",
 		list:  func(p *Policy) *List { return &p.Require.Walls }},

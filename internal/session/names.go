@@ -28,7 +28,7 @@ func UndoTotal(environ []string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pol, err := p.OwnPolicy()
+	pol, err := p.OwnPolicy(nil)
 	if err != nil {
 		return 0, err
 	}

@@ -97,7 +97,7 @@ func playDrills(c *command.Console, chosen []*drill.Drill, asJSON bool) (int, er
 	if err != nil {
 		return 2, err
 	}
-	p, err := supervisor.Promised(c.Environ)
+	p, err := supervisor.Promised(c.Environ, nil)
 	if err != nil {
 		return 2, err
 	}

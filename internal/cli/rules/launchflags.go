@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -25,6 +26,7 @@ type Flags struct {
 	net                   string
 	installScripts        bool
 	pids                  int64
+	rung                  string
 	memory                string
 	Yes, NoInput, Verbose bool
 	Name                  string
@@ -120,7 +122,8 @@ func NewFlags(cmd *command.Command) *Flags {
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
 	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
-	f.Begin("for limits")
+	f.Begin("for walls and limits")
+	f.StringVar(&l.rung, "rung", "", "raise the walls on the rung `NAME`; ringfence rungs lists them")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
@@ -176,6 +179,11 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
+	high, err := RungFlag(l.rung)
+	if err != nil {
+		return nil, err
+	}
+	p.Rung = high.Rung
 	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.servers} {
 		if err := part(p); err != nil {
 			return nil, err
@@ -222,6 +230,19 @@ func (l *Flags) servers(p *policy.Policy) error {
 		}
 	}
 	return nil
+}
+
+// RungFlag is what --rung says.
+func RungFlag(name string) (*policy.Policy, error) {
+	p := &policy.Policy{}
+	if name == "" {
+		return p, nil
+	}
+	if !slices.Contains(policy.RungNames(), name) {
+		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(policy.RungNames(), ", "))
+	}
+	p.Rung.Use = &policy.Rule{Value: name, Source: flagSource("rung")}
+	return p, nil
 }
 
 func flagSource(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }

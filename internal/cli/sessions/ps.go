@@ -81,15 +81,15 @@ func PS() *command.Command {
 }
 
 func showSessions(c *command.Console, list []listed, memory bool) error {
-	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "NETWORK", "WORKSPACE"}
+	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "RUNG", "NETWORK", "WORKSPACE"}
 	if memory {
-		head = slices.Insert(head, 6, "MEMORY")
+		head = slices.Insert(head, 7, "MEMORY")
 	}
 	var rows [][]string
 	for _, s := range list {
-		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Mode, plan.Show(s.Dir)}
+		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Rung, s.Mode, plan.Show(s.Dir)}
 		if memory {
-			row = slices.Insert(row, 6, fmt.Sprintf("%d KiB", s.Memory>>10))
+			row = slices.Insert(row, 7, fmt.Sprintf("%d KiB", s.Memory>>10))
 		}
 		rows = append(rows, row)
 	}

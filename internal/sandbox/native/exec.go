@@ -65,7 +65,7 @@ func (e *execs) started(box *sandbox, m wire.Message, came []rung.Port) {
 	}
 	if f := m.Failure; f != nil {
 		closePorts(came)
-		p.began <- &Failure{Step: f.Step, Errno: syscall.Errno(f.Errno), Text: f.Text}
+		p.began <- &rung.Failure{Step: f.Step, Errno: syscall.Errno(f.Errno), Text: f.Text}
 		return
 	}
 	if len(came) == 1 {

@@ -1,9 +1,11 @@
 package native
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -12,16 +14,22 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
+// StartSentry is Start for a plan whose agent runs on a sentry: program, runsc, starts it
+// within the walls. It is opened by who judged it.
+func StartSentry(ctx context.Context, p *plan.Plan, h rung.Hooks, program *os.File) (rung.Sandbox, error) {
+	return start(ctx, p, h, program)
+}
+
 // takeSentry takes the socket to PID 1 on the sentry's kernel out of what came with the
 // walls around it. Those walls must all stand: on the sentry nobody can try them.
 func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) (wire.Message, []int, []rung.Port, error) {
 	last := len(ports) - 1
 	if last < 0 || len(m.Ports) != len(fds) || ports[last].Name != wire.SentryPort {
-		return m, fds, ports, &Failure{Step: "sentry", Text: "no socket to the sentry came with its walls"}
+		return m, fds, ports, &rung.Failure{Step: "sentry", Text: "no socket to the sentry came with its walls"}
 	}
 	for _, o := range m.Evidence {
-		if o.Open {
-			return m, fds, ports, &Failure{Step: "sentry", Text: fmt.Sprintf("around the sentry, %s: %s", o.Probe, o.Detail)}
+		if o.Open && (o.Probe != string(plan.WallLandlock) || slices.Contains(p.Walls, plan.WallLandlock)) {
+			return m, fds, ports, &rung.Failure{Step: "sentry", Text: fmt.Sprintf("around the sentry, %s: %s", o.Probe, o.Detail)}
 		}
 	}
 	fd, err := unix.FcntlInt(ports[last].File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -35,15 +43,16 @@ func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []ru
 }
 
 // enterSentry hands PID 1 on the sentry's kernel its plan, and returns what it saw.
-func (s *sandbox) enterSentry(p *plan.Plan) (wire.Message, error) {
+func (s *sandbox) enterSentry(p *plan.Plan) ([]wire.Observation, error) {
 	head, contents, err := plan.Encode(p.InSentry())
 	if err != nil {
-		return wire.Message{}, err
+		return nil, err
 	}
 	if err := s.conn.SendPlan(head, contents...); err != nil && !errors.Is(err, unix.EPIPE) {
-		return wire.Message{}, s.lost(err)
+		return nil, s.lost(err)
 	}
-	return s.expect(wire.Walls)
+	m, err := s.expect(wire.Walls)
+	return m.Evidence, err
 }
 
 // streamTerminal makes a stream for a terminal that the sentry has, and takes it over.
@@ -56,7 +65,7 @@ func (s *sandbox) streamTerminal() error {
 		return fmt.Errorf("tty: %w", err)
 	}
 	defer far.Close()
-	if err := s.stdio.Terminal(near, func(rows, cols uint16) { s.resize(0, rows, cols) }); err != nil {
+	if err := s.hooks.Stdio.Terminal(near, func(rows, cols uint16) { s.resize(0, rows, cols) }); err != nil {
 		return fmt.Errorf("tty: %w", err)
 	}
 	if err := s.conn.Send(wire.Message{Kind: wire.Go}, int(far.Fd())); err != nil {

@@ -154,7 +154,11 @@ func (s *stand) open() (*played, error) {
 		nl.Close()
 		ports = append(ports, rung.Port{Name: name, File: f})
 	}
-	return p, p.door.gate.Take(os.Getpid(), ports)
+	n, err := netns.Hold(os.Getpid(), ports, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.door.gate.Take(n)
 }
 
 func (p *played) close() {

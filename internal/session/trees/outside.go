@@ -17,10 +17,10 @@ import (
 
 // watchOutside keeps hold of the throw-away places of a sandbox once the witness has
 // seen the walls, and before the agent runs.
-func (k *Changes) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) error) func(int, rung.Evidence) error {
-	return func(pid int, seen rung.Evidence) error {
+func (k *Changes) watchOutside(p *plan.Plan, witness func(rung.Seen) error) func(rung.Seen) error {
+	return func(seen rung.Seen) error {
 		if witness != nil {
-			if err := witness(pid, seen); err != nil {
+			if err := witness(seen); err != nil {
 				return err
 			}
 		}
@@ -28,9 +28,9 @@ func (k *Changes) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) er
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed
-		k.holdLayers(pid, p)
+		k.holdLayers(seen.PID, p)
 		var err error
-		if k.outside, err = k.openOutside(pid, p); err != nil {
+		if k.outside, err = k.openOutside(seen.PID, p); err != nil {
 			k.run.Tell(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))
 		}
 		return nil
