@@ -165,6 +165,12 @@ var keys = []key{
 	{section: "rung", name: "use", form: formWord, words: RungNames,
 		about: "Where the walls stand. A rung that cannot be had here refuses the launch: no other is taken instead.",
 		word:  func(p *Policy) **Rule { return &p.Rung.Use }},
+	{section: "rung", name: "runsc", form: formWord, check: checkProgram, pattern: `^/`,
+		about: "The program of gVisor; not written: `runsc` in a directory of root's on PATH. Others must not be able to change it. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.Runsc }},
+	{section: "rung", name: "runsc-sha256", form: formWord, check: checkSum, pattern: `^[0-9a-f]{64}$`,
+		about: "The SHA-256 that this program must have. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.RunscSum }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

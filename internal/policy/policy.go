@@ -125,7 +125,9 @@ type Flag struct {
 
 // Rung is where the walls stand.
 type Rung struct {
-	Use *Rule // the name of a rung; nil means not written
+	Use      *Rule // the name of a rung; nil means not written
+	Runsc    *Rule // gVisor's program; nil means the one on PATH
+	RunscSum *Rule // the SHA-256 that it must have; nil means any
 }
 
 // Require names what must stand for a launch to go ahead.

@@ -16,7 +16,7 @@ type Layers struct {
 // Resolve returns the effective policy, and what an untrusted project asked for
 // in vain. A project adds or changes no secret and no MCP server, trusted or not, lowers no
 // rung, and has no say in what other sessions keep. Flags come after the project: the user who types them outranks a file.
-// What of the ceiling bounds nothing (the proxy, the sizes of undo) is what holds.
+// What of the ceiling bounds nothing (the proxy, the sizes of undo, gVisor's program) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
@@ -55,6 +55,12 @@ func (l Layers) Bare(whole *Policy) *Policy {
 func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Network.Proxy != nil {
 		p.Network.Proxy = ceiling.Network.Proxy
+	}
+	if ceiling.Rung.Runsc != nil {
+		p.Rung.Runsc = ceiling.Rung.Runsc
+	}
+	if ceiling.Rung.RunscSum != nil {
+		p.Rung.RunscSum = ceiling.Rung.RunscSum
 	}
 	if ceiling.Workspace.Undo != nil {
 		p.Workspace.Undo = ceiling.Workspace.Undo

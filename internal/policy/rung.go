@@ -1,6 +1,13 @@
 package policy
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // height ranks a rung. What was not written is at the bottom.
 func height(use *Rule) int {
@@ -61,9 +68,34 @@ func (r Require) sourceOf(name string) Source {
 	return src
 }
 
-// lowered lists what over would lower: a rung in use, or one that is demanded.
+// checkProgram wants the path of a program.
+func checkProgram(v string) error {
+	if !filepath.IsAbs(v) || filepath.Clean(v) != v {
+		return errors.New("is not a clean absolute path")
+	}
+	return nil
+}
+
+// checkSum wants a SHA-256.
+func checkSum(v string) error {
+	if b, err := hex.DecodeString(v); err != nil || len(b) != sha256.Size || strings.ToLower(v) != v {
+		return errors.New("is not a SHA-256: 64 lower-case hexadecimal digits")
+	}
+	return nil
+}
+
+// lowered lists what over would lower: a rung in use, or one that is demanded. Which
+// program a rung runs is no matter of more or less, so another one counts.
 func lowered(base, over *Policy) []Change {
 	var out []Change
+	for _, w := range []struct {
+		name       string
+		have, want *Rule
+	}{{"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}} {
+		if w.want != nil && w.want.Value != w.have.Text() {
+			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
+		}
+	}
 	if use := over.Rung.Use; use != nil && height(use) < height(base.Rung.Use) {
 		out = append(out, Change{Section: "rung", Key: "use", Value: use.Value, Source: use.Source})
 	}

@@ -45,7 +45,7 @@ func program(t *testing.T) string {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{world.New(t), t}
-	f.policy(fmt.Sprintf("[rung.gvisor]\nrunsc = %q\n", program(t)))
+	f.policy(fmt.Sprintf("[rung]\nrunsc = %q\n", program(t)))
 	return f
 }
 

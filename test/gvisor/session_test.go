@@ -220,9 +220,9 @@ func TestKilled(t *testing.T) {
 func TestRefused(t *testing.T) {
 	f := newFixture(t)
 	for name, text := range map[string]string{
-		"absent":  "[rung.gvisor]\nrunsc = \"/nowhere/runsc\"\n",
-		"another": fmt.Sprintf("[rung.gvisor]\nrunsc = %q\nsha256 = %q\n", program(t), strings.Repeat("0", 64)),
-		"no such": fmt.Sprintf("[rung.gvisor]\nrunsc = %q\n", "/bin/sh"),
+		"absent":  "[rung]\nrunsc = \"/nowhere/runsc\"\n",
+		"another": fmt.Sprintf("[rung]\nrunsc = %q\nrunsc-sha256 = %q\n", program(t), strings.Repeat("0", 64)),
+		"no such": fmt.Sprintf("[rung]\nrunsc = %q\n", "/bin/sh"),
 	} {
 		f.policy(text)
 		if r := f.on("echo ran", "--net", "none"); r.Status != 125 && r.Status != 126 || r.Stdout != "" {

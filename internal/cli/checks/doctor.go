@@ -24,7 +24,7 @@ func Doctor() *command.Command {
 		}
 		_, done := c.Progress("looking at this host", 0)
 		facts, results := hostfacts.Probe(context.Background())
-		higher := aboveNative(context.Background())
+		higher := aboveNative(context.Background(), c.Environ)
 		done()
 		verdict := hostfacts.Verdict(results)
 		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
@@ -58,9 +58,9 @@ func Doctor() *command.Command {
 
 // aboveNative are the rungs above the first, whose walls doctor tries one by one. That one
 // of them cannot be had here says nothing against this host.
-func aboveNative(ctx context.Context) []offered {
+func aboveNative(ctx context.Context, environ []string) []offered {
 	out := []offered{}
-	for _, r := range launch.Rungs()[1:] {
+	for _, r := range launch.Ladder(environ)[1:] {
 		out = append(out, offer(ctx, r))
 	}
 	return out

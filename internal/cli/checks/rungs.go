@@ -58,7 +58,7 @@ func Rungs() *command.Command {
 		}
 		_, done := c.Progress("trying every rung", 0)
 		var all []offered
-		for _, r := range launch.Rungs() {
+		for _, r := range launch.Ladder(c.Environ) {
 			all = append(all, offer(context.Background(), r))
 		}
 		done()

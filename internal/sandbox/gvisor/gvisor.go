@@ -1,3 +1,101 @@
 // Package gvisor is the rung of gVisor: the agent's kernel is a process of the host, the
 // sentry, which stands within the walls of the native rung. Package sentry starts it.
 package gvisor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// Rung is the rung of gVisor.
+type Rung struct {
+	Runsc string // the program; "": the one on PATH
+	Sum   string // the SHA-256 that it must have; "": any
+}
+
+// Name implements rung.Rung.
+func (Rung) Name() string { return "gvisor" }
+
+// Offer implements rung.Rung. The live view needs the host's kernel under the agent.
+func (Rung) Offer() rung.Offer {
+	o := rung.Offer{Level: "L3", Kernel: "gVisor's, in user space", Witness: "the host's kernel",
+		Adds:  "a kernel of its own: what the agent calls is answered by a process, not by the host's kernel",
+		Lacks: "the live view, Landlock for the agent, who inside made a connection",
+		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Review},
+		Why:    map[plan.Wall]string{plan.WallLandlock: "gVisor has no Landlock; it mounts the view read-only a second time, and Landlock stands around the first process on the host"},
+		Weaker: map[string]string{"keyring": "gVisor has no keyrings; the filter refuses the calls"}}
+	for _, w := range plan.AllWalls() {
+		o.Walls[w] = rung.Ours
+	}
+	o.Walls[plan.WallLandlock] = rung.Nobody
+	return o
+}
+
+// Try implements rung.Rung.
+func (r Rung) Try(ctx context.Context) []hostfacts.Result {
+	out := hostfacts.Result{Name: "runsc", Status: hostfacts.OK}
+	p, err := find(r.Runsc, os.Getenv("PATH"))
+	if err == nil {
+		defer p.file.Close()
+		var sum string
+		if sum, err = p.sum(); err == nil {
+			out.Detail, err = p.path+", SHA-256 "+sum, p.pinned(sum, r.Sum)
+		}
+	}
+	if err != nil {
+		out.Status, out.Detail = hostfacts.Unusable, err.Error()
+		var f *fault.Error
+		if errors.As(err, &f) {
+			out.Fix = f.Hint
+		}
+	}
+	return []hostfacts.Result{out}
+}
+
+// Start implements rung.Rung: the native walls, and the sentry within.
+func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
+	if len(p.Watch) > 0 || len(p.Trees) > 0 {
+		return nil, fault.New(fault.Refused, "use --rung native for this", "on gVisor nobody hears of what the agent calls: there is no live view and no learning")
+	}
+	prog, err := find(r.Runsc, os.Getenv("PATH"))
+	if err != nil {
+		return nil, err
+	}
+	defer prog.file.Close()
+	c := *p
+	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path)}
+	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
+		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
+	}
+	// The digest takes as long as the walls: the agent does not run before both are there.
+	summed := make(chan error, 1)
+	var sum string
+	go func() {
+		var err error
+		if sum, err = prog.sum(); err == nil {
+			err = prog.pinned(sum, r.Sum)
+		}
+		summed <- err
+	}()
+	last := h.Witness
+	h.Witness = func(seen rung.Seen) error {
+		err := <-summed
+		summed <- nil
+		if err != nil || last == nil {
+			return err
+		}
+		seen.Outside["runsc"] = sum
+		return last(seen)
+	}
+	box, err := native.StartSentry(ctx, &c, h, prog.file)
+	<-summed // the file is closed behind us
+	return box, err
+}

@@ -21,7 +21,7 @@ import (
 const Tested = "v0.0.0-20260701204157-69c2d17aea96"
 
 // Hint says how to get runsc. It is never downloaded by ringfence.
-const Hint = "get runsc: the Debian package runsc, a release file of gVisor in /usr/local/bin, or `go install gvisor.dev/gvisor/runsc@" + Tested + "`; or name it: [rung.gvisor] runsc = \"/path\""
+const Hint = "get runsc: the Debian package runsc, a release file of gVisor in /usr/local/bin, or `go install gvisor.dev/gvisor/runsc@" + Tested + "`; or name it: [rung] runsc = \"/path\""
 
 // program is runsc, opened once: what is judged is what runs.
 type program struct {
@@ -104,5 +104,5 @@ func (p *program) pinned(sum, want string) error {
 	if want == "" || strings.EqualFold(sum, want) {
 		return nil
 	}
-	return fault.New(fault.Refused, "install that program, or change [rung.gvisor] sha256", "%q has the SHA-256 %s, and policy demands %s", p.path, sum, want)
+	return fault.New(fault.Refused, "install that program, or change [rung] runsc-sha256", "%q has the SHA-256 %s, and policy demands %s", p.path, sum, want)
 }

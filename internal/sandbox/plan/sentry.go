@@ -9,9 +9,8 @@ import (
 // Sentry says that the agent runs on gVisor's kernel, which is a process of the host. The
 // walls of the plan stand around that process; those that it knows stand again inside.
 type Sentry struct {
-	Program Raw    `json:"program"`          // runsc, as it was found and judged
-	Sum     string `json:"sum,omitempty"`    // its SHA-256
-	Inside  bool   `json:"inside,omitempty"` // this is the plan of PID 1 on that kernel
+	Program Raw  `json:"program"`          // runsc, as it was found and judged
+	Inside  bool `json:"inside,omitempty"` // this is the plan of PID 1 on that kernel
 }
 
 // InSentry is the part of the plan that PID 1 on the sentry's kernel carries out. It names

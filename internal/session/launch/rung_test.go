@@ -14,7 +14,7 @@ import (
 // who raises it and of every wall that nobody raises why.
 func TestTableOfRungs(t *testing.T) {
 	var names []string
-	for _, r := range Rungs() {
+	for _, r := range Rungs(&policy.Policy{}) {
 		names = append(names, r.Name())
 		o := r.Offer()
 		for _, w := range plan.AllWalls() {
@@ -35,7 +35,7 @@ func TestTableOfRungs(t *testing.T) {
 // taken in silence.
 func TestNotEnough(t *testing.T) {
 	demands := policy.List{{Value: "gvisor", Source: policy.Source{File: "/project/ringfence.toml", Line: 3}}}
-	b := Base{Law: Law{Policy: &policy.Policy{Require: policy.Require{Rung: demands}}, Rung: Rungs()[0]}}
+	b := Base{Law: Law{Policy: &policy.Policy{Require: policy.Require{Rung: demands}}, Rung: Rungs(&policy.Policy{})[0]}}
 	err := b.highEnough()
 	if err == nil || !strings.Contains(err.Error(), "/project/ringfence.toml:3 demands gvisor") {
 		t.Errorf("it says %v", err)
