@@ -40,6 +40,18 @@ func below(t *testing.T, root int) (out []process) {
 	return out
 }
 
+// sandbox lists PID 1 of a session's sandbox and the processes below it.
+func sandbox(t *testing.T, supervisor int) []process {
+	t.Helper()
+	for _, p := range below(t, supervisor) {
+		if p.argv == "ringfence-inside" {
+			return append([]process{p}, below(t, p.pid)...)
+		}
+	}
+	t.Fatal("there is no PID 1")
+	return nil
+}
+
 func read(pid int) (process, bool) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	status, err := os.ReadFile(dir + "status")

@@ -56,9 +56,9 @@ func TestEnds(t *testing.T) {
 func TestNetwork(t *testing.T) {
 	f := newFixture(t)
 	r := f.on(`curl -sS --cacert ca.pem https://allowed.test/ && echo reached
-		curl -sS -m 10 http://other.test/ && echo open
-		curl -sS -m 10 http://`+world.Router4+`/ && echo open
-		curl -sS -m 10 http://`+world.Host4+`/ && echo open; true`, "--allow-host", world.Allowed)
+		curl -fsS -m 10 http://other.test/ && echo open
+		curl -fsS -m 10 http://`+world.Router4+`/ && echo open
+		curl -fsS -m 10 http://`+world.Host4+`/ && echo open; true`, "--allow-host", world.Allowed)
 	if !strings.Contains(r.Stdout, "reached") || strings.Contains(r.Stdout, "open") {
 		t.Errorf("%s\n%s", r.Stdout, r.Stderr)
 	}
@@ -142,14 +142,14 @@ func TestExec(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 3 || !strings.HasPrefix(string(out), fmt.Sprintf("%d\nthrough\n", os.Getuid())) || strings.Contains(string(out), "CapEff:\t0000000000000001") || !strings.Contains(string(out), "Seccomp:\t2") {
 		t.Errorf("status %d\n%s", cmd.ProcessState.ExitCode(), out)
 	}
-	p := f.sit("exec", id, "--", "sh", "-c", `tty; stty size; trap 'echo size $(stty size)' WINCH; echo ready; read x; read x; exit 4`)
+	p := f.sit("exec", id, "--", "sh", "-c", `tty; stty size; echo ready; until [ "$(stty size)" = "41 121" ]; do sleep 0.05; done; echo resized; read x; exit 4`)
 	p.sees("30 100")
 	p.sees("ready")
 	if err := pty.Setsize(p.tty, &pty.Winsize{Rows: 41, Cols: 121}); err != nil {
 		t.Fatal(err)
 	}
-	p.types("\n\n")
-	p.sees("size 41 121")
+	p.sees("resized")
+	p.types("\n")
 	if s := p.status(); s != 4 {
 		t.Errorf("status %d", s)
 	}
@@ -165,7 +165,7 @@ func TestRights(t *testing.T) {
 	f.start("sleep 1000", "--net", "none")
 	files := uint64(1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_SYS_CHROOT | 1<<unix.CAP_SYS_PTRACE)
 	seen := map[string]int{}
-	for _, p := range below(t, f.ps()[0].PID) {
+	for _, p := range sandbox(t, f.ps()[0].PID) {
 		kind := "around"
 		if strings.HasPrefix(p.argv, "runsc-") || p.argv == "" {
 			kind = "sentry"
@@ -194,7 +194,7 @@ func TestKilled(t *testing.T) {
 	f := newFixture(t)
 	f.start("sleep 1000", "--net", "none")
 	pid := f.ps()[0].PID
-	all := below(t, pid)
+	all := sandbox(t, pid)
 	if len(all) < 3 {
 		t.Fatalf("%d processes", len(all))
 	}

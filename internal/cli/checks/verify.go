@@ -6,6 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
@@ -63,5 +64,5 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	}
 	offer := p.Rung.Offer()
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ, Shown: p.Shown, Passed: p.Passed,
-		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker}, Launch: supervisor.Prove(flags)}, nil
+		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker, Review: offer.Views[0] == plan.Review}, Launch: supervisor.Prove(flags)}, nil
 }

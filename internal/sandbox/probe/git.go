@@ -35,7 +35,7 @@ func git(t *Target) Result {
 		switch {
 		case err != nil:
 			refused++
-		case file.Dev == dir.Dev:
+		case file.Dev == dir.Dev && !t.Review:
 			live = append(live, f.path)
 		default:
 			made++

@@ -132,6 +132,9 @@ func Landlock(own string) Result {
 		unix.Close(fd)
 		unix.Unlink(name)
 	}
+	if err != nil && onSentry() {
+		return open("landlock", "gVisor has no Landlock: its mounts alone say what is read-only")
+	}
 	return refused("landlock", err, unix.EACCES)
 }
 

@@ -1,7 +1,9 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -161,6 +163,9 @@ func cgroups(t *Target) Result {
 		if m.Type == "cgroup" || m.Type == "cgroup2" {
 			return open(name, "the tree is mounted at %q", m.Point)
 		}
+	}
+	if _, err := Namespace("self", "cgroup"); errors.Is(err, fs.ErrNotExist) && onSentry() {
+		return closed(name, "no tree is mounted, and this kernel has none of the host's")
 	}
 	return separate(name, "cgroup", t)
 }

@@ -56,10 +56,11 @@ type Target struct {
 	Terminals  uint64            `json:"terminals"` // device number of the host's /dev/pts
 	Own        Path              `json:"own"`       // where only Landlock forbids writing
 	Workspace  Path              `json:"workspace"`
-	Sibling    Path              `json:"sibling"`    // beside the workspace
-	Proof      string            `json:"proof"`      // file to write in the workspace
-	PrivateTmp []Path            `json:"privateTmp"` // files of the host whose names are free inside
-	Ran        Path              `json:"ran"`        // file that is made when something of the session runs on the host
+	Sibling    Path              `json:"sibling"`          // beside the workspace
+	Proof      string            `json:"proof"`            // file to write in the workspace
+	PrivateTmp []Path            `json:"privateTmp"`       // files of the host whose names are free inside
+	Review     bool              `json:"review,omitempty"` // every change of the workspace waits; the witness outside says whether it does
+	Ran        Path              `json:"ran"`              // file that is made when something of the session runs on the host
 
 	inherited []descriptor // by us, from whoever started us
 }

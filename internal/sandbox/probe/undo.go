@@ -36,6 +36,9 @@ func undo(t *Target) Result {
 	if err := Change(filepath.Join(string(t.Workspace), Undone)); err != nil {
 		return open(name, "work is not possible: %v", err)
 	}
+	if t.Review {
+		return closed(name, "changed, and all of it waits")
+	}
 	var st unix.Statfs_t
 	if err := unix.Statfs(string(t.Workspace), &st); err != nil {
 		return open(name, "%v", err)

@@ -58,6 +58,9 @@ func held(t *Target) Result {
 	if err := errors.Join(unix.Stat(p, &file), unix.Stat(string(t.Workspace), &dir)); err != nil {
 		return open(name, "%v", err)
 	}
+	if t.Review {
+		return closed(name, "written, and it waits with every other change")
+	}
 	if file.Dev == dir.Dev {
 		return open(name, "it is on the file system of the workspace")
 	}

@@ -34,16 +34,40 @@ func (e *ending) says(check string) (text string, agrees bool) {
 	return probe.Plain(f.text), f.agrees
 }
 
-func (p *plant) ended(ctx context.Context, undo func() ([]string, error)) *ending {
-	e := &ending{workspace: finding{"what was written arrived", true}}
-	if err := p.proven(); err != nil {
-		e.workspace = finding{"what was written did not arrive: " + err.Error(), false}
-	}
+func (p *plant) ended(ctx context.Context, left Left, review bool) *ending {
+	e := &ending{workspace: p.arrived(left.Layer, review)}
 	_, err := os.Lstat(filepath.Join(p.workspace, probe.Unasked))
 	e.held = finding{fmt.Sprintf("on the host: %v", err == nil), errors.Is(err, fs.ErrNotExist)}
 	e.git = p.gitEnded(ctx)
-	e.undo = p.undoEnded(undo)
+	if e.undo = p.unchanged(); !review {
+		e.undo = p.undoEnded(left.Undo)
+	}
 	return e
+}
+
+// arrived wants what was written on the host, or where everything waits, there and only
+// there.
+func (p *plant) arrived(layer string, review bool) finding {
+	_, err := os.Lstat(filepath.Join(p.workspace, p.proof()))
+	if review && !errors.Is(err, fs.ErrNotExist) {
+		return finding{fmt.Sprintf("what was written did not wait (%v)", err), false}
+	}
+	at, text := p.workspace, "what was written arrived"
+	if review {
+		at, text = layer, "what was written waits"
+	}
+	if err := p.proven(at); err != nil {
+		return finding{"what was written did not arrive: " + err.Error(), false}
+	}
+	return finding{text, true}
+}
+
+// unchanged wants nothing to undo.
+func (p *plant) unchanged() finding {
+	if lost := p.lost(); len(lost) > 0 {
+		return finding{"on the host: " + strings.Join(lost, ", "), false}
+	}
+	return finding{"nothing of it reached the host", true}
 }
 
 // controlTrees looks at what the control did to the workspace, as the witnesses will, and

@@ -219,8 +219,8 @@ func (p *plant) target(keeper int, own string) probe.Target {
 func (p *plant) proof() string { return "proof-" + p.id }
 
 // proven looks whether what was written inside arrived here, as our own.
-func (p *plant) proven() error {
-	file := filepath.Join(p.workspace, p.proof())
+func (p *plant) proven(dir string) error {
+	file := filepath.Join(dir, p.proof())
 	st, err := os.Lstat(file)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ type Rung struct {
 	// Weaker says of checks that hold what holds them here, where that is less than the
 	// wall that they are named for.
 	Weaker map[string]string
+	Review bool // no change reaches the host before it is applied
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is
@@ -71,9 +72,16 @@ type Job struct {
 	Scratch   string // a directory for what a session records; it is gone at the end
 	Gate      *Gate  // nil: the network leads nowhere
 	// Ended is called when the session has ended and what applies by itself has been
-	// applied, before anything of it is forgotten. undo takes back what the session
-	// did to the workspace, and returns the paths of it that it left alone.
-	Ended func(undo func() (left []string, err error))
+	// applied, before anything of it is forgotten.
+	Ended func(Left)
+}
+
+// Left is what a session left.
+type Left struct {
+	// Undo takes back what the session did to the workspace, and returns the paths of it
+	// that it left alone.
+	Undo  func() (left []string, err error)
+	Layer string // where changes of the workspace wait
 }
 
 // Gate is what the gate of a job's sandbox leads to, instead of to the world.
@@ -205,13 +213,15 @@ func (c Config) control(ctx context.Context, p *plant) (map[string]probe.Result,
 func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	target, err := json.Marshal(p.target(1, plan.Own))
+	t := p.target(1, plan.Own)
+	t.Review = c.Rung.Review
+	target, err := json.Marshal(t)
 	if err != nil {
 		return nil, Seen{}, fmt.Errorf("encode target: %w", err)
 	}
 	seen, err := c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg}, Self: c.Self, Stdin: target,
 		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state,
-		Ended: func(undo func() ([]string, error)) { p.end = p.ended(ctx, undo) }})
+		Ended: func(left Left) { p.end = p.ended(ctx, left, c.Rung.Review) }})
 	if err != nil {
 		return nil, Seen{}, err
 	}

@@ -46,7 +46,7 @@ func bare(ctx context.Context, job Job) (Seen, error) {
 	cmd := exec.CommandContext(ctx, job.Argv[0], job.Argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = job.Env, job.Workspace, bytes.NewReader(job.Stdin), os.Stderr
 	if seen.Stdout, err = cmd.Output(); err == nil && job.Ended != nil {
-		job.Ended(func() ([]string, error) { return nil, nil }) // nobody knows of anything to undo
+		job.Ended(Left{Undo: func() ([]string, error) { return nil, nil }}) // nobody knows of anything to undo
 	}
 	return seen, err
 }
@@ -78,7 +78,7 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 			seen.Outside["status."+set] = noCaps
 		}
 		if job.Ended != nil {
-			job.Ended(func() ([]string, error) { return []string{filepath.Join(probe.Undone, probe.UndoBoth)}, bringBack(job) })
+			job.Ended(Left{Undo: func() ([]string, error) { return []string{filepath.Join(probe.Undone, probe.UndoBoth)}, bringBack(job) }})
 		}
 		change(answer, &seen)
 		var a probe.Answer
@@ -235,6 +235,19 @@ func TestRungThatLies(t *testing.T) {
 	}
 }
 
+// Where every change waits, one that is on the host all the same is missing.
+func TestReviewThatDoesNotWait(t *testing.T) {
+	conf := config(t, perfect(func(map[string]probe.Result, *Seen) {}))
+	conf.Rung.Review = true
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := missing(r); !slices.Equal(got, []string{"workspace", "undo"}) {
+		t.Errorf("missing %q", got)
+	}
+}
+
 // A rung lowers what it holds by something weaker.
 func TestWeakerIsPartly(t *testing.T) {
 	conf := config(t, perfect(func(map[string]probe.Result, *Seen) {}))
@@ -256,11 +269,11 @@ func TestWitnessContradicts(t *testing.T) {
 			return seen, err
 		}
 		ended := job.Ended
-		job.Ended = func(undo func() ([]string, error)) {
+		job.Ended = func(left Left) {
 			if err := os.Remove(filepath.Join(job.Workspace, mustProof(job))); err != nil {
 				t.Error(err)
 			}
-			ended(undo)
+			ended(left)
 		}
 		if out, err := bare(ctx, job); err != nil { // reaches all sockets
 			return out, err
@@ -300,11 +313,11 @@ func TestUndoIsCompared(t *testing.T) {
 			launch := perfect(func(map[string]probe.Result, *Seen) {})
 			r, err := Run(t.Context(), config(t, func(ctx context.Context, job Job) (Seen, error) {
 				if ended := job.Ended; ended != nil {
-					job.Ended = func(undo func() ([]string, error)) {
-						ended(func() ([]string, error) {
-							_, err := undo()
+					job.Ended = func(left Left) {
+						ended(Left{Undo: func() ([]string, error) {
+							_, err := left.Undo()
 							return test.left, errors.Join(err, test.spoil(job))
-						})
+						}})
 					}
 				}
 				return launch(ctx, job)

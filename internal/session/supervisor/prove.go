@@ -162,7 +162,7 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 		return seen, err
 	}
 	if _, err = box.Wait(); err == nil && job.Ended != nil {
-		err = keep.Show(job.Ended)
+		err = keep.Show(func(undo func() ([]string, error), layer string) { job.Ended(verify.Left{Undo: undo, Layer: layer}) })
 	}
 	return seen, err
 }

@@ -328,7 +328,7 @@ func commitEarly(dir string) {
 
 // Show ends a throw-away session as any other is ended, shows what it left on the host, and
 // forgets it.
-func (k *Changes) Show(ended func(undo func() ([]string, error))) error {
+func (k *Changes) Show(ended func(undo func() ([]string, error), layer string)) error {
 	work := k.Work
 	err := k.stop()
 	if _, _, failed := k.settle(nil); err != nil || failed != nil {
@@ -342,6 +342,6 @@ func (k *Changes) Show(ended func(undo func() ([]string, error))) error {
 			}
 		}
 		return left, err
-	})
+	}, work.Upper(0))
 	return work.Remove()
 }
