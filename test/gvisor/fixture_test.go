@@ -85,7 +85,7 @@ func (f *fixture) start(script string, flags ...string) string {
 		f.t.Fatalf("start: %v\n%s", err, &talk)
 	}
 	id := strings.TrimSpace(string(out))
-	f.t.Cleanup(func() { f.command("stop", "--time", "0", id).Run() })
+	f.t.Cleanup(func() { f.command("stop", "--time", "0s", id).Run() })
 	return id
 }
 
