@@ -75,27 +75,14 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}
-	// The digest takes as long as the walls: the agent does not run before both are there.
-	summed := make(chan error, 1)
-	var sum string
-	go func() {
-		var err error
-		if sum, err = prog.sum(); err == nil {
+	if r.Sum != "" {
+		sum, err := prog.sum()
+		if err == nil {
 			err = prog.pinned(sum, r.Sum)
 		}
-		summed <- err
-	}()
-	last := h.Witness
-	h.Witness = func(seen rung.Seen) error {
-		err := <-summed
-		summed <- nil
-		if err != nil || last == nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
-		seen.Outside["runsc"] = sum
-		return last(seen)
 	}
-	box, err := native.StartSentry(ctx, &c, h, prog.file)
-	<-summed // the file is closed behind us
-	return box, err
+	return native.StartSentry(ctx, &c, h, prog.file)
 }

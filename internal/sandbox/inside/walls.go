@@ -61,7 +61,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallCaps, func() error { return dropCaps(p, lastCap) }},
 		// no_new_privs before Landlock and seccomp, which demand it of a process
 		// without capabilities.
-		{plan.WallNoNewPriv, sys.NoNewPrivs},
+		{plan.WallNoNewPriv, func() error { return noNewPrivs(p) }},
 		{plan.WallLandlock, func() error { return restrict(p.Landlock) }},
 		// seccomp last: the calls above are among those it refuses.
 		{plan.WallSeccomp, func() error { return loadFilters(p.Seccomp, p.Filter) }},
@@ -183,7 +183,7 @@ func freshKeyring() error {
 // programs of the same user do not use them up. A hard limit is never raised.
 func setLimits(p *plan.Plan) error {
 	l := p.Limits
-	if p.Sentry != nil && !p.Sentry.Inside {
+	if around(p) {
 		l = plan.Limits{} // they are the agent's: the sentry has threads and files of its own
 	}
 	for _, r := range []struct {
@@ -212,8 +212,8 @@ func setLimits(p *plan.Plan) error {
 }
 
 func dropCaps(p *plan.Plan, last []byte) error {
-	if p.Sentry != nil && p.Sentry.Inside {
-		return sys.DropCapabilities() // the bounding set went before our program began
+	if within(p) {
+		return nil // they went before our program began, from every thread; see sentry.Init
 	}
 	n, err := sys.LastCap(last)
 	if err != nil {
@@ -226,6 +226,13 @@ func dropCaps(p *plan.Plan, last []byte) error {
 		return err
 	}
 	return sys.DropCapabilities()
+}
+
+func noNewPrivs(p *plan.Plan) error {
+	if within(p) {
+		return nil // as with capabilities
+	}
+	return sys.NoNewPrivs()
 }
 
 // maxABI is the newest Landlock ABI whose rights we have decided about. A newer

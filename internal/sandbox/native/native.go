@@ -349,12 +349,15 @@ func (s *sandbox) listen() {
 			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
 		case wire.Exit:
 			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
+			if s.around != nil {
+				unix.Kill(s.pid, unix.SIGKILL) // the agent has ended; the sentry need not
+			}
 		case wire.Stopped:
 			s.hooks.Stdio.Stopped()
 		}
 	}
 	if s.around != nil {
-		unix.Kill(s.pid, unix.SIGKILL) // the agent has ended; the sentry need not
+		unix.Kill(s.pid, unix.SIGKILL) // nobody on the sentry is there any more
 	}
 	s.wait()
 	s.res = res

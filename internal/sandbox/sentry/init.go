@@ -93,7 +93,8 @@ func tidyDevices() error {
 
 // fork starts the process of the plan in a user namespace in which the only user is the
 // sandbox's own, as PID 1 of a PID namespace, with a proc of it. It loses every capability
-// with its program: the bounding set goes before.
+// with its program, because that user is not root there or has an empty bounding set: so
+// no thread of it ever has one. The probes at launch look at all of them.
 func fork(ids sys.IDs, name string) (int, error) {
 	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -110,6 +111,7 @@ func fork(ids sys.IDs, name string) (int, error) {
 	}
 	const quiet = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	calls := []sys.Call{mountCall("/proc", "none", unix.MS_REMOUNT|unix.MS_BIND|quiet), mountCall("/proc", "proc", quiet)} // over the one of this PID namespace
+	calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_SET_NO_NEW_PRIVS, 1}})
 	for c := 0; c <= lastCap; c++ {
 		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
 	}
