@@ -7,7 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Doctor raises every wall once in a throw-away child, in the order of launch.
@@ -19,7 +19,7 @@ func Doctor() *command.Command {
 	f.Bool("check", false, "the same; for those who look for it")
 	asJSON := f.Bool("json", false, "print JSON; it names no user, host or path and is safe to paste")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if session.Nested() {
+		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 		}
 		_, done := c.Progress("looking at this host", 0)
