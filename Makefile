@@ -24,7 +24,7 @@ tools:
 
 # An answer soon: what is wrong by the look of it, and the tests of the packages whose
 # own tests start no program. What did not change since is not tested again.
-QUIET = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{if and .TestGoFiles $$p}}{{$$p}}{{else if and .XTestGoFiles $$p}}{{$$p}}{{end}}' ./internal/... ./test/tier
+QUIET = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{if and .TestGoFiles $$p}}{{$$p}}{{else if and .XTestGoFiles $$p}}{{$$p}}{{end}}' ./internal/... ./test/arch ./test/tier
 
 check: vet lint
 	@$(GO) test -vet=off $$($(QUIET))
