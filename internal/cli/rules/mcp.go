@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -185,9 +186,9 @@ func mcpList() *command.Command {
 }
 
 // serverOptions is a launch here, of which only the servers count.
-func serverOptions(c *command.Console) (session.Options, error) {
+func serverOptions(c *command.Console) (launch.Options, error) {
 	dir, err := os.Getwd()
-	return session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, err
+	return launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, err
 }
 
 // mcpTrust shows what changed and makes it the pinned.
