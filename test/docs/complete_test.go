@@ -16,6 +16,7 @@ import (
 
 	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // completed is a line that is typed up to the TAB, and words that are offered or not.
@@ -120,7 +121,7 @@ end`
 // ask runs a shell that says for each line what it offers: the first word of each row.
 func (p *person) ask(t *testing.T, name string, args ...string) (answers [][]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = p.project, p.env
@@ -164,7 +165,7 @@ func askZsh(t *testing.T, p *person, lines []string) (answers [][]string) {
 	if err := os.WriteFile(filepath.Join(dir, ".zshrc"), []byte(zshAsk), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "zsh", "-o", "no_global_rcs", "-i")
 	cmd.Dir = p.project

@@ -13,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -165,7 +166,7 @@ func TestKeepConfirmed(t *testing.T) {
 		t.Run(strings.Trim(c.say, "\r\x04")+".", func(t *testing.T) {
 			w := world.New(t)
 			s := hand.Start(t, w)
-			ctx, cancel := context.WithTimeout(context.Background(), hand.Patience)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := w.Command(ctx, "grant", s.ID, "--host", world.Other, "--always")
 			tty, err := pty.Start(cmd)

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 func TestMain(m *testing.M) { stage.Main(m) }
@@ -42,7 +42,7 @@ func (w *world) env() []string {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, stage.Ringfence, args...)
 	cmd.Env, cmd.Dir = w.env(), w.project
@@ -88,15 +88,6 @@ func (w *world) ps(args ...string) (list []session) {
 		w.t.Fatal(err)
 	}
 	return list
-}
-
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("never came: %s", what)
-		}
-	}
 }
 
 // left lists what sessions have left in the state directory, but for journals.
