@@ -17,7 +17,6 @@ func TestDetachKeyInPaste(t *testing.T) {
 	const text = "\x1b[200~pasted \x1dd\x1b[201~"
 	p := w.sit("run", "--net", "none", "--yes", "--keep", "--name", w.pasted(), "--", "sh", "-c",
 		fmt.Sprintf(`stty raw -echo; printf "\033[?2004h"; echo w""aits; head -c %d >got; echo t""ook; exec sleep 1000`, len(text)))
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
 	p.sees("waits")
 	p.types(text)
 	wait.Eventually(w.t, "an end of the paste", func() bool { return p.shows("took") || p.shows("ringfence attach") })
@@ -39,7 +38,6 @@ func TestAnswersAfterDetach(t *testing.T) {
 	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(fmt.Sprintf("%s run --net none --yes --keep --name %s -- sh -c 'printf %q; exec sleep 1000'; echo be\"\"gun; cat >typed\r",
 		stage.Ringfence, w.pasted(), strings.Repeat(`\033[5n`, asks)))
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
 	wait.Eventually(w.t, "what the agent asks", func() bool { return strings.Count(d.screen(), askStatus) >= asks })
 	w.must("detach", w.pasted())
 	wait.Eventually(w.t, "the next command", func() bool { return strings.Contains(d.screen(), "begun") })

@@ -16,7 +16,6 @@ import (
 func TestExecKeepsTheTerminal(t *testing.T) {
 	w := newWorld(t)
 	w.must("run", "-d", "--net", "none", "--yes", "--name", w.pasted(), "--", "sleep", "1000")
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
 	d, canary, end := w.terminal(nil), filepath.Join(w.home, "canary"), filepath.Join(w.project, "end")
 	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	// It lets go of the terminal, says so, and ends when it is told to.

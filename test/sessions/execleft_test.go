@@ -15,7 +15,6 @@ import (
 func TestExecEndsWithItsTerminal(t *testing.T) {
 	w := newWorld(t)
 	id := w.must("run", "--net", "none", "-d", "--", "sleep", "1000")
-	defer w.must("stop", "--time", "0", id)
 	inside := func() string { return w.must("exec", id, "--", "ps", "ax") }
 	const deaf = `trap "" HUP TERM INT; echo begun; sleep 77.7`
 	p := w.sit("exec", id, "--", "sh", "-c", deaf)

@@ -14,7 +14,6 @@ import (
 func TestLogsStopped(t *testing.T) {
 	w := newWorld(t)
 	w.must("run", "-d", "--net", "none", "--yes", "--name", w.pasted(), "--", "sh", "-c", `printf '\033[?1049h\033[?25l\033[8mhidden'; sleep 1000`)
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
 	d := w.scripted()
 	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(fmt.Sprintf("%s logs -f %s\r", stage.Ringfence, w.pasted()))

@@ -238,9 +238,6 @@ func (c cut) try(t *testing.T, open func(*world) desktop, size int) {
 		d.types("fg\r")
 		wait.Eventually(w.t, "the end of the session", func() bool { return strings.Contains(d.screen(), "P4>") })
 	}
-	if len(w.ps()) > 0 {
-		w.must("stop", "--time", "0", w.pasted())
-	}
 }
 
 // pasted is the name of the session that is pasted into.

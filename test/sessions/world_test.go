@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +34,19 @@ func newWorld(t *testing.T) *world {
 	if err := os.Mkdir(w.project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(home) })
+	t.Cleanup(func() { w.end(); os.RemoveAll(home) })
 	return w
+}
+
+// end ends what still runs of this test, also of one that has failed: the next one is
+// played on the same stage.
+func (w *world) end() {
+	for _, s := range w.ps() {
+		w.try("stop", "--time", "0", s.Session) // it may have ended meanwhile
+	}
+	if !wait.For(func() bool { return len(w.ps()) == 0 }) {
+		w.t.Errorf("left behind: %+v", w.ps())
+	}
 }
 
 func (w *world) env() []string {
@@ -75,19 +87,20 @@ func (w *world) must(args ...string) string {
 
 // session is what ps tells of one.
 type session struct {
-	Session, Name, State string
-	PID                  int
-	Memory               int64
-	Attached             bool
-	Exit                 *int
+	Session, Name, State, Dir string
+	PID                       int
+	Memory                    int64
+	Attached                  bool
+	Exit                      *int
 }
 
+// ps lists the sessions of this test.
 func (w *world) ps(args ...string) (list []session) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.must(append([]string{"ps", "--json"}, args...)...)), &list); err != nil {
 		w.t.Fatal(err)
 	}
-	return list
+	return slices.DeleteFunc(list, func(s session) bool { return s.Dir != w.project })
 }
 
 // left lists what sessions have left in the state directory, but for journals.
