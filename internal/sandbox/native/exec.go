@@ -14,7 +14,7 @@ import (
 
 // answers is how long the first process inside may take to start a command, also on a
 // machine that is slow, and behind another command that does not begin.
-const answers = time.Minute
+const answers = 90 * time.Second
 
 // execs are the commands that run beside the agent, by their number.
 type execs struct {

@@ -146,7 +146,7 @@ const (
 	maxReply   = 4 << 20
 	maxClients = 16
 	// patience is for a machine that is slow: both sides answer at once, unless what was
-	// asked for takes its time inside (a command begins there within a minute).
+	// asked for takes its time inside (see answers of package native).
 	patience = 2 * time.Minute
 )
 
