@@ -20,7 +20,7 @@ const (
 	handshake = 15 * time.Second
 	dialling  = 15 * time.Second
 	looking   = 10 * time.Second
-	slack     = 30 * time.Second
+	slack     = 2 * time.Minute // of a machine that is slow
 )
 
 // trial is something that must come to an end by itself.
