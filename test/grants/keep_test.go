@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -279,7 +278,7 @@ func TestKeepAtOnce(t *testing.T) {
 	done := make(chan int, n)
 	for i := range n {
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := w.Command(ctx, "grant", s.ID, "--host", "n"+string(rune('a'+i))+".test", "--always", "--yes")
 			cmd.Run()
