@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -69,7 +69,7 @@ func (f *fixture) on(script string, flags ...string) world.Result {
 
 // command prepares ringfence with a bound on how long it may take.
 func (f *fixture) command(args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	f.t.Cleanup(cancel)
 	return f.Command(ctx, args...)
 }
@@ -110,11 +110,7 @@ func (f *fixture) ps() (list []session) {
 
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			f.t.Fatalf("never came: %s", what)
-		}
-	}
+	wait.Eventually(f.t, what, holds)
 }
 
 // person sits at a terminal.

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Flags are the flags of everything that prepares a session.
@@ -138,22 +139,22 @@ func (l *Flags) Interactive() {
 }
 
 // Options turns flags into what the user asked for.
-func (l *Flags) Options(c *command.Console, agentName string, args []string) (session.Options, error) {
+func (l *Flags) Options(c *command.Console, agentName string, args []string) (launch.Options, error) {
 	l.home = c.Getenv("HOME")
 	p, err := l.policy()
 	if err != nil {
-		return session.Options{}, err
+		return launch.Options{}, err
 	}
 	for i, w := range l.workspaces {
 		if l.workspaces[i], err = l.absolute(w); err != nil {
-			return session.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
+			return launch.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
 		}
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return session.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
+		return launch.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
 	}
-	return session.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
+	return launch.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
 		Env: l.env, ForceEnv: l.forceEnv, Environ: c.Environ, Version: command.VersionText(), Name: l.Name, Keep: c.Kept != nil}, nil
 }
 
@@ -285,7 +286,7 @@ func (l *Flags) absolute(p string) (string, error) {
 
 // lookAt is what a launch in a directory would be, whatever the project itself asks for.
 func lookAt(c *command.Console, dir string) (*session.Session, error) {
-	return session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+	return session.Look(launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
 }
 
 // lookHere is lookAt the directory that we are in.

@@ -5,6 +5,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -183,7 +184,7 @@ func statuses(ids []string, memory bool) []*control.Status {
 			switch {
 			case err == nil:
 				got[i] = r.Status
-			case errors.Is(err, control.ErrStopped):
+			case errors.Is(err, control.ErrStopped), errors.Is(err, os.ErrDeadlineExceeded): // it is there and answers nobody
 				got[i] = &control.Status{Session: id, Stopped: true}
 			}
 		})

@@ -36,6 +36,10 @@ type Call struct {
 	Keep   any // what Args point into
 }
 
+// looks is how often a child is looked at that has not begun: whoever is stopped then is
+// given up, and whoever is only slow has the whole time.
+const looks = 100
+
 // ErrStuck means that the child did not come as far as its program in time.
 var ErrStuck = errors.New("it was stopped before it began")
 
@@ -81,7 +85,7 @@ func (s *Spawn) Start(patience time.Duration) (pid int, err error) {
 		}
 	}
 	if err == nil {
-		err = began(l.hears, patience)
+		err = began(l.hears, patience, func() bool { return stopped(int(child)) })
 	}
 	if err != nil {
 		unix.Kill(int(child), unix.SIGKILL)
@@ -94,15 +98,21 @@ func (s *Spawn) Start(patience time.Duration) (pid int, err error) {
 	return int(child), nil
 }
 
+// stopped tells of a child of ours whether it is, and takes nothing from who waits for it.
+func stopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
+}
+
 // began waits for the end of the pipe, which exec closes, or for the error that came
 // through it.
-func began(fd int, patience time.Duration) error {
+func began(fd int, patience time.Duration, stopped func() bool) error {
 	for end := time.Now().Add(patience); ; {
-		left := time.Until(end)
-		if left <= 0 {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int((patience/looks).Milliseconds())+1)
+		if err == nil && n == 0 && (stopped() || time.Now().After(end)) {
 			return ErrStuck
 		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
 		if err == unix.EINTR || err == nil && n == 0 {
 			continue
 		}

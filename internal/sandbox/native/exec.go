@@ -12,8 +12,9 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
-// answers is how long the first process inside may take to start a command.
-const answers = 10 * time.Second
+// answers is how long the first process inside may take to start a command, also on a
+// machine that is slow, and behind another command that does not begin.
+const answers = 90 * time.Second
 
 // execs are the commands that run beside the agent, by their number.
 type execs struct {

@@ -50,6 +50,8 @@ type Talk struct {
 	// Before is called when the limits are known and nothing runs yet; an error
 	// from it cancels the launch.
 	Before func(cgroup.Report) error
+	// Began is called when the walls stand and the command runs. May be nil.
+	Began  func()
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
@@ -162,6 +164,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.Record(l.session.Walls()...)
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
+	if l.talk.Began != nil {
+		l.talk.Began()
+	}
 	if t := l.talk.Terminal; t != nil {
 		t.Began(l.session.ID, titleMark(l.session))
 	}

@@ -24,7 +24,6 @@ import (
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 	"ringfence.dev/ringfence/internal/workspace/review"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
@@ -60,7 +59,7 @@ type Changes struct {
 	looks  sync.WaitGroup
 	closes sync.WaitGroup // of files, the last of which unmounts a layer
 	// outside are the places that are thrown away; nil: they are not looked at.
-	outside *outside.Places
+	outside *review.Throwaway
 	stands  map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
 	ended   bool
 }

@@ -11,7 +11,6 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -37,13 +36,13 @@ func (k *Changes) watchOutside(p *plan.Plan, witness func(rung.Seen) error) func
 	}
 }
 
-func (k *Changes) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
+func (k *Changes) openOutside(pid int, p *plan.Plan) (*review.Throwaway, error) {
 	root, err := os.OpenFile("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	judge := outside.Judge{Home: k.User.Home}
+	judge := review.OutsideJudge{Home: k.User.Home}
 	for _, ws := range k.Workspaces {
 		judge.Workspaces = append(judge.Workspaces, ws.Path)
 		if ws.Given != ws.Path {
@@ -56,7 +55,7 @@ func (k *Changes) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
 			at = append(at, string(o.Dst))
 		}
 	}
-	return outside.Open(int(root.Fd()), at, judge)
+	return review.OpenThrowaway(int(root.Fd()), at, judge)
 }
 
 // firstOutside warns once, when something is written that will be gone.
@@ -64,7 +63,7 @@ func (k *Changes) firstOutside(ended <-chan struct{}) {
 	if k.outside == nil {
 		return
 	}
-	err := k.outside.First(ended, func(first outside.Item) {
+	err := k.outside.First(ended, func(first review.OutsideName) {
 		k.run.Warn(plan.Show(first.Path) + " is outside the workspace and will be gone at the end; write into the workspace, or start with --workspace PATH for another directory")
 	})
 	if err != nil && !errors.Is(err, os.ErrClosed) {
