@@ -1,0 +1,95 @@
+package link
+
+import (
+	"runtime"
+	"testing"
+)
+
+// heap is what is in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestMemoryIsBounded: a far end opens all streams, makes every window as large as it gets,
+// fills them, and has as many refused as it may.
+func TestMemoryIsBounded(t *testing.T) {
+	before := heap()
+	l := newLink(Near)
+	l.feed([]byte(prefaces[Far]))
+	send := func(b []byte) {
+		if _, err := l.feed(b); err != nil {
+			t.Fatal(err)
+		}
+		l.out = l.out[:0]
+	}
+	for n := uint32(1); n <= 2*MaxStreams; n++ {
+		send(openFrame(2*n, web))
+	}
+	var all []*Stream
+	for l.accepts.Len() > 0 {
+		all = append(all, accept(t, l))
+	}
+	filler, buf := make([]byte, maxBody), make([]byte, MaxWindow)
+	for _, s := range all { // readers that keep up
+		for l.growth >= s.window && s.window < MaxWindow {
+			send(appendFrame(nil, typeData, s.id, filler[:min(s.left, maxBody)]))
+			s.Read(buf)
+		}
+	}
+	windows := 0
+	for _, s := range all { // and then stall
+		windows += s.window
+		for s.left > 0 {
+			send(appendFrame(nil, typeData, s.id, filler[:min(s.left, maxBody)]))
+		}
+	}
+	if want := MaxStreams*Window + Growth; windows != want {
+		t.Errorf("the windows have %d bytes in all, want %d", windows, want)
+	}
+	if got := heap() - before; got > MaxMemory || got < int64(windows) {
+		t.Errorf("%d bytes are held, %d are the most", got, MaxMemory)
+	}
+	for _, s := range all {
+		s.Reset(Gone)
+	}
+	if got := heap() - before; got > MaxMemory-int64(windows) {
+		t.Errorf("%d bytes are held by streams that are reset", got)
+	}
+	for _, s := range all {
+		send(resetFrame(s.id, Gone))
+	}
+	if l.growth != Growth || l.live != 0 {
+		t.Errorf("%d streams left, growth %d of %d", l.live, l.growth, Growth)
+	}
+	runtime.KeepAlive(l)
+}
+
+// TestClaimsAllocateNothing: heads that claim the longest body, and no body.
+func TestClaimsAllocateNothing(t *testing.T) {
+	head := appendFrame(nil, typeData, 1, make([]byte, maxBody))[:headSize]
+	l := newLink(Near)
+	l.feed([]byte(prefaces[Far]))
+	victim(t, l)
+	if n := testing.AllocsPerRun(1000, func() { l.feed(head) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestSmallFramesCostNoMore: a window of single bytes.
+func TestSmallFramesCostNoMore(t *testing.T) {
+	l := newLink(Near)
+	l.feed([]byte(prefaces[Far]))
+	l.feed(openFrame(2, web))
+	s := accept(t, l)
+	for range Window {
+		if _, err := l.feed(dataFrame(2, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.in.b) != Window {
+		t.Errorf("%d bytes are held for %d", len(s.in.b), Window)
+	}
+}
