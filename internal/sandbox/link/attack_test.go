@@ -167,7 +167,7 @@ func TestWhatIsNoFarEnd(t *testing.T) {
 // TestAfterTheLastFrame: the near end has not yet sent its own last frame, so it still
 // knows the stream.
 func TestAfterTheLastFrame(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	l.out = l.out[:cap(l.out)] // nothing leaves
 	if _, err := l.feed(join([]byte(prefaces[Far]), openFrame(2, web), resetFrame(2, Gone), creditFrame(2, 1))); !errors.Is(err, AfterEnd) {
 		t.Error(err)
@@ -176,7 +176,7 @@ func TestAfterTheLastFrame(t *testing.T) {
 
 // TestAStreamThatWasNotSentIsUnknown: numbers can be guessed.
 func TestAStreamThatWasNotSentIsUnknown(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	l.out = l.out[:cap(l.out)]
 	victim(t, l)
 	if _, err := l.feed(join([]byte(prefaces[Far]), dataFrame(1, "x"))); !errors.Is(err, UnknownStream) {
@@ -185,7 +185,7 @@ func TestAStreamThatWasNotSentIsUnknown(t *testing.T) {
 }
 
 func TestPingFlood(t *testing.T) {
-	l := newLink(Far)
+	l := still(Far)
 	l.out = l.out[:cap(l.out)]
 	ping := appendFrame(nil, typePing, 0)
 	if _, err := l.feed(join([]byte(prefaces[Near]), ping, ping)); !errors.Is(err, PingFlood) {
@@ -195,7 +195,7 @@ func TestPingFlood(t *testing.T) {
 
 // TestAnAnswerBeforeThePingLeft: it answers nothing.
 func TestAnAnswerBeforeThePingLeft(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	l.out, l.ping, l.asked = l.out[:cap(l.out)], true, true
 	if _, err := l.feed(join([]byte(prefaces[Far]), appendFrame(nil, typePong, 0))); !errors.Is(err, PongUnasked) {
 		t.Error(err)
@@ -205,7 +205,7 @@ func TestAnAnswerBeforeThePingLeft(t *testing.T) {
 // TestOpenFlood: the 4097th stream is refused and the far end is told so, up to as many
 // refusals as it has not acknowledged.
 func TestOpenFlood(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	if _, err := l.feed([]byte(prefaces[Far])); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestOpenFlood(t *testing.T) {
 
 // TestOpenAndResetWithoutEnd: streams that come and go while nobody accepts leave nothing.
 func TestOpenAndResetWithoutEnd(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	l.feed([]byte(prefaces[Far]))
 	for id := uint32(2); id < 40_000; id += 2 {
 		if _, err := l.feed(join(openFrame(id, web), dataFrame(id, "x"), resetFrame(id, Gone))); err != nil {

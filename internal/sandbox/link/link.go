@@ -58,7 +58,7 @@ var prefaces = [...]string{Near: "rfnear\x00\x01", Far: "rffar\x00\x00\x01"}
 // New starts one end of a link over rw, which is the link's own from here on. Closing rw
 // must end a Read and a Write that wait in it.
 func New(rw io.ReadWriteCloser, role Role, o Options) *Link {
-	l := newLink(role)
+	l := newLink(role, make([]byte, 0, outSize))
 	l.rw = rw
 	l.runs.Go(l.readLoop)
 	l.runs.Go(l.writeLoop)
@@ -68,11 +68,11 @@ func New(rw io.ReadWriteCloser, role Role, o Options) *Link {
 	return l
 }
 
-func newLink(role Role) *Link {
+// newLink makes an end that nothing moves yet.
+func newLink(role Role, out []byte) *Link {
 	l := &Link{role: role, done: make(chan struct{}), streams: map[uint32]*Stream{}, growth: Growth,
-		next: uint64(role), due: uint64(role.other()), out: make([]byte, 0, outSize)}
+		next: uint64(role), due: uint64(role.other()), out: append(out, prefaces[role]...)}
 	l.arrived.L, l.wake.L = &l.mu, &l.mu
-	l.out = append(l.out, prefaces[role]...)
 	return l
 }
 

@@ -17,7 +17,7 @@ func heap() int64 {
 // fills them, and has as many refused as it may.
 func TestMemoryIsBounded(t *testing.T) {
 	before := heap()
-	l := newLink(Near)
+	l := still(Near)
 	l.feed([]byte(prefaces[Far]))
 	send := func(b []byte) {
 		if _, err := l.feed(b); err != nil {
@@ -70,7 +70,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestClaimsAllocateNothing: heads that claim the longest body, and no body.
 func TestClaimsAllocateNothing(t *testing.T) {
 	head := appendFrame(nil, typeData, 1, make([]byte, maxBody))[:headSize]
-	l := newLink(Near)
+	l := still(Near)
 	l.feed([]byte(prefaces[Far]))
 	victim(t, l)
 	if n := testing.AllocsPerRun(1000, func() { l.feed(head) }); n != 0 {
@@ -80,7 +80,7 @@ func TestClaimsAllocateNothing(t *testing.T) {
 
 // TestSmallFramesCostNoMore: a window of single bytes.
 func TestSmallFramesCostNoMore(t *testing.T) {
-	l := newLink(Near)
+	l := still(Near)
 	l.feed([]byte(prefaces[Far]))
 	l.feed(openFrame(2, web))
 	s := accept(t, l)
