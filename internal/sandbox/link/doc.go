@@ -2,8 +2,8 @@
 // of bytes: a pipe, a socket, a serial line of a guest, the standard streams of ssh.
 // It is the transport and its messages, and decides nothing.
 //
-// The near end is the supervisor. The far end is hostile: whoever took over the place
-// where the agent runs can send any bytes. So the near end reads strictly. Whatever an
+// The near end is the supervisor. The far end is hostile: whoever took over the
+// machine where the agent runs can send any bytes. So the near end reads strictly. Whatever an
 // honest far end would never send ends the link, with a [Violation] that names it, and
 // the end of the link is the end of every stream on it.
 //

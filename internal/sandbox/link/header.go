@@ -87,12 +87,12 @@ const (
 	Terminal, Stdin, Stdout, Stderr = "terminal", "in", "out", "err"
 )
 
-// Layer carries what waits for review in a tree, to the end of data.
-type Layer struct {
+// Overlay carries what waits for review in a tree, to the end of data.
+type Overlay struct {
 	Tree uint16 `json:"tree"`
 }
 
-// Put writes a file into the layer of a tree: the data of a late mask. The far end ends
+// Put writes a file into the overlay of a tree: the data of a late mask. The far end ends
 // its side once the file is there, and resets the stream as Failed if it cannot be.
 type Put struct {
 	Path []byte `json:"path"`
@@ -111,7 +111,7 @@ func (Dial) traits() traits      { return traits{3, false, both} }
 func (Control) traits() traits   { return traits{4, true, both} }
 func (Plan) traits() traits      { return traits{5, false, toFar} }
 func (Exec) traits() traits      { return traits{6, true, both} }
-func (Layer) traits() traits     { return traits{8, false, toNear} }
+func (Overlay) traits() traits   { return traits{8, false, toNear} }
 func (Put) traits() traits       { return traits{9, false, toFar} }
 
 func (s Stdio) traits() traits {
@@ -138,7 +138,7 @@ var kinds = [...]struct {
 	5: {Near, smallHeader, decodeAs[Plan]},
 	6: {Near, maxBody - 1, decodeAs[Exec]},
 	7: {Near, smallHeader, decodeAs[Stdio]},
-	8: {Near, smallHeader, decodeAs[Layer]},
+	8: {Near, smallHeader, decodeAs[Overlay]},
 	9: {Near, pathHeader, decodeAs[Put]},
 }
 
@@ -162,7 +162,7 @@ func (d Dial) check() error {
 
 func (Control) check() error { return nil }
 func (Plan) check() error    { return nil }
-func (Layer) check() error   { return nil }
+func (Overlay) check() error { return nil }
 
 func (e Exec) check() error {
 	if e.Process == 0 || len(e.Command.Argv) == 0 || e.Command.TTY > 7 {

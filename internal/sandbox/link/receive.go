@@ -54,7 +54,7 @@ func (l *Link) take(f frame) error {
 		return l.takePing(f.kind)
 	}
 	s := l.streams[f.id]
-	if s == nil || s.open != nil { // the peer cannot know of one that it was not told of
+	if s == nil || s.open != nil { // the peer cannot know of it yet
 		return fmt.Errorf("%w: type %d, stream %d", UnknownStream, f.kind, f.id)
 	}
 	err := s.take(f)

@@ -239,7 +239,7 @@ func (s *Stream) CloseWrite() error {
 }
 
 // Close ends both directions. What was written arrives, and then the end of data; what the
-// other end still sends is thrown away, and it is told so.
+// other end still sends is thrown away, and it gets a reset.
 func (s *Stream) Close() error {
 	return s.close(func() {
 		s.fin = true
@@ -298,7 +298,7 @@ func (s *Stream) finish(last frameType, why Reset) {
 }
 
 // settle makes the link forget a stream that both sides have ended and nobody reads any
-// more. Only then another one has its place.
+// more. Only then another one may begin.
 func (s *Stream) settle() {
 	if s.settled || !s.lastGot || !s.lastSent || s.readErr == nil && (!s.taken || s.in.size > 0) {
 		return

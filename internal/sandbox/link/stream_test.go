@@ -507,7 +507,7 @@ func TestHeadersArrive(t *testing.T) {
 	near, far := pair(t)
 	order := wire.Command{Argv: [][]byte{[]byte("sh"), []byte("-c"), []byte("\xff")}, Env: [][]byte{[]byte("A=b")}, TTY: 7, Rows: 24, Cols: 80}
 	for _, h := range []Header{web, Datagrams{"dns/udp"}, Dial{8080}, Control{}, Plan{}, Exec{Process: 3, Command: order}, Stdio{3, Terminal}, Stdio{0, Stdin},
-		Layer{2}, Put{[]byte("/work/\xfe.env")}} {
+		Overlay{2}, Put{[]byte("/work/\xfe.env")}} {
 		from, to := near, far
 		if h == web {
 			from, to = far, near
