@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -113,6 +112,7 @@ func TestAttacksEndTheLink(t *testing.T) {
 			near, far := forged(t)
 			streams := victim(t, near)
 			far.Write(join([]byte(prefaces[Far]), a.bytes))
+			far.CloseWrite() // a link that took it ends here, for another reason
 			<-near.Done()
 			if !errors.Is(near.Err(), a.want) || !strings.HasPrefix(near.Err().Error(), "the far end: ") {
 				t.Errorf("the link ended with %v, want %v", near.Err(), a.want)
@@ -157,6 +157,7 @@ func TestWhatIsNoFarEnd(t *testing.T) {
 	for _, greeting := range []string{prefaces[Near], "Last login: Tue\n", "rffar\x00\x00\x02", "x"} {
 		near, far := forged(t)
 		far.Write([]byte(greeting))
+		far.CloseWrite()
 		<-near.Done()
 		if !errors.Is(near.Err(), WrongPreface) {
 			t.Errorf("%q: %v", greeting, near.Err())
@@ -311,7 +312,7 @@ func TestEndWithinAFrame(t *testing.T) {
 		near, far := sockets(t)
 		l := New(near, Near, Options{})
 		far.Write(whole[:cut])
-		far.(*net.UnixConn).CloseWrite()
+		far.CloseWrite()
 		<-l.Done()
 		boundary := cut == headSize || cut == headSize+len(openFrame(2, web))
 		if err := l.Err(); cut > headSize && !errors.Is(err, map[bool]error{true: ErrEnded, false: ErrCut}[boundary]) {

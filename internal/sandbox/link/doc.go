@@ -30,7 +30,9 @@
 //
 // # What is left at risk
 //
-// A far end can be silent: only the near end's pings (Options.Alive) end such a link. A
-// far end can refuse, delay or forge everything that it reports: the link carries its
-// word, and does not make it true.
+// A far end can be silent: only the near end's pings (Options.Alive) end such a link. It
+// can give no credit: a Write then waits for as long as its deadline says. It can open
+// and reset streams without end, which costs the near end time and no memory. It can
+// refuse, delay or forge everything that it reports: the link carries its word, and does
+// not make it true.
 package link

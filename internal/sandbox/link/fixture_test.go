@@ -47,20 +47,21 @@ func join(parts ...[]byte) (all []byte) {
 var web = Conn{Port: "tcp", From: netip.MustParseAddrPort("127.0.0.1:4242"), To: netip.MustParseAddrPort("192.0.2.7:443")}
 
 // sockets is a connected pair of unix sockets.
-func sockets(t testing.TB) (net.Conn, net.Conn) {
+func sockets(t testing.TB) (*net.UnixConn, *net.UnixConn) {
 	t.Helper()
 	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var conns [2]net.Conn
+	var conns [2]*net.UnixConn
 	for i, fd := range p {
 		f := os.NewFile(uintptr(fd), "pair")
-		conns[i], err = net.FileConn(f)
+		c, err := net.FileConn(f)
 		f.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
+		conns[i] = c.(*net.UnixConn)
 	}
 	t.Cleanup(func() { conns[0].Close(); conns[1].Close() })
 	return conns[0], conns[1]
@@ -82,7 +83,7 @@ func piped(o Options) (near, far *Link) {
 }
 
 // forged is a near end whose far end is the test: what it sends is thrown away.
-func forged(t testing.TB) (near *Link, far net.Conn) {
+func forged(t testing.TB) (near *Link, far *net.UnixConn) {
 	t.Helper()
 	a, b := sockets(t)
 	near = New(a, Near, Options{})
