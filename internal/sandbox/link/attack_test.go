@@ -203,8 +203,8 @@ func TestAnAnswerBeforeThePingLeft(t *testing.T) {
 	}
 }
 
-// TestOpenFlood: the 4097th stream is refused and the far end is told so, up to as many
-// refusals as it has not acknowledged.
+// TestOpenFlood: one stream too many is refused with a reset, up to as many refusals as the
+// far end has not answered. The near end has opened its share, so that this one is the 4097th.
 func TestOpenFlood(t *testing.T) {
 	l := still(Near)
 	if _, err := l.feed([]byte(prefaces[Far])); err != nil {
@@ -219,8 +219,13 @@ func TestOpenFlood(t *testing.T) {
 		_, err := l.feed(openFrame(2*n, web))
 		return err
 	}
+	for range MaxStreams - MaxConns {
+		if _, err := l.Open(Dial{Port: 80}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	sent()
-	for n := uint32(1); n <= MaxStreams; n++ {
+	for n := uint32(1); n <= MaxConns; n++ {
 		if err := open(n); err != nil {
 			t.Fatal(n, err)
 		}
@@ -231,7 +236,7 @@ func TestOpenFlood(t *testing.T) {
 	if _, err := l.Open(Dial{Port: 80}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("open by the near end: %v", err)
 	}
-	for n := uint32(MaxStreams + 1); n <= 2*MaxStreams; n++ {
+	for n := uint32(MaxConns + 1); n <= MaxConns+MaxStreams; n++ {
 		if err := open(n); err != nil {
 			t.Fatal(n, err)
 		}
@@ -240,14 +245,14 @@ func TestOpenFlood(t *testing.T) {
 		}
 	}
 	// An honest far end may have sent this before it heard of the refusal.
-	last := uint32(2 * 2 * MaxStreams)
+	last := uint32(2 * (MaxConns + MaxStreams))
 	if _, err := l.feed(join(dataFrame(last, "x"), finFrame(last), resetFrame(last, Gone))); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(2*MaxStreams + 1); err != nil {
+	if err := open(MaxConns + MaxStreams + 1); err != nil {
 		t.Fatal("there was room for one more refusal:", err)
 	}
-	if err := open(2*MaxStreams + 2); !errors.Is(err, OpenFlood) {
+	if err := open(MaxConns + MaxStreams + 2); !errors.Is(err, OpenFlood) {
 		t.Error(err)
 	}
 	if n := len(l.streams); n != 2*MaxStreams {
@@ -265,8 +270,8 @@ func TestOpenAndResetWithoutEnd(t *testing.T) {
 		}
 		l.out = l.out[:0]
 	}
-	if len(l.streams) != 0 || l.live != 0 || l.accepts.Len() != 0 || len(l.ready.all)-l.ready.head != 0 {
-		t.Errorf("%d streams, %d live, %d to accept, %d ready", len(l.streams), l.live, l.accepts.Len(), len(l.ready.all)-l.ready.head)
+	if len(l.streams) != 0 || l.live != [3]int{} || l.accepts.Len() != 0 || l.pop() != nil {
+		t.Errorf("%d streams, %d live, %d to accept, or some to send", len(l.streams), l.live, l.accepts.Len())
 	}
 	// The same while the far end reads nothing that we send: it has to stop.
 	l.out = l.out[:cap(l.out)]
@@ -319,6 +324,14 @@ func TestEndWithinAFrame(t *testing.T) {
 			t.Errorf("cut after %d: %v", cut, err)
 		}
 		l.Close()
+	}
+}
+
+// TestLongHeadersAreNotParsed: the bound is there so that nobody makes us read much JSON.
+func TestLongHeadersAreNotParsed(t *testing.T) {
+	body := append([]byte{Conn{}.traits().kind}, make([]byte, smallHeader+1)...)
+	if _, err := decodeHeader(Far, body); !errors.Is(err, WrongHeader) || !strings.HasSuffix(err.Error(), "513 bytes") {
+		t.Error(err)
 	}
 }
 

@@ -97,6 +97,11 @@ func forged(t testing.TB) (near *Link, far *net.UnixConn) {
 // still is an end that the test moves by hand: it feeds it, and takes what it sends from out.
 func still(role Role) *Link { return newLink(role, make([]byte, 0, outSize)) }
 
+// waiting says whether a stream has something to send.
+func (l *Link) waiting() bool {
+	return l.ready[0].head < len(l.ready[0].all) || l.ready[1].head < len(l.ready[1].all)
+}
+
 // accept takes the next stream.
 func accept(t testing.TB, l *Link) *Stream {
 	t.Helper()

@@ -191,20 +191,20 @@ func wellFormed(t *testing.T, l *Link, err error) {
 	if err != nil && !errors.As(err, &v) {
 		t.Fatalf("the link ended without a violation: %v", err)
 	}
-	live, refused, growth := 0, 0, 0
+	live, refused, growth := [3]int{}, 0, 0
 	for _, s := range l.streams {
 		if s.refused {
 			refused++
 		} else {
-			live++
+			live[s.opener()]++
 		}
 		growth += s.window - Window
 		if s.in.size > s.window || len(s.in.b) > s.window || s.left < 0 || s.left > s.window || s.credit < 0 || s.credit > MaxWindow || s.settled {
 			t.Fatalf("stream %d: %d bytes in %d, window %d, left %d, credit %d", s.id, s.in.size, len(s.in.b), s.window, s.left, s.credit)
 		}
 	}
-	if live != l.live || refused != l.refused || live > MaxStreams || l.growth != Growth-growth {
-		t.Fatalf("%d live of %d, %d refused of %d, growth %d and %d", live, l.live, refused, l.refused, l.growth, growth)
+	if live != l.live || refused != l.refused || live[Near]+live[Far] > MaxStreams || live[Far] > MaxConns || l.growth != Growth-growth {
+		t.Fatalf("%v live of %v, %d refused of %d, growth %d and %d", live, l.live, refused, l.refused, l.growth, growth)
 	}
 }
 

@@ -33,6 +33,7 @@ type Header interface {
 type traits struct {
 	kind     uint8
 	messages bool    // each Write is one message, and each Read
+	many     bool    // there may be thousands like it
 	data     [3]bool // by role: who may send data
 }
 
@@ -105,14 +106,14 @@ const (
 	maxPortName = 64
 )
 
-func (Conn) traits() traits      { return traits{1, false, both} }
-func (Datagrams) traits() traits { return traits{2, true, both} }
-func (Dial) traits() traits      { return traits{3, false, both} }
-func (Control) traits() traits   { return traits{4, true, both} }
-func (Plan) traits() traits      { return traits{5, false, toFar} }
-func (Exec) traits() traits      { return traits{6, true, both} }
-func (Overlay) traits() traits   { return traits{8, false, toNear} }
-func (Put) traits() traits       { return traits{9, false, toFar} }
+func (Conn) traits() traits      { return traits{1, false, true, both} }
+func (Datagrams) traits() traits { return traits{2, true, false, both} }
+func (Dial) traits() traits      { return traits{3, false, true, both} }
+func (Control) traits() traits   { return traits{4, true, false, both} }
+func (Plan) traits() traits      { return traits{5, false, false, toFar} }
+func (Exec) traits() traits      { return traits{6, true, false, both} }
+func (Overlay) traits() traits   { return traits{8, false, false, toNear} }
+func (Put) traits() traits       { return traits{9, false, false, toFar} }
 
 func (s Stdio) traits() traits {
 	data := both
@@ -122,7 +123,7 @@ func (s Stdio) traits() traits {
 	case Stdout, Stderr:
 		data = toNear
 	}
-	return traits{7, false, data}
+	return traits{7, false, false, data}
 }
 
 // kinds says who may open a stream of each kind, and how its header is read.

@@ -118,7 +118,7 @@ func (m *simulation) write(e int, s *tracked) {
 		return
 	}
 	p := fill(uint64(m.rand.Uint32()), 1+m.rand.IntN(min(3000, max(1, s.credit-2))))
-	if s.cost(len(p)) > s.credit || s.link.ready.head < len(s.link.ready.all) {
+	if s.cost(len(p)) > s.credit || s.link.waiting() {
 		return // it would wait
 	}
 	if cap(s.link.out)-len(s.link.out) < 2*room {
@@ -149,8 +149,8 @@ func TestHonestEndsNeverBreakALink(t *testing.T) {
 				m.drain()
 			}
 			for e, l := range m.ends {
-				if len(l.streams) != 0 || l.live != 0 || l.refused != 0 || l.growth != Growth {
-					t.Errorf("the %v still has %d streams of %d, growth %d", l.role, l.live, m.opened, l.growth)
+				if len(l.streams) != 0 || l.live != [3]int{} || l.refused != 0 || l.growth != Growth {
+					t.Errorf("the %v still has %v streams of %d, growth %d", l.role, l.live, m.opened, l.growth)
 				}
 				sent := map[uint32][]byte{}
 				for _, s := range m.streams[1-e] {

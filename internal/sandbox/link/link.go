@@ -34,7 +34,7 @@ type Link struct {
 	mu      sync.Mutex // guards all below, and the state of all streams
 	err     error      // why the link ended
 	streams map[uint32]*Stream
-	live    int    // of streams: those that are not refused
+	live    [3]int // of streams, by who opened them: those that are not refused
 	refused int    // and those that are
 	next    uint64 // the number of our next stream
 	due     uint64 // the number of the peer's next stream
@@ -47,8 +47,9 @@ type Link struct {
 	asked   bool // sent, or to be, and not yet answered
 	pong    bool // to be sent
 
-	ready queue  // streams that have something to send
-	out   []byte // frames for the next write
+	ready [2]queue // streams that have something to send: few, and many
+	turn  int      // which of the two is next
+	out   []byte   // frames for the next write
 	wake  sync.Cond
 }
 
@@ -88,7 +89,7 @@ func (l *Link) Open(h Header) (*Stream, error) {
 	switch {
 	case l.err != nil:
 		return nil, l.err
-	case l.live >= MaxStreams:
+	case l.full(l.role):
 		return nil, ErrTooMany
 	case l.next > math.MaxUint32:
 		return nil, ErrUsedUp
@@ -96,7 +97,7 @@ func (l *Link) Open(h Header) (*Stream, error) {
 	s := newStream(l, uint32(l.next), h)
 	s.open, s.taken = body, true
 	l.next += 2
-	l.live++
+	l.live[l.role]++
 	l.streams[s.id] = s
 	l.push(s)
 	l.kick()
@@ -117,6 +118,11 @@ func (l *Link) Accept() (*Stream, error) {
 	s.waits, s.taken = nil, true
 	s.settle()
 	return s, nil
+}
+
+// full says whether a side may open no more streams.
+func (l *Link) full(opener Role) bool {
+	return l.live[Near]+l.live[Far] >= MaxStreams || opener == Far && l.live[Far] >= MaxConns
 }
 
 // Done is closed when the link has ended.
@@ -148,7 +154,7 @@ func (l *Link) end(why error) {
 		}
 		clear(l.streams)
 		l.accepts.Init()
-		l.ready = queue{}
+		l.ready = [2]queue{}
 		close(l.done)
 		l.arrived.Broadcast()
 		l.wake.Broadcast()

@@ -95,14 +95,14 @@ func (l *Link) takeOpen(f frame) error {
 	l.due += 2
 	s := newStream(l, f.id, h)
 	l.streams[s.id] = s
-	if l.live >= MaxStreams {
+	if l.full(l.role.other()) {
 		l.refused++
 		s.refused = true
 		s.fail(TooMany, TooMany)
 		s.finish(typeReset, TooMany)
 		return nil
 	}
-	l.live++
+	l.live[l.role.other()]++
 	s.waits = l.accepts.PushBack(s)
 	l.arrived.Signal()
 	return nil

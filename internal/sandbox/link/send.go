@@ -40,8 +40,22 @@ func (q *queue) pop() *Stream {
 func (l *Link) push(s *Stream) {
 	if !s.queued && l.err == nil {
 		s.queued = true
-		l.ready.push(s)
+		which := 0
+		if s.many {
+			which = 1
+		}
+		l.ready[which].push(s)
 	}
+}
+
+// pop takes the next one. Few and many take turns: a signal does not wait for thousands of
+// connections, and they do not wait for a terminal without end.
+func (l *Link) pop() *Stream {
+	l.turn = 1 - l.turn
+	if s := l.ready[l.turn].pop(); s != nil {
+		return s
+	}
+	return l.ready[1-l.turn].pop()
 }
 
 // kick puts what can be sent into the buffer, and wakes who writes it.
@@ -64,7 +78,7 @@ func (l *Link) fill() {
 			l.pong = false
 			l.out = appendFrame(l.out, typePong, 0)
 		}
-		s := l.ready.pop()
+		s := l.pop()
 		if s == nil {
 			return
 		}

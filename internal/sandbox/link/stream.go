@@ -66,6 +66,14 @@ func newStream(l *Link, id uint32, h Header) *Stream {
 // Header says what the stream is for.
 func (s *Stream) Header() Header { return s.header }
 
+// opener is the side that opened the stream: the near end has the odd numbers.
+func (s *Stream) opener() Role {
+	if s.id%2 == uint32(Near)%2 {
+		return Near
+	}
+	return Far
+}
+
 // cost is what n bytes take of a window. A message takes two more, so that empty ones are
 // bounded too.
 func (s *Stream) cost(n int) int {
@@ -309,7 +317,7 @@ func (s *Stream) settle() {
 	if s.refused {
 		l.refused--
 	} else {
-		l.live--
+		l.live[s.opener()]--
 	}
 }
 

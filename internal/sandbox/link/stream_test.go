@@ -155,7 +155,7 @@ func settled(t *testing.T, near, far *Link) {
 	}
 	for _, l := range []*Link{near, far} {
 		l.mu.Lock()
-		n := l.live
+		n := l.live[Near] + l.live[Far]
 		for _, s := range l.streams {
 			if h, ok := s.header.(Dial); s.header == web || ok && h.Port == 1 {
 				n-- // one of the above
@@ -353,11 +353,11 @@ func TestEitherEndIsKilled(t *testing.T) {
 	}
 }
 
-// TestTheLimitOfStreams: 4096 at once, and when one ends another may begin.
+// TestTheLimitOfStreams: when one ends another may begin.
 func TestTheLimitOfStreams(t *testing.T) {
 	near, far := pair(t)
 	var ours []*Stream
-	for range MaxStreams {
+	for range MaxConns {
 		s, err := far.Open(web)
 		if err != nil {
 			t.Fatal(err)
@@ -367,11 +367,8 @@ func TestTheLimitOfStreams(t *testing.T) {
 	if _, err := far.Open(web); !errors.Is(err, ErrTooMany) {
 		t.Errorf("one more: %v", err)
 	}
-	for range MaxStreams {
+	for range MaxConns {
 		accept(t, near)
-	}
-	if _, err := near.Open(Dial{Port: 80}); !errors.Is(err, ErrTooMany) {
-		t.Errorf("one more of the other end: %v", err)
 	}
 	ours[0].Reset(Gone)
 	for { // the answer to the reset is on its way
@@ -563,5 +560,61 @@ func TestWritersDoNotMix(t *testing.T) {
 		if n := bytes.Count(got[:100_000], got[:1]); n != 100_000 {
 			t.Errorf("another write begins after %d bytes", n)
 		}
+	}
+}
+
+// TestConnectionsLeaveRoom: the agent can open as many connections as it likes, and the
+// supervisor still starts commands and sends late masks.
+func TestConnectionsLeaveRoom(t *testing.T) {
+	near, far := still(Near), still(Far)
+	for n := range MaxConns {
+		if _, err := far.Open(web); err != nil {
+			t.Fatal(n, err)
+		}
+		if _, err := near.feed(far.out); err != nil {
+			t.Fatal(err)
+		}
+		far.out = far.out[:0]
+	}
+	if _, err := far.Open(web); !errors.Is(err, ErrTooMany) {
+		t.Errorf("one more connection: %v", err)
+	}
+	near.out = near.out[:0]
+	id := uint32(far.next)
+	if _, err := near.feed(openFrame(id, web)); err != nil || !bytes.Equal(near.out, resetFrame(id, TooMany)) {
+		t.Errorf("one more that is forged: %x, %v", near.out, err)
+	}
+	for n := range MaxStreams - MaxConns {
+		if _, err := near.Open(Put{Path: []byte("/work/.env")}); err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if _, err := near.Open(Dial{Port: 80}); !errors.Is(err, ErrTooMany) {
+		t.Errorf("one more in all: %v", err)
+	}
+}
+
+// TestASignalPassesTheCrowd: whoever sends a signal does not wait until thousands of
+// connections have each had their turn.
+func TestASignalPassesTheCrowd(t *testing.T) {
+	l := still(Near)
+	l.feed([]byte(prefaces[Far]))
+	control, err := l.Open(Control{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint32(3000) {
+		l.feed(openFrame(2+2*n, web))
+		s := accept(t, l)
+		s.unsent, s.pending = make([]byte, Window), true
+		l.push(s)
+	}
+	control.unsent, control.pending = []byte("signal"), true
+	l.push(control)
+	l.out = l.out[:0]
+	l.fill()
+	at := bytes.Index(l.out, []byte("signal"))
+	if at < 0 || at > 2*Window {
+		t.Errorf("the signal is at byte %d of what is sent next", at)
 	}
 }
