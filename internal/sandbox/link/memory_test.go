@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 )
@@ -41,10 +42,15 @@ func TestMemoryIsBounded(t *testing.T) {
 		all = append(all, accept(t, l))
 	}
 	filler, buf := make([]byte, maxBody), make([]byte, MaxWindow)
-	for _, s := range all { // readers that keep up
-		for l.growth >= s.window && s.window < MaxWindow {
-			send(appendFrame(nil, typeData, s.id, filler[:min(s.left, maxBody)]))
+	for _, s := range all { // readers that keep up, for as long as a window could grow
+		for range 8 {
+			for n := s.left; n > 0; n -= min(n, maxBody) {
+				send(appendFrame(nil, typeData, s.id, filler[:min(n, maxBody)]))
+			}
 			s.Read(buf)
+			if l.growth < 0 {
+				t.Fatal("windows grow without a bound")
+			}
 		}
 	}
 	windows := 0
@@ -99,5 +105,43 @@ func TestSmallFramesCostNoMore(t *testing.T) {
 	}
 	if len(s.in.b) != Window {
 		t.Errorf("%d bytes are held for %d", len(s.in.b), Window)
+	}
+}
+
+// TestWhatIsNotReadCounts: a far end that opens, fills and ends streams holds no more memory
+// than one that leaves them open, whether or not they are accepted.
+func TestWhatIsNotReadCounts(t *testing.T) {
+	l := still(Near)
+	l.feed([]byte(prefaces[Far]))
+	if _, err := l.feed(join(openFrame(2, web), dataFrame(2, "unread"), finFrame(2), resetFrame(2, Gone))); err != nil {
+		t.Fatal(err)
+	}
+	if l.live[Far] != 1 {
+		t.Error("a stream that nobody has accepted does not count")
+	}
+	s := accept(t, l)
+	if l.live[Far] != 1 {
+		t.Error("a stream that nobody has read does not count")
+	}
+	s.Read(make([]byte, 6))
+	if l.live[Far] != 0 || len(l.streams) != 0 {
+		t.Error("a stream that was read still counts")
+	}
+}
+
+// TestNothingIsHeldAfterAReset: what comes until the far end has heard of it.
+func TestNothingIsHeldAfterAReset(t *testing.T) {
+	l := still(Near)
+	l.feed([]byte(prefaces[Far]))
+	s := victim(t, l)[0]
+	s.Reset(Gone)
+	if _, err := l.feed(appendFrame(nil, typeData, s.id, make([]byte, Window))); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.in.b) != 0 {
+		t.Errorf("%d bytes are held", len(s.in.b))
+	}
+	if _, err := l.feed(dataFrame(s.id, "x")); !errors.Is(err, WindowExceeded) {
+		t.Errorf("credit came back for it: %v", err)
 	}
 }

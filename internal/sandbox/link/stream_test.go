@@ -618,3 +618,32 @@ func TestASignalPassesTheCrowd(t *testing.T) {
 		t.Errorf("the signal is at byte %d of what is sent next", at)
 	}
 }
+
+// TestEndsDoNotWaitForAWrite: a Write that waits for credit is cut off, and the other end
+// hears of the end.
+func TestEndsDoNotWaitForAWrite(t *testing.T) {
+	for name, end := range map[string]func(*Stream) error{
+		"reset": func(s *Stream) error { return s.Reset(Refused) }, "close": (*Stream).Close, "close write": (*Stream).CloseWrite} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := piped(Options{})
+				a, b := opened(t, far, near, web)
+				var n int
+				var cut error
+				go func() { n, cut = a.Write(make([]byte, 2*Window)) }()
+				synctest.Wait()
+				end(a)
+				synctest.Wait()
+				if n != Window || !errors.Is(cut, net.ErrClosed) {
+					t.Errorf("the write: %d, %v", n, cut)
+				}
+				got, err := io.ReadAll(b)
+				if name == "reset" && !errors.Is(err, Refused) || name != "reset" && (err != nil || len(got) != Window) {
+					t.Errorf("the other end: %d bytes, %v", len(got), err)
+				}
+				near.Close()
+				far.Close()
+			})
+		})
+	}
+}
