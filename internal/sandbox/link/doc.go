@@ -22,6 +22,9 @@
 //
 // # Bounds
 //
+// At most [MaxStreams] are open, and [MaxConns] of them by the far end: there is always room
+// for the supervisor's. One more is refused with a reset.
+//
 // A receiver gives credit only for what was read. A reader that stalls fills its own
 // window and nothing else. Windows begin at [Window] and double where the reader keeps
 // up, to [MaxWindow]; the growth of all of them together is bounded by [Growth]. No
