@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 PREFIX ?= /usr/local
 
-.PHONY: build run check test test-all tools bench pages vet lint install clean
+.PHONY: build run check quiet test test-all tools bench pages vet lint install clean
 
 build:
 	@mkdir -p bin
@@ -24,10 +24,13 @@ tools:
 
 # An answer soon: what is wrong by the look of it, and the tests of the packages whose
 # own tests start no program. What did not change since is not tested again.
-QUIET = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{if and .TestGoFiles $$p}}{{$$p}}{{else if and .XTestGoFiles $$p}}{{$$p}}{{end}}' ./internal/... ./test/tier
+QUIET = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "os/exec"}}{{$$p = ""}}{{end}}{{end}}{{if and .TestGoFiles $$p}}{{$$p}}{{else if and .XTestGoFiles $$p}}{{$$p}}{{end}}' ./internal/... ./test/arch ./test/tier
 
-check: vet lint
-	@$(GO) test -vet=off $$($(QUIET))
+check: vet
+	@$(MAKE) --no-print-directory -j 2 bin/lint-shipped quiet
+
+quiet:
+	@$(GO) test -vet=off -ldflags '-s -w' $$($(QUIET))
 
 # Each suite plays on a host of its own, so that three at a time do not see each other;
 # with more of them a machine of two cores is too slow for what has to happen soon.
@@ -44,15 +47,19 @@ vet:
 	@test -z "$$(gofmt -l cmd internal test)" || { gofmt -l cmd internal test; exit 1; }
 
 # What is suspicious, and what nobody calls. Both read the whole program, so they run only
-# when some of it is newer than their last word. fmt calls a Format that deadcode cannot see.
+# when some of it is newer than their last word. The tests are most of what there is to
+# read: make check leaves them to make test. fmt calls a Format that deadcode cannot see.
 SOURCES = go.mod tools/go.mod staticcheck.conf $(shell find cmd internal test -name '*.go')
 LINT = $(GO) tool -modfile=tools/go.mod
 
 lint: bin/lint
 
-bin/lint: $(SOURCES)
+bin/lint: STATICCHECK = ./...
+bin/lint-shipped: STATICCHECK = -tests=false ./...
+
+bin/lint bin/lint-shipped: $(SOURCES)
 	@mkdir -p bin
-	@$(LINT) staticcheck ./...
+	@$(LINT) staticcheck $(STATICCHECK)
 	@dead=$$($(LINT) deadcode ./cmd/...) || exit 1; dead=$$(echo "$$dead" | grep -v 'unreachable func: [A-Za-z]*[.]Format$$'); \
 	test -z "$$dead" || { echo "$$dead"; exit 1; }
 	@touch $@

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 	"ringfence.dev/ringfence/internal/git/repo"
 )
 
@@ -64,7 +64,7 @@ func (l *look) findRepository() *repository {
 // gitEntry is a setting of git and its file.
 type gitEntry struct {
 	path string
-	config.Entry
+	settings.GitEntry
 }
 
 // gitEntries reads the user's settings and those of the repository. git itself stops at
@@ -75,11 +75,11 @@ func (l *look) gitEntries() (out []gitEntry) {
 		files = append(files, filepath.Join(l.repo.CommonDir, "config"))
 	}
 	for _, file := range files {
-		data, err := l.read(file, config.MaxBytes)
+		data, err := l.read(file, settings.MaxGitBytes)
 		if err != nil && !errors.Is(err, errLarge) {
 			continue
 		}
-		entries, bad := config.ParsePart(data)
+		entries, bad := settings.ParseGitPart(data)
 		if note := fmt.Sprintf("%s is not as git reads it: what follows the mistake was not looked at", l.word(file)); (bad != nil || err != nil) && !slices.Contains(l.notes, note) {
 			l.notes = append(l.notes, note)
 		}

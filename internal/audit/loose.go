@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy/knownsecrets"
@@ -110,6 +111,17 @@ func projectSecrets(l *look) (hits []hit) {
 	}
 	slices.SortFunc(hits, func(a, b hit) int { return strings.Compare(a.path, b.path) })
 	return hits
+}
+
+// Scan looks at a tree for a person, and at the git directories of a linked worktree.
+// An agent would start in dir, a path in it.
+func Scan(root, dir, home string, step func(entries int)) (*scan.Report, error) {
+	budget := scan.Hand(dir)
+	if own, err := repo.Find(root, home); err == nil && own != nil && own.Root() == root {
+		budget.Git = own.OutsideDirs()
+	}
+	budget.Step = step
+	return scan.Scan(root, budget)
 }
 
 // InHistory lists the files of secrets below root that git has in the commit that is

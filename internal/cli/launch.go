@@ -23,6 +23,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -57,7 +58,7 @@ func launchCommand(cmd *command.Command) *command.Command {
 		if err := source.NoCore(); err != nil {
 			return 125, err
 		}
-		status, err := launch(c, cmd, l, args)
+		status, err := begin(c, cmd, l, args)
 		if err != nil && fault.KindOf(err) == fault.Usage {
 			// Any status below 125 could be the agent's own.
 			c.Explain(err)
@@ -68,7 +69,7 @@ func launchCommand(cmd *command.Command) *command.Command {
 	return cmd
 }
 
-func launch(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (int, error) {
+func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (int, error) {
 	if err := cmd.ParseFlags(args); err != nil {
 		return 125, forAgent(cmd.Name, args, err)
 	}
@@ -122,7 +123,7 @@ func toRun(c *command.Console, name string, rest, typed []string) (agentName str
 		if len(rest) > 0 {
 			return "", nil, fault.New(fault.Usage, "use `ringfence run -- CMD`", "shell takes no argument %q", rest[0])
 		}
-		return agent.Command, []string{session.Shell(c.Getenv)}, nil
+		return agent.Command, []string{launch.Shell(c.Getenv)}, nil
 	}
 	if len(rest) > 0 && !slices.Contains(typed, "--") {
 		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
@@ -140,7 +141,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
-	fmt.Fprintf(w, "network    %s\nmemory     %s\n", network(s), memory(s.Limits.Memory))
+	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", network(s), memory(s.Limits.Memory), s.Rung.Name())
 	return w.Flush()
 }
 
@@ -237,7 +238,7 @@ func card(c *command.Console, s *session.Session, report cgroup.Report, talk boo
 	if !talk {
 		return
 	}
-	fmt.Fprintf(w, "ringfence %s · %s · native\n", s.ID, s.Profile.Title)
+	fmt.Fprintf(w, "ringfence %s · %s · %s\n", s.ID, s.Profile.Title, s.Rung.Name())
 	for _, ws := range s.Workspaces {
 		mode := s.View(ws)
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))

@@ -51,7 +51,7 @@ func TestFlagsOfTheAgent(t *testing.T) {
 		{"run", "--resume", "run: flag provided but not defined: --resume", "run `ringfence run --help`"},
 	} {
 		cmd := find(&command.Console{}, l.name)
-		status, err := launch(nil, cmd, nil, []string{l.flag})
+		status, err := begin(nil, cmd, nil, []string{l.flag})
 		if status != 125 || err == nil || err.Error() != l.want || fault.HintOf(err) != l.hint {
 			t.Errorf("%s %s: %d, %v (%s)", l.name, l.flag, status, err, fault.HintOf(err))
 		}

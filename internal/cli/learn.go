@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/change"
 )
 
@@ -86,7 +87,7 @@ func learnFrom(c *command.Console, rest, typed []string) (who string, argv []str
 }
 
 // study runs the session and proposes.
-func study(c *command.Console, l *learnFlags, opt session.Options) (int, error) {
+func study(c *command.Console, l *learnFlags, opt launch.Options) (int, error) {
 	s, err := session.Prepare(opt)
 	if err != nil {
 		return fault.ExitStatus(err), err
@@ -161,7 +162,7 @@ type proposed struct {
 }
 
 // propose prints what is proposed, and saves it if a person says so.
-func propose(c *command.Console, l *learnFlags, opt session.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
+func propose(c *command.Console, l *learnFlags, opt launch.Options, s *session.Session, seen learn.Seen, sessions int) (int, error) {
 	p, err := enforceable(opt, learn.Propose(seen, s.Situation()))
 	if err != nil {
 		return 1, err
@@ -250,7 +251,7 @@ func notProposed(c *command.Console, l *learnFlags, seen learn.Seen, p learn.Pro
 }
 
 // enforceable drops lines with which no session would start, and says why.
-func enforceable(opt session.Options, p learn.Proposal) (learn.Proposal, error) {
+func enforceable(opt launch.Options, p learn.Proposal) (learn.Proposal, error) {
 	before, err := session.Findings(opt)
 	if err != nil {
 		return p, err

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // pipes is a proxy with both its sides in the test's hands.
@@ -52,7 +54,7 @@ func (p *pipes) read(r *bufio.Reader) string {
 	select {
 	case s := <-got:
 		return s
-	case <-time.After(20 * time.Second):
+	case <-time.After(wait.Patience):
 		p.t.Fatal("nothing came")
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Addition is one more value of a list, with what is said behind it.
@@ -299,6 +300,13 @@ func Save(path string, old, data []byte, project bool) error {
 		return err
 	}
 	if (err == nil) != (old != nil) || !bytes.Equal(now, old) {
+		return ErrChanged
+	}
+	if old == nil {
+		// The lock binds only ringfence. An editor's new file stays all the same.
+		if err := file.Create(path, data, mode); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 		return ErrChanged
 	}
 	if st, err := os.Stat(path); err == nil {

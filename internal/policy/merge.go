@@ -46,8 +46,8 @@ func join(base, over List) List {
 
 // Merge lays over upon base and may widen it: lists are joined in order, each rule
 // keeping its first source; numbers, words, budgets and values of variables are
-// over's where it has them. Four exceptions: required walls are replaced (Check
-// then refuses a list that leaves one out); a variable is either passed or set, as over says; a group is
+// over's where it has them. Five exceptions: required rungs are replaced, and so are
+// required walls (Check then refuses a list that leaves one out); a variable is either passed or set, as over says; a group is
 // switched one way; and a secret or an MCP server is over's as a whole, see
 // tables.merge.
 func Merge(base, over *Policy) *Policy {
@@ -67,6 +67,9 @@ func Merge(base, over *Policy) *Policy {
 		case k.flag != nil && *k.flag(over) != nil:
 			*k.flag(out) = *k.flag(over)
 		}
+	}
+	if over.Require.Rung != nil {
+		out.Require.Rung = slices.Clone(over.Require.Rung)
 	}
 	if over.Require.Walls != nil {
 		out.Require.Walls = slices.Clone(over.Require.Walls)

@@ -12,6 +12,12 @@ func WallNames() []string {
 		"nested", "caps", "no-new-privs", "landlock", "seccomp", "tty"}
 }
 
+// rungs is the ladder from the bottom up. Tighten and Widens compare by its order.
+var rungs = []string{"native"}
+
+// RungNames lists the rungs that a policy can use or require.
+func RungNames() []string { return slices.Clone(rungs) }
+
 // limitNames are the limits whose enforcement needs a cgroup and may be missing.
 var limitNames = []string{"pids", "memory"}
 

@@ -45,6 +45,7 @@ type Policy struct {
 	Env       Env
 	Network   Network
 	Limits    Limits
+	Rung      Rung
 	Require   Require
 	Broker    Broker
 	Supply    Supply
@@ -122,8 +123,14 @@ type Flag struct {
 	Source Source `json:"source"`
 }
 
+// Rung is where the walls stand.
+type Rung struct {
+	Use *Rule // the name of a rung; nil means not written
+}
+
 // Require names what must stand for a launch to go ahead.
 type Require struct {
+	Rung   List // rungs, one of which must be used; nil means any
 	Walls  List // names of walls; nil means all
 	Limits List // limits that must be enforced ("pids", "memory"); nil means none
 }

@@ -14,17 +14,18 @@ type Layers struct {
 }
 
 // Resolve returns the effective policy, and what an untrusted project asked for
-// in vain. A project adds or changes no secret and no MCP server, trusted or not, and has no say
-// in what other sessions keep. Flags come after the project: the user who types them outranks a file.
+// in vain. A project adds or changes no secret and no MCP server, trusted or not, lowers no
+// rung, and has no say in what other sessions keep. Flags come after the project: the user who types them outranks a file.
 // What of the ceiling bounds nothing (the proxy, the sizes of undo) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
 	var ignored []Change
 	if l.ProjectTrusted && l.Project != nil {
-		total := p.Workspace.UndoTotal
+		own := p
 		p = Merge(p, l.Project.withoutNamed())
-		p.Workspace.UndoTotal = total
+		p.Workspace.UndoTotal, p.Rung, p.Require.Rung = own.Workspace.UndoTotal, own.Rung, own.Require.Rung
+		tightenRung(p, l.Project)
 		for _, n := range allNamed {
 			n.tighten(p, l.Project)
 		}

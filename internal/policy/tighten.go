@@ -14,6 +14,7 @@ import (
 //     over covers it, and a rule of over joins if base covers it.
 //   - Variables: those that over names too. A value is always base's.
 //   - Masks and requirements: both.
+//   - The rung: the higher, and one that both demand.
 //   - Limits: the lower. Network: the tighter, see tightenNetwork.
 //   - Workspaces: the tighter, see tightenWorkspace, and so the brakes on packages.
 //   - The broker: the tighter, see tightenBroker. A secret is base's, and off where
@@ -46,6 +47,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 			*have = want
 		}
 	}
+	tightenRung(out, over)
 	if out.Require.Walls != nil { // nil means all of them already
 		out.Require.Walls = join(out.Require.Walls, over.Require.Walls)
 	}

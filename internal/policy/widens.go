@@ -68,7 +68,7 @@ func (s scope) widens(base, over *Policy) []Change {
 					add(v.Name+"="+v.Value, v.Source)
 				}
 			}
-		case k.section != "require":
+		case k.section != "require" && k.section != "rung": // see waived and lowered
 			allowed := s.allows(k, base)
 			for _, r := range *k.list(over) {
 				if !allowed(r.Value) {
@@ -77,7 +77,7 @@ func (s scope) widens(base, over *Policy) []Change {
 			}
 		}
 	}
-	out = append(out, waived(base, over)...)
+	out = append(append(out, waived(base, over)...), lowered(base, over)...)
 	for _, n := range allNamed {
 		out = append(out, n.widens(base, over)...)
 	}

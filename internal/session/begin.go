@@ -30,7 +30,7 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 		return journal.Split(r, list)
 	}
 	argv := s.Plan.Process.Argv
-	begin := journal.Record{Name: s.Name, Agent: s.Profile.Name, Version: s.Asked.Version, Mode: RungName, State: s.Mode(), Count: len(argv)}
+	begin := journal.Record{Name: s.Name, Agent: s.Profile.Name, Version: s.Asked.Version, Mode: s.Rung.Name(), State: s.Mode(), Count: len(argv)}
 	if len(argv) > 0 {
 		begin.Command = string(argv[0])
 	}
@@ -54,10 +54,10 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 
 // Walls is what holds, once the witness has seen it, and what does not.
 func (s *Session) Walls() []journal.Record {
-	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: RungName}, wallNames(s.Plan.Walls))
+	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: s.Rung.Name()}, wallNames(s.Plan.Walls))
 	unraised := slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return slices.Contains(s.Plan.Walls, w) })
 	if len(unraised) > 0 { // only where a test took one out
-		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: RungName}, wallNames(unraised))...)
+		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: s.Rung.Name()}, wallNames(unraised))...)
 	}
 	return out
 }
@@ -145,6 +145,3 @@ func given(p *policy.Policy) []gift {
 	add("set", set)
 	return out
 }
-
-// RungName is where the walls stand.
-const RungName = "native"

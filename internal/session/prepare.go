@@ -127,7 +127,7 @@ func (s *Session) finish(total launch.Contribution) error {
 	lim := s.Policy.Limits
 	s.Limits = launch.Bounds(s.Base.Law)
 	s.Plan, err = plan.Make(plan.Input{
-		Session: s.ID, Hostname: launch.Hostname, User: s.User, Walls: plan.AllWalls(), ABI: s.Facts.Landlock, Seccomp: filter,
+		Session: s.ID, Hostname: launch.Hostname, User: s.User, Walls: s.Rung.Offer().Raised(), ABI: s.Facts.Landlock, Seccomp: filter,
 		System: launch.SystemNodes(), Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
 		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},

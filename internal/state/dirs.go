@@ -71,6 +71,9 @@ func (d Dirs) GrantFile(root string) string {
 	return filepath.Join(d.Config, "projects", Key(root)+".toml")
 }
 
+// Journal is where the records of sessions lie.
+func (d Dirs) Journal() string { return filepath.Join(d.State, "journal") }
+
 // oursAlone holds for a directory that is owned by us with mode 0700.
 func oursAlone(dir string) bool {
 	fi, err := os.Lstat(dir)

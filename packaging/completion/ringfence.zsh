@@ -35,6 +35,7 @@ _ringfence_claude() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -72,6 +73,7 @@ _ringfence_codex() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -109,6 +111,7 @@ _ringfence_gemini() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -146,6 +149,7 @@ _ringfence_opencode() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -183,6 +187,7 @@ _ringfence_run() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -249,6 +254,7 @@ _ringfence_why() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'1: :{_files; true}'
 }
 
@@ -288,6 +294,7 @@ _ringfence_shell() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
@@ -329,6 +336,7 @@ _ringfence_learn() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'*--no-input[never ask anything]' \
 		'*--verbose[say without a terminal what one would be told]' \
 		'*--yes[do not pause before the start]' \
@@ -507,7 +515,8 @@ _ringfence_env() {
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--pids[allow at most N processes and threads]:N: '
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
 }
 
 _ringfence_policy() {
@@ -570,7 +579,8 @@ _ringfence_policy_show() {
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--pids[allow at most N processes and threads]:N: '
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
 }
 
 _ringfence_policy_check() {
@@ -599,7 +609,8 @@ _ringfence_policy_check() {
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--pids[allow at most N processes and threads]:N: '
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
 }
 
 _ringfence_policy_test() {
@@ -633,6 +644,7 @@ _ringfence_policy_test() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'1: :{_files; true}'
 }
 
@@ -674,7 +686,8 @@ _ringfence_policy_groups() {
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
-		'*--pids[allow at most N processes and threads]:N: '
+		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
 }
 
 _ringfence_policy_schema() {
@@ -772,10 +785,17 @@ _ringfence_doctor() {
 		'*--json[print JSON; it names no user, host or path and is safe to paste]'
 }
 
-_ringfence_verify() {
+_ringfence_rungs() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--json[print JSON]'
+}
+
+_ringfence_verify() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print JSON]' \
+		'*--rung[prove the rung NAME (default\: the one that policy uses)]:NAME: '
 }
 
 _ringfence_drill() {
@@ -871,6 +891,7 @@ _ringfence_mcp_run() {
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
+		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
 		'1: :{true}' \
 		'*:: :_normal'
 }
@@ -964,6 +985,7 @@ _ringfence() {
 			'audit:show how exposed this machine and project are'
 			'scan:show what of a repository would run when an agent opens it'
 			'doctor:show what this host can enforce'
+			'rungs:show where walls can stand on this host'
 			'verify:prove every defence in a throw-away sandbox'
 			'drill:play known incidents under your policy, in a throw-away workspace'
 			'init:write a first policy for this project'
@@ -1013,6 +1035,7 @@ _ringfence() {
 		audit) _ringfence_audit ;;
 		scan) _ringfence_scan ;;
 		doctor) _ringfence_doctor ;;
+		rungs) _ringfence_rungs ;;
 		verify) _ringfence_verify ;;
 		drill) _ringfence_drill ;;
 		init) _ringfence_init ;;

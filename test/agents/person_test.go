@@ -16,11 +16,8 @@ import (
 
 	"ringfence.dev/ringfence/test/agents/model"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
-
-// patience bounds every wait; nothing takes a tenth of it unless it hangs, or the machine
-// has much else to do.
-const patience = 10 * time.Minute
 
 // person is a user with a HOME that has a past: settings, credentials and other
 // conversations of an agent, all of which hold a canary where they are secret.
@@ -138,7 +135,7 @@ func (p *person) ringfence(t *testing.T, dir string, args ...string) result {
 
 func (p *person) run(t *testing.T, dir, name string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := p.command(ctx, dir, name, args...)
 	var stdout, stderr bytes.Buffer

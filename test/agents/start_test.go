@@ -18,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/test/agents/model"
 	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // start is how an agent begins at a terminal.
@@ -48,7 +49,7 @@ func TestStart(t *testing.T) {
 		git(t, "init", "--quiet", dir) // where some ask whether to trust it
 		m := model.New(typed, say(answer))
 		p.hire(t, m)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 		defer cancel()
 		cmd := p.command(ctx, dir, stage.Ringfence, append([]string{a.name, "--"}, a.start.args...)...)
 		master := openTerminal(t, cmd)
@@ -193,7 +194,7 @@ func TestStranger(t *testing.T) {
 		dir := p.project(t, "one")
 		git(t, "init", "--quiet", dir)
 		p.demote(t)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 		defer cancel()
 		cmd := p.command(ctx, dir, filepath.Join(p.agents, ".bin", a.name), a.start.args...)
 		master := openTerminal(t, cmd)

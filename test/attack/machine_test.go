@@ -9,18 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // stageName is the name under which this test binary runs a case, as the first
 // process of a host made for it.
 const stageName = "attack-stage"
-
-// patience bounds one run; none takes a tenth of it unless something hangs, or others
-// have the processors.
-const patience = 5 * time.Minute
 
 // request is what the stage is to do.
 type request struct {
@@ -60,7 +57,7 @@ func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience) // a run has waits of its own
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // outer is a limit of the suite's own around everything it starts, so that a
@@ -76,7 +78,7 @@ func (g group) close() error { return removeGroups(g.dirs) }
 func removeGroups(dirs []string) error {
 	for _, dir := range dirs {
 		var err error
-		if !eventually(func() bool { err = os.Remove(dir); return !errors.Is(err, syscall.EBUSY) }) || err != nil {
+		if !wait.For(func() bool { err = os.Remove(dir); return !errors.Is(err, syscall.EBUSY) }) || err != nil {
 			left, _ := filepath.Glob(dir + "/*/")
 			return fmt.Errorf("cgroup left behind, with %q: %w", left, err)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // What the host offers to whoever comes near.
@@ -99,7 +101,7 @@ func accept(l net.Listener, canary string) {
 // what the caller asks, outside.
 func manage(conn net.Conn, canary string) {
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(wait.Patience))
 	fmt.Fprintln(conn, canary)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if path, ok := strings.CutPrefix(strings.TrimSpace(line), "touch "); ok && err == nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // stage is the first process of a host. It builds the host, runs the case on it,
@@ -98,7 +100,7 @@ func perform(req request) (*outcome, error) {
 func (h *host) attackAlone(got *outcome) error {
 	err := h.attack(got)
 	if err == nil && h.req.Enter != nil {
-		eventually(func() bool { return len(processes()) == 0 })
+		wait.For(func() bool { return len(processes()) == 0 })
 	}
 	return err
 }
@@ -243,18 +245,4 @@ func shellStatus(s *os.ProcessState) int {
 		return 128 + int(ws.Signal())
 	}
 	return s.ExitCode()
-}
-
-// eventually waits until something has come about, or for so long that it will
-// not: what it looks at tells nobody when it changes.
-func eventually(done func() bool) bool {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for range 9000 {
-		if done() {
-			return true
-		}
-		<-tick.C
-	}
-	return false
 }

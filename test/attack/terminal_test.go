@@ -10,6 +10,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // onTerminal runs a command on a terminal of its own, types the keys of the case,
@@ -51,10 +53,14 @@ func (h *host) onTerminal(cmd *exec.Cmd, seen *bytes.Buffer) error {
 func (h *host) waitHungUp(cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	bound := wait.Patience
+	if h.req.Enter == nil {
+		bound = 5 * time.Second
+	}
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(5 * time.Second):
+	case <-time.After(bound):
 	}
 	if h.req.Enter != nil {
 		return errors.New("the sandbox goes on without its terminal")

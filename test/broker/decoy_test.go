@@ -14,6 +14,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -129,7 +130,7 @@ func TestDecoysOff(t *testing.T) {
 		s.Forget()
 		v.forget()
 		h.say("( T=" + token + "; " + strings.ReplaceAll(row.command, "cat <&3", "exec 3>&-") + " ) >/dev/null 2>&1")
-		if !soon(func() bool { return s.arrived(v, token) != "" }) {
+		if !wait.For(func() bool { return s.arrived(v, token) != "" }) {
 			t.Errorf("%s: it did not arrive", row.name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const (
@@ -211,7 +212,7 @@ func TestLoginServerAway(t *testing.T) {
 	}
 	done := make(chan []string, 1)
 	go func() { done <- all(sessions, postAsLogin) }()
-	if !soon(func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.attempts >= 3 }) {
+	if !wait.For(func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.attempts >= 3 }) {
 		t.Fatalf("the server was asked %d times", a.attempts)
 	}
 	select {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // held is a session that lasts as long as the test wants.
@@ -53,7 +55,7 @@ func (s *scene) hold(args ...string) *held {
 // end is the end of the session.
 func (h *held) say(line string) string {
 	h.t.Helper()
-	defer time.AfterFunc(patience, h.kill).Stop()
+	defer time.AfterFunc(wait.Patience, h.kill).Stop()
 	if _, err := io.WriteString(h.in, line+"\necho; echo .\n"); err != nil {
 		h.t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func (h *held) say(line string) string {
 
 // end ends it and returns its status.
 func (h *held) end() int {
-	defer time.AfterFunc(patience, h.kill).Stop()
+	defer time.AfterFunc(wait.Patience, h.kill).Stop()
 	h.in.Close()
 	h.cmd.Wait()
 	return h.cmd.ProcessState.ExitCode()

@@ -17,11 +17,9 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/broker/client/call"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
-
-// patience bounds every wait; nothing takes a tenth of it unless it hangs.
-const patience = 90 * time.Second
 
 // scene is a world with a user who has credentials.
 type scene struct {
@@ -115,7 +113,7 @@ func (s *scene) fed(stdin string, args ...string) result {
 	for _, r := range s.Journal() {
 		known[r.Session] = true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := s.command(ctx, args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -151,7 +149,7 @@ func (s *scene) claude(argv ...string) result {
 // host runs a program on the host: the control.
 func (s *scene) host(argv ...string) result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, append(s.Environ(), s.env...)
@@ -236,14 +234,4 @@ func (s *scene) silent(r result, canaries ...string) {
 			}
 		}
 	}
-}
-
-// soon waits for something that happens elsewhere.
-func soon(is func() bool) bool {
-	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
 }

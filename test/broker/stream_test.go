@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const events = 8
@@ -36,7 +38,7 @@ func metronome(t testing.TB) http.HandlerFunc {
 				}
 			case <-r.Context().Done():
 				return
-			case <-time.After(patience / 3):
+			case <-time.After(wait.Patience / 3):
 				t.Errorf("%s did not arrive", want)
 				return
 			}

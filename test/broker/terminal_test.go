@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -54,7 +55,7 @@ func (s *scene) sit(args ...string) (*seat, chan int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	cmd := s.command(ctx, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -94,7 +95,7 @@ func TestDecoyWithAPerson(t *testing.T) {
 				curl -sS -m5 -d "a=$DEPLOY_BREAKGLASS_TOKEN" http://allowed.test/digest; sleep 0.5; echo; echo went on; sleep 1; kill %1; exit 7`
 			args := append([]string{"run", "--yes"}, sinkFlags[1:]...)
 			seat, ended := s.sit(append(args, "bash", "-c", script)...)
-			if !soon(func() bool { return seat.shows("is frozen") }) {
+			if !wait.For(func() bool { return seat.shows("is frozen") }) {
 				t.Fatalf("no alarm:\n%s", seat.all())
 			}
 			id := ""
@@ -102,7 +103,7 @@ func TestDecoyWithAPerson(t *testing.T) {
 				id = j.Session
 			}
 			for _, want := range []string{"decoy credential", "allowed.test", "ringfence stop " + id, "ringfence thaw " + id} {
-				if !soon(func() bool { return seat.shows(want) }) {
+				if !wait.For(func() bool { return seat.shows(want) }) {
 					t.Errorf("the alarm does not say %q:\n%s", want, seat.all())
 				}
 			}
@@ -117,7 +118,7 @@ func TestDecoyWithAPerson(t *testing.T) {
 				t.Errorf("%s: %s", choice, r.show())
 			}
 			status := <-ended
-			if choice == "thaw" && (status != 7 || !soon(func() bool { return seat.shows("went on") })) {
+			if choice == "thaw" && (status != 7 || !wait.For(func() bool { return seat.shows("went on") })) {
 				t.Errorf("it did not go on: status %d\n%s", status, seat.all())
 			}
 			if choice == "stop" && (status == 7 || seat.shows("went on")) {

@@ -12,11 +12,9 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
-
-// patience bounds every wait; nothing takes a tenth of it unless it hangs.
-const patience = 30 * time.Second
 
 // background runs a session that says when it is ready, and ends it with the test.
 func background(t *testing.T, w *world.World, args ...string) {
@@ -41,12 +39,12 @@ func background(t *testing.T, w *world.World, args ...string) {
 
 // said is what a server of the host says, or how it cannot be reached.
 func said(address string) string {
-	c, err := net.DialTimeout("tcp", address, patience)
+	c, err := net.DialTimeout("tcp", address, wait.Patience)
 	if err != nil {
 		return err.Error()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()

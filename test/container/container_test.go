@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ringfence.dev/ringfence/test/built"
 )
 
 // needed is what a devcontainer has to set, and all that ringfence may ask for.
@@ -58,16 +60,10 @@ func leaveToRoot(t *testing.T) {
 	t.Logf("not shown here, because only root can start a container engine: %v", err)
 }
 
-// buildRingfence is the binary under test: the one that STAGE_BIN names, or a new one.
 func buildRingfence(t *testing.T) string {
-	if given := os.Getenv("STAGE_BIN"); given != "" {
-		return given
-	}
 	bin := filepath.Join(t.TempDir(), "ringfence")
-	cmd := exec.Command("go", "build", "-o", bin, "../../cmd/ringfence")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := built.Ringfence(bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

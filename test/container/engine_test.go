@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const (
 	// stageName is the name under which this test binary becomes the engine.
 	stageName = "container-stage"
-	// patience bounds every wait; nothing takes a tenth of it unless it hangs.
-	patience = 60 * time.Second
 	// own is where the engine keeps everything, in a file system of its own.
 	own = "/run/engine"
 )
@@ -69,7 +69,7 @@ func (e *engine) socket() string { return filepath.Join(e.dir, "socket") }
 
 // await returns when the engine answers. To try again is the only way to know.
 func (e *engine) await(t *testing.T, ended <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -141,7 +141,7 @@ func (e *engine) docker(ctx context.Context, stdin []byte, args ...string) resul
 
 // run starts a container with some security options and gives what ringfence said.
 func (e *engine) run(t *testing.T, uid string, options []string, args ...string) result {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	flags := []string{"run", "--rm", "--network=none", "--user=" + uid + ":" + uid, "--workdir=" + workspace}
 	for _, o := range options {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const (
@@ -53,7 +55,7 @@ func (e *engine) makeImage(t *testing.T, ringfence string) {
 	if err := im.w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	if r := e.docker(ctx, buf.Bytes(), "import", "-", image); r.status != 0 {
 		t.Fatalf("import: status %d: %s", r.status, r.stderr)

@@ -16,6 +16,7 @@ import (
 
 	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // completed is a line that is typed up to the TAB, and words that are offered or not.
@@ -120,7 +121,7 @@ end`
 // ask runs a shell that says for each line what it offers: the first word of each row.
 func (p *person) ask(t *testing.T, name string, args ...string) (answers [][]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = p.project, p.env
@@ -142,7 +143,8 @@ func (p *person) ask(t *testing.T, name string, args ...string) (answers [][]str
 // zshAsk makes zsh write what it would offer to a file: its completion works at the line
 // editor alone, so it sits at a terminal.
 const zshAsk = `unsetopt prompt_cr prompt_sp
-PS1='READY%% '
+n=0
+precmd() { PS1="READY$((n++))%% " }
 autoload -Uz compinit && compinit -D -u
 source "$COMPLETION"
 compadd() {
@@ -153,7 +155,6 @@ compadd() {
 	fi
 	builtin compadd "$@"
 }
-print BEGIN
 `
 
 func askZsh(t *testing.T, p *person, lines []string) (answers [][]string) {
@@ -164,7 +165,7 @@ func askZsh(t *testing.T, p *person, lines []string) (answers [][]string) {
 	if err := os.WriteFile(filepath.Join(dir, ".zshrc"), []byte(zshAsk), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "zsh", "-o", "no_global_rcs", "-i")
 	cmd.Dir = p.project
@@ -181,11 +182,12 @@ func askZsh(t *testing.T, p *person, lines []string) (answers [][]string) {
 		defer close(done)
 		io.Copy(s, terminal)
 	}()
-	waitFor(ctx, t, s, "READY%", "zsh")
+	waitFor(ctx, t, s, "READY0%", "zsh")
 	for i, line := range lines {
-		// What follows the TAB is answered when the completion is over.
-		fmt.Fprintf(terminal, "%s\t\x15print -r OV''ER%d.\r", line, i)
-		waitFor(ctx, t, s, fmt.Sprintf("OVER%d.", i), "zsh")
+		// What follows the TAB is taken when the completion is over. The next line has to
+		// wait for the prompt: before that the terminal edits it, and knows no TAB.
+		fmt.Fprintf(terminal, "%s\t\x15:\r", line)
+		waitFor(ctx, t, s, fmt.Sprintf("READY%d%%", i+1), "zsh")
 		words, _ := os.ReadFile(offered)
 		os.Remove(offered)
 		answers = append(answers, strings.Fields(string(words)))

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -33,10 +34,9 @@ const hostName = "docs-host"
 
 // The variables of the way from one to the next.
 const (
-	stageBinEnv = "STAGE_BIN" // the stage's: a ringfence that is built already
-	vendorEnv   = "DOCS_VENDOR"
-	sourceEnv   = "DOCS_SOURCE"
-	cacheEnv    = "DOCS_CACHE"
+	vendorEnv = "DOCS_VENDOR"
+	sourceEnv = "DOCS_SOURCE"
+	cacheEnv  = "DOCS_CACHE"
 )
 
 func TestMain(m *testing.M) {
@@ -80,16 +80,13 @@ func begin() (status int, err error) {
 		return 1, err
 	}
 	bin, vendor := filepath.Join(dir, "ringfence"), filepath.Join(dir, "vendor")
-	for _, args := range [][]string{{"build", "-buildvcs=false", "-o", bin, "./cmd/ringfence"}, {"mod", "vendor", "-o", vendor}} {
-		if args[0] == "build" && os.Getenv(stageBinEnv) != "" {
-			bin = os.Getenv(stageBinEnv)
-			continue
-		}
-		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = source, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("go %s: %w\n%s", args[0], err, out)
-		}
+	if err := built.Ringfence(bin); err != nil {
+		return 1, err
+	}
+	vendored := exec.Command("go", "mod", "vendor", "-o", vendor)
+	vendored.Dir = source
+	if out, err := vendored.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("go mod vendor: %w\n%s", err, out)
 	}
 	cache, err := warm(source, dir)
 	if err != nil {
@@ -98,7 +95,7 @@ func begin() (status int, err error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = append([]string{hostName}, os.Args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), stageBinEnv+"="+bin, vendorEnv+"="+vendor, sourceEnv+"="+source, cacheEnv+"="+cache)
+	cmd.Env = append(os.Environ(), built.Set(bin), vendorEnv+"="+vendor, sourceEnv+"="+source, cacheEnv+"="+cache)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET}
 	if uid := os.Getuid(); uid != 0 {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER

@@ -15,14 +15,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ringfence.dev/ringfence/test/agents/model"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
-
-// patience bounds every command; nothing takes a tenth of it unless it hangs.
-const patience = 3 * time.Minute
 
 // answer is what the model says to everything.
 const answer = "all is done"
@@ -136,7 +133,7 @@ exit $status`
 // run types one line and returns what came of it.
 func (p *person) run(t *testing.T, c typed) (status int, said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", typing, "bash", c.text, p.top, p.project)
 	cmd.Dir, cmd.Env = p.project, p.env
@@ -173,12 +170,9 @@ func (p *person) must(t *testing.T, line string) {
 func nothingRuns(t *testing.T) {
 	t.Helper()
 	var left []string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if left = others(); len(left) == 0 {
-			return
-		}
+	if !wait.For(func() bool { left = others(); return len(left) == 0 }) {
+		t.Errorf("left behind: %q", left)
 	}
-	t.Errorf("left behind: %q", left)
 }
 
 // nothingChanged: who installs something for all users also shows how to remove it.

@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/test/agents/model"
 	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // scripts/cast wants the recording.
@@ -103,7 +104,7 @@ type event struct {
 }
 
 func startWalk(t *testing.T, p *person, dir string, env ...string) *walk {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
 	w := &walk{t: t, ctx: ctx, began: time.Now(), seen: &screen.Screen{}, over: make(chan struct{})}
 	w.cmd = exec.CommandContext(ctx, "bash", "--norc", "--noprofile", "-i")

@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // running is a session whose agent is at work.
@@ -69,7 +70,7 @@ func one(is func(pid int) bool) int {
 
 // end waits until everything is gone, or reports what is not.
 func (r running) end() (status syscall.WaitStatus, left []string) {
-	left, _ = within(patience, func() error {
+	left, _ = within(wait.Patience, func() error {
 		for {
 			var ws syscall.WaitStatus
 			pid, err := syscall.Wait4(-1, &ws, 0, nil)

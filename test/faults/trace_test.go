@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // role is what a process is to a launch.
@@ -45,9 +47,6 @@ type action struct {
 	kill bool          // kill -9 the process that is there
 	fail syscall.Errno // or let the call that was made seem to have failed
 }
-
-// patience bounds a launch and the time until everything of it is gone.
-const patience = 90 * time.Second
 
 // tracer follows a launch and all its processes; one of them from call to call.
 type tracer struct {
@@ -93,7 +92,7 @@ func (t *tracer) run(argv []string, attr *syscall.ProcAttr) error {
 		return err
 	}
 	t.first, t.threads, t.procs = pid, map[int]*thread{}, map[int]*process{}
-	t.left, err = within(cmp.Or(t.bound, patience), t.follow)
+	t.left, err = within(cmp.Or(t.bound, wait.Patience), t.follow)
 	return err
 }
 

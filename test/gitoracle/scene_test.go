@@ -20,10 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
-
-// patience bounds one session, and everything that the host does after it.
-const patience = 2 * time.Minute
 
 // upstreams is where the remotes of every scene lie. Nothing may write there.
 const upstreams = stage.Work + "/up"
@@ -157,7 +155,7 @@ func (s *scene) host(dir, script string, args ...string) (string, error) {
 
 // command runs a program of the host's and returns all that it said.
 func (s *scene) command(dir string, env []string, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, append(s.env(), env...)

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // tracer follows a program and all that it starts.
@@ -41,7 +43,7 @@ func (t *tracer) run(dir string, env []string, argv ...string) error {
 		return err
 	}
 	expired := make(chan bool, 1)
-	watch := time.AfterFunc(patience, func() {
+	watch := time.AfterFunc(wait.Patience, func() {
 		expired <- true
 		syscall.Kill(-pid, syscall.SIGKILL)
 	})

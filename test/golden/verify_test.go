@@ -16,13 +16,17 @@ func TestVerify(t *testing.T) {
 	golden(t, "verify.txt", func(t *testing.T, r role) string {
 		p := newPlace(t, r, "base")
 		out, talk, code := p.ringfence("verify", "--json")
-		var report map[string][]object
+		var report map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(out), &report); err != nil {
 			t.Fatalf("%v, exit %d\n%s", err, code, talk)
 		}
+		var rows []object
+		if err := json.Unmarshal(report["rows"], &rows); err != nil {
+			t.Fatal(err)
+		}
 		var b strings.Builder
 		keys := map[string]bool{}
-		for _, row := range report["rows"] {
+		for _, row := range rows {
 			for key := range row {
 				keys[key] = true
 			}
@@ -31,6 +35,6 @@ func TestVerify(t *testing.T) {
 				t.Logf("%s: %s", row["name"], row["detail"])
 			}
 		}
-		return fmt.Sprintf("exit %d\nkeys %q\nkeys of a row %q\n%s", code, slices.Sorted(maps.Keys(report)), slices.Sorted(maps.Keys(keys)), b.String())
+		return fmt.Sprintf("exit %d\nrung %s\nkeys %q\nkeys of a row %q\n%s", code, report["rung"], slices.Sorted(maps.Keys(report)), slices.Sorted(maps.Keys(keys)), b.String())
 	})
 }

@@ -14,17 +14,18 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
 // said is what a server says, or how it cannot be reached.
 func said(address string) string {
-	c, err := net.DialTimeout("tcp", address, hand.Soon)
+	c, err := net.DialTimeout("tcp", address, wait.Patience)
 	if err != nil {
 		return err.Error()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(hand.Soon))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()
@@ -51,7 +52,7 @@ func TestAnnounce(t *testing.T) {
 			if a := s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"}); a.Error != "" {
 				t.Fatal(a.Error)
 			}
-			took := hand.Eventually(t, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
+			took := wait.Eventually(t, "it is announced", func() bool { return strings.Contains(s.Screen(), c.line) })
 			t.Logf("announced after %s", took)
 			for _, at := range []string{"127.0.0.1:3000", "127.0.0.1:3100"} {
 				if got, want := said(at) == "hello from inside\n", at == c.at; got != want {
@@ -80,7 +81,7 @@ func TestAnnounceQuiet(t *testing.T) {
 	w := world.New(t)
 	s := hand.Start(t, w)
 	s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"})
-	hand.Eventually(t, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
+	wait.Eventually(t, "it is seen", func() bool { return len(s.Status().Servers) == 1 })
 	if s.Screen() != "" {
 		t.Errorf("without --verbose: %q", s.Screen())
 	}
@@ -100,7 +101,7 @@ func TestAnnounceFlood(t *testing.T) {
 	for _, c := range due {
 		s.Wait(c)
 	}
-	hand.Eventually(t, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
+	wait.Eventually(t, "all are seen", func() bool { return len(s.Status().Servers) == 300 })
 	s.Stop() // what is to be told has been told
 	n := strings.Count(s.Screen(), "\x1b]9;")
 	t.Logf("%d notices for 300 servers", n)

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -71,7 +72,7 @@ func TestBudget(t *testing.T) {
 			if a.Error == "" && !strings.Contains(a.Text, "budget") {
 				t.Errorf("the client is not told why: %+v", a)
 			}
-			if a.Took > hand.Soon {
+			if a.Took > wait.Patience {
 				t.Errorf("it is cut only after %s", a.Took)
 			}
 			got := arrived(w)
@@ -171,7 +172,7 @@ func TestBudgetRetry(t *testing.T) {
 	s.Stop()
 	var got int64
 	var b []byte
-	hand.Eventually(t, "the origin has seen the end of all", func() bool {
+	wait.Eventually(t, "the origin has seen the end of all", func() bool {
 		b, _ = os.ReadFile(log)
 		ends := strings.Count(string(b), "end ")
 		return ends > 1 && ends == strings.Count(string(b), "open ") // the first is the world's own

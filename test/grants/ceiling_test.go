@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/world"
@@ -50,7 +50,7 @@ exec "$@"`
 		cmd.Wait()
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("no %s could be placed: %q, %v", session.Ceiling, line, err)
+		t.Fatalf("no %s could be placed: %q, %v", launch.Ceiling, line, err)
 	}
 	return append(enter, "--target", fmt.Sprint(cmd.Process.Pid), "--wdns="+w.Dir)
 }

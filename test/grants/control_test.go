@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -77,7 +78,7 @@ func TestControlStrangers(t *testing.T) {
 	s := hand.Start(t, w)
 	for _, who := range strangers() {
 		t.Run(who.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), hand.Patience)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, world.Program(hand.Puppet), "unix", socketOf(s.ID))
 			cmd.SysProcAttr = who.attr
@@ -144,7 +145,7 @@ func TestControlHogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hand.Eventually(t, "somebody else is heard", func() bool { return s.Grant("--host", world.Other).Status == 0 })
+	wait.Eventually(t, "somebody else is heard", func() bool { return s.Grant("--host", world.Other).Status == 0 })
 	if a := s.Do(order.Order{Do: "get", At: otherWeb}); a.Status != 200 {
 		t.Errorf("%+v", a)
 	}

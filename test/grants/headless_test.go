@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -165,7 +166,7 @@ func TestGrantExpires(t *testing.T) {
 	}
 	due := map[string]<-chan order.Answer{}
 	for _, way := range ways {
-		due[way.name] = s.Begin(order.Order{Do: "ended", Keep: way.name, For: hand.Soon})
+		due[way.name] = s.Begin(order.Order{Do: "ended", Keep: way.name, For: wait.Patience})
 	}
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -198,7 +199,7 @@ func TestGrantRenewed(t *testing.T) {
 	s.Grant("--host", world.Other, "--for", "2s")
 	s.Grant("--host", world.Allowed, "--for", "2s") // ends after the other would have
 	s.Grant("--host", world.Other)
-	hand.Eventually(t, "what was granted with it has ended", func() bool {
+	wait.Eventually(t, "what was granted with it has ended", func() bool {
 		return !slices.ContainsFunc(s.Status().Grants, func(g control.Grant) bool { return g.Rule == world.Allowed })
 	})
 	if a := s.Do(order.Order{Do: "get", At: otherWeb}); a.Status != 200 {

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -165,7 +165,7 @@ func TestKeepConfirmed(t *testing.T) {
 		t.Run(strings.Trim(c.say, "\r\x04")+".", func(t *testing.T) {
 			w := world.New(t)
 			s := hand.Start(t, w)
-			ctx, cancel := context.WithTimeout(context.Background(), hand.Patience)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := w.Command(ctx, "grant", s.ID, "--host", world.Other, "--always")
 			tty, err := pty.Start(cmd)
@@ -278,7 +278,7 @@ func TestKeepAtOnce(t *testing.T) {
 	done := make(chan int, n)
 	for i := range n {
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := w.Command(ctx, "grant", s.ID, "--host", "n"+string(rune('a'+i))+".test", "--always", "--yes")
 			cmd.Run()

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -35,7 +36,7 @@ func TestLogFollow(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			w := world.New(t)
 			s := hand.Start(t, w, "--allow-host", world.Allowed)
-			ctx, cancel := context.WithTimeout(context.Background(), hand.Patience)
+			ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 			defer cancel()
 			cmd := w.Command(ctx, "log", "-f")
 			var out hand.Output
@@ -46,11 +47,11 @@ func TestLogFollow(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- cmd.Wait() }()
 			s.Do(order.Order{Do: "get", At: "http://" + world.Allowed + "/"})
-			hand.Eventually(t, "the allowed one is shown", func() bool { return strings.Contains(out.String(), "allow allowed.test:80") })
+			wait.Eventually(t, "the allowed one is shown", func() bool { return strings.Contains(out.String(), "allow allowed.test:80") })
 			s.Do(order.Order{Do: "look", At: world.Other})
-			hand.Eventually(t, "the denied one is shown", func() bool { return strings.Contains(out.String(), "deny  other.test") })
+			wait.Eventually(t, "the denied one is shown", func() bool { return strings.Contains(out.String(), "deny  other.test") })
 			s.Grant("--host", world.Other)
-			hand.Eventually(t, "the grant is shown", func() bool { return strings.Contains(out.String(), "grant other.test for this session") })
+			wait.Eventually(t, "the grant is shown", func() bool { return strings.Contains(out.String(), "grant other.test for this session") })
 			select {
 			case err := <-done:
 				t.Fatalf("it ended before the session: %v\n%s", err, out.String())
@@ -67,7 +68,7 @@ func TestLogFollow(t *testing.T) {
 				if err != nil {
 					t.Errorf("%v\n%s", err, out.String())
 				}
-			case <-time.After(hand.Soon):
+			case <-time.After(wait.Patience):
 				t.Errorf("it does not end with the session:\n%s", out.String())
 			}
 			if how == "ends" && !strings.HasSuffix(strings.TrimSpace(out.String()), ", exited") {

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -84,7 +85,7 @@ func TestWait(t *testing.T) {
 func (c waiting) isShown(t *testing.T, w *world.World, s *hand.Session) {
 	t.Helper()
 	var p pending
-	hand.Eventually(t, "it waits, and it is known who", func() (ok bool) {
+	wait.Eventually(t, "it waits, and it is known who", func() (ok bool) {
 		p, ok = waits(s, public, c.port)
 		return ok && p.Command != ""
 	})
@@ -98,7 +99,7 @@ func (c waiting) isShown(t *testing.T, w *world.World, s *hand.Session) {
 			t.Errorf("requests does not say %q: %+v", want, r)
 		}
 	}
-	hand.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+	wait.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
 	if told := notice.FindStringSubmatch(s.Screen())[1]; !strings.HasSuffix(told, command) && !strings.Contains(told, command+" ") {
 		t.Errorf("the terminal is told %q, want %q in it", told, command)
 	}
@@ -124,7 +125,7 @@ func TestWaitInVain(t *testing.T) {
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	first := s.Begin(order.Order{Do: "connect", At: public + ":443"})
 	second := s.Begin(order.Order{Do: "get", At: "http://" + public2 + "/"})
-	hand.Eventually(t, "both wait", func() bool {
+	wait.Eventually(t, "both wait", func() bool {
 		_, one := waits(s, public, 443)
 		_, two := waits(s, public2, 80)
 		return one && two
@@ -189,21 +190,21 @@ func TestNoWait(t *testing.T) {
 
 // TestEndWhileWaiting: the session does not wait for who waits.
 func TestEndWhileWaiting(t *testing.T) {
-	const wait = 30 * time.Second // of the product
+	const asks = 30 * time.Second // the product does
 	w := world.New(t)
 	for range 3 { // a machine may be so busy that it cannot be told once
 		s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 		began := time.Now()
 		s.Begin(order.Order{Do: "connect", At: public + ":443"})
-		hand.Eventually(t, "it waits", func() bool { _, ok := waits(s, public, 443); return ok })
+		wait.Eventually(t, "it waits", func() bool { _, ok := waits(s, public, 443); return ok })
 		if status := s.Stop(); status != 0 {
 			t.Errorf("status %d", status)
 		}
-		if time.Since(began) < wait {
+		if time.Since(began) < asks {
 			return
 		}
 	}
-	t.Errorf("each time it lasted %s", wait)
+	t.Errorf("each time it lasted %s", asks)
 }
 
 // TestLongNames: a command that a person is shown is whole or not there.
@@ -212,8 +213,8 @@ func TestLongNames(t *testing.T) {
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	long := strings.Repeat(strings.Repeat("a", 50)+".", 4) + public
 	s.Begin(order.Order{Do: "connect", At: long + ":443"})
-	hand.Eventually(t, "it waits", func() bool { _, ok := waits(s, long, 443); return ok })
-	hand.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
+	wait.Eventually(t, "it waits", func() bool { _, ok := waits(s, long, 443); return ok })
+	wait.Eventually(t, "the terminal is told", func() bool { return notice.MatchString(s.Screen()) })
 	told := notice.FindStringSubmatch(s.Screen())[1]
 	if _, arg, ok := strings.Cut(told, "--host "); ok && !strings.HasPrefix(arg, long) {
 		t.Errorf("the command is for another host: %q", told)
@@ -226,7 +227,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	w := world.New(t)
 	s := hand.Launch{Terminal: true, Flags: []string{"--yes"}}.Start(t, w)
 	s.Begin(order.Order{Do: "crowd", At: public + ":443", N: 200, Keep: "all", For: 5 * time.Second})
-	hand.Eventually(t, "all wait or are refused", func() bool {
+	wait.Eventually(t, "all wait or are refused", func() bool {
 		p, ok := waits(s, public, 443)
 		if p.Waiting > 64 {
 			t.Fatalf("%d wait", p.Waiting)
@@ -237,5 +238,5 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Errorf("%d notices for one host", n)
 	}
 	s.Begin(order.Order{Do: "connect", At: public2 + ":443"})
-	hand.Eventually(t, "another host is asked about, too", func() bool { _, ok := waits(s, public2, 443); return ok })
+	wait.Eventually(t, "another host is asked about, too", func() bool { _, ok := waits(s, public2, 443); return ok })
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -33,7 +33,7 @@ type result struct {
 // ringfence runs one command in the world.
 func ringfence(t *testing.T, w *world.World, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := w.Command(ctx, args...)
 	cmd.Env = append(cmd.Env, "TOOL_MODE=fast")

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -24,7 +24,7 @@ func TestPersonIsAsked(t *testing.T) {
 	t.Cleanup(func() { os.Remove(rc) })
 	for answer, saved := range map[string]bool{"y": true, "n": false, "": false} {
 		w := world.New(t)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 		defer cancel()
 		cmd := w.Command(ctx, "learn", "--yes", "--", "cat", rc)
 		tty, err := pty.Start(cmd)

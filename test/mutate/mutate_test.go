@@ -19,6 +19,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/tier"
 )
 
@@ -153,8 +154,7 @@ func hasPublicAddress(t *testing.T) bool {
 }
 
 // build makes the binary in a directory that any user can read. MUTATE_BIN names a
-// directory that holds both builds already, for a user who cannot build; STAGE_BIN the
-// build that people get.
+// directory that holds both builds already, for a user who cannot build.
 func build(t *testing.T, tag string) string {
 	t.Helper()
 	name := "ringfence"
@@ -165,22 +165,17 @@ func build(t *testing.T, tag string) string {
 		return filepath.Join(dir, name)
 	}
 	dir := directory(t, os.TempDir(), 0)
-	if given := os.Getenv("STAGE_BIN"); given != "" && tag == "" {
-		data, err := os.ReadFile(given)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), data, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return filepath.Join(dir, name)
+	to := filepath.Join(dir, name)
+	var err error
+	if tag == "" {
+		err = built.Ringfence(to)
+	} else {
+		err = built.Program(to, "../../cmd/ringfence", "-tags", tag)
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags", tag, "-o", filepath.Join(dir, name), "../../cmd/ringfence")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(dir, name)
+	return to
 }
 
 // user is somebody to be.

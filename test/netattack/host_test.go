@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"ringfence.dev/ringfence/test/netattack/probe"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -33,7 +34,7 @@ func ambient(t *testing.T, sum *summary) {
 	list = append(list, direct)
 
 	args := slices.Concat([]string{"run"}, base, []string{"--"}, ask(t, w, list, inside4, inside6))
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := w.Command(ctx, args...)
 	for _, v := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {

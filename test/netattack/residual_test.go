@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/test/netattack/probe"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -59,7 +60,7 @@ func forge(t *testing.T, sum *summary) {
 	post := talk("api.github.com:443", 4, "origin ", probe.Step{TLS: "api.github.com"}, probe.Say("POST /gists HTTP/1.1\r\nHost: api.github.com\r\nAuthorization: token STRANGER\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"))
 	post.ID = "post"
 	list := []probe.Probe{post, {ID: "token", Command: []string{"sh", "-c", `env | grep -q CANARY || cat ~/.config/gh/hosts.yml ~/.netrc ~/.git-credentials 2>/dev/null | grep -q CANARY`}}}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := w.Command(ctx, append([]string{"run", "--"}, ask(t, w, list, inside4, inside6)...)...)
 	cmd.Env = append(cmd.Env, "GH_TOKEN=CANARY", "GITHUB_TOKEN=CANARY", "GH_ENTERPRISE_TOKEN=CANARY", "GITLAB_TOKEN=CANARY")

@@ -16,11 +16,9 @@ import (
 
 	"ringfence.dev/ringfence/test/netattack/probe"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
-
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
 
 // session is one that runs beside the test.
 type session struct {
@@ -51,14 +49,14 @@ func start(t *testing.T, w *world.World, args ...string) *session {
 		select {
 		case err := <-s.done:
 			s.done <- err
-		case <-time.After(patience):
+		case <-time.After(wait.Patience):
 		}
 		cancel()
 		if t.Failed() {
 			t.Logf("%q: %s", s.cmd.Args, &out)
 		}
 	})
-	wait(t, "the session's journal", func() bool {
+	wait.Eventually(t, "the session's journal", func() bool {
 		for _, path := range journals(w) {
 			if !slices.Contains(before, path) {
 				s.id = strings.TrimSuffix(filepath.Base(path), ".jsonl")
@@ -72,15 +70,6 @@ func start(t *testing.T, w *world.World, args ...string) *session {
 func journals(w *world.World) []string {
 	paths, _ := filepath.Glob(filepath.Join(w.State, "ringfence/journal/*.jsonl"))
 	return paths
-}
-
-func wait(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 // twoSessions (NT-019): what belongs to one session is out of reach of another, and
@@ -151,8 +140,8 @@ func killed(t *testing.T, sum *summary) {
 	script := `exec 3<>/dev/tcp/hold.wild.test/9000; read -r line <&3; echo "$line" >&3
 		while :; do curl -sS -m2 http://allowed.test/ >>got; curl -sS -m2 http://` + denied4 + `/ >>refused; done`
 	s := start(t, w, "--allow-host", "hold.wild.test:9000", "--allow-host", "allowed.test", "--", "bash", "-c", script)
-	wait(t, "the connection that is held", func() bool { return strings.Contains(readLog(t, log), "held") })
-	wait(t, "something that got through", func() bool {
+	wait.Eventually(t, "the connection that is held", func() bool { return strings.Contains(readLog(t, log), "held") })
+	wait.Eventually(t, "something that got through", func() bool {
 		b, _ := os.ReadFile(filepath.Join(w.Dir, "got"))
 		return bytes.Contains(b, []byte("origin"))
 	})
@@ -160,8 +149,8 @@ func killed(t *testing.T, sum *summary) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the end of the connection", func() bool { return strings.Count(readLog(t, log), "end\n") > ends })
-	wait(t, "the end of the processes", func() bool { return len(inside(t, w.Dir)) == 0 && !running("ringfence") })
+	wait.Eventually(t, "the end of the connection", func() bool { return strings.Count(readLog(t, log), "end\n") > ends })
+	wait.Eventually(t, "the end of the processes", func() bool { return len(inside(t, w.Dir)) == 0 && !running("ringfence") })
 	// Who could dial is gone, so what was dialled is all there will be. What the session
 	// did before it knew of the death went where it may.
 	for _, p := range w.Dialled() {
@@ -216,7 +205,7 @@ func published(t *testing.T, sum *summary) {
 		b, _ := io.ReadAll(c)
 		return string(b)
 	}
-	wait(t, "the server inside", func() bool { return hear("127.0.0.1:3000") == "inside\n" })
+	wait.Eventually(t, "the server inside", func() bool { return hear("127.0.0.1:3000") == "inside\n" })
 	for _, at := range []string{world.Host4 + ":3000", world.HostPrivate4 + ":3000", "[" + world.Host6 + "]:3000", "[::1]:3000", "127.0.0.2:3000", "127.0.0.1:3001", "[::1]:3001"} {
 		if got := hear(at); got != "" {
 			t.Errorf("%s of the host leads inside: %q", at, got)

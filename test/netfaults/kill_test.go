@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -29,18 +30,18 @@ func busy(t *testing.T, w *world.World) (s *hand.Session, logs []string) {
 	for i := range 2 { // the second finds the name known, and may take a shorter way
 		s.Begin(order.Order{Do: "flood", At: "sink.test:9000", Text: "send"})
 		s.Begin(order.Order{Do: "flood", At: "source.test:9001"})
-		hand.Eventually(t, "both origins are reached", func() bool { return connections(t, 9000) > i && connections(t, 9001) > i })
+		wait.Eventually(t, "both origins are reached", func() bool { return connections(t, 9000) > i && connections(t, 9001) > i })
 	}
 	for name, at := range map[string]string{"http": world.Allowed + ":80", "tls": "https://" + world.Allowed + ":443"} {
 		o := order.Order{Do: "open", At: at, Keep: name, Text: "GET /bytes/1000000000000 HTTP/1.1\r\nHost: " + world.Allowed + "\r\n\r\n"}
 		if a := s.Do(o); a.Error != "" {
 			t.Fatal(a.Error)
 		}
-		s.Begin(order.Order{Do: "ended", Keep: name, For: hand.Patience})
+		s.Begin(order.Order{Do: "ended", Keep: name, For: wait.Patience})
 	}
 	s.Do(order.Order{Do: "listen", At: published})
 	for _, log := range logs {
-		hand.Eventually(t, "the middle of it: "+log, func() bool { return strings.Count(told(t, log), "moved ") >= 2 })
+		wait.Eventually(t, "the middle of it: "+log, func() bool { return strings.Count(told(t, log), "moved ") >= 2 })
 	}
 	return s, logs
 }
@@ -49,7 +50,7 @@ func busy(t *testing.T, w *world.World) (s *hand.Session, logs []string) {
 func ended(t *testing.T, logs []string) {
 	t.Helper()
 	for _, log := range logs {
-		took := hand.Eventually(t, "the origin sees the end: "+log, func() bool {
+		took := wait.Eventually(t, "the origin sees the end: "+log, func() bool {
 			said := told(t, log)
 			return strings.Count(said, "open ") == strings.Count(said, "end ")
 		})
@@ -74,7 +75,7 @@ func TestKill(t *testing.T) {
 			t.Logf("left behind: %q", left)
 		}
 	}()
-	took := hand.Eventually(t, "nothing is left behind", func() bool { left = leftovers(t); return len(left) == 0 })
+	took := wait.Eventually(t, "nothing is left behind", func() bool { left = leftovers(t); return len(left) == 0 })
 	t.Logf("nothing left after %s", took)
 	if r := hand.Ringfence(t, w, "requests"); strings.Contains(r.Stdout, s.ID) {
 		t.Errorf("requests: %+v", r)
@@ -137,7 +138,7 @@ func TestEnd(t *testing.T) {
 			c.end(s)
 			select {
 			case <-s.Exited():
-			case <-time.After(hand.Patience):
+			case <-time.After(wait.Patience):
 				t.Fatal("it does not end")
 			}
 			t.Logf("ended after %s", time.Since(began))

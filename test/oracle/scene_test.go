@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ringfence.dev/ringfence/test/built"
 )
 
 // probeName is the name under which this test binary is the probe.
@@ -143,7 +144,7 @@ func (s *scene) stand() {
 }
 
 // buildRingfence builds what is tested; ORACLE_BIN names one that is built already,
-// for a user who cannot, STAGE_BIN one that lies where perhaps not everybody may look.
+// for a user who cannot.
 func buildRingfence(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("ORACLE_BIN"); bin != "" {
@@ -157,20 +158,8 @@ func buildRingfence(t *testing.T) string {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if given := os.Getenv("STAGE_BIN"); given != "" {
-		data, err := os.ReadFile(given)
-		if err == nil {
-			err = os.WriteFile(dir+"/ringfence", data, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return dir + "/ringfence"
-	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/ringfence", "../../cmd/ringfence")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatal(fmt.Errorf("build ringfence: %w\n%s", err, out))
+	if err := built.Ringfence(dir + "/ringfence"); err != nil {
+		t.Fatal(err)
 	}
 	return dir + "/ringfence"
 }

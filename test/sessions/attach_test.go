@@ -12,6 +12,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // person sits at a terminal of their own.
@@ -63,7 +65,7 @@ func (p *person) types(s string) { p.pty.Write([]byte(s)) }
 
 func (p *person) sees(text string) {
 	p.w.t.Helper()
-	p.w.eventually(text+" on the terminal", func() bool { return p.shows(text) })
+	wait.Eventually(p.w.t, text+" on the terminal", func() bool { return p.shows(text) })
 }
 
 func (p *person) shows(text string) bool {
@@ -106,7 +108,7 @@ func TestAttach(t *testing.T) {
 	p.sees("remembered again")
 	p.pty.Close() // the terminal is gone
 	p.cmd.Wait()
-	w.eventually("the hang-up", func() bool { return !w.ps()[0].Attached })
+	wait.Eventually(w.t, "the hang-up", func() bool { return !w.ps()[0].Attached })
 
 	first := w.sit("attach", "stays")
 	first.types("echo first $x\r")
@@ -147,7 +149,7 @@ func TestHangup(t *testing.T) {
 	}
 	p.pty.Close()
 	p.cmd.Wait()
-	w.eventually("the end", func() bool { return len(w.ps()) == 0 })
+	wait.Eventually(w.t, "the end", func() bool { return len(w.ps()) == 0 })
 }
 
 // TestExecTerminal: a shell beside the agent has a terminal, Ctrl-C reaches what runs
@@ -160,21 +162,21 @@ func TestExecTerminal(t *testing.T) {
 	p.sees("size 30 100")
 	p.sees("/dev/pts/")
 	p.types("sleep 300 && echo not reached\r")
-	w.eventually("the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 300") })
+	wait.Eventually(w.t, "the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 300") })
 	p.types("\x03")
 	p.types("echo status $?\r")
 	p.sees("status 130")
 	p.types("sleep 301\r")
-	w.eventually("the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 301") })
+	wait.Eventually(w.t, "the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 301") })
 	p.cmd.Process.Signal(syscall.SIGKILL)
 	p.cmd.Wait()
-	w.eventually("the end of what ran there", func() bool { return !strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 301") })
+	wait.Eventually(w.t, "the end of what ran there", func() bool { return !strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 301") })
 	q := w.sit("exec", id, "--", "sh", "-c", "exit 3")
 	if status := q.leaves(); status != 3 {
 		t.Errorf("status %d", status)
 	}
 	r := w.sit("exec", id, "--", "sleep", "302")
-	w.eventually("the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 302") })
+	wait.Eventually(w.t, "the sleep", func() bool { return strings.Contains(w.must("exec", id, "--", "ps", "ax"), "sleep 302") })
 	w.must("stop", id)
 	if status := r.leaves(); status != 137 {
 		t.Errorf("the session ended beneath it: status %d", status)
@@ -198,11 +200,11 @@ func TestKilled(t *testing.T) {
 	if status := p.leaves(); status != 137 {
 		t.Errorf("status %d", status)
 	}
-	w.eventually("the end of what was inside", func() bool {
+	wait.Eventually(w.t, "the end of what was inside", func() bool {
 		out, err := exec.Command("pgrep", "-f", "^"+mark+"$").Output()
 		return err != nil && len(out) == 0
 	})
-	w.eventually("the word for it", func() bool {
+	wait.Eventually(w.t, "the word for it", func() bool {
 		list := w.ps("-a")
 		if len(list) != 1 { // at no moment
 			t.Fatalf("%+v", list)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestDetachKeyInPaste: in a paste the detach key is text, and goes to the agent.
@@ -16,10 +17,9 @@ func TestDetachKeyInPaste(t *testing.T) {
 	const text = "\x1b[200~pasted \x1dd\x1b[201~"
 	p := w.sit("run", "--net", "none", "--yes", "--keep", "--name", w.pasted(), "--", "sh", "-c",
 		fmt.Sprintf(`stty raw -echo; printf "\033[?2004h"; echo w""aits; head -c %d >got; echo t""ook; exec sleep 1000`, len(text)))
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
 	p.sees("waits")
 	p.types(text)
-	w.eventually("an end of the paste", func() bool { return p.shows("took") || p.shows("ringfence attach") })
+	wait.Eventually(w.t, "an end of the paste", func() bool { return p.shows("took") || p.shows("ringfence attach") })
 	if got, err := os.ReadFile(filepath.Join(w.project, "got")); string(got) != text {
 		t.Fatalf("the agent got %q of the paste: %v", got, err)
 	}
@@ -35,20 +35,19 @@ func TestAnswersAfterDetach(t *testing.T) {
 	d := w.terminal(func(screen string) bool { // the last question is of ringfence's own
 		return strings.Count(screen, askStatus) > asks || strings.Contains(screen, "begun")
 	})
-	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
+	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(fmt.Sprintf("%s run --net none --yes --keep --name %s -- sh -c 'printf %q; exec sleep 1000'; echo be\"\"gun; cat >typed\r",
 		stage.Ringfence, w.pasted(), strings.Repeat(`\033[5n`, asks)))
-	t.Cleanup(func() { w.must("stop", "--time", "0", w.pasted()) })
-	w.eventually("what the agent asks", func() bool { return strings.Count(d.screen(), askStatus) >= asks })
+	wait.Eventually(w.t, "what the agent asks", func() bool { return strings.Count(d.screen(), askStatus) >= asks })
 	w.must("detach", w.pasted())
-	w.eventually("the next command", func() bool { return strings.Contains(d.screen(), "begun") })
-	w.eventually("the answers", func() bool {
+	wait.Eventually(w.t, "the next command", func() bool { return strings.Contains(d.screen(), "begun") })
+	wait.Eventually(w.t, "the answers", func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.answer >= asks
 	})
 	d.types("end\r\x04")
-	w.eventually("the prompt", func() bool { return strings.Contains(d.screen(), "P2>") })
+	wait.Eventually(w.t, "the prompt", func() bool { return strings.Contains(d.screen(), "P2>") })
 	if got, err := os.ReadFile(filepath.Join(w.project, "typed")); string(got) != "end\n" {
 		t.Errorf("typed to the next command: %q, %v", got, err)
 	}

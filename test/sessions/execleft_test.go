@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestExecEndsWithItsTerminal: a command whose person is gone is ended, also one that
@@ -13,14 +15,13 @@ import (
 func TestExecEndsWithItsTerminal(t *testing.T) {
 	w := newWorld(t)
 	id := w.must("run", "--net", "none", "-d", "--", "sleep", "1000")
-	defer w.must("stop", "--time", "0", id)
 	inside := func() string { return w.must("exec", id, "--", "ps", "ax") }
 	const deaf = `trap "" HUP TERM INT; echo begun; sleep 77.7`
 	p := w.sit("exec", id, "--", "sh", "-c", deaf)
 	p.sees("begun")
 	p.pty.Close()
 	p.leaves()
-	w.eventually("the end of what ran there", func() bool { return !strings.Contains(inside(), "sleep 77.7") })
+	wait.Eventually(w.t, "the end of what ran there", func() bool { return !strings.Contains(inside(), "sleep 77.7") })
 }
 
 // TestExecUnread: who does not read what a command prints delays neither the end of the
@@ -41,7 +42,7 @@ func TestExecUnread(t *testing.T) {
 	out.Close()
 	w.full(r)
 	w.must("stop", "--time", "0", id)
-	cmd.Wait() // the world kills it after two minutes
+	cmd.Wait() // the world kills it after a while
 	if status := cmd.ProcessState.ExitCode(); status != 137 {
 		t.Errorf("the session ended beneath it: status %d", status)
 	}
@@ -54,7 +55,7 @@ func (w *world) full(r *os.File) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.eventually("a full pipe", func() bool {
+	wait.Eventually(w.t, "a full pipe", func() bool {
 		n, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
 		return err == nil && n == size
 	})

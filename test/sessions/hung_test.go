@@ -6,6 +6,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestHungTerminal: a terminal that takes no output keeps nobody from asking about the
@@ -22,7 +24,7 @@ func TestHungTerminal(t *testing.T) {
 			}
 			defer terminal.Close() // nobody has read it
 			full := 0
-			w.eventually("a full terminal", func() bool {
+			wait.Eventually(w.t, "a full terminal", func() bool {
 				was := full
 				full, err = unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCINQ)
 				return err == nil && full >= 4000 && full == was

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // desktop is a person's terminal with a shell of the host in it, from which ringfence is
@@ -226,7 +227,7 @@ func (c cut) try(t *testing.T, open func(*world) desktop, size int) {
 	command := fmt.Sprintf("%s run --net none --yes --name %s %s -- sh -c '%s'\r", stage.Ringfence, w.pasted(), c.flags, c.agent)
 	w.paste(d, canary, command, size, func() {
 		if c.then != nil {
-			w.eventually("the beginning of the paste inside", func() bool { return strings.Contains(d.screen(), "took") })
+			wait.Eventually(w.t, "the beginning of the paste inside", func() bool { return strings.Contains(d.screen(), "took") })
 			c.then(w, d)
 		}
 	})
@@ -235,10 +236,7 @@ func (c cut) try(t *testing.T, open func(*world) desktop, size int) {
 	}
 	if strings.Contains(d.screen(), "Stopped") { // then it can answer nobody
 		d.types("fg\r")
-		w.eventually("the end of the session", func() bool { return strings.Contains(d.screen(), "P4>") })
-	}
-	if len(w.ps()) > 0 {
-		w.must("stop", "--time", "0", w.pasted())
+		wait.Eventually(w.t, "the end of the session", func() bool { return strings.Contains(d.screen(), "P4>") })
 	}
 }
 
@@ -248,16 +246,16 @@ func (w *world) pasted() string { return filepath.Base(w.home) }
 // paste runs a command, pastes into it, and returns when the shell has answered again.
 func (w *world) paste(d desktop, canary, command string, size int, then func()) {
 	w.t.Helper()
-	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
+	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(command)
-	w.eventually("the agent", func() bool { return strings.Contains(d.screen(), "waits") })
+	wait.Eventually(w.t, "the agent", func() bool { return strings.Contains(d.screen(), "waits") })
 	line := "touch " + canary + "\r"
 	text := strings.Repeat(line, size/len(line)+1)
 	d.pastes(text)
 	then()
-	w.eventually("the prompt", func() bool { return strings.Contains(d.screen(), "P2>") })
+	wait.Eventually(w.t, "the prompt", func() bool { return strings.Contains(d.screen(), "P2>") })
 	d.types("\x15echo the e''nd\r")
-	w.eventually("an answer of the shell", func() bool { return strings.Contains(d.screen(), "the end") })
+	wait.Eventually(w.t, "an answer of the shell", func() bool { return strings.Contains(d.screen(), "the end") })
 }
 
 // TestPasteSpills is the control: without ringfence the rest of a paste is run, and the

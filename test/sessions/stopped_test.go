@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestStoppedSessionIsInReach: an agent that stops its own job, and with it the session's
@@ -13,12 +14,12 @@ import (
 func TestStoppedSessionIsInReach(t *testing.T) {
 	w := newWorld(t)
 	d := w.scripted()
-	w.eventually("a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
+	wait.Eventually(w.t, "a prompt", func() bool { return strings.Contains(d.screen(), "P1>") })
 	d.types(fmt.Sprintf("%s run --net none --yes --name %s -- sh -c 'echo rea''dy; read x; kill -TSTP $$; sleep 1000'\r", stage.Ringfence, w.pasted()))
 	// Who stops as its first act is let go on: the terminal may just have become its own.
-	w.eventually("the agent", func() bool { return strings.Contains(d.screen(), "ready") })
+	wait.Eventually(w.t, "the agent", func() bool { return strings.Contains(d.screen(), "ready") })
 	d.types("\r")
-	w.eventually("the shell", func() bool { return strings.Contains(d.screen(), "Stopped") })
+	wait.Eventually(w.t, "the shell", func() bool { return strings.Contains(d.screen(), "Stopped") })
 	list := w.ps()
 	if len(list) != 1 || list[0].State != "stopped" || list[0].Name != w.pasted() {
 		t.Errorf("ps tells of %+v", list)

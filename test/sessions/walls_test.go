@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // look tells what stands around a process, as it sees it itself.
@@ -24,7 +26,7 @@ echo end of look`
 func TestExecWalls(t *testing.T) {
 	w := newWorld(t)
 	id := w.must("run", "--net", "locked", "-d", "--", "sh", "-c", look+"; exec sleep 1000")
-	w.eventually("the look", func() bool { return strings.Contains(w.must("output", id), "end of look") })
+	wait.Eventually(w.t, "the look", func() bool { return strings.Contains(w.must("output", id), "end of look") })
 	agent, _, _ := strings.Cut(w.must("output", id), "end of look")
 	beside, _, _ := strings.Cut(w.must("exec", id, "--", "sh", "-c", look), "end of look")
 	for _, must := range []string{"Seccomp:\t2", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "CapEff:\t0000000000000000", "0 1 2 3"} {

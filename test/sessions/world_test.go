@@ -8,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 func TestMain(m *testing.M) { stage.Main(m) }
@@ -33,8 +34,19 @@ func newWorld(t *testing.T) *world {
 	if err := os.Mkdir(w.project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(home) })
+	t.Cleanup(func() { w.end(); os.RemoveAll(home) })
 	return w
+}
+
+// end ends what still runs of this test, also of one that has failed: the next one is
+// played on the same stage.
+func (w *world) end() {
+	for _, s := range w.ps() {
+		w.try("stop", "--time", "0", s.Session) // it may have ended meanwhile
+	}
+	if !wait.For(func() bool { return len(w.ps()) == 0 }) {
+		w.t.Errorf("left behind: %+v", w.ps())
+	}
 }
 
 func (w *world) env() []string {
@@ -42,7 +54,7 @@ func (w *world) env() []string {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, stage.Ringfence, args...)
 	cmd.Env, cmd.Dir = w.env(), w.project
@@ -75,28 +87,20 @@ func (w *world) must(args ...string) string {
 
 // session is what ps tells of one.
 type session struct {
-	Session, Name, State string
-	PID                  int
-	Memory               int64
-	Attached             bool
-	Exit                 *int
+	Session, Name, State, Dir string
+	PID                       int
+	Memory                    int64
+	Attached                  bool
+	Exit                      *int
 }
 
+// ps lists the sessions of this test.
 func (w *world) ps(args ...string) (list []session) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.must(append([]string{"ps", "--json"}, args...)...)), &list); err != nil {
 		w.t.Fatal(err)
 	}
-	return list
-}
-
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("never came: %s", what)
-		}
-	}
+	return slices.DeleteFunc(list, func(s session) bool { return s.Dir != w.project })
 }
 
 // left lists what sessions have left in the state directory, but for journals.

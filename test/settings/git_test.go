@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -33,8 +34,12 @@ func openGit(*testing.T) func(*testing.T, string) []string {
 		cmd := exec.Command("git", "config", "--list", "-z", "--no-includes", "-f", filepath.Join(project, ".git/config"))
 		cmd.Env = []string{"HOME=" + project, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
 		out, err := cmd.Output()
-		if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.Exited() {
 			return nil // it does not take the file
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		var found []string
 		for entry := range strings.SplitSeq(string(out), "\x00") {

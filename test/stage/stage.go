@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/tier"
 )
 
@@ -41,7 +42,6 @@ const (
 	groupsEnv = "STAGE_GROUPS" // directories in the cgroup tree that are the stage's
 	groupEnv  = "STAGE_GROUP"  // name of the group to make
 	aloneEnv  = "STAGE_ALONE"  // "yes": no other user plays
-	binEnv    = "STAGE_BIN"    // a ringfence to test, where go cannot build one
 )
 
 // Main is the TestMain of a package that plays on a stage. It does not return.
@@ -75,7 +75,7 @@ func play(network uintptr) (status int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "ringfence")
-	if err := build(bin); err != nil {
+	if err := built.Ringfence(bin); err != nil {
 		return 1, err
 	}
 	ids := []int{os.Getuid()}
@@ -94,23 +94,6 @@ func play(network uintptr) (status int, err error) {
 		}
 	}
 	return status, nil
-}
-
-// build makes the binary under test.
-func build(bin string) error {
-	if given := os.Getenv(binEnv); given != "" {
-		data, err := os.ReadFile(given)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(bin, data, 0o755)
-	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "ringfence.dev/ringfence/cmd/ringfence")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // perform runs this test binary again as the first process of a new stage.

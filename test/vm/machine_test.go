@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/vm/serial"
 )
 
@@ -163,18 +164,17 @@ func (h hardware) initrd(t *testing.T, k linux) []byte {
 // programs are those that were built, for the machines that come after.
 var programs = map[string][]byte{}
 
-// program returns a static program, built once. STAGE_BIN names a ringfence that is
-// built already.
+// program returns a static program, built once.
 func program(t *testing.T, pkg string) []byte {
 	t.Helper()
 	if data, ok := programs[pkg]; ok {
 		return data
 	}
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	if given := os.Getenv("STAGE_BIN"); given != "" && pkg != "./guest" {
+	if given := built.Given(); given != "" && pkg != "./guest" {
 		bin = given
-	} else {
-		build(t, bin, pkg)
+	} else if err := built.Program(bin, pkg, "-ldflags=-s -w"); err != nil {
+		t.Fatal(err)
 	}
 	data, err := os.ReadFile(bin)
 	if err != nil {
@@ -182,13 +182,4 @@ func program(t *testing.T, pkg string) []byte {
 	}
 	programs[pkg] = data
 	return data
-}
-
-func build(t *testing.T, bin, pkg string) {
-	t.Helper()
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
-	}
 }

@@ -12,10 +12,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 )
-
-// patience bounds every wait; nothing takes a tenth of it unless it hangs.
-const patience = 2 * time.Minute
 
 // World is what a test has of it: a workspace, and a place for ringfence's state.
 type World struct {
@@ -183,7 +181,7 @@ func (w *World) Bare(argv ...string) Result {
 
 func (w *World) wait(prepare func(context.Context) *exec.Cmd) Result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := prepare(ctx)
 	var stdout, stderr bytes.Buffer

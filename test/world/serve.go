@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // Prepare runs a program on the internet, as ServerUser, and returns its output. It
@@ -12,7 +14,7 @@ func (w *World) Prepare(argv ...string) string {
 	w.t.Helper()
 	c := w.startServer(argv)
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	out, last, err := follow(c)
 	if err != nil || last.Error != "" || last.Status != 0 {
 		w.t.Fatalf("%q on the internet: %v, %s, status %d\n%s", argv, err, last.Error, last.Status, out)
@@ -36,7 +38,7 @@ func (w *World) Serve(address string, argv ...string) {
 			w.t.Logf("%q on the internet:\n%s", argv, out)
 		}
 	})
-	deadline := time.After(patience)
+	deadline := time.After(wait.Patience)
 	for {
 		if probe, err := net.Dial("tcp", address); err == nil {
 			probe.Close()

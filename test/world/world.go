@@ -28,6 +28,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -60,12 +61,8 @@ const (
 	internetName = "world-internet"
 )
 
-// The variables by which a world is told what was built for it. The first one is
-// the stage's.
-const (
-	stageBinEnv = "STAGE_BIN"
-	worldBinEnv = "WORLD_BIN"
-)
+// worldBinEnv tells a world where the programs are that were built for it.
+const worldBinEnv = "WORLD_BIN"
 
 // Main is the TestMain of a package that plays in a world. The programs are packages
 // relative to the test's own; they are built without cgo, and Program tells where
@@ -105,18 +102,18 @@ func begin(programs []string) (status int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	env := append(os.Environ(), worldBinEnv+"="+filepath.Join(dir, "bin"))
-	if os.Getenv(stageBinEnv) == "" {
+	if built.Given() == "" {
 		ringfence := filepath.Join(dir, "ringfence")
-		if err := build(ringfence, "ringfence.dev/ringfence/cmd/ringfence"); err != nil {
+		if err := built.Ringfence(ringfence); err != nil {
 			return 1, err
 		}
-		env = append(env, stageBinEnv+"="+ringfence)
+		env = append(env, built.Set(ringfence))
 	}
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
 		return 1, err
 	}
 	for _, p := range programs {
-		if err := build(filepath.Join(dir, "bin", filepath.Base(p)), p); err != nil {
+		if err := built.Program(filepath.Join(dir, "bin", filepath.Base(p)), p); err != nil {
 			return 1, err
 		}
 	}
@@ -135,15 +132,6 @@ func begin(programs []string) (status int, err error) {
 		return max(exit.ExitCode(), 1), nil
 	}
 	return 0, err
-}
-
-func build(to, pkg string) error {
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", to, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return nil
 }
 
 // reexec prepares this binary under another name, in namespaces of its own.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -50,12 +51,12 @@ func TestEverywhereAnswers(t *testing.T) {
 // greeting says hello, ends, and returns what the other side said.
 func greeting(t *testing.T, at string) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", at, patience)
+	c, err := net.DialTimeout("tcp", at, wait.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	if _, err := fmt.Fprintln(c, "hello"); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestPackets(t *testing.T) {
 			t.Errorf("%s was not seen", to)
 		}
 	}
-	if _, err := net.DialTimeout("tcp", Unreachable4+":80", patience); err == nil {
+	if _, err := net.DialTimeout("tcp", Unreachable4+":80", wait.Patience); err == nil {
 		t.Errorf("%s answers", Unreachable4)
 	}
 	if _, err := net.DialTimeout("tcp", Silent4+":80", 300*time.Millisecond); err == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/audit/shell"
+	"ringfence.dev/ringfence/internal/audit/scan"
 )
 
 // expansions are words, with what is set before them, that bash and we must read alike.
@@ -74,7 +74,7 @@ func TestReadsWhatBashReads(t *testing.T) {
 		cmd := exec.Command("bash", "-n")
 		cmd.Stdin = strings.NewReader(line)
 		out, _ := cmd.CombinedOutput()
-		_, err := shell.Read(line)
+		_, err := scan.ReadShell(line)
 		if bash := len(out) == 0; bash && err != nil {
 			t.Errorf("%q: bash reads it, we do not: %v", line, err)
 		} else if !bash && err == nil && !strings.Contains(string(out), "warning") {

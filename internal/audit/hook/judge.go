@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
-	"ringfence.dev/ringfence/internal/audit/shell"
+	"ringfence.dev/ringfence/internal/audit/scan"
 )
 
 // Bounds of how far a command line is looked into.
@@ -61,7 +61,7 @@ func (l *look) script(text, in string) {
 	}
 	l.scripts++
 	defer func() { l.scripts-- }()
-	list, err := shell.Read(text)
+	list, err := scan.ReadShell(text)
 	switch {
 	case l.scripts > maxScripts:
 		l.tooMuch()

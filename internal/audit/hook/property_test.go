@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ringfence.dev/ringfence/internal/audit/shell"
+	"ringfence.dev/ringfence/internal/audit/scan"
 )
 
 // quoted writes a word in any of the ways that mean the same to a shell.
@@ -124,7 +124,7 @@ func FuzzJudge(f *testing.F) {
 		if v.Decision != Pass || strings.ContainsAny(line, "\\<'\"#`(){}[]$\x00") {
 			return
 		}
-		if _, err := shell.Read(line); err == nil && strings.TrimSpace(line) != "" {
+		if _, err := scan.ReadShell(line); err == nil && strings.TrimSpace(line) != "" {
 			if w := Judge(line+"\nrm -rf /", ann); w.Decision == Pass && !strings.HasSuffix(strings.TrimSpace(line), "|") {
 				t.Fatalf("%q hides what follows", line)
 			}

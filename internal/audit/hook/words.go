@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
-	"ringfence.dev/ringfence/internal/audit/shell"
+	"ringfence.dev/ringfence/internal/audit/scan"
 )
 
 // These stand in a value for what is not known. None of them is of any use in an
@@ -107,7 +107,7 @@ func (l *look) text(w *syntax.Word, document bool) (out string) {
 	}
 	for i, p := range parts { // the library leaves the backslashes in
 		if lit, ok := p.(*syntax.Lit); ok && (i > 0 || !strings.HasPrefix(lit.Value, "~")) {
-			parts[i] = &syntax.SglQuoted{Value: shell.Text(lit, false)}
+			parts[i] = &syntax.SglQuoted{Value: scan.ShellText(lit, false)}
 		}
 	}
 	out, err := expand.Literal(l.config(), &syntax.Word{Parts: parts})

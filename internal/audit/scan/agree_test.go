@@ -39,6 +39,23 @@ func TestReviewAgrees(t *testing.T) {
 	}
 }
 
+// TestTheTableNamesEveryFile: hostexec.toml names every file that the scan reads, and holds
+// the settings of agents and editors.
+func TestTheTableNamesEveryFile(t *testing.T) {
+	names, err := hostexec.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		for _, file := range r.files {
+			v := names.Judge(strings.NewReplacer("**/", "", "*", "x").Replace(file), false)
+			if v.Rank == hostexec.Source || (r.form == asJSON || r.form == asTOML) && (v.Rank != hostexec.Unasked || !v.Hold) {
+				t.Errorf("%s: %v, held: %v", file, v.Rank, v.Hold)
+			}
+		}
+	}
+}
+
 // fileWith is a file in which a setting has the first of the values that is found.
 func fileWith(path string, found func(text string) bool) string {
 	parts := strings.Split(strings.NewReplacer("**.", "", ".**", ".x", ".*.", ".x.", "*", "x").Replace(path), ".")

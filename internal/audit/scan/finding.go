@@ -99,6 +99,7 @@ type Budget struct {
 	Depth   int           // below the root
 	Bytes   int64         // of files that the walk meets
 	Time    time.Duration // of the walk; what agents obey is always looked at
+	Always  int           // entries that the walk looks at however long it takes: a machine may be busy
 	Told    int           // findings of one file; 0 for all of them
 	// Dir is where an agent is about to start, below the root; "" for the root. Settings
 	// elsewhere are notes.
@@ -115,12 +116,12 @@ type Budget struct {
 // Launch is the budget of a launch in a tree that was looked at before, First of the
 // first one, Hand that of a person who waits for it.
 func Launch(dir string, also []string) Budget {
-	return Budget{Dir: dir, Entries: 2000, Depth: 6, Bytes: 16 << 20, Time: 4 * time.Millisecond, Told: 50, Also: also}
+	return Budget{Dir: dir, Entries: 2000, Depth: 6, Bytes: 16 << 20, Time: 4 * time.Millisecond, Always: 500, Told: 50, Also: also}
 }
 
 // First is for a tree that nobody has looked at yet.
 func First(dir string) Budget {
-	return Budget{Dir: dir, Entries: 20_000, Depth: 12, Bytes: 16 << 20, Time: 100 * time.Millisecond, Told: 50}
+	return Budget{Dir: dir, Entries: 20_000, Depth: 12, Bytes: 16 << 20, Time: 100 * time.Millisecond, Always: 2000, Told: 50}
 }
 
 // Hand is for a person who waits for the answer.

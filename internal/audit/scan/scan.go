@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -33,8 +32,14 @@ func Scan(root string, b Budget) (*Report, error) {
 			s.file(rel, bySight)
 		}
 	}
-	s.until = time.Now().Add(b.Time)
-	w := &walk{tree: t, budget: b, visit: s.visit}
+	w := &walk{tree: t, budget: b}
+	w.visit = func(rel string, kind byte) {
+		if w.late() {
+			s.report.Complete = false
+			return
+		}
+		s.visit(rel, kind)
+	}
 	w.run(textDirs(names))
 	s.bareRepositories()
 	s.finish()
@@ -60,7 +65,6 @@ type scan struct {
 	order    []*text
 	bytes    int64           // left for what the walk meets
 	starred  int64           // left for what lies in directories that are obeyed
-	until    time.Time       // of the walk
 	heads    []string        // directories that may be bare repositories
 	plain    map[string]bool // names of instructions
 	contents contents
@@ -77,10 +81,6 @@ func (s *scan) instructs(rel, base string) bool {
 
 // visit is told of every name that the walk meets.
 func (s *scan) visit(rel string, kind byte) {
-	if time.Now().After(s.until) {
-		s.report.Complete = false
-		return
-	}
 	base := path.Base(rel)
 	switch kind {
 	case unix.DT_REG, unix.DT_LNK:

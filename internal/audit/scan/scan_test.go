@@ -196,6 +196,15 @@ func TestBounded(t *testing.T) {
 	if r := look(t, root); !r.Complete || len(r.Findings) != 2 || r.Entries < 6000 {
 		t.Errorf("%d entries, complete %v, %q", r.Entries, r.Complete, said(r))
 	}
+	// A machine that is busy leaves out nothing of what is always looked at.
+	b.Entries, b.Time = 10_000, 0
+	if r, err := Scan(root, b); err != nil || r.Complete || r.Entries < b.Always {
+		t.Errorf("%d entries, complete %v, %v", r.Entries, r.Complete, err)
+	}
+	b.Always = 10_000
+	if r, err := Scan(root, b); err != nil || !r.Complete || len(r.Findings) != 2 {
+		t.Errorf("%d entries, complete %v, %v, %q", r.Entries, r.Complete, err, said(r))
+	}
 	// What was known once is looked at without a walk.
 	b.Entries, b.Also = 1, []string{"z/CLAUDE.md", "../x", "/etc/passwd"}
 	if r, err := Scan(root, b); err != nil || len(r.Findings) != 2 {

@@ -249,7 +249,11 @@ var pruned = map[string]bool{
 }
 
 func (w *walk) spent() bool {
-	return w.entries >= w.budget.Entries || time.Since(w.begin) >= w.budget.Time
+	return w.entries >= w.budget.Entries || w.late()
+}
+
+func (w *walk) late() bool {
+	return w.entries > w.budget.Always && time.Since(w.begin) >= w.budget.Time
 }
 
 func (w *walk) run(first []string) {

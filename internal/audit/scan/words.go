@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"ringfence.dev/ringfence/internal/audit/shell"
 )
 
 // A name that a command uses, as far as its text says it. What only the shell will
@@ -178,7 +176,7 @@ func (u *usage) text(s string) {
 		return
 	}
 	defer func() { u.deep-- }()
-	list, err := shell.Read(s)
+	list, err := ReadShell(s)
 	if err != nil || strings.Contains(s, "\r") { // which may be the end of a name, or of a line
 		u.unnamed = true
 		return
@@ -230,7 +228,7 @@ func (u *usage) command(c syntax.Command) (names, texts []string) {
 		names, texts = []string{c.Variant.Value}, []string{c.Variant.Value}
 	}
 	for _, w := range words {
-		text, ok := shell.Plain(w)
+		text, ok := ShellPlain(w)
 		if !ok {
 			text = any1
 		}
@@ -316,7 +314,7 @@ func (u *usage) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) 
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit, *syntax.SglQuoted:
-			t := strings.ReplaceAll(shell.Text(p, quoted), any1, "?")
+			t := strings.ReplaceAll(ShellText(p, quoted), any1, "?")
 			if lit, ok := p.(*syntax.Lit); ok && i == 0 && !quoted && strings.HasPrefix(lit.Value, "~") {
 				t = any1 + t[1:]
 			}
@@ -379,7 +377,7 @@ func output(list []*syntax.Stmt) string {
 	}
 	var words []string
 	for _, w := range call.Args {
-		text, ok := shell.Plain(w)
+		text, ok := ShellPlain(w)
 		if !ok {
 			return any1
 		}

@@ -18,7 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // auditTime is how long an audit may take before it says what it left out.
@@ -38,7 +38,7 @@ func Audit() *command.Command {
 		if *asJSON && *asSARIF {
 			return 2, fault.New(fault.Usage, "choose one", "--json and --sarif are two forms of the same")
 		}
-		if session.Nested() {
+		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: the machine cannot be seen from here")
 		}
 		w, err := auditWorld(c, command.First(args))
@@ -112,7 +112,7 @@ func auditWorld(c *command.Console, path string) (audit.World, error) {
 	if err != nil {
 		return w, err
 	}
-	w.Config, w.State, w.Ceiling = dirs.Config, dirs.State, session.Ceiling
+	w.Config, w.State, w.Ceiling = dirs.Config, dirs.State, launch.Ceiling
 	if w.Binary, err = os.Executable(); err != nil {
 		return w, fmt.Errorf("find ringfence itself: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Doctor raises every wall once in a throw-away child, in the order of launch.
@@ -19,16 +19,17 @@ func Doctor() *command.Command {
 	f.Bool("check", false, "the same; for those who look for it")
 	asJSON := f.Bool("json", false, "print JSON; it names no user, host or path and is safe to paste")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if session.Nested() {
+		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 		}
 		_, done := c.Progress("looking at this host", 0)
 		facts, results := hostfacts.Probe(context.Background())
+		higher := aboveNative(context.Background())
 		done()
 		verdict := hostfacts.Verdict(results)
 		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
 		if *asJSON {
-			return verdict, c.JSON(map[string]any{"version": command.Version, "verdict": word, "facts": facts, "results": results})
+			return verdict, c.JSON(map[string]any{"version": command.Version, "verdict": word, "facts": facts, "results": results, "rungs": higher})
 		}
 		how := map[hostfacts.Status]command.Style{hostfacts.OK: command.Good, hostfacts.Degraded: command.Notice, hostfacts.Unusable: command.Bad}
 		var rows [][]string
@@ -38,6 +39,14 @@ func Doctor() *command.Command {
 				rows = append(rows, []string{"", "", "fix: " + r.Fix})
 			}
 		}
+		for _, o := range higher {
+			rows = append(rows, []string{c.Paint(rungStyle[o.State], o.State), "rung " + o.Name, o.Adds})
+			for _, r := range o.Results {
+				if r.Fix != "" {
+					rows = append(rows, []string{"", "", r.Detail}, []string{"", "", "fix: " + r.Fix})
+				}
+			}
+		}
 		if err := c.Table(nil, rows); err != nil {
 			return 2, err
 		}
@@ -45,4 +54,14 @@ func Doctor() *command.Command {
 		return verdict, err
 	}
 	return cmd
+}
+
+// aboveNative are the rungs above the first, whose walls doctor tries one by one. That one
+// of them cannot be had here says nothing against this host.
+func aboveNative(ctx context.Context) []offered {
+	out := []offered{}
+	for _, r := range launch.Rungs()[1:] {
+		out = append(out, offer(ctx, r))
+	}
+	return out
 }

@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -34,7 +35,7 @@ func Drill() *command.Command {
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		switch {
 		case slices.Equal(args, []string{drill.Arg}):
-			if err := drill.Main(c.In, c.Out, session.Nested()); err != nil {
+			if err := drill.Main(c.In, c.Out, launch.Nested()); err != nil {
 				return 2, err
 			}
 			return 0, nil
@@ -97,7 +98,7 @@ func playDrills(c *command.Console, chosen []*drill.Drill, asJSON bool) (int, er
 	if err != nil {
 		return 2, err
 	}
-	p, err := supervisor.Promised(c.Environ)
+	p, err := supervisor.Promised(c.Environ, nil)
 	if err != nil {
 		return 2, err
 	}
@@ -137,7 +138,7 @@ func playDrills(c *command.Console, chosen []*drill.Drill, asJSON bool) (int, er
 
 // drillIn is a launch like any other: the user's policy, the same walls.
 func drillIn(ctx context.Context, c *command.Console, job drill.Job) (*drill.Seen, error) {
-	opt := session.Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
+	opt := launch.Options{Agent: agent.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
 		Flags: &policy.Policy{}, Environ: job.Environ}
 	if !slices.ContainsFunc(plan.SystemPaths(), func(p string) bool { return file.Within(job.Self, p) }) {
 		opt.Binds = []plan.Mount{{Src: job.Self, Dst: job.Self, Why: "drill"}}

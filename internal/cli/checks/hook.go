@@ -10,7 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/audit/hook"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // hookAgents are those whose protocol is known.
@@ -48,7 +48,7 @@ func Hook() *command.Command {
 		}
 		g := hook.Gate{On: *gate}
 		if g.On {
-			if g.Inside = hook.Inside(session.NotePath); !g.Inside {
+			if g.Inside = hook.Inside(launch.NotePath); !g.Inside {
 				if g.Bare, err = hook.Bare(hook.BarePath); err != nil {
 					c.Warn(err.Error())
 				}

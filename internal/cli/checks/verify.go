@@ -5,19 +5,20 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/cli/command"
-	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
 // Verify proves every defence in a throw-away sandbox.
 func Verify() *command.Command {
-	cmd := &command.Command{Name: "verify", Args: "[--json]", Short: "prove every defence in a throw-away sandbox",
-		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing.",
-		Examples: []string{"ringfence verify"}}
+	cmd := &command.Command{Name: "verify", Args: "[--rung NAME] [--json]", Short: "prove every defence in a throw-away sandbox",
+		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing or partly there.",
+		Examples: []string{"ringfence verify", "ringfence verify --rung native --json"}}
+	on := cmd.Flags.String("rung", "", "prove the rung `NAME` (default: the one that policy uses)")
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		conf, err := proof(c)
+		conf, err := proof(c, *on)
 		if err != nil {
 			return 2, err
 		}
@@ -38,7 +39,7 @@ func Verify() *command.Command {
 		if err != nil {
 			c.Explain(err)
 		}
-		if report.Count(verify.Missing) > 0 {
+		if report.Count(verify.Missing)+report.Count(verify.Partly) > 0 {
 			return 1, nil
 		}
 		return 0, nil
@@ -46,12 +47,21 @@ func Verify() *command.Command {
 	return cmd
 }
 
-func proof(c *command.Console) (verify.Config, error) {
+// proof is what is verified, on the rung that is named or else on the usual one.
+func proof(c *command.Console, on string) (verify.Config, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return verify.Config{}, err
 	}
-	p, err := supervisor.Promised(c.Environ)
-	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ,
-		Shown: p.Shown, Passed: p.Passed, Launch: supervisor.Prove(&policy.Policy{})}, err
+	flags, err := rules.RungFlag(on)
+	if err != nil {
+		return verify.Config{}, err
+	}
+	p, err := supervisor.Promised(c.Environ, flags)
+	if err != nil {
+		return verify.Config{}, err
+	}
+	offer := p.Rung.Offer()
+	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ, Shown: p.Shown, Passed: p.Passed,
+		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker}, Launch: supervisor.Prove(flags)}, nil
 }

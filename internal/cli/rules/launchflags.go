@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -12,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Flags are the flags of everything that prepares a session.
@@ -25,6 +27,7 @@ type Flags struct {
 	net                   string
 	installScripts        bool
 	pids                  int64
+	rung                  string
 	memory                string
 	Yes, NoInput, Verbose bool
 	Name                  string
@@ -120,7 +123,8 @@ func NewFlags(cmd *command.Command) *Flags {
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
 	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
-	f.Begin("for limits")
+	f.Begin("for walls and limits")
+	f.StringVar(&l.rung, "rung", "", "raise the walls on the rung `NAME`; ringfence rungs lists them")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
 	return l
@@ -135,22 +139,22 @@ func (l *Flags) Interactive() {
 }
 
 // Options turns flags into what the user asked for.
-func (l *Flags) Options(c *command.Console, agentName string, args []string) (session.Options, error) {
+func (l *Flags) Options(c *command.Console, agentName string, args []string) (launch.Options, error) {
 	l.home = c.Getenv("HOME")
 	p, err := l.policy()
 	if err != nil {
-		return session.Options{}, err
+		return launch.Options{}, err
 	}
 	for i, w := range l.workspaces {
 		if l.workspaces[i], err = l.absolute(w); err != nil {
-			return session.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
+			return launch.Options{}, fault.New(fault.Usage, "", "--workspace: %w", err)
 		}
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return session.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
+		return launch.Options{}, fault.New(fault.Failed, "change to a directory that exists", "current directory: %w", err)
 	}
-	return session.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
+	return launch.Options{Agent: agentName, Args: args, Dir: dir, Workspaces: l.workspaces, Clone: l.clone, Flags: p,
 		Env: l.env, ForceEnv: l.forceEnv, Environ: c.Environ, Version: command.VersionText(), Name: l.Name, Keep: c.Kept != nil}, nil
 }
 
@@ -176,6 +180,11 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
+	high, err := RungFlag(l.rung)
+	if err != nil {
+		return nil, err
+	}
+	p.Rung = high.Rung
 	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.servers} {
 		if err := part(p); err != nil {
 			return nil, err
@@ -224,6 +233,19 @@ func (l *Flags) servers(p *policy.Policy) error {
 	return nil
 }
 
+// RungFlag is what --rung says.
+func RungFlag(name string) (*policy.Policy, error) {
+	p := &policy.Policy{}
+	if name == "" {
+		return p, nil
+	}
+	if !slices.Contains(policy.RungNames(), name) {
+		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(policy.RungNames(), ", "))
+	}
+	p.Rung.Use = &policy.Rule{Value: name, Source: flagSource("rung")}
+	return p, nil
+}
+
 func flagSource(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }
 
 // network is what the flags say of the network.
@@ -264,7 +286,7 @@ func (l *Flags) absolute(p string) (string, error) {
 
 // lookAt is what a launch in a directory would be, whatever the project itself asks for.
 func lookAt(c *command.Console, dir string) (*session.Session, error) {
-	return session.Look(session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
+	return session.Look(launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}, NoProject: true})
 }
 
 // lookHere is lookAt the directory that we are in.

@@ -12,11 +12,11 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // options reads a command line as a launch would.
-func options(t *testing.T, words ...string) (session.Options, error) {
+func options(t *testing.T, words ...string) (launch.Options, error) {
 	t.Helper()
 	cmd := &command.Command{Name: "run"}
 	l := NewFlags(cmd)

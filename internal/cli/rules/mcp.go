@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -85,8 +86,8 @@ func prepareServer(c *command.Console, l *Flags, name, whose string, argv []stri
 	return s, set, err
 }
 
-// serverGrace is what a server gets to end when the agent has gone.
-const serverGrace = 2 * time.Second
+// serverGrace is what a server that runs gets to answer and to end when the agent has gone.
+const serverGrace = 5 * time.Second
 
 // startServer runs the server and the proxy before it. The agent's descriptors stay
 // with us: the server has pipes of ours.
@@ -105,7 +106,14 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: func() { time.AfterFunc(serverGrace, stop) },
+	began := make(chan struct{})
+	leave := func() {
+		go func() { // who has asked and gone is answered, however long the start takes
+			<-began
+			time.AfterFunc(serverGrace, stop)
+		}()
+	}
+	p := &mcp.Proxy{Name: name, Book: set.Book, Refuse: set.Refuse, Left: leave,
 		Tell: func(text string) { fmt.Fprintf(c.Err, "%s%s\n", supervisor.ServerNote(name), command.Inert(text)) }}
 	proxied := make(chan error, 1)
 	go func() {
@@ -121,7 +129,7 @@ func startServer(c *command.Console, s *session.Session, set session.ServerSetti
 	said.Go(func() { serverSays(c, name, ours[2]) })
 	_, err := supervisor.Start(ctx, s, own, supervisor.Talk{
 		Before: func(r cgroup.Report) error { Unusual(c.Err, s, r, false); return nil },
-		Warn:   c.Warn})
+		Began:  func() { close(began) }, Warn: c.Warn})
 	own[1].Close()
 	own[2].Close()
 	said.Wait()
@@ -185,9 +193,9 @@ func mcpList() *command.Command {
 }
 
 // serverOptions is a launch here, of which only the servers count.
-func serverOptions(c *command.Console) (session.Options, error) {
+func serverOptions(c *command.Console) (launch.Options, error) {
 	dir, err := os.Getwd()
-	return session.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, err
+	return launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}}, err
 }
 
 // mcpTrust shows what changed and makes it the pinned.

@@ -11,13 +11,9 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/explain/policyimport"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
-
-// maxRead bounds a file of settings, or of tests.
-const maxRead = 1 << 20
 
 // policyImport turns the settings of another tool into policy, and says what of them it
 // could not carry over.
@@ -80,7 +76,7 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 			return policyimport.Result{}, "", err
 		}
 	}
-	data, err := readFile(file)
+	data, err := command.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return policyimport.Result{}, "", fault.New(fault.Usage, "--from names the file", "%s is not there", plan.Show(file))
 	}
@@ -96,18 +92,6 @@ func readForeign(c *command.Console, tool, from string) (policyimport.Result, st
 		err = fault.New(fault.Usage, "", "%w", err)
 	}
 	return r, plan.Show(file), err
-}
-
-// readFile reads a file that somebody named.
-func readFile(name string) ([]byte, error) {
-	data, err := file.Read(name, maxRead, 0)
-	switch {
-	case errors.Is(err, file.ErrNotRegular):
-		return nil, fault.New(fault.Usage, "", "%s is not a regular file", plan.Show(name))
-	case errors.Is(err, file.ErrLong):
-		return nil, fault.New(fault.Usage, "", "%s is larger than %s", plan.Show(name), plan.Size(maxRead))
-	}
-	return data, err
 }
 
 // foreignText prints the policy, and behind it as comments what is not in it.

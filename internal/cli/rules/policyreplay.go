@@ -32,7 +32,7 @@ func replay(c *command.Console, t *policyTested, sessions []string) (int, error)
 	if err != nil {
 		return 2, err
 	}
-	dir := session.JournalDir(dirs)
+	dir := dirs.Journal()
 	named := len(sessions) > 0
 	if !named {
 		list, err := journal.List(dir)

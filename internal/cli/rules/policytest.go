@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -63,7 +64,7 @@ func policyTest() *command.Command {
 
 func (t *policyTested) run(c *command.Console, args []string) (int, error) {
 	if slices.Equal(args, []string{policytest.Arg}) {
-		if !session.Nested() {
+		if !launch.Nested() {
 			return 2, fault.New(fault.Usage, "ringfence policy test --help", "this is for the inside of a sandbox")
 		}
 		return 0, policytest.Main(c.In, c.Out)
@@ -104,7 +105,7 @@ func (t *policyTested) run(c *command.Console, args []string) (int, error) {
 }
 
 // prepareTest is the launch that is tested.
-func prepareTest(c *command.Console, t *policyTested) (session.Options, error) {
+func prepareTest(c *command.Console, t *policyTested) (launch.Options, error) {
 	who := t.who
 	if who == "" {
 		who = agent.Command
@@ -136,7 +137,7 @@ func testFile(c *command.Console, t *policyTested, rest []string) (*policytest.F
 		}
 		name = filepath.Join(s.Workspaces[0].Path, name)
 	}
-	data, err := readFile(name)
+	data, err := command.ReadFile(name)
 	switch {
 	case fault.KindOf(err) == fault.Usage:
 		return nil, err
@@ -175,7 +176,7 @@ func expectations(c *command.Console, t *policyTested, f *policytest.File) ([]po
 
 // tryLive starts a throw-away sandbox under the same policy, with a gate that leads
 // nowhere, and lets a probe try every line in it.
-func tryLive(c *command.Console, opt session.Options, f *policytest.File, results []policytest.Result, w *why.World) error {
+func tryLive(c *command.Console, opt launch.Options, f *policytest.File, results []policytest.Result, w *why.World) error {
 	trial := f.NewTrial(results, w)
 	self, err := os.Executable()
 	if err != nil {
@@ -211,7 +212,7 @@ func tryLive(c *command.Console, opt session.Options, f *policytest.File, result
 	if err != nil {
 		return err
 	}
-	records, err := allRecords(session.ScratchJournal(scratch), s.ID)
+	records, err := allRecords(s.Dirs.Journal(), s.ID)
 	if err != nil {
 		return err
 	}

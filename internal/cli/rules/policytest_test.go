@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/policy/environ"
 )
 
@@ -27,7 +28,7 @@ func TestTestsAreReadWhole(t *testing.T) {
 		t.Errorf("%v, %v", f, err)
 	}
 	for name, want := range map[string]string{
-		write("large", maxRead): "larger than", write("larger", 2*maxRead): "larger than", dir: "is not a regular file", filepath.Join(dir, "absent"): "there are no tests: ",
+		write("large", command.MaxRead): "larger than", write("larger", 2*command.MaxRead): "larger than", dir: "is not a regular file", filepath.Join(dir, "absent"): "there are no tests: ",
 	} {
 		if _, err := testFile(nil, nil, []string{name}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -12,9 +12,8 @@ import (
 	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // scanForm is a scan for programs.
@@ -92,16 +91,10 @@ func scanRoot(c *command.Console, path string) (root, dir string, err error) {
 	return root, startIn(root, path), nil
 }
 
-// scanAt looks at a tree, and at the git directories of a linked worktree.
 func scanAt(c *command.Console, root, dir string) (*scan.Report, error) {
-	budget := scan.Hand(dir)
-	if repo, err := repo.Find(root, c.Getenv("HOME")); err == nil && repo != nil && repo.Root() == root {
-		budget.Git = repo.OutsideDirs()
-	}
 	step, done := c.Progress("looking at files", 0)
 	defer done()
-	budget.Step = step
-	return scan.Scan(root, budget)
+	return audit.Scan(root, dir, c.Getenv("HOME"), step)
 }
 
 // inHistory adds what is a secret no more.
@@ -128,7 +121,7 @@ func scanned(c *command.Console, root string, report *scan.Report) (form scanFor
 	if err != nil {
 		return form, false, err
 	}
-	store := session.TrustStore(dirs.State)
+	store := launch.TrustStore(dirs.State)
 	form = scanForm{Root: plan.Show(root), Findings: []scanFinding{}, Entries: report.Entries, Read: report.Read, Complete: report.Complete}
 	trusted := map[string]bool{}
 	for _, f := range report.Files {

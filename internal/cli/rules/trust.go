@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Trust shows what the project's files would widen and records their digests.
@@ -47,7 +48,7 @@ func Trust() *command.Command {
 			return 2, err
 		}
 		if files = append(files, more...); len(files) == 0 {
-			return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, session.ProjectEnv)
+			return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, launch.ProjectEnv)
 		}
 		if !*yes && !c.Confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 			return 1, nil
@@ -56,7 +57,7 @@ func Trust() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		store := session.TrustStore(dirs.State)
+		store := launch.TrustStore(dirs.State)
 		for _, p := range files {
 			if err := store.Record(root, p.file, p.digest); err != nil {
 				return 2, err
@@ -106,11 +107,11 @@ func proposals(c *command.Console, root string, s *session.Session) ([]proposal,
 			fmt.Fprintln(c.Out, command.Inert(ch.String()))
 		}
 	}
-	data, digest, err := session.ReadProjectEnv(root)
+	data, digest, err := launch.ReadProjectEnv(root)
 	if err != nil || data == nil {
 		return out, err
 	}
-	set, err := environ.ParseFile(bytes.NewReader(data), session.ProjectEnv)
+	set, err := environ.ParseFile(bytes.NewReader(data), launch.ProjectEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +120,9 @@ func proposals(c *command.Console, root string, s *session.Session) ([]proposal,
 		if row, refused := knownsecrets.Env(e.Name); refused {
 			mark = "   refused at launch: " + row.What
 		}
-		fmt.Fprintf(c.Out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), session.ProjectEnv, e.Source.Line, mark)
+		fmt.Fprintf(c.Out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), launch.ProjectEnv, e.Source.Line, mark)
 	}
-	return append(out, proposal{session.ProjectEnv, digest}), nil
+	return append(out, proposal{launch.ProjectEnv, digest}), nil
 }
 
 // scanProposals prints what a scan finds dangerous and nobody has trusted yet.

@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 const aboutWhy = `Says what becomes of a path, a host, a variable or a push in a session: allowed or not,
@@ -40,9 +41,9 @@ func Why() *command.Command {
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	l := NewFlags(cmd)
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if session.Nested() {
+		if launch.Nested() {
 			return 2, fault.New(fault.Refused, "ask the user to run there: ringfence why "+strings.Join(args, " "),
-				"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", session.NotePath)
+				"this is the inside of a sandbox: its policy is answered for outside; %s says what holds here", launch.NotePath)
 		}
 		kind, err := forced(kinds)
 		if err != nil {
@@ -176,7 +177,7 @@ func whyLast(c *command.Console, l *Flags, agentName string, rest []string, asJS
 	if err != nil {
 		return 1, err
 	}
-	dir := session.JournalDir(dirs)
+	dir := dirs.Journal()
 	rec, id, err := lastRefusal(dir, rest)
 	if err != nil {
 		return 1, err

@@ -6,7 +6,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -25,7 +24,7 @@ func reopen(c *command.Console, w *review.Work, do string, count int) *afterward
 	a := &afterwards{c: c, work: w}
 	dirs, err := c.Dirs()
 	if err == nil {
-		a.book, err = journal.Resume(session.JournalDir(dirs), w.ID)
+		a.book, err = journal.Resume(dirs.Journal(), w.ID)
 	}
 	if err != nil {
 		c.Say("warning: this is not recorded: %s", err)

@@ -9,7 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/state"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -44,8 +44,8 @@ func GC() *command.Command {
 		// What killed sessions left in workspaces is no matter of age, nor of asking.
 		if dirs, err := c.Dirs(); err == nil {
 			swept := review.Sweep(dirs.State)
-			_, forgot := session.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour)
-			_, settled := journal.SettleAll(session.JournalDir(dirs))
+			_, forgot := trees.ForgetSeen(dirs, time.Now(), time.Duration(*days)*24*time.Hour)
+			_, settled := journal.SettleAll(dirs.Journal())
 			for _, err := range []error{swept, forgot, settled} {
 				if err != nil {
 					c.Warn(err.Error())
@@ -106,7 +106,7 @@ func findRubbish(c *command.Console, age time.Duration, keep journal.Retention, 
 		return nil, err
 	}
 	var bad []string
-	if r.records, bad, err = journal.Sweep(session.JournalDir(dirs), now, keep); err != nil {
+	if r.records, bad, err = journal.Sweep(dirs.Journal(), now, keep); err != nil {
 		return nil, err
 	}
 	for _, id := range bad {
@@ -135,7 +135,7 @@ func (r *rubbish) remove(c *command.Console, discard bool) error {
 		}
 	}
 	for _, id := range r.records {
-		all = append(all, func() error { return journal.Remove(session.JournalDir(r.dirs), id) })
+		all = append(all, func() error { return journal.Remove(r.dirs.Journal(), id) })
 	}
 	step, done := c.Progress("removing", len(all))
 	defer done()

@@ -6,7 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -60,7 +60,7 @@ func excess(c *command.Console) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, err := session.UndoTotal(c.Environ)
+	total, err := undoTotal(c.Environ)
 	if err != nil || total == 0 {
 		return nil, err
 	}
@@ -84,4 +84,17 @@ func removable(old []oldWork) (out []oldWork) {
 		}
 	}
 	return out
+}
+
+// undoTotal is how much all sessions may save for undo, by the user's own policy.
+func undoTotal(environ []string) (int64, error) {
+	p, err := launch.Who(launch.Options{Environ: environ})
+	if err != nil {
+		return 0, err
+	}
+	pol, err := p.OwnPolicy(nil)
+	if err != nil {
+		return 0, err
+	}
+	return pol.Workspace.UndoTotal.Number(), nil
 }

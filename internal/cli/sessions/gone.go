@@ -5,7 +5,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/workspace/outside"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // maxGone is how many of the names are shown that are gone; --no-input has more.
@@ -13,7 +13,7 @@ const maxGone = 5
 
 // goneSummary says what the session wrote where nothing is kept. It is said to a pipe
 // too: nobody looks for a file of which he was not told that it is gone.
-func goneSummary(c *command.Console, f outside.Found) {
+func goneSummary(c *command.Console, f review.Outside) {
 	if len(f.Items) == 0 {
 		if f.More {
 			fmt.Fprintln(c.Err, "  not kept   there is more outside the workspace than was looked at")

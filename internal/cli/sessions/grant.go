@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Grant allows a host in a running session, and keeps the rule where that is asked.
@@ -82,7 +83,7 @@ func grantRule(c *command.Console, id string, rule address.Rule, limit time.Dura
 	}
 	file := dirs.GrantFile("")
 	if project {
-		if file, err = session.ProjectGrants(status.Status.Dir, c.Environ); err != nil {
+		if file, err = projectGrants(status.Status.Dir, c.Environ); err != nil {
 			return 2, err
 		}
 	}
@@ -91,4 +92,13 @@ func grantRule(c *command.Console, id string, rule address.Rule, limit time.Dura
 	}
 	c.Say("kept in %s", plan.Show(file))
 	return 0, nil
+}
+
+// projectGrants is the file of rules for the project around dir.
+func projectGrants(dir string, environ []string) (string, error) {
+	s, err := session.Look(launch.Options{Dir: dir, Environ: environ, Flags: &policy.Policy{}, NoProject: true})
+	if err != nil {
+		return "", err
+	}
+	return s.Dirs.GrantFile(s.ProjectRoot()), nil
 }

@@ -15,7 +15,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 // Log shows the record of a session: the newest if none is named.
@@ -67,11 +66,11 @@ func openLog(c *command.Console, name string) (*journal.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := journal.Find(session.JournalDir(dirs), name)
+	info, err := journal.Find(dirs.Journal(), name)
 	if err != nil {
 		return nil, err
 	}
-	return journal.Open(session.JournalDir(dirs), info.Session)
+	return journal.Open(dirs.Journal(), info.Session)
 }
 
 func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {

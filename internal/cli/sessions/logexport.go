@@ -15,7 +15,6 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 // logExport writes a journal for others.
@@ -36,11 +35,11 @@ func logExport() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		info, err := journal.Find(session.JournalDir(dirs), strings.Join(args, ""))
+		info, err := journal.Find(dirs.Journal(), strings.Join(args, ""))
 		if err != nil {
 			return 1, err
 		}
-		e := &export{dir: session.JournalDir(dirs), about: journal.Exported{Session: info.Session, Version: command.VersionText(), Redacted: *redact}, otlp: *format == "otlp"}
+		e := &export{dir: dirs.Journal(), about: journal.Exported{Session: info.Session, Version: command.VersionText(), Redacted: *redact}, otlp: *format == "otlp"}
 		if *redact {
 			e.redactor = redactor(c)
 		}

@@ -7,7 +7,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 type logJSON struct {
@@ -33,7 +32,7 @@ func logList() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		list, err := journal.List(session.JournalDir(dirs))
+		list, err := journal.List(dirs.Journal())
 		if err != nil {
 			return 2, err
 		}

@@ -7,7 +7,6 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/session"
 )
 
 // logVerify finds out whether journals are what was written: 0 they are, 1 one is
@@ -33,11 +32,11 @@ func logVerify() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		ids, err := sessionsNamed(session.JournalDir(dirs), args)
+		ids, err := sessionsNamed(dirs.Journal(), args)
 		if err != nil {
 			return 2, err
 		}
-		report, err := journal.Verify(session.JournalDir(dirs), ids, at)
+		report, err := journal.Verify(dirs.Journal(), ids, at)
 		if err != nil {
 			return 2, err
 		}

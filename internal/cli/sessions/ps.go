@@ -5,6 +5,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -81,15 +82,15 @@ func PS() *command.Command {
 }
 
 func showSessions(c *command.Console, list []listed, memory bool) error {
-	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "NETWORK", "WORKSPACE"}
+	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "RUNG", "NETWORK", "WORKSPACE"}
 	if memory {
-		head = slices.Insert(head, 6, "MEMORY")
+		head = slices.Insert(head, 7, "MEMORY")
 	}
 	var rows [][]string
 	for _, s := range list {
-		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Mode, plan.Show(s.Dir)}
+		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Rung, s.Mode, plan.Show(s.Dir)}
 		if memory {
-			row = slices.Insert(row, 6, fmt.Sprintf("%d KiB", s.Memory>>10))
+			row = slices.Insert(row, 7, fmt.Sprintf("%d KiB", s.Memory>>10))
 		}
 		rows = append(rows, row)
 	}
@@ -183,7 +184,7 @@ func statuses(ids []string, memory bool) []*control.Status {
 			switch {
 			case err == nil:
 				got[i] = r.Status
-			case errors.Is(err, control.ErrStopped):
+			case errors.Is(err, control.ErrStopped), errors.Is(err, os.ErrDeadlineExceeded): // it is there and answers nobody
 				got[i] = &control.Status{Session: id, Stopped: true}
 			}
 		})

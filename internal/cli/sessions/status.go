@@ -12,15 +12,15 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // Status says how strongly a session is fenced.
 func Status() *command.Command {
 	cmd := &command.Command{Name: "status", Args: "[SESSION] [--json | --line]", Short: "show how strongly a session is fenced",
-		Long:     "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in " + session.StatusPath + ".",
+		Long:     "Says how strongly a running session is fenced: the rung and its walls, the network,\nwhat was granted, and what was denied last. Without SESSION the one in this directory,\nor the only one. Inside a sandbox the same line is in " + launch.StatusPath + ".",
 		Examples: []string{"ringfence status demo", "ringfence status demo --line"},
 		Takes:    command.One}
 	f := &cmd.Flags

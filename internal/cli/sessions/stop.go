@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -33,7 +34,13 @@ func Stop() *command.Command {
 		}
 		status := 0
 		for _, n := range args {
-			if err := stopOne(c, n, *grace); err != nil {
+			err := stopOne(c, n, *grace)
+			if err != nil && *all { // one that has ended by itself meanwhile is as good
+				if left, lerr := control.Sessions(); lerr == nil && !slices.Contains(left, n) {
+					continue
+				}
+			}
+			if err != nil {
 				c.Explain(err)
 				status = 1
 			}
@@ -42,6 +49,10 @@ func Stop() *command.Command {
 	}
 	return cmd
 }
+
+// lastWork is how long a session may take for its end when nothing of the agent is left:
+// there may be much to review, and the machine may be slow.
+const lastWork = 10 * time.Minute
 
 func stopOne(c *command.Console, arg string, grace time.Duration) error {
 	id, err := findRunning(arg)
@@ -53,7 +64,7 @@ func stopOne(c *command.Console, arg string, grace time.Duration) error {
 		return fault.New(fault.Failed, "", "%s: %w", id, err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(grace + time.Minute)) // it may have much to review
+	conn.SetDeadline(time.Now().Add(grace + lastWork))
 	if _, _, err := conn.Receive(); err != io.EOF {
 		return fault.New(fault.Failed, "see `ringfence ps`", "%s: the end was not seen: %w", id, err)
 	}

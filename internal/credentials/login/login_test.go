@@ -16,11 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/test/wait"
 )
 
-// soon bounds every wait in a test; none is expected to come near it.
+// soon bounds every wait in a test.
 func soon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

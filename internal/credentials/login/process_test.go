@@ -13,9 +13,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestMain lets the binary act as one more process of ringfence.
@@ -44,7 +45,7 @@ func act(a Agent) error {
 			select {}
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	t, err := l.Token(ctx)
 	if err == nil {

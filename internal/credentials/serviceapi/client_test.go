@@ -25,6 +25,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // host stands between a real client and a service, as the broker does: it judges,
@@ -98,7 +100,7 @@ func tool(t *testing.T, name string) string {
 
 func run(t *testing.T, dir string, env []string, argv ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir

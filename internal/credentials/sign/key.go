@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // The formats of signature that git knows.
@@ -41,13 +41,13 @@ type Key struct {
 	// DefaultCommand prints the key to use with SSH if Name is empty.
 	DefaultCommand string
 	// Always are the settings by which git signs unasked, with their values.
-	Always []config.Entry
+	Always []settings.GitEntry
 }
 
 // KeyFrom picks the key out of the user's settings, later over earlier.
-func KeyFrom(settings []config.Entry) (Key, error) {
+func KeyFrom(all []settings.GitEntry) (Key, error) {
 	values := map[string]string{}
-	for _, e := range settings {
+	for _, e := range all {
 		values[strings.ToLower(e.Key)] = e.Value
 	}
 	k := Key{Format: values["gpg.format"], Name: values["user.signingkey"], DefaultCommand: values["gpg.ssh.defaultkeycommand"]}
@@ -66,7 +66,7 @@ func KeyFrom(settings []config.Entry) (Key, error) {
 	}
 	for _, name := range []string{"commit.gpgsign", "tag.gpgsign", "tag.forcesignannotated"} {
 		if v, ok := values[name]; ok {
-			k.Always = append(k.Always, config.Entry{Key: name, Value: v})
+			k.Always = append(k.Always, settings.GitEntry{Key: name, Value: v})
 		}
 	}
 	return k, nil
@@ -81,9 +81,9 @@ func (k Key) Configured() bool {
 // Inside returns the settings for the config inside, where client is the path of
 // the directory that holds the client under its names. Which key signs is not
 // told: the name of a key inside is a word that ssh needs and nobody reads.
-func (k Key) Inside(client string) []config.Entry {
+func (k Key) Inside(client string) []settings.GitEntry {
 	program := map[string]string{OpenPGP: "gpg.program", SSH: "gpg.ssh.program", X509: "gpg.x509.program"}[k.Format]
-	return append([]config.Entry{
+	return append([]settings.GitEntry{
 		{Key: "gpg.format", Value: k.Format},
 		{Key: program, Value: filepath.Join(client, "ringfence-"+programs[k.Format])},
 		{Key: "user.signingkey", Value: "ringfence"},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 func TestKeyFrom(t *testing.T) {
@@ -21,7 +21,7 @@ func TestKeyFrom(t *testing.T) {
 		{"gpg.format=ssh gpg.ssh.program=p gpg.ssh.defaultkeycommand=c", Key{Format: SSH, Program: "p", DefaultCommand: "c"}},
 		{"gpg.format=x509", Key{Format: X509, Program: "gpgsm"}},
 		{"user.signingkey=A user.signingkey=B", Key{Format: OpenPGP, Program: "gpg", Name: "B"}},
-		{"commit.gpgsign=true", Key{Format: OpenPGP, Program: "gpg", Always: []config.Entry{{Key: "commit.gpgsign", Value: "true"}}}},
+		{"commit.gpgsign=true", Key{Format: OpenPGP, Program: "gpg", Always: []settings.GitEntry{{Key: "commit.gpgsign", Value: "true"}}}},
 	} {
 		got, err := KeyFrom(entries(strings.Fields(tt.settings)))
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {

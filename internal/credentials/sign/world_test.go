@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 const (
@@ -109,11 +109,11 @@ func (w *world) host(stdin string, argv ...string) string {
 	return string(out)
 }
 
-func entries(settings []string) []config.Entry {
-	var all []config.Entry
-	for _, s := range settings {
+func entries(lines []string) []settings.GitEntry {
+	var all []settings.GitEntry
+	for _, s := range lines {
 		key, value, _ := strings.Cut(s, "=")
-		all = append(all, config.Entry{Key: key, Value: value})
+		all = append(all, settings.GitEntry{Key: key, Value: value})
 	}
 	return all
 }

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const (
@@ -377,7 +379,7 @@ func TestRealClient(t *testing.T) {
 	s := newServer(t)
 	inside := endpointFor(t, s.config())
 	run := func(token string) (string, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, aws, "sts", "get-caller-identity", "--endpoint-url", s.URL, "--region", "eu-central-1", "--output", "json")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AWS_EC2_METADATA_DISABLED=true", "PYENV_VERSION=" + os.Getenv("PYENV_VERSION"),

@@ -10,7 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/explain/why"
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // ask finds the answer for a subject as a person writes it.
@@ -106,7 +106,7 @@ func TestFlagsOfGrants(t *testing.T) {
 // Where a launch with the grant would be refused, that is said, and no grant named.
 func TestNoGrantHelps(t *testing.T) {
 	r := newRoom(t)
-	w := r.world(t, func(o *session.Options) {
+	w := r.world(t, func(o *launch.Options) {
 		o.Flags.Files.Mask = rules("sub")
 		o.Flags.Network.Deny = rules("*.evil.test")
 		o.Flags.Broker.Protected = rules("release/*")
@@ -143,7 +143,7 @@ func TestNoGrantHelps(t *testing.T) {
 
 func TestClosedNetwork(t *testing.T) {
 	r := newRoom(t)
-	w := r.world(t, func(o *session.Options) {
+	w := r.world(t, func(o *launch.Options) {
 		o.Flags.Network.Mode = &policy.Rule{Value: "none", Source: policy.Source{File: "flag --net"}}
 	})
 	f := ask(t, w, "host api.github.com").Of(why.Connect)

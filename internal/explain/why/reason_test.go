@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // room is a home with a project and a few things beside it.
@@ -62,9 +63,9 @@ func unused(t *testing.T, dir string) string {
 }
 
 // world prepares a session in the project, as a launch would.
-func (r *room) world(t *testing.T, change func(*session.Options)) *why.World {
+func (r *room) world(t *testing.T, change func(*launch.Options)) *why.World {
 	t.Helper()
-	opt := session.Options{Agent: agent.Command, Args: []string{"/bin/sh"}, Dir: r.project, Flags: &policy.Policy{}, Look: true,
+	opt := launch.Options{Agent: agent.Command, Args: []string{"/bin/sh"}, Dir: r.project, Flags: &policy.Policy{}, Look: true,
 		Environ: []string{"HOME=" + r.home, "PATH=/usr/bin:/bin", "TERM=x", "FLAVOUR=sweet", "GITHUB_TOKEN=t"}}
 	if change != nil {
 		change(&opt)
@@ -102,7 +103,7 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := r.world(t, func(o *session.Options) {
+	w := r.world(t, func(o *launch.Options) {
 		o.Flags.Files.Read, o.Flags.Files.Mask = rules(r.at("notes")), rules("sub/deep")
 	})
 	for path, want := range map[string][3]string{ // read, write, execute

@@ -21,6 +21,10 @@ type Spawn struct {
 	Control   int    // which of the three is to be its controlling terminal; -1 for none
 }
 
+// looks is how often a child is looked at that has not begun: whoever is stopped then is
+// given up, and whoever is only slow has the whole time.
+const looks = 100
+
 // ErrStuck means that the child did not come as far as its program in time.
 var ErrStuck = errors.New("it was stopped before it began")
 
@@ -55,7 +59,7 @@ func (s *Spawn) Start(patience time.Duration) (pid int, err error) {
 	if errno != 0 {
 		return 0, fmt.Errorf("fork: %w", errno)
 	}
-	if err := began(pipe[0], patience); err != nil {
+	if err := began(pipe[0], patience, func() bool { return stopped(int(child)) }); err != nil {
 		unix.Kill(int(child), unix.SIGKILL)
 		for {
 			if _, werr := unix.Wait4(int(child), nil, 0, nil); werr != unix.EINTR {
@@ -66,15 +70,21 @@ func (s *Spawn) Start(patience time.Duration) (pid int, err error) {
 	return int(child), nil
 }
 
+// stopped tells of a child of ours whether it is, and takes nothing from who waits for it.
+func stopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
+}
+
 // began waits for the end of the pipe, which exec closes, or for the error that came
 // through it.
-func began(fd int, patience time.Duration) error {
+func began(fd int, patience time.Duration, stopped func() bool) error {
 	for end := time.Now().Add(patience); ; {
-		left := time.Until(end)
-		if left <= 0 {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int((patience/looks).Milliseconds())+1)
+		if err == nil && n == 0 && (stopped() || time.Now().After(end)) {
 			return ErrStuck
 		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
 		if err == unix.EINTR || err == nil && n == 0 {
 			continue
 		}

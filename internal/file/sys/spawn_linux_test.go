@@ -4,12 +4,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // spawned runs a program with its output in a pipe.
@@ -26,7 +29,7 @@ func spawned(t *testing.T, s Spawn) (out string, ws unix.WaitStatus, err error) 
 	}
 	defer null.Close()
 	s.Files, s.Control = [3]int{int(null.Fd()), int(w.Fd()), int(w.Fd())}, -1
-	pid, err := s.Start(20 * time.Second)
+	pid, err := s.Start(wait.Patience)
 	w.Close()
 	if err != nil {
 		return "", 0, err
@@ -90,17 +93,46 @@ func TestSpawnMany(t *testing.T) {
 	}
 }
 
-// A child that never comes to its program does not keep its parent: here the pipe is
-// held open by somebody else, as by a child that was stopped.
+// A child that never comes to its program does not keep its parent, one that was stopped
+// even less, and one that is slow is waited for: here the pipe is held open by somebody
+// else, as by such a child.
 func TestSpawnStuck(t *testing.T) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(p[0])
-	defer unix.Close(p[1])
-	if err := began(p[0], 30*time.Millisecond); !errors.Is(err, ErrStuck) {
+	if err := began(p[0], 30*time.Millisecond, func() bool { return false }); !errors.Is(err, ErrStuck) {
 		t.Error(err)
+	}
+	looked := 0
+	if err := began(p[0], 10*time.Second, func() bool { looked++; return true }); !errors.Is(err, ErrStuck) || looked != 1 {
+		t.Errorf("%v after %d looks", err, looked)
+	}
+	slow := func() bool { // and begins in the end
+		if looked++; looked == 4 {
+			unix.Close(p[1])
+		}
+		return false
+	}
+	if err := began(p[0], 10*time.Second, slow); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopped(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	if stopped(cmd.Process.Pid) {
+		t.Error("it was not stopped")
+	}
+	cmd.Process.Signal(unix.SIGSTOP)
+	wait.Eventually(t, "it is stopped", func() bool { return stopped(cmd.Process.Pid) })
+	if !stopped(cmd.Process.Pid) {
+		t.Error("it was asked, and goes on")
 	}
 }
 

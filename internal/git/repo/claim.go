@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 const repairHint = "if this is a linked worktree, run `git worktree repair` in its main repository"
@@ -157,14 +157,14 @@ func (d *dir) coreWorktree() (string, error) {
 }
 
 func (d *dir) worktreeKey(file string) (value string, perWorktree bool, err error) {
-	b, err := d.read(file, config.MaxBytes)
+	b, err := d.read(file, settings.MaxGitBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
 	if err != nil {
 		return "", false, err
 	}
-	entries, err := config.Parse(b)
+	entries, err := settings.ParseGit(b)
 	for _, e := range entries {
 		switch e.Key {
 		case "core.worktree":

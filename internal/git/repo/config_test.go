@@ -7,27 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // gitReads returns what git reads from a config file, in our form.
-func gitReads(w *world, content string) ([]config.Entry, error) {
+func gitReads(w *world, content string) ([]settings.GitEntry, error) {
 	w.write("config", content)
 	out, err := w.try(".", "config", "--file", w.path("config"), "--no-includes", "--list", "-z")
 	if err != nil {
 		return nil, err
 	}
-	var entries []config.Entry
+	var entries []settings.GitEntry
 	for item := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		key, value, hasValue := strings.Cut(item, "\n")
 		if item != "" {
-			entries = append(entries, config.Entry{Key: key, Value: value, Bare: !hasValue})
+			entries = append(entries, settings.GitEntry{Key: key, Value: value, Bare: !hasValue})
 		}
 	}
 	return entries, nil
 }
 
-func sameEntries(a, b []config.Entry) bool {
+func sameEntries(a, b []settings.GitEntry) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -43,7 +43,7 @@ func TestCuratedConfig(t *testing.T) {
 	w := newWorld(t)
 	nasty := "a \"b\" \\ # ; 'c' \xff $(id) `id` %s"
 	in := Curated{
-		Settings: []config.Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"},
+		Settings: []settings.GitEntry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"},
 			{Key: "core.pager", Value: "evil"}, {Key: "user.email", Value: "x\n[core]\npager=evil"}, {Key: "init.defaultbranch", Value: "-evil"},
 			{Key: "include.path", Value: "/etc/passwd"}, {Key: "user.signingkey", Value: "K"}},
 		Safe: []string{"/w s/\"q\"\\", "/new\nline", "/cr\r", "/tab\there", "/bytes\xfe", " /lead", "/#;", "*", "/nul\x00"},
@@ -52,10 +52,10 @@ func TestCuratedConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []config.Entry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"}}
+	want := []settings.GitEntry{{Key: "user.name", Value: nasty}, {Key: "user.email", Value: " x@y "}, {Key: "pull.rebase", Value: "true"}}
 	want = append(want, always...)
 	for _, d := range in.Safe[:len(in.Safe)-1] {
-		want = append(want, config.Entry{Key: "safe.directory", Value: d})
+		want = append(want, settings.GitEntry{Key: "safe.directory", Value: d})
 	}
 	if !sameEntries(got, want) {
 		t.Errorf("git reads %+v\nwant %+v", got, want)
@@ -67,17 +67,17 @@ func FuzzCurated(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
-		got, err := config.Parse([]byte(CuratedConfig(Curated{Settings: []config.Entry{{Key: "user.name", Value: v}}, Safe: []string{v}})))
+		got, err := settings.ParseGit([]byte(CuratedConfig(Curated{Settings: []settings.GitEntry{{Key: "user.name", Value: v}}, Safe: []string{v}})))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []config.Entry
+		var want []settings.GitEntry
 		if isText(v) {
-			want = append(want, config.Entry{Key: "user.name", Value: v})
+			want = append(want, settings.GitEntry{Key: "user.name", Value: v})
 		}
 		want = append(want, always...)
 		if !strings.ContainsRune(v, 0) {
-			want = append(want, config.Entry{Key: "safe.directory", Value: v})
+			want = append(want, settings.GitEntry{Key: "safe.directory", Value: v})
 		}
 		if !sameEntries(got, want) {
 			t.Errorf("%q came back as %+v", v, got)
@@ -171,11 +171,11 @@ func TestReadHostOrderAndBounds(t *testing.T) {
 	w.write("second", "[user]\nname = Two\n")
 	w.write("loop", "[include]\npath = loop\n")
 	h := ReadHost([]string{first, second, w.path("gone")}, "", w.home, nil)
-	want := []config.Entry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
+	want := []settings.GitEntry{{Key: "color.ui", Value: "true"}, {Key: "user.email", Value: "one@example.com"}, {Key: "user.name", Value: "Two"}}
 	if !sameEntries(h.Settings, want) {
 		t.Errorf("got %+v", h.Settings)
 	}
-	w.write("big", "[user]\nname = x\n"+strings.Repeat("#", config.MaxBytes))
+	w.write("big", "[user]\nname = x\n"+strings.Repeat("#", settings.MaxGitBytes))
 	w.write("broken", "[user\n")
 	w.fifo("fifo")
 	for _, file := range []string{loop, w.path("big"), w.path("broken"), w.path("fifo"), w.dir} {

@@ -3,12 +3,12 @@ package repo
 import (
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // Curated is what goes into the generated config.
 type Curated struct {
-	Settings []config.Entry // as ReadHost returned them
+	Settings []settings.GitEntry // as ReadHost returned them
 	// Safe lists directories for safe.directory: workspaces and what Repo
 	// names. "*" is git's word for all, for the case that files of the
 	// workspace belong to an id that does not exist inside.
@@ -16,11 +16,11 @@ type Curated struct {
 	// Rewrites are lines of ours that lead remotes to the broker.
 	Rewrites []string
 	// Sign leads signatures to the broker: settings of ours, not of the host's.
-	Sign []config.Entry
+	Sign []settings.GitEntry
 }
 
 // always goes into every generated config.
-var always = []config.Entry{
+var always = []settings.GitEntry{
 	// An empty helper makes git forget those of a system config that lies in
 	// a prefix the view shows.
 	{Key: "credential.helper"},
@@ -37,22 +37,22 @@ func CuratedConfig(in Curated) string {
 	b.WriteString("# Written by ringfence from the identity on the host. No helpers, no includes, no keys.\n")
 	for _, e := range in.Settings {
 		if ok := allowed[e.Key]; ok != nil && ok(e.Value) {
-			config.Write(&b, e)
+			settings.WriteGit(&b, e)
 		}
 	}
 	for _, e := range always {
-		config.Write(&b, e)
+		settings.WriteGit(&b, e)
 	}
 	for _, dir := range in.Safe {
 		if !strings.ContainsRune(dir, 0) {
-			config.Write(&b, config.Entry{Key: "safe.directory", Value: dir})
+			settings.WriteGit(&b, settings.GitEntry{Key: "safe.directory", Value: dir})
 		}
 	}
 	for _, line := range in.Rewrites {
 		b.WriteString(line + "\n")
 	}
 	for _, e := range in.Sign {
-		config.Write(&b, e)
+		settings.WriteGit(&b, e)
 	}
 	return b.String()
 }

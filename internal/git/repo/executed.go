@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 const (
@@ -84,11 +84,11 @@ func modules(common string) []module {
 }
 
 func worktreeOf(path string) string {
-	b, err := file.Read(path, config.MaxBytes, 0)
+	b, err := file.Read(path, settings.MaxGitBytes, 0)
 	if err != nil {
 		return ""
 	}
-	entries, _ := config.Parse(b)
+	entries, _ := settings.ParseGit(b)
 	for _, e := range entries {
 		if at := from(filepath.Dir(path), e.Value); strings.EqualFold(e.Key, "core.worktree") && len(at) > 0 {
 			return at[0]
@@ -105,11 +105,11 @@ const maxIncludes = 10
 func executedBy(path, root string) []string { return executedFrom(path, root, maxIncludes) }
 
 func executedFrom(path, root string, depth int) []string {
-	b, err := file.Read(path, config.MaxBytes, 0)
+	b, err := file.Read(path, settings.MaxGitBytes, 0)
 	if err != nil {
 		return nil
 	}
-	entries, err := config.Parse(b)
+	entries, err := settings.ParseGit(b)
 	if err != nil {
 		return nil
 	}

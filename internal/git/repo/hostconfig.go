@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 const (
@@ -50,11 +50,11 @@ var signing = map[string]bool{
 
 // Host is what the user's own git config contributes to the sandbox.
 type Host struct {
-	Settings    []config.Entry // allowed settings, the effective value of each, by key
-	Signing     []config.Entry // what is said of signatures, in order: for the host's side alone
-	Name, Email string         // in whose name is signed
-	LeftOut     []string       // for people: what was not followed and would have mattered
-	Broken      []string       // for people: files, with the line, that could not be read to their end
+	Settings    []settings.GitEntry // allowed settings, the effective value of each, by key
+	Signing     []settings.GitEntry // what is said of signatures, in order: for the host's side alone
+	Name, Email string              // in whose name is signed
+	LeftOut     []string            // for people: what was not followed and would have mattered
+	Broken      []string            // for people: files, with the line, that could not be read to their end
 }
 
 // ReadHost reads the user's config files in git's order, later over earlier;
@@ -74,9 +74,9 @@ func ReadHost(files []string, gitDir, home string, written func(path string) boo
 	}
 	var h Host
 	for key, value := range r.values {
-		h.Settings = append(h.Settings, config.Entry{Key: key, Value: value})
+		h.Settings = append(h.Settings, settings.GitEntry{Key: key, Value: value})
 	}
-	slices.SortFunc(h.Settings, func(a, b config.Entry) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(h.Settings, func(a, b settings.GitEntry) int { return strings.Compare(a.Key, b.Key) })
 	h.LeftOut, h.Broken, h.Signing = r.leftOut, r.broken, r.signing
 	h.Name, h.Email = r.own["user.name"], r.own["user.email"]
 	return h
@@ -89,7 +89,7 @@ type hostReader struct {
 	own          map[string]string // of values, what no agent can have written
 	leftOut      []string
 	broken       []string
-	signing      []config.Entry
+	signing      []settings.GitEntry
 	budget       int
 }
 
@@ -98,7 +98,7 @@ func (r *hostReader) file(path string, depth int) {
 		r.fail(path, errors.New("too many includes; it is not followed"))
 		return
 	}
-	b, err := file.Read(path, config.MaxBytes, 0)
+	b, err := file.Read(path, settings.MaxGitBytes, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return
 	}
@@ -110,7 +110,7 @@ func (r *hostReader) file(path string, depth int) {
 		r.fail(path, fmt.Errorf("%w; nothing of it is used", err))
 		return
 	}
-	entries, err := config.ParsePart(b)
+	entries, err := settings.ParseGitPart(b)
 	if err != nil {
 		r.fail(path, fmt.Errorf("%w; what stands before it is used, and nothing that it says of signatures", err))
 	}
@@ -129,7 +129,7 @@ func (r *hostReader) fail(path string, err error) {
 	}
 }
 
-func (r *hostReader) entry(file string, e config.Entry, depth int) {
+func (r *hostReader) entry(file string, e settings.GitEntry, depth int) {
 	cond, isIf := strings.CutPrefix(e.Key, "includeif.")
 	cond, isPath := strings.CutSuffix(cond, ".path")
 	switch {
@@ -149,7 +149,7 @@ func (r *hostReader) entry(file string, e config.Entry, depth int) {
 		if e.Bare {
 			e.Value = "true"
 		}
-		r.signing = append(r.signing, config.Entry{Key: e.Key, Value: e.Value})
+		r.signing = append(r.signing, settings.GitEntry{Key: e.Key, Value: e.Value})
 	case allowed[e.Key] != nil:
 		value := e.Value
 		if e.Bare {
@@ -230,9 +230,9 @@ func isText(s string) bool {
 
 func isWord(s string) bool {
 	for i := range len(s) {
-		if !config.NameByte(s[i]) && !strings.ContainsRune("._/", rune(s[i])) {
+		if !settings.GitNameByte(s[i]) && !strings.ContainsRune("._/", rune(s[i])) {
 			return false
 		}
 	}
-	return s != "" && config.NameByte(s[0]) && s[0] != '-' && len(s) <= maxText
+	return s != "" && settings.GitNameByte(s[0]) && s[0] != '-' && len(s) <= maxText
 }

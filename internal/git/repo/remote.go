@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // Remote is a repository on another host that a repository's config names.
@@ -32,14 +32,14 @@ func (r *Repo) Remotes() ([]Remote, error) {
 		return nil, err
 	}
 	defer d.close()
-	b, err := d.read("config", config.MaxBytes)
+	b, err := d.read("config", settings.MaxGitBytes)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := config.Parse(b)
+	entries, err := settings.ParseGit(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s/config: %w", r.CommonDir, err)
 	}

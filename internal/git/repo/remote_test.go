@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 func TestParseRemote(t *testing.T) {
@@ -62,7 +62,7 @@ func TestCuratedRewritesAndSigning(t *testing.T) {
 	w.repo("home/work/r")
 	w.write("home/.gitconfig", CuratedConfig(Curated{
 		Rewrites: []string{`[url "http://127.0.0.1:809/git/forge.test/"]`, "\tinsteadOf = https://forge.test/", "\tinsteadOf = git@forge.test:"},
-		Sign:     []config.Entry{{Key: "gpg.format", Value: "ssh"}, {Key: "gpg.ssh.program", Value: "/run/x y/z"}, {Key: "commit.gpgsign", Value: "true"}},
+		Sign:     []settings.GitEntry{{Key: "gpg.format", Value: "ssh"}, {Key: "gpg.ssh.program", Value: "/run/x y/z"}, {Key: "commit.gpgsign", Value: "true"}},
 	}))
 	w.git("home/work/r", "remote", "add", "origin", "git@forge.test:o/r.git")
 	for args, want := range map[string]string{
@@ -86,7 +86,7 @@ func TestSigningOfAgents(t *testing.T) {
 		return ReadHost([]string{w.path("home/.gitconfig")}, w.find("home/work/r").GitDir, w.home, written)
 	}
 	h := read(func(p string) bool { return strings.HasPrefix(p, w.path("home/work")+"/") })
-	if d := cmp.Diff([]config.Entry{{Key: "commit.gpgsign", Value: "true"}}, h.Signing, cmp.AllowUnexported(config.Entry{})); d != "" || h.Email != "me@x.test" || len(h.LeftOut) != 2 {
+	if d := cmp.Diff([]settings.GitEntry{{Key: "commit.gpgsign", Value: "true"}}, h.Signing, cmp.AllowUnexported(settings.GitEntry{})); d != "" || h.Email != "me@x.test" || len(h.LeftOut) != 2 {
 		t.Errorf("%s%q, left out %q", d, h.Email, h.LeftOut)
 	}
 	if h = read(nil); len(h.Signing) != 3 || h.Email != "evil@x.test" {

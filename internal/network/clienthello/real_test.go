@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ringfence.dev/ringfence/internal/network/clienthello"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 const host = "hello.test"
@@ -85,7 +86,7 @@ func meet(t *testing.T, client func(ctx context.Context, addr string)) (clienthe
 		t.Fatal(err)
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 	gone := make(chan struct{})
 	go func() {

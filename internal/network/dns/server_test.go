@@ -10,10 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// stuck bounds a wait that a bug would make endless.
-const stuck = 20 * time.Second
+	"ringfence.dev/ringfence/test/wait"
+)
 
 // always answers every question alike.
 func always(a Answer) Handler {
@@ -52,7 +51,7 @@ func run(t *testing.T, socket io.Closer, serve func() error) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(stuck):
+		case <-time.After(wait.Patience):
 			t.Error("still serving a closed socket")
 		}
 	})
@@ -65,7 +64,7 @@ func dial(t *testing.T, to net.Addr) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(stuck))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	return c
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestTCPInOrder: queries sent in one go are answered one by one, the slow before
@@ -100,20 +102,18 @@ func TestTCPSlowReader(t *testing.T) {
 			break // reset
 		}
 	}
-	eventually(t, l.Addr())
+	placeIsFree(t, l.Addr())
 }
 
-// eventually fails unless a new connection gets an answer sooner or later.
-func eventually(t *testing.T, to net.Addr) {
+// placeIsFree fails unless a new connection gets an answer sooner or later.
+func placeIsFree(t *testing.T, to net.Addr) {
 	t.Helper()
-	for until := time.Now().Add(stuck); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	wait.Eventually(t, "a place that is free", func() bool {
 		c := dial(t, to)
 		c.Write(framed(plain(1, "a.test", 1)))
-		if _, err := io.ReadFull(c, make([]byte, 2)); err == nil {
-			return
-		}
-	}
-	t.Fatal("no place became free")
+		_, err := io.ReadFull(c, make([]byte, 2))
+		return err == nil
+	})
 }
 
 // TestTCPConnections: of connections beyond the bound each is closed at once, and
@@ -137,7 +137,7 @@ func TestTCPConnections(t *testing.T) {
 		equal(t, receiveFrame(t, c), reply(t, query, Answer{V4: v4}))
 	}
 	within[0].Close()
-	eventually(t, l.Addr())
+	placeIsFree(t, l.Addr())
 }
 
 // TestTCPClosesAll: closing the listener ends connections, those that wait for a

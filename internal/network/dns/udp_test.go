@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 func TestUDPRefuses(t *testing.T) {
@@ -77,7 +79,7 @@ func TestUDPRandomCase(t *testing.T) {
 func TestUDPLine(t *testing.T) {
 	var inside, handled atomic.Int32
 	g := newGate(t)
-	s := &Server{limits: limits{handlers: 2, wait: stuck}, Handler: func(ctx context.Context, q Question, via string, from netip.AddrPort) Answer {
+	s := &Server{limits: limits{handlers: 2, wait: wait.Patience}, Handler: func(ctx context.Context, q Question, via string, from netip.AddrPort) Answer {
 		if inside.Add(1) > 2 {
 			t.Error("more than two at once")
 		}
@@ -105,7 +107,7 @@ func TestUDPLine(t *testing.T) {
 // TestUDPBusy: with every place taken a query is answered all the same, one that
 // is sent again takes no second place, and those that wait get their answer.
 func TestUDPBusy(t *testing.T) {
-	t.Run("the line is full", func(t *testing.T) { testBusy(t, limits{handlers: 2, line: 1, wait: stuck}) })
+	t.Run("the line is full", func(t *testing.T) { testBusy(t, limits{handlers: 2, line: 1, wait: wait.Patience}) })
 	t.Run("the wait is over", func(t *testing.T) { testBusy(t, limits{handlers: 3, wait: 1}) })
 }
 

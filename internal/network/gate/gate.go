@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,6 +68,7 @@ type Gate struct {
 	asks    asking
 	advice  advice
 	budgets budgets
+	net     rung.Net // from Take on
 	owners  *owners
 	dialler dialler
 	broker  brokerHosts
@@ -121,15 +121,13 @@ func connections() int {
 	return int(min(maxConns, max(64, (lim.Cur-min(lim.Cur, 256))/6)))
 }
 
-// Take opens the gate at the sockets of the sandbox whose first process is pid.
-func (g *Gate) Take(pid int, ports []rung.Port) error {
+// Take opens the gate at the sockets of a sandbox.
+func (g *Gate) Take(n rung.Net) error {
+	g.net, g.owners = n, newOwners(n)
 	server := &dns.Server{Handler: g.resolver().resolve}
-	// Whoever wants to know who connected needs this one first.
-	if i := slices.IndexFunc(ports, func(p rung.Port) bool { return p.Name == netns.Diag }); i > 0 {
-		ports[0], ports[i] = ports[i], ports[0]
-	}
+	ports := n.Ports()
 	for i, p := range ports {
-		if err := g.serve(pid, p, server); err != nil {
+		if err := g.serve(p, server); err != nil {
 			for _, rest := range ports[i:] {
 				rest.File.Close()
 			}
@@ -145,14 +143,9 @@ func (g *Gate) Take(pid int, ports []rung.Port) error {
 	return nil
 }
 
-func (g *Gate) serve(pid int, p rung.Port, server *dns.Server) error {
+func (g *Gate) serve(p rung.Port, server *dns.Server) error {
 	if !mutated("ports", p.File) {
 		defer p.File.Close() // package net makes its own copy
-	}
-	if p.Name == netns.Diag {
-		var err error
-		g.owners, err = newOwners(p.File, pid)
-		return err
 	}
 	if p.Name == netns.UDPResolver {
 		c, err := net.FilePacketConn(p.File)
@@ -261,7 +254,9 @@ func (g *Gate) shut() error {
 	g.engine.close()
 	g.tasks.Wait()
 	g.dialler.close()
-	g.owners.close()
+	if g.net != nil {
+		g.net.Close()
+	}
 	return g.records.close(g.opened)
 }
 

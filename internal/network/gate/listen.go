@@ -1,10 +1,7 @@
 package gate
 
 import (
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
@@ -19,7 +16,7 @@ const maxServers = 1024
 
 // Watch calls found with the port of every server that begins to listen inside, until
 // the gate closes. The kernel tells nobody of that, so it is asked.
-func (g *Gate) Watch(pid int, found func(port uint16)) {
+func (g *Gate) Watch(found func(port uint16)) {
 	g.tasks.Go(func() {
 		var known [1 << 16]bool
 		for _, p := range append([]uint16{netns.Port, netns.Proxy, netns.Broker, netns.Resolver}, g.conf.Reach.HostPorts...) {
@@ -34,7 +31,7 @@ func (g *Gate) Watch(pid int, found func(port uint16)) {
 				return
 			case <-tick.C:
 			}
-			for _, p := range listening(pid) {
+			for _, p := range g.net.Listening() {
 				if known[p] || servers >= maxServers {
 					continue
 				}
@@ -55,27 +52,4 @@ func (g *Gate) Servers() []uint16 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.servers)
-}
-
-// listening lists the TCP ports at which somebody listens in a process's network.
-func listening(pid int) []uint16 {
-	var out []uint16
-	var seen [1 << 16]bool
-	for _, name := range []string{"tcp", "tcp6"} {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/net/" + name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) < 4 || f[3] != "0A" {
-				continue
-			}
-			_, hex, ok := strings.Cut(f[1], ":")
-			if n, err := strconv.ParseUint(hex, 16, 16); ok && err == nil && !seen[n] {
-				seen[n], out = true, append(out, uint16(n))
-			}
-		}
-	}
-	return out
 }

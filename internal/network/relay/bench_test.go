@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // The benchmarks compare three ways to the same origin: directly, over a relay of
@@ -109,7 +111,7 @@ func benchRelay(l *net.TCPListener, origin string) {
 				c.Close()
 				return
 			}
-			_, _ = e.Pair(c, o.(*net.TCPConn), Options{Idle: patience})
+			_, _ = e.Pair(c, o.(*net.TCPConn), Options{Idle: wait.Patience})
 		}()
 	}
 }

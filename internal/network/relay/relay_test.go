@@ -13,10 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// patience is for what has to happen; nothing is asserted about time.
-const patience = 2 * time.Minute
+	"ringfence.dev/ringfence/test/wait"
+)
 
 // link is a pair that is being relayed, seen from its two ends.
 type link struct {
@@ -30,7 +29,7 @@ func (k *link) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-k.ended:
-	case <-time.After(patience):
+	case <-time.After(wait.Patience):
 		t.Fatal("the pair does not end")
 	}
 }
@@ -69,7 +68,7 @@ func dialled(t testing.TB) (near, far *net.TCPConn) {
 	}
 	for _, c := range []*net.TCPConn{near, far} {
 		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(wait.Patience))
 	}
 	return near, far
 }
@@ -227,7 +226,7 @@ func stuff(t *testing.T, c *net.TCPConn) (total int64) {
 		n, err := c.Write(block)
 		total += int64(n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.SetWriteDeadline(time.Now().Add(patience))
+			c.SetWriteDeadline(time.Now().Add(wait.Patience))
 			return total
 		}
 		if err != nil {
@@ -417,10 +416,8 @@ func descriptors(t *testing.T) int {
 // spent waits until there are no more than n descriptors.
 func spent(t *testing.T, n int) {
 	t.Helper()
-	for end := time.Now().Add(patience); descriptors(t) > n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d descriptors are open, %d were before", descriptors(t), n)
-		}
+	if !wait.For(func() bool { return descriptors(t) <= n }) {
+		t.Fatalf("%d descriptors are open, %d were before", descriptors(t), n)
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 //go:embed testdata/npm/package-lock.json
@@ -117,7 +118,7 @@ func (p *project) brake(o SupplyRules) []string {
 
 // run runs the tool and returns what it said.
 func (p *project) run(env []string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	argv := append(p.program[:len(p.program):len(p.program)], args...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

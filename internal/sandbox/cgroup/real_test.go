@@ -13,9 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // These tests run on the hierarchy of the machine. Where it lends us nothing (an
@@ -353,18 +354,17 @@ func TestJanitorIsCleanAndAlone(t *testing.T) {
 
 // environ reads the environment of a process that may be in the middle of exec,
 // where the kernel shows none for an instant.
-func environ(t *testing.T, pid int) string {
+func environ(t *testing.T, pid int) (env string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); runtime.Gosched() {
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	wait.Eventually(t, "an environment", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(env) > 0 {
-			return string(env)
-		}
-	}
-	return ""
+		env = string(b)
+		return env != ""
+	})
+	return env
 }
 
 func BenchmarkOpenClose(b *testing.B) {

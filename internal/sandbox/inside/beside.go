@@ -14,9 +14,9 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
-// begins is how long a command may take from fork to exec. Whoever runs inside may stop
-// it there, and we reap nobody meanwhile.
-const begins = time.Second
+// begins is how long a command may take from fork to exec where nobody stops it: the
+// machine may be slow, and we reap nobody meanwhile.
+const begins = 30 * time.Second
 
 // maxBeside bounds what runs beside the agent at once.
 const maxBeside = 64

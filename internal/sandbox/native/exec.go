@@ -12,8 +12,9 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
-// answers is how long the first process inside may take to start a command.
-const answers = 10 * time.Second
+// answers is how long the first process inside may take to start a command, also on a
+// machine that is slow, and behind another command that does not begin.
+const answers = 90 * time.Second
 
 // execs are the commands that run beside the agent, by their number.
 type execs struct {
@@ -65,7 +66,7 @@ func (e *execs) started(box *sandbox, m wire.Message, came []rung.Port) {
 	}
 	if f := m.Failure; f != nil {
 		closePorts(came)
-		p.began <- &Failure{Step: f.Step, Errno: syscall.Errno(f.Errno), Text: f.Text}
+		p.began <- &rung.Failure{Step: f.Step, Errno: syscall.Errno(f.Errno), Text: f.Text}
 		return
 	}
 	if len(came) == 1 {

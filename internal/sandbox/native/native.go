@@ -15,44 +15,33 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
 // Rung is the native rung.
-type Rung struct {
-	// Within runs the fork such that the process is under the session's cgroup
-	// limits from birth; it hands over the descriptor of a group, or -1. Join does
-	// what has to wait until the process is there. Nil means none.
-	Within func(fork func(group int) error) error
-	Join   func(pid int) error
-	// Ports takes the sockets at which the sandbox's network ends, before the
-	// agent runs. They are its own to close. Nil means that the plan captures
-	// nothing.
-	Ports func(pid int, ports []rung.Port) error
-	// Keep takes the descriptors by which changes to the trees of the host are
-	// heard of and done; from then on it serves. Nil means that the plan has no
-	// trees. A tree whose layer could not be made has none.
-	Keep func(pid int, watch *os.File, layers []*os.File) error
-	// Witness looks at the walls from outside, before the agent runs.
-	Witness func(pid int, seen rung.Evidence) error
-}
+type Rung struct{}
 
-// Failure is a step of the launch that failed, by the name of its wall.
-type Failure struct {
-	Step  string
-	Errno syscall.Errno
-	Text  string
-}
+// Name implements rung.Rung.
+func (Rung) Name() string { return "native" }
 
-func (f *Failure) Error() string { return f.Step + ": " + f.Text }
-
-func (f *Failure) Unwrap() error {
-	if f.Errno == 0 {
-		return nil
+// Offer implements rung.Rung.
+func (Rung) Offer() rung.Offer {
+	o := rung.Offer{Level: "L2", Kernel: "the host's", Adds: "every wall, the live view, and the least to start",
+		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel"}
+	for _, w := range plan.AllWalls() {
+		o.Walls[w] = rung.Ours
 	}
-	return f.Errno
+	return o
+}
+
+// Try implements rung.Rung: it raises each wall in a throw-away child.
+func (Rung) Try(ctx context.Context) []hostfacts.Result {
+	_, results := hostfacts.Probe(ctx)
+	return results
 }
 
 var namespaces = map[plan.Wall]uintptr{
@@ -65,22 +54,20 @@ var namespaces = map[plan.Wall]uintptr{
 // user namespace, and none of it afterwards.
 var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 
-// Start raises all walls of the plan and starts the agent, or returns an error with
-// nothing left behind. It never raises fewer walls than planned. The calling goroutine must be locked to its thread
-// and that thread must live as long as the sandbox: the kernel ties "die with the
-// parent" to the thread that forked.
-func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
+// Start implements rung.Rung. The kernel ties "die with the parent" to the thread that
+// forked.
+func (Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
 	conn, far, err := wire.Pair()
 	if err != nil {
 		return nil, err
 	}
 	var pid int
 	fork := func(group int) (err error) {
-		pid, err = clone(p, stdio, far, group)
+		pid, err = clone(p, h.Stdio, far, group)
 		return err
 	}
-	if r.Within != nil {
-		err = r.Within(fork)
+	if h.Within != nil {
+		err = h.Within(fork)
 	} else {
 		err = fork(-1)
 	}
@@ -89,9 +76,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, stdio rung.Stdio) (rung.S
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: pid, conn: conn, stdio: stdio, exit: make(chan struct{}), socks: make(chan *os.File)}
+	s := &sandbox{pid: pid, conn: conn, hooks: h, exit: make(chan struct{}), socks: make(chan *os.File)}
 	if err == nil {
-		err = r.launch(ctx, s, p)
+		err = s.launch(ctx, p)
 	}
 	if err != nil {
 		s.Close()
@@ -119,7 +106,7 @@ func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error)
 		Dir: "/", Env: []string{}, Files: files, Sys: attr})
 	runtime.KeepAlive(stdio)
 	if err != nil {
-		f := &Failure{Step: string(plan.WallUser), Text: fmt.Sprintf("make namespaces: %v", err)}
+		f := &rung.Failure{Step: string(plan.WallUser), Text: fmt.Sprintf("make namespaces: %v", err)}
 		errors.As(err, &f.Errno)
 		return 0, f
 	}
@@ -128,11 +115,11 @@ func clone(p *plan.Plan, stdio rung.Stdio, far *os.File, group int) (int, error)
 
 // launch hands the plan over, hears what the walls look like from inside, lets
 // the witness look from outside, and says go.
-func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
+func (s *sandbox) launch(ctx context.Context, p *plan.Plan) error {
 	stop := context.AfterFunc(ctx, s.conn.Shutdown)
 	defer stop()
-	if r.Join != nil {
-		if err := r.Join(s.pid); err != nil {
+	if s.hooks.Join != nil {
+		if err := s.hooks.Join(s.pid); err != nil {
 			return err
 		}
 	}
@@ -145,7 +132,7 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 	if err := s.conn.SendPlan(head, contents...); err != nil && !errors.Is(err, unix.EPIPE) {
 		return s.lost(err)
 	}
-	if err := r.takeWatch(s, p); err != nil {
+	if err := s.takeWatch(p); err != nil {
 		return err
 	}
 	m, fds, err := s.conn.Receive()
@@ -154,17 +141,11 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 		closePorts(ports)
 		return err
 	}
-	if err := r.takePorts(s.pid, p, m, fds, ports); err != nil {
+	if err := s.takePorts(p, m, fds, ports); err != nil {
 		return err
 	}
-	s.seen.Keyring = m.Keyring
-	for _, o := range m.Evidence {
-		s.seen.Probes = append(s.seen.Probes, rung.Observation(o))
-	}
-	if r.Witness != nil {
-		if err := r.Witness(s.pid, s.seen); err != nil {
-			return err
-		}
+	if err := s.witness(m); err != nil {
+		return err
 	}
 	if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
 		return s.lost(err)
@@ -173,20 +154,20 @@ func (r Rung) launch(ctx context.Context, s *sandbox, p *plan.Plan) error {
 }
 
 // takeWatch hands over what the keeper needs.
-func (r Rung) takeWatch(s *sandbox, p *plan.Plan) error {
+func (s *sandbox) takeWatch(p *plan.Plan) error {
 	if len(p.Watch) == 0 {
 		return nil
 	}
 	m, fds, err := s.conn.Receive()
 	came := name(m.Ports, fds)
-	if err = s.check(m, err, wire.Watch); err == nil && (len(came) < 1 || len(came) != len(m.Ports) || r.Keep == nil) {
-		err = &Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came for %d names", len(came), len(m.Ports))}
+	if err = s.check(m, err, wire.Watch); err == nil && (len(came) < 1 || len(came) != len(m.Ports) || s.hooks.Keep == nil) {
+		err = &rung.Failure{Step: "watch", Text: fmt.Sprintf("%d descriptors came for %d names", len(came), len(m.Ports))}
 	}
 	layers := make([]*os.File, len(p.Trees))
 	for i := 1; err == nil && i < len(came); i++ {
 		n, nerr := strconv.Atoi(came[i].Name)
 		if nerr != nil || n < 0 || n >= len(layers) || layers[n] != nil {
-			err = &Failure{Step: "watch", Text: fmt.Sprintf("a layer came for %q", came[i].Name)}
+			err = &rung.Failure{Step: "watch", Text: fmt.Sprintf("a layer came for %q", came[i].Name)}
 			break
 		}
 		layers[n] = came[i].File
@@ -195,19 +176,24 @@ func (r Rung) takeWatch(s *sandbox, p *plan.Plan) error {
 		closePorts(came)
 		return err
 	}
-	return r.Keep(s.pid, came[0].File, layers)
+	return s.hooks.Keep(rung.Calls{PID: s.pid, Watch: came[0].File, Layers: layers})
 }
 
-// takePorts hands over the sockets of the capture.
-func (r Rung) takePorts(pid int, p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) error {
-	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || r.Ports == nil && len(fds) > 0 {
+// takePorts hands over the network.
+func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) error {
+	take := s.hooks.Net
+	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || take == nil && len(fds) > 0 {
 		closePorts(ports)
-		return &Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", len(fds), len(m.Ports))}
+		return &rung.Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", len(fds), len(m.Ports))}
 	}
-	if r.Ports == nil {
+	if len(fds) == 0 {
 		return nil
 	}
-	return r.Ports(pid, ports)
+	n, err := netns.Hold(s.pid, ports, s.socket)
+	if err != nil {
+		return err
+	}
+	return take(n)
 }
 
 // name pairs descriptors with what they are; one too many has no name.
@@ -232,8 +218,7 @@ func closePorts(ports []rung.Port) {
 type sandbox struct {
 	pid   int
 	conn  *wire.Conn
-	stdio rung.Stdio
-	seen  rung.Evidence
+	hooks rung.Hooks
 
 	exit  chan struct{} // closed when result is set
 	asks  sync.Mutex    // one socket is asked for at a time
@@ -244,8 +229,7 @@ type sandbox struct {
 	reaps sync.Once
 }
 
-func (s *sandbox) PID() int                { return s.pid }
-func (s *sandbox) Evidence() rung.Evidence { return s.seen }
+func (s *sandbox) PID() int { return s.pid }
 
 // begin takes the terminal over, if there is one, and waits until the agent runs.
 func (s *sandbox) begin(p *plan.Plan) error {
@@ -259,7 +243,7 @@ func (s *sandbox) begin(p *plan.Plan) error {
 			}
 			return err
 		}
-		if err := s.stdio.Terminal(came[0].File); err != nil {
+		if err := s.hooks.Stdio.Terminal(came[0].File); err != nil {
 			return fmt.Errorf("tty: %w", err)
 		}
 		if err := s.conn.Send(wire.Message{Kind: wire.Go}); err != nil {
@@ -281,7 +265,7 @@ func (s *sandbox) check(m wire.Message, err error, want wire.Kind) error {
 	case err != nil:
 		return s.lost(err)
 	case m.Kind == wire.Failed && m.Failure != nil:
-		return &Failure{Step: m.Failure.Step, Errno: syscall.Errno(m.Failure.Errno), Text: m.Failure.Text}
+		return &rung.Failure{Step: m.Failure.Step, Errno: syscall.Errno(m.Failure.Errno), Text: m.Failure.Text}
 	case m.Kind != want:
 		return fmt.Errorf("inside said %q where %q was due", m.Kind, want)
 	}
@@ -293,9 +277,9 @@ func (s *sandbox) lost(err error) error {
 	ws := s.wait()
 	switch {
 	case ws.Signaled():
-		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside was ended by signal %d (%s) during start-up", ws.Signal(), ws.Signal())}
+		return &rung.Failure{Step: "inside", Text: fmt.Sprintf("the first process inside was ended by signal %d (%s) during start-up", ws.Signal(), ws.Signal())}
 	case ws.Exited():
-		return &Failure{Step: "inside", Text: fmt.Sprintf("the first process inside exited with %d during start-up", ws.ExitStatus())}
+		return &rung.Failure{Step: "inside", Text: fmt.Sprintf("the first process inside exited with %d during start-up", ws.ExitStatus())}
 	}
 	return fmt.Errorf("inside: %w", err)
 }
@@ -336,7 +320,7 @@ func (s *sandbox) listen() {
 		case wire.Exit:
 			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
 		case wire.Stopped:
-			s.stdio.Stopped()
+			s.hooks.Stdio.Stopped()
 		}
 	}
 	s.wait()
@@ -367,8 +351,8 @@ func (s *sandbox) takeSocket(came []rung.Port) bool {
 	return true
 }
 
-// Socket asks inside for a socket of its network.
-func (s *sandbox) Socket(ipv6 bool) (*os.File, error) {
+// socket asks inside for a socket of its network.
+func (s *sandbox) socket(ipv6 bool) (*os.File, error) {
 	s.asks.Lock()
 	defer s.asks.Unlock()
 	if err := s.conn.Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {

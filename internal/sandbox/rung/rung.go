@@ -3,9 +3,81 @@
 package rung
 
 import (
+	"context"
+	"net"
+	"net/netip"
 	"os"
 	"syscall"
+
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
+
+// Rung is one step of the ladder: a place and the walls in it.
+type Rung interface {
+	Name() string
+	// Offer is what it holds where it can be had. It costs nothing and tries nothing.
+	Offer() Offer
+	// Try finds out whether it can be had on this machine, and says what would help.
+	Try(ctx context.Context) []hostfacts.Result
+	// Start raises all walls of the plan and starts the agent, or returns an error with
+	// nothing left behind. It never raises fewer walls than planned. The calling goroutine
+	// must be locked to its thread, and that thread must live as long as the sandbox.
+	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
+}
+
+// Who raises a wall.
+type Who string
+
+// Those who do. A wall that nobody raises is missing, and said to be.
+const (
+	Ours   Who = "ours"   // the first process inside raises it, as the plan says
+	Place  Who = "place"  // the rung's own, proved by its effect
+	Nobody Who = "nobody" // this rung cannot have it
+)
+
+// Offer is what a rung holds.
+type Offer struct {
+	Level  string               // of the ladder of postures
+	Kernel string               // whose kernel answers the agent, for people
+	Adds   string               // what it has that the rung below has not, for people
+	Lacks  string               // what it has not, for people; may be empty
+	Walls  map[plan.Wall]Who    // every wall has its entry
+	Why    map[plan.Wall]string // of those that nobody raises: what stands instead
+	Views  []plan.View          // of a workspace; the first is the usual one
+	// Weaker says of checks of verify that hold here what holds them, where that is less
+	// than the wall that they are named for.
+	Weaker  map[string]string
+	Witness string // who looks from outside, for people
+}
+
+// Raised lists the walls that somebody raises, in the order of launch.
+func (o Offer) Raised() (out []plan.Wall) {
+	for _, w := range plan.AllWalls() {
+		if o.Walls[w] != Nobody {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Hooks are what the supervisor does while a sandbox starts. All are called before the
+// agent runs. One that is nil does nothing.
+type Hooks struct {
+	Stdio Stdio
+	// Within runs the fork such that the process is under the session's cgroup limits
+	// from birth; it hands over the descriptor of a group, or -1. Join does what has to
+	// wait until the process is there.
+	Within func(fork func(group int) error) error
+	Join   func(pid int) error
+	// Keep takes what the keeper needs; from then on it serves. It is needed where the
+	// plan has trees.
+	Keep func(Calls) error
+	// Net takes the sandbox's network. It is needed where the plan captures one.
+	Net func(Net) error
+	// Witness has the last word: it looks at the walls from outside.
+	Witness func(Seen) error
+}
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
 // that one is a terminal, the file here is not used for it.
@@ -17,6 +89,52 @@ type Stdio struct {
 	// Stopped is called when the agent was stopped, as by Ctrl-Z. The agent
 	// goes on when Signal(SIGCONT) says so.
 	Stopped func()
+}
+
+// Calls are the descriptors by which changes to the trees of the host are heard of and
+// done. A tree whose layer could not be made has none.
+type Calls struct {
+	PID    int // of the first process inside
+	Watch  *os.File
+	Layers []*os.File
+}
+
+// Net is where the sandbox's network ends.
+type Net interface {
+	// Ports are the caller's to close.
+	Ports() []Port
+	// Dial connects to a server inside, on its own loopback, once the agent runs.
+	Dial(port uint16) (*net.TCPConn, error)
+	// Listening lists the TCP ports at which somebody inside listens.
+	Listening() []uint16
+	// Owner finds who made a connection, as it is called inside. It is for the record,
+	// never for a verdict, and may not know.
+	Owner(from, to netip.AddrPort) (pid int, command string)
+	Close()
+}
+
+// Port is a socket of the sandbox's network at which the gate stands.
+type Port struct {
+	Name string // as the plan's capture has it
+	File *os.File
+}
+
+// Observation is what one probe inside saw at launch.
+type Observation struct {
+	Probe  string
+	Open   bool
+	Detail string
+}
+
+// Seen is what was seen of a sandbox after the last wall and before the agent.
+type Seen struct {
+	PID     int // of the first process inside on this kernel; 0: it is none of this kernel's
+	Probes  []Observation
+	Keyring int // serial of the session keyring that the agent starts with
+	// Outside is what the rung's witness saw: "ns.NAME" is the number of a namespace,
+	// "status.FIELD" the kernel's account of the process that becomes the agent's
+	// parent, "root" the kind of its root. What is not there, nobody saw.
+	Outside map[string]string
 }
 
 // Exit is how the agent ended.
@@ -36,25 +154,6 @@ func (e Exit) Code() int {
 	default:
 		return e.Status.ExitStatus()
 	}
-}
-
-// Observation is what one probe inside saw at launch.
-type Observation struct {
-	Probe  string
-	Open   bool
-	Detail string
-}
-
-// Evidence is what was seen from inside, after the last wall and before the agent.
-type Evidence struct {
-	Probes  []Observation
-	Keyring int // serial of the session keyring that the agent starts with
-}
-
-// Port is a socket of the sandbox's network at which the gate stands.
-type Port struct {
-	Name string // as the plan's capture has it
-	File *os.File
 }
 
 // Command is what runs beside an agent.
@@ -78,16 +177,16 @@ type Process interface {
 
 // Sandbox is a running one.
 type Sandbox interface {
-	// PID is the host's number of the first process inside.
+	// PID is the host's number of the first process inside, whose root is the agent's;
+	// 0: it is none of this kernel's.
 	PID() int
-	// Evidence is what was seen from inside at launch.
-	Evidence() Evidence
 	Wait() (Exit, error)
 	Signal(sig syscall.Signal) error
-	// Socket returns a new TCP socket of the sandbox's network, not connected.
-	Socket(ipv6 bool) (*os.File, error)
 	// Exec starts a command beside the agent, behind the same walls.
 	Exec(c Command) (Process, error)
+	// Freeze stops everything inside but what is ours; Thaw lets it go on.
+	Freeze() error
+	Thaw() error
 	// Close ends everything inside; it may be called more than once.
 	Close() error
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // TestBytes: every byte that is typed reaches an agent that asked for it raw.
@@ -125,7 +127,7 @@ func TestHangup(t *testing.T) {
 	if _, report := s.wait(); !strings.HasPrefix(report, "run: "+ErrHangup.Error()) {
 		t.Errorf("report %q", report)
 	}
-	if !ready(agent, unix.POLLIN, time.Now().Add(limit)) {
+	if !ready(agent, unix.POLLIN, time.Now().Add(wait.Patience)) {
 		t.Errorf("process %d lives", pid)
 	}
 }

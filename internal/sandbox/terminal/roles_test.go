@@ -18,6 +18,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // The test binary plays three parts beside its own: the supervisor, with a
@@ -64,7 +66,7 @@ func supervise(argv []string) int {
 	}
 	relay, err := New(conf)
 	must(err)
-	relay.patience = limit // a busy machine is not what is tested
+	relay.patience = wait.Patience // a busy machine is not what is tested
 	if text := os.Getenv(patienceVar); text != "" {
 		relay.patience, err = time.ParseDuration(text)
 		must(err)
@@ -205,9 +207,6 @@ type screen struct {
 	closed bool
 	answer func(s *screen, chunk []byte) // plays the terminal's answers
 }
-
-// limit is how long a test waits for what must come; it is not part of what is tested.
-const limit = 60 * time.Second
 
 // newScreen opens a terminal of 24 by 80 cells and reads what is written to it.
 func newScreen(t *testing.T) *screen {
@@ -371,9 +370,9 @@ func (s *screen) arrived(bytes int) {
 	}
 }
 
-// giveUp ends waiting after the limit, unless stop is called before.
+// giveUp ends waiting after wait.Patience, unless stop is called before.
 func (s *screen) giveUp() (stop func() bool) {
-	return time.AfterFunc(limit, func() {
+	return time.AfterFunc(wait.Patience, func() {
 		s.mu.Lock()
 		s.closed = true
 		s.more.Broadcast()
@@ -384,7 +383,7 @@ func (s *screen) giveUp() (stop func() bool) {
 // wait waits for the session's leader and returns its status and its report.
 func (s *screen) wait() (status int, report string) {
 	s.t.Helper()
-	kill := time.AfterFunc(limit, func() { _ = s.cmd.Process.Kill() })
+	kill := time.AfterFunc(wait.Patience, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
 	_ = s.cmd.Wait()
 	text, _ := os.ReadFile(s.report)

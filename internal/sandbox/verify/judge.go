@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,9 +13,12 @@ import (
 // Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. Waived is no pass: the wall is not proved, and policy accepts it.
+// The verdicts. Waived is no pass: the wall is not proved, and policy accepts it. Partly
+// is closed inside and open outside, but nobody outside saw it, or something weaker than
+// the wall holds it. A rung can make partly out of held, and nothing out of missing.
 const (
 	Held    Verdict = "held"
+	Partly  Verdict = "partly"
 	Waived  Verdict = "waived"
 	Missing Verdict = "missing"
 )
@@ -34,7 +38,9 @@ type Row struct {
 
 // Report is the result of all checks.
 type Report struct {
-	Rows []Row `json:"rows"`
+	Rung    string `json:"rung"`
+	Witness string `json:"witness"` // who looked from outside
+	Rows    []Row  `json:"rows"`
 }
 
 // Count returns the number of rows with a verdict.
@@ -51,6 +57,7 @@ func (r Report) Count(v Verdict) int {
 // judge has all that was seen.
 type judge struct {
 	plant       *plant
+	rung        Rung
 	host, net   battery
 	connections map[string]int
 	tries       map[string]attempts
@@ -66,7 +73,7 @@ type battery struct {
 }
 
 func (j judge) report() Report {
-	var r Report
+	r := Report{Rung: j.rung.Name, Witness: j.rung.Witness}
 	for _, c := range Checks() {
 		r.Rows = append(r.Rows, j.row(c))
 	}
@@ -89,8 +96,8 @@ func (j judge) row(c Check) Row {
 	}
 	inside, answered := b.inside[c.Name]
 	row.Detail = inside.Detail
-	witness, agrees := j.witness(c)
-	row.Witness = witness
+	w := j.witness(c)
+	row.Witness = w.text()
 	switch {
 	case c.Gate && j.closed != nil:
 		row.Result, row.Detail, row.Witness = Waived, probe.Plain(j.closed.Error()), ""
@@ -104,8 +111,12 @@ func (j judge) row(c Check) Row {
 		row.Result, row.Detail = Missing, "the probe gave no answer"
 	case inside.Open:
 		row.Result = Missing
-	case !agrees:
-		row.Result, row.Detail = Missing, "seen from outside: "+witness
+	case !w.agrees:
+		row.Result, row.Detail = Missing, "seen from outside: "+row.Witness
+	case w.unseen != "":
+		row.Result, row.Detail = Partly, "closed inside, and nobody outside saw "+w.unseen
+	case j.rung.Weaker[c.Name] != "":
+		row.Result, row.Detail = Partly, j.rung.Weaker[c.Name]
 	}
 	if why := j.plant.allowed[c.Name]; row.Result == Held && why != "" {
 		row.Result, row.Detail = Waived, why
@@ -127,60 +138,91 @@ const noCaps = "0000000000000000"
 var statuses = map[string][]string{"caps": {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"},
 	"no-new-privs": {"NoNewPrivs"}, "seccomp": {"Seccomp"}}
 
-// witness says what was seen from outside and whether that agrees with the wall
-// being there. Where nothing can be seen from outside it says nothing.
-func (j judge) witness(c Check) (text string, agrees bool) {
+// sight is what the witness saw for one check.
+type sight struct {
+	said   []string
+	agrees bool   // with the wall being there
+	unseen string // what nobody saw
+}
+
+func (w *sight) add(ok bool, format string, args ...any) {
+	w.said = append(w.said, fmt.Sprintf(format, args...))
+	w.agrees = w.agrees && ok
+}
+
+// look adds a fact that the rung's witness has, or has not.
+func (w *sight) look(s Seen, key, name string, ok func(value string) bool) {
+	value := s.Outside[key]
+	if value == "" {
+		w.unseen = name
+		return
+	}
+	w.add(ok(value), "%s %s", name, value)
+}
+
+func (w *sight) text() string { return strings.Join(w.said, "; ") }
+
+// namespace wants one that is not ours.
+func (j judge) namespace(w *sight, s Seen, kind string) {
+	ours := strconv.FormatUint(j.plant.ns[kind], 10)
+	w.look(s, "ns."+kind, kind+" namespace", func(theirs string) bool { return theirs != ours })
+	w.said = append(w.said, "ours "+ours)
+}
+
+// witness says what was seen from outside. Where nothing can be seen there, it says
+// nothing and agrees.
+func (j judge) witness(c Check) sight {
 	if c.Net {
 		return j.netWitness(c.Name)
 	}
-	check := c.Name
-	var said []string
-	agrees = true
-	add := func(ok bool, format string, args ...any) {
-		said = append(said, fmt.Sprintf(format, args...))
-		agrees = agrees && ok
-	}
+	check, w := c.Name, sight{agrees: true}
 	if kind, ok := namespaces[check]; ok {
-		ours, theirs := j.plant.ns[kind], j.host.seen.NS[kind]
-		add(theirs != 0 && theirs != ours, "%s namespace %d, ours %d", kind, theirs, ours)
+		j.namespace(&w, j.host.seen, kind)
 	}
 	for _, field := range statuses[check] {
-		v := j.host.seen.Status[field]
-		add(v == confined[field], "%s %s", field, v)
+		w.look(j.host.seen, "status."+field, field, func(v string) bool { return v == confined[field] })
 	}
 	if n, ok := j.connections[check]; ok {
-		add(n == 0, "%d connections arrived", n)
+		w.add(n == 0, "%d connections arrived", n)
 	}
 	switch check {
 	case "view":
-		add(probe.RootType(j.host.seen.Mounts) == "tmpfs", "root is %q", probe.RootType(j.host.seen.Mounts))
+		w.look(j.host.seen, "root", "root is", func(v string) bool { return v == "tmpfs" })
 	case "workspace", "held", "git", "undo":
 		text, ok := j.plant.end.says(check)
-		add(ok, "%s", text)
+		w.add(ok, "%s", text)
 	case "keyring":
 		if j.host.seen.Keyring != 0 {
-			add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)
+			w.add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)
 		}
 	}
-	return strings.Join(said, "; "), agrees
+	return w
 }
 
 // netWitness is witness for the network: what the gate asked for, or what the kernel
 // says of the sandbox.
-func (j judge) netWitness(check string) (text string, agrees bool) {
-	seen := j.net.seen
-	noCap, filtered := seen.Status["CapEff"] == noCaps, seen.Status["Seccomp"] == confined["Seccomp"]
-	text = fmt.Sprintf("CapEff %s; Seccomp %s", seen.Status["CapEff"], seen.Status["Seccomp"])
+func (j judge) netWitness(check string) sight {
+	seen, w := j.net.seen, sight{agrees: true}
+	status := func(field string) {
+		w.look(seen, "status."+field, field, func(v string) bool { return v == confined[field] })
+	}
 	switch check {
 	case "raw":
-		return text, filtered
+		status("Seccomp")
 	case "routes":
-		return text, noCap
+		status("CapEff")
 	case "rules":
-		return text, noCap || filtered
+		if status("CapEff"); !w.agrees {
+			w.agrees = true
+			status("Seccomp")
+		}
 	case "udp":
-		n, ours, theirs := j.plant.world.datagrams(time.Millisecond), j.plant.ns["net"], seen.NS["net"]
-		return fmt.Sprintf("%d datagrams arrived; net namespace %d, ours %d", n, theirs, ours), n == 0 && theirs != 0 && theirs != ours
+		n := j.plant.world.datagrams(time.Millisecond)
+		w.add(n == 0, "%d datagrams arrived", n)
+		j.namespace(&w, seen, "net")
+	default:
+		text, ok := j.plant.world.witness(check, j.tries[check])
+		w.add(ok, "%s", text)
 	}
-	return j.plant.world.witness(check, j.tries[check])
+	return w
 }

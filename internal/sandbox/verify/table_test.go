@@ -47,6 +47,7 @@ func TestChecksAndProbesAreTheSame(t *testing.T) {
 
 func TestTableFits(t *testing.T) {
 	var r Report
+	r.Rung, r.Witness = "native", "the kernel"
 	for _, c := range Checks() {
 		r.Rows = append(r.Rows, Row{N: c.N, Defence: c.Defence, Mechanism: c.Mechanism, Result: Held})
 	}
@@ -65,7 +66,7 @@ func TestTableFits(t *testing.T) {
 			t.Errorf("line %q", line)
 		}
 	}
-	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "66 checks: 61 held, 1 waived, 4 missing\n"} {
+	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "66 checks: 61 held, 0 partly, 1 waived, 4 missing\nrung native; seen from outside by the kernel\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

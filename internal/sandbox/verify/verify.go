@@ -23,7 +23,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -43,7 +42,17 @@ type Config struct {
 	Shown  []string // paths in the view
 	Passed []string // names in the environment
 	Launch Launch
+	Rung   Rung
 	Step   func(n int) // is told how many of Steps are done; may be nil
+}
+
+// Rung is the place whose walls are proved.
+type Rung struct {
+	Name    string
+	Witness string // who looks from outside
+	// Weaker says of checks that hold what holds them here, where that is less than the
+	// wall that they are named for.
+	Weaker map[string]string
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is
@@ -88,41 +97,15 @@ type NoNetwork struct{ Why string }
 func (e *NoNetwork) Error() string { return "there is no network to prove: " + e.Why }
 
 // Seen is what came out of a sandbox and what was seen of it from outside, while
-// it ran. Look collects the latter.
+// it ran.
 type Seen struct {
 	Stdout []byte
-	NS     map[string]uint64 // of the first process, by the names of /proc/PID/ns
-	Status map[string]string // /proc/PID/status
-	Mounts []probe.Mount     // /proc/PID/mountinfo
+	// Outside is what the rung's witness saw, as rung.Seen has it. What is not there
+	// nobody saw.
+	Outside map[string]string
 	// Keyring is the serial number of the session keyring from which the agent
 	// was started, if the inside stage told it; else 0.
 	Keyring int
-}
-
-// Look collects what the host can see of the first process of a sandbox.
-func Look(pid int) (Seen, error) {
-	s := Seen{NS: map[string]uint64{}}
-	id := strconv.Itoa(pid)
-	for _, k := range probe.Kinds() {
-		n, err := probe.Namespace(id, k)
-		if err != nil {
-			return Seen{}, fmt.Errorf("witness: %w", err)
-		}
-		s.NS[k] = n
-	}
-	status, err := os.ReadFile("/proc/" + id + "/status")
-	if err != nil {
-		return Seen{}, fmt.Errorf("witness: %w", err)
-	}
-	s.Status = probe.ParseStatus(status)
-	mounts, err := os.ReadFile("/proc/" + id + "/mountinfo")
-	if err != nil {
-		return Seen{}, fmt.Errorf("witness: %w", err)
-	}
-	if s.Mounts, err = probe.ParseMounts(mounts); err != nil {
-		return Seen{}, fmt.Errorf("witness: %w", err)
-	}
-	return s, nil
 }
 
 // patience bounds each of the runs; a probe that hangs has not answered.
@@ -164,7 +147,7 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	j := judge{plant: p, tries: p.attempts()}
+	j := judge{plant: p, rung: c.Rung, tries: p.attempts()}
 	// The control of the network runs meanwhile, in a namespace of its own.
 	netControl := c.netControl(ctx, p, j.tries)
 	if j.host.control, err = c.control(ctx, p); err != nil {

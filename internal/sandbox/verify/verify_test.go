@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
@@ -30,8 +33,9 @@ func config(t *testing.T, launch Launch) Config {
 
 // bare runs the job without any sandbox.
 func bare(ctx context.Context, job Job) (Seen, error) {
-	seen, err := Look(os.Getpid())
-	if err != nil {
+	var seen Seen
+	var err error
+	if seen.Outside, err = native.Look(os.Getpid()); err != nil {
 		return Seen{}, err
 	}
 	if job.Gate != nil {
@@ -62,16 +66,16 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		for _, n := range names {
 			answer[n] = probe.Result{Name: n, Detail: "fine"}
 		}
-		seen := Seen{NS: map[string]uint64{}, Mounts: []probe.Mount{{Point: "/", Type: "tmpfs"}}, Status: map[string]string{"NoNewPrivs": "1", "Seccomp": "2"}}
+		seen := Seen{Outside: map[string]string{"root": "tmpfs", "status.NoNewPrivs": "1", "status.Seccomp": "2"}}
 		for _, k := range probe.Kinds() {
 			n, err := probe.Namespace("self", k)
 			if err != nil {
 				return Seen{}, err
 			}
-			seen.NS[k] = n + 1
+			seen.Outside["ns."+k] = strconv.FormatUint(n+1, 10)
 		}
 		for _, set := range statuses["caps"] {
-			seen.Status[set] = noCaps
+			seen.Outside["status."+set] = noCaps
 		}
 		if job.Ended != nil {
 			job.Ended(func() ([]string, error) { return []string{filepath.Join(probe.Undone, probe.UndoBoth)}, bringBack(job) })
@@ -87,6 +91,15 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		seen.Stdout, err = json.Marshal(a)
 		return seen, err
 	}
+}
+
+// ours is the number of a namespace of this process.
+func ours(t *testing.T, kind string) string {
+	n, err := probe.Namespace("self", kind)
+	if err != nil {
+		t.Error(err)
+	}
+	return strconv.FormatUint(n, 10)
 }
 
 func writeProof(_ context.Context, job Job) error {
@@ -113,10 +126,12 @@ func bringBack(job Job) error {
 	return err
 }
 
-func missing(r Report) []string {
+func missing(r Report) []string { return named(r, Missing) }
+
+func named(r Report, v Verdict) []string {
 	var out []string
 	for _, row := range r.Rows {
-		if row.Result == Missing {
+		if row.Result == v {
 			out = append(out, row.Name)
 		}
 	}
@@ -151,12 +166,10 @@ func TestEachRowStandsAlone(t *testing.T) {
 		"all held":       {func(map[string]probe.Result, *Seen) {}, nil},
 		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
 		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
-		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.NS["net"]-- }, []string{"net", "loopback", "udp"}},
-		"no namespace":   {func(_ map[string]probe.Result, s *Seen) { delete(s.NS, "user") }, []string{"entered"}},
-		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Status["Seccomp"] = "0" }, []string{"seccomp", "raw"}},
-		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Status["CapBnd"] = "0000000000000400" }, []string{"caps"}},
-		"no status":      {func(_ map[string]probe.Result, s *Seen) { s.Status = nil }, []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
-		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Mounts[0].Type = "ext4" }, []string{"view"}},
+		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.Outside["ns.net"] = ours(t, "net") }, []string{"net", "loopback", "udp"}},
+		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.Seccomp"] = "0" }, []string{"seccomp", "raw"}},
+		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.CapBnd"] = "0000000000000400" }, []string{"caps"}},
+		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Outside["root"] = "ef53" }, []string{"view"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Run(t.Context(), config(t, perfect(test.change)))
@@ -167,6 +180,71 @@ func TestEachRowStandsAlone(t *testing.T) {
 				t.Errorf("missing %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// What nobody outside saw is held partly, and never more.
+func TestUnseenIsPartly(t *testing.T) {
+	for name, test := range map[string]struct {
+		key  string
+		want []string
+	}{
+		"namespace": {"ns.user", []string{"entered"}},
+		"status":    {"status.", []string{"no-new-privs", "caps", "seccomp", "raw", "routes", "rules"}},
+		"root":      {"root", []string{"view"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Run(t.Context(), config(t, perfect(func(_ map[string]probe.Result, s *Seen) {
+				maps.DeleteFunc(s.Outside, func(k, _ string) bool { return strings.HasPrefix(k, test.key) })
+			})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := named(r, Partly); !slices.Equal(got, test.want) || r.Count(Missing) > 0 {
+				t.Errorf("partly %q, want %q; missing %q", got, test.want, missing(r))
+			}
+		})
+	}
+}
+
+// A rung that says what it likes of itself, and excuses every check, makes nothing out of
+// what is missing.
+func TestRungThatLies(t *testing.T) {
+	lies := Rung{Name: "lies", Witness: "nobody", Weaker: map[string]string{}}
+	for _, c := range Checks() {
+		lies.Weaker[c.Name] = "something as good"
+	}
+	conf := config(t, func(ctx context.Context, job Job) (Seen, error) {
+		good, err := perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
+		if err != nil {
+			return good, err
+		}
+		seen, err := bare(ctx, job)
+		seen.Outside = good.Outside
+		return seen, err
+	})
+	conf.Rung = lies
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		if row.Result != Missing {
+			t.Errorf("%d %s is %s: %s", row.N, row.Name, row.Result, row.Detail)
+		}
+	}
+}
+
+// A rung lowers what it holds by something weaker.
+func TestWeakerIsPartly(t *testing.T) {
+	conf := config(t, perfect(func(map[string]probe.Result, *Seen) {}))
+	conf.Rung.Weaker = map[string]string{"keyring": "there are no keyrings"}
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := named(r, Partly); !slices.Equal(got, []string{"keyring"}) {
+		t.Errorf("partly %q", got)
 	}
 }
 

@@ -144,14 +144,20 @@ type Handler func(Request) Reply
 const (
 	maxMessage = 64 << 10
 	maxReply   = 4 << 20
-	patience   = 5 * time.Second
 	maxClients = 16
+	// patience is for a machine that is slow: both sides answer at once, unless what was
+	// asked for takes its time inside (see answers of package native).
+	patience = 2 * time.Minute
 )
 
 func prefix() string { return "@ringfence/" + strconv.Itoa(os.Geteuid()) + "/" }
 
 // Listen answers for a session, or for the name of one, until the listener is closed.
 func Listen(session string, h Handler) (net.Listener, error) {
+	return listen(session, h, patience)
+}
+
+func listen(session string, h Handler, patience time.Duration) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: prefix() + session, Net: "unix"})
 	if errors.Is(err, unix.EADDRINUSE) {
 		if c, err := dial(session); err == nil {
@@ -165,11 +171,11 @@ func Listen(session string, h Handler) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	go serve(l, h)
+	go serve(l, h, patience)
 	return l, nil
 }
 
-func serve(l *net.UnixListener, h Handler) {
+func serve(l *net.UnixListener, h Handler, patience time.Duration) {
 	slots := make(chan struct{}, maxClients)
 	for {
 		c, err := l.AcceptUnix()

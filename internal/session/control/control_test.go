@@ -13,11 +13,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
-func serveOne(t *testing.T, session string) {
+func serveOne(t *testing.T, session string, patience time.Duration) {
 	t.Helper()
-	l, err := Listen(session, func(q Request) Reply {
+	l, err := listen(session, func(q Request) Reply {
 		switch q.Do {
 		case "status":
 			return Reply{Status: &Status{Session: session, Mode: "dev"}}
@@ -25,7 +27,7 @@ func serveOne(t *testing.T, session string) {
 			return Reply{Grant: &Grant{Rule: q.Rule, Expires: time.Unix(int64(q.For/time.Second), 0)}}
 		}
 		return Reply{Error: "not known"}
-	})
+	}, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func name(t *testing.T) string {
 // A session that has a name is asked by it, and no two have the same.
 func TestName(t *testing.T) {
 	id := "name-" + name(t)
-	serveOne(t, id)
+	serveOne(t, id, patience)
 	if _, err := Ask(id, Request{Do: "status"}); err != nil {
 		t.Error(err)
 	}
@@ -57,19 +59,20 @@ func TestName(t *testing.T) {
 // Somebody who says nothing is waited for, and harms nobody.
 func TestSilence(t *testing.T) {
 	id := name(t)
-	serveOne(t, id)
+	serveOne(t, id, time.Second)
 	c, err := net.Dial("unix", prefix()+id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetReadDeadline(time.Now().Add(4 * patience))
+	c.SetReadDeadline(time.Now().Add(wait.Patience))
 	if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := Ask(id, Request{Do: "status"}); err != nil {
-		t.Error(err)
-	}
+	wait.Eventually(t, "an answer for somebody else", func() bool {
+		_, err := Ask(id, Request{Do: "status"})
+		return err == nil
+	})
 }
 
 // Descriptors go both ways, and frames follow where the answer says so.
@@ -130,7 +133,7 @@ func TestCall(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	id := name(t)
-	serveOne(t, id)
+	serveOne(t, id, patience)
 	r, err := Ask(id, Request{Do: "status"})
 	if err != nil || r.Status == nil || r.Status.Session != id {
 		t.Fatalf("%+v, %v", r, err)
@@ -154,7 +157,7 @@ func TestAsk(t *testing.T) {
 // Bytes that are no request get an error and harm nobody.
 func TestGarbage(t *testing.T) {
 	id := name(t)
-	serveOne(t, id)
+	serveOne(t, id, patience)
 	for _, garbage := range []string{"", "\n", "{", "[]", `{"do":"status","x":1}`, strings.Repeat("a", maxMessage+10)} {
 		c, err := net.Dial("unix", prefix()+id)
 		if err != nil {
@@ -182,7 +185,7 @@ func TestOtherNamespace(t *testing.T) {
 		return
 	}
 	id := name(t)
-	serveOne(t, id)
+	serveOne(t, id, patience)
 	for what, flags := range map[string]uintptr{"user": syscall.CLONE_NEWUSER, "same": 0} {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestOtherNamespace$", "-test.v")
 		cmd.Env = append(os.Environ(), "CONTROL_ASK="+id)

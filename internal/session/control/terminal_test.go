@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // terminalPair is a real terminal: the held side, and the one that a session has.
@@ -47,7 +49,7 @@ func pair(t *testing.T) (ours, theirs *Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
-	ours.SetDeadline(time.Now().Add(20 * time.Second))
+	ours.SetDeadline(time.Now().Add(wait.Patience))
 	return ours, theirs
 }
 
@@ -96,7 +98,7 @@ func TestAttach(t *testing.T) {
 	}
 	expect(t, second, "one")
 	expect(t, second, "\x1b[?2004h")
-	eventually(t, "the size", func() bool {
+	wait.Eventually(t, "the size", func() bool {
 		ws, err := unix.IoctlGetWinsize(int(slave.Fd()), unix.TIOCGWINSZ)
 		return err == nil && ws.Row == 33 && ws.Col == 99
 	})
@@ -114,7 +116,7 @@ func TestAttachAsksNothingOld(t *testing.T) {
 	master, slave := terminalPair(t)
 	term := NewTerminal(master, nil)
 	slave.WriteString("\x1b[6n\x1b[cbefore\n")
-	eventually(t, "the output", func() bool {
+	wait.Eventually(t, "the output", func() bool {
 		term.mu.Lock()
 		defer term.mu.Unlock()
 		return strings.Contains(string(term.tail), "before")
@@ -146,7 +148,7 @@ func TestAlone(t *testing.T) {
 	}
 	term.Record(log)
 	first.Close()
-	eventually(t, "the end of the attachment", func() bool { return !term.Attached() })
+	wait.Eventually(t, "the end of the attachment", func() bool { return !term.Attached() })
 	for range 1000 {
 		io.WriteString(slave, "a line of output that nobody reads\n")
 	}
@@ -169,15 +171,6 @@ func TestAlone(t *testing.T) {
 	b, err := io.ReadAll(r)
 	if n := bytes.Count(b, []byte("nobody reads")); err != nil || n != 1000 || !bytes.HasSuffix(b, []byte("the end\r\n")) {
 		t.Errorf("%d lines, %v", n, err)
-	}
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never came: %s", what)
-		}
 	}
 }
 
@@ -309,7 +302,7 @@ func TestPasteEndsWithItsClient(t *testing.T) {
 	if kind := expect(t, first, ""); kind != Taken {
 		t.Errorf("the first was told %c", kind)
 	}
-	eventually(t, "the end of the paste inside", func() bool { // as its terminal echoes it
+	wait.Eventually(t, "the end of the paste inside", func() bool { // as its terminal echoes it
 		term.mu.Lock()
 		defer term.mu.Unlock()
 		return bytes.HasSuffix(term.tail, []byte("[201~"))
@@ -328,7 +321,7 @@ func TestHungClient(t *testing.T) {
 			}
 		}
 	}()
-	eventually(t, "a full queue", func() bool {
+	wait.Eventually(t, "a full queue", func() bool {
 		if !term.mu.TryLock() {
 			return false
 		}

@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/state"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
@@ -55,6 +56,7 @@ type Place struct {
 // Law is by which rules.
 type Law struct {
 	Policy  *policy.Policy
+	Rung    rung.Rung       // where the walls stand
 	Ignored []policy.Change // widenings of an untrusted project file
 	Bare    *policy.Policy  // what holds without the project's file
 	ceiling *policy.Policy
@@ -71,7 +73,11 @@ func Decide(opt Options) (Base, error) {
 	if err := b.where(); err != nil {
 		return b, err
 	}
-	return b, b.rules()
+	if err := b.rules(); err != nil {
+		return b, err
+	}
+	b.Rung, err = RungOf(b.Policy)
+	return b, err
 }
 
 // Describe adds the agent's own description.
@@ -91,6 +97,9 @@ func DecideLaunch(opt Options) (Base, error) {
 		return b, err
 	}
 	if err := b.enforceable(); err != nil {
+		return b, err
+	}
+	if err := b.highEnough(); err != nil {
 		return b, err
 	}
 	if b.Facts, err = enforcedHere(); err != nil {
@@ -191,11 +200,13 @@ func (p Place) inWorkspace(path string) bool {
 
 func (l Law) NoNetwork() bool { return ModeOf(l.Policy) == ModeNone }
 
+// ViewMode is how the workspaces are shown: as policy says, where the rung can.
 func (l Law) ViewMode() plan.View {
-	if v := l.Policy.Workspace.View; v != nil && v.Value == string(plan.Review) {
-		return plan.Review
+	views := l.Rung.Offer().Views
+	if v := plan.View(l.Policy.Workspace.View.Text()); slices.Contains(views, v) {
+		return v
 	}
-	return plan.Live
+	return views[0]
 }
 
 // Bound holds a grant under the ceiling.

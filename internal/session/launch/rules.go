@@ -188,9 +188,9 @@ func TrustStore(state string) *policy.TrustStore {
 	return policy.OpenTrust(filepath.Join(state, "trust.json"))
 }
 
-// OwnPolicy is what holds in no project.
-func (p Person) OwnPolicy() (*policy.Policy, error) {
-	l := policy.Layers{Home: p.User.Home}
+// OwnPolicy is what holds in no project. Flags may be nil.
+func (p Person) OwnPolicy(flags *policy.Policy) (*policy.Policy, error) {
+	l := policy.Layers{Home: p.User.Home, Flags: flags}
 	var err error
 	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (b *Base) serverRules(l policy.Layers) error {
 	if user == nil {
 		user = &policy.Policy{}
 	}
-	own := &policy.Policy{Limits: user.Limits, Require: user.Require, Broker: user.Broker, Supply: user.Supply}
+	own := &policy.Policy{Limits: user.Limits, Rung: user.Rung, Require: user.Require, Broker: user.Broker, Supply: user.Supply}
 	own.Workspace = policy.Workspace{View: user.Workspace.View, Mask: user.Workspace.Mask, Undo: user.Workspace.Undo, UndoFile: user.Workspace.UndoFile}
 	own.Files = policy.Files{Read: s.Read, Write: s.Write, Mask: user.Files.Mask}
 	own.Network = policy.Network{Allow: s.Hosts, Deny: user.Network.Deny, Proxy: user.Network.Proxy}

@@ -7,7 +7,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/sign"
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
@@ -17,7 +17,7 @@ import (
 
 // signing lets git inside ask the host for signatures, if the user signs. It returns
 // what git has to know.
-func signing(b launch.Base, own repo.Host) (inside []config.Entry, out launch.Contribution, err error) {
+func signing(b launch.Base, own repo.Host) (inside []settings.GitEntry, out launch.Contribution, err error) {
 	if b.Asked.Server != "" || b.Repo == nil || b.Repo.CommonDir == "" || b.NoNetwork() || !b.Policy.Broker.SignOn() {
 		return nil, out, nil
 	}

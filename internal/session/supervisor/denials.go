@@ -45,7 +45,7 @@ func (l *live) closeStatus() {
 
 // statusWords is the part of the line that does not change.
 func statusWords(s *session.Session) string {
-	return fmt.Sprintf("fenced · %s %s · %d/%d walls · net %s", session.RungName, level, len(s.Plan.Walls), len(plan.AllWalls()), s.Mode())
+	return fmt.Sprintf("fenced · %s %s · %d/%d walls · net %s", s.Rung.Name(), s.Rung.Offer().Level, len(s.Plan.Walls), len(plan.AllWalls()), s.Mode())
 }
 
 // StatusLine is the state of a session in one line.

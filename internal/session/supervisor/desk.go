@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
 )
 
@@ -113,13 +113,10 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 	return out, l.gate.Grant(policy.Entry{Rule: r, Text: r.String(), Source: policy.Source{File: "ringfence grant"}}, out.Expires)
 }
 
-// level is where the rung stands on the ladder of postures.
-const level = "L2"
-
 func (d *desk) status(memory bool) *control.Status {
 	s, l := d.live.session, d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
-		Rung: session.RungName, Level: level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
+		Rung: s.Rung.Name(), Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
 	out.Meter, _ = json.Marshal(s.Trifecta())
 	for _, w := range s.Plan.Walls {
@@ -263,11 +260,11 @@ func follow(c *control.Conn, p rung.Process) {
 func memoryOf(pids ...int) (sum int64) {
 	seen := map[int]bool{}
 	for _, pid := range pids {
-		list, _ := descendants(pid)
-		for _, p := range append(list, process{pid: pid}) {
-			if !seen[p.pid] {
-				seen[p.pid] = true
-				sum += share(p.pid)
+		list, _ := sys.Below(pid)
+		for _, p := range append(list, sys.Process{PID: pid}) {
+			if !seen[p.PID] {
+				seen[p.PID] = true
+				sum += share(p.PID)
 			}
 		}
 	}

@@ -4,13 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
@@ -52,7 +47,7 @@ func (l *live) caught(c gate.Caught) {
 	text := fmt.Sprintf("decoy credential %q was about to leave to %s (%s): the session is frozen", c.Decoy, plan.Show(c.Host), c.Form)
 	var err error
 	if !over {
-		err = l.freeze()
+		err = l.box.Freeze()
 	}
 	if err != nil {
 		text += ", as far as it could be: " + err.Error()
@@ -75,50 +70,14 @@ func (l *live) alarm(short, text string) {
 	l.talk.Warn(text)
 }
 
-// freeze stops every process of the sandbox but its first, which is ours. Processes
-// may be born while it looks: it looks until all that there are stand still.
-func (l *live) freeze() error {
-	tick := time.NewTicker(5 * time.Millisecond) // what was told to stop does so when it is next scheduled
-	defer tick.Stop()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); <-tick.C {
-		list, err := descendants(l.box.PID())
-		if err != nil {
-			return err
-		}
-		moving := 0
-		for _, p := range list {
-			if strings.ContainsRune("TtZX", rune(p.state)) {
-				continue
-			}
-			moving++
-			if err := p.signal(unix.SIGSTOP); err != nil {
-				return err
-			}
-		}
-		if moving == 0 {
-			return nil
-		}
-	}
-	return errors.New("some of its processes do not stand still")
-}
-
 // thaw lets them go on.
 func (l *live) thaw() error {
 	if !l.frozen.Load() {
 		return errors.New("the session is not frozen")
 	}
 	<-l.began // it was, to be frozen
-	list, err := descendants(l.box.PID())
-	if err != nil {
-		return err
-	}
 	l.frozen.Store(false)
-	for _, p := range list {
-		if err := p.signal(unix.SIGCONT); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.box.Thaw()
 }
 
 // stop ends the session: the agent is asked, then told that its terminal is gone, and
@@ -154,76 +113,6 @@ func (l *live) endsWithin(s syscall.Signal, d time.Duration) bool {
 	case <-time.After(d):
 		return false
 	}
-}
-
-// process is one that /proc showed.
-type process struct {
-	pid, parent int
-	state       byte
-	born        string // in ticks; tells it from a later one of the same number
-}
-
-// signal reaches this very process or none.
-func (p process) signal(s unix.Signal) error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if now, ok := processAt(p.pid); !ok || now.born != p.born {
-		return nil
-	}
-	if err := unix.PidfdSendSignal(fd, s, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return err
-	}
-	return nil
-}
-
-// descendants lists all processes below one.
-func descendants(root int) ([]process, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-	children := map[int][]process{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if p, ok := processAt(pid); ok {
-			children[p.parent] = append(children[p.parent], p)
-		}
-	}
-	var out []process
-	for next := []int{root}; len(next) > 0; next = next[1:] {
-		for _, p := range children[next[0]] {
-			out = append(out, p)
-			next = append(next, p.pid)
-		}
-	}
-	return out, nil
-}
-
-// processAt reads /proc/PID/stat. The name in it may hold anything, also parentheses.
-func processAt(pid int) (process, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, false
-	}
-	i := strings.LastIndexByte(string(b), ')')
-	if i < 0 {
-		return process{}, false
-	}
-	f := strings.Fields(string(b[i+1:]))
-	if len(f) < 20 || len(f[0]) != 1 {
-		return process{}, false
-	}
-	parent, err := strconv.Atoi(f[1])
-	return process{pid: pid, parent: parent, state: f[0][0], born: f[19]}, err == nil
 }
 
 // ended says what ringfence itself ended the session for.

@@ -11,7 +11,6 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/network/gate"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/lending"
 )
@@ -95,12 +94,12 @@ func freePort() int {
 }
 
 // running connects the published ports once the sandbox is there.
-func (d *door) running(box rung.Sandbox) {
+func (d *door) running() {
 	for i, p := range d.session.Reach.Publish {
-		d.gate.Publish(d.ports[i], p.Inside, box.Socket)
+		d.gate.Publish(d.ports[i], p.Inside)
 	}
 	d.ports = nil // the gate's from here on
-	d.gate.Watch(box.PID(), d.announce)
+	d.gate.Watch(d.announce)
 }
 
 // announce tells of a server inside.

@@ -161,8 +161,9 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// serverGrace is what a server gets to end by itself when nobody listens any more.
-const serverGrace = 5 * time.Second
+// serverGrace is what the process of a server gets to end it and to tidy up when nobody
+// listens any more: longer than a server gets, also on a machine that is slow.
+const serverGrace = 30 * time.Second
 
 // serve runs one server, as `ringfence mcp run` does, and carries bytes. The other
 // process reads them: what a server says is judged where a fault costs that server.

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
@@ -23,19 +22,23 @@ type Promise struct {
 	State  string
 	Shown  []string // paths
 	Passed []string // names of variables
+	Rung   rung.Rung
 }
 
-// Promised reads the user's policy under the ceiling.
-func Promised(environ []string) (Promise, error) {
+// Promised reads the user's policy under the ceiling, and what flags add.
+func Promised(environ []string, flags *policy.Policy) (Promise, error) {
 	d, err := launch.Who(launch.Options{Environ: environ})
 	if err != nil {
 		return Promise{}, err
 	}
-	pol, err := d.OwnPolicy()
+	pol, err := d.OwnPolicy(flags)
 	if err != nil {
 		return Promise{}, err
 	}
 	p := Promise{Home: d.User.Home, State: d.Dirs.State}
+	if p.Rung, err = launch.RungOf(pol); err != nil {
+		return p, err
+	}
 	for _, g := range policy.Grants(pol, d.User.Home) {
 		p.Shown = append(p.Shown, g.Path)
 	}
@@ -51,7 +54,7 @@ func Promised(environ []string) (Promise, error) {
 func Prove(flags *policy.Policy) verify.Launch {
 	return func(ctx context.Context, job verify.Job) (verify.Seen, error) {
 		seen, err := proveOnce(ctx, flags, job)
-		if job.Gate == nil && gateFailed(err) {
+		if job.Gate == nil && rung.FailedAt(err, rung.StepGate) {
 			// Without a network the other walls can still be proved; those of
 			// the network say what is missing for it.
 			closed := *flags
@@ -74,12 +77,6 @@ type notLaunched struct {
 
 func (e *notLaunched) Error() string { return e.err.Error() }
 func (e *notLaunched) Unwrap() error { return e.err }
-
-// gateFailed: the network of the sandbox cannot be made to end at a gate.
-func gateFailed(err error) bool {
-	var f *native.Failure
-	return errors.As(err, &f) && f.Step == "gate"
-}
 
 func proveOnce(ctx context.Context, flags *policy.Policy, job verify.Job) (verify.Seen, error) {
 	opt := launch.Options{Agent: launch.Command, Args: job.Argv, Dir: job.Workspace, Workspaces: []string{job.Workspace},
@@ -131,13 +128,12 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 			return seen, err
 		}
 	}
-	r := native.Rung{Witness: func(pid int, e rung.Evidence) error {
-		seen, err = verify.Look(pid)
-		seen.Keyring = e.Keyring
-		return err
+	hooks := rung.Hooks{Witness: func(s rung.Seen) error {
+		seen.Outside, seen.Keyring = s.Outside, s.Keyring
+		return nil
 	}}
 	if door != nil {
-		r.Ports = door.gate.Take
+		hooks.Net = door.gate.Take
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -152,11 +148,12 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 		io.Copy(inW, bytes.NewReader(job.Stdin))
 		inW.Close()
 	}()
-	box, err := raise(ctx, keep, r, *s.Plan, rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}})
+	hooks.Stdio = rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}}
+	box, err := keep.Launch(ctx, s.Rung, *s.Plan, hooks)
 	inR.Close()
 	outW.Close()
 	if err != nil {
-		return seen, &notLaunched{err, native.Explain(err, s.Facts)}
+		return seen, &notLaunched{err, rung.Explain(err, s.Facts)}
 	}
 	defer box.Close()
 	stop := context.AfterFunc(ctx, func() { box.Close() })

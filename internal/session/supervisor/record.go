@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"ringfence.dev/ringfence/internal/journal"
-	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/session/trees"
 )
@@ -27,7 +26,7 @@ type book struct {
 // openBook begins the journal. A session that cannot be recorded does not start.
 func (l *live) openBook() error {
 	s := l.session
-	l.book.Writer = journal.Create(session.JournalDir(s.Dirs), s.ID)
+	l.book.Writer = journal.Create(s.Dirs.Journal(), s.ID)
 	l.book.Tell = l.heard
 	records, err := s.Beginning()
 	for _, r := range records {
@@ -43,7 +42,7 @@ func (l *live) openBook() error {
 
 // settleOthers ends the journals of sessions that were killed, while nobody waits for it.
 func (l *live) settleOthers() {
-	l.book.settling.Go(func() { _, l.book.unsettled = journal.Settle(session.JournalDir(l.session.Dirs)) })
+	l.book.settling.Go(func() { _, l.book.unsettled = journal.Settle(l.session.Dirs.Journal()) })
 }
 
 // heard takes every record that was written.

@@ -34,6 +34,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // stand is a session as Prepare composes it, up to its gate and its broker, without a
@@ -154,7 +155,11 @@ func (s *stand) open() (*played, error) {
 		nl.Close()
 		ports = append(ports, rung.Port{Name: name, File: f})
 	}
-	return p, p.door.gate.Take(os.Getpid(), ports)
+	n, err := netns.Hold(os.Getpid(), ports, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.door.gate.Take(n)
 }
 
 func (p *played) close() {
@@ -206,7 +211,7 @@ func (p *played) ask(a asking) []arrival {
 		return w.take()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	r, err := http.NewRequest(a.method, "http://"+a.host+a.path, nil)
 	if err != nil {
 		p.t.Fatal(err)
@@ -243,7 +248,7 @@ func (p *played) reach(a asking) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	at := a.host
 	if !strings.Contains(at, ":") {
 		at += map[bool]string{true: ":80", false: ":443"}[a.clear]

@@ -20,7 +20,6 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
-	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
@@ -51,6 +50,8 @@ type Talk struct {
 	// Before is called when the limits are known and nothing runs yet; an error
 	// from it cancels the launch.
 	Before func(cgroup.Report) error
+	// Began is called when the walls stand and the command runs. May be nil.
+	Began  func()
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
@@ -65,7 +66,7 @@ type Talk struct {
 // Start launches the session and returns when it has ended and nothing of it is
 // left.
 func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) (Result, error) {
-	runtime.LockOSThread() // see native.Rung.Start
+	runtime.LockOSThread() // see rung.Rung
 	// From here to the end: a hang-up must not skip the tidying up.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -138,9 +139,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	r := native.Rung{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: witness(plan.AllWalls())}
+	hooks := rung.Hooks{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: witness(l.session.Rung.Offer().Raised())}
 	if l.door != nil {
-		r.Ports = l.door.gate.Take
+		hooks.Net = l.door.gate.Take
 	}
 	watch, err := l.plant()
 	if err != nil {
@@ -154,8 +155,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.End(nil)
-	if err := l.launch(ctx, keep, r, p); err != nil {
-		return Result{}, native.Explain(err, l.session.Facts)
+	if err := l.launch(ctx, keep, p, hooks); err != nil {
+		return Result{}, rung.Explain(err, l.session.Facts)
 	}
 	defer l.box.Close()
 	close(l.began)
@@ -163,13 +164,16 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.Record(l.session.Walls()...)
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
+	if l.talk.Began != nil {
+		l.talk.Began()
+	}
 	if t := l.talk.Terminal; t != nil {
 		t.Began(l.session.ID, titleMark(l.session))
 	}
 	keep.Watch(l.ended)
 	l.streams.CloseInside()
 	if l.door != nil {
-		l.door.running(l.box)
+		l.door.running()
 	}
 	if l.relay != nil {
 		l.relayed = make(chan error, 1)
@@ -209,22 +213,14 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 // launch starts the sandbox. The agent runs before it returns: who asks it to leave in
 // between must not end the supervisor instead. Ctrl-\ still does, should a launch never
 // return.
-func (l *live) launch(ctx context.Context, keep *trees.Changes, r native.Rung, p plan.Plan) (err error) {
+func (l *live) launch(ctx context.Context, keep *trees.Changes, p plan.Plan, h rung.Hooks) (err error) {
 	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
-	l.box, err = raise(ctx, keep, r, p, rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2],
-		Terminal: l.takeTerminal, Stopped: l.stopped})
+	h.Stdio = rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2], Terminal: l.takeTerminal, Stopped: l.stopped}
+	l.box, err = keep.Launch(ctx, l.session.Rung, p, h)
 	if err := l.session.Lure.Bare(); err != nil {
 		l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
 	}
 	return err
-}
-
-// raise starts the sandbox as the trees need it.
-func raise(ctx context.Context, keep *trees.Changes, r native.Rung, p plan.Plan, stdio rung.Stdio) (rung.Sandbox, error) {
-	return keep.Launch(p, r.Witness, func(p *plan.Plan, serve func(int, *os.File, []*os.File) error, witness func(int, rung.Evidence) error) (rung.Sandbox, error) {
-		r.Keep, r.Witness = serve, witness
-		return r.Start(ctx, p, stdio)
-	}, noLayers)
 }
 
 // beginTrees begins the work on the trees of the host.

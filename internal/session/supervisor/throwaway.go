@@ -1,9 +1,6 @@
 package supervisor
 
 import (
-	"errors"
-
-	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -26,10 +23,4 @@ func Throwaway(opt launch.Options, self string, argv []string, scratch string) (
 	nowhere := &canaries{}
 	s.Upstream, s.Resolver, s.Dial, s.Reach.Publish = nil, nowhere, nowhere.dial, nil
 	return s, nil
-}
-
-// noLayers says whether a launch failed because there is no overlayfs to be had.
-func noLayers(err error) bool {
-	var f *native.Failure
-	return errors.As(err, &f) && f.Step == "layer"
 }

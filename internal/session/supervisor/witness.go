@@ -2,14 +2,14 @@ package supervisor
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strings"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
@@ -22,13 +22,13 @@ var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan
 	"tty": plan.WallTTY, "nested": plan.WallNested, "mount-calls": plan.WallSeccomp, "keyring": plan.WallKeyring,
 	"landlock": plan.WallLandlock, "view": plan.WallMount, "net": plan.WallNet, "pid": plan.WallPID, "threads": plan.WallSeccomp}
 
-// witness looks at the first process inside from the host, and at what its own
-// probes saw. Both must agree that every required wall stands.
-func witness(required []plan.Wall) func(int, rung.Evidence) error {
-	return func(pid int, seen rung.Evidence) error {
+// witness judges what the rung's witness saw from outside, and what the probes saw from
+// inside. Both must agree that every required wall stands.
+func witness(required []plan.Wall) func(rung.Seen) error {
+	return func(seen rung.Seen) error {
 		for _, w := range required {
 			if name, ok := namespaceFiles[w]; ok {
-				if err := ownNamespace(pid, name); err != nil {
+				if err := ownNamespace(seen.Outside, name); err != nil {
 					return missing(w, err.Error())
 				}
 			}
@@ -46,7 +46,7 @@ func witness(required []plan.Wall) func(int, rung.Evidence) error {
 				return missing(w, "from inside, "+o.Probe+": "+o.Detail)
 			}
 		}
-		return confinedStatus(pid, required)
+		return confinedStatus(seen.Outside, required)
 	}
 }
 
@@ -64,37 +64,29 @@ func ownKeyring(theirs int) error {
 	return nil
 }
 
-func ownNamespace(pid int, name string) error {
-	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, name))
+func ownNamespace(outside map[string]string, name string) error {
+	ours, err := probe.Namespace("self", name)
 	if err != nil {
 		return err
 	}
-	ours, err := os.Readlink("/proc/self/ns/" + name)
-	if err != nil {
-		return err
-	}
-	if ours == theirs {
+	switch theirs := outside["ns."+name]; theirs {
+	case "":
+		return fmt.Errorf("nobody outside saw the %s namespace", name)
+	case strconv.FormatUint(ours, 10):
 		return fmt.Errorf("from outside, the sandbox shares our %s namespace", name)
 	}
 	return nil
 }
 
-// confinedStatus reads what the kernel says of the thread that will fork the
-// agent. The others are looked at from inside (probe.Threads): once a thread's
-// name is in the host's proc, the kernel takes it out at the thread's end, and our
-// wait for PID 1 would spin against that for up to a time slice.
-func confinedStatus(pid int, required []plan.Wall) error {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return missing("", err.Error())
-	}
+// confinedStatus judges what the kernel says of the process that will fork the agent.
+func confinedStatus(outside map[string]string, required []plan.Wall) error {
 	for _, want := range []struct {
 		wall       plan.Wall
 		key, value string
 	}{
 		{plan.WallCaps, "CapPrm", "0000000000000000"}, {plan.WallNoNewPriv, "NoNewPrivs", "1"}, {plan.WallSeccomp, "Seccomp", "2"},
 	} {
-		if slices.Contains(required, want.wall) && !strings.Contains(string(b), "\n"+want.key+":\t"+want.value+"\n") {
+		if slices.Contains(required, want.wall) && outside["status."+want.key] != want.value {
 			return missing(want.wall, fmt.Sprintf("from outside, %s is not %s", want.key, want.value))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // takes is none. The plan, the store for undo and the rules are of the same trees.
 func TestTreesGoByPath(t *testing.T) {
 	b := launch.Base{Profile: &agent.Profile{}, Work: review.New(t.TempDir(), state.NewID())}
-	b.Policy, b.Workspaces = &policy.Policy{}, []launch.Workspace{{Path: "/w"}}
+	b.Policy, b.Rung, b.Workspaces = &policy.Policy{}, launch.Rungs()[0], []launch.Workspace{{Path: "/w"}}
 	var total launch.Contribution
 	for _, path := range []string{"/w", "/w", "/read", "/x", "/x", "/repo.git"} {
 		prefix := ""

@@ -4,6 +4,7 @@
 package trees
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,7 +24,6 @@ import (
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 	"ringfence.dev/ringfence/internal/workspace/review"
 	"ringfence.dev/ringfence/internal/workspace/undo"
 )
@@ -59,7 +59,7 @@ type Changes struct {
 	looks  sync.WaitGroup
 	closes sync.WaitGroup // of files, the last of which unmounts a layer
 	// outside are the places that are thrown away; nil: they are not looked at.
-	outside *outside.Places
+	outside *review.Throwaway
 	stands  map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
 	ended   bool
 }
@@ -131,22 +131,18 @@ func (k *Changes) adopt() error {
 	return nil
 }
 
-// A starter starts a sandbox from a plan. It serves the calls of the sandbox by keep, and has witness look at it.
-type starter func(p *plan.Plan, keep func(pid int, watch *os.File, layers []*os.File) error, witness func(int, rung.Evidence) error) (rung.Sandbox, error)
-
 // Launch starts the sandbox, without private layers where the host has none.
-func (k *Changes) Launch(p plan.Plan, witness func(int, rung.Evidence) error, start starter, noLayers func(error) bool) (rung.Sandbox, error) {
+func (k *Changes) Launch(ctx context.Context, r rung.Rung, p plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
 	if err := errors.Join(k.maskClone(&p), k.neutralClone(&p)); err != nil {
 		return nil, err
 	}
-	keep := k.start(&p)
-	witness = k.watchOutside(&p, witness)
+	h.Keep, h.Witness = k.start(&p), k.watchOutside(&p, h.Witness)
 	layered, err := k.layMasks(p)
 	if err != nil {
 		return nil, err
 	}
-	k.box, err = start(&layered, keep, witness)
-	if !noLayers(err) {
+	k.box, err = r.Start(ctx, &layered, h)
+	if !rung.FailedAt(err, rung.StepLayer) {
 		return k.box, err
 	}
 	if err := k.liftMasks(); err != nil {
@@ -155,14 +151,14 @@ func (k *Changes) Launch(p plan.Plan, witness func(int, rung.Evidence) error, st
 	if p, err = k.withoutLayers(p); err != nil {
 		return nil, err
 	}
-	k.box, err = start(&p, keep, witness)
+	k.box, err = r.Start(ctx, &p, h)
 	return k.box, err
 }
 
-// start serves the calls of a sandbox; see native.Rung.Keep.
-func (k *Changes) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os.File) error {
-	return func(pid int, watch *os.File, layers []*os.File) error {
-		conf := keeper.Config{Listener: watch, PID: pid, Umask: p.Process.Umask, Store: k.store, Stand: k.Work.StandIns(),
+// start serves the calls of a sandbox.
+func (k *Changes) start(p *plan.Plan) func(rung.Calls) error {
+	return func(calls rung.Calls) error {
+		conf := keeper.Config{Listener: calls.Watch, PID: calls.PID, Umask: p.Process.Umask, Store: k.store, Stand: k.Work.StandIns(),
 			Held: k.held, Secret: k.named, Shown: k.shown, Failed: func(err error) { k.run.Tell("keeper: " + err.Error()) }}
 		if k.names != nil {
 			conf.Asked = k.names.Asked
@@ -182,7 +178,7 @@ func (k *Changes) start(p *plan.Plan) func(pid int, watch *os.File, layers []*os
 				return fmt.Errorf("the trees of the plan are not those of the session: %s", plan.Show(own.Path))
 			}
 			kt := keeper.Tree{Path: string(t.Path), Git: own.Prefix != "", Rules: own.rules, Host: host, Pinned: own.pinned, Masked: own.masked}
-			if kt.Layer = layers[i]; kt.Layer != nil {
+			if kt.Layer = calls.Layers[i]; kt.Layer != nil {
 				k.files = append(k.files, kt.Layer)
 			} else {
 				k.run.Tell("this host lets no overlayfs be mounted here: what the host would run unasked cannot be held back and is refused instead")

@@ -41,6 +41,7 @@ import (
 const (
 	firstLook   = 2000 // entries
 	lookTime    = 4 * time.Millisecond
+	alwaysLook  = 500 // entries, however long it takes: a machine may be busy
 	maxPhantoms = 512
 	maxMasked   = 4096
 	maxList     = 32 << 20
@@ -216,7 +217,7 @@ type reveal struct {
 }
 
 func (ms *masks) firstLook(r maskRoot) error {
-	budget := phantom.Budget{Entries: firstLook, Time: lookTime}
+	budget := phantom.Budget{Entries: firstLook, Time: lookTime, Always: alwaysLook}
 	list := readMasks(r.file, ms.masking.asked)
 	if list == nil {
 		budget = phantom.Budget{}

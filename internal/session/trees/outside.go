@@ -11,16 +11,15 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // watchOutside keeps hold of the throw-away places of a sandbox once the witness has
 // seen the walls, and before the agent runs.
-func (k *Changes) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) error) func(int, rung.Evidence) error {
-	return func(pid int, seen rung.Evidence) error {
+func (k *Changes) watchOutside(p *plan.Plan, witness func(rung.Seen) error) func(rung.Seen) error {
+	return func(seen rung.Seen) error {
 		if witness != nil {
-			if err := witness(pid, seen); err != nil {
+			if err := witness(seen); err != nil {
 				return err
 			}
 		}
@@ -28,22 +27,22 @@ func (k *Changes) watchOutside(p *plan.Plan, witness func(int, rung.Evidence) er
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed
-		k.holdLayers(pid, p)
+		k.holdLayers(seen.PID, p)
 		var err error
-		if k.outside, err = k.openOutside(pid, p); err != nil {
+		if k.outside, err = k.openOutside(seen.PID, p); err != nil {
 			k.run.Tell(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))
 		}
 		return nil
 	}
 }
 
-func (k *Changes) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
+func (k *Changes) openOutside(pid int, p *plan.Plan) (*review.Throwaway, error) {
 	root, err := os.OpenFile("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	judge := outside.Judge{Home: k.User.Home}
+	judge := review.OutsideJudge{Home: k.User.Home}
 	for _, ws := range k.Workspaces {
 		judge.Workspaces = append(judge.Workspaces, ws.Path)
 		if ws.Given != ws.Path {
@@ -56,7 +55,7 @@ func (k *Changes) openOutside(pid int, p *plan.Plan) (*outside.Places, error) {
 			at = append(at, string(o.Dst))
 		}
 	}
-	return outside.Open(int(root.Fd()), at, judge)
+	return review.OpenThrowaway(int(root.Fd()), at, judge)
 }
 
 // firstOutside warns once, when something is written that will be gone.
@@ -64,7 +63,7 @@ func (k *Changes) firstOutside(ended <-chan struct{}) {
 	if k.outside == nil {
 		return
 	}
-	err := k.outside.First(ended, func(first outside.Item) {
+	err := k.outside.First(ended, func(first review.OutsideName) {
 		k.run.Warn(plan.Show(first.Path) + " is outside the workspace and will be gone at the end; write into the workspace, or start with --workspace PATH for another directory")
 	})
 	if err != nil && !errors.Is(err, os.ErrClosed) {

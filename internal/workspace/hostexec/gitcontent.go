@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // MaxJudged bounds the files of a git directory that are judged by content.
@@ -133,7 +133,7 @@ func fitsModules(content []byte) error {
 	if len(content) > maxLook {
 		return errors.New("too large to be judged")
 	}
-	entries, err := config.Parse(content)
+	entries, err := settings.ParseGit(content)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func plainModule(name string) bool {
 	return printable(name)
 }
 
-func plainModuleValue(e config.Entry) bool {
+func plainModuleValue(e settings.GitEntry) bool {
 	switch e.Name() {
 	case "path":
 		return printable(e.Value) && plainTreePath(e.Value) && e.Value[0] != '-'

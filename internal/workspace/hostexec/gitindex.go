@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 var errIndex = errors.New("not an index as git writes it")
 
 // objectWidth is the length of object names in a repository with these settings.
 func objectWidth(text []byte) (int, error) {
-	entries, err := config.Parse(text)
+	entries, err := settings.ParseGit(text)
 	if err != nil || len(text) == 0 {
 		return 0, errors.New("the settings of its repository cannot be read")
 	}

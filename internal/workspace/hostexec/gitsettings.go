@@ -3,7 +3,7 @@ package hostexec
 import (
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // GitSettings names what a git configuration makes git execute or sends elsewhere
@@ -34,7 +34,7 @@ type GitSetting struct {
 // GitWithout writes a configuration of git anew, without the settings that are to be
 // left out. Comments go.
 func GitWithout(text []byte, leave func(key, value string) bool) ([]byte, error) {
-	entries, err := config.Parse(text)
+	entries, err := settings.ParseGit(text)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func GitWithout(text []byte, leave func(key, value string) bool) ([]byte, error)
 		if leave(e.Key, e.Value) {
 			continue
 		}
-		config.Write(&b, e)
+		settings.WriteGit(&b, e)
 	}
 	return []byte(b.String()), nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // The state files of a rebase, an am or a cherry-pick are command lines in pieces: git
@@ -60,7 +60,7 @@ func fitsApply(text string) error {
 }
 
 func fitsSequence(content []byte) error {
-	entries, err := config.Parse(content)
+	entries, err := settings.ParseGit(content)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 const plainOld = `[core]
@@ -126,7 +126,7 @@ func FuzzHarmless(f *testing.F) {
 				}
 			}
 		}
-		if _, err := config.Parse(new); err != nil && HarmlessConfig(old, new, nil) {
+		if _, err := settings.ParseGit(new); err != nil && HarmlessConfig(old, new, nil) {
 			t.Fatalf("%q cannot be read and is harmless", new)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/git/config"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // HarmlessConfig compares two states of git's configuration and reports whether the
@@ -21,16 +21,16 @@ func HarmlessConfig(old, new []byte, worktree func(value string) bool) bool {
 			return false
 		}
 	}
-	before, err := config.Parse(old)
+	before, err := settings.ParseGit(old)
 	if err != nil {
 		return false
 	}
-	now, err := config.Parse(new)
+	now, err := settings.ParseGit(new)
 	if err != nil {
 		return false
 	}
 	j := &configJudge{worktree: worktree, fresh: old == nil, before: byKey(before), now: byKey(now)}
-	return slices.EqualFunc(j.rest(before), j.rest(now), config.Entry.Same) && j.addresses(before, now)
+	return slices.EqualFunc(j.rest(before), j.rest(now), settings.GitEntry.Same) && j.addresses(before, now)
 }
 
 type configJudge struct {
@@ -39,7 +39,7 @@ type configJudge struct {
 	before, now map[string][]string
 }
 
-func byKey(entries []config.Entry) map[string][]string {
+func byKey(entries []settings.GitEntry) map[string][]string {
 	out := make(map[string][]string, len(entries))
 	for _, e := range entries {
 		out[e.Key] = append(out[e.Key], e.Value)
@@ -48,8 +48,8 @@ func byKey(entries []config.Entry) map[string][]string {
 }
 
 // rest leaves out the settings that are known and plain.
-func (j *configJudge) rest(entries []config.Entry) []config.Entry {
-	var out []config.Entry
+func (j *configJudge) rest(entries []settings.GitEntry) []settings.GitEntry {
+	var out []settings.GitEntry
 	for _, e := range entries {
 		if !j.plain(e) {
 			out = append(out, e)
@@ -69,7 +69,7 @@ var settled = map[string]bool{"core.bare": true, "extensions.preciousobjects": t
 
 // plain reports whether a setting is one of those that git writes in ordinary
 // work, with a value that makes git run nothing.
-func (j *configJudge) plain(e config.Entry) bool {
+func (j *configJudge) plain(e settings.GitEntry) bool {
 	if flags[e.Key] {
 		return flag(e)
 	}
@@ -109,9 +109,9 @@ func (j *configJudge) plain(e config.Entry) bool {
 }
 
 // flag reports whether the value is one that git takes for true or false.
-func flag(e config.Entry) bool { return e.IsTrue() || e.IsFalse() }
+func flag(e settings.GitEntry) bool { return e.IsTrue() || e.IsFalse() }
 
-func (j *configJudge) plainBranch(name string, e config.Entry) bool {
+func (j *configJudge) plainBranch(name string, e settings.GitEntry) bool {
 	if !printable(name) || strings.HasPrefix(name, "-") {
 		return false
 	}
@@ -128,7 +128,7 @@ func (j *configJudge) plainBranch(name string, e config.Entry) bool {
 	return false
 }
 
-func (j *configJudge) plainRemote(name string, e config.Entry) bool {
+func (j *configJudge) plainRemote(name string, e settings.GitEntry) bool {
 	switch e.Name() {
 	case "url", "pushurl":
 		return plainURL(e.Value) && (!localPath(e.Value) || j.fresh && j.now["extensions.partialclone"] == nil || slices.Contains(j.before[e.Key], e.Value))
@@ -146,7 +146,7 @@ func (j *configJudge) plainRemote(name string, e config.Entry) bool {
 	return false
 }
 
-func (j *configJudge) plainSubmodule(name string, e config.Entry) bool {
+func (j *configJudge) plainSubmodule(name string, e settings.GitEntry) bool {
 	switch {
 	case !plainModule(name):
 		return false
@@ -159,7 +159,7 @@ func (j *configJudge) plainSubmodule(name string, e config.Entry) bool {
 // addresses sees to it that a place which was known before is still the same:
 // whoever fetches or pushes as ever must not reach somebody else. What is new may
 // be added, and what is not wanted any more may be removed.
-func (j *configJudge) addresses(before, now []config.Entry) bool {
+func (j *configJudge) addresses(before, now []settings.GitEntry) bool {
 	known := map[string]bool{}
 	for _, e := range before {
 		if sub, ok := e.Sub(); ok {
@@ -181,7 +181,7 @@ func (j *configJudge) addresses(before, now []config.Entry) bool {
 
 // address reports whether a setting says where git fetches from or pushes to, or what
 // it merges from there.
-func address(e config.Entry) bool {
+func address(e settings.GitEntry) bool {
 	switch e.Section() {
 	case "remote", "submodule":
 		return e.Name() == "url" || e.Name() == "pushurl"
@@ -193,7 +193,7 @@ func address(e config.Entry) bool {
 
 // CoreWorktree returns core.worktree of a configuration that has it once.
 func CoreWorktree(text []byte) (string, bool) {
-	entries, err := config.Parse(text)
+	entries, err := settings.ParseGit(text)
 	if err != nil {
 		return "", false
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file/settings"
-	"ringfence.dev/ringfence/internal/git/config"
 )
 
 // setting is one leaf of a file, whatever its form: a name, a value, a line.
@@ -31,7 +30,7 @@ var readers = map[string]func([]byte) ([]setting, error){
 }
 
 func gitSettings(b []byte) ([]setting, error) {
-	entries, err := config.Parse(b)
+	entries, err := settings.ParseGit(b)
 	if err != nil {
 		return nil, err
 	}

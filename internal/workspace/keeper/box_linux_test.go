@@ -24,6 +24,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/undo"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // A sandbox in miniature: a re-execution of the test binary in namespaces of its own,
@@ -320,7 +321,7 @@ func (b *box) hear(a Ask) {
 // there then.
 func (b *box) finish() (a answer) {
 	b.t.Helper()
-	late := time.AfterFunc(20*time.Second, func() { b.cmd.Process.Kill() })
+	late := time.AfterFunc(wait.Patience, func() { b.cmd.Process.Kill() })
 	defer late.Stop()
 	_, err := b.pipe.Write([]byte("g"))
 	raw, rerr := io.ReadAll(b.pipe)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // tasks are what children do. The watched call is getpgid: nothing else makes it.
@@ -135,7 +136,7 @@ func startWatched(t *testing.T, task string, argv ...string) *caller {
 		t.Fatal("no descriptor came", err)
 	}
 	c.listener = listen(os.NewFile(uintptr(fds[0]), "watch"))
-	late := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() })
+	late := time.AfterFunc(wait.Patience, func() { c.cmd.Process.Kill() })
 	t.Cleanup(func() { late.Stop(); c.Close() })
 	return c
 }

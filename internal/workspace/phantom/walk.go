@@ -26,6 +26,7 @@ type Found struct {
 type Budget struct {
 	Dirs, Entries int
 	Time          time.Duration
+	Always        int // entries and directories that are looked at however long it takes
 }
 
 // pruned are directories that are not walked: what tools fetch and build, which is
@@ -107,8 +108,11 @@ func (w *Walk) Step(b Budget) (found []Found, done bool, err error) {
 		return nil, false, errors.New("walk: it is closed")
 	}
 	start, dirs := time.Now(), 0
+	late := func(entries int) bool {
+		return b.Time > 0 && entries+dirs >= b.Always && time.Since(start) >= b.Time
+	}
 	for entries := 0; ; entries++ {
-		if b.Entries > 0 && entries >= b.Entries || b.Time > 0 && entries%64 == 63 && time.Since(start) >= b.Time {
+		if b.Entries > 0 && entries >= b.Entries || entries%64 == 63 && late(entries) {
 			return found, false, nil
 		}
 		for len(w.rest) == 0 {
@@ -122,7 +126,7 @@ func (w *Walk) Step(b Budget) (found []Found, done bool, err error) {
 			if len(w.pending) == 0 {
 				return found, true, nil
 			}
-			if b.Dirs > 0 && dirs >= b.Dirs || b.Time > 0 && dirs%16 == 15 && time.Since(start) >= b.Time {
+			if b.Dirs > 0 && dirs >= b.Dirs || dirs%16 == 15 && late(entries) {
 				return found, false, nil
 			}
 			dirs++

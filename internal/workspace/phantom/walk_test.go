@@ -142,6 +142,20 @@ func TestBudgetOfEntries(t *testing.T) {
 	}
 }
 
+// A machine that is busy leaves out nothing of what is always looked at.
+func TestBudgetOfTime(t *testing.T) {
+	root := t.TempDir()
+	for i := range 300 {
+		put(t, root, fmt.Sprintf("%d/.env", i), "A=secret12345\n")
+	}
+	if found, done, err := Find(root, Builtin(), Budget{Time: 1}); err != nil || done || len(found) == 300 {
+		t.Errorf("%d, %t, %v", len(found), done, err)
+	}
+	if found, done, err := Find(root, Builtin(), Budget{Time: 1, Always: 3000}); err != nil || !done || len(found) != 300 {
+		t.Errorf("%d, %t, %v", len(found), done, err)
+	}
+}
+
 // TestTreeChangesMeanwhile: a directory that was seen becomes a link that leads out, or
 // is gone, before it is read.
 func TestTreeChangesMeanwhile(t *testing.T) {

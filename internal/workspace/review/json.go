@@ -8,7 +8,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/workspace/change"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 )
 
 // reportFormat is the version of the form below. Fields may be added to it; none
@@ -70,7 +69,7 @@ type itemJSON struct {
 	Files int    `json:"files"`
 }
 
-func goneForm(f outside.Found) *goneJSON {
+func goneForm(f Outside) *goneJSON {
 	if len(f.Items) == 0 && !f.More {
 		return nil
 	}

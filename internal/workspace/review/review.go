@@ -10,7 +10,6 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/change"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
-	"ringfence.dev/ringfence/internal/workspace/outside"
 )
 
 // State says where a change is.
@@ -37,10 +36,10 @@ type Entry struct {
 // Report is the review of a session.
 type Report struct {
 	Work    *Work
-	Entries []Entry       // by rank, git's own data last, then tree, then path
-	Lost    []string      // what cannot be undone: quoted paths, with why
-	Notes   []string      // what else a person should know
-	Outside outside.Found // what was written where nothing is kept; only at the end of a session
+	Entries []Entry  // by rank, git's own data last, then tree, then path
+	Lost    []string // what cannot be undone: quoted paths, with why
+	Notes   []string // what else a person should know
+	Outside Outside  // what was written where nothing is kept; only at the end of a session
 }
 
 // Review lists every difference that the session made, ranked. It only reads, and

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// patience bounds a connection attempt; the services of the suite answer at once.
-const patience = 5 * time.Second
+	"ringfence.dev/ringfence/test/wait"
+)
 
 // connect tries addresses of the form unix:PATH, abstract:NAME, tcp:HOST:PORT.
 // A pathname must be absent; an abstract name and a port of our own loopback have
@@ -37,7 +36,7 @@ func connect(args []string) int {
 
 // speak says something that the services of the suite answer by closing in peace.
 func speak(conn net.Conn) error {
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(wait.Patience))
 	if _, err := fmt.Fprintln(conn, "hello"); err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func order(args []string) int {
 	}
 	conn, err := dial(args[0])
 	if err == nil {
-		conn.SetDeadline(time.Now().Add(patience))
+		conn.SetDeadline(time.Now().Add(wait.Patience))
 		fmt.Fprintln(conn, strings.Join(args[1:], " "))
 		_, err = io.ReadAll(conn) // it closes when it is done
 	}
@@ -64,11 +63,11 @@ func dial(address string) (net.Conn, error) {
 	kind, rest, _ := strings.Cut(address, ":")
 	switch kind {
 	case "unix":
-		return net.DialTimeout("unix", rest, patience)
+		return net.DialTimeout("unix", rest, wait.Patience)
 	case "abstract":
-		return net.DialTimeout("unix", "@"+rest, patience)
+		return net.DialTimeout("unix", "@"+rest, wait.Patience)
 	case "tcp", "udp":
-		return net.DialTimeout(kind, rest, patience)
+		return net.DialTimeout(kind, rest, wait.Patience)
 	}
 	usage("address " + address)
 	return nil, nil

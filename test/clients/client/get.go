@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // get fetches a URL as any program in Go does.
@@ -17,7 +19,7 @@ func get(args []string) error {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	c := http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	c := http.Client{Timeout: wait.Patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
 	r, err := c.Get(args[0])
 	if err != nil {
 		return err

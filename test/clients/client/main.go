@@ -5,11 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 )
-
-// patience bounds every wait; nothing takes a tenth of it unless it hangs.
-const patience = time.Minute
 
 var commands = map[string]func(args []string) error{
 	"get":      get,      // URL CA: net/http

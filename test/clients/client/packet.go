@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // udp sends a packet and waits for what comes back. It says how it failed.
 func udp(args []string) error {
-	c, err := net.DialTimeout("udp", args[0], patience)
+	c, err := net.DialTimeout("udp", args[0], wait.Patience)
 	if err != nil {
 		return fmt.Errorf("refused: %w", err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	_, err = c.Write([]byte("hello"))
 	if err == nil {
 		_, err = c.Read(make([]byte, 64))

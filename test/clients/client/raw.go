@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // nameServer is the host's, not the one that the sandbox is told of: whoever does
@@ -25,12 +27,12 @@ func raw(args []string) error {
 			return err
 		}
 	}
-	c, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, 80).String(), patience)
+	c, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, 80).String(), wait.Patience)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host); err != nil {
 		return err
 	}
@@ -40,12 +42,12 @@ func raw(args []string) error {
 
 // lookUp asks for the A record of a name and takes the last one that comes.
 func lookUp(name string) (netip.Addr, error) {
-	c, err := net.DialTimeout("udp", nameServer, patience)
+	c, err := net.DialTimeout("udp", nameServer, wait.Patience)
 	if err != nil {
 		return netip.Addr{}, err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	q := []byte{0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0}
 	for label := range strings.SplitSeq(name, ".") {
 		q = append(append(q, byte(len(label))), label...)

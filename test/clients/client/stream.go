@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // serve greets whoever comes, until it is killed.
@@ -31,11 +33,11 @@ func serve(args []string) error {
 }
 
 func dial(address string) (*net.TCPConn, error) {
-	c, err := net.DialTimeout("tcp", address, patience)
+	c, err := net.DialTimeout("tcp", address, wait.Patience)
 	if err != nil {
 		return nil, err
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	return c.(*net.TCPConn), nil
 }
 

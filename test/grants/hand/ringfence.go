@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -33,7 +34,7 @@ func Ringfence(t testing.TB, w *world.World, args ...string) world.Result {
 
 func ringfence(t testing.TB, w *world.World, within, args []string) world.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	cmd := command(ctx, w, within, args)
 	var stdout, stderr bytes.Buffer
@@ -47,7 +48,7 @@ func ringfence(t testing.TB, w *world.World, within, args []string) world.Result
 
 // requests is what `ringfence requests --json` says of all sessions.
 func requests(w *world.World, within []string) []control.Status {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	out, err := command(ctx, w, within, []string{"requests", "--json"}).Output()
 	if err != nil {

@@ -20,14 +20,9 @@ import (
 	"github.com/creack/pty"
 
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
-
-// Patience bounds every wait; nothing takes a tenth of it unless it hangs.
-const Patience = 90 * time.Second
-
-// Soon bounds what happens at once, on a machine that is busy with other things.
-const Soon = 60 * time.Second
 
 // Puppet is the name of the program, as it lies beside the tests that use it.
 const Puppet = "puppet"
@@ -159,7 +154,7 @@ func (s *Session) wait(c <-chan order.Answer, what string) order.Answer {
 		return a
 	case <-s.exited:
 		s.t.Fatalf("the session ended (%v) before the answer to %s\n%q", s.Cmd.ProcessState, what, s.Screen())
-	case <-time.After(Patience):
+	case <-time.After(wait.Patience):
 		s.t.Fatalf("no answer to %s\n%q", what, s.Screen())
 	}
 	panic("not reached")
@@ -226,7 +221,7 @@ func (s *Session) Stop() int {
 	s.close()
 	select {
 	case <-s.exited:
-	case <-time.After(Patience):
+	case <-time.After(wait.Patience):
 		s.t.Errorf("the session does not end: %q", s.Screen())
 		s.Cmd.Process.Kill()
 		<-s.exited
@@ -262,18 +257,4 @@ func ids(w *world.World, within []string) []string {
 		out = append(out, s.Session)
 	}
 	return out
-}
-
-// Eventually asks again and again until it is told yes, less often the longer it takes:
-// many a question is a program that has to be started.
-func Eventually(t testing.TB, what string, ask func() bool) time.Duration {
-	t.Helper()
-	began := time.Now()
-	for !ask() {
-		if time.Since(began) > Patience {
-			t.Fatalf("not within %s: %s", Patience, what)
-		}
-		time.Sleep(min(10*time.Millisecond+time.Since(began)/8, 250*time.Millisecond))
-	}
-	return time.Since(began)
 }

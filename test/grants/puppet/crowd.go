@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // tally adds up what became of many connections.
@@ -146,7 +147,7 @@ func release(o order.Order) order.Answer {
 
 // flood sends without end, or receives without end, until the connection breaks.
 func flood(o order.Order) order.Answer {
-	c, err := net.DialTimeout("tcp", o.At, patience)
+	c, err := net.DialTimeout("tcp", o.At, wait.Patience)
 	if err != nil {
 		return failed(err)
 	}

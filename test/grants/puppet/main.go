@@ -19,9 +19,6 @@ import (
 	"ringfence.dev/ringfence/test/grants/order"
 )
 
-// patience bounds every wait that has no bound of its own.
-const patience = time.Minute
-
 var verbs = map[string]func(order.Order) order.Answer{
 	"get":     get,
 	"look":    look,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // proxy is the endpoint for programs that insist on one.
@@ -40,7 +41,7 @@ func get(o order.Order) order.Answer {
 	if o.Accept != "" {
 		q.Header.Set("Accept", o.Accept)
 	}
-	c := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: trusted()}}
+	c := http.Client{Timeout: wait.Patience, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: trusted()}}
 	r, err := c.Do(q)
 	if err != nil {
 		return failed(err)
@@ -56,7 +57,7 @@ func get(o order.Order) order.Answer {
 
 // look asks the resolver.
 func look(o order.Order) order.Answer {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, o.At)
 	a := order.Answer{Text: strings.Join(addrs, " ")}
@@ -72,11 +73,11 @@ func look(o order.Order) order.Answer {
 
 // dialProxy asks the proxy endpoint for a tunnel.
 func dialProxy(o order.Order) (net.Conn, order.Answer) {
-	c, err := net.DialTimeout("tcp", proxy, patience)
+	c, err := net.DialTimeout("tcp", proxy, wait.Patience)
 	if err != nil {
 		return nil, failed(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	accept := ""
 	if o.Accept != "" {
 		accept = "Accept: " + o.Accept + "\r\n"
@@ -114,16 +115,16 @@ func connect(o order.Order) order.Answer {
 
 // raw sends bytes and returns all that comes back, within For if that is set.
 func raw(o order.Order) order.Answer {
-	c, err := net.DialTimeout("tcp", o.At, patience)
+	c, err := net.DialTimeout("tcp", o.At, wait.Patience)
 	if err != nil {
 		return failed(err)
 	}
 	defer c.Close()
-	wait := patience
+	bound := wait.Patience
 	if o.For > 0 {
-		wait = o.For
+		bound = o.For
 	}
-	c.SetDeadline(time.Now().Add(wait))
+	c.SetDeadline(time.Now().Add(bound))
 	if _, err := c.Write(append(o.Bytes, o.Text...)); err != nil {
 		return failed(err)
 	}
@@ -154,7 +155,7 @@ func keep(name string, c net.Conn) {
 // keeps it. At may begin with https://: then it is TLS.
 func open(o order.Order) order.Answer {
 	at, secure := strings.CutPrefix(o.At, "https://")
-	c, err := net.DialTimeout("tcp", at, patience)
+	c, err := net.DialTimeout("tcp", at, wait.Patience)
 	if err != nil {
 		return failed(err)
 	}
@@ -163,7 +164,7 @@ func open(o order.Order) order.Answer {
 		conf.ServerName, _, _ = net.SplitHostPort(at)
 		c = tls.Client(c, conf)
 	}
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	if _, err := io.WriteString(c, o.Text); err != nil {
 		c.Close()
 		return failed(err)
@@ -251,7 +252,7 @@ func squat(name string) error {
 		}
 		go func() {
 			defer c.Close()
-			c.SetDeadline(time.Now().Add(patience))
+			c.SetDeadline(time.Now().Add(wait.Patience))
 			bufio.NewReader(c).ReadString('\n')
 			io.WriteString(c, `{"status":{"session":"squatter00","agent":"squatter","dir":"/","mode":"dev"},"grant":{"rule":"squatted.test"}}`+"\n")
 		}()

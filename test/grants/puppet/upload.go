@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/test/grants/order"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // counted counts what was taken from it.
@@ -58,7 +59,7 @@ func upload(o order.Order) order.Answer {
 	case "retried":
 		a = retried(o, body)
 	default:
-		c, err := net.DialTimeout("tcp", o.At, patience)
+		c, err := net.DialTimeout("tcp", o.At, wait.Patience)
 		if err != nil {
 			return failed(err)
 		}
@@ -71,7 +72,7 @@ func upload(o order.Order) order.Answer {
 // post sends a body over a connection of its own.
 func post(url string, body io.Reader, tr *http.Transport) order.Answer {
 	tr.DisableKeepAlives = true
-	c := http.Client{Timeout: patience, Transport: tr}
+	c := http.Client{Timeout: wait.Patience, Transport: tr}
 	q, err := http.NewRequest("POST", url, body)
 	if err != nil {
 		return failed(err)
@@ -94,7 +95,7 @@ func post(url string, body io.Reader, tr *http.Transport) order.Answer {
 // pour sends everything, ends, and reads the answer.
 func pour(c net.Conn, body io.Reader) order.Answer {
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	if _, err := io.Copy(c, body); err != nil {
 		return failed(err)
 	}
@@ -111,12 +112,12 @@ func pour(c net.Conn, body io.Reader) order.Answer {
 // retried says hello to a server that wants another hello, and sends what may come
 // before that: records of early data.
 func retried(o order.Order, body io.Reader) order.Answer {
-	c, err := net.DialTimeout("tcp", o.At, patience)
+	c, err := net.DialTimeout("tcp", o.At, wait.Patience)
 	if err != nil {
 		return failed(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(wait.Patience))
 	host, _, _ := net.SplitHostPort(o.At)
 	if _, err := c.Write(hello(host)); err != nil {
 		return failed(err)

@@ -61,7 +61,7 @@ func levelOf(dir string) (int, bool) {
 
 // product reports whether a directory is part of what is shipped.
 func product(dir string) bool {
-	return (strings.HasPrefix(dir, "internal/") || strings.HasPrefix(dir, "cmd/")) && dir != "internal/arch"
+	return strings.HasPrefix(dir, "internal/") || strings.HasPrefix(dir, "cmd/")
 }
 
 func TestImportsGoDownOnly(t *testing.T) {

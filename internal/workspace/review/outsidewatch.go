@@ -1,8 +1,6 @@
-package outside
+package review
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path"
 	"slices"
@@ -21,7 +19,7 @@ const maxWatched = 64
 // First calls tell with the first name that will not be kept, soon after it is made,
 // and returns; or it returns when ended is closed. Names deep in directories that are
 // not watched are found at the end alone.
-func (p *Places) First(ended <-chan struct{}, tell func(Item)) error {
+func (p *Throwaway) First(ended <-chan struct{}, tell func(OutsideName)) error {
 	dirs := p.watched()
 	defer func() {
 		for _, d := range dirs {
@@ -60,7 +58,7 @@ func stamps(dirs []*os.File) []unix.Timespec {
 }
 
 // watched opens the directories that were there before the agent.
-func (p *Places) watched() (out []*os.File) {
+func (p *Throwaway) watched() (out []*os.File) {
 	for i := range p.roots {
 		r := &p.roots[i]
 		dirs := []string{"."}
@@ -80,5 +78,3 @@ func (p *Places) watched() (out []*os.File) {
 	}
 	return out
 }
-
-func isEOF(err error) bool { return errors.Is(err, io.EOF) }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import "strings"
 
@@ -7,9 +7,9 @@ var (
 	valueText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
 )
 
-// Write writes one setting. The value is always quoted, so that no comment sign, space
+// WriteGit writes one setting. The value is always quoted, so that no comment sign, space
 // or line end in it can be read as syntax.
-func Write(b *strings.Builder, e Entry) {
+func WriteGit(b *strings.Builder, e GitEntry) {
 	b.WriteString("[" + e.Section())
 	if sub, ok := e.Sub(); ok {
 		b.WriteString(" \"" + subText.Replace(sub) + "\"")

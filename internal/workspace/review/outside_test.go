@@ -1,4 +1,4 @@
-package outside_test
+package review_test
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/workspace/outside"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
-// TestMisses: what a person would look for, and what programs write for themselves.
-func TestMisses(t *testing.T) {
-	j := outside.Judge{Home: "/home/u", Workspaces: []string{"/home/u/src/p", "/home/u/.dev/q", "/tmp/a/b/w", "/var/tmp/w"}}
+// TestOutsideMisses: what a person would look for, and what programs write for themselves.
+func TestOutsideMisses(t *testing.T) {
+	j := review.OutsideJudge{Home: "/home/u", Workspaces: []string{"/home/u/src/p", "/home/u/.dev/q", "/tmp/a/b/w", "/var/tmp/w"}}
 	for path, want := range map[string]bool{
 		"/home/u/lost": true, "/home/u/wt/file": true, "/home/u/src/lost": true, "/home/u/src/.hidden": true, "/home/u/.dev/lost": true,
 		"/home/u/.bashrc": true, "/home/u/.ssh/config": true, "/home/u/.local/bin/x": true, "/home/u/.config/git/config": true, "/home/u/go/bin/x": true,
@@ -27,7 +27,7 @@ func TestMisses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}
-	in := outside.Judge{Home: "/tmp/x/home", Workspaces: []string{"/tmp/x/w"}}
+	in := review.OutsideJudge{Home: "/tmp/x/home", Workspaces: []string{"/tmp/x/w"}}
 	for path, want := range map[string]bool{"/tmp/x/home/.cache/y": false, "/tmp/x/home/y": true, "/tmp/x/y": true, "/tmp/x/home": false} {
 		if got := in.Misses(path); got != want {
 			t.Errorf("HOME beside the workspace, %s: %v, want %v", path, got, want)
@@ -45,9 +45,9 @@ func write(t *testing.T, name string) {
 	}
 }
 
-// TestFind: the topmost names, counted; what was there before is not new; a path that
+// TestOutsideFind: the topmost names, counted; what was there before is not new; a path that
 // is deeper than the walk goes is said to be there.
-func TestFind(t *testing.T) {
+func TestOutsideFind(t *testing.T) {
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home/u")
 	write(t, home+"/src/given")
@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inside.Close()
-	p, err := outside.Open(int(inside.Fd()), []string{"/home/u", "/elsewhere"}, outside.Judge{Home: "/home/u", Workspaces: []string{"/home/u/src/p"}})
+	p, err := review.OpenThrowaway(int(inside.Fd()), []string{"/home/u", "/elsewhere"}, review.OutsideJudge{Home: "/home/u", Workspaces: []string{"/home/u/src/p"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFirst: it is heard of while it happens, and once.
-func TestFirst(t *testing.T) {
+// TestOutsideFirst: it is heard of while it happens, and once.
+func TestOutsideFirst(t *testing.T) {
 	dir := t.TempDir()
 	home := filepath.Join(dir, "u")
 	write(t, home+"/p/x")
@@ -90,13 +90,13 @@ func TestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inside.Close()
-	p, err := outside.Open(int(inside.Fd()), []string{"/u"}, outside.Judge{Home: "/u", Workspaces: []string{"/u/p"}})
+	p, err := review.OpenThrowaway(int(inside.Fd()), []string{"/u"}, review.OutsideJudge{Home: "/u", Workspaces: []string{"/u/p"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	heard, done := make(chan outside.Item, 8), make(chan error, 1)
-	go func() { done <- p.First(make(chan struct{}), func(i outside.Item) { heard <- i }) }()
+	heard, done := make(chan review.OutsideName, 8), make(chan error, 1)
+	go func() { done <- p.First(make(chan struct{}), func(i review.OutsideName) { heard <- i }) }()
 	write(t, home+"/.cache/x")
 	write(t, home+"/lost")
 	if err := <-done; err != nil {
@@ -107,7 +107,7 @@ func TestFirst(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	os.Remove(home + "/lost")
-	go func() { done <- p.First(ended, func(i outside.Item) { heard <- i }) }()
+	go func() { done <- p.First(ended, func(i review.OutsideName) { heard <- i }) }()
 	close(ended)
 	if err := <-done; err != nil || len(heard) != 0 {
 		t.Errorf("after the end: %v, %d heard", err, len(heard))

@@ -1,15 +1,9 @@
-// Package outside finds what an agent wrote where nothing is kept: beside the
-// workspace and in the throw-away HOME. It is looked for through descriptors of the
-// sandbox's own file systems, which outlive the sandbox, so that at the end nobody
-// changes them any more.
-//
-// What is listed is what a person would miss (see Judge); scratch files and caches
-// are not. The walk is bounded, and says when it ended at a bound.
-package outside
+package review
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -22,43 +16,46 @@ import (
 
 // The bounds of one look.
 const (
-	maxEntries = 20000
-	maxDepth   = 64
-	maxNames   = 200 // that are listed; more are counted
+	maxOutside      = 20000
+	maxOutsideDepth = 64
+	maxOutsideNames = 200 // that are listed; more are counted
 )
 
-// Item is one name that is not kept, with everything below it.
-type Item struct {
+// OutsideName is one name that is not kept, with everything below it.
+type OutsideName struct {
 	Path  string // as inside
 	Dir   bool
 	Files int // it stands for: itself, or what is below
 }
 
-// Found is what will be gone.
-type Found struct {
-	Items []Item // the topmost names, by path
-	Files int    // in all
-	More  bool   // a bound was reached, or something could not be read
+// Outside is what an agent wrote where nothing is kept, beside the workspace and in the
+// throw-away HOME: it will be gone. Listed is what a person would miss (see
+// OutsideJudge); scratch files and caches are not.
+type Outside struct {
+	Items []OutsideName // the topmost names, by path
+	Files int           // in all
+	More  bool          // a bound was reached, or something could not be read
 }
 
-// Places are the throw-away file systems of a sandbox.
-type Places struct {
-	judge Judge
-	roots []root
+// Throwaway are the throw-away file systems of a sandbox. They are held by descriptors,
+// which outlive the sandbox: at the end nobody changes them any more.
+type Throwaway struct {
+	judge OutsideJudge
+	roots []throwawayRoot
 }
 
-// root is one file system, with what ringfence itself put there.
-type root struct {
+// throwawayRoot is one file system, with what ringfence itself put there.
+type throwawayRoot struct {
 	at   string
 	dir  *os.File
 	dev  uint64
 	made map[string]bool // relative
 }
 
-// Open looks at the file systems that are mounted at these paths below root, the
+// OpenThrowaway looks at the file systems that are mounted at these paths below root, the
 // sandbox's "/", before the agent runs.
-func Open(inside int, at []string, judge Judge) (*Places, error) {
-	p := &Places{judge: judge}
+func OpenThrowaway(inside int, at []string, judge OutsideJudge) (*Throwaway, error) {
+	p := &Throwaway{judge: judge}
 	for _, a := range at {
 		if !judge.looks(a) {
 			continue
@@ -73,8 +70,8 @@ func Open(inside int, at []string, judge Judge) (*Places, error) {
 	return p, nil
 }
 
-func openRoot(inside int, at string) (root, error) {
-	r := root{at: at, made: map[string]bool{}}
+func openRoot(inside int, at string) (throwawayRoot, error) {
+	r := throwawayRoot{at: at, made: map[string]bool{}}
 	fd, err := sys.OpenBeneath(inside, strings.TrimPrefix(at, "/"))
 	if err != nil {
 		return r, err
@@ -89,7 +86,7 @@ func openRoot(inside int, at string) (root, error) {
 		return r, err
 	}
 	r.dev = st.Dev
-	w := walk{root: &r, left: maxEntries}
+	w := outsideWalk{root: &r, left: maxOutside}
 	w.below(r.dir, "", func(rel string, _ bool) bool { r.made[rel] = true; return true })
 	if w.more {
 		r.dir.Close()
@@ -99,7 +96,7 @@ func openRoot(inside int, at string) (root, error) {
 }
 
 // Close lets the file systems go.
-func (p *Places) Close() {
+func (p *Throwaway) Close() {
 	if p == nil {
 		return
 	}
@@ -111,14 +108,14 @@ func (p *Places) Close() {
 
 // Find lists what a person would miss. It may run while the agent does, and then tells
 // of a moment.
-func (p *Places) Find() Found {
-	var out Found
+func (p *Throwaway) Find() Outside {
+	var out Outside
 	if p == nil {
 		return out
 	}
-	left := maxEntries
+	left := maxOutside
 	for i := range p.roots {
-		w := walk{root: &p.roots[i], left: left}
+		w := outsideWalk{root: &p.roots[i], left: left}
 		dir, err := openDir(int(w.root.dir.Fd()), ".") // an offset of its own
 		if err != nil {
 			out.More = true
@@ -128,21 +125,21 @@ func (p *Places) Find() Found {
 		dir.Close()
 		left, out.More = w.left, out.More || w.more
 	}
-	slices.SortFunc(out.Items, func(a, b Item) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(out.Items, func(a, b OutsideName) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
 // find takes the topmost new names that count. What is new and does not count may have
 // something below that does.
-func (p *Places) find(w *walk, dir *os.File, out *Found) {
-	var open *Item
+func (p *Throwaway) find(w *outsideWalk, dir *os.File, out *Outside) {
+	var open *OutsideName
 	add := func() {
 		if open == nil {
 			return
 		}
 		open.Files = max(open.Files, 1)
 		out.Files += open.Files
-		if len(out.Items) < maxNames {
+		if len(out.Items) < maxOutsideNames {
 			out.Items = append(out.Items, *open)
 		} else {
 			out.More = true
@@ -159,7 +156,7 @@ func (p *Places) find(w *walk, dir *os.File, out *Found) {
 		}
 		add()
 		if !w.root.made[rel] && p.judge.Misses(full) {
-			open = &Item{Path: full, Dir: isDir}
+			open = &OutsideName{Path: full, Dir: isDir}
 			if !isDir {
 				open.Files = 1
 			}
@@ -170,17 +167,17 @@ func (p *Places) find(w *walk, dir *os.File, out *Found) {
 	add()
 }
 
-// walk visits names in order, parents first, and never leaves a file system.
-type walk struct {
-	root  *root
+// outsideWalk visits names in order, parents first, and never leaves a file system.
+type outsideWalk struct {
+	root  *throwawayRoot
 	left  int
 	depth int
 	more  bool
 }
 
-func (w *walk) below(dir *os.File, rel string, visit func(rel string, isDir bool) bool) {
+func (w *outsideWalk) below(dir *os.File, rel string, visit func(rel string, isDir bool) bool) {
 	names, err := dir.Readdirnames(w.left + 1)
-	if err != nil && len(names) == 0 && !isEOF(err) {
+	if err != nil && len(names) == 0 && !errors.Is(err, io.EOF) {
 		w.more = true
 		return
 	}
@@ -198,7 +195,7 @@ func (w *walk) below(dir *os.File, rel string, visit func(rel string, isDir bool
 	}
 }
 
-func (w *walk) one(dir *os.File, name, rel string, visit func(rel string, isDir bool) bool) {
+func (w *outsideWalk) one(dir *os.File, name, rel string, visit func(rel string, isDir bool) bool) {
 	var st unix.Stat_t
 	if unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return // gone meanwhile
@@ -207,7 +204,7 @@ func (w *walk) one(dir *os.File, name, rel string, visit func(rel string, isDir 
 	if !visit(rel, isDir) || !isDir || st.Dev != w.root.dev {
 		return
 	}
-	if w.depth == maxDepth {
+	if w.depth == maxOutsideDepth {
 		w.more = true
 		return
 	}

@@ -1,4 +1,4 @@
-package outside
+package review
 
 import (
 	"path"
@@ -8,7 +8,7 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 )
 
-// Judge knows what a person would miss.
+// OutsideJudge knows what a person would miss.
 //
 //   - Whatever lies beside a workspace, also higher up: `../lost.txt`, a worktree at
 //     `../wt`. Where a workspace lies right in /tmp, what is beside it counts as well.
@@ -18,13 +18,13 @@ import (
 //
 // The rest is what programs write for themselves (caches, histories, scratch in /tmp,
 // /run and /dev/shm): a list of that at every end would be read by nobody.
-type Judge struct {
+type OutsideJudge struct {
 	Home       string
 	Workspaces []string
 }
 
-// written are hidden names in HOME that people write, or ask for.
-var written = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+// byPeople are hidden names in HOME that people write, or ask for.
+var byPeople = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".inputrc", ".vimrc", ".tmux.conf", ".gitconfig", ".gitignore", ".npmrc", ".ssh", ".local/bin",
 	".config/git", ".config/fish", ".config/nvim", ".config/systemd", ".config/autostart"}
 
@@ -32,12 +32,12 @@ var written = []string{".bashrc", ".bash_profile", ".bash_login", ".bash_aliases
 var noise = []string{"go/pkg", ".ssh/known_hosts", ".ssh/known_hosts.old"}
 
 // looks tells whether anything in the file system at this path may count.
-func (j Judge) looks(at string) bool {
+func (j OutsideJudge) looks(at string) bool {
 	return at == j.Home || slices.ContainsFunc(j.Workspaces, func(w string) bool { return file.Within(w, at) })
 }
 
 // Misses holds for a path inside that a person would look for afterwards.
-func (j Judge) Misses(p string) bool {
+func (j OutsideJudge) Misses(p string) bool {
 	if slices.ContainsFunc(j.Workspaces, func(w string) bool { return file.Within(p, w) }) {
 		return false // kept
 	}
@@ -45,7 +45,7 @@ func (j Judge) Misses(p string) bool {
 		if within(rel, noise) {
 			return false
 		}
-		if within(rel, written) || rel[0] != '.' && !leads(rel, noise) && !j.leadsToWork(p) {
+		if within(rel, byPeople) || rel[0] != '.' && !leads(rel, noise) && !j.leadsToWork(p) {
 			return true
 		}
 	}
@@ -54,26 +54,26 @@ func (j Judge) Misses(p string) bool {
 
 // enters holds for a directory that does not count itself, and below which something
 // may.
-func (j Judge) enters(p string) bool {
-	if rel, ok := j.inHome(p); ok && (leads(rel, written) || leads(rel, noise)) {
+func (j OutsideJudge) enters(p string) bool {
+	if rel, ok := j.inHome(p); ok && (leads(rel, byPeople) || leads(rel, noise)) {
 		return true
 	}
 	return p == j.Home || j.leadsToWork(p)
 }
 
-func (j Judge) inHome(p string) (rel string, ok bool) {
+func (j OutsideJudge) inHome(p string) (rel string, ok bool) {
 	rel, ok = strings.CutPrefix(p, j.Home+"/")
 	return rel, ok && rel != ""
 }
 
 // leadsToWork holds for the directories above a workspace.
-func (j Judge) leadsToWork(p string) bool {
+func (j OutsideJudge) leadsToWork(p string) bool {
 	return slices.ContainsFunc(j.Workspaces, func(w string) bool { return file.Within(w, p) })
 }
 
 // beside holds for what lies below a directory that a workspace lies in, up to HOME and
 // the directories that are everybody's.
-func (j Judge) beside(p, workspace string) bool {
+func (j OutsideJudge) beside(p, workspace string) bool {
 	if file.Within(workspace, p) {
 		return false // it only leads there
 	}

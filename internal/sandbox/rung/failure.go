@@ -1,4 +1,4 @@
-package native
+package rung
 
 import (
 	"errors"
@@ -7,6 +7,34 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 )
+
+// Failure is a step of the launch that failed, by the name of its wall.
+type Failure struct {
+	Step  string
+	Errno syscall.Errno
+	Text  string
+}
+
+func (f *Failure) Error() string { return f.Step + ": " + f.Text }
+
+func (f *Failure) Unwrap() error {
+	if f.Errno == 0 {
+		return nil
+	}
+	return f.Errno
+}
+
+// The steps that callers ask for by name.
+const (
+	StepGate  = "gate"
+	StepLayer = "layer" // there is no overlayfs to be had
+)
+
+// FailedAt says whether a launch failed at a step.
+func FailedAt(err error, step string) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Step == step
+}
 
 // Explain turns a step that failed into an error a person can act on:
 // which wall, why, and the one command that helps.
@@ -20,7 +48,7 @@ func Explain(err error, facts hostfacts.Facts) error {
 		return execFailure(f)
 	case "view":
 		return fault.New(fault.Refused, "`--dry-run` shows the whole view", "the view cannot be built: %s", f.Text)
-	case "gate":
+	case StepGate:
 		return gateFailure(f)
 	case watchStep:
 		return fault.New(fault.Refused, "run with --review: then nothing reaches the host until it is applied",

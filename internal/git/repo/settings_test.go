@@ -1,4 +1,4 @@
-package config
+package repo
 
 import (
 	"math/rand/v2"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
 // listed is what git itself reads from a configuration.
@@ -25,7 +27,7 @@ func listed(t *testing.T, file, text string) (string, bool) {
 
 // written is what our reader makes of it, in git's form.
 func written(text string) (string, bool) {
-	entries, err := Parse([]byte(text))
+	entries, err := settings.ParseGit([]byte(text))
 	var b strings.Builder
 	for _, e := range entries {
 		b.WriteString(e.Key)
@@ -106,7 +108,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 	}
 	for _, c := range configs {
 		texts = append(texts, c.in)
-		if _, err := Parse([]byte(c.in)); (err == nil) != c.taken {
+		if _, err := settings.ParseGit([]byte(c.in)); (err == nil) != c.taken {
 			t.Errorf("%q: %v", c.in, err)
 		}
 	}
@@ -136,53 +138,4 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 // about the name with a dot in front: no rule can name it, so to refuse it is right.
 func stricter(text string) bool {
 	return strings.ContainsRune(text, 0) || slices.Contains([]string{"[]\nk = v\n", "k = v\n", "[.a]\nb=1\n"}, text)
-}
-
-func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"[a]\nb=\x00\n", "[]\nk = v\n", "k = v\n", "[.a]\nb=1\n", "[a]\n" + strings.Repeat("b\n", MaxEntries+1)} {
-		if entries, err := Parse([]byte(text)); err == nil || entries != nil {
-			t.Errorf("%.20q passes", text)
-		}
-	}
-}
-
-func TestParseSaysWhere(t *testing.T) {
-	entries, err := ParsePart([]byte("[a]\nb = 1\n c = \\\n x\n[a \"S.s\"] d\n[c\n[e]\nf = 1\n"))
-	if err == nil || !strings.HasPrefix(err.Error(), "line 6: ") {
-		t.Errorf("%v", err)
-	}
-	want := []Entry{{"a.b", "1", false, 2}, {"a.c", "x", false, 3}, {"a.S.s.d", "", true, 5}}
-	if !slices.Equal(entries, want) {
-		t.Errorf("%+v", entries)
-	}
-	d := want[2]
-	if sub, ok := d.Sub(); d.Section() != "a" || d.Name() != "d" || sub != "S.s" || !ok || !d.IsTrue() || d.IsFalse() {
-		t.Errorf("%+v is taken apart otherwise", d)
-	}
-}
-
-// FuzzConfig: what is read can be written plainly and is read the same again.
-func FuzzConfig(f *testing.F) {
-	for _, s := range []string{"[a \"b\"]\nc = \"d\\\ne\"\n", "[a]b", "[a]\nb = x ; y\n", "[user]\nname = x\n", "[a \"b\"]\nk", "[a]\nk = \"a\\\"b\\\\\" ; c\n", "[a]\r\nk=\\\r\nv", "\ufeff[a]k", "[[", "[a]\nk=\""} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		entries, err := Parse(b)
-		if err != nil {
-			return
-		}
-		var text strings.Builder
-		for _, e := range entries {
-			Write(&text, e)
-		}
-		again, err := Parse([]byte(text.String()))
-		if err != nil || len(again) != len(entries) {
-			t.Fatalf("%q -> %q: %v", b, text.String(), err)
-		}
-		for i := range again {
-			if !again[i].Same(entries[i]) {
-				t.Fatalf("%+v, again %+v", entries[i], again[i])
-			}
-		}
-	})
 }

@@ -1,6 +1,4 @@
-// Package config reads the configuration files of git as git reads them. A test holds
-// every answer against git's own.
-package config
+package settings
 
 import (
 	"errors"
@@ -10,15 +8,15 @@ import (
 )
 
 const (
-	// MaxBytes bounds one file; those who read files keep to it.
-	MaxBytes = 1 << 20
-	// MaxEntries bounds the settings of one file.
-	MaxEntries = 20000
+	// MaxGitBytes bounds one file; those who read files keep to it.
+	MaxGitBytes = 1 << 20
+	// MaxGitEntries bounds the settings of one file.
+	MaxGitEntries = 20000
 )
 
-// Entry is one setting. Section and name are lower case, a subsection keeps its case:
+// GitEntry is one setting. Section and name are lower case, a subsection keeps its case:
 // "includeif.gitdir:~/work/.path".
-type Entry struct {
+type GitEntry struct {
 	Key   string
 	Value string
 	Bare  bool // written without "=", which git reads as true
@@ -26,13 +24,13 @@ type Entry struct {
 }
 
 // Section is the first part of the key.
-func (e Entry) Section() string { s, _, _ := strings.Cut(e.Key, "."); return s }
+func (e GitEntry) Section() string { s, _, _ := strings.Cut(e.Key, "."); return s }
 
 // Name is the last part of the key.
-func (e Entry) Name() string { return e.Key[strings.LastIndexByte(e.Key, '.')+1:] }
+func (e GitEntry) Name() string { return e.Key[strings.LastIndexByte(e.Key, '.')+1:] }
 
 // Sub is what stands between the two. It may have dots of its own.
-func (e Entry) Sub() (string, bool) {
+func (e GitEntry) Sub() (string, bool) {
 	first, last := strings.IndexByte(e.Key, '.'), strings.LastIndexByte(e.Key, '.')
 	if first >= last {
 		return "", false
@@ -41,32 +39,34 @@ func (e Entry) Sub() (string, bool) {
 }
 
 // IsTrue reports whether git takes the value for true.
-func (e Entry) IsTrue() bool {
+func (e GitEntry) IsTrue() bool {
 	return e.Bare || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(e.Value))
 }
 
 // IsFalse reports whether git takes the value for false.
-func (e Entry) IsFalse() bool {
+func (e GitEntry) IsFalse() bool {
 	return !e.Bare && slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(e.Value))
 }
 
 // Same compares what two entries say, wherever they stand.
-func (e Entry) Same(o Entry) bool { return e.Key == o.Key && e.Value == o.Value && e.Bare == o.Bare }
+func (e GitEntry) Same(o GitEntry) bool {
+	return e.Key == o.Key && e.Value == o.Value && e.Bare == o.Bare
+}
 
-// Parse reads a file. It refuses what git refuses, and NUL bytes, keys without a section
+// ParseGit reads a file. It refuses what git refuses, and NUL bytes, keys without a section
 // and sections whose name is empty or begins with a dot: git takes those and never writes
 // them, and no rule could name them.
-func Parse(b []byte) ([]Entry, error) {
-	entries, err := ParsePart(b)
+func ParseGit(b []byte) ([]GitEntry, error) {
+	entries, err := ParseGitPart(b)
 	if err != nil {
 		return nil, err
 	}
 	return entries, nil
 }
 
-// ParsePart is the same, and returns beside an error what stands before it.
-func ParsePart(b []byte) ([]Entry, error) {
-	p := &parser{in: strings.TrimPrefix(string(b), "\ufeff"), line: 1}
+// ParseGitPart is the same, and returns beside an error what stands before it.
+func ParseGitPart(b []byte) ([]GitEntry, error) {
+	p := &gitParser{in: strings.TrimPrefix(string(b), "\ufeff"), line: 1}
 	entries, err := p.file()
 	if err != nil {
 		return entries, fmt.Errorf("line %d: %w", p.at, err)
@@ -74,7 +74,7 @@ func ParsePart(b []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-type parser struct {
+type gitParser struct {
 	in   string
 	pos  int
 	line int // of the next character
@@ -83,7 +83,7 @@ type parser struct {
 }
 
 // next returns the next character; CRLF counts as a newline, and so does the end.
-func (p *parser) next() byte {
+func (p *gitParser) next() byte {
 	p.at = p.line
 	if p.pos >= len(p.in) {
 		p.eof = true
@@ -100,11 +100,11 @@ func (p *parser) next() byte {
 	return c
 }
 
-func (p *parser) file() ([]Entry, error) {
+func (p *gitParser) file() ([]GitEntry, error) {
 	if strings.ContainsRune(p.in, 0) {
 		return nil, errors.New("a NUL byte")
 	}
-	var entries []Entry
+	var entries []GitEntry
 	var section string
 	for {
 		c := p.next()
@@ -120,8 +120,8 @@ func (p *parser) file() ([]Entry, error) {
 				return entries, err
 			}
 		case isAlpha(c) && section != "":
-			if len(entries) == MaxEntries {
-				return entries, fmt.Errorf("more than %d settings", MaxEntries)
+			if len(entries) == MaxGitEntries {
+				return entries, fmt.Errorf("more than %d settings", MaxGitEntries)
 			}
 			e, err := p.entry(section, c)
 			if err != nil {
@@ -134,13 +134,13 @@ func (p *parser) file() ([]Entry, error) {
 	}
 }
 
-func (p *parser) skipLine() {
+func (p *gitParser) skipLine() {
 	for p.next() != '\n' {
 	}
 }
 
 // section reads what follows "[".
-func (p *parser) section() (string, error) {
+func (p *gitParser) section() (string, error) {
 	var name strings.Builder
 	for {
 		c := p.next()
@@ -150,7 +150,7 @@ func (p *parser) section() (string, error) {
 		case c != '\n' && isSpace(c) && name.Len() > 0:
 			sub, err := p.subsection()
 			return name.String() + "." + sub, err
-		case NameByte(c) || c == '.' && name.Len() > 0:
+		case GitNameByte(c) || c == '.' && name.Len() > 0:
 			name.WriteByte(lower(c))
 		default:
 			return "", errors.New("not the name of a section")
@@ -159,7 +159,7 @@ func (p *parser) section() (string, error) {
 }
 
 // subsection reads what follows the name of a section: "sub"].
-func (p *parser) subsection() (string, error) {
+func (p *gitParser) subsection() (string, error) {
 	bad := errors.New("not a subsection")
 	c := p.next()
 	for c != '\n' && isSpace(c) {
@@ -189,10 +189,10 @@ func (p *parser) subsection() (string, error) {
 }
 
 // entry reads a key whose first character is c, and its value.
-func (p *parser) entry(section string, c byte) (Entry, error) {
-	e := Entry{Line: p.at}
+func (p *gitParser) entry(section string, c byte) (GitEntry, error) {
+	e := GitEntry{Line: p.at}
 	var name strings.Builder
-	for NameByte(c) {
+	for GitNameByte(c) {
 		name.WriteByte(lower(c))
 		c = p.next()
 	}
@@ -212,7 +212,7 @@ func (p *parser) entry(section string, c byte) (Entry, error) {
 	return e, err
 }
 
-func (p *parser) value() (string, error) {
+func (p *gitParser) value() (string, error) {
 	var v strings.Builder
 	quoted, spaces := false, 0
 	for {
@@ -246,7 +246,7 @@ func (p *parser) value() (string, error) {
 	}
 }
 
-func (p *parser) escape(v *strings.Builder) error {
+func (p *gitParser) escape(v *strings.Builder) error {
 	switch c := p.next(); c {
 	case '\n': // continued on the next line
 	case 't':
@@ -266,8 +266,8 @@ func (p *parser) escape(v *strings.Builder) error {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 func isAlpha(c byte) bool { return 'a' <= lower(c) && lower(c) <= 'z' }
 
-// NameByte holds for the bytes of the name of a setting.
-func NameByte(c byte) bool { return isAlpha(c) || '0' <= c && c <= '9' || c == '-' }
+// GitNameByte holds for the bytes of the name of a setting.
+func GitNameByte(c byte) bool { return isAlpha(c) || '0' <= c && c <= '9' || c == '-' }
 
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {

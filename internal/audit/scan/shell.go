@@ -1,4 +1,4 @@
-package shell
+package scan
 
 import (
 	"errors"
@@ -12,24 +12,29 @@ import (
 // at about 4 KiB of stack, and has no bound of its own. What is in quotes cannot be told
 // apart before it is read, so everything that could open something counts.
 const (
-	MaxLength = 64 << 10
+	maxShell  = 64 << 10
 	maxOpened = 4096
 )
 
 var (
-	errLong  = errors.New("too long")
-	errDeep  = errors.New("too much is opened in it")
-	errNul   = errors.New("it has a NUL, which no command line can have")
-	errPanic = errors.New("the parser gave up")
+	errShellLong = errors.New("too long")
+	errShellDeep = errors.New("too much is opened in it")
+	errNul       = errors.New("it has a NUL, which no command line can have")
+	errPanic     = errors.New("the parser gave up")
 )
 
 // openers are what a level may begin with, besides signs.
 var openers = []string{"(", "{", "[", "?", "if", "while", "until", "for", "case", "select", "!"}
 
-// Read reads a command line, or many. It never panics.
-func Read(src string) (list []*syntax.Stmt, err error) {
-	if len(src) > MaxLength {
-		return nil, errLong
+// ReadShell reads command lines as bash would, without running anything. It never panics.
+//
+// It reads what is written. What a variable of the environment, a file or a program holds
+// is not known here, and neither are aliases and functions that a shell has from its
+// start-up files. zsh has expansions that are read as plain text here, or not at all. What
+// goes beyond the bounds is an error, and whoever asks has to decide without a tree.
+func ReadShell(src string) (list []*syntax.Stmt, err error) {
+	if len(src) > maxShell {
+		return nil, errShellLong
 	}
 	if strings.IndexByte(src, 0) >= 0 {
 		return nil, errNul // the parser would leave it out
@@ -39,7 +44,7 @@ func Read(src string) (list []*syntax.Stmt, err error) {
 		opened += strings.Count(src, o)
 	}
 	if opened > maxOpened {
-		return nil, errDeep
+		return nil, errShellDeep
 	}
 	defer func() {
 		if recover() != nil {
@@ -53,26 +58,26 @@ func Read(src string) (list []*syntax.Stmt, err error) {
 	return file.Stmts, nil
 }
 
-// Plain returns the text of a word that is nothing but text, without its quotes.
-func Plain(w *syntax.Word) (string, bool) {
+// ShellPlain returns the text of a word that is nothing but text, without its quotes.
+func ShellPlain(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", true
 	}
-	return plain(w.Parts, false)
+	return plainParts(w.Parts, false)
 }
 
-func plain(parts []syntax.WordPart, quoted bool) (string, bool) {
+func plainParts(parts []syntax.WordPart, quoted bool) (string, bool) {
 	out := ""
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.DblQuoted:
-			s, ok := plain(p.Parts, true)
+			s, ok := plainParts(p.Parts, true)
 			if !ok {
 				return "", false
 			}
 			out += s
 		case *syntax.Lit, *syntax.SglQuoted:
-			out += Text(p, quoted)
+			out += ShellText(p, quoted)
 		default:
 			return "", false
 		}
@@ -80,9 +85,9 @@ func plain(parts []syntax.WordPart, quoted bool) (string, bool) {
 	return out, true
 }
 
-// Text is what a literal or a single-quoted part stands for. A literal in double quotes
+// ShellText is what a literal or a single-quoted part stands for. A literal in double quotes
 // keeps most of its backslashes.
-func Text(p syntax.WordPart, quoted bool) string {
+func ShellText(p syntax.WordPart, quoted bool) string {
 	switch p := p.(type) {
 	case *syntax.SglQuoted:
 		if !p.Dollar {

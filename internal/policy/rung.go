@@ -1,0 +1,80 @@
+package policy
+
+import "slices"
+
+// height ranks a rung. What was not written is at the bottom.
+func height(use *Rule) int {
+	if use == nil {
+		return 0
+	}
+	return slices.Index(rungs, use.Value)
+}
+
+// allowedRungs are those that a list of [require] is content with: those in it, and every
+// one above all of them. Nil means any.
+func (l List) allowedRungs() []string {
+	if l == nil {
+		return rungs
+	}
+	top := -1
+	for _, r := range l {
+		top = max(top, slices.Index(rungs, r.Value))
+	}
+	var out []string
+	for i, name := range rungs {
+		if l.has(name) || top >= 0 && i > top {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// AcceptsRung says whether a list of [require] is content with a rung.
+func (l List) AcceptsRung(name string) bool { return slices.Contains(l.allowedRungs(), name) }
+
+// tightenRung takes the higher rung, and demands what both demand.
+func tightenRung(out, over *Policy) {
+	if over.Rung.Use != nil && height(over.Rung.Use) > height(out.Rung.Use) {
+		out.Rung.Use = over.Rung.Use
+	}
+	if over.Require.Rung == nil {
+		return
+	}
+	had, wants := out.Require.Rung.allowedRungs(), over.Require.Rung.allowedRungs()
+	both := List{}
+	for _, name := range had {
+		if slices.Contains(wants, name) {
+			both = append(both, Rule{Value: name, Source: over.Require.sourceOf(name)})
+		}
+	}
+	out.Require.Rung = both
+}
+
+// sourceOf is where a rung is demanded, or what allows it by being below.
+func (r Require) sourceOf(name string) Source {
+	src := Source{}
+	for _, rule := range r.Rung {
+		if src = rule.Source; rule.Value == name {
+			break
+		}
+	}
+	return src
+}
+
+// lowered lists what over would lower: a rung in use, or one that is demanded.
+func lowered(base, over *Policy) []Change {
+	var out []Change
+	if use := over.Rung.Use; use != nil && height(use) < height(base.Rung.Use) {
+		out = append(out, Change{Section: "rung", Key: "use", Value: use.Value, Source: use.Source})
+	}
+	if over.Require.Rung == nil {
+		return out
+	}
+	had := base.Require.Rung.allowedRungs()
+	for _, r := range over.Require.Rung {
+		if !slices.Contains(had, r.Value) {
+			out = append(out, Change{Section: "require", Key: "rung", Value: r.Value, Source: r.Source})
+		}
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/probe"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/wire"
+)
+
+// witness shows what was seen from inside and from outside.
+func (s *sandbox) witness(m wire.Message) error {
+	if s.hooks.Witness == nil {
+		return nil
+	}
+	seen := rung.Seen{PID: s.pid, Keyring: m.Keyring}
+	for _, o := range m.Evidence {
+		seen.Probes = append(seen.Probes, rung.Observation(o))
+	}
+	var err error
+	if seen.Outside, err = Look(s.pid); err != nil {
+		return err
+	}
+	return s.hooks.Witness(seen)
+}
+
+// Look is what the host's kernel shows of a process: its namespaces, its status and the
+// kind of its root. The status is that of the thread that will fork the agent. The others
+// are looked at from inside (probe.Threads): once a thread's name is in the host's proc,
+// the kernel takes it out at the thread's end, and our wait for PID 1 would spin against
+// that for up to a time slice.
+func Look(pid int) (map[string]string, error) {
+	out := map[string]string{}
+	id := strconv.Itoa(pid)
+	for _, kind := range probe.Kinds() {
+		n, err := probe.Namespace(id, kind)
+		if err != nil {
+			return nil, fmt.Errorf("witness: %w", err)
+		}
+		out["ns."+kind] = strconv.FormatUint(n, 10)
+	}
+	b, err := os.ReadFile("/proc/" + id + "/status")
+	if err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	for field, value := range probe.ParseStatus(b) {
+		out["status."+field] = value
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs("/proc/"+id+"/root", &st); err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	out["root"] = strconv.FormatInt(int64(st.Type), 16)
+	if st.Type == unix.TMPFS_MAGIC {
+		out["root"] = "tmpfs"
+	}
+	return out, nil
+}

@@ -1,0 +1,152 @@
+package netns
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// Network is the captured network of a sandbox on this kernel, as the supervisor has it.
+type Network struct {
+	pid    int // of the first process inside, on the host
+	ports  []rung.Port
+	socket func(ipv6 bool) (*os.File, error)
+
+	mu   sync.Mutex
+	diag int // a socket of the sandbox's network that says whose a connection is; -1: there is none
+	id   uint32
+	last int // who it was last time, on the host: most likely the same again
+	full time.Time
+}
+
+// Hold takes the sockets at which a network ends. socket makes one more inside.
+func Hold(pid int, ports []rung.Port, socket func(ipv6 bool) (*os.File, error)) (*Network, error) {
+	n := &Network{pid: pid, socket: socket, diag: -1}
+	for i, p := range ports {
+		if p.Name != Diag {
+			n.ports = append(n.ports, p)
+			continue
+		}
+		fd, err := unix.FcntlInt(p.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		p.File.Close()
+		if err != nil || n.diag >= 0 {
+			n.Close()
+			for _, rest := range append(n.ports, ports[i+1:]...) {
+				rest.File.Close()
+			}
+			return nil, errors.Join(err, errors.New("socket diagnosis cannot be had"))
+		}
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
+		n.diag = fd
+	}
+	return n, nil
+}
+
+// Ports are the sockets at which the gate stands.
+func (n *Network) Ports() []rung.Port { return n.ports }
+
+// Close ends the questions about owners.
+func (n *Network) Close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.diag >= 0 {
+		unix.Close(n.diag)
+	}
+	n.diag = -1
+}
+
+// Listening lists the TCP ports at which somebody listens inside.
+func (n *Network) Listening() []uint16 {
+	var out []uint16
+	var seen [1 << 16]bool
+	for _, name := range []string{"tcp", "tcp6"} {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(n.pid) + "/net/" + name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			f := strings.Fields(line)
+			if len(f) < 4 || f[3] != "0A" {
+				continue
+			}
+			_, hex, ok := strings.Cut(f[1], ":")
+			if port, err := strconv.ParseUint(hex, 16, 16); ok && err == nil && !seen[port] {
+				seen[port], out = true, append(out, uint16(port))
+			}
+		}
+	}
+	return out
+}
+
+// Dial connects to a server inside, on either loopback. The sockets towards it are made
+// inside the sandbox's network: there is no other way in.
+func (n *Network) Dial(port uint16) (*net.TCPConn, error) {
+	err := errors.New("no address")
+	for _, a := range []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
+		var f *os.File
+		if f, err = n.socket(a.Is6()); err != nil {
+			continue
+		}
+		if err = connectFile(f, netip.AddrPortFrom(a, port)); err == nil {
+			var c net.Conn
+			if c, err = net.FileConn(f); err == nil {
+				f.Close()
+				return c.(*net.TCPConn), nil
+			}
+		}
+		f.Close()
+	}
+	return nil, err
+}
+
+// connectFile connects a socket that does not block.
+func connectFile(f *os.File, to netip.AddrPort) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	ctl := raw.Control(func(fd uintptr) { err = connectFD(int(fd), to) })
+	return errors.Join(err, ctl)
+}
+
+func connectFD(fd int, to netip.AddrPort) error {
+	var sa unix.Sockaddr = &unix.SockaddrInet4{Port: int(to.Port()), Addr: [4]byte{127, 0, 0, 1}}
+	if to.Addr().Is6() {
+		sa = &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
+	}
+	err := unix.Connect(fd, sa)
+	if err == nil || !errors.Is(err, unix.EINPROGRESS) {
+		return err
+	}
+	deadline := time.Now().Add(2 * time.Second)
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return unix.ETIMEDOUT
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(left.Milliseconds())+1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			break
+		}
+	}
+	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = unix.Errno(errno)
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package netns
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of a search, whatever is inside: how long one takes, and how often it goes through
+// all processes.
+const (
+	searchFor   = 25 * time.Millisecond
+	searchEvery = 20 * time.Millisecond
+)
+
+// Owner finds the process that made a connection.
+func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	inode, err := n.inode(from, to)
+	if err != nil || inode == 0 {
+		return 0, ""
+	}
+	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
+	if n.last != 0 && holds(n.last, link) {
+		return describe(n.last)
+	}
+	if time.Since(n.full) < searchEvery {
+		return 0, ""
+	}
+	defer func() { n.full = time.Now() }()
+	deadline := time.Now().Add(searchFor)
+	for _, pid := range tree(n.pid, deadline) {
+		if time.Now().After(deadline) {
+			break
+		}
+		if holds(pid, link) {
+			n.last = pid
+			return describe(pid)
+		}
+	}
+	return 0, ""
+}
+
+// inode asks the sandbox's network for one socket (inet_diag_req_v2).
+func (n *Network) inode(from, to netip.AddrPort) (uint32, error) {
+	if n.diag < 0 {
+		return 0, os.ErrClosed
+	}
+	n.id++
+	b := make([]byte, unix.NLMSG_HDRLEN+56)
+	ne, be := binary.NativeEndian, binary.BigEndian
+	ne.PutUint32(b, uint32(len(b)))
+	ne.PutUint16(b[4:], 20) // SOCK_DIAG_BY_FAMILY
+	ne.PutUint16(b[6:], unix.NLM_F_REQUEST)
+	ne.PutUint32(b[8:], n.id)
+	q := b[unix.NLMSG_HDRLEN:]
+	q[0], q[1] = unix.AF_INET, unix.IPPROTO_TCP
+	if from.Addr().Is6() {
+		q[0] = unix.AF_INET6
+	}
+	ne.PutUint32(q[4:], ^uint32(0)) // any state
+	be.PutUint16(q[8:], from.Port())
+	be.PutUint16(q[10:], to.Port())
+	copy(q[12:28], from.Addr().AsSlice())
+	copy(q[28:44], to.Addr().AsSlice())
+	copy(q[48:56], bytes.Repeat([]byte{0xff}, 8)) // no cookie
+	if err := unix.Sendto(n.diag, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return 0, err
+	}
+	buf := make([]byte, 2048)
+	for {
+		size, _, err := unix.Recvfrom(n.diag, buf, 0)
+		if err != nil {
+			return 0, err
+		}
+		if size < unix.NLMSG_HDRLEN+72 || ne.Uint16(buf[4:]) != 20 {
+			return 0, errors.New("no such socket")
+		}
+		if ne.Uint32(buf[8:]) == n.id {
+			return ne.Uint32(buf[unix.NLMSG_HDRLEN+68:]), nil // idiag_inode
+		}
+	}
+}
+
+// maxTree bounds the processes that are looked at.
+const maxTree = 4096
+
+// tree lists the processes below one, the youngest generation last.
+func tree(root int, deadline time.Time) []int {
+	out := []int{}
+	queue := []int{root}
+	for len(queue) > 0 && len(out) < maxTree && root != 0 && time.Now().Before(deadline) {
+		pid := queue[0]
+		queue = queue[1:]
+		out = append(out, pid)
+		tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+		if err != nil {
+			continue
+		}
+		for _, t := range tasks {
+			b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/children")
+			if err != nil {
+				continue
+			}
+			for f := range strings.FieldsSeq(string(b)) {
+				if child, err := strconv.Atoi(f); err == nil {
+					queue = append(queue, child)
+				}
+			}
+		}
+	}
+	slices.Reverse(out) // whoever connects is young
+	return out
+}
+
+// holds reports whether a process has a socket open.
+func holds(pid int, link string) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(maxTree)
+	if err != nil {
+		return false
+	}
+	buf := make([]byte, 64)
+	for _, n := range names {
+		if size, err := unix.Readlinkat(int(d.Fd()), n, buf); err == nil && string(buf[:size]) == link {
+			return true
+		}
+	}
+	return false
+}
+
+// describe returns the number that a process has inside, and its name.
+func describe(pid int) (int, string) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0, ""
+	}
+	inside, name := 0, ""
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "Name:\t"); ok {
+			name = strings.TrimSuffix(v, "\n")
+		}
+		if v, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			if f := strings.Fields(v); len(f) > 0 {
+				inside, _ = strconv.Atoi(f[len(f)-1])
+			}
+		}
+	}
+	return inside, name
+}

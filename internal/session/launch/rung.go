@@ -1,0 +1,37 @@
+package launch
+
+import (
+	"slices"
+	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// Rungs is the ladder, from the bottom up. Nothing else of a session knows which rungs
+// there are; policy has the same names.
+func Rungs() []rung.Rung { return []rung.Rung{native.Rung{}} }
+
+// RungOf is the rung that a policy names. There is no other if it cannot be had.
+func RungOf(p *policy.Policy) (rung.Rung, error) {
+	name := p.Rung.Use.Text()
+	i := slices.IndexFunc(Rungs(), func(r rung.Rung) bool { return r.Name() == name })
+	if i < 0 {
+		return nil, fault.New(fault.Refused, "see `ringfence rungs`", "there is no rung %q", name)
+	}
+	return Rungs()[i], nil
+}
+
+// highEnough refuses a rung that somebody has a say in and does not accept.
+func (b Base) highEnough() error {
+	want, name := b.Policy.Require.Rung, b.Rung.Name()
+	switch {
+	case want.AcceptsRung(name):
+		return nil
+	case len(want) == 0:
+		return fault.New(fault.Refused, "change [require] rung in one of the files that write it", "no rung is left that everybody accepts")
+	}
+	return fault.New(fault.Refused, "--rung "+want[0].Value, "the rung %s is not enough: %s demands %s", name, want[0].Source.String(), strings.Join(want.Values(), " or "))
+}

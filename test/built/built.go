@@ -1,0 +1,43 @@
+// Package built gives the suites the binary under test. make builds it once and names it
+// in STAGE_BIN, which is read here alone; without that, each suite builds its own.
+package built
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+const env = "STAGE_BIN"
+
+const ringfence = "ringfence.dev/ringfence/cmd/ringfence"
+
+// Set is the variable by which a suite tells the processes that it starts where the
+// binary is.
+func Set(path string) string { return env + "=" + path }
+
+// Given is the binary that was built before, "" if there is none.
+func Given() string { return os.Getenv(env) }
+
+// Ringfence puts the binary at a path where every user can run it.
+func Ringfence(to string) error {
+	given := Given()
+	if given == "" {
+		return Program(to, ringfence)
+	}
+	data, err := os.ReadFile(given)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}
+
+// Program builds a package without cgo.
+func Program(to, pkg string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false", "-o", to}, flags...), pkg)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
+}
