@@ -24,7 +24,9 @@ func Doctor() *command.Command {
 		}
 		_, done := c.Progress("looking at this host", 0)
 		facts, results := hostfacts.Probe(context.Background())
-		higher := aboveNative(context.Background())
+		// The walls of the first rung are tried one by one. That another one cannot be had
+		// here says nothing against this host.
+		higher := offers(context.Background(), 1)
 		done()
 		verdict := hostfacts.Verdict(results)
 		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
@@ -54,14 +56,4 @@ func Doctor() *command.Command {
 		return verdict, err
 	}
 	return cmd
-}
-
-// aboveNative are the rungs above the first, whose walls doctor tries one by one. That one
-// of them cannot be had here says nothing against this host.
-func aboveNative(ctx context.Context) []offered {
-	out := []offered{}
-	for _, r := range launch.Rungs()[1:] {
-		out = append(out, offer(ctx, r))
-	}
-	return out
 }

@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/cli/command"
-	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -53,7 +53,7 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	flags, err := rules.RungFlag(on)
+	flags, err := launch.UseRung(on)
 	if err != nil {
 		return verify.Config{}, err
 	}
