@@ -35,9 +35,9 @@ func Findings(opt launch.Options) ([]string, error) {
 			out = noted(out, trees.TryGrant(b, g))
 		}
 	}
-	_, _, _, err = launch.Environment(&b, all.Total())
+	_, _, _, err = environment(&b, all.Total())
 	out = noted(out, err)
-	return noted(out, launch.LimitsHold(b)), nil
+	return noted(out, limitsHold(b)), nil
 }
 
 func noted(out []string, err error) []string {

@@ -75,7 +75,7 @@ func Environment(opt launch.Options) (environ.Environment, error) {
 	if err != nil {
 		return environ.Environment{}, err
 	}
-	env, _, _, err := launch.Environment(&b, all.Total())
+	env, _, _, err := environment(&b, all.Total())
 	return env, err
 }
 
@@ -125,7 +125,7 @@ func (s *Session) finish(total launch.Contribution) error {
 		return err
 	}
 	lim := s.Policy.Limits
-	s.Limits = launch.Bounds(s.Base.Law)
+	s.Limits = bounds(s.Base.Law)
 	s.Plan, err = plan.Make(plan.Input{
 		Session: s.ID, Hostname: launch.Hostname, User: s.User, Walls: s.Rung.Offer().Raised(), ABI: s.Facts.Landlock, Seccomp: filter,
 		System: launch.SystemNodes(), Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
@@ -182,7 +182,7 @@ func LookBroker(s *Session, total launch.Contribution) (out launch.Contribution,
 }
 
 func lookEnvironment(s *Session, total launch.Contribution) (out launch.Contribution, err error) {
-	s.Env, s.envInput, out, err = launch.Environment(&s.Base, total)
+	s.Env, s.envInput, out, err = environment(&s.Base, total)
 	return out, err
 }
 

@@ -24,7 +24,9 @@ func Doctor() *command.Command {
 		}
 		_, done := c.Progress("looking at this host", 0)
 		facts, results := hostfacts.Probe(context.Background())
-		higher := aboveNative(context.Background(), c.Environ)
+		// The walls of the first rung are tried one by one. That another one cannot be had
+		// here says nothing against this host.
+		higher := offers(context.Background(), c.Environ, 1)
 		done()
 		verdict := hostfacts.Verdict(results)
 		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
@@ -54,14 +56,4 @@ func Doctor() *command.Command {
 		return verdict, err
 	}
 	return cmd
-}
-
-// aboveNative are the rungs above the first, whose walls doctor tries one by one. That one
-// of them cannot be had here says nothing against this host.
-func aboveNative(ctx context.Context, environ []string) []offered {
-	out := []offered{}
-	for _, r := range launch.Ladder(environ)[1:] {
-		out = append(out, offer(ctx, r))
-	}
-	return out
 }

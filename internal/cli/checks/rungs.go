@@ -9,7 +9,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -31,19 +30,20 @@ type offered struct {
 // The states of a rung, by what hostfacts.Verdict says of its results.
 var rungStates = []string{"ready", "degraded", "not here"}
 
-// offer tries a rung.
-func offer(ctx context.Context, r rung.Rung) offered {
-	o := r.Offer()
-	out := offered{Name: r.Name(), Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
-		Views: o.Views, Witness: o.Witness, Adds: o.Adds, Results: r.Try(ctx)}
-	out.State = rungStates[hostfacts.Verdict(out.Results)]
-	for w, why := range o.Why {
-		if out.Lacks == nil {
-			out.Lacks = map[string]string{}
+// offers tries every rung but the lowest ones.
+func offers(ctx context.Context, environ []string, lowest int) []offered {
+	all := []offered{}
+	for _, r := range launch.Ladder(environ)[lowest:] {
+		o := r.Offer()
+		out := offered{Name: r.Name(), Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
+			Lacks: map[string]string{}, Views: o.Views, Witness: o.Witness, Adds: o.Adds, Results: r.Try(ctx)}
+		out.State = rungStates[hostfacts.Verdict(out.Results)]
+		for w, why := range o.Why {
+			out.Lacks[string(w)] = why
 		}
-		out.Lacks[string(w)] = why
+		all = append(all, out)
 	}
-	return out
+	return all
 }
 
 // Rungs prints the ladder as this machine has it.
@@ -57,10 +57,7 @@ func Rungs() *command.Command {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 		}
 		_, done := c.Progress("trying every rung", 0)
-		var all []offered
-		for _, r := range launch.Ladder(c.Environ) {
-			all = append(all, offer(context.Background(), r))
-		}
+		all := offers(context.Background(), c.Environ, 0)
 		done()
 		if *asJSON {
 			return 0, c.JSON(all)

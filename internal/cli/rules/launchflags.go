@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -180,7 +179,7 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	high, err := RungFlag(l.rung)
+	high, err := launch.UseRung(l.rung)
 	if err != nil {
 		return nil, err
 	}
@@ -231,19 +230,6 @@ func (l *Flags) servers(p *policy.Policy) error {
 		}
 	}
 	return nil
-}
-
-// RungFlag is what --rung says.
-func RungFlag(name string) (*policy.Policy, error) {
-	p := &policy.Policy{}
-	if name == "" {
-		return p, nil
-	}
-	if !slices.Contains(policy.RungNames(), name) {
-		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(policy.RungNames(), ", "))
-	}
-	p.Rung.Use = &policy.Rule{Value: name, Source: flagSource("rung")}
-	return p, nil
 }
 
 func flagSource(flag string) policy.Source { return policy.Source{File: "flag --" + flag} }

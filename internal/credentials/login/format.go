@@ -17,6 +17,9 @@ const (
 	Opencode Agent = "opencode"
 )
 
+// Agents are those whose logins are known. Sessions see no login file of any of them.
+func Agents() []Agent { return []Agent{Claude, Codex, Gemini, Opencode} }
+
 // errNone stands for a file that is whole and holds no login.
 var errNone = errors.New("it holds no login")
 

@@ -12,7 +12,7 @@ import (
 // FuzzRead: what is read can be sent, what is written is read back, and all else in
 // the file stays as it was.
 func FuzzRead(f *testing.F) {
-	for _, a := range agents {
+	for _, a := range Agents() {
 		f.Add([]byte(fileAt(a, future)))
 	}
 	f.Add([]byte(`{"claudeAiOauth":{}}`))
@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, a := range agents {
+		for _, a := range Agents() {
 			provider := ""
 			if a == Opencode {
 				provider = "openai"

@@ -171,11 +171,9 @@ func (sc *scene) open(t testing.TB) *Login {
 	return l
 }
 
-var agents = []Agent{Claude, Codex, Gemini, Opencode}
-
 // each runs a test for every client.
 func each(t *testing.T, f func(t *testing.T, a Agent)) {
-	for _, a := range agents {
+	for _, a := range Agents() {
 		t.Run(string(a), func(t *testing.T) {
 			t.Parallel()
 			f(t, a)

@@ -130,7 +130,7 @@ func probeLimits(ctx context.Context, f Facts) Result {
 		r.Detail = fmt.Sprintf("pids by %s, memory by %s", rep.Pids.By, rep.Memory.By)
 		return r
 	}
-	r.Status, r.Fix = Degraded, LimitsFix(f)
+	r.Status, r.Fix = Degraded, f.LimitsFix()
 	r.Detail = "pids: " + fate(rep.Pids) + ", memory: " + fate(rep.Memory)
 	if err != nil {
 		r.Detail = errnoOf(err).Error()
@@ -165,7 +165,7 @@ func joinLimits(ctx context.Context, g *cgroup.Group) error {
 }
 
 // LimitsFix is what makes the host lend limits.
-func LimitsFix(f Facts) string {
+func (f Facts) LimitsFix() string {
 	switch {
 	case f.Container != "":
 		return "give the limits to the container instead: docker run --memory=8g --pids-limit=4096 …"

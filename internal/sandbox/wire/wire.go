@@ -118,6 +118,9 @@ func (c *Conn) Close() error {
 // Shutdown wakes a Receive that is blocked in this or the other process.
 func (c *Conn) Shutdown() { unix.Shutdown(c.fd, unix.SHUT_RDWR) }
 
+// claimed is what a peer gets memory for before it has sent anything.
+const claimed = 1 << 20
+
 // MaxFDs bounds the descriptors of one message; the kernel's own bound is 253.
 const MaxFDs = 250
 
@@ -212,12 +215,16 @@ func (c *Conn) readFrame() ([]byte, error) {
 	if n == 0 || n > MaxFrame {
 		return nil, fmt.Errorf("frame of %d bytes is out of bounds", n)
 	}
-	body := make([]byte, n)
-	if err := c.fill(body); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+	var body []byte
+	for have := 0; have < int(n); have = len(body) {
+		// A peer may claim a length and send nothing: memory follows what came.
+		body = append(body, make([]byte, min(int(n)-have, max(have, claimed)))...)
+		if err := c.fill(body[have:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
 		}
-		return nil, err
 	}
 	return body, nil
 }
@@ -242,17 +249,20 @@ func Decode(body []byte) (Message, error) {
 func (c *Conn) fill(buf []byte) error {
 	oob := make([]byte, unix.CmsgSpace(4*MaxFDs))
 	for len(buf) > 0 {
-		n, oobn, _, _, err := unix.Recvmsg(c.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, flags, _, err := unix.Recvmsg(c.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("receive: %w", err)
 		}
+		c.keepFDs(oob[:oobn])
 		if n == 0 {
 			return io.EOF
 		}
-		c.keepFDs(oob[:oobn])
+		if flags&unix.MSG_CTRUNC != 0 || len(c.pend) > MaxFDs {
+			return fmt.Errorf("receive: more than %d descriptors came, or some were lost", MaxFDs)
+		}
 		buf = buf[n:]
 	}
 	return nil

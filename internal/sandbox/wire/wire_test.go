@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -115,4 +116,64 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q decodes, %q does not: %v", b, again, err)
 		}
 	})
+}
+
+// TestAClaimAllocatesLittle: a peer that claims the longest message, and sends none of it.
+func TestAClaimAllocatesLittle(t *testing.T) {
+	near, far := rawPair(t)
+	if _, err := unix.Write(far, []byte{byte(wire.MaxFrame >> 24), 0, 0, 0}); err != nil {
+		t.Fatal(err)
+	}
+	unix.Shutdown(far, unix.SHUT_WR)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, _, err := near.Receive(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+		t.Errorf("%d bytes were allocated", n)
+	}
+}
+
+// TestAFloodOfDescriptors: a peer that sends a message byte by byte, each with descriptors.
+// None of them stays open.
+func TestAFloodOfDescriptors(t *testing.T) {
+	near, far := rawPair(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := unix.Write(far, []byte{0, 0, 0, 200}); err != nil {
+		t.Fatal(err)
+	}
+	many := make([]int, 100)
+	for i := range many {
+		many[i] = int(w.Fd())
+	}
+	for range 4 {
+		if err := unix.Sendmsg(far, []byte("x"), unix.UnixRights(many...), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	if _, _, err := near.Receive(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("400 descriptors of one message: %v", err)
+	}
+	near.Close()
+	unix.Close(far)
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a descriptor is still open: %v", err)
+	}
+}
+
+// rawPair is an end, and a socket of whoever speaks to it.
+func rawPair(t *testing.T) (*wire.Conn, int) {
+	t.Helper()
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.Inherited(p[0]), p[1]
 }

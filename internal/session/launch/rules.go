@@ -101,7 +101,7 @@ func (b *Base) rules() error {
 		l.Project = nil
 	}
 	if l.Project != nil {
-		if l.ProjectTrusted, err = b.trusted(policy.ProjectFile, digest); err != nil {
+		if l.ProjectTrusted, err = b.Trusted(policy.ProjectFile, digest); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func (b *Base) moreWorkspaces() error {
 	return nil
 }
 
-func (b Base) trusted(file, digest string) (bool, error) {
+func (b Base) Trusted(file, digest string) (bool, error) {
 	return TrustStore(b.Dirs.State).Trusted(b.Workspaces[0].Path, file, digest)
 }
 

@@ -40,6 +40,19 @@ func RungOf(p *policy.Policy) (rung.Rung, error) {
 	return all[i], nil
 }
 
+// UseRung is what the flag --rung says; nothing, if name is empty.
+func UseRung(name string) (*policy.Policy, error) {
+	p := &policy.Policy{}
+	if name == "" {
+		return p, nil
+	}
+	if !slices.Contains(policy.RungNames(), name) {
+		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(policy.RungNames(), ", "))
+	}
+	p.Rung.Use = &policy.Rule{Value: name, Source: policy.Source{File: "flag --rung"}}
+	return p, nil
+}
+
 // highEnough refuses a rung that somebody has a say in and does not accept.
 func (b Base) highEnough() error {
 	want, name := b.Policy.Require.Rung, b.Rung.Name()

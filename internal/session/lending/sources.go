@@ -40,7 +40,7 @@ func (ss *sources) places() (out []launch.Origin) {
 		}
 		out = append(out, launch.Origin{Path: filepath.Join(ss.User.Home, fallback), What: what, Ours: true, Dir: true})
 	}
-	for _, a := range []login.Agent{login.Claude, login.Codex, login.Gemini, login.Opencode} {
+	for _, a := range login.Agents() {
 		for _, env := range []func(string) string{ss.Getenv, func(string) string { return "" }} {
 			file(login.Path(a, env, ss.User.Home), "the login of "+string(a))
 		}

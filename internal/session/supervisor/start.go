@@ -76,7 +76,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 		return Result{}, err
 	}
 	defer group.Close()
-	if err := launch.RequireLimits(s.Base, report); err != nil {
+	if err := session.RequireLimits(s.Base, report); err != nil {
 		return Result{}, err
 	}
 	if err := talk.Before(report); err != nil {
@@ -318,7 +318,7 @@ func (l *live) join(group *cgroup.Group, pid int) error {
 	if err == nil {
 		return nil
 	}
-	if asked := launch.AskedLimits(l.session.Base.Law); len(asked) > 0 {
+	if asked := session.AskedLimits(l.session.Base.Law); len(asked) > 0 {
 		return asked[0].Refuse(fmt.Sprintf("the host promised it and does not keep it: %v", err), l.session.Base)
 	}
 	l.talk.Warn(fmt.Sprintf("limits are not enforced by the host after all: %v", err))

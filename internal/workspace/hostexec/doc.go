@@ -1,6 +1,6 @@
 // Package hostexec knows what a host executes of a tree: which paths and which
-// settings in files are run by whom, and when. All of that knowledge is data, in
-// hostexec.toml; the code only reads it and compares.
+// settings in files are run by whom, and when. That knowledge is data, in hostexec.toml;
+// the names that git itself writes into its directories are in gitshape.go.
 //
 // Two questions are asked of it. While a session runs, for every name that is
 // made: is it held back? Judge answers by the path alone. After a session, for

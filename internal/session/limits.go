@@ -1,15 +1,15 @@
-package launch
+package session
 
 import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
-	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
-// Bounds are the limits of a session: what policy has, and for memory a share of the
+// bounds are the limits of a session: what policy has, and for memory a share of the
 // machine where nobody wrote a number.
-func Bounds(l Law) cgroup.Limits {
+func bounds(l launch.Law) cgroup.Limits {
 	lim := l.Policy.Limits
 	out := cgroup.Limits{Pids: lim.Pids.Number(), Memory: lim.Memory.Number()}
 	if lim.Memory == nil && lim.Share != nil {
@@ -37,7 +37,7 @@ type askedLimit struct {
 // AskedLimits are those that may not be missing: with a number in a file or a flag, or
 // named by [require] limits. What the built-in policy has nobody asked for; a share of
 // the machine's memory is for hosts that lend a bound, whoever wrote it.
-func AskedLimits(w Law) []askedLimit {
+func AskedLimits(w launch.Law) []askedLimit {
 	var out []askedLimit
 	for _, r := range w.Policy.Require.Limits {
 		out = append(out, askedLimit{r.Value, r.Source, "is required"})
@@ -46,7 +46,7 @@ func AskedLimits(w Law) []askedLimit {
 		name  string
 		limit *policy.Limit
 	}{{"pids", w.Policy.Limits.Pids}, {"memory", w.Policy.Limits.Memory}} {
-		if l.limit != nil && l.limit.Source.File != BuiltIn {
+		if l.limit != nil && l.limit.Source.File != launch.BuiltIn {
 			out = append(out, askedLimit{l.name, l.limit.Source, "was asked for"})
 		}
 	}
@@ -54,12 +54,12 @@ func AskedLimits(w Law) []askedLimit {
 }
 
 // Refuse is the error for a limit that does not hold.
-func (a askedLimit) Refuse(why string, b Base) error {
-	return fault.New(fault.Refused, hostfacts.LimitsFix(b.Facts), "limit %q %s (%s) and is not enforced: %s", a.name, a.how, a.source.String(), why)
+func (a askedLimit) Refuse(why string, b launch.Base) error {
+	return fault.New(fault.Refused, b.Facts.LimitsFix(), "limit %q %s (%s) and is not enforced: %s", a.name, a.how, a.source.String(), why)
 }
 
 // RequireLimits refuses a launch when nothing enforces a limit that was asked for.
-func RequireLimits(b Base, r cgroup.Report) error {
+func RequireLimits(b launch.Base, r cgroup.Report) error {
 	for _, want := range AskedLimits(b.Law) {
 		l := map[string]cgroup.Limit{"pids": r.Pids, "memory": r.Memory}[want.name]
 		if l.Enforced() {
@@ -74,12 +74,12 @@ func RequireLimits(b Base, r cgroup.Report) error {
 	return nil
 }
 
-// LimitsHold tries the limits on nothing.
-func LimitsHold(b Base) error {
+// limitsHold tries the limits on nothing.
+func limitsHold(b launch.Base) error {
 	if len(AskedLimits(b.Law)) == 0 {
 		return nil
 	}
-	group, report, err := cgroup.Open(b.ID, Bounds(b.Law))
+	group, report, err := cgroup.Open(b.ID, bounds(b.Law))
 	if err != nil {
 		return err
 	}

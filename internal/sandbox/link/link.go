@@ -1,0 +1,255 @@
+package link
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+)
+
+// perStream is more than what a stream costs beside the bytes that it holds.
+const perStream = 2 << 10
+
+// MaxMemory bounds what a link holds, whatever the other end sends and however little
+// is read: streams that are open or refused, their windows, and the fixed buffers.
+const MaxMemory = 2*MaxStreams*perStream + MaxStreams*Window + Growth + 2*outSize + inSize
+
+// Options are those of one end.
+type Options struct {
+	// Alive is how often the near end asks whether the far end is there. A far end that
+	// has not answered when the next question is due has ended. 0: it is not asked.
+	Alive time.Duration
+}
+
+// Link is one end of a link. All its methods may be called at any time.
+type Link struct {
+	role Role
+	rw   io.ReadWriteCloser
+	done chan struct{}
+	runs sync.WaitGroup
+
+	mu      sync.Mutex // guards all below, and the state of all streams
+	err     error      // why the link ended
+	streams map[uint32]*Stream
+	live    [3]int // of streams, by who opened them: those that are not refused
+	refused int    // and those that are
+	next    uint64 // the number of our next stream
+	due     uint64 // the number of the peer's next stream
+	growth  int    // what windows may still grow by
+	accepts list.List
+	arrived sync.Cond // accepts has one more, or the link ended
+
+	greeted int  // how much of the peer's preface has come
+	ping    bool // to be sent
+	asked   bool // sent, or to be, and not yet answered
+	pong    bool // to be sent
+
+	ready [2]queue // streams that have something to send: few, and many
+	turn  int      // which of the two is next
+	out   []byte   // frames for the next write
+	wake  sync.Cond
+}
+
+// prefaces are what the two sides begin with. The last byte is the version.
+var prefaces = [...]string{Near: "rfnear\x00\x01", Far: "rffar\x00\x00\x01"}
+
+// New starts one end of a link over rw, which is the link's own from here on. Closing rw
+// must end a Read and a Write that wait in it.
+func New(rw io.ReadWriteCloser, role Role, o Options) *Link {
+	l := newLink(role, make([]byte, 0, outSize))
+	l.rw = rw
+	l.runs.Go(l.readLoop)
+	l.runs.Go(l.writeLoop)
+	if o.Alive > 0 && role == Near {
+		l.runs.Go(func() { l.watch(o.Alive) })
+	}
+	return l
+}
+
+// newLink makes an end that nothing moves yet.
+func newLink(role Role, out []byte) *Link {
+	l := &Link{role: role, done: make(chan struct{}), streams: map[uint32]*Stream{}, growth: Growth,
+		next: uint64(role), due: uint64(role.other()), out: append(out, prefaces[role]...)}
+	l.arrived.L, l.wake.L = &l.mu, &l.mu
+	return l
+}
+
+// Open begins a stream. It does not wait for the other end, which may still refuse it:
+// reads and writes then fail with a [Reset].
+func (l *Link) Open(h Header) (*Stream, error) {
+	body, err := encodeHeader(l.role, h)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case l.full(l.role):
+		return nil, ErrTooMany
+	case l.next > math.MaxUint32:
+		return nil, ErrUsedUp
+	}
+	s := newStream(l, uint32(l.next), h)
+	s.open, s.taken = body, true
+	l.next += 2
+	l.live[l.role]++
+	l.streams[s.id] = s
+	l.push(s)
+	l.kick()
+	return s, nil
+}
+
+// Accept waits for a stream that the other end opens.
+func (l *Link) Accept() (*Stream, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.err == nil && l.accepts.Len() == 0 {
+		l.arrived.Wait()
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	s := l.accepts.Remove(l.accepts.Front()).(*Stream)
+	s.waits, s.taken = nil, true
+	s.settle()
+	return s, nil
+}
+
+// full says whether a side may open no more streams.
+func (l *Link) full(opener Role) bool {
+	return l.live[Near]+l.live[Far] >= MaxStreams || opener == Far && l.live[Far] >= MaxConns
+}
+
+// Done is closed when the link has ended.
+func (l *Link) Done() <-chan struct{} { return l.done }
+
+// Err says why the link ended; nil while it lasts.
+func (l *Link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close ends the link and every stream on it, at once. What was written and has not left
+// yet is lost. It returns when nothing of the link runs any more.
+func (l *Link) Close() error {
+	l.end(ErrClosed)
+	l.runs.Wait()
+	return nil
+}
+
+// end ends the link for the first reason that comes.
+func (l *Link) end(why error) {
+	l.mu.Lock()
+	first := l.err == nil
+	if first {
+		l.err = why
+		for _, s := range l.streams {
+			s.fail(why, why)
+		}
+		clear(l.streams)
+		l.accepts.Init()
+		l.ready = [2]queue{}
+		close(l.done)
+		l.arrived.Broadcast()
+		l.wake.Broadcast()
+	}
+	l.mu.Unlock()
+	if first && l.rw != nil {
+		l.rw.Close()
+	}
+}
+
+// broken ends the link because of what the other end sent.
+func (l *Link) broken(err error) error {
+	l.end(fmt.Errorf("the %v: %w", l.role.other(), err))
+	return l.Err()
+}
+
+// watch asks the far end again and again whether it is there.
+func (l *Link) watch(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		silent := l.asked
+		l.ping, l.asked = true, true
+		l.kick()
+		l.mu.Unlock()
+		if silent {
+			l.end(ErrSilent)
+		}
+	}
+}
+
+// readLoop reads frames until the link ends.
+func (l *Link) readLoop() {
+	buf, held, idle := make([]byte, inSize), 0, 0
+	for {
+		n, err := l.rw.Read(buf[held:])
+		held += n
+		used, wrong := l.feed(buf[:held])
+		held = copy(buf, buf[used:held])
+		if idle++; n > 0 {
+			idle = 0
+		}
+		switch {
+		case wrong != nil:
+			l.broken(wrong)
+			return
+		case err != nil:
+			l.end(lost(err, held > 0))
+			return
+		case idle > 100:
+			l.end(io.ErrNoProgress)
+			return
+		}
+	}
+}
+
+// lost says why nothing more can be read.
+func lost(err error, within bool) error {
+	switch {
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("read from the link: %w", err)
+	case within:
+		return ErrCut
+	}
+	return ErrEnded
+}
+
+// writeLoop writes what is to be sent until the link ends. While it writes one buffer, the
+// other is filled.
+func (l *Link) writeLoop() {
+	spare := make([]byte, 0, outSize)
+	for {
+		l.mu.Lock()
+		l.fill()
+		for l.err == nil && len(l.out) == 0 {
+			l.wake.Wait()
+		}
+		if l.err != nil {
+			l.mu.Unlock()
+			return
+		}
+		full := l.out
+		l.out = spare[:0]
+		l.fill()
+		l.mu.Unlock()
+		if _, err := l.rw.Write(full); err != nil {
+			l.end(fmt.Errorf("write to the link: %w", err))
+			return
+		}
+		spare = full
+	}
+}

@@ -1,0 +1,107 @@
+package link
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ringfence.dev/ringfence/internal/sandbox/wire"
+)
+
+// The messages that only a far end needs, beside those of package wire: where the kernel
+// is shared the supervisor does this itself.
+const (
+	Probe  wire.Kind = "probe"  // far: what one probe saw, before walls
+	Size   wire.Kind = "size"   // near: of the process's terminal
+	Freeze wire.Kind = "freeze" // near: stop everything inside
+	Thaw   wire.Kind = "thaw"   // near: and let it go on
+)
+
+// Message is one message on a stream of Control or Exec. Only the fields of its kind are
+// set.
+type Message struct {
+	Kind     wire.Kind         `json:"kind"`
+	Keyring  int               `json:"keyring,omitempty"`  // walls
+	Seen     *wire.Observation `json:"seen,omitempty"`     // probe
+	Signal   int               `json:"signal,omitempty"`   // signal
+	Terminal *TerminalSize     `json:"terminal,omitempty"` // size
+	Status   int               `json:"status,omitempty"`   // exit
+	Failure  *wire.Failure     `json:"failure,omitempty"`  // failed
+}
+
+// TerminalSize is that of a terminal.
+type TerminalSize struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
+
+// senders says which side sends a message, and empties the fields that it may have.
+var senders = map[wire.Kind]struct {
+	from  Role
+	empty func(*Message) (whole bool)
+}{
+	wire.Go:      {Near, nil},
+	Freeze:       {Near, nil},
+	Thaw:         {Near, nil},
+	wire.Signal:  {Near, func(m *Message) bool { n := m.Signal; m.Signal = 0; return n > 0 && n <= 64 }},
+	Size:         {Near, func(m *Message) bool { t := m.Terminal; m.Terminal = nil; return t != nil }},
+	wire.Walls:   {Far, func(m *Message) bool { m.Keyring = 0; return true }},
+	Probe:        {Far, func(m *Message) bool { o := m.Seen; m.Seen = nil; return o != nil && o.Probe != "" }},
+	wire.Started: {Far, nil},
+	wire.Stopped: {Far, nil},
+	wire.Exit:    {Far, func(m *Message) bool { n := m.Status; m.Status = 0; return n >= 0 && n <= 0xffff }},
+	wire.Failed:  {Far, func(m *Message) bool { f := m.Failure; m.Failure = nil; return f != nil && f.Step != "" }},
+}
+
+// check refuses a message that the given side does not send, or with other fields than
+// its kind has.
+func (m Message) check(from Role) error {
+	s, ok := senders[m.Kind]
+	if !ok || s.from != from {
+		return fmt.Errorf("the %v sends no message %q", from, m.Kind)
+	}
+	whole := s.empty == nil || s.empty(&m)
+	if !whole || m != (Message{Kind: m.Kind}) {
+		return fmt.Errorf("message %q: wrong fields", m.Kind)
+	}
+	return nil
+}
+
+// Send writes m to a stream of messages.
+func Send(s *Stream, m Message) error {
+	err := m.check(s.link.role)
+	var b []byte
+	if err == nil {
+		b, err = json.Marshal(m)
+	}
+	if err == nil {
+		_, err = s.Write(b)
+	}
+	return err
+}
+
+// Receive reads a message. One that the other side may not send ends the link: it is
+// as wrong as a frame that it may not send.
+func Receive(s *Stream) (Message, error) {
+	b := make([]byte, MaxMessage)
+	n, err := s.Read(b)
+	if err != nil {
+		return Message{}, err
+	}
+	m, err := decodeMessage(s.link.role.other(), b[:n])
+	if err != nil {
+		err = s.link.broken(err)
+	}
+	return m, err
+}
+
+func decodeMessage(from Role, body []byte) (Message, error) {
+	var m Message
+	err := decodeExact(body, &m)
+	if err == nil {
+		err = m.check(from)
+	}
+	if err != nil {
+		return Message{}, fmt.Errorf("%w: %w", WrongMessage, err)
+	}
+	return m, nil
+}
