@@ -133,11 +133,13 @@ func (f *fixture) sit(args ...string) *person {
 // sees waits for a text on the screen.
 func (p *person) sees(text string) {
 	p.f.t.Helper()
-	p.f.eventually(fmt.Sprintf("%q on the screen", text), func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return strings.Contains(p.seen.String(), text)
-	})
+	p.f.eventually(fmt.Sprintf("%q on the screen", text), func() bool { return p.saw(text) })
+}
+
+func (p *person) saw(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Contains(p.seen.String(), text)
 }
 
 func (p *person) types(text string) {
