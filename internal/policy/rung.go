@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/fault"
 )
 
 // height ranks a rung. What was not written is at the bottom.
@@ -109,4 +111,17 @@ func lowered(base, over *Policy) []Change {
 		}
 	}
 	return out
+}
+
+// UseRung is what the flag --rung says; nothing, if name is empty.
+func UseRung(name string) (*Policy, error) {
+	p := &Policy{}
+	if name == "" {
+		return p, nil
+	}
+	if !slices.Contains(rungs, name) {
+		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(rungs, ", "))
+	}
+	p.Rung.Use = &Rule{Value: name, Source: Source{File: "flag --rung"}}
+	return p, nil
 }

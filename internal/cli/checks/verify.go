@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
-	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
 
@@ -54,7 +54,7 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	flags, err := launch.UseRung(on)
+	flags, err := policy.UseRung(on)
 	if err != nil {
 		return verify.Config{}, err
 	}

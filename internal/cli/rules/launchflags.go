@@ -179,7 +179,7 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	high, err := launch.UseRung(l.rung)
+	high, err := policy.UseRung(l.rung)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/ladder"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/state"
@@ -76,7 +77,7 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
-	b.Rung, err = RungOf(b.Policy)
+	b.Rung, err = ladder.Chosen(b.Policy)
 	return b, err
 }
 

@@ -1,41 +1,18 @@
 package launch
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"ringfence.dev/ringfence/internal/policy"
-	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/native"
 )
-
-// Policy and the table have the same rungs in the same order, and each says of every wall
-// who raises it and of every wall that nobody raises why.
-func TestTableOfRungs(t *testing.T) {
-	var names []string
-	for _, r := range Rungs(&policy.Policy{}) {
-		names = append(names, r.Name())
-		o := r.Offer()
-		for _, w := range plan.AllWalls() {
-			if who := o.Walls[w]; who == "" || (who == rung.Nobody) != (o.Why[w] != "") {
-				t.Errorf("%s: wall %s is raised by %q, why not: %q", r.Name(), w, who, o.Why[w])
-			}
-		}
-		if len(o.Walls) != len(plan.AllWalls()) || len(o.Views) == 0 || o.Witness == "" || o.Level == "" || o.Kernel == "" || o.Adds == "" {
-			t.Errorf("%s offers %+v", r.Name(), o)
-		}
-	}
-	if !slices.Equal(names, policy.RungNames()) {
-		t.Errorf("the table has %q, policy %q", names, policy.RungNames())
-	}
-}
 
 // A rung that is not enough refuses the launch and names who demands another; it is never
 // taken in silence.
 func TestNotEnough(t *testing.T) {
 	demands := policy.List{{Value: "gvisor", Source: policy.Source{File: "/project/ringfence.toml", Line: 3}}}
-	b := Base{Law: Law{Policy: &policy.Policy{Require: policy.Require{Rung: demands}}, Rung: Rungs(&policy.Policy{})[0]}}
+	b := Base{Law: Law{Policy: &policy.Policy{Require: policy.Require{Rung: demands}}, Rung: native.Rung{}}}
 	err := b.highEnough()
 	if err == nil || !strings.Contains(err.Error(), "/project/ringfence.toml:3 demands gvisor") {
 		t.Errorf("it says %v", err)

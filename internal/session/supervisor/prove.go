@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/ladder"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
@@ -36,7 +37,7 @@ func Promised(environ []string, flags *policy.Policy) (Promise, error) {
 		return Promise{}, err
 	}
 	p := Promise{Home: d.User.Home, State: d.Dirs.State}
-	if p.Rung, err = launch.RungOf(pol); err != nil {
+	if p.Rung, err = ladder.Chosen(pol); err != nil {
 		return p, err
 	}
 	for _, g := range policy.Grants(pol, d.User.Home) {

@@ -6,6 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/state"
@@ -16,7 +17,7 @@ import (
 // takes is none. The plan, the store for undo and the rules are of the same trees.
 func TestTreesGoByPath(t *testing.T) {
 	b := launch.Base{Profile: &agent.Profile{}, Work: review.New(t.TempDir(), state.NewID())}
-	b.Policy, b.Rung, b.Workspaces = &policy.Policy{}, launch.Rungs(&policy.Policy{})[0], []launch.Workspace{{Path: "/w"}}
+	b.Policy, b.Rung, b.Workspaces = &policy.Policy{}, native.Rung{}, []launch.Workspace{{Path: "/w"}}
 	var total launch.Contribution
 	for _, path := range []string{"/w", "/w", "/read", "/x", "/x", "/repo.git"} {
 		prefix := ""

@@ -1,0 +1,29 @@
+// Package ladder is the table of rungs. Nothing else of a session knows which there are.
+package ladder
+
+import (
+	"slices"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// Rungs are all of them, from the bottom up. Policy has the same names, and says where
+// their programs are.
+func Rungs(p *policy.Policy) []rung.Rung {
+	return []rung.Rung{native.Rung{}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text()}}
+}
+
+// Chosen is the rung that a policy names. There is no other if it cannot be had.
+func Chosen(p *policy.Policy) (rung.Rung, error) {
+	name := p.Rung.Use.Text()
+	all := Rungs(p)
+	i := slices.IndexFunc(all, func(r rung.Rung) bool { return r.Name() == name })
+	if i < 0 {
+		return nil, fault.New(fault.Refused, "see `ringfence rungs`", "there is no rung %q", name)
+	}
+	return all[i], nil
+}
