@@ -8,6 +8,9 @@ import (
 // Mend returns other content for a file of this name without what is dangerous in it,
 // such as a phantom of its secrets.
 func Mend(rel string, data []byte) []byte {
+	if len(rules()) == 0 {
+		return nil
+	}
 	r, _ := ruleOf(rel)
 	if r == nil || r.shown {
 		return data

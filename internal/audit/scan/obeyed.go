@@ -44,7 +44,7 @@ func (s *scan) obeyed() {
 // fixed are the names of files of settings and instructions.
 func (s *scan) fixed() []string {
 	var out []string
-	for _, r := range rules {
+	for _, r := range rules() {
 		for _, f := range r.files {
 			if !strings.Contains(f, "*") {
 				out = append(out, f)
@@ -62,7 +62,7 @@ func (s *scan) fixed() []string {
 // starredDirs are those in which a file of any name is obeyed.
 var starredDirs = sync.OnceValue(func() []string {
 	var out []string
-	for _, r := range rules {
+	for _, r := range rules() {
 		for _, f := range r.files {
 			if at := strings.IndexByte(f, '*'); at > 0 && !r.shown {
 				if dir := path.Dir(f[:at] + "x"); dir != "." && !slices.Contains(out, dir) {

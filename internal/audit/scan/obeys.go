@@ -16,13 +16,13 @@ func Obeys(rel string, dir bool) bool {
 	if dir {
 		return leadsToRule(rel)
 	}
-	r, _ := ruleOf(rel)
-	if r == nil || r.shown {
-		return false
-	}
 	names, err := hostexec.Builtin()
 	if err != nil {
 		return true
+	}
+	r, _ := ruleOf(rel)
+	if r == nil || r.shown {
+		return false
 	}
 	v := names.Judge(rel, false)
 	return v.Hold || v.Form != hostexec.FormAny
@@ -44,7 +44,7 @@ func leadsToRule(rel string) bool {
 // agent starts.
 var ObeyedDirs = sync.OnceValue(func() []string {
 	out := []string{"."}
-	for _, r := range rules {
+	for _, r := range rules() {
 		for _, f := range r.files {
 			if at := strings.IndexByte(f, '*'); at >= 0 {
 				f = f[:at] + "x"

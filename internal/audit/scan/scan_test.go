@@ -90,7 +90,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
+	for _, r := range rules() {
 		for _, f := range r.files {
 			rel := strings.ReplaceAll(f, "*", "x")
 			if v := names.Judge(rel, false); v.Rank == hostexec.Source || v.Who == "" || v.When == "" {
