@@ -21,18 +21,18 @@ func TestReviewAgrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rules() {
-		for _, k := range r.keys {
-			if r.form != asJSON || slices.Contains([]string{kUnclear.id, kUnknown.id}, k.kind.id) {
+		for _, k := range r.Find {
+			if r.Form != asJSON || slices.Contains([]string{kUnclear.id, kUnknown.id}, k.Finding) {
 				continue
 			}
-			text := fileWith(k.path, func(text string) bool { return len(r.judge([]byte(text)).hits) > 0 })
+			text := fileWith(k.Path, func(text string) bool { return len(r.judge([]byte(text)).hits) > 0 })
 			if text == "" {
-				t.Errorf("%q: no candidate is one that the scan finds", k.path)
+				t.Errorf("%q: no candidate is one that the scan finds", k.Path)
 			}
-			for _, file := range r.files {
+			for _, file := range r.Files {
 				rel := strings.NewReplacer("**/", "", "*", "x").Replace(file)
 				if found := names.Inspect(rel, nil, []byte(text)); len(found) == 0 || found[0].Rank != hostexec.Unasked {
-					t.Errorf("%s %s: the review finds %v in %s", rel, k.path, found, text)
+					t.Errorf("%s %s: the review finds %v in %s", rel, k.Path, found, text)
 				}
 			}
 		}

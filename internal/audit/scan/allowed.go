@@ -37,8 +37,8 @@ func (r *rule) stands(at []string, v *node) standing {
 			found = onTheWay
 		}
 	}
-	for _, k := range r.keys { // what is taken out leaves an empty table behind
-		if way := strings.Split(k.path, "."); way[0] != "**" && len(at) < len(way) && matchNames(way[:len(at)], at) && tableOrList(v, way[len(at)]) {
+	for _, k := range r.Find { // what is taken out leaves an empty table behind
+		if way := strings.Split(k.Path, "."); way[0] != "**" && len(at) < len(way) && matchNames(way[:len(at)], at) && tableOrList(v, way[len(at)]) {
 			found = onTheWay
 		}
 	}
@@ -55,13 +55,7 @@ func tableOrList(v *node, name string) bool {
 	return v.Kind == '{'
 }
 
-// written is what an agent puts into its settings: a variable or a file, for a mark.
-type written struct {
-	marks []string
-	// first: it does so before it reads the text, so in names and comments too.
-	first bool
-}
-
-func (w *written) in(s string) bool {
-	return w != nil && slices.ContainsFunc(w.marks, func(m string) bool { return strings.Contains(s, m) })
+// writes: a mark stands in a text, which the agent replaces by a variable or a file.
+func (r *rule) writes(s string) bool {
+	return slices.ContainsFunc(r.Marks, func(m string) bool { return strings.Contains(s, m) })
 }

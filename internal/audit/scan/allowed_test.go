@@ -115,7 +115,7 @@ func TestKnownPlaces(t *testing.T) {
 			}
 			for _, at := range [][]string{append([]string{"strange"}, a.path...), append(slices.Clone(a.path), "strange")} {
 				if got := r.stands(at, &node{Text: "true"}); got == harmless {
-					t.Errorf("%s: %q is harmless", r.files[0], at)
+					t.Errorf("%s: %q is harmless", r.Files[0], at)
 				}
 			}
 		}

@@ -27,7 +27,7 @@ var indexed = sync.OnceValue(func() *index {
 	x := &index{exact: map[string][]spot{}, starred: map[string][]spot{}}
 	all := rules()
 	for i := range all {
-		for _, f := range all[i].files {
+		for _, f := range all[i].Files {
 			s := spot{&all[i], strings.Split(strings.ToLower(f), "/")}
 			if len(s.names) > 1 {
 				x.deep = append(x.deep, s)

@@ -12,7 +12,7 @@ func Mend(rel string, data []byte) []byte {
 		return nil
 	}
 	r, _ := ruleOf(rel)
-	if r == nil || r.shown {
+	if r == nil || r.Shown {
 		return data
 	}
 	if out := r.judge(data); out.mended {
@@ -24,13 +24,13 @@ func Mend(rel string, data []byte) []byte {
 // fit gives a neutral file the size of the one it stands for, where it can: git takes
 // a file of another size for changed before it looks into it.
 func fit(r *rule, neutral []byte, size int) []byte {
-	if len(neutral) > size && r != nil && r.form == asJSON {
+	if len(neutral) > size && r != nil && r.Form == asJSON {
 		var b bytes.Buffer
 		if json.Compact(&b, neutral) == nil {
 			neutral = b.Bytes()
 		}
 	}
-	if len(neutral) > size && r != nil && r.form == asCode {
+	if len(neutral) > size && r != nil && r.Form == asCode {
 		neutral = nil
 	}
 	if missing := size - len(neutral); missing > 0 {

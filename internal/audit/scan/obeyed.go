@@ -45,7 +45,7 @@ func (s *scan) obeyed() {
 func (s *scan) fixed() []string {
 	var out []string
 	for _, r := range rules() {
-		for _, f := range r.files {
+		for _, f := range r.Files {
 			if !strings.Contains(f, "*") {
 				out = append(out, f)
 			}
@@ -63,8 +63,8 @@ func (s *scan) fixed() []string {
 var starredDirs = sync.OnceValue(func() []string {
 	var out []string
 	for _, r := range rules() {
-		for _, f := range r.files {
-			if at := strings.IndexByte(f, '*'); at > 0 && !r.shown {
+		for _, f := range r.Files {
+			if at := strings.IndexByte(f, '*'); at > 0 && !r.Shown {
 				if dir := path.Dir(f[:at] + "x"); dir != "." && !slices.Contains(out, dir) {
 					out = append(out, dir)
 				}

@@ -21,7 +21,7 @@ func Obeys(rel string, dir bool) bool {
 		return true
 	}
 	r, _ := ruleOf(rel)
-	if r == nil || r.shown {
+	if r == nil || r.Shown {
 		return false
 	}
 	v := names.Judge(rel, false)
@@ -32,7 +32,7 @@ func leadsToRule(rel string) bool {
 	names := strings.Split(strings.ToLower(rel), "/")
 	return slices.ContainsFunc(indexed().deep, func(s spot) bool {
 		for n := range names {
-			if !s.rule.shown && slices.ContainsFunc(rest(s.names, names[n:]), func(left int) bool { return left > 0 }) {
+			if !s.rule.Shown && slices.ContainsFunc(rest(s.names, names[n:]), func(left int) bool { return left > 0 }) {
 				return true
 			}
 		}
@@ -45,11 +45,11 @@ func leadsToRule(rel string) bool {
 var ObeyedDirs = sync.OnceValue(func() []string {
 	out := []string{"."}
 	for _, r := range rules() {
-		for _, f := range r.files {
+		for _, f := range r.Files {
 			if at := strings.IndexByte(f, '*'); at >= 0 {
 				f = f[:at] + "x"
 			}
-			for dir := path.Dir(f); !r.shown && !slices.Contains(out, dir); dir = path.Dir(dir) {
+			for dir := path.Dir(f); !r.Shown && !slices.Contains(out, dir); dir = path.Dir(dir) {
 				out = append(out, dir)
 			}
 		}

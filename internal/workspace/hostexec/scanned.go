@@ -72,6 +72,7 @@ func (r *Rules) Scanned() []Scanned {
 	by := map[string][]int{}
 	for i, c := range r.scans {
 		for _, f := range c.files {
+			f = strings.TrimPrefix(f, "/")
 			if by[f] == nil {
 				files = append(files, f)
 			}
