@@ -34,13 +34,16 @@ type keyRule struct {
 	values    []string // nil for all
 }
 
-// scanForms are those of files that only a scan reads.
+// scanForms are those that a scan reads.
 var scanForms = []string{"json", "toml", "yaml", "lines", "code", "front", "git"}
 
 func (r *Rules) addContent(d *contentData) error {
 	if d.scanned() {
+		if !slices.Contains(scanForms, d.form) {
+			return fmt.Errorf("form %q is none that a scan reads", d.form)
+		}
 		r.scans = append(r.scans, d)
-		if len(d.keys) == 0 && len(d.files) > 0 && slices.Contains(scanForms, d.form) {
+		if len(d.keys) == 0 && len(d.files) > 0 {
 			return nil
 		}
 	}

@@ -57,6 +57,15 @@ func TestContentsAreRanked(t *testing.T) {
 			}
 		}
 	}
+	forms := map[string]string{}
+	for _, c := range r.scans {
+		for _, f := range c.files {
+			if was := forms[f]; was != "" && was != c.form {
+				t.Errorf("%q is scanned as %s and as %s", f, was, c.form)
+			}
+			forms[f] = c.form
+		}
+	}
 	for _, s := range r.Scanned() {
 		for _, f := range s.Files {
 			v := r.Judge(strings.NewReplacer("**/", "", "*", "x").Replace(f), false)
@@ -81,7 +90,7 @@ func TestParseRefuses(t *testing.T) {
 		scan + "[content.lets]\n":                                   `t.toml:4: unknown table "content.lets"`,
 		scan + "above = \"x\"\n":                                    `t.toml:4: key "content.above"`,
 		"[content.find]\n":                                          `t.toml:1: unknown table "content.find"`,
-		strings.Replace(scan, "json", "xml", 1) + "shown = true\n":  "have to be there",
+		strings.Replace(scan, "json", "xml", 1) + "shown = true\n":  `form "xml"`,
 		good + "colour = 1\n":                                       `t.toml:7: unknown key "rule.colour"`,
 		strings.Replace(good, "asked", "maybe", 1):                  `t.toml:2`,
 		strings.Replace(good, `["x"]`, `"x"`, 1):                    `t.toml:6`,
