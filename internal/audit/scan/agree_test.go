@@ -13,44 +13,42 @@ var candidates = []string{`"x"`, "true", "false", `"bypassPermissions"`, `"Bash"
 	`{"command": "x"}`, `"allow"`, `"./x"`, `"--privileged"`}
 
 // TestReviewAgrees: what the scan takes out of settings in JSON, the review names when a
-// session writes it. The two tables were made apart, and the review said nothing of
-// .opencode.json, of extensions, and of servers under some of their names.
+// session writes it. They have rows of their own in the table: the review names a change
+// that a scan, which also judges the value, may let pass.
 func TestReviewAgrees(t *testing.T) {
 	names, err := hostexec.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
-		for _, k := range r.keys {
-			if r.form != asJSON || slices.Contains([]string{kUnclear.id, kUnknown.id}, k.kind.id) {
+	for _, r := range rules() {
+		for _, k := range r.Find {
+			if r.Form != asJSON || slices.Contains([]string{kUnclear.id, kUnknown.id}, k.Finding) {
 				continue
 			}
-			text := fileWith(k.path, func(text string) bool { return len(r.judge([]byte(text)).hits) > 0 })
+			text := fileWith(k.Path, func(text string) bool { return len(r.judge([]byte(text)).hits) > 0 })
 			if text == "" {
-				t.Errorf("%q: no candidate is one that the scan finds", k.path)
+				t.Errorf("%q: no candidate is one that the scan finds", k.Path)
 			}
-			for _, file := range r.files {
+			for _, file := range r.Files {
 				rel := strings.NewReplacer("**/", "", "*", "x").Replace(file)
 				if found := names.Inspect(rel, nil, []byte(text)); len(found) == 0 || found[0].Rank != hostexec.Unasked {
-					t.Errorf("%s %s: the review finds %v in %s", rel, k.path, found, text)
+					t.Errorf("%s %s: the review finds %v in %s", rel, k.Path, found, text)
 				}
 			}
 		}
 	}
 }
 
-// TestTheTableNamesEveryFile: hostexec.toml names every file that the scan reads, and holds
-// the settings of agents and editors.
-func TestTheTableNamesEveryFile(t *testing.T) {
+// TestEveryFindingIsKnown: the table names no finding that is not there.
+func TestEveryFindingIsKnown(t *testing.T) {
 	names, err := hostexec.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
-		for _, file := range r.files {
-			v := names.Judge(strings.NewReplacer("**/", "", "*", "x").Replace(file), false)
-			if v.Rank == hostexec.Source || (r.form == asJSON || r.form == asTOML) && (v.Rank != hostexec.Unasked || !v.Hold) {
-				t.Errorf("%s: %v, held: %v", file, v.Rank, v.Hold)
+	for _, s := range names.Scanned() {
+		for _, k := range append(s.Find, hostexec.ScannedKey{Finding: s.Code}) {
+			if k.Finding != kindOf(k.Finding).id && (k.Finding != "" || s.Form == "code") {
+				t.Errorf("%s: %q is no finding", s.Files[0], k.Finding)
 			}
 		}
 	}

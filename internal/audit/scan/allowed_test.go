@@ -107,15 +107,15 @@ func TestHonestSettings(t *testing.T) {
 
 // TestKnownPlaces: a harmless setting is harmless at its place only.
 func TestKnownPlaces(t *testing.T) {
-	for i := range rules {
-		r := &rules[i]
+	for i := range rules() {
+		r := &rules()[i]
 		for _, a := range r.allowed {
 			if slices.Contains(a.path, "*") {
 				continue
 			}
 			for _, at := range [][]string{append([]string{"strange"}, a.path...), append(slices.Clone(a.path), "strange")} {
 				if got := r.stands(at, &node{Text: "true"}); got == harmless {
-					t.Errorf("%s: %q is harmless", r.files[0], at)
+					t.Errorf("%s: %q is harmless", r.Files[0], at)
 				}
 			}
 		}

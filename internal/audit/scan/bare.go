@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
 var (
-	gitRule  = &rule{files: []string{".git/config"}, form: asGit, partly: true, who: "git", when: "at the next git command"}
-	bareRule = &rule{files: []string{"config of a bare repository"}, form: asGit, partly: true, bare: true, who: "git", when: "at the next git command in this directory"}
+	gitRule  = &rule{Scanned: hostexec.Scanned{Files: []string{".git/config"}, Form: asGit, Partly: true}, who: "git", when: "at the next git command"}
+	bareRule = &rule{Scanned: hostexec.Scanned{Files: []string{"config of a bare repository"}, Form: asGit, Partly: true}, bare: true, who: "git", when: "at the next git command in this directory"}
 )
 
 // gitDir looks at a git directory and those of its submodules and worktrees in it.

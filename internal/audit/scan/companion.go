@@ -34,7 +34,7 @@ var roots = strings.NewReplacer("${CLAUDE_PROJECT_DIR}/", "", "$CLAUDE_PROJECT_D
 func (s *scan) digest(rel string, r *rule, data []byte, hits []hit) digested {
 	h := sha256.New()
 	fmt.Fprintf(h, "ringfence pretrust 3\n%q %q\n", rel, ruleName(r))
-	if r != nil && !r.partly || cutShort(hits) {
+	if r != nil && !r.Partly || cutShort(hits) {
 		fmt.Fprintf(h, "file %x\n", sha256.Sum256(data))
 	}
 	for _, hit := range hits {
@@ -79,9 +79,9 @@ func (s *scan) companions(rel string, r *rule, data []byte, hits []hit) (with, e
 		u.add(h)
 	}
 	most := maxNamed
-	if r != nil && r.above > 0 {
+	if r != nil && r.Above > 0 {
 		dir := rel
-		for range r.above {
+		for range r.Above {
 			dir = path.Dir(dir)
 		}
 		files, err := s.below(dir)

@@ -2,9 +2,9 @@
 // it would run, or would change what runs, as soon as an agent, an editor or git
 // opens it. It reads and judges; it runs nothing, writes nothing and prints nothing.
 //
-// Which names are executed by whom and when is package hostexec's knowledge. Here is
-// what of a file's content is dangerous, and what the same file looks like without
-// it: Scan finds, File.Neutral is what stands inside for a file that nobody trusts.
+// Which names are executed by whom and when, and which settings in them are dangerous, is
+// package hostexec's knowledge. Here is what a file looks like without them: Scan finds,
+// File.Neutral is what stands inside for a file that nobody trusts.
 //
 // A neutral file is written anew from what was understood, so no other reader can
 // find in it what we did not see. What is not understood is left out as a whole, and
@@ -19,7 +19,7 @@
 //
 // # What is left at risk
 //
-//   - Of agents without a list of harmless settings (see agents.go), a setting that no
+//   - Of agents without a list of harmless settings ([content.pass]), a setting that no
 //     rule names is taken for harmless. Agents get new ones.
 //   - What is deep in a large tree is found by a scan by hand, not at the launch.
 //   - Instructions that are plain to see are not judged: what they say is for whoever

@@ -21,14 +21,14 @@ func FuzzJudge(f *testing.F) {
 			return
 		}
 		r, _ := ruleOf(rel)
-		if r == nil || r.form == asGit {
+		if r == nil || r.Form == asGit {
 			return
 		}
 		out := r.judge(data)
-		if !out.mended || r.form == asCode {
+		if !out.mended || r.Form == asCode {
 			return
 		}
-		if r.form == asJSON && !json.Valid(out.neutral) {
+		if r.Form == asJSON && !json.Valid(out.neutral) {
 			t.Fatalf("not JSON: %q", out.neutral)
 		}
 		for _, neutral := range [][]byte{out.neutral, fit(r, out.neutral, len(data))} {

@@ -25,9 +25,10 @@ type index struct {
 
 var indexed = sync.OnceValue(func() *index {
 	x := &index{exact: map[string][]spot{}, starred: map[string][]spot{}}
-	for i := range rules {
-		for _, f := range rules[i].files {
-			s := spot{&rules[i], strings.Split(strings.ToLower(f), "/")}
+	all := rules()
+	for i := range all {
+		for _, f := range all[i].Files {
+			s := spot{&all[i], strings.Split(strings.ToLower(f), "/")}
 			if len(s.names) > 1 {
 				x.deep = append(x.deep, s)
 			}

@@ -32,7 +32,7 @@ type judged struct {
 
 // judge looks into one file.
 func (r *rule) judge(data []byte) judged {
-	switch r.form {
+	switch r.Form {
 	case asJSON:
 		n, err := parseJSON(data)
 		return r.settings(data, n, err)
@@ -68,7 +68,7 @@ func (r *rule) settings(data []byte, n *node, err error) judged {
 	}
 	f := finder{rule: r}
 	f.table(n, nil)
-	if len(f.hits) == 0 && r.written.in(string(data)) && r.written.first {
+	if len(f.hits) == 0 && r.Early && r.writes(string(data)) {
 		f.hits = []hit{{kind: kWritten, what: "in a comment", seed: string(data), full: string(data)}}
 	}
 	if len(f.hits) == 0 {
@@ -108,7 +108,7 @@ func (f *finder) table(n *node, above []string) {
 // twice are the names that a table has more than once: one reader takes the first,
 // another the last. Where nothing is passed on each is judged, and that is enough.
 func (f *finder) twice(n *node) map[string]bool {
-	if f.rule.shown {
+	if f.rule.Shown {
 		return nil
 	}
 	out, seen := map[string]bool{}, map[string]bool{}
@@ -120,13 +120,13 @@ func (f *finder) twice(n *node) map[string]bool {
 
 // value reports whether a value goes as a whole.
 func (f *finder) value(line int, v *node, at []string) bool {
-	for _, k := range f.rule.keys {
-		if matches(strings.Split(strings.ToLower(k.path), "."), at) && (k.test == nil || k.test(lastName(at), v)) {
-			f.hits = append(f.hits, hitOf(k.kind, at, line, v))
+	for _, k := range f.rule.Find {
+		if matches(strings.Split(strings.ToLower(k.Path), "."), at) && (k.Test == nil || k.Test(lastName(at), v)) {
+			f.hits = append(f.hits, hitOf(kindOf(k.Finding), at, line, v))
 			return true
 		}
 	}
-	if w := f.rule.written; v.Kind == '"' && w.in(v.Text) || w.in(at[len(at)-1]) && w.first {
+	if r := f.rule; v.Kind == '"' && r.writes(v.Text) || r.Early && r.writes(at[len(at)-1]) {
 		f.hits = append(f.hits, hitOf(kWritten, at, line, v))
 		return true
 	}
@@ -289,16 +289,16 @@ func (h *hit) shownIn() string {
 // whole takes a program for what it is.
 func (r *rule) whole(data []byte) judged {
 	text := strings.TrimSpace(string(data))
-	if text == "" || r.code.id == kStartup.id && !strings.Contains(text, "<configuration") || r.code.id == kDirenv.id && harmlessEnvrc(text) {
+	if text == "" || r.Code == kStartup.id && !strings.Contains(text, "<configuration") || r.Code == kDirenv.id && harmlessEnvrc(text) {
 		return judged{}
 	}
 	first, line := firstLine(string(data))
 	neutral := []byte("// Taken out by ringfence: nobody has trusted it yet.\n")
-	if r.code.id == kAllow.id || r.code.id == kPrompt.id { // of another language
+	if r.Code == kAllow.id || r.Code == kPrompt.id { // of another language
 		neutral = []byte{}
 	}
-	h := hit{kind: r.code, line: line, what: "begins with " + quote(first), seed: string(data)}
-	if r.above > 0 {
+	h := hit{kind: kindOf(r.Code), line: line, what: "begins with " + quote(first), seed: string(data)}
+	if r.Above > 0 {
 		h.value = plugged(data)
 	}
 	return judged{hits: []hit{h}, mended: true, neutral: neutral}

@@ -49,3 +49,14 @@ var (
 	kMise      = kind{"SC-061", Note, "shell code or variables take effect in every shell there, once they are trusted"}
 	kHistory   = kind{"SC-070", Note, "the secret, from git's objects: no mask can keep it. Replace it"}
 )
+
+// kindOf finds what hostexec.toml names. A finding that is not known is a danger.
+func kindOf(id string) kind {
+	for _, k := range []kind{kHook, kEnv, kServer, kHelper, kAllow, kSandbox, kPlugin, kDirs, kEndpoint, kUnclear, kUpdate, kPrompt, kYarn, kNpm, kPnpm,
+		kTask, kEditor, kContainer, kSetup, kStartup, kDirenv, kMise} {
+		if k.id == id {
+			return k
+		}
+	}
+	return kUnknown
+}

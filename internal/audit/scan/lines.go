@@ -24,7 +24,7 @@ func (r *rule) lines(data []byte) judged {
 			continue
 		}
 		if k, ok := r.named(l.Name, l.Value); ok {
-			h := hit{kind: k.kind, line: l.N, what: quote(l.Name), seed: l.Text, runs: l.Value, full: l.Text}
+			h := hit{kind: k, line: l.N, what: quote(l.Name), seed: l.Text, runs: l.Value, full: l.Text}
 			out.hits = append(out.hits, h)
 			continue
 		}
@@ -36,17 +36,17 @@ func (r *rule) lines(data []byte) judged {
 	return out
 }
 
-func (r *rule) named(name, value string) (key, bool) {
+func (r *rule) named(name, value string) (kind, bool) {
 	if name == "" {
-		return key{}, false
+		return kind{}, false
 	}
 	v := &node{Kind: '"', Text: strings.Trim(value, `"'`)}
-	for _, k := range r.keys {
-		if (k.path == "?" && name == "?" || k.path != "?" && matchNames([]string{strings.ToLower(k.path)}, []string{strings.ToLower(name)})) && (k.test == nil || k.test(name, v)) {
-			return k, true
+	for _, k := range r.Find {
+		if (k.Path == "?" && name == "?" || k.Path != "?" && matchNames([]string{strings.ToLower(k.Path)}, []string{strings.ToLower(name)})) && (k.Test == nil || k.Test(name, v)) {
+			return kindOf(k.Finding), true
 		}
 	}
-	return key{}, false
+	return kind{}, false
 }
 
 // topKey is a key of the first column, written plainly.
@@ -81,7 +81,7 @@ func (r *rule) split(text string) (hits []hit, rest string, err error) {
 			continue
 		}
 		all := strings.Join(b.lines, "")
-		h := hit{kind: k.kind, line: b.line, what: quote(b.name), seed: all, runs: value, full: all}
+		h := hit{kind: k, line: b.line, what: quote(b.name), seed: all, runs: value, full: all}
 		if b.value != "" {
 			h.what += " is " + quote(b.value)
 		}
@@ -182,5 +182,5 @@ func (r *rule) settles(text string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.keys, func(k key) bool { return strings.Contains(low, strings.ToLower(k.path)) })
+	return slices.ContainsFunc(r.Find, func(k hostexec.ScannedKey) bool { return strings.Contains(low, strings.ToLower(k.Path)) })
 }

@@ -8,8 +8,11 @@ import (
 // Mend returns other content for a file of this name without what is dangerous in it,
 // such as a phantom of its secrets.
 func Mend(rel string, data []byte) []byte {
+	if len(rules()) == 0 {
+		return nil
+	}
 	r, _ := ruleOf(rel)
-	if r == nil || r.shown {
+	if r == nil || r.Shown {
 		return data
 	}
 	if out := r.judge(data); out.mended {
@@ -21,13 +24,13 @@ func Mend(rel string, data []byte) []byte {
 // fit gives a neutral file the size of the one it stands for, where it can: git takes
 // a file of another size for changed before it looks into it.
 func fit(r *rule, neutral []byte, size int) []byte {
-	if len(neutral) > size && r != nil && r.form == asJSON {
+	if len(neutral) > size && r != nil && r.Form == asJSON {
 		var b bytes.Buffer
 		if json.Compact(&b, neutral) == nil {
 			neutral = b.Bytes()
 		}
 	}
-	if len(neutral) > size && r != nil && r.form == asCode {
+	if len(neutral) > size && r != nil && r.Form == asCode {
 		neutral = nil
 	}
 	if missing := size - len(neutral); missing > 0 {

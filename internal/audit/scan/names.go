@@ -41,14 +41,14 @@ func (s *scan) judge(n name, data []byte) judged {
 	var out judged
 	switch {
 	case r == nil:
-	case r.form == asGit && path.Base(n.rel) == ".gitmodules":
+	case r.Form == asGit && path.Base(n.rel) == ".gitmodules":
 		out = judged{hits: modules(s.names, n.rel, data)}
-	case r.form == asGit:
+	case r.Form == asGit:
 		out = gitConfig(s.names, data, r.bare)
 	default:
 		out = r.judge(data)
 	}
-	if s.names.Instructions(n.rel) && (r == nil || r.form == asFront) {
+	if s.names.Instructions(n.rel) && (r == nil || r.Form == asFront) {
 		text := data
 		if out.mended {
 			text = out.neutral
@@ -98,7 +98,7 @@ func (s *scan) write(t *text) {
 
 // level is how much a hit asks of a person under this name.
 func (n name) level(h hit) Level {
-	if h.kind.id == kUnclear.id && n.rule != nil && n.rule.shown && n.rule.form != asJSON {
+	if h.kind.id == kUnclear.id && n.rule != nil && n.rule.Shown && n.rule.Form != asJSON {
 		return Note // who obeys it does not understand it either; of JSON editors read on behind a mistake
 	}
 	return h.kind.level
@@ -108,7 +108,7 @@ func (n name) level(h hit) Level {
 // them finds anything. Where that has no end, or one reader cannot read what another
 // one wrote, nothing is left.
 func (s *scan) neutral(t *text) ([]byte, bool) {
-	names := slices.DeleteFunc(slices.Clone(t.names), func(n name) bool { return !n.counts || n.rule != nil && n.rule.shown })
+	names := slices.DeleteFunc(slices.Clone(t.names), func(n name) bool { return !n.counts || n.rule != nil && n.rule.Shown })
 	const rounds = 3
 	now, last := t.data, (*rule)(nil)
 	for range rounds {
@@ -144,7 +144,7 @@ func (s *scan) finds(n name, data []byte) bool {
 
 // emptied is a file without anything in it, of some size.
 func emptied(names []name, size int) []byte {
-	if slices.ContainsFunc(names, func(n name) bool { return n.rule == nil || n.rule.form != asJSON }) {
+	if slices.ContainsFunc(names, func(n name) bool { return n.rule == nil || n.rule.Form != asJSON }) {
 		return fit(nil, []byte{}, size)
 	}
 	return fit(nil, []byte("{}\n"), size)
@@ -186,7 +186,7 @@ func (s *scan) unread(rel, real string, r *rule, counts bool, err error) {
 	h := unclear(err)
 	h.what = "not looked into: " + err.Error()
 	f := s.add(rel, real, r, h)
-	f.Cured = r == nil || !r.shown
+	f.Cured = r == nil || !r.Shown
 	cured, neutral := f.Cured, emptyOf(r)
 	if i := slices.IndexFunc(s.report.Files, func(o File) bool { return o.Path == real }); i >= 0 {
 		s.report.Files[i].Mended, s.report.Files[i].Neutral = s.report.Files[i].Mended || cured, []byte{}
@@ -197,7 +197,7 @@ func (s *scan) unread(rel, real string, r *rule, counts bool, err error) {
 
 // emptyOf is a file of a rule without anything in it.
 func emptyOf(r *rule) []byte {
-	if r != nil && r.form == asJSON {
+	if r != nil && r.Form == asJSON {
 		return []byte("{}\n")
 	}
 	return []byte{}
@@ -222,7 +222,7 @@ func (s *scan) away(rel string, r *rule, counts bool, err error) {
 	switch {
 	case !counts:
 		found.Level, f.Danger, f.Stops = Note, false, ""
-	case r != nil && r.shown:
+	case r != nil && r.Shown:
 		f.Stops = ""
 	case within(to, "/proc") || within(to, "/dev") || within(to, "/sys"):
 		f.Digest = ""

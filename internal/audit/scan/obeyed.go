@@ -44,8 +44,8 @@ func (s *scan) obeyed() {
 // fixed are the names of files of settings and instructions.
 func (s *scan) fixed() []string {
 	var out []string
-	for _, r := range rules {
-		for _, f := range r.files {
+	for _, r := range rules() {
+		for _, f := range r.Files {
 			if !strings.Contains(f, "*") {
 				out = append(out, f)
 			}
@@ -62,9 +62,9 @@ func (s *scan) fixed() []string {
 // starredDirs are those in which a file of any name is obeyed.
 var starredDirs = sync.OnceValue(func() []string {
 	var out []string
-	for _, r := range rules {
-		for _, f := range r.files {
-			if at := strings.IndexByte(f, '*'); at > 0 && !r.shown {
+	for _, r := range rules() {
+		for _, f := range r.Files {
+			if at := strings.IndexByte(f, '*'); at > 0 && !r.Shown {
 				if dir := path.Dir(f[:at] + "x"); dir != "." && !slices.Contains(out, dir) {
 					out = append(out, dir)
 				}

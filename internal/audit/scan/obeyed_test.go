@@ -112,9 +112,9 @@ func TestCrowd(t *testing.T) {
 	many := map[string]string{".claude/settings.json": `{"permissions": {"allow": ["Bash(*)"` + strings.Repeat(`, "Bash(*)"`, 1100) + `]}}`,
 		".claude/settings.local.json": evilHook, ".mcp.json": `{"mcpServers": {"a": {"command": "EVIL"}}}`}
 	large := map[string]string{".codex/config.toml": "notify = [\"EVIL\"]\n", ".claude/agents/z.md": evilAgent}
-	for _, r := range rules {
-		for _, f := range r.files {
-			if r.form == asJSON && !strings.Contains(f, "*") {
+	for _, r := range rules() {
+		for _, f := range r.Files {
+			if r.Form == asJSON && !strings.Contains(f, "*") {
 				large[f] = "{}" + strings.Repeat(" ", maxFile-3)
 			}
 		}

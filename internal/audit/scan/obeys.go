@@ -16,13 +16,13 @@ func Obeys(rel string, dir bool) bool {
 	if dir {
 		return leadsToRule(rel)
 	}
-	r, _ := ruleOf(rel)
-	if r == nil || r.shown {
-		return false
-	}
 	names, err := hostexec.Builtin()
 	if err != nil {
 		return true
+	}
+	r, _ := ruleOf(rel)
+	if r == nil || r.Shown {
+		return false
 	}
 	v := names.Judge(rel, false)
 	return v.Hold || v.Form != hostexec.FormAny
@@ -32,7 +32,7 @@ func leadsToRule(rel string) bool {
 	names := strings.Split(strings.ToLower(rel), "/")
 	return slices.ContainsFunc(indexed().deep, func(s spot) bool {
 		for n := range names {
-			if !s.rule.shown && slices.ContainsFunc(rest(s.names, names[n:]), func(left int) bool { return left > 0 }) {
+			if !s.rule.Shown && slices.ContainsFunc(rest(s.names, names[n:]), func(left int) bool { return left > 0 }) {
 				return true
 			}
 		}
@@ -44,12 +44,12 @@ func leadsToRule(rel string) bool {
 // agent starts.
 var ObeyedDirs = sync.OnceValue(func() []string {
 	out := []string{"."}
-	for _, r := range rules {
-		for _, f := range r.files {
+	for _, r := range rules() {
+		for _, f := range r.Files {
 			if at := strings.IndexByte(f, '*'); at >= 0 {
 				f = f[:at] + "x"
 			}
-			for dir := path.Dir(f); !r.shown && !slices.Contains(out, dir); dir = path.Dir(dir) {
+			for dir := path.Dir(f); !r.Shown && !slices.Contains(out, dir); dir = path.Dir(dir) {
 				out = append(out, dir)
 			}
 		}

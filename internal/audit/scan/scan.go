@@ -128,7 +128,7 @@ func (s *scan) mayRead(why cause, n int) bool {
 // file looks at one file, if it is there.
 func (s *scan) file(rel string, why cause) {
 	r, home := ruleOf(rel)
-	s.judgeFile(name{rel, r, r == nil || r.form == asFront || r.form == asGit || s.starts(home)}, why)
+	s.judgeFile(name{rel, r, r == nil || r.Form == asFront || r.Form == asGit || s.starts(home)}, why)
 }
 
 // fileAs is for one whose name does not say what it is.
@@ -176,7 +176,7 @@ func ruleName(r *rule) string {
 	if r == nil {
 		return ""
 	}
-	return r.files[0]
+	return r.Files[0]
 }
 
 func (s *scan) sort() {

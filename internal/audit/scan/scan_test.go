@@ -90,8 +90,8 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
-		for _, f := range r.files {
+	for _, r := range rules() {
+		for _, f := range r.Files {
 			rel := strings.ReplaceAll(f, "*", "x")
 			if v := names.Judge(rel, false); v.Rank == hostexec.Source || v.Who == "" || v.When == "" {
 				t.Errorf("hostexec does not know %q", rel)

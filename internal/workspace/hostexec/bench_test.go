@@ -39,3 +39,11 @@ func BenchmarkInspectSource(b *testing.B) {
 		r.Inspect("packages/web/src/main.go", nil, text)
 	}
 }
+
+func BenchmarkScanned(b *testing.B) {
+	r := builtinRules(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Scanned()
+	}
+}

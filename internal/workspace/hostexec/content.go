@@ -34,7 +34,19 @@ type keyRule struct {
 	values    []string // nil for all
 }
 
+// scanForms are those that a scan reads.
+var scanForms = []string{"json", "toml", "yaml", "lines", "code", "front", "git"}
+
 func (r *Rules) addContent(d *contentData) error {
+	if d.scanned() {
+		if !slices.Contains(scanForms, d.form) {
+			return fmt.Errorf("form %q is none that a scan reads", d.form)
+		}
+		r.scans = append(r.scans, d)
+		if len(d.keys) == 0 && len(d.files) > 0 {
+			return nil
+		}
+	}
 	if d.who == "" || len(d.files) == 0 || len(d.keys) == 0 {
 		return errors.New("who, files and key have to be there")
 	}
@@ -132,7 +144,7 @@ func (r *Rules) addStarred(ref fileRef) {
 		return
 	}
 	for c := range 256 {
-		r.starred[byte(c)] = append(r.starred[byte(c)], ref)
+		r.starred[c] = append(r.starred[c], ref)
 	}
 }
 

@@ -35,6 +35,12 @@ type contentData struct {
 	hide              bool
 	files             []string
 	keys              []keyData
+	// For a scan.
+	code                 string
+	shown, partly, early bool
+	above                int
+	marks                []string
+	find, known, pass    []scanRow
 }
 
 type keyData struct {
@@ -47,7 +53,7 @@ type keyData struct {
 // key. It works on the parser below the decoder of go-toml, which is several times
 // as fast: every session waits for this.
 func decode(source string, text []byte) (*data, error) {
-	d := &decoder{source: source, text: text, out: new(data)}
+	d := &decoder{source: source, text: text, all: string(text), out: new(data)}
 	d.parser.Reset(text)
 	for d.parser.NextExpression() {
 		e := d.parser.Expression()
@@ -66,7 +72,7 @@ func decode(source string, text []byte) (*data, error) {
 		if field == nil {
 			return nil, d.fail(at, "unknown key %q", d.table+"."+name)
 		}
-		if err := assign(field, e.Value()); err != nil {
+		if err := d.assign(field, e.Value()); err != nil {
 			return nil, d.fail(at, "key %q: %w", d.table+"."+name, err)
 		}
 	}
@@ -84,6 +90,7 @@ func decode(source string, text []byte) (*data, error) {
 type decoder struct {
 	source string
 	text   []byte
+	all    string // the same: strings of the data are parts of it
 	parser unstable.Parser
 	out    *data
 	table  string   // the one that is open
@@ -99,9 +106,9 @@ func (d *decoder) fail(at int, format string, args ...any) error {
 func (d *decoder) name(it unstable.Iterator) (name string, at int) {
 	for first := true; it.Next(); first = false {
 		if first {
-			name, at = string(it.Node().Data), int(it.Node().Raw.Offset)
+			name, at = d.str(it.Node()), int(it.Node().Raw.Offset)
 		} else {
-			name += "." + string(it.Node().Data)
+			name += "." + d.str(it.Node())
 		}
 	}
 	return name, at
@@ -113,7 +120,7 @@ func (d *decoder) open(name string, list bool) bool {
 	once := d.table == "" && name == "git" || d.table == "git" && name == "env"
 	d.table = name
 	if !list {
-		return once
+		return once || len(d.out.contents) > 0 && slices.Contains([]string{"content.find", "content.known", "content.pass"}, name)
 	}
 	switch name {
 	case "rule":
@@ -144,6 +151,8 @@ func (d *decoder) field(name string) any {
 		return d.out.rules[len(d.out.rules)-1].field(name)
 	case "content":
 		return d.out.contents[len(d.out.contents)-1].field(name)
+	case "content.find", "content.known", "content.pass":
+		return d.out.contents[len(d.out.contents)-1].row(d.table, name)
 	case "content.key":
 		keys := d.out.contents[len(d.out.contents)-1].keys
 		return keys[len(keys)-1].field(name)
@@ -187,6 +196,18 @@ func (c *contentData) field(name string) any {
 		return &c.hide
 	case "files":
 		return &c.files
+	case "code":
+		return &c.code
+	case "shown":
+		return &c.shown
+	case "partly":
+		return &c.partly
+	case "early":
+		return &c.early
+	case "above":
+		return &c.above
+	case "marks":
+		return &c.marks
 	}
 	return nil
 }
@@ -207,18 +228,33 @@ func (k *keyData) field(name string) any {
 	return nil
 }
 
-func assign(field any, v *unstable.Node) error {
+// str is a name or a string: a part of the text, if it is written without escapes.
+func (d *decoder) str(v *unstable.Node) string {
+	n := len(v.Data)
+	switch quotes := int(v.Raw.Length) - n; quotes {
+	case 0, 2:
+		return d.all[int(v.Raw.Offset)+quotes/2:][:n]
+	}
+	return string(v.Data)
+}
+
+func (d *decoder) assign(field any, v *unstable.Node) error {
 	switch f := field.(type) {
 	case *bool:
 		if v.Kind != unstable.Bool {
 			return errors.New("neither true nor false")
 		}
 		*f = string(v.Data) == "true"
+	case *int:
+		if v.Kind != unstable.Integer || len(v.Data) != 1 {
+			return errors.New("not a digit")
+		}
+		*f = int(v.Data[0] - '0')
 	case *string:
 		if v.Kind != unstable.String {
 			return errors.New("not a string")
 		}
-		*f = string(v.Data)
+		*f = d.str(v)
 	case *Rank:
 		if v.Kind != unstable.String {
 			return errors.New("not a string")
@@ -228,11 +264,16 @@ func assign(field any, v *unstable.Node) error {
 		if v.Kind != unstable.Array {
 			return errors.New("not a list")
 		}
+		count := 0
+		for it := v.Children(); it.Next(); {
+			count++
+		}
+		*f = make([]string, 0, count)
 		for it := v.Children(); it.Next(); {
 			switch n := it.Node(); n.Kind {
 			case unstable.Comment:
 			case unstable.String:
-				*f = append(*f, string(n.Data))
+				*f = append(*f, d.str(n))
 			default:
 				return errors.New("not a list of strings")
 			}

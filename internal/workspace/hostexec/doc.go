@@ -2,10 +2,11 @@
 // settings in files are run by whom, and when. That knowledge is data, in hostexec.toml;
 // the names that git itself writes into its directories are in gitshape.go.
 //
-// Two questions are asked of it. While a session runs, for every name that is
+// Three questions are asked of it. While a session runs, for every name that is
 // made: is it held back? Judge answers by the path alone. After a session, for
 // every change: what would be executed? Inspect, Link, Name and Mode answer by
-// what changed, and Harmless says which held changes need nobody's eyes.
+// what changed, and Harmless says which held changes need nobody's eyes. Before a
+// session, Scanned says what a scan looks for, and takes out, in files of which names.
 //
 // Paths are relative to a tree, clean, with slashes, and raw bytes. They are
 // compared as a file system does that folds case and ignores characters without

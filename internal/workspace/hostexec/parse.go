@@ -17,7 +17,7 @@ func parse(source string, text []byte) (*Rules, error) {
 		return nil, err
 	}
 	r := &Rules{
-		hooks: d.git.hooks, env: d.env, byName: map[string][]fileRef{}, starred: map[byte][]fileRef{},
+		hooks: d.git.hooks, env: d.env, byName: map[string][]fileRef{}, starred: new([256][]fileRef),
 		whole: newIndex(128), names: newIndex(512), git: newIndex(32), rules: make([]*rule, 0, 1024), start: -1,
 	}
 	for i := range d.rules {

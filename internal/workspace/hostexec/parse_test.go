@@ -57,6 +57,23 @@ func TestContentsAreRanked(t *testing.T) {
 			}
 		}
 	}
+	forms := map[string]string{}
+	for _, c := range r.scans {
+		for _, f := range c.files {
+			if was := forms[f]; was != "" && was != c.form {
+				t.Errorf("%q is scanned as %s and as %s", f, was, c.form)
+			}
+			forms[f] = c.form
+		}
+	}
+	for _, s := range r.Scanned() {
+		for _, f := range s.Files {
+			v := r.Judge(strings.NewReplacer("**/", "", "*", "x").Replace(f), false)
+			if v.Rank == Source || (s.Form == "json" || s.Form == "toml") && !v.Hold {
+				t.Errorf("%q is scanned, and is %v, held: %v", f, v.Rank, v.Hold)
+			}
+		}
+	}
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -65,24 +82,32 @@ func TestParseRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := "[[content.key]]\nrank = \"asked\"\nwhen = \"b\"\nwhy = \"c\"\nkeys = [\"x\"]\n"
+	scan := "[[content]]\nform = \"json\"\nfiles = [\"x\"]\n"
 	for text, want := range map[string]string{
-		good + "colour = 1\n":                      `t.toml:7: unknown key "rule.colour"`,
-		strings.Replace(good, "asked", "maybe", 1): `t.toml:2`,
-		strings.Replace(good, `["x"]`, `"x"`, 1):   `t.toml:6`,
-		strings.Replace(good, `["x"]`, `[]`, 1):    "have to be there",
-		strings.Replace(good, `"x"`, `"a//b"`, 1):  "not a clean path",
-		strings.Replace(good, `"x"`, `"../b"`, 1):  "not a clean path",
-		strings.Replace(good, `"x"`, `""`, 1):      "not a clean path",
-		good + "hold = true\n":                     "only what runs unasked",
-		good + "within = \"hg\"\n":                 "within",
-		good + "[git]\n":                           `t.toml:7: unknown table "git"`,
-		"[rule]\n":                                 `t.toml:1: unknown table "rule"`,
-		"x = 1\n":                                  `t.toml:1: unknown key ".x"`,
-		strings.Replace(good, `"a"`, `1`, 1):       `t.toml:3: key "rule.who"`,
-		strings.Replace(good, `"x"`, `1`, 1):       `t.toml:6: key "rule.paths"`,
-		key:                                        "unknown table",
-		good + "who = \"twice\"\n":                 "t.toml:7",
-		"[[content]]\nform = \"x\"\n":              "have to be there",
+		scan: "have to be there",
+		scan + "[content.find]\n\"SC-001 if odd\" = [\"x\"]\n":      `t.toml:5: unknown key "content.find.SC-001 if odd"`,
+		scan + "[content.pass]\n\"odd\" = [\"x\"]\n":                `t.toml:5: unknown key "content.pass.odd"`,
+		scan + "[content.lets]\n":                                   `t.toml:4: unknown table "content.lets"`,
+		scan + "above = \"x\"\n":                                    `t.toml:4: key "content.above"`,
+		"[content.find]\n":                                          `t.toml:1: unknown table "content.find"`,
+		strings.Replace(scan, "json", "xml", 1) + "shown = true\n":  `form "xml"`,
+		good + "colour = 1\n":                                       `t.toml:7: unknown key "rule.colour"`,
+		strings.Replace(good, "asked", "maybe", 1):                  `t.toml:2`,
+		strings.Replace(good, `["x"]`, `"x"`, 1):                    `t.toml:6`,
+		strings.Replace(good, `["x"]`, `[]`, 1):                     "have to be there",
+		strings.Replace(good, `"x"`, `"a//b"`, 1):                   "not a clean path",
+		strings.Replace(good, `"x"`, `"../b"`, 1):                   "not a clean path",
+		strings.Replace(good, `"x"`, `""`, 1):                       "not a clean path",
+		good + "hold = true\n":                                      "only what runs unasked",
+		good + "within = \"hg\"\n":                                  "within",
+		good + "[git]\n":                                            `t.toml:7: unknown table "git"`,
+		"[rule]\n":                                                  `t.toml:1: unknown table "rule"`,
+		"x = 1\n":                                                   `t.toml:1: unknown key ".x"`,
+		strings.Replace(good, `"a"`, `1`, 1):                        `t.toml:3: key "rule.who"`,
+		strings.Replace(good, `"x"`, `1`, 1):                        `t.toml:6: key "rule.paths"`,
+		key:                                                         "unknown table",
+		good + "who = \"twice\"\n":                                  "t.toml:7",
+		"[[content]]\nform = \"x\"\n":                               "have to be there",
 		"[[content]]\nform=\"x\"\nwho=\"a\"\nfiles=[\"b\"]\n" + key: `form "x"`,
 		"[": "t.toml:1",
 	} {

@@ -12,8 +12,9 @@ import (
 type Rules struct {
 	rules    []*rule
 	contents []content
+	scans    []*contentData       // what a scan looks for
 	byName   map[string][]fileRef // files of the contents, by the last name
-	starred  map[byte][]fileRef   // and those whose last name is a pattern, by how it ends
+	starred  *[256][]fileRef      // and those whose last name is a pattern, by how it ends
 	hooks    []string
 	env      envData // folded
 

@@ -1,11 +1,41 @@
-package scan
+package hostexec
 
 import (
 	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/settings"
 )
 
-// These tell by the value whether a setting is dangerous.
+// Test tells by the name and the value of a setting whether it is dangerous, or harmless.
+type Test func(name string, v *node) bool
+
+type node = settings.Node
+
+// testOf finds a test by what hostexec.toml calls it, nil if there is none.
+func testOf(name string) Test {
+	if words, ok := strings.CutPrefix(name, "is "); ok {
+		return is(strings.Split(words, ", "))
+	}
+	if word, ok := strings.CutPrefix(name, "says "); ok {
+		return says(word)
+	}
+	return tests()[name]
+}
+
+var tests = sync.OnceValue(func() map[string]Test {
+	return map[string]Test{
+		// What is dangerous.
+		"true": truth, "false": lie, "filled": filled, "bypasses": bypasses, "broad": broad, "broad tools": broadTools,
+		"a broad permission": broadPermission, "it allows": saysAllow, "everything": everything, "outside": outside, "commands": commands,
+		"an address": hasAddress, "opens the host": opensHost, "in the tree": runsInTree, "astray": astray, "dangerous": dangerous, "updates": updates,
+		// What is harmless.
+		"plain": plainValue, "bare": bareWord, "inside": inProject, "narrow": narrow, "without a shell": noShell,
+	}
+})
 
 func truth(_ string, v *node) bool {
 	return v.Kind == 0 && v.Text == "true" || v.Kind == '"' && slices.Contains([]string{"true", "1", "yes", "on", "always"}, strings.ToLower(v.Text))
@@ -26,7 +56,7 @@ func filled(_ string, v *node) bool {
 	return v.Text != "" && v.Text != "null" && v.Text != "false"
 }
 
-func word(want string) func(string, *node) bool {
+func says(want string) Test {
 	return func(_ string, v *node) bool { return strings.EqualFold(strings.TrimSpace(v.Text), want) }
 }
 
@@ -67,7 +97,7 @@ func broadTools(_ string, v *node) bool {
 }
 
 // unlike: a setting of none of these names.
-func unlike(names ...string) func(string, *node) bool {
+func unlike(names []string) Test {
 	return func(name string, _ *node) bool {
 		return !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 	}
@@ -105,7 +135,7 @@ func commands(_ string, v *node) bool {
 	})
 }
 
-func address(_ string, v *node) bool { return strings.Contains(v.Text, "://") }
+func hasAddress(_ string, v *node) bool { return strings.Contains(v.Text, "://") }
 
 // opensHost: a mount or argument that gives a container the host.
 func opensHost(_ string, v *node) bool {
@@ -147,3 +177,42 @@ func runsInTree(_ string, v *node) bool {
 	}
 	return false
 }
+
+// astray: a variable that loads code, or leads an agent elsewhere.
+func astray(name string, _ *node) bool { return LeadsAstray(name) }
+
+// dangerous is astray for a file of them, where a value may be a command too.
+func dangerous(name string, v *node) bool { return EnvDanger(name, v.Text) != "" }
+
+// updates: the variables that decide whether an agent replaces itself.
+func updates(name string, _ *node) bool {
+	name = strings.ToUpper(name)
+	return name == "DISABLE_AUTOUPDATER" || name == "DISABLE_UPDATES" || file.Star("FORCE_AUTOUPDATE*", name)
+}
+
+// The rest tell what is harmless by its value.
+
+func is(words []string) Test {
+	return func(_ string, v *node) bool { return (v.Kind == '"' || v.Kind == 0) && slices.Contains(words, v.Text) }
+}
+
+func bareWord(_ string, v *node) bool { return v.Kind == 0 }
+
+// plainValue: a bare word, or text in which nobody puts anything else.
+func plainValue(_ string, v *node) bool { return v.Kind == 0 || plainText(v) }
+
+// plainText: there is nothing in a text that people do not see.
+func plainText(v *node) bool {
+	return v.Kind == '"' && !strings.ContainsFunc(strings.ReplaceAll(v.Text, "\r\n", "\n"), func(r rune) bool {
+		return r == utf8.RuneError || r != '\n' && r != '\t' && Invisible(r)
+	})
+}
+
+// inProject: a path in the project.
+func inProject(_ string, v *node) bool { return plainText(v) && !outside("", v) && !hasAddress("", v) }
+
+// narrow: a permission that is not broad.
+func narrow(_ string, v *node) bool { return plainText(v) && !broad("", v) }
+
+// noShell: the text of a command, in which opencode runs what stands in !`…`.
+func noShell(_ string, v *node) bool { return plainText(v) && !strings.Contains(v.Text, "!`") }
