@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/wait"
 )
 
 func TestStreams(t *testing.T) {
@@ -135,8 +139,12 @@ func TestStreamsUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := s.Inside()[1]
-	inside.SetWriteDeadline(time.Now().Add(5 * time.Second))
-	inside.Write(make([]byte, 1<<20)) // until both pipes are full
+	wait.Eventually(t, "both pipes are full", func() bool {
+		inside.SetWriteDeadline(time.Now().Add(time.Millisecond))
+		n, _ := inside.Write(make([]byte, 1<<16))
+		room, _ := unix.Poll([]unix.PollFd{{Fd: int32(w.Fd()), Events: unix.POLLOUT}}, 0)
+		return n == 0 && room == 0
+	})
 	s.CloseInside()
 	told := make(chan struct{})
 	close(told)
