@@ -16,7 +16,7 @@ import (
 // ServeTCP serves until l is closed, which is no error, and returns when all
 // connections are closed. One too many is closed at once: waiting in the backlog
 // it would look like a resolver that hangs.
-func (s *Server) ServeTCP(l *net.TCPListener) error {
+func (s *Server) ServeTCP(l net.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -26,7 +26,7 @@ func (s *Server) ServeTCP(l *net.TCPListener) error {
 	places := make(chan struct{}, limits.conns)
 	var failures patience
 	for {
-		conn, err := l.AcceptTCP()
+		conn, err := l.Accept()
 		switch {
 		case err == nil:
 			failures = 0
@@ -50,7 +50,7 @@ func (s *Server) ServeTCP(l *net.TCPListener) error {
 }
 
 // attend serves one connection and closes it, at the latest when ctx is done.
-func (s *Server) attend(ctx context.Context, conn *net.TCPConn, idle time.Duration) {
+func (s *Server) attend(ctx context.Context, conn net.Conn, idle time.Duration) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()

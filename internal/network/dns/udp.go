@@ -23,12 +23,18 @@ var busy = Answer{
 	Text: "too many names are being asked for at once",
 }
 
+// Packets is a socket of datagrams, as *net.UDPConn is.
+type Packets interface {
+	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
+	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
+}
+
 // ServeUDP serves until conn is closed, which is no error, and returns when all
 // handlers have. Where a redirect of the kernel brings the queries, conn must be
 // bound to the address that it leads to, 127.0.0.1 or ::1: one bound to any
 // address replies from the one that is nearest to the sender, which the kernel
 // does not know to belong to the query, and the client never sees it.
-func (s *Server) ServeUDP(conn *net.UDPConn) error {
+func (s *Server) ServeUDP(conn Packets) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	limits := s.limits.orDefault()
 	d := &desk{
@@ -61,7 +67,7 @@ func (s *Server) ServeUDP(conn *net.UDPConn) error {
 
 // desk is where the queries of one socket are taken in and handed out again.
 type desk struct {
-	conn   *net.UDPConn
+	conn   Packets
 	handle Handler
 	limits limits
 

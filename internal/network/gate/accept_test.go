@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // session is the id of a session.
@@ -63,13 +65,13 @@ func recording(t *testing.T, conf Config) (g *Gate, records func() []journal.Rec
 }
 
 // opened is a gate that accepts at a port, what it recorded, and its address.
-func opened(t *testing.T, slots int, handle func(g *Gate, c *net.TCPConn)) (g *Gate, records func() []journal.Record, at string) {
+func opened(t *testing.T, slots int, handle func(g *Gate, c rung.Conn)) (g *Gate, records func() []journal.Record, at string) {
 	t.Helper()
 	g, records = recording(t, Config{})
 	g.slots = make(chan struct{}, slots)
 	l := listenLocal(t, "127.0.0.1:0")
 	g.sockets.listen(l)
-	g.tasks.Go(func() { g.accept(l, func(c *net.TCPConn) { handle(g, c) }) })
+	g.tasks.Go(func() { g.accept(netns.Listener{TCPListener: l}, func(c rung.Conn) { handle(g, c) }) })
 	return g, records, l.Addr().String()
 }
 
@@ -108,7 +110,7 @@ func reasons(records []journal.Record) (out []string) {
 
 func TestTooManyAreResetAndTold(t *testing.T) {
 	inside := make(chan struct{})
-	_, records, at := opened(t, 1, func(g *Gate, c *net.TCPConn) {
+	_, records, at := opened(t, 1, func(g *Gate, c rung.Conn) {
 		close(inside)
 		<-g.ctx.Done()
 	})
@@ -122,7 +124,7 @@ func TestTooManyAreResetAndTold(t *testing.T) {
 
 func TestFaultCostsOneConnection(t *testing.T) {
 	first := true
-	_, records, at := opened(t, 2, func(g *Gate, c *net.TCPConn) {
+	_, records, at := opened(t, 2, func(g *Gate, c rung.Conn) {
 		if first {
 			first = false
 			panic("a fault")
@@ -153,7 +155,7 @@ func TestHostPort(t *testing.T) {
 				c.Close()
 			}
 		}()
-		g, _, at := opened(t, 2, func(g *Gate, c *net.TCPConn) { g.hostPort(c, port) })
+		g, _, at := opened(t, 2, func(g *Gate, c rung.Conn) { g.hostPort(c, port) })
 		c := dial(t, at)
 		io.WriteString(c, "there and back")
 		c.CloseWrite()

@@ -63,6 +63,24 @@ func (b *budget) take(n int) bool {
 // writer passes on what the budget allows.
 func (b *budget) writer(w io.Writer) io.Writer { return budgetWriter{b, w} }
 
+// under spends of the budget what was looked at and let pass; there may be none.
+func (b *budget) under(look func([]byte) error) func([]byte) error {
+	if b == nil {
+		return look
+	}
+	return func(p []byte) error {
+		if look != nil {
+			if err := look(p); err != nil {
+				return err
+			}
+		}
+		if !b.take(len(p)) {
+			return errBudget
+		}
+		return nil
+	}
+}
+
 type budgetWriter struct {
 	b *budget
 	w io.Writer

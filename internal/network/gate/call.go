@@ -2,20 +2,17 @@ package gate
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // call is one connection from inside, from its beginning to its end.
@@ -23,7 +20,7 @@ type call struct {
 	g      *Gate
 	id     uint64
 	via    string // tcp, connect, http, socks
-	client *net.TCPConn
+	client rung.Conn
 	first  []byte         // of the client, read already
 	to     netip.AddrPort // where the client's socket says that it goes
 	target address.Target
@@ -38,15 +35,9 @@ type call struct {
 }
 
 // captured handles a connection that the sandbox's network turned to us.
-func (g *Gate) captured(c *net.TCPConn) {
-	raw, err := c.SyscallConn()
+func (g *Gate) captured(c rung.Conn) {
+	to, err := c.Original()
 	if err != nil {
-		reset(c)
-		return
-	}
-	var to netip.AddrPort
-	ctl := raw.Control(func(fd uintptr) { to, err = originalDestination(int(fd)) })
-	if err != nil || ctl != nil {
 		// Somebody connected to our port itself: there is nothing behind it.
 		reset(c)
 		return
@@ -126,14 +117,14 @@ func (k *call) dial() (c *net.TCPConn, err error) {
 
 // carry moves bytes until the end. Some were moved before.
 func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
-	var n relay.Counts
-	var err error
-	switch {
-	case k.g.budgets.of(k.target) != nil || !k.rule.Until.IsZero():
-		n, err = k.slow(origin)
-	default:
-		n, err = k.g.engine.pair(k.client, origin, relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()})
+	o := relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()}
+	relayed := k.g.engine.pair
+	if b := k.g.budgets.of(k.target); b != nil || !k.rule.Until.IsZero() {
+		o.Inspect, relayed = b.under(o.Inspect), relay.Copy
+		k.expiry.set(k.rule.Until, Request{Target: k.target})
+		defer k.expiry.watch(&k.g.tasks, k.g.rules, k.client, origin)()
 	}
+	n, err := relayed(k.client, origin, o)
 	k.ended(before.Sent+n.Sent, before.Received+n.Received, err)
 }
 
@@ -199,51 +190,6 @@ func (k *call) Read(b []byte) (int, error) {
 // read before, so that what follows it is the connection's own.
 func (k *call) buffered() *bufio.Reader {
 	return bufio.NewReaderSize(k, max(4096, len(k.first)))
-}
-
-// originalDestination asks the kernel where a redirected connection was going.
-func originalDestination(fd int) (netip.AddrPort, error) {
-	sa, err := unix.Getsockname(fd)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	var local, was netip.AddrPort
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		local = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
-		was, err = original4(fd)
-	case *unix.SockaddrInet6:
-		local = netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
-		was, err = original6(fd)
-	default:
-		err = fmt.Errorf("unexpected address %T", sa)
-	}
-	if err == nil && was == local {
-		err = errors.New("it was meant for the gate itself")
-	}
-	return was, err
-}
-
-// originalSO is SO_ORIGINAL_DST and its namesake of IPv6. Package unix has no name for
-// what they answer with, but others of that size.
-const originalSO = 80
-
-func original4(fd int) (netip.AddrPort, error) {
-	r, err := unix.GetsockoptIPv6Mreq(fd, unix.IPPROTO_IP, originalSO)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	b := r.Multiaddr // a sockaddr_in: family, port, address
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:])), nil
-}
-
-func original6(fd int) (netip.AddrPort, error) {
-	r, err := unix.GetsockoptIPv6MTUInfo(fd, unix.IPPROTO_IPV6, originalSO)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	port := r.Addr.Port // in network order; both machines we build for are little-endian
-	return netip.AddrPortFrom(netip.AddrFrom16(r.Addr.Addr), port<<8|port>>8), nil
 }
 
 func portText(p uint16) string { return strconv.Itoa(int(p)) }

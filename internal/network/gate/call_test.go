@@ -18,6 +18,8 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // helloOf is what a TLS client says first that asks for a name.
@@ -56,11 +58,11 @@ func origins(t *testing.T, conf Config, serve func(*net.TCPConn)) Config {
 }
 
 // talk is what a client hears that says something at an entry of a gate.
-func talk(t *testing.T, handle func(*net.TCPConn), said []byte) (heard string, err error) {
+func talk(t *testing.T, handle func(rung.Conn), said []byte) (heard string, err error) {
 	t.Helper()
 	client, agent := tcpPair(t)
 	done := make(chan struct{})
-	go func() { defer close(done); defer client.Close(); handle(client) }()
+	go func() { defer close(done); defer client.Close(); handle(netns.Conn{TCPConn: client}) }()
 	agent.Write(said)
 	agent.CloseWrite()
 	b, err := io.ReadAll(agent)
@@ -70,8 +72,8 @@ func talk(t *testing.T, handle func(*net.TCPConn), said []byte) (heard string, e
 }
 
 // capturedAt handles a connection that was going to a target.
-func capturedAt(g *Gate, t address.Target) func(*net.TCPConn) {
-	return func(c *net.TCPConn) {
+func capturedAt(g *Gate, t address.Target) func(rung.Conn) {
+	return func(c rung.Conn) {
 		k := &call{g: g, id: 1, via: "tcp", client: c, target: t}
 		if !k.decide() {
 			k.refuse()
@@ -229,7 +231,7 @@ func TestProxyEntry(t *testing.T) {
 			g, records := recording(t, origins(t, Config{Reach: callRules(t), Broker: keeps{}}, echo))
 			client, agent := tcpPair(t)
 			done := make(chan struct{})
-			go func() { defer close(done); defer client.Close(); g.proxied(client) }()
+			go func() { defer close(done); defer client.Close(); g.proxied(netns.Conn{TCPConn: client}) }()
 			io.WriteString(agent, c.said)
 			var heard bytes.Buffer
 			if c.after != "" {

@@ -9,11 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 const (
@@ -24,10 +23,11 @@ const (
 
 // exchange is the requests of one connection in the clear, and their answers.
 type exchange struct {
-	call           *call
-	client, origin *net.TCPConn
-	in             *bufio.Reader // what the client sends
-	asked          pending
+	call   *call
+	client rung.Conn
+	origin *net.TCPConn
+	in     *bufio.Reader // what the client sends
+	asked  pending
 }
 
 // maxAsked bounds how many requests may wait for their answers; the next one waits
@@ -95,9 +95,9 @@ func (x *exchange) run(head *httpfwd.Head) {
 // no request follows.
 func (x *exchange) forward(head *httpfwd.Head) (sent int64, err error) {
 	k := x.call
-	up, direct := k.upward(x.origin, true), io.Reader(x.client)
-	if up != io.Writer(x.origin) {
-		direct = nil
+	up, direct := k.upward(x.origin, true), io.Reader(nil)
+	if s := x.client.Socket(); s != nil && up == io.Writer(x.origin) {
+		direct = s
 	}
 	for {
 		x.client.SetReadDeadline(time.Now().Add(longest))
@@ -193,29 +193,12 @@ func (x *exchange) await(wait time.Duration) {
 	}
 }
 
-// boundUnread lets the kernel end a connection whose client does not take what it is
-// sent: what is on its way to it is in nobody's hands that could set a deadline.
-func boundUnread(c *net.TCPConn) {
-	if raw, err := c.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) {
-			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(keepAlive.Milliseconds()))
-		})
-	}
-}
-
 // silent is how long ago something was last sent to a client.
-func silent(c *net.TCPConn) (ago time.Duration) {
-	ago = keepAlive
-	raw, err := c.SyscallConn()
-	if err != nil {
+func silent(c rung.Conn) time.Duration {
+	if ago, known := c.Sent(); known {
 		return ago
 	}
-	raw.Control(func(fd uintptr) {
-		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			ago = time.Duration(info.Last_data_sent) * time.Millisecond
-		}
-	})
-	return ago
+	return keepAlive
 }
 
 // hostField is the Host that the origin gets.

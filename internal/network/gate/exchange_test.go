@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 )
 
 // tcpPair is a connection through the loopback.
@@ -32,7 +34,7 @@ func answered(t *testing.T, said string, methods ...string) (got string, n int64
 	t.Helper()
 	server, origin := tcpPair(t)
 	client, agent := tcpPair(t)
-	x := &exchange{client: client, origin: origin, asked: newPending()}
+	x := &exchange{client: netns.Conn{TCPConn: client}, origin: origin, asked: newPending()}
 	for _, m := range methods {
 		x.asked.add(m)
 	}

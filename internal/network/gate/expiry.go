@@ -30,7 +30,7 @@ func (e *expiry) set(until time.Time, asked Request) {
 }
 
 // watch begins to watch, once both sides are there. The caller calls stop at the end.
-func (e *expiry) watch(tasks *sync.WaitGroup, r *rules, client, origin *net.TCPConn) (stop func()) {
+func (e *expiry) watch(tasks *sync.WaitGroup, r *rules, client, origin net.Conn) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ended := make(chan struct{})
@@ -47,7 +47,7 @@ func (e *expiry) start() {
 	}
 }
 
-func (e *expiry) run(r *rules, ended <-chan struct{}, client, origin *net.TCPConn) {
+func (e *expiry) run(r *rules, ended <-chan struct{}, client, origin net.Conn) {
 	for {
 		e.mu.Lock()
 		until, asked := e.until, e.asked

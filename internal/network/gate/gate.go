@@ -129,7 +129,7 @@ func (g *Gate) Take(n rung.Net) error {
 	for i, p := range ports {
 		if err := g.serve(p, server); err != nil {
 			for _, rest := range ports[i:] {
-				rest.File.Close()
+				rest.Close()
 			}
 			g.Close()
 			return fmt.Errorf("gate: %s: %w", p.Name, err)
@@ -144,23 +144,16 @@ func (g *Gate) Take(n rung.Net) error {
 }
 
 func (g *Gate) serve(p rung.Port, server *dns.Server) error {
-	if !mutated("ports", p.File) {
-		defer p.File.Close() // package net makes its own copy
-	}
-	if p.Name == netns.UDPResolver {
-		c, err := net.FilePacketConn(p.File)
-		if err != nil {
-			return err
-		}
-		g.sockets.listen(c)
-		g.tasks.Go(func() { server.ServeUDP(c.(*net.UDPConn)) })
+	keepPort(p)
+	if p.Name == netns.UDPResolver && p.Packets != nil {
+		g.sockets.listen(p.Packets)
+		g.tasks.Go(func() { server.ServeUDP(p.Packets) })
 		return nil
 	}
-	c, err := net.FileListener(p.File)
-	if err != nil {
-		return err
+	l := p.Listen
+	if l == nil {
+		return errors.New("nobody can connect to it")
 	}
-	l := c.(*net.TCPListener)
 	g.sockets.listen(l)
 	if p.Name == netns.TCPResolver {
 		g.tasks.Go(func() { server.ServeTCP(l) })
@@ -175,13 +168,13 @@ func (g *Gate) serve(p rung.Port, server *dns.Server) error {
 }
 
 // handlerOf is what becomes of the connections to a port; nil: nobody is there.
-func (g *Gate) handlerOf(name string) (func(*net.TCPConn), error) {
+func (g *Gate) handlerOf(name string) (func(rung.Conn), error) {
 	if n, ok := strings.CutPrefix(name, netns.HostPort); ok {
 		port, err := address.ParsePort(n)
 		if err != nil {
 			return nil, err
 		}
-		return func(c *net.TCPConn) { g.hostPort(c, port) }, nil
+		return func(c rung.Conn) { g.hostPort(c, port) }, nil
 	}
 	switch name {
 	case netns.TCP:
@@ -192,16 +185,16 @@ func (g *Gate) handlerOf(name string) (func(*net.TCPConn), error) {
 		if g.conf.Broker == nil {
 			return nil, nil
 		}
-		return func(c *net.TCPConn) { g.conf.Broker.Local(c) }, nil
+		return func(c rung.Conn) { g.conf.Broker.Local(c) }, nil
 	}
 	return nil, errors.New("nobody asked for it")
 }
 
 // accept hands connections over, each in a goroutine of its own. Where too many are
 // open the next one is reset, and the journal has it.
-func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
+func (g *Gate) accept(l net.Listener, handle func(rung.Conn)) {
 	for {
-		c, err := l.AcceptTCP()
+		accepted, err := l.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) || g.ctx.Err() != nil {
 				return
@@ -213,6 +206,11 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 			case <-g.ctx.Done():
 				return
 			}
+		}
+		c, ok := accepted.(rung.Conn)
+		if !ok { // nobody makes such a port
+			reset(accepted)
+			continue
 		}
 		select {
 		case g.slots <- struct{}{}:
@@ -234,7 +232,7 @@ func (g *Gate) accept(l *net.TCPListener, handle func(*net.TCPConn)) {
 
 // survive makes a fault of ours cost one connection and not the session: the gate
 // stands in the process that holds the terminal. The journal has it.
-func (g *Gate) survive(c *net.TCPConn) {
+func (g *Gate) survive(c rung.Conn) {
 	if fault := recover(); fault != nil {
 		reset(c)
 		g.records.refuseNow(journal.Record{Event: journal.Decision, Via: "tcp", Rule: "fault of the gate", Reason: fmt.Sprint(fault)})

@@ -2,18 +2,18 @@ package gate
 
 import (
 	"context"
-	"net"
 	"net/netip"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // hostPort carries a connection to the very port of the host's loopback that policy
 // opened. It is no exception of the guard: nothing but this listener leads here, and
 // it leads nowhere else.
-func (g *Gate) hostPort(c *net.TCPConn, port uint16) {
+func (g *Gate) hostPort(c rung.Conn, port uint16) {
 	ctx, cancel := context.WithTimeout(g.ctx, dialling)
 	defer cancel()
 	k := &call{g: g, id: g.calls.Add(1), via: "host-port", client: c, proto: string(address.TCP),

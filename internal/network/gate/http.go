@@ -37,7 +37,7 @@ func (k *call) http() {
 		return
 	}
 	defer k.g.sockets.release(c)
-	boundUnread(k.client)
+	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	if k.recorded(head.Method) {
 		(&exchange{call: k, client: k.client, origin: c, in: r}).run(head)
 	}

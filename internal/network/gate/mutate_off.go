@@ -3,4 +3,8 @@
 package gate
 
 // mutated is false: only a test build can take a defence away.
-func mutated(string, ...any) bool { return false }
+import "ringfence.dev/ringfence/internal/sandbox/rung"
+
+func mutated(string) bool { return false }
+
+func keepPort(rung.Port) {}

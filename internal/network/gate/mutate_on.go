@@ -6,17 +6,21 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
-// kept is what a mutation keeps hold of.
-var kept []any
+// mutated reports whether the test build was told to leave this defence out.
+func mutated(what string) bool {
+	return slices.Contains(strings.Split(os.Getenv("RINGFENCE_MUTATE"), ","), what)
+}
 
-// mutated reports whether the test build was told to leave this defence out, and
-// keeps hold of what a defence would have let go.
-func mutated(what string, keep ...any) bool {
-	if !slices.Contains(strings.Split(os.Getenv("RINGFENCE_MUTATE"), ","), what) {
-		return false
+// kept are the ports that a mutation keeps open when the gate closes.
+var kept []*os.File
+
+func keepPort(p rung.Port) {
+	if l, ok := p.Listen.(interface{ File() (*os.File, error) }); ok && mutated("ports") {
+		f, _ := l.File()
+		kept = append(kept, f)
 	}
-	kept = append(kept, keep...)
-	return true
 }

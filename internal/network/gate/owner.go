@@ -36,7 +36,7 @@ type owner struct {
 // ask begins to look for who made a connection. Of connections that are allowed only
 // so many a second are looked into: a build that opens thousands should not wait for
 // its own record. A refusal is always worth the search.
-func (o *owners) ask(c *net.TCPConn, to netip.AddrPort, refused bool) *owner {
+func (o *owners) ask(c net.Conn, to netip.AddrPort, refused bool) *owner {
 	w := &owner{done: make(chan struct{})}
 	from, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok { // it was reset before anybody looked

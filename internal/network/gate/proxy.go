@@ -9,12 +9,13 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // proxied is the endpoint for programs that insist on a proxy: CONNECT, requests in
 // absolute form, SOCKS5. It decides as everything else does, and what is tunnelled
 // is held to its protocol as if it had come without a proxy.
-func (g *Gate) proxied(c *net.TCPConn) {
+func (g *Gate) proxied(c rung.Conn) {
 	c.SetReadDeadline(time.Now().Add(handshake))
 	k := &call{g: g, id: g.calls.Add(1), client: c}
 	if local, ok := c.LocalAddr().(*net.TCPAddr); ok {
@@ -162,7 +163,7 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 		return
 	}
 	defer k.g.sockets.release(origin)
-	boundUnread(k.client)
+	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	head.Close = true
 	(&exchange{call: k, client: k.client, origin: origin, in: r}).run(head)
 }

@@ -6,17 +6,19 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // Publish carries what connects to l, on the host's loopback, to a port inside.
 func (g *Gate) Publish(l *net.TCPListener, inside uint16) {
 	g.sockets.listen(l)
 	g.tasks.Go(func() {
-		g.accept(l, func(c *net.TCPConn) { g.published(c, inside) })
+		g.accept(netns.Listener{TCPListener: l}, func(c rung.Conn) { g.published(c, inside) })
 	})
 }
 
-func (g *Gate) published(c *net.TCPConn, port uint16) {
+func (g *Gate) published(c rung.Conn, port uint16) {
 	r := journal.Record{Event: journal.Decision, Conn: g.calls.Add(1), Via: "publish", Protocol: string(address.TCP), Addr: "inside", Port: port,
 		Verdict: journal.Allow, Rule: "publish " + portText(port)}
 	to, err := g.net.Dial(port)

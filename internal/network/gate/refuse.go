@@ -2,13 +2,13 @@ package gate
 
 import (
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // refuse records a denial and ends the call: with words where the client speaks
@@ -76,7 +76,7 @@ func (k *call) listens() bool {
 
 // say writes the last words of a call. The client may still be sending: closing with
 // bytes unread would reset the connection before they are heard.
-func say(client *net.TCPConn, b []byte) {
+func say(client rung.Conn, b []byte) {
 	client.SetDeadline(time.Now().Add(2 * time.Second))
 	if _, err := client.Write(b); err != nil {
 		reset(client)

@@ -1,14 +1,11 @@
 package gate
 
 import (
-	"context"
-	"io"
 	"net"
 	"sync"
-	"time"
 
-	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // engine relays at full speed. It starts with the first pair.
@@ -18,14 +15,26 @@ type engine struct {
 	err      error
 }
 
-func (e *engine) pair(client, origin *net.TCPConn, o relay.Options) (relay.Counts, error) {
+// pair relays by descriptors if both ends are sockets of this kernel.
+func (e *engine) pair(client, origin relay.Conn, o relay.Options) (relay.Counts, error) {
 	e.starting.Do(func() { e.relay, e.err = relay.New() })
 	if e.err != nil {
 		reset(client)
 		reset(origin)
 		return relay.Counts{}, e.err
 	}
-	return e.relay.Pair(client, origin, o)
+	if c, s := socket(client), socket(origin); c != nil && s != nil {
+		return e.relay.Pair(c, s, o)
+	}
+	return relay.Copy(client, origin, o)
+}
+
+func socket(c relay.Conn) *net.TCPConn {
+	if c, ok := c.(rung.Conn); ok {
+		return c.Socket()
+	}
+	t, _ := c.(*net.TCPConn)
+	return t
 }
 
 // close ends what is relayed; nothing starts afterwards.
@@ -34,40 +43,4 @@ func (e *engine) close() {
 	if e.relay != nil {
 		e.relay.Close()
 	}
-}
-
-// slow relays what must be looked at on the way: an upload that has a budget, or a
-// connection that ends when its grant does.
-func (k *call) slow(origin *net.TCPConn) (n relay.Counts, err error) {
-	k.expiry.set(k.rule.Until, Request{Target: k.target})
-	defer k.expiry.watch(&k.g.tasks, k.g.rules, k.client, origin)()
-	defer context.AfterFunc(k.g.ctx, func() { reset(k.client); reset(origin) })()
-	back := make(chan struct{})
-	go func() {
-		defer close(back)
-		n.Received, _ = io.Copy(k.client, patient{origin, origin})
-		k.client.CloseWrite()
-	}()
-	n.Sent, err = io.Copy(k.upward(origin, k.proto != string(address.TLS)), patient{k, k.client})
-	if err != nil {
-		reset(k.client)
-		reset(origin)
-	} else {
-		origin.CloseWrite()
-	}
-	<-back
-	k.client.Close()
-	origin.Close()
-	return n, err
-}
-
-// patient reads with a bound on each silence.
-type patient struct {
-	io.Reader
-	conn *net.TCPConn
-}
-
-func (p patient) Read(b []byte) (int, error) {
-	p.conn.SetReadDeadline(time.Now().Add(idle))
-	return p.Reader.Read(b)
 }

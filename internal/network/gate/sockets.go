@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"ringfence.dev/ringfence/internal/network/relay"
 )
 
 // sockets are the listeners of a gate and the connections that are open, so that
@@ -64,7 +66,7 @@ func (s *sockets) close() {
 
 // reset ends a connection so that its other side hears of it at once.
 func reset(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
+	if t, ok := c.(relay.Conn); ok {
 		t.SetLinger(0)
 	}
 	c.Close()

@@ -148,7 +148,7 @@ var retryRandom = []byte{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0
 
 // greeting is how TLS begins between a client and an origin.
 type greeting struct {
-	client, origin *net.TCPConn
+	client, origin net.Conn
 	in             io.Reader // what the client sends
 	up             io.Writer // the way to the origin
 	name           address.Name

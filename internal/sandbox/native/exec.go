@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
@@ -57,7 +58,7 @@ func (e *execs) drop(id int) {
 }
 
 // started hears what became of a start.
-func (e *execs) started(box *sandbox, m wire.Message, came []rung.Port) {
+func (e *execs) started(box *sandbox, m wire.Message, came []netns.Socket) {
 	p := e.get(m.ID)
 	if p == nil || len(came) > 1 || len(p.began) > 0 {
 		closePorts(came)

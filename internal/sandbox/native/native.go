@@ -204,7 +204,7 @@ func (s *sandbox) takeWatch(p *plan.Plan) error {
 }
 
 // takePorts hands over the network.
-func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) error {
+func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []netns.Socket) error {
 	take := s.hooks.Net
 	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || take == nil && len(fds) > 0 {
 		closePorts(ports)
@@ -221,19 +221,19 @@ func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []run
 }
 
 // name pairs descriptors with what they are; one too many has no name.
-func name(names []string, fds []int) []rung.Port {
-	var out []rung.Port
+func name(names []string, fds []int) []netns.Socket {
+	var out []netns.Socket
 	for i, fd := range fds {
 		n := "unknown"
 		if i < len(names) {
 			n = names[i]
 		}
-		out = append(out, rung.Port{Name: n, File: os.NewFile(uintptr(fd), n)})
+		out = append(out, netns.Socket{Name: n, File: os.NewFile(uintptr(fd), n)})
 	}
 	return out
 }
 
-func closePorts(ports []rung.Port) {
+func closePorts(ports []netns.Socket) {
 	for _, p := range ports {
 		p.File.Close()
 	}
@@ -375,7 +375,7 @@ func (s *sandbox) Signal(sig syscall.Signal) error {
 }
 
 // takeSocket passes a socket on to who waits for it.
-func (s *sandbox) takeSocket(came []rung.Port) bool {
+func (s *sandbox) takeSocket(came []netns.Socket) bool {
 	if len(came) > 1 {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
@@ -22,7 +23,7 @@ func StartSentry(ctx context.Context, p *plan.Plan, h rung.Hooks, program *os.Fi
 
 // takeSentry takes the socket to PID 1 on the sentry's kernel out of what came with the
 // walls around it. Those walls must all stand: on the sentry nobody can try them.
-func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []rung.Port) (wire.Message, []int, []rung.Port, error) {
+func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []netns.Socket) (wire.Message, []int, []netns.Socket, error) {
 	last := len(ports) - 1
 	if last < 0 || len(m.Ports) != len(fds) || ports[last].Name != wire.SentryPort {
 		return m, fds, ports, &rung.Failure{Step: "sentry", Text: "no socket to the sentry came with its walls"}

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -28,27 +29,62 @@ type Network struct {
 	full time.Time
 }
 
+// Socket is a descriptor of the network, by its name.
+type Socket struct {
+	Name string
+	File *os.File
+}
+
 // Hold takes the sockets at which a network ends. socket makes one more inside.
-func Hold(pid int, ports []rung.Port, socket func(ipv6 bool) (*os.File, error)) (*Network, error) {
+func Hold(pid int, sockets []Socket, socket func(ipv6 bool) (*os.File, error)) (*Network, error) {
 	n := &Network{pid: pid, socket: socket, diag: -1}
-	for i, p := range ports {
-		if p.Name != Diag {
-			n.ports = append(n.ports, p)
-			continue
+	var err error
+	for _, s := range sockets {
+		if err == nil {
+			err = n.hold(s)
 		}
-		fd, err := unix.FcntlInt(p.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-		p.File.Close()
-		if err != nil || n.diag >= 0 {
-			n.Close()
-			for _, rest := range append(n.ports, ports[i+1:]...) {
-				rest.File.Close()
-			}
-			return nil, errors.Join(err, errors.New("socket diagnosis cannot be had"))
+		s.File.Close() // what is held is a copy
+	}
+	if err != nil {
+		n.Close()
+		for _, p := range n.ports {
+			p.Close()
+		}
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *Network) hold(s Socket) (err error) {
+	p := rung.Port{Name: s.Name}
+	switch s.Name {
+	case Diag:
+		if n.diag >= 0 {
+			return errors.New("there are two sockets for diagnosis")
+		}
+		fd, err := unix.FcntlInt(s.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("socket diagnosis cannot be had: %w", err)
 		}
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
 		n.diag = fd
+		return nil
+	case UDPResolver:
+		var c net.PacketConn
+		if c, err = net.FilePacketConn(s.File); err == nil {
+			p.Packets = c.(*net.UDPConn)
+		}
+	default:
+		var l net.Listener
+		if l, err = net.FileListener(s.File); err == nil {
+			p.Listen = Listener{l.(*net.TCPListener)}
+		}
 	}
-	return n, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	n.ports = append(n.ports, p)
+	return nil
 }
 
 // Ports are the sockets at which the gate stands.
@@ -89,7 +125,7 @@ func (n *Network) Listening() []uint16 {
 
 // Dial connects to a server inside, on either loopback. The sockets towards it are made
 // inside the sandbox's network: there is no other way in.
-func (n *Network) Dial(port uint16) (*net.TCPConn, error) {
+func (n *Network) Dial(port uint16) (rung.Conn, error) {
 	err := errors.New("no address")
 	for _, a := range []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
 		var f *os.File
@@ -100,7 +136,7 @@ func (n *Network) Dial(port uint16) (*net.TCPConn, error) {
 			var c net.Conn
 			if c, err = net.FileConn(f); err == nil {
 				f.Close()
-				return c.(*net.TCPConn), nil
+				return Conn{c.(*net.TCPConn)}, nil
 			}
 		}
 		f.Close()

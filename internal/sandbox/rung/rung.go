@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -105,7 +106,7 @@ type Net interface {
 	// Ports are the caller's to close.
 	Ports() []Port
 	// Dial connects to a server inside, on its own loopback, once the agent runs.
-	Dial(port uint16) (*net.TCPConn, error)
+	Dial(port uint16) (Conn, error)
 	// Listening lists the TCP ports at which somebody inside listens.
 	Listening() []uint16
 	// Owner finds who made a connection, as it is called inside. It is for the record,
@@ -114,10 +115,43 @@ type Net interface {
 	Close()
 }
 
-// Port is a socket of the sandbox's network at which the gate stands.
+// Port is a place of the sandbox's network at which the gate stands. It has one of the two.
 type Port struct {
-	Name string // as the plan's capture has it
-	File *os.File
+	Name    string       // as the plan's capture has it
+	Listen  net.Listener // its connections are Conn
+	Packets Packets
+}
+
+// Close closes what it has.
+func (p Port) Close() error {
+	if p.Packets != nil {
+		return p.Packets.Close()
+	}
+	return p.Listen.Close()
+}
+
+// Packets is a socket of datagrams, as *net.UDPConn is.
+type Packets interface {
+	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
+	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
+	Close() error
+}
+
+// Conn is a connection of the sandbox's network.
+type Conn interface {
+	net.Conn
+	CloseRead() error
+	CloseWrite() error
+	SetLinger(sec int) error // 0: Close resets it
+	// Original is where it was going before it was turned to the gate.
+	Original() (netip.AddrPort, error)
+	// Sent is how long ago something was last sent on it.
+	Sent() (ago time.Duration, known bool)
+	// Unread ends it once what was sent on it is not taken for so long.
+	Unread(most time.Duration)
+	// Socket is the same as a socket of this kernel, for who relays by descriptors; nil:
+	// it is none.
+	Socket() *net.TCPConn
 }
 
 // Observation is what one probe inside saw at launch.

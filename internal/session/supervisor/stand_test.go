@@ -31,7 +31,6 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/test/wait"
@@ -141,7 +140,7 @@ func (s *stand) open() (*played, error) {
 	if p.door, err = openDoor(prepared, l); err != nil || p.door == nil {
 		return p, err
 	}
-	var ports []rung.Port
+	var ports []netns.Socket
 	for name, at := range map[string]*string{netns.ProxyPort: &p.proxy, netns.BrokerPort: &p.local} {
 		nl, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -153,7 +152,7 @@ func (s *stand) open() (*played, error) {
 		}
 		*at = nl.Addr().String()
 		nl.Close()
-		ports = append(ports, rung.Port{Name: name, File: f})
+		ports = append(ports, netns.Socket{Name: name, File: f})
 	}
 	n, err := netns.Hold(os.Getpid(), ports, nil)
 	if err != nil {
