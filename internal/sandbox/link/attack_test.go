@@ -46,7 +46,8 @@ func attacks() []attack {
 		{"put by the far end", openFrame(2, Put{Path: []byte("/etc/passwd")}), WrongSide},
 		{"data on a stream to the far end", dataFrame(5, "x"), WrongSide},
 		{"kind 0", kind(0, `{}`), WrongKind},
-		{"kind 10", kind(10, `{}`), WrongKind},
+		{"kind 11", kind(11, `{}`), WrongKind},
+		{"a question by the far end", kind(10, `{"what":"freeze","from":"","to":""}`), WrongSide},
 		{"unknown field", kind(1, `{"port":"tcp","from":"127.0.0.1:1","to":"127.0.0.1:2","x":1}`), WrongHeader},
 		{"field twice", kind(1, `{"port":"tcp","port":"tcp","from":"127.0.0.1:1","to":"127.0.0.1:2"}`), WrongHeader},
 		{"field of other case", kind(1, `{"Port":"tcp","from":"127.0.0.1:1","to":"127.0.0.1:2"}`), WrongHeader},
@@ -339,7 +340,10 @@ func TestLongHeadersAreNotParsed(t *testing.T) {
 func TestBadMessages(t *testing.T) {
 	for _, m := range []string{``, `{}`, `{"kind":"go"}`, `{"kind":"signal","signal":9}`, `{"kind":"exit","status":1,"signal":9}`,
 		`{"kind":"exit","status":-1}`, `{"kind":"exit","status":65536}`, `{"kind":"exit", "status":1}`, `{"kind":"exit","status":1}x`, `{"kind":"probe"}`,
-		`{"kind":"failed"}`, `{"kind":"exit","Status":1}`, `{"kind":"exit","status":0}`, `{"kind":"nonsense"}`} {
+		`{"kind":"failed"}`, `{"kind":"exit","Status":1}`, `{"kind":"exit","status":0}`, `{"kind":"nonsense"}`,
+		`{"kind":"saw"}`, `{"kind":"saw","outside":{"name":"","value":"x"}}`, `{"kind":"answered"}`, `{"kind":"answered","answer":{"pid":-1}}`,
+		`{"kind":"answered","answer":{"command":"` + strings.Repeat("x", maxCommand+1) + `"}}`,
+		`{"kind":"answered","answer":{"ports":[` + strings.Repeat("1,", MaxPorts) + `1]}}`} {
 		near, far := forged(t)
 		s, err := near.Open(Control{})
 		if err != nil {
@@ -359,7 +363,7 @@ func TestBadMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	far.Write(join([]byte(prefaces[Far]), dataFrame(1, "too short for it")))
-	if _, _, err := (Packets{s}).ReadFrom(nil); !errors.Is(err, WrongMessage) || !errors.Is(near.Err(), WrongMessage) {
+	if _, _, err := (Packets{s}).ReadFromUDPAddrPort(nil); !errors.Is(err, WrongMessage) || !errors.Is(near.Err(), WrongMessage) {
 		t.Error(err)
 	}
 }

@@ -100,7 +100,7 @@ func still(role Role) *Link { return newLink(role, make([]byte, 0, outSize)) }
 
 // waiting says whether a stream has something to send.
 func (l *Link) waiting() bool {
-	return l.ready[0].head < len(l.ready[0].all) || l.ready[1].head < len(l.ready[1].all)
+	return l.opens.head < len(l.opens.all) || l.ready[0].head < len(l.ready[0].all) || l.ready[1].head < len(l.ready[1].all)
 }
 
 // accept takes the next stream.

@@ -80,7 +80,8 @@ func sameHeader(t *testing.T, body []byte) {
 // FuzzMessage does the same for the messages of Control, Exec and Datagrams.
 func FuzzMessage(f *testing.F) {
 	for _, m := range []string{`{"kind":"go"}`, `{"kind":"signal","signal":9}`, `{"kind":"size","terminal":{"rows":1,"cols":2}}`, `{"kind":"exit"}`,
-		`{"kind":"probe","seen":{"probe":"a","open":true,"detail":"\u003c"}}`, `{"kind":"failed","failure":{"step":"a","text":"b","errno":1}}`} {
+		`{"kind":"probe","seen":{"probe":"a","open":true,"detail":"\u003c"}}`, `{"kind":"saw","outside":{"name":"ns.net","value":"4026531840"}}`, `{"kind":"answered","answer":{"ports":[80,443],"pid":7,"command":"curl"}}`,
+		`{"kind":"failed","failure":{"step":"a","text":"b","errno":1}}`} {
 		f.Add([]byte(m))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -89,7 +90,7 @@ func FuzzMessage(f *testing.F) {
 		if near == nil && far == nil {
 			t.Fatalf("both ends may send %q", b)
 		}
-		if far == nil && (m.Kind == wire.Go || m.Kind == wire.Signal || m.Kind == Freeze) {
+		if far == nil && (m.Kind == wire.Go || m.Kind == wire.Signal || m.Kind == wire.Size) {
 			t.Fatalf("the far end may send %q", b)
 		}
 		if a, data, err := parseDatagram(b); err == nil && !bytes.Equal(appendDatagram(nil, a, data), b) {

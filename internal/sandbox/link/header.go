@@ -99,6 +99,22 @@ type Put struct {
 	Path []byte `json:"path"`
 }
 
+// Ask is a question about the sandbox. The far end answers with one message, and both end
+// the stream.
+type Ask struct {
+	What string         `json:"what"` // one of the names below
+	From netip.AddrPort `json:"from"` // owner
+	To   netip.AddrPort `json:"to"`   // owner
+}
+
+// What can be asked.
+const (
+	Listening = "listening" // at which ports somebody inside listens
+	Owner     = "owner"     // who made a connection
+	Freeze    = "freeze"    // stop everything inside
+	Thaw      = "thaw"      // and let it go on
+)
+
 const (
 	smallHeader = 512     // of every kind that names no path or command
 	pathHeader  = 8 << 10 // a path has 4096 bytes at most, and base64 is longer
@@ -114,6 +130,8 @@ func (Plan) traits() traits      { return traits{5, false, false, toFar} }
 func (Exec) traits() traits      { return traits{6, true, false, both} }
 func (Overlay) traits() traits   { return traits{8, false, false, toNear} }
 func (Put) traits() traits       { return traits{9, false, false, toFar} }
+
+func (Ask) traits() traits { return traits{10, true, false, toNear} }
 
 func (s Stdio) traits() traits {
 	data := both
@@ -141,6 +159,8 @@ var kinds = [...]struct {
 	7: {Near, smallHeader, decodeAs[Stdio]},
 	8: {Near, smallHeader, decodeAs[Overlay]},
 	9: {Near, pathHeader, decodeAs[Put]},
+
+	10: {Near, smallHeader, decodeAs[Ask]},
 }
 
 func (c Conn) check() error {
@@ -185,6 +205,19 @@ func (p Put) check() error {
 		return errors.New("a path that is not absolute, or too long")
 	}
 	return checkBytes(p.Path)
+}
+
+func (a Ask) check() error {
+	switch a.What {
+	case Listening, Freeze, Thaw:
+		if a.From.IsValid() || a.To.IsValid() {
+			return errors.New("a question with an address too many")
+		}
+		return nil
+	case Owner:
+		return Conn{Port: Owner, From: a.From, To: a.To}.check()
+	}
+	return errors.New("a question of another name")
 }
 
 func checkPort(name string) error {

@@ -47,6 +47,7 @@ type Link struct {
 	asked   bool // sent, or to be, and not yet answered
 	pong    bool // to be sent
 
+	opens queue    // streams that are not yet opened, in the order of their numbers
 	ready [2]queue // streams that have something to send: few, and many
 	turn  int      // which of the two is next
 	out   []byte   // frames for the next write
@@ -154,7 +155,7 @@ func (l *Link) end(why error) {
 		}
 		clear(l.streams)
 		l.accepts.Init()
-		l.ready = [2]queue{}
+		l.opens, l.ready = queue{}, [2]queue{}
 		close(l.done)
 		l.arrived.Broadcast()
 		l.wake.Broadcast()
@@ -164,6 +165,10 @@ func (l *Link) end(why error) {
 		l.rw.Close()
 	}
 }
+
+// Broke ends the link because of what the other end said on a stream: something that an
+// honest one never says. It returns why the link ended.
+func (l *Link) Broke(what string) error { return l.broken(fmt.Errorf("%w: %s", WrongMessage, what)) }
 
 // broken ends the link because of what the other end sent.
 func (l *Link) broken(err error) error {

@@ -10,18 +10,19 @@ import (
 // The messages that only a far end needs, beside those of package wire: where the kernel
 // is shared the supervisor does this itself.
 const (
-	Probe  wire.Kind = "probe"  // far: what one probe saw, before walls
-	Size   wire.Kind = "size"   // near: of the process's terminal
-	Freeze wire.Kind = "freeze" // near: stop everything inside
-	Thaw   wire.Kind = "thaw"   // near: and let it go on
+	Probe    wire.Kind = "probe"    // far: what one probe saw, before walls
+	Saw      wire.Kind = "saw"      // far: what its witness saw from outside, before walls
+	Answered wire.Kind = "answered" // far: to an Ask
 )
 
-// Message is one message on a stream of Control or Exec. Only the fields of its kind are
+// Message is one message on a stream of Control, Exec or Ask. Only the fields of its kind are
 // set.
 type Message struct {
 	Kind     wire.Kind         `json:"kind"`
 	Keyring  int               `json:"keyring,omitempty"`  // walls
 	Seen     *wire.Observation `json:"seen,omitempty"`     // probe
+	Outside  *Fact             `json:"outside,omitempty"`  // saw
+	Answer   *Answer           `json:"answer,omitempty"`   // answered
 	Signal   int               `json:"signal,omitempty"`   // signal
 	Terminal *TerminalSize     `json:"terminal,omitempty"` // size
 	Status   int               `json:"status,omitempty"`   // exit
@@ -34,18 +35,48 @@ type TerminalSize struct {
 	Cols uint16 `json:"cols"`
 }
 
+// Fact is one thing that was seen.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Answer is what was asked for.
+type Answer struct {
+	Ports   []uint16 `json:"ports,omitempty"`   // listening
+	PID     int      `json:"pid,omitempty"`     // owner, as it is inside
+	Command string   `json:"command,omitempty"` // owner
+}
+
+// Bounds of what is told.
+const (
+	MaxPorts   = 1024
+	maxName    = 64
+	maxCommand = 64
+	maxPID     = 1 << 22 // the kernel's
+)
+
+func (a *Answer) whole() bool {
+	return a != nil && len(a.Ports) <= MaxPorts && a.PID >= 0 && a.PID <= maxPID && len(a.Command) <= maxCommand
+}
+
 // senders says which side sends a message, and empties the fields that it may have.
 var senders = map[wire.Kind]struct {
 	from  Role
 	empty func(*Message) (whole bool)
 }{
-	wire.Go:      {Near, nil},
-	Freeze:       {Near, nil},
-	Thaw:         {Near, nil},
-	wire.Signal:  {Near, func(m *Message) bool { n := m.Signal; m.Signal = 0; return n > 0 && n <= 64 }},
-	Size:         {Near, func(m *Message) bool { t := m.Terminal; m.Terminal = nil; return t != nil }},
-	wire.Walls:   {Far, func(m *Message) bool { m.Keyring = 0; return true }},
-	Probe:        {Far, func(m *Message) bool { o := m.Seen; m.Seen = nil; return o != nil && o.Probe != "" }},
+	wire.Go:     {Near, nil},
+	wire.Signal: {Near, func(m *Message) bool { n := m.Signal; m.Signal = 0; return n > 0 && n <= 64 }},
+	wire.Size:   {Near, func(m *Message) bool { t := m.Terminal; m.Terminal = nil; return t != nil }},
+	wire.Walls:  {Far, func(m *Message) bool { m.Keyring = 0; return true }},
+	Probe:       {Far, func(m *Message) bool { o := m.Seen; m.Seen = nil; return o != nil && o.Probe != "" }},
+	Saw: {Far, func(m *Message) bool {
+		f := m.Outside
+		m.Outside = nil
+		return f != nil && f.Name != "" && len(f.Name) <= maxName
+	}},
+	Answered:     {Far, func(m *Message) bool { a := m.Answer; m.Answer = nil; return a.whole() }},
+	wire.PTY:     {Far, nil},
 	wire.Started: {Far, nil},
 	wire.Stopped: {Far, nil},
 	wire.Exit:    {Far, func(m *Message) bool { n := m.Status; m.Status = 0; return n >= 0 && n <= 0xffff }},

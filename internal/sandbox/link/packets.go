@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 )
 
@@ -14,34 +13,30 @@ const addressSize = 18
 // MaxDatagram is the longest datagram that is carried.
 const MaxDatagram = MaxMessage - addressSize
 
-// Packets makes a stream of Datagrams a net.PacketConn.
+// Packets makes a stream of Datagrams a socket of them.
 type Packets struct{ *Stream }
 
-// ReadFrom reads a datagram. What does not fit into p is lost, as it is with a socket.
-func (c Packets) ReadFrom(p []byte) (int, net.Addr, error) {
+// ReadFromUDPAddrPort reads a datagram. What does not fit into p is lost, as it is with a
+// socket.
+func (c Packets) ReadFromUDPAddrPort(p []byte) (int, netip.AddrPort, error) {
 	b := make([]byte, MaxMessage)
 	n, err := c.Read(b)
 	if err != nil {
-		return 0, nil, err
+		return 0, netip.AddrPort{}, err
 	}
 	from, data, err := parseDatagram(b[:n])
 	if err != nil {
-		return 0, nil, c.link.broken(err)
+		return 0, netip.AddrPort{}, c.link.broken(err)
 	}
-	return copy(p, data), net.UDPAddrFromAddrPort(from), nil
+	return copy(p, data), from, nil
 }
 
-// WriteTo writes a datagram. Like a socket it loses none quietly: it waits for the window.
-func (c Packets) WriteTo(p []byte, to net.Addr) (int, error) {
-	u, ok := to.(*net.UDPAddr)
-	if !ok {
-		return 0, fmt.Errorf("%v is no address of a datagram", to)
-	}
-	a := u.AddrPort()
-	if !a.IsValid() || len(p) > MaxDatagram {
+// WriteToUDPAddrPort writes a datagram. It loses none quietly: it waits for the window.
+func (c Packets) WriteToUDPAddrPort(p []byte, to netip.AddrPort) (int, error) {
+	if !to.IsValid() || len(p) > MaxDatagram {
 		return 0, errors.New("a datagram without an address, or too long")
 	}
-	if _, err := c.Write(appendDatagram(nil, a, p)); err != nil {
+	if _, err := c.Write(appendDatagram(nil, to, p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -40,6 +40,10 @@ func (q *queue) pop() *Stream {
 func (l *Link) push(s *Stream) {
 	if !s.queued && l.err == nil {
 		s.queued = true
+		if s.open != nil {
+			l.opens.push(s)
+			return
+		}
 		which := 0
 		if s.many {
 			which = 1
@@ -48,9 +52,13 @@ func (l *Link) push(s *Stream) {
 	}
 }
 
-// pop takes the next one. Few and many take turns: a signal does not wait for thousands of
+// pop takes the next one. A stream is opened before anything else is sent: the peer expects
+// the next number. Few and many take turns: a signal does not wait for thousands of
 // connections, and they do not wait for a terminal without end.
 func (l *Link) pop() *Stream {
+	if s := l.opens.pop(); s != nil {
+		return s
+	}
 	l.turn = 1 - l.turn
 	if s := l.ready[l.turn].pop(); s != nil {
 		return s

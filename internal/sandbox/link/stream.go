@@ -245,6 +245,16 @@ func (s *Stream) CloseWrite() error {
 	return nil
 }
 
+// CloseRead ends what is read here: it reads as the end of data, and what still comes is
+// thrown away.
+func (s *Stream) CloseRead() error {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	s.fail(io.EOF, nil)
+	s.settle()
+	return nil
+}
+
 // Close ends both directions. What was written arrives, and then the end of data; what the
 // other end still sends is thrown away, and it gets a reset.
 func (s *Stream) Close() error {

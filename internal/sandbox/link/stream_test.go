@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"testing"
@@ -18,7 +19,6 @@ import (
 )
 
 var _ net.Conn = (*Stream)(nil)
-var _ net.PacketConn = Packets{}
 
 func fill(seed uint64, n int) []byte {
 	b := make([]byte, n)
@@ -438,10 +438,10 @@ func TestMessagesKeepTheirBounds(t *testing.T) {
 	near, far := pair(t)
 	a, b := opened(t, near, far, Datagrams{Port: "dns/udp"})
 	lengths := []int{0, 1, 0, MaxDatagram, 512, MaxDatagram, 0, MaxDatagram}
-	to := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1).To4(), Port: 5353}
+	to := netip.MustParseAddrPort("127.0.0.1:5353")
 	go func() {
 		for i, n := range lengths {
-			if _, err := (Packets{b}).WriteTo(fill(uint64(i), n), to); err != nil {
+			if _, err := (Packets{b}).WriteToUDPAddrPort(fill(uint64(i), n), to); err != nil {
 				t.Error(err)
 			}
 		}
@@ -449,15 +449,15 @@ func TestMessagesKeepTheirBounds(t *testing.T) {
 	}()
 	p := make([]byte, MaxDatagram)
 	for i, want := range lengths {
-		n, from, err := (Packets{a}).ReadFrom(p)
-		if err != nil || from.String() != to.String() || !bytes.Equal(p[:n], fill(uint64(i), want)) {
+		n, from, err := (Packets{a}).ReadFromUDPAddrPort(p)
+		if err != nil || from != to || !bytes.Equal(p[:n], fill(uint64(i), want)) {
 			t.Fatalf("datagram %d: %d bytes from %v, %v", i, n, from, err)
 		}
 	}
-	if _, _, err := (Packets{a}).ReadFrom(p); !errors.Is(err, io.EOF) {
+	if _, _, err := (Packets{a}).ReadFromUDPAddrPort(p); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	if _, err := (Packets{a}).WriteTo(make([]byte, MaxDatagram+1), to); err == nil {
+	if _, err := (Packets{a}).WriteToUDPAddrPort(make([]byte, MaxDatagram+1), to); err == nil {
 		t.Error("a datagram that is too long was taken")
 	}
 }
@@ -478,7 +478,7 @@ func TestAMessageThatDoesNotFitIsNotLost(t *testing.T) {
 func TestControlMessages(t *testing.T) {
 	near, far := pair(t)
 	a, b := opened(t, near, far, Control{})
-	for _, m := range []Message{{Kind: wire.Go}, {Kind: wire.Signal, Signal: 2}, {Kind: Size, Terminal: &TerminalSize{Rows: 24, Cols: 80}}, {Kind: Freeze}, {Kind: Thaw}} {
+	for _, m := range []Message{{Kind: wire.Go}, {Kind: wire.Signal, Signal: 2}, {Kind: wire.Size, Terminal: &TerminalSize{Rows: 24, Cols: 80}}} {
 		if err := Send(a, m); err != nil {
 			t.Error(err)
 		}
@@ -489,7 +489,8 @@ func TestControlMessages(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	for _, m := range []Message{{Kind: Probe, Seen: &wire.Observation{Probe: "caps", Detail: "<none>"}}, {Kind: wire.Walls, Keyring: 7}, {Kind: wire.Started},
+	for _, m := range []Message{{Kind: Probe, Seen: &wire.Observation{Probe: "caps", Detail: "<none>"}}, {Kind: wire.Walls, Keyring: 7}, {Kind: wire.Started}, {Kind: wire.PTY},
+		{Kind: Saw, Outside: &Fact{Name: "root", Value: "tmpfs"}}, {Kind: Answered, Answer: &Answer{Ports: []uint16{80}, PID: 2, Command: "sh"}},
 		{Kind: wire.Stopped}, {Kind: wire.Exit, Status: 256}, {Kind: wire.Exit}, {Kind: wire.Failed, Failure: &wire.Failure{Step: "net", Text: "no", Errno: 1}}} {
 		if err := Send(b, m); err != nil {
 			t.Error(err)
@@ -645,5 +646,46 @@ func TestEndsDoNotWaitForAWrite(t *testing.T) {
 				far.Close()
 			})
 		})
+	}
+}
+
+// TestOpensInOrder: streams that have to wait are opened in the order of their numbers,
+// whatever their kinds.
+func TestOpensInOrder(t *testing.T) {
+	l := still(Near)
+	l.out = append(l.out, make([]byte, cap(l.out)-len(l.out))...) // there is no room
+	for i := range 20 {
+		var h Header = Dial{Port: 80}
+		if i%3 == 0 {
+			h = Stdio{Of: Stdin}
+		}
+		if _, err := l.Open(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.out = l.out[:0]
+	l.kick()
+	far := still(Far)
+	far.greeted = headSize
+	if used, err := far.feed(l.out); err != nil || used != len(l.out) {
+		t.Error(err)
+	}
+}
+
+// TestCloseRead: who waits reads the end of data, and the other direction goes on.
+func TestCloseRead(t *testing.T) {
+	near, far := pair(t)
+	b, a := opened(t, far, near, web)
+	read := make(chan error)
+	go func() { _, err := a.Read(make([]byte, 1)); read <- err }()
+	a.CloseRead()
+	if err := <-read; !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	b.Write([]byte("nobody reads this"))
+	a.Write([]byte("last words"))
+	a.Close()
+	if got, err := io.ReadAll(b); err != nil || string(got) != "last words" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
