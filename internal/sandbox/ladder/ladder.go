@@ -14,7 +14,7 @@ import (
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return []rung.Rung{native.Rung{}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text()}}
+	return []rung.Rung{usual(native.Rung{}), gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text()}}
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

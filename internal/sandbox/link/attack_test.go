@@ -341,7 +341,7 @@ func TestBadMessages(t *testing.T) {
 	for _, m := range []string{``, `{}`, `{"kind":"go"}`, `{"kind":"signal","signal":9}`, `{"kind":"exit","status":1,"signal":9}`,
 		`{"kind":"exit","status":-1}`, `{"kind":"exit","status":65536}`, `{"kind":"exit", "status":1}`, `{"kind":"exit","status":1}x`, `{"kind":"probe"}`,
 		`{"kind":"failed"}`, `{"kind":"exit","Status":1}`, `{"kind":"exit","status":0}`, `{"kind":"nonsense"}`,
-		`{"kind":"saw"}`, `{"kind":"saw","outside":{"name":"","value":"x"}}`, `{"kind":"answered"}`, `{"kind":"answered","answer":{"pid":-1}}`,
+		`{"kind":"exit","printed":{"out":-1}}`, `{"kind":"walls","printed":{"out":1}}`, `{"kind":"saw"}`, `{"kind":"saw","outside":{"name":"","value":"x"}}`, `{"kind":"answered"}`, `{"kind":"answered","answer":{"pid":-1}}`,
 		`{"kind":"answered","answer":{"command":"` + strings.Repeat("x", maxCommand+1) + `"}}`,
 		`{"kind":"answered","answer":{"ports":[` + strings.Repeat("1,", MaxPorts) + `1]}}`} {
 		near, far := forged(t)

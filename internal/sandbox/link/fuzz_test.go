@@ -80,7 +80,7 @@ func sameHeader(t *testing.T, body []byte) {
 // FuzzMessage does the same for the messages of Control, Exec and Datagrams.
 func FuzzMessage(f *testing.F) {
 	for _, m := range []string{`{"kind":"go"}`, `{"kind":"signal","signal":9}`, `{"kind":"size","terminal":{"rows":1,"cols":2}}`, `{"kind":"exit"}`,
-		`{"kind":"probe","seen":{"probe":"a","open":true,"detail":"\u003c"}}`, `{"kind":"saw","outside":{"name":"ns.net","value":"4026531840"}}`, `{"kind":"answered","answer":{"ports":[80,443],"pid":7,"command":"curl"}}`,
+		`{"kind":"probe","seen":{"probe":"a","open":true,"detail":"\u003c"}}`, `{"kind":"exit","status":9,"printed":{"out":3,"terminal":4}}`, `{"kind":"saw","outside":{"name":"ns.net","value":"4026531840"}}`, `{"kind":"answered","answer":{"ports":[80,443],"pid":7,"command":"curl"}}`,
 		`{"kind":"failed","failure":{"step":"a","text":"b","errno":1}}`} {
 		f.Add([]byte(m))
 	}

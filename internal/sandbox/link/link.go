@@ -180,15 +180,18 @@ func (l *Link) broken(err error) error {
 func (l *Link) watch(every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-l.done:
 			return
 		case <-tick.C:
 		}
+		// Who was stopped itself, as by Ctrl-Z, may not have read the answer yet.
+		slept := time.Since(last) > every+every/2
+		last = time.Now()
 		l.mu.Lock()
-		silent := l.asked
-		l.ping, l.asked = true, true
+		silent := l.asked && !slept
+		l.ping, l.asked = l.ping || !l.asked, true
 		l.kick()
 		l.mu.Unlock()
 		if silent {

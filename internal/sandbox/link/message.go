@@ -26,6 +26,7 @@ type Message struct {
 	Signal   int               `json:"signal,omitempty"`   // signal
 	Terminal *TerminalSize     `json:"terminal,omitempty"` // size
 	Status   int               `json:"status,omitempty"`   // exit
+	Printed  *Printed          `json:"printed,omitempty"`  // exit
 	Failure  *wire.Failure     `json:"failure,omitempty"`  // failed
 }
 
@@ -34,6 +35,16 @@ type TerminalSize struct {
 	Rows uint16 `json:"rows"`
 	Cols uint16 `json:"cols"`
 }
+
+// Printed is how many bytes a process had printed when it ended. Others may still print to
+// the same.
+type Printed struct {
+	Out      int64 `json:"out,omitempty"`
+	Err      int64 `json:"err,omitempty"`
+	Terminal int64 `json:"terminal,omitempty"`
+}
+
+func (p *Printed) whole() bool { return p == nil || min(p.Out, p.Err, p.Terminal) >= 0 }
 
 // Fact is one thing that was seen.
 type Fact struct {
@@ -79,8 +90,12 @@ var senders = map[wire.Kind]struct {
 	wire.PTY:     {Far, nil},
 	wire.Started: {Far, nil},
 	wire.Stopped: {Far, nil},
-	wire.Exit:    {Far, func(m *Message) bool { n := m.Status; m.Status = 0; return n >= 0 && n <= 0xffff }},
-	wire.Failed:  {Far, func(m *Message) bool { f := m.Failure; m.Failure = nil; return f != nil && f.Step != "" }},
+	wire.Exit: {Far, func(m *Message) bool {
+		n, p := m.Status, m.Printed
+		m.Status, m.Printed = 0, nil
+		return n >= 0 && n <= 0xffff && p.whole()
+	}},
+	wire.Failed: {Far, func(m *Message) bool { f := m.Failure; m.Failure = nil; return f != nil && f.Step != "" }},
 }
 
 // check refuses a message that the given side does not send, or with other fields than

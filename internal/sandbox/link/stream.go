@@ -231,6 +231,16 @@ func (s *Stream) cannotWrite() error {
 	return s.writeErr
 }
 
+// Unheard waits until nothing more can be written, because this side has ended its data or
+// the other has no more use for it.
+func (s *Stream) Unheard() {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	for s.writeErr == nil {
+		s.writable.Wait()
+	}
+}
+
 // CloseWrite ends the data of this side. A Write that still waits is cut off.
 func (s *Stream) CloseWrite() error {
 	s.link.mu.Lock()

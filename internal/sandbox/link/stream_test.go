@@ -682,10 +682,13 @@ func TestCloseRead(t *testing.T) {
 	if err := <-read; !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
+	heard := make(chan struct{})
+	go func() { b.Unheard(); close(heard) }()
 	b.Write([]byte("nobody reads this"))
 	a.Write([]byte("last words"))
 	a.Close()
 	if got, err := io.ReadAll(b); err != nil || string(got) != "last words" {
 		t.Errorf("%q, %v", got, err)
 	}
+	<-heard
 }

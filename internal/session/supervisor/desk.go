@@ -127,7 +127,7 @@ func (d *desk) status(memory bool) *control.Status {
 	select {
 	case <-l.began:
 		if memory {
-			out.Memory = memoryOf(os.Getpid(), l.box.PID())
+			out.Memory = memoryOf(os.Getpid())
 		}
 	default:
 	}
@@ -258,18 +258,12 @@ func follow(c *control.Conn, p rung.Process) {
 	<-left
 }
 
-// memoryOf adds up what processes take, those below them too: what each has for
-// itself, and its share of what several have.
-func memoryOf(pids ...int) (sum int64) {
-	seen := map[int]bool{}
-	for _, pid := range pids {
-		list, _ := sys.Below(pid)
-		for _, p := range append(list, sys.Process{PID: pid}) {
-			if !seen[p.PID] {
-				seen[p.PID] = true
-				sum += share(p.PID)
-			}
-		}
+// memoryOf adds up what a process takes, and those below it: what each has for itself,
+// and its share of what several have.
+func memoryOf(pid int) (sum int64) {
+	list, _ := sys.Below(pid)
+	for _, p := range append(list, sys.Process{PID: pid}) {
+		sum += share(p.PID)
 	}
 	return sum
 }

@@ -23,7 +23,7 @@ func (k *Changes) watchOutside(p *plan.Plan, witness func(rung.Seen) error) func
 				return err
 			}
 		}
-		if k.Asked.Passing {
+		if k.Asked.Passing || seen.PID == 0 { // or nobody here can look
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed

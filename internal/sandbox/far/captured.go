@@ -1,0 +1,166 @@
+package far
+
+import (
+	"io"
+	"net"
+	"net/netip"
+
+	"ringfence.dev/ringfence/internal/sandbox/link"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// takeNet relays what the sandbox's network captures. Nothing is decided here.
+func (t *there) takeNet(n rung.Net) error {
+	t.mu.Lock()
+	t.net = n
+	t.mu.Unlock()
+	for _, p := range n.Ports() {
+		if p.Listen != nil {
+			go t.accept(p)
+		}
+	}
+	return nil
+}
+
+// accept opens a stream for each connection.
+func (t *there) accept(p rung.Port) {
+	for {
+		accepted, err := p.Listen.Accept()
+		if err != nil {
+			return
+		}
+		c, ok := accepted.(rung.Conn)
+		if !ok {
+			accepted.Close()
+			continue
+		}
+		go t.captured(p.Name, c)
+	}
+}
+
+func (t *there) captured(port string, c rung.Conn) {
+	to, err := addrOf(c.LocalAddr()), error(nil)
+	if port == netns.TCP {
+		to, err = c.Original() // who connected to the port itself has none
+	}
+	var s *link.Stream
+	if err == nil {
+		s, err = t.link.Open(link.Conn{Port: port, From: unmap(addrOf(c.RemoteAddr())), To: unmap(to)})
+	}
+	if err != nil {
+		c.SetLinger(0)
+		c.Close()
+		return
+	}
+	carry(s, c)
+}
+
+func addrOf(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.AddrPort()
+	}
+	return netip.AddrPort{} // it was reset before anybody looked
+}
+
+// carry relays a connection and its stream until both directions have ended. A reset on
+// either side is one on the other.
+func carry(s *link.Stream, c rung.Conn) {
+	go func() { // near has closed it: nobody takes what is sent from here
+		s.Unheard()
+		c.CloseRead()
+	}()
+	up := make(chan struct{})
+	go func() {
+		defer close(up)
+		if _, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{c}, make([]byte, 2*chunk)); err != nil {
+			s.Reset(link.Gone)
+			return
+		}
+		s.CloseWrite()
+	}()
+	if _, err := s.WriteTo(struct{ io.Writer }{c}); err != nil {
+		s.Reset(link.Gone)
+		c.SetLinger(0)
+		c.Close()
+	} else {
+		c.CloseWrite()
+	}
+	<-up
+	c.Close()
+	s.Close()
+}
+
+// dial connects to a server inside.
+func (t *there) dial(s *link.Stream, port uint16) {
+	t.mu.Lock()
+	n := t.net
+	t.mu.Unlock()
+	if n == nil {
+		s.Reset(link.Refused)
+		return
+	}
+	c, err := n.Dial(port)
+	if err != nil {
+		s.Reset(link.Refused)
+		return
+	}
+	if _, err := s.Write([]byte{link.Connected}); err != nil {
+		c.SetLinger(0)
+		c.Close()
+		s.Close()
+		return
+	}
+	carry(s, c)
+}
+
+// datagrams relays those of one port. It has a socket for each family of addresses.
+func (t *there) datagrams(s *link.Stream, port string) {
+	defer s.Close()
+	var sockets [2]rung.Packets // for IPv4, for others
+	t.mu.Lock()
+	n := t.net
+	t.mu.Unlock()
+	if n == nil {
+		return
+	}
+	both := link.Packets{Stream: s}
+	for _, p := range n.Ports() {
+		if p.Name != port || p.Packets == nil {
+			continue
+		}
+		defer p.Packets.Close()
+		if at, ok := p.Packets.(interface{ LocalAddr() net.Addr }); ok {
+			sockets[family(at.LocalAddr().(*net.UDPAddr).AddrPort())] = p.Packets
+		}
+		go func() {
+			buf := make([]byte, link.MaxDatagram)
+			for {
+				size, from, err := p.Packets.ReadFromUDPAddrPort(buf)
+				if err != nil {
+					return
+				}
+				if _, err := both.WriteToUDPAddrPort(buf[:size], from); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	buf := make([]byte, link.MaxDatagram)
+	for {
+		size, to, err := both.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return
+		}
+		if socket := sockets[family(to)]; socket != nil {
+			socket.WriteToUDPAddrPort(buf[:size], to)
+		}
+	}
+}
+
+func family(a netip.AddrPort) int {
+	if a.Addr().Unmap().Is4() {
+		return 0
+	}
+	return 1
+}

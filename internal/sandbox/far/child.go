@@ -1,0 +1,74 @@
+package far
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is a far end that is a child of this process.
+type child struct {
+	*os.File
+	pidfd int
+	gone  chan struct{}
+	once  sync.Once
+}
+
+// Child starts a far end as a child of this process, in a session of its own and over a pair
+// of sockets. It dies with the thread that started it.
+func Child(group int) (End, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return End{}, err
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "far end")
+	defer theirs.Close()
+	unix.SetNonblock(fds[0], true) // so that Close ends a Read
+	c := &child{File: os.NewFile(uintptr(fds[0]), "link"), pidfd: -1, gone: make(chan struct{})}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		c.File.Close()
+		return End{}, err
+	}
+	defer null.Close()
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group, PidFD: &c.pidfd}
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{Name}, &syscall.ProcAttr{Dir: "/", Env: []string{},
+		Files: []uintptr{theirs.Fd(), theirs.Fd(), null.Fd()}, Sys: attr})
+	if err != nil {
+		c.File.Close()
+		return End{}, err
+	}
+	go c.reap(pid)
+	return End{c, pid}, nil
+}
+
+func (c *child) reap(pid int) {
+	defer close(c.gone)
+	for {
+		if _, err := syscall.Wait4(pid, nil, 0, nil); err != syscall.EINTR {
+			return
+		}
+	}
+}
+
+// leaves is how long a far end may take to end its sandbox by itself.
+const leaves = time.Second
+
+// Close ends the link. The far end sees that and leaves; one that does not is killed, and
+// the kernel ends what it started.
+func (c *child) Close() error {
+	c.once.Do(func() {
+		c.File.Close()
+		select {
+		case <-c.gone:
+		case <-time.After(leaves):
+			unix.PidfdSendSignal(c.pidfd, unix.SIGKILL, nil, 0)
+			<-c.gone
+		}
+		unix.Close(c.pidfd)
+	})
+	return nil
+}

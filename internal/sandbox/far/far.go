@@ -1,0 +1,135 @@
+// Package far is the rung that stands somewhere else than its supervisor: the native walls
+// in another place, and a link to it. The near end is here, with the gate, the journal and
+// the review. The far end is a mode of the same binary; it starts the sandbox as the native
+// rung does, and relays.
+//
+// The near end takes the far end for hostile: whoever broke out of the sandbox has it.
+// What it says is bounded, a word that is not its to say ends the link, and the end of the
+// link is the end of every connection and of the session. At the far end the end of the
+// link ends the sandbox.
+//
+// Left at risk: what the far end says of its walls is its word. Nobody here saw them.
+package far
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/link"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// Place is where a far end can be.
+type Place interface {
+	Name() string
+	Offer() rung.Offer
+	Try(ctx context.Context) []hostfacts.Result
+	// Shared says that the files of this machine are there under the same names, and can
+	// be changed from there: then what waits for review lies here.
+	Shared() bool
+	// Open starts the far end there, in a cgroup of this machine if there is one (-1:
+	// none), and returns the way to it. Closing that ends the far end.
+	Open(ctx context.Context, group int) (End, error)
+}
+
+// End is a far end that was started.
+type End struct {
+	io.ReadWriteCloser
+	PID int // of its process on this machine; 0: it has none
+}
+
+// Rung is the rung of a place.
+type Rung struct{ Place Place }
+
+// Name implements rung.Rung.
+func (r Rung) Name() string { return r.Place.Name() }
+
+// Offer implements rung.Rung.
+func (r Rung) Offer() rung.Offer { return r.Place.Offer() }
+
+// Try implements rung.Rung.
+func (r Rung) Try(ctx context.Context) []hostfacts.Result { return r.Place.Try(ctx) }
+
+// alive is how often the far end is asked whether it is there.
+const alive = 10 * time.Second
+
+// Start implements rung.Rung.
+func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
+	if err := r.refuse(p); err != nil {
+		return nil, err
+	}
+	var end End
+	open := func(group int) (err error) {
+		end, err = r.Place.Open(ctx, group)
+		return err
+	}
+	within := h.Within
+	if within == nil {
+		within = func(open func(int) error) error { return open(-1) }
+	}
+	if err := within(open); err != nil || end.ReadWriteCloser == nil {
+		if end.ReadWriteCloser != nil {
+			end.Close()
+		}
+		return nil, err
+	}
+	s := newSandbox(link.New(end, link.Near, link.Options{Alive: alive}), h)
+	var err error
+	if h.Join != nil && end.PID != 0 {
+		err = h.Join(end.PID)
+	}
+	if err == nil {
+		err = s.launch(ctx, p)
+	}
+	if err != nil {
+		s.link.Close()
+		s.pumps.end()
+		return nil, err
+	}
+	go s.listen()
+	return s, nil
+}
+
+// refuse says what no far end can do, or this one cannot.
+func (r Rung) refuse(p *plan.Plan) error {
+	if len(p.Watch) > 0 || len(p.Trees) > 0 {
+		return fault.New(fault.Refused, "use --rung native for this", "on rung %s nobody hears of what the agent calls: there is no live view and no learning", r.Name())
+	}
+	if r.Place.Shared() {
+		return nil
+	}
+	for _, o := range p.Ops {
+		if o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write {
+			return fault.New(fault.Refused, "use --rung native for this", "on rung %s what the agent writes to %s could not come back", r.Name(), plan.Show(string(o.Dst)))
+		}
+	}
+	return nil
+}
+
+// ended is a link that ended by itself.
+func ended(err error) error {
+	return fault.New(fault.Failed, "what waits for review is kept; start it again", "the far end is gone: %s", clean(err.Error()))
+}
+
+// clean is text of the far end as people may see it.
+func clean(s string) string {
+	const most = 2000
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		if len(out) == most {
+			break
+		}
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff {
+			r = '?'
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+var errEnded = errors.New("the sandbox has ended")

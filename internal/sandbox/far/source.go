@@ -1,0 +1,105 @@
+package far
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/link"
+)
+
+// source is what a process prints to, at the far end: the end of a pipe, or of a terminal.
+type source struct {
+	file   *os.File // can be waited for
+	stream *link.Stream
+	total  int64         // set before caught is closed
+	caught chan struct{} // closed when all was sent that was there when caughtUp was called
+	once   sync.Once
+}
+
+func newSource(f *os.File, s *link.Stream) *source {
+	o := &source{file: f, stream: s, caught: make(chan struct{})}
+	go o.run()
+	return o
+}
+
+func (o *source) run() {
+	defer o.file.Close() // if nobody takes it, who prints hears of that
+	var sum int64
+	caught := func() { o.once.Do(func() { o.total = sum; close(o.caught) }) }
+	defer caught()
+	buf := make([]byte, chunk)
+	for {
+		n, err := o.file.Read(buf)
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		for n > 0 || late {
+			if late && n == 0 {
+				if n = readNow(o.file, buf); n == 0 {
+					break
+				}
+			}
+			if _, err := o.stream.Write(buf[:n]); err != nil {
+				return
+			}
+			sum, n = sum+int64(n), 0
+		}
+		switch {
+		case late:
+			caught()
+			o.file.SetReadDeadline(time.Time{})
+		case err != nil: // io.EOF of a pipe, EIO of a terminal
+			o.stream.CloseWrite()
+			return
+		}
+	}
+}
+
+// readNow reads what is there, without waiting.
+func readNow(f *os.File, buf []byte) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	raw.Control(func(fd uintptr) {
+		for {
+			if n, err = unix.Read(int(fd), buf); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	})
+	return max(n, 0)
+}
+
+// caughtUp waits until what was printed by now has been sent, and says how much it was.
+func (o *source) caughtUp() int64 {
+	if o == nil {
+		return 0
+	}
+	o.file.SetReadDeadline(time.Now())
+	<-o.caught
+	return o.total
+}
+
+// pollable is a file that can be waited for, instead of f.
+func pollable(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	f.Close()
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// feed carries a stream into a file, and closes both.
+func feed(f *os.File, s *link.Stream) {
+	s.WriteTo(struct{ io.Writer }{f})
+	f.Close()
+	s.Close()
+}

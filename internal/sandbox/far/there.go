@@ -1,0 +1,270 @@
+package far
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/link"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/wire"
+)
+
+// Name is argv[0] of a far end. Its link is its standard input and output.
+const Name = "ringfence-far"
+
+// Main runs a far end and does not return. It must be called on the main thread: the
+// sandbox dies with it.
+func Main() {
+	runtime.LockOSThread()
+	ends, err := takeLink()
+	if err != nil {
+		os.Exit(1)
+	}
+	t := &there{link: link.New(ends, link.Far, link.Options{}), over: make(chan struct{})}
+	go t.watch()
+	t.serve()
+	close(t.over)
+	select { // the near end closes the link when it has read everything
+	case <-t.link.Done():
+	case <-time.After(patience):
+	}
+	os.Exit(0)
+}
+
+// takeLink takes the two descriptors out of the way of whoever writes to them by habit.
+func takeLink() (io.ReadWriteCloser, error) {
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, err
+	}
+	var own [2]*os.File
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	for i := range own {
+		var fd int
+		if err == nil {
+			fd, err = unix.FcntlInt(uintptr(i), unix.F_DUPFD_CLOEXEC, 3)
+		}
+		if err == nil {
+			err = errors.Join(unix.SetNonblock(fd, true), unix.Dup2(null, i)) // so that Close ends a Read
+		}
+		if err != nil {
+			return nil, err
+		}
+		own[i] = os.NewFile(uintptr(fd), "link")
+	}
+	return duplex{own[0], own[1]}, nil
+}
+
+// duplex is a way in and a way out.
+type duplex struct{ in, out *os.File }
+
+func (d duplex) Read(b []byte) (int, error)  { return d.in.Read(b) }
+func (d duplex) Write(b []byte) (int, error) { return d.out.Write(b) }
+func (d duplex) Close() error                { return errors.Join(d.in.Close(), d.out.Close()) }
+
+// there is a far end.
+type there struct {
+	link    *link.Link
+	control *link.Stream
+	over    chan struct{} // closed when the sandbox is gone
+
+	mu    sync.Mutex
+	net   rung.Net     // from the launch on, if there is one
+	box   rung.Sandbox // from the start of the agent on
+	stdio map[link.Stdio]*link.Stream
+
+	agent *descriptors
+}
+
+// watch ends everything with the link.
+func (t *there) watch() {
+	<-t.link.Done()
+	if box := t.sandbox(); box != nil {
+		go box.Close()
+	}
+	select {
+	case <-t.over:
+	case <-time.After(time.Second / 2):
+	}
+	os.Exit(1)
+}
+
+func (t *there) sandbox() rung.Sandbox {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.box
+}
+
+// serve starts the sandbox as the near end says, and returns when it has ended and all that
+// was printed has been told.
+func (t *there) serve() {
+	p, err := t.receive()
+	if err != nil {
+		t.link.Close()
+		return
+	}
+	go t.attend()
+	box, err := native.Rung{}.Start(context.Background(), p, t.hooks(p))
+	t.agent.closeInside()
+	if err != nil {
+		link.Send(t.control, link.Message{Kind: wire.Failed, Failure: failed(err)})
+		return
+	}
+	t.mu.Lock()
+	t.box = box
+	t.mu.Unlock()
+	if link.Send(t.control, link.Message{Kind: wire.Started}) != nil {
+		box.Close()
+		return
+	}
+	go t.obey(box)
+	exit, _ := box.Wait()
+	box.Close()
+	link.Send(t.control, t.agent.ended(exit))
+}
+
+// failed is an error as the near end is told.
+func failed(err error) *wire.Failure {
+	out := &wire.Failure{Step: "far", Text: err.Error()}
+	var f *rung.Failure
+	if errors.As(err, &f) {
+		out.Step, out.Text = f.Step, f.Text
+	}
+	out.Text = out.Text[:min(len(out.Text), 4<<10)]
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		out.Errno = int(errno)
+	}
+	return out
+}
+
+// receive takes what a launch begins with: control, the plan, the descriptors of the agent.
+func (t *there) receive() (*plan.Plan, error) {
+	var err error
+	if t.control, err = next[link.Control](t.link); err != nil {
+		return nil, err
+	}
+	from, err := next[link.Plan](t.link)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(from, wire.MaxFrame+1))
+	if err == nil && len(b) > wire.MaxFrame {
+		err = errors.New("the plan is too long")
+	}
+	if err != nil {
+		return nil, err
+	}
+	from.Close()
+	p, err := plan.Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	t.stdio = map[link.Stdio]*link.Stream{}
+	for range streamsOf(p.Process.TTY) {
+		s, err := next[link.Stdio](t.link)
+		if err != nil {
+			return nil, err
+		}
+		t.stdio[s.Header().(link.Stdio)] = s
+	}
+	t.agent, err = t.take(0, p.Process.TTY)
+	return p, err
+}
+
+func next[H link.Header](l *link.Link) (*link.Stream, error) {
+	s, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.Header().(H); !ok {
+		return nil, l.Broke(fmt.Sprintf("a stream of %T where another was due", s.Header()))
+	}
+	return s, nil
+}
+
+// hooks are what the native rung asks for on the way.
+func (t *there) hooks(p *plan.Plan) rung.Hooks {
+	h := rung.Hooks{Witness: t.testify, Stdio: rung.Stdio{In: t.agent.files[0], Out: t.agent.files[1], Err: t.agent.files[2],
+		Terminal: t.takeTerminal, Stopped: func() { link.Send(t.control, link.Message{Kind: wire.Stopped}) }}}
+	if p.Capture != nil {
+		h.Net = t.takeNet
+	}
+	return h
+}
+
+// testify tells what was seen, and waits for the word.
+func (t *there) testify(seen rung.Seen) error {
+	for _, o := range seen.Probes {
+		w := wire.Observation(o)
+		w.Detail = w.Detail[:min(len(w.Detail), 4<<10)]
+		if err := link.Send(t.control, link.Message{Kind: link.Probe, Seen: &w}); err != nil {
+			return err
+		}
+	}
+	for name, value := range seen.Outside {
+		if err := link.Send(t.control, link.Message{Kind: link.Saw, Outside: &link.Fact{Name: name, Value: value}}); err != nil {
+			return err
+		}
+	}
+	if err := link.Send(t.control, link.Message{Kind: wire.Walls, Keyring: seen.Keyring}); err != nil {
+		return err
+	}
+	m, err := link.Receive(t.control)
+	if err == nil && m.Kind != wire.Go {
+		err = fmt.Errorf("%q instead of go", m.Kind)
+	}
+	return err
+}
+
+// takeTerminal relays the agent's terminal, once its size is known.
+func (t *there) takeTerminal(master *os.File, _ func(rows, cols uint16)) (err error) {
+	if t.agent.master, err = pollable(master); err != nil {
+		return err
+	}
+	if err := link.Send(t.control, link.Message{Kind: wire.PTY}); err != nil {
+		return err
+	}
+	for {
+		m, err := link.Receive(t.control)
+		switch {
+		case err != nil:
+			return err
+		case m.Kind == wire.Size:
+			t.agent.resize(m.Terminal)
+		case m.Kind == wire.Go:
+			t.agent.carryTerminal()
+			return nil
+		default:
+			return fmt.Errorf("%q for a terminal", m.Kind)
+		}
+	}
+}
+
+// obey does what the near end says of the agent.
+func (t *there) obey(box rung.Sandbox) {
+	for {
+		m, err := link.Receive(t.control)
+		if err != nil {
+			return
+		}
+		switch m.Kind {
+		case wire.Signal:
+			box.Signal(syscall.Signal(m.Signal))
+		case wire.Size:
+			t.agent.resize(m.Terminal)
+		default:
+			t.link.Broke(string(m.Kind))
+		}
+	}
+}
