@@ -1,6 +1,7 @@
 package far
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -73,11 +74,7 @@ func carry(s *link.Stream, c rung.Conn) {
 	up := make(chan struct{})
 	go func() {
 		defer close(up)
-		if _, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{c}, make([]byte, 2*chunk)); err != nil {
-			s.Reset(link.Gone)
-			return
-		}
-		s.CloseWrite()
+		send(s, c)
 	}()
 	if _, err := s.WriteTo(struct{ io.Writer }{c}); err != nil {
 		s.Reset(link.Gone)
@@ -89,6 +86,28 @@ func carry(s *link.Stream, c rung.Conn) {
 	<-up
 	c.Close()
 	s.Close()
+}
+
+// send carries what a connection sends. If nobody takes it any more, what is still to come
+// for the connection is left alone.
+func send(s *link.Stream, c rung.Conn) {
+	buf := make([]byte, 2*chunk)
+	for {
+		n, err := c.Read(buf)
+		if n > 0 {
+			if _, err := s.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			s.CloseWrite()
+			return
+		case err != nil:
+			s.Reset(link.Gone)
+			return
+		}
+	}
 }
 
 // dial connects to a server inside.

@@ -4,7 +4,9 @@ package ladder
 
 import (
 	"context"
+	"slices"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -14,14 +16,32 @@ import (
 
 // usual puts the test build's far end in the place of the native rung, under its name: what
 // the suites do, they do over a link.
-func usual(rung.Rung) rung.Rung { return far.Rung{Place: loop{}} }
+func usual(rung.Rung) rung.Rung { return direct{far.Rung{Place: loop{}}} }
+
+// direct writes to the trees of the host itself where the suites expect the live view: there
+// is no keeper over a link, and it is not what is tested.
+type direct struct{ far.Rung }
+
+func (d direct) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
+	c := *p
+	c.Ops = nil
+	for _, o := range p.Ops {
+		if file.Within(string(o.Dst), plan.Own+"/layer") {
+			continue
+		}
+		o.Write = o.Write || o.Do == plan.DoBind && slices.ContainsFunc(p.Trees, func(t plan.Tree) bool { return t.Path == o.Dst })
+		c.Ops = append(c.Ops, o)
+	}
+	c.Trees, c.Watch = nil, nil
+	return d.Rung.Start(ctx, &c, h)
+}
 
 // loop is a place on this machine: the far end is a child of the supervisor.
 type loop struct{ native.Rung }
 
 func (l loop) Offer() rung.Offer {
 	o := l.Rung.Offer()
-	o.Views, o.Witness = []plan.View{plan.Review}, "the far end"
+	o.Witness = "the far end"
 	return o
 }
 

@@ -179,8 +179,8 @@ func (s *Stream) takeReset(why Reset) error {
 	}
 	s.lastGot = true
 	var read error = why
-	if s.finGot {
-		read = nil // all its data came, and can still be read
+	if s.finGot || s.taken && s.in.size > 0 {
+		read, s.cutBy = nil, why // what came can still be read
 	}
 	s.fail(read, why)
 	s.finish(typeReset, Gone)

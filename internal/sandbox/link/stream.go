@@ -52,6 +52,7 @@ type Stream struct {
 	used     int // read, and no credit given for it yet
 	finGot   bool
 	lastGot  bool
+	cutBy    Reset // what is read when all that came before was
 	readErr  error
 	readable sync.Cond
 	readEnd  deadline
@@ -158,6 +159,8 @@ func (s *Stream) awaitData() error {
 			return nil
 		case s.finGot:
 			return io.EOF
+		case s.cutBy != 0:
+			return s.cutBy
 		}
 		s.readable.Wait()
 	}
@@ -276,7 +279,8 @@ func (s *Stream) Close() error {
 	})
 }
 
-// Reset ends both directions at once. What the other end has not read yet is lost to it.
+// Reset ends both directions at once. The other end reads what came before, as it does of
+// a socket, and then the reset.
 func (s *Stream) Reset(why Reset) error {
 	return s.close(func() {
 		s.fin = s.finSent
