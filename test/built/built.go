@@ -10,12 +10,12 @@ import (
 
 const env = "STAGE_BIN"
 
-// rungEnv is the rung that the suites play on; "loop": over a link to a far end on this
-// machine, which only a test build has.
-const rungEnv = "RINGFENCE_TEST_RUNG"
+// RungEnv is the rung that the suites play on; "loop": over a link to a far end on this
+// machine, which only a test build has. What starts a test again hands it on.
+const RungEnv = "RINGFENCE_TEST_RUNG"
 
 // Loop says whether they do.
-func Loop() bool { return os.Getenv(rungEnv) == "loop" }
+func Loop() bool { return os.Getenv(RungEnv) == "loop" }
 
 const ringfence = "ringfence.dev/ringfence/cmd/ringfence"
 

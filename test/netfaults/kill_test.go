@@ -6,12 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/grants/hand"
 	"ringfence.dev/ringfence/test/grants/order"
 	"ringfence.dev/ringfence/test/stage"
@@ -88,6 +91,53 @@ func TestKill(t *testing.T) {
 	}
 	next := hand.Start(t, w, "--allow-host", world.Allowed)
 	served(t, next, "the next session")
+}
+
+// TestFarEndKilled: the far end is killed in the middle of transfers. The session ends with
+// a plain error, and nothing is left. The other end's death is TestKill.
+func TestFarEndKilled(t *testing.T) {
+	if !built.Loop() {
+		t.Skip("there is no far end")
+	}
+	w := world.New(t)
+	s, logs := busy(t, w)
+	end := farEnd(t, s.Cmd.Process.Pid)
+	began := time.Now()
+	if err := syscall.Kill(end, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Exited():
+	case <-time.After(wait.Patience):
+		t.Fatal("it does not end")
+	}
+	t.Logf("ended after %s", time.Since(began))
+	ended(t, logs)
+	if left := leftovers(t); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if said := s.Screen(); !strings.Contains(said, "the far end is gone") {
+		t.Errorf("the person was told %q", said)
+	}
+	if r := hand.Ringfence(t, w, "log", "verify", s.ID); r.Status != 0 {
+		t.Errorf("log verify: %+v", r)
+	}
+}
+
+// farEnd is the child of a supervisor that is the far end of its session.
+func farEnd(t *testing.T, supervisor int) int {
+	t.Helper()
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		stat, _ := os.ReadFile(filepath.Dir(name) + "/stat")
+		b, _ := os.ReadFile(name)
+		if _, rest, ok := strings.Cut(string(stat), ") "); ok && strings.HasPrefix(string(b), far.Name+"\x00") && strings.Fields(rest)[1] == strconv.Itoa(supervisor) {
+			return pid
+		}
+	}
+	t.Fatal("there is no far end")
+	return 0
 }
 
 // leftovers lists what there is of sessions on the stage.

@@ -120,7 +120,7 @@ func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
 	o := relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()}
 	relayed := k.g.engine.pair
 	if b := k.g.budgets.of(k.target); b != nil || !k.rule.Until.IsZero() {
-		o.Inspect, relayed = b.under(o.Inspect), relay.Copy
+		o.Inspect, relayed = b.under(o.Inspect), k.g.engine.copy
 		k.expiry.set(k.rule.Until, Request{Target: k.target})
 		defer k.expiry.watch(&k.g.tasks, k.g.rules, k.client, origin)()
 	}

@@ -95,6 +95,7 @@ type Gate struct {
 func New(conf Config) (*Gate, error) {
 	g := &Gate{conf: conf, rules: newRules(conf.Reach), pool: newPool(), slots: make(chan struct{}, connections())}
 	g.ctx, g.stop = context.WithCancel(context.Background())
+	g.engine.ctx = g.ctx
 	g.rules.learn.under(conf.Bound)
 	if conf.Resolve == nil {
 		conf.Resolve = hostResolver{}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"net"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 
 // engine relays at full speed. It starts with the first pair.
 type engine struct {
+	ctx      context.Context // done when the gate closes
 	starting sync.Once
 	relay    *relay.Engine
 	err      error
@@ -26,6 +28,12 @@ func (e *engine) pair(client, origin relay.Conn, o relay.Options) (relay.Counts,
 	if c, s := socket(client), socket(origin); c != nil && s != nil {
 		return e.relay.Pair(c, s, o)
 	}
+	return e.copy(client, origin, o)
+}
+
+// copy relays what no descriptor stands for, or must be looked at on the way.
+func (e *engine) copy(client, origin relay.Conn, o relay.Options) (relay.Counts, error) {
+	defer context.AfterFunc(e.ctx, func() { reset(client); reset(origin) })()
 	return relay.Copy(client, origin, o)
 }
 

@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
@@ -27,6 +28,8 @@ const Name = "ringfence-far"
 // sandbox dies with it.
 func Main() {
 	runtime.LockOSThread()
+	// We were executed as /proc/self/exe; ps should say who we are.
+	os.WriteFile("/proc/self/comm", []byte(probe.Comm), 0)
 	ends, err := takeLink()
 	if err != nil {
 		os.Exit(1)
