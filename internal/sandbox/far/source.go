@@ -16,13 +16,14 @@ import (
 type source struct {
 	file   *os.File // can be waited for
 	stream *link.Stream
+	over   chan struct{} // closed by caughtUp
 	total  int64         // set before caught is closed
 	caught chan struct{} // closed when all was sent that was there when caughtUp was called
 	once   sync.Once
 }
 
 func newSource(f *os.File, s *link.Stream) *source {
-	o := &source{file: f, stream: s, caught: make(chan struct{})}
+	o := &source{file: f, stream: s, over: make(chan struct{}), caught: make(chan struct{})}
 	go o.run()
 	return o
 }
@@ -51,12 +52,26 @@ func (o *source) run() {
 		case late:
 			caught()
 			o.file.SetReadDeadline(time.Time{})
-		case err != nil: // io.EOF of a pipe, EIO of a terminal
+		case errors.Is(err, unix.EIO) && o.reopens():
+		case err != nil:
 			o.stream.CloseWrite()
 			return
 		}
 	}
 }
+
+// reopens waits a moment for somebody to open a terminal again that nobody has open. It
+// says whether there is still somebody who could.
+func (o *source) reopens() bool {
+	select {
+	case <-o.over:
+		return false
+	case <-time.After(reopenedAfter):
+		return true
+	}
+}
+
+const reopenedAfter = 50 * time.Millisecond
 
 // readNow reads what is there, without waiting.
 func readNow(f *os.File, buf []byte) (n int) {
@@ -74,11 +89,13 @@ func readNow(f *os.File, buf []byte) (n int) {
 	return max(n, 0)
 }
 
-// caughtUp waits until what was printed by now has been sent, and says how much it was.
+// caughtUp waits until what was printed by now has been sent, and says how much it was. It
+// is called once, when the process has ended.
 func (o *source) caughtUp() int64 {
 	if o == nil {
 		return 0
 	}
+	close(o.over)
 	o.file.SetReadDeadline(time.Now())
 	<-o.caught
 	return o.total
