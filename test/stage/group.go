@@ -85,6 +85,27 @@ func removeGroups(name string) error {
 			}
 		}
 	}
+	return errors.Join(append(errs, removeEngine(name+engineGroup))...)
+}
+
+// engineGroup ends the name of the group of a container engine on the stage.
+const engineGroup = "-engine"
+
+// removeEngine removes what an engine made for its containers. Groups of containers that
+// it did not remove were left behind.
+func removeEngine(name string) error {
+	var errs []error
+	for _, pattern := range []string{cgroups + "/", cgroups + "/*/"} {
+		tops, _ := filepath.Glob(pattern + name)
+		for _, top := range tops {
+			left, _ := filepath.Glob(top + "/*/")
+			for _, dir := range append(left, top) {
+				if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+					errs = append(errs, err)
+				}
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/container"
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -14,7 +15,7 @@ import (
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return []rung.Rung{native.Rung{}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text()}}
+	return []rung.Rung{native.Rung{}, container.Rung{Socket: p.Rung.Engine.Text()}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text()}}
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -48,7 +49,8 @@ type Offer struct {
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
 	Weaker  map[string]string
-	Witness string // who looks from outside, for people
+	Witness string           // who looks from outside, for people
+	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
 // Raised lists the walls that somebody raises, in the order of launch.
@@ -65,6 +67,8 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Limits are those that the rung enforces, where its Offer says so.
+	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits
 	// from birth; it hands over the descriptor of a group, or -1. Join does what has to
 	// wait until the process is there.

@@ -40,6 +40,12 @@ const (
 	Failed  Kind = "failed"  // inside: a step failed; nothing was started
 )
 
+// The messages between the supervisor and who starts a first process for it elsewhere.
+const (
+	Clone Kind = "clone" // supervisor: start it, on the four descriptors that come along
+	Born  Kind = "born"  // the other: here is a descriptor of it
+)
+
 // SentryPort is the name of the descriptor that leads to PID 1 on a sentry's kernel; it
 // comes with the walls around the sentry.
 const SentryPort = "sentry"
@@ -58,6 +64,14 @@ type Message struct {
 	Command  *Command      `json:"command,omitempty"`
 	Rows     uint16        `json:"rows,omitempty"` // size
 	Cols     uint16        `json:"cols,omitempty"`
+	Child    *Child        `json:"child,omitempty"` // clone
+}
+
+// Child is the first process of a sandbox that is to be.
+type Child struct {
+	Walls []string `json:"walls"`
+	UID   int      `json:"uid"`
+	GID   int      `json:"gid"`
 }
 
 // Command is what runs beside the agent. Strings are bytes: a name need not be text.
