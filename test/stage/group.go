@@ -91,15 +91,22 @@ func removeGroups(name string) error {
 // engineGroup ends the name of the group of a container engine on the stage.
 const engineGroup = "-engine"
 
-// removeEngine removes what an engine made for its containers. Groups of containers that
-// it did not remove were left behind.
+// removeEngine removes what an engine made for its containers, also one that was killed
+// and could not remove the last of them itself.
 func removeEngine(name string) error {
 	var errs []error
 	for _, pattern := range []string{cgroups + "/", cgroups + "/*/"} {
 		tops, _ := filepath.Glob(pattern + name)
 		for _, top := range tops {
-			left, _ := filepath.Glob(top + "/*/")
-			for _, dir := range append(left, top) {
+			dirs := []string{top}
+			entries, _ := os.ReadDir(top)
+			for _, e := range entries {
+				if e.IsDir() {
+					dirs = append(dirs, filepath.Join(top, e.Name()))
+				}
+			}
+			slices.Reverse(dirs)
+			for _, dir := range dirs {
 				if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 					errs = append(errs, err)
 				}
