@@ -171,6 +171,18 @@ func over(f *rungs.Fixture, id string, all []rungs.Process) {
 	}
 }
 
+// TestToldWhy: the person at the terminal hears that it was not the agent.
+func TestToldWhy(t *testing.T) {
+	f := newFixture(t)
+	p := f.Sit("run", "--rung", "container", "--net", "none", "--", "sh", "-c", "echo ready; exec sleep 1000")
+	p.Sees("ready")
+	docker(t, "kill", containers(t)[0])
+	p.Sees("ended from outside")
+	if s := p.Status(); s == 0 {
+		t.Error("status 0")
+	}
+}
+
 // TestKilledEarly: whoever kills the supervisor while the container comes into being
 // leaves no container.
 func TestKilledEarly(t *testing.T) {

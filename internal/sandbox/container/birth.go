@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -33,6 +35,8 @@ type vessel struct {
 	ending sync.Once
 	gone   chan struct{} // closed when the engine has removed it; nil: it never ran
 	status syscall.WaitStatus
+	wanted atomic.Bool // we end it
+	alone  atomic.Bool // the engine is gone
 }
 
 // launch makes the container and returns when its first process has come to us. From
@@ -58,7 +62,7 @@ func (v *vessel) start(ctx context.Context, o order) error {
 		return err
 	}
 	defer os.RemoveAll(dir) // the connection needs no name
-	l, err := listen(filepath.Join(dir, socketName))
+	l, err := listen(dir)
 	if err != nil {
 		return err
 	}
@@ -87,6 +91,7 @@ func (v *vessel) start(ctx context.Context, o order) error {
 func (v *vessel) watch() {
 	defer close(v.gone)
 	if v.engine.removed(context.Background(), v.name) != nil && v.conn != nil {
+		v.alone.Store(true)
 		v.conn.Shutdown()
 	}
 }
@@ -142,19 +147,53 @@ func (v *vessel) end() {
 		}
 		v.janitor.Stop()
 		if v.gone != nil {
-			<-v.gone
+			select {
+			case <-v.gone:
+			case <-time.After(patience): // nothing runs in it; an engine that hangs must not hold us
+			}
 		}
 	})
 }
 
-// listen opens the socket.
+// box is a sandbox in a container.
+type box struct {
+	rung.Sandbox
+	vessel *vessel
+}
+
+// Wait implements rung.Sandbox: who ended the container is said where it was not the agent.
+func (b box) Wait() (rung.Exit, error) {
+	exit, err := b.Sandbox.Wait()
+	switch v := b.vessel; {
+	case err != nil || !exit.Killed || v.wanted.Load():
+	case v.alone.Load():
+		err = fault.New(fault.Failed, "", "the container engine is gone, so the session was ended")
+	default:
+		err = fault.New(fault.Failed, "", "the container was ended from outside")
+	}
+	return exit, err
+}
+
+// Close implements rung.Sandbox.
+func (b box) Close() error {
+	b.vessel.wanted.Store(true)
+	return b.Sandbox.Close()
+}
+
+// listen opens the socket. Its directory is reached by a descriptor, because the name of a
+// socket must be short.
 func listen(path string) (*os.File, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "link")
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName)}); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("socket for the container: %w", err)
 	}

@@ -88,9 +88,10 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	h.Within, h.Join = nil, nil // the engine has the limits
-	box, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(p, h.Stdio, control) })
+	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(p, h.Stdio, control) })
 	if err != nil {
 		v.end()
+		return nil, err
 	}
-	return box, err
+	return box{inner, v}, nil
 }

@@ -46,6 +46,7 @@ type order struct {
 
 type hostConfig struct {
 	AutoRemove     bool
+	Init           bool // false, also where the engine's settings say otherwise
 	ReadonlyRootfs bool
 	NetworkMode    string
 	IpcMode        string
@@ -138,7 +139,7 @@ func (e *engine) first(ctx context.Context, name string) (int, error) {
 // removed returns when the container is no more. A connection that breaks means that the
 // engine is gone.
 func (e *engine) removed(ctx context.Context, name string) error {
-	err := e.call(ctx, "POST", "/containers/"+escape(name)+"/wait?condition=removed", nil, nil)
+	_, err := e.ask(ctx, "POST", "/containers/"+escape(name)+"/wait?condition=removed", "application/json", nil)
 	return gone(err)
 }
 

@@ -99,6 +99,8 @@ func (e *engine) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(b)
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	b, err := e.ask(ctx, method, path, "application/json", body)
 	if err == nil && out != nil {
 		err = json.Unmarshal(b, out)
@@ -164,8 +166,6 @@ func (a about) is(name string) bool {
 
 // usable says what an engine is, or why it is none for us.
 func (e *engine) usable(ctx context.Context) (about, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	var a about
 	if err := e.call(ctx, "GET", "/info", nil, &a); err != nil {
 		return a, err
