@@ -12,15 +12,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/rungs"
+	"ringfence.dev/ringfence/test/work"
 )
 
 const policy = "[rung]\nengine = \"" + socket + "\"\n"
 
 // newFixture wants nothing of a session to be left when the test ends.
-func newFixture(t *testing.T) *rungs.Fixture {
+func newFixture(t *testing.T) *work.Fixture {
 	t.Helper()
-	f := rungs.New(t, "container", policy)
+	f := work.New(t, "container", policy)
 	t.Cleanup(func() {
 		f.Eventually("the end of every container", func() bool { return len(containers(t)) == 0 })
 		left, err := filepath.Glob(filepath.Join(os.TempDir(), "ringfence-*"))
@@ -31,7 +31,7 @@ func newFixture(t *testing.T) *rungs.Fixture {
 	return f
 }
 
-func TestWork(t *testing.T) { rungs.Work(t, newFixture) }
+func TestWork(t *testing.T) { work.Work(t, newFixture) }
 
 // TestVerify: every check is held, with the control outside.
 func TestVerify(t *testing.T) {
@@ -69,7 +69,7 @@ type inspection struct {
 }
 
 // begin starts a session, and returns its container as the engine has it.
-func begin(t *testing.T, f *rungs.Fixture, script string, flags ...string) (id string, c inspection) {
+func begin(t *testing.T, f *work.Fixture, script string, flags ...string) (id string, c inspection) {
 	t.Helper()
 	id = f.Start(script, flags...)
 	all := []inspection{}
@@ -99,13 +99,13 @@ func TestVessel(t *testing.T) {
 			t.Errorf("%s can be written in the container", m.Source)
 		}
 	}
-	all := rungs.Below(t, c.State.Pid)
-	i := slices.IndexFunc(all, func(p rungs.Process) bool { return p.Argv == "ringfence-inside" })
-	if i < 0 || !slices.ContainsFunc(all, func(p rungs.Process) bool { return p.Argv == "sleep" }) {
+	all := work.Below(t, c.State.Pid)
+	i := slices.IndexFunc(all, func(p work.Process) bool { return p.Argv == "ringfence-inside" })
+	if i < 0 || !slices.ContainsFunc(all, func(p work.Process) bool { return p.Argv == "sleep" }) {
 		t.Fatalf("the agent is not in the container: %+v", all)
 	}
-	for _, p := range append(all, rungs.Processes(t)...) {
-		if p.PID != c.State.Pid && p.Parent != c.State.Pid && !slices.ContainsFunc(all, func(q rungs.Process) bool { return q.PID == p.PID }) {
+	for _, p := range append(all, work.Processes(t)...) {
+		if p.PID != c.State.Pid && p.Parent != c.State.Pid && !slices.ContainsFunc(all, func(q work.Process) bool { return q.PID == p.PID }) {
 			continue
 		}
 		for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
@@ -151,19 +151,19 @@ func TestContainerKilled(t *testing.T) {
 		out, _ := f.Cmd("output", id).Output()
 		return strings.Contains(string(out), "ok")
 	})
-	all := rungs.Below(t, c.State.Pid)
+	all := work.Below(t, c.State.Pid)
 	docker(t, "kill", "ringfence-"+id)
 	over(f, id, all)
 }
 
 // over wants a session to have ended with all its processes, and its changes to wait.
-func over(f *rungs.Fixture, id string, all []rungs.Process) {
+func over(f *work.Fixture, id string, all []work.Process) {
 	f.T.Helper()
 	f.Eventually("the end of every process", func() bool {
-		return !slices.ContainsFunc(all, rungs.Process.Lives)
+		return !slices.ContainsFunc(all, work.Process.Lives)
 	})
 	f.Eventually("the end of the session", func() bool {
-		return !slices.ContainsFunc(f.PS(), func(s rungs.Session) bool { return s.Session == id })
+		return !slices.ContainsFunc(f.PS(), func(s work.Session) bool { return s.Session == id })
 	})
 	out, err := f.Cmd("diff", id).CombinedOutput()
 	if !strings.Contains(string(out), "made") {
@@ -231,13 +231,13 @@ func TestEngineKilled(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("who is not root cannot end an engine")
 	}
-	f := rungs.New(t, "container", policy)
+	f := work.New(t, "container", policy)
 	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
 	f.Eventually("the agent's word", func() bool {
 		out, _ := f.Cmd("output", id).Output()
 		return strings.Contains(string(out), "ok")
 	})
-	all := rungs.Below(t, c.State.Pid)
+	all := work.Below(t, c.State.Pid)
 	b, err := os.ReadFile(own + "/pid")
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || err2 != nil {
@@ -248,3 +248,5 @@ func TestEngineKilled(t *testing.T) {
 	}
 	over(f, id, all)
 }
+
+func uid() string { return strconv.Itoa(os.Getuid()) }

@@ -31,7 +31,9 @@ func sharesOf(p *plan.Plan) ([]mount, error) {
 		var err error
 		switch o.Do {
 		case plan.DoBind:
-			err = add(o.Src, o.Write)
+			if !o.There {
+				err = add(o.Src, o.Write)
+			}
 		case plan.DoLayer:
 			// Changes and overlayfs' own directory must lie on one mount.
 			if path.Dir(string(o.Upper)) != path.Dir(string(o.Work)) {

@@ -27,6 +27,20 @@ type Rung interface {
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
 }
 
+// Furnished is a rung that can have an operating system of its own.
+type Furnished interface {
+	Rung
+	// Userland is what the place has; nil: what this machine has.
+	Userland(ctx context.Context) (*Userland, error)
+}
+
+// Userland is what a place has of an operating system.
+type Userland struct {
+	Name   string // for people and the record
+	Path   string // where its programs are
+	System []plan.Node
+}
+
 // Who raises a wall.
 type Who string
 
