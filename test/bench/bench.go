@@ -15,31 +15,26 @@ import (
 // bench is one run: a scratch home, so that nothing of the user's is read or left
 // behind, and what was measured.
 type bench struct {
-	ringfence, unkept, srt, source string
-	rounds                         int
-	dir, home                      string
-	results                        []result
+	ringfence, unkept, far, srt, source string
+	rounds                              int
+	dir, home                           string
+	results                             []result
 }
 
-func newBench(ringfence, unkept, srt, source string, rounds int) (*bench, error) {
-	b := &bench{srt: srt, rounds: rounds}
-	var err error
-	if b.ringfence, err = filepath.Abs(ringfence); err != nil {
-		return nil, err
-	}
-	if unkept != "" {
-		if b.unkept, err = filepath.Abs(unkept); err != nil {
-			return nil, err
+func (b *bench) open() (err error) {
+	for _, path := range []*string{&b.ringfence, &b.unkept, &b.far, &b.source} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
 		}
 	}
-	if b.source, err = filepath.Abs(source); err != nil {
-		return nil, err
-	}
 	if b.dir, err = os.MkdirTemp("", "ringfence-bench-"); err != nil {
-		return nil, err
+		return err
 	}
 	b.home = b.dir + "/home"
-	return b, os.Mkdir(b.home, 0o755)
+	return os.Mkdir(b.home, 0o755)
 }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }

@@ -27,11 +27,12 @@ func main() {
 	ringfence := flag.String("ringfence", "bin/ringfence", "the binary to measure")
 	srt := flag.String("srt", "", "srt of @anthropic-ai/sandbox-runtime")
 	unkept := flag.String("unkept", "", "a test build of the binary, which can leave the keeper out")
+	far := flag.String("far", "", "a test build of the binary, whose sandboxes stand at the far end of a link")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
 	only := flag.String("only", "", "one part alone: start, size, memory, work, net, view, files, large, end or person")
 	flag.Parse()
-	exit(measure(*ringfence, *unkept, *srt, *source, *rounds, *only))
+	exit(measure(bench{ringfence: *ringfence, unkept: *unkept, far: *far, srt: *srt, source: *source, rounds: *rounds}, *only))
 }
 
 func exit(err error) {
@@ -42,9 +43,9 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func measure(ringfence, unkept, srt, source string, rounds int, only string) error {
-	b, err := newBench(ringfence, unkept, srt, source, rounds)
-	if err != nil {
+func measure(with bench, only string) error {
+	b := &with
+	if err := b.open(); err != nil {
 		return err
 	}
 	defer b.close()

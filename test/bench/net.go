@@ -35,6 +35,15 @@ func (b *bench) network() error {
 		"direct":    {program, addr},
 		"ringfence": b.inside([]string{"--host-port", port}, program, addr),
 	}
+	if b.far != "" {
+		over, err := relayTo(addr)
+		if err != nil {
+			return err
+		}
+		defer over.Close()
+		ways["relay"] = []string{program, over.Addr().String()}
+		ways["far"] = append([]string{b.far}, ways["ringfence"][1:]...)
+	}
 	if b.srt != "" {
 		settings := b.dir + "/srt-net.json"
 		text := `{"network":{"allowedDomains":["localhost"],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
@@ -78,17 +87,53 @@ func (b *bench) netRows(got map[string][]load) {
 	b.add("request on an open connection / direct, median", r <= 1.8, "at most 1.8", "%.2f", r)
 	r = ratio("ringfence", "direct", many)
 	b.add("requests a second, 16 connections / direct", r >= 0.55, "at least 0.55", "%.2f", r)
+	if len(got["far"]) > 0 {
+		r = ratio("far", "relay", bulk)
+		b.add("bulk over a far link / over a plain relay", r >= 0.5, "at least 0.5", "%.2f", r)
+	}
 	if len(got["srt"]) > 0 {
 		r = ratio("ringfence", "srt", bulk)
 		b.add("bulk through the gate / srt", r >= 5, "at least 5", "%.1f", r)
 		r = ratio("srt", "ringfence", fresh)
 		b.add("fresh connection through srt / by --host-port", r >= 5, "at least 5", "%.1f", r)
 	}
-	for _, name := range []string{"direct", "ringfence", "srt"} {
+	for _, name := range []string{"direct", "ringfence", "relay", "far", "srt"} {
 		if l := got[name]; len(l) > 0 {
 			b.note("network, "+name, "%.0f MB/s, %.0f µs fresh, %.0f µs alive, %.1f k/s", medianOf(l, bulk)/1e6, medianOf(l, fresh)*1e6, medianOf(l, alive)*1e6, medianOf(l, many)/1e3)
 		}
 	}
+}
+
+// relayTo copies what connects to it to an address, without splice: as a relay does that
+// looks at what passes.
+func relayTo(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	one := func(to, from net.Conn) {
+		io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, 128<<10))
+		to.(*net.TCPConn).CloseWrite()
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				o, err := net.Dial("tcp", addr)
+				if err != nil {
+					return
+				}
+				defer o.Close()
+				go one(o, c)
+				one(c, o)
+			}()
+		}
+	}()
+	return l, nil
 }
 
 // launchWithGate compares a start with a network and one without.
