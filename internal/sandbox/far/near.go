@@ -102,7 +102,7 @@ func (s *sandbox) sendPlan(p *plan.Plan) (err error) {
 
 // hear collects what the far end says of its walls. That it says it is no proof.
 func (s *sandbox) hear() (rung.Seen, error) {
-	seen := rung.Seen{Outside: map[string]string{}}
+	seen := rung.Seen{Outside: map[string]string{}, Word: true}
 	for {
 		m, err := s.expect(link.Probe, link.Saw, wire.Walls)
 		if err != nil {

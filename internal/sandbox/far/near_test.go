@@ -277,6 +277,7 @@ func TestHonestRun(t *testing.T) {
 	}
 	defer null.Close()
 	stopped := make(chan struct{}, 1)
+	var seen rung.Seen
 	box, err := begun(t, forged{shared: true, play: honest(t, 0, func(s *script) {
 		s.start()
 		s.say(link.Message{Kind: wire.Stopped})
@@ -288,9 +289,13 @@ func TestHonestRun(t *testing.T) {
 				stream.Write([]byte("words\r\n"))
 			}
 		}
-	})}, rung.Hooks{Stdio: rung.Stdio{In: null, Out: w, Err: w, Stopped: func() { stopped <- struct{}{} }}})
+	})}, rung.Hooks{Witness: func(s rung.Seen) error { seen = s; return nil },
+		Stdio: rung.Stdio{In: null, Out: w, Err: w, Stopped: func() { stopped <- struct{}{} }}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !seen.Word || seen.PID != 0 || seen.Keyring != 7 || seen.Outside["root"] != "tmpfs" || len(seen.Probes) != 1 {
+		t.Errorf("seen: %+v", seen)
 	}
 	<-stopped
 	box.Signal(unix.SIGCONT)

@@ -188,6 +188,8 @@ type Seen struct {
 	// "status.FIELD" the kernel's account of the process that becomes the agent's
 	// parent, "root" the kind of its root. What is not there, nobody saw.
 	Outside map[string]string
+	// Word is set where Outside is what a far end says: nobody on this machine saw it.
+	Word bool
 }
 
 // Exit is how the agent ended.

@@ -130,7 +130,10 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 		}
 	}
 	hooks := rung.Hooks{Witness: func(s rung.Seen) error {
-		seen.Outside, seen.Keyring = s.Outside, s.Keyring
+		if !s.Word {
+			seen.Outside = s.Outside
+		}
+		seen.Keyring = s.Keyring
 		return nil
 	}}
 	if door != nil {
