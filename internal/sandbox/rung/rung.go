@@ -47,7 +47,10 @@ type Offer struct {
 	Views  []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
-	Weaker  map[string]string
+	Weaker map[string]string
+	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
+	// any other check nobody listens to it.
+	Leaves  map[string]string
 	Witness string // who looks from outside, for people
 }
 
