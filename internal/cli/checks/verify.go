@@ -14,7 +14,7 @@ import (
 // Verify proves every defence in a throw-away sandbox.
 func Verify() *command.Command {
 	cmd := &command.Command{Name: "verify", Args: "[--rung NAME] [--json]", Short: "prove every defence in a throw-away sandbox",
-		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 1: something is missing or partly there. A check that belongs\nto other rungs is n/a.",
+		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing or partly there.\nA check that only other rungs claim is n/a, and no failure.",
 		Examples: []string{"ringfence verify", "ringfence verify --rung native --json"}}
 	on := cmd.Flags.String("rung", "", "prove the rung `NAME` (default: the one that policy uses)")
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")

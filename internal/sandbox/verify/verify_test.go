@@ -336,7 +336,7 @@ func TestWitnessContradicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace", "git", "undo", "kernel"}; !slices.Equal(got, want) {
+	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace", "held", "git", "undo", "kernel"}; !slices.Equal(got, want) {
 		t.Errorf("missing %q, want %q", got, want)
 	}
 }
