@@ -22,6 +22,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/verify"
 	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/tier"
+	"ringfence.dev/ringfence/test/work"
 )
 
 // ground is a rung and what is taken away on it.
@@ -34,12 +35,22 @@ type ground struct {
 
 var grounds = []ground{{"native", mutations, map[string]string{"kernel": "the rung does not claim it"}}, {"gvisor", onSentry, onSentryUnturned}}
 
+// elsewhere are the rungs that are not played here: why.
+var elsewhere = map[string]string{
+	"container": "only a stage has an engine: test/engine compares verify with the page; what raises its walls is native's",
+}
+
+func rungs() (out []string) {
+	for _, g := range grounds {
+		out = append(out, g.rung)
+	}
+	return out
+}
+
 // Each table leaves out every wall, and every check is among those that turn: one
 // that no mutation reaches might as well be painted on.
 func TestTableIsComplete(t *testing.T) {
-	var rungs []string
 	for _, g := range grounds {
-		rungs = append(rungs, g.rung)
 		var turned []string
 		for _, m := range g.mutations {
 			turned = append(turned, m.missing...)
@@ -61,19 +72,21 @@ func TestTableIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(rungs, policy.RungNames()) {
-		t.Errorf("played on %q, and there are %q", rungs, policy.RungNames())
+	for _, name := range policy.RungNames() {
+		if slices.Contains(rungs(), name) == (elsewhere[name] != "") {
+			t.Errorf("%s is not played here, and nobody says why, or it is", name)
+		}
 	}
 }
 
 func TestMutations(t *testing.T) {
-	bin, pages := build(t, "ringfence_mutate"), readPages(t)
+	bin, pages := build(t, "ringfence_mutate"), work.Pages(t)
 	all := users(t)
 	for n, u := range all {
 		for _, g := range grounds {
 			t.Run(u.name+"/"+g.rung, func(t *testing.T) {
 				base, said := u.verify(t, bin, g.rung, "")
-				if pages[g.rung].compare(t, base); t.Failed() {
+				if pages[g.rung].Compare(t, base); t.Failed() {
 					t.Fatalf("with every wall standing: %s\n%s", said, table(base))
 				}
 				for i, m := range g.mutations {
@@ -123,7 +136,7 @@ func (m mutation) test(t *testing.T, u user, bin string, base verify.Report) {
 
 // The build that people get has no such switch.
 func TestNoSwitchInTheRealBuild(t *testing.T) {
-	bin, pages := build(t, ""), readPages(t)
+	bin, pages := build(t, ""), work.Pages(t)
 	all := users(t)
 	for n, u := range all {
 		names := []string{"env", "dumpable", "fds", "seccomp"}
@@ -132,7 +145,7 @@ func TestNoSwitchInTheRealBuild(t *testing.T) {
 		}
 		for _, name := range names {
 			r, said := u.verify(t, bin, "native", name)
-			if pages["native"].compare(t, r); t.Failed() {
+			if pages["native"].Compare(t, r); t.Failed() {
 				t.Fatalf("%s, %q: %s\n%s", u.name, name, said, table(r))
 			}
 		}

@@ -38,6 +38,11 @@ func raise(order string) error {
 	if err := furnish(binary, uid); err != nil {
 		return err
 	}
+	if Furnish != nil {
+		if err := Furnish(uid, os.Getenv(groupEnv)+engineGroup); err != nil {
+			return err
+		}
+	}
 	if err := become(uid); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -24,6 +25,20 @@ type Rung interface {
 	// nothing left behind. It never raises fewer walls than planned. The calling goroutine
 	// must be locked to its thread, and that thread must live as long as the sandbox.
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
+}
+
+// Furnished is a rung that can have an operating system of its own.
+type Furnished interface {
+	Rung
+	// Userland is what the place has; nil: what this machine has.
+	Userland(ctx context.Context) (*Userland, error)
+}
+
+// Userland is what a place has of an operating system.
+type Userland struct {
+	Name   string // for people and the record
+	Path   string // where its programs are
+	System []plan.Node
 }
 
 // Who raises a wall.
@@ -51,7 +66,8 @@ type Offer struct {
 	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
 	// any other check nobody listens to it.
 	Leaves  map[string]string
-	Witness string // who looks from outside, for people
+	Witness string           // who looks from outside, for people
+	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
 // Raised lists the walls that somebody raises, in the order of launch.
@@ -68,6 +84,8 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Limits are those that the rung enforces, where its Offer says so.
+	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits
 	// from birth; it hands over the descriptor of a group, or -1. Join does what has to
 	// wait until the process is there.

@@ -71,7 +71,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	group, report, err := cgroup.Open(s.ID, s.Limits)
+	group, report, err := session.OpenLimits(s.Base)
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,7 +139,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: witness(l.session.Rung.Offer().Raised())}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: witness(l.session.Rung.Offer().Raised())}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}
