@@ -245,3 +245,7 @@ func TestEngineKilled(t *testing.T) {
 }
 
 func uid() string { return strconv.Itoa(os.Getuid()) }
+
+func TestAttacked(t *testing.T) { work.Attacked(t, newFixture) }
+
+func TestDays(t *testing.T) { work.Days(t, newFixture) }
