@@ -67,6 +67,8 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Dir is a directory of the session's state, which no agent reaches.
+	Dir string
 	// Limits are those that the rung enforces, where its Offer says so.
 	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits
