@@ -41,7 +41,7 @@ type vessel struct {
 
 // launch makes the container and returns when its first process has come to us. From
 // then on the container ends with the connection.
-func launch(ctx context.Context, e *engine, o order) (*vessel, error) {
+func launch(ctx context.Context, e *engine, o order, dir string) (*vessel, error) {
 	v := &vessel{engine: e, name: "ringfence-" + o.Labels[sessionLabel]}
 	// First the one who tidies: there is no moment at which a kill -9 leaves a container
 	// that nobody will remove.
@@ -49,15 +49,20 @@ func launch(ctx context.Context, e *engine, o order) (*vessel, error) {
 	if v.janitor, err = cgroup.StartJanitor(JanitorArg, e.socket, v.name); err != nil {
 		return nil, err
 	}
-	if err := v.start(ctx, o); err != nil {
+	if err := v.start(ctx, o, dir); err != nil {
 		v.end()
 		return nil, err
 	}
 	return v, nil
 }
 
-func (v *vessel) start(ctx context.Context, o order) error {
-	dir, err := os.MkdirTemp("", "ringfence-")
+func (v *vessel) start(ctx context.Context, o order, private string) error {
+	// The engine finds the socket by its name. Who can put another in its place has the
+	// container: so it never lies where TMPDIR says, which may be some agent's workspace.
+	if private == "" {
+		return errors.New("there is no place for the socket of a container")
+	}
+	dir, err := os.MkdirTemp(private, "link-")
 	if err != nil {
 		return err
 	}
@@ -97,7 +102,10 @@ func (v *vessel) watch() {
 }
 
 // bear has the first process of a sandbox started in the container.
-func (v *vessel) bear(p *plan.Plan, stdio rung.Stdio, control *os.File) (*native.First, error) {
+func (v *vessel) bear(ctx context.Context, p *plan.Plan, stdio rung.Stdio, control *os.File) (*native.First, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience) // somebody may have paused it
+	defer cancel()
+	defer context.AfterFunc(ctx, v.conn.Shutdown)()
 	c := &wire.Child{UID: p.UID, GID: p.GID}
 	for _, w := range p.Walls {
 		c.Walls = append(c.Walls, string(w))

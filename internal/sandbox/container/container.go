@@ -79,16 +79,19 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if err := e.makeImage(ctx); err != nil {
 		return nil, fmt.Errorf("image of a container: %w", err)
 	}
+	if p, err = pinned(p); err != nil {
+		return nil, err
+	}
 	shares, err := sharesOf(p)
 	if err != nil {
 		return nil, fault.New(fault.Refused, "use --rung native", "%w", err)
 	}
-	v, err := launch(ctx, e, newOrder(a, p.Session, h.Limits, shares))
+	v, err := launch(ctx, e, newOrder(a, p.Session, h.Limits, shares), h.Dir)
 	if err != nil {
 		return nil, err
 	}
 	h.Within, h.Join = nil, nil // the engine has the limits
-	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(p, h.Stdio, control) })
+	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(ctx, p, h.Stdio, control) })
 	if err != nil {
 		v.end()
 		return nil, err
