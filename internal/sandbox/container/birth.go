@@ -122,29 +122,46 @@ func (v *vessel) bear(ctx context.Context, p *plan.Plan, stdio rung.Stdio, contr
 	case m.Kind != wire.Born || len(fds) != 1:
 		return nil, fmt.Errorf("the container said %q with %d descriptors", m.Kind, len(fds))
 	}
-	pidfd := fds[0]
-	first := &native.First{Kill: func() { unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) }}
+	pidfd := os.NewFile(uintptr(fds[0]), "first process")
+	first := &native.First{}
+	first.Kill = func() {
+		kill(pidfd)
+		go v.end() // who is in a container that somebody paused ends when the engine ends it
+	}
 	first.Wait = func() syscall.WaitStatus {
 		v.wait(pidfd)
 		return v.status
 	}
-	first.PID, err = numberOf(pidfd)
+	first.PID, err = numberOf(int(pidfd.Fd()))
 	return first, err
 }
 
+// kill does nothing once the process is waited for.
+func kill(pidfd *os.File) {
+	if c, err := pidfd.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
+	}
+}
+
 // wait returns when the sandbox's first process has ended and the container is removed.
-func (v *vessel) wait(pidfd int) {
+func (v *vessel) wait(pidfd *os.File) {
 	if m, _, err := v.conn.Receive(); err == nil && m.Kind == wire.Exited {
 		v.status = syscall.WaitStatus(m.Status)
 	}
-	unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) // where the container's first process went first
+	kill(pidfd) // where the container's first process went first
 	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}, -1)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
+	pidfd.Close()
 	v.end()
+	select {
+	case <-v.gone:
+		v.conn.Close()
+	default: // watch may still use it
+	}
 }
 
 // end ends the container, and returns when it is gone.
