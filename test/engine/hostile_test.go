@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -175,5 +176,49 @@ func TestTemporary(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || came {
 		t.Errorf("came to somebody else: %v; %v\n%s", came, err, out)
+	}
+}
+
+// TestSocketShown: an engine whose socket the agent would reach is not spoken to.
+func TestSocketShown(t *testing.T) {
+	f := newFixture(t)
+	between(t, f, func(method, path string, _ []byte) {
+		if strings.HasSuffix(path, "/containers/create") {
+			t.Error(method, path)
+		}
+	})
+	at := filepath.Join(f.Dir, "engine")
+	if err := os.Rename(filepath.Join(f.State, "between"), at); err != nil {
+		t.Fatal(err)
+	}
+	f.Policy("[rung]\nengine = \"" + at + "\"\n")
+	if r := f.On("echo ran", "--net", "none"); r.Status != 125 || r.Stdout != "" || !strings.Contains(r.Stderr, "as good as root") {
+		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestHangs: a person who gives up waits no longer for an engine that does not answer.
+func TestHangs(t *testing.T) {
+	f := newFixture(t)
+	asked, never := make(chan bool), make(chan bool)
+	var once sync.Once
+	between(t, f, func(_, path string, _ []byte) {
+		if strings.HasSuffix(path, "/containers/create") {
+			once.Do(func() { close(asked) })
+			<-never
+		}
+	})
+	t.Cleanup(func() { close(never) })
+	cmd := f.Cmd("run", "--rung", "container", "--net", "none", "--", "sleep", "1000")
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	if s := cmd.ProcessState.ExitCode(); s != 125 || !strings.Contains(talk.String(), "interrupted") {
+		t.Errorf("status %d\n%s", s, &talk)
 	}
 }

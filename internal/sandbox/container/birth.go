@@ -170,15 +170,24 @@ func (v *vessel) end() {
 		if v.conn != nil {
 			v.conn.Shutdown()
 		}
-		v.janitor.Stop()
-		if v.gone != nil {
-			select {
-			case <-v.gone:
-			case <-time.After(patience): // nothing runs in it; an engine that hangs must not hold us
+		removed := make(chan struct{})
+		go func() {
+			defer close(removed)
+			v.janitor.Stop()
+			if v.gone != nil {
+				<-v.gone
 			}
+		}()
+		select {
+		case <-removed:
+		case <-time.After(parting): // the janitor goes on
 		}
 	})
 }
+
+// parting is for an engine to remove a container. Nothing runs in it any more: an engine that
+// hangs must not hold us.
+const parting = 20 * time.Second
 
 // box is a sandbox in a container.
 type box struct {

@@ -16,6 +16,7 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -85,6 +86,11 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	shares, err := sharesOf(p)
 	if err != nil {
 		return nil, fault.New(fault.Refused, "use --rung native", "%w", err)
+	}
+	for _, m := range shares {
+		if file.Within(e.socket, m.Source) {
+			return nil, fault.New(fault.Refused, "keep that directory from the agent, or let the engine listen elsewhere", "the agent would reach the engine's socket, and be as good as root: it lies in %q", m.Source)
+		}
 	}
 	v, err := launch(ctx, e, newOrder(a, p.Session, h.Limits, shares), h.Dir)
 	if err != nil {
