@@ -151,6 +151,22 @@ func TestContainerKilled(t *testing.T) {
 	over(f, id, all)
 }
 
+// TestPaused: a container that somebody paused is ended like any other.
+func TestPaused(t *testing.T) {
+	f := newFixture(t)
+	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
+	f.Eventually("the agent's word", func() bool {
+		out, _ := f.Cmd("output", id).Output()
+		return strings.Contains(string(out), "ok")
+	})
+	all := work.Below(t, c.State.Pid)
+	docker(t, "pause", "ringfence-"+id)
+	if out, err := f.Cmd("stop", "--time", "0s", id).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	over(f, id, all)
+}
+
 // over wants a session to have ended with all its processes, and its changes to wait.
 func over(f *work.Fixture, id string, all []work.Process) {
 	f.T.Helper()

@@ -16,6 +16,7 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -77,16 +78,24 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if err != nil {
 		return nil, err
 	}
+	if p, err = pinned(p); err != nil {
+		return nil, err
+	}
 	shares, err := sharesOf(p)
 	if err != nil {
 		return nil, fault.New(fault.Refused, "use --rung native", "%w", err)
 	}
-	v, err := launch(ctx, e, newOrder(a, image, p.Session, h.Limits, shares))
+	for _, m := range shares {
+		if file.Within(e.socket, m.Source) {
+			return nil, fault.New(fault.Refused, "keep that directory from the agent, or let the engine listen elsewhere", "the agent would reach the engine's socket, and be as good as root: it lies in %q", m.Source)
+		}
+	}
+	v, err := launch(ctx, e, newOrder(a, image, p.Session, h.Limits, shares), h.Dir)
 	if err != nil {
 		return nil, err
 	}
 	h.Within, h.Join = nil, nil // the engine has the limits
-	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(p, h.Stdio, control) })
+	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(ctx, p, h.Stdio, control) })
 	if err != nil {
 		v.end()
 		return nil, err

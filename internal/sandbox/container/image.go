@@ -50,7 +50,7 @@ func (i imageInfo) path() string {
 
 // Userland implements rung.Furnished: ringfence looks at the image from inside a
 // container, in which no program of the image runs.
-func (r Rung) Userland(ctx context.Context) (*rung.Userland, error) {
+func (r Rung) Userland(ctx context.Context, dir string) (*rung.Userland, error) {
 	if r.Image == "" {
 		return nil, nil
 	}
@@ -62,7 +62,10 @@ func (r Rung) Userland(ctx context.Context) (*rung.Userland, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := launch(ctx, e, newOrder(a, i.ID, state.NewID(), cgroup.Limits{}, nil))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	v, err := launch(ctx, e, newOrder(a, i.ID, state.NewID(), cgroup.Limits{}, nil), dir)
 	if err != nil {
 		return nil, err
 	}

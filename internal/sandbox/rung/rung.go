@@ -30,8 +30,9 @@ type Rung interface {
 // Furnished is a rung that can have an operating system of its own.
 type Furnished interface {
 	Rung
-	// Userland is what the place has; nil: what this machine has.
-	Userland(ctx context.Context) (*Userland, error)
+	// Userland is what the place has; nil: what this machine has. It may need a directory
+	// of ours for a while.
+	Userland(ctx context.Context, dir string) (*Userland, error)
 }
 
 // Userland is what a place has of an operating system.
@@ -84,6 +85,8 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Dir is a directory of the session's state, which no agent reaches.
+	Dir string
 	// Limits are those that the rung enforces, where its Offer says so.
 	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits
