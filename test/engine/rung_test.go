@@ -34,6 +34,10 @@ func newFixture(t *testing.T) *work.Fixture {
 
 func TestWork(t *testing.T) { work.Work(t, newFixture) }
 
+func TestAttacked(t *testing.T) { work.Attacked(t, newFixture) }
+
+func TestDays(t *testing.T) { work.Days(t, newFixture) }
+
 // TestVerify: what docs/rungs.md says, with the control outside.
 func TestVerify(t *testing.T) {
 	f := newFixture(t)
@@ -261,7 +265,3 @@ func TestEngineKilled(t *testing.T) {
 }
 
 func uid() string { return strconv.Itoa(os.Getuid()) }
-
-func TestAttacked(t *testing.T) { work.Attacked(t, newFixture) }
-
-func TestDays(t *testing.T) { work.Days(t, newFixture) }
