@@ -179,6 +179,32 @@ func TestTemporary(t *testing.T) {
 	}
 }
 
+// TestMadeLate: the engine makes a container for a supervisor that was killed meanwhile, and
+// after the janitor looked for it.
+func TestMadeLate(t *testing.T) {
+	f := newFixture(t)
+	cmd := f.Cmd("run", "--rung", "container", "--net", "none", "--", "sleep", "1000")
+	asked, looked := make(chan []byte, 1), make(chan string, 20)
+	between(t, f, func(method, path string, body []byte) {
+		switch {
+		case strings.HasSuffix(path, "/containers/create"):
+			asked <- body
+			<-t.Context().Done()
+		case method == http.MethodDelete:
+			looked <- filepath.Base(path)
+		}
+	})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	cmd.Process.Kill()
+	cmd.Wait()
+	<-looked
+	docker(t, "create", "--name", <-looked, "ringfence-nothing:1", "/never")
+	f.Eventually("its end", func() bool { return len(containers(t)) == 0 })
+}
+
 // TestSocketShown: an engine whose socket the agent would reach is not spoken to.
 func TestSocketShown(t *testing.T) {
 	f := newFixture(t)

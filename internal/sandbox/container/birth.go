@@ -86,7 +86,9 @@ func (v *vessel) start(ctx context.Context, o order, private string) error {
 	v.gone = make(chan struct{})
 	pid, err := v.engine.first(ctx, v.name)
 	if err == nil {
-		v.conn, err = accept(ctx, l, pid)
+		late, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the container's first process did not come to us: does the engine run containers on this machine's own kernel?"))
+		defer cancel()
+		v.conn, err = accept(late, l, pid)
 	}
 	go v.watch()
 	return err
@@ -250,7 +252,7 @@ func accept(ctx context.Context, l *os.File, pid int) (*wire.Conn, error) {
 		_, err := unix.Poll(poll, 200)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return nil, err
 		case poll[0].Revents == 0 && poll[1].Revents != 0:
