@@ -16,12 +16,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/rungs"
+	"ringfence.dev/ringfence/test/work"
 )
 
 // between stands before the engine: act is called with every request, before the engine
 // has it. That is the moment which others have who wait for a container to come.
-func between(t *testing.T, f *rungs.Fixture, act func(method, path string, body []byte)) {
+func between(t *testing.T, f *work.Fixture, act func(method, path string, body []byte)) {
 	t.Helper()
 	at := filepath.Join(f.State, "between")
 	l, err := net.Listen("unix", at)

@@ -12,15 +12,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/rungs"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/test/work"
 )
 
 const policy = "[rung]\nengine = \"" + socket + "\"\n"
 
 // newFixture wants nothing of a session to be left when the test ends.
-func newFixture(t *testing.T) *rungs.Fixture {
+func newFixture(t *testing.T) *work.Fixture {
 	t.Helper()
-	f := rungs.New(t, "container", policy)
+	f := work.New(t, "container", policy)
 	t.Cleanup(func() {
 		f.Eventually("the end of every container", func() bool { return len(containers(t)) == 0 })
 		left, err := filepath.Glob(filepath.Join(os.TempDir(), "ringfence-*"))
@@ -31,23 +32,21 @@ func newFixture(t *testing.T) *rungs.Fixture {
 	return f
 }
 
-func TestWork(t *testing.T) { rungs.Work(t, newFixture) }
+func TestWork(t *testing.T) { work.Work(t, newFixture) }
 
-// TestVerify: every check is held, with the control outside.
+func TestAttacked(t *testing.T) { work.Attacked(t, newFixture) }
+
+func TestDays(t *testing.T) { work.Days(t, newFixture) }
+
+// TestVerify: what docs/rungs.md says, with the control outside.
 func TestVerify(t *testing.T) {
 	f := newFixture(t)
 	out, err := f.Cmd("verify", "--rung", "container", "--json").Output()
-	var report struct {
-		Rows []struct{ Name, Result, Detail string }
-	}
-	if err != nil || json.Unmarshal(out, &report) != nil || len(report.Rows) < 64 {
+	var report verify.Report
+	if err != nil || json.Unmarshal(out, &report) != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, r := range report.Rows {
-		if r.Result != "held" {
-			t.Errorf("%s is %s: %s", r.Name, r.Result, r.Detail)
-		}
-	}
+	work.Pages(t)["container"].Compare(t, report)
 }
 
 // inspection is what the engine says of a container.
@@ -69,7 +68,7 @@ type inspection struct {
 }
 
 // begin starts a session, and returns its container as the engine has it.
-func begin(t *testing.T, f *rungs.Fixture, script string, flags ...string) (id string, c inspection) {
+func begin(t *testing.T, f *work.Fixture, script string, flags ...string) (id string, c inspection) {
 	t.Helper()
 	id = f.Start(script, flags...)
 	all := []inspection{}
@@ -99,13 +98,13 @@ func TestVessel(t *testing.T) {
 			t.Errorf("%s can be written in the container", m.Source)
 		}
 	}
-	all := rungs.Below(t, c.State.Pid)
-	i := slices.IndexFunc(all, func(p rungs.Process) bool { return p.Argv == "ringfence-inside" })
-	if i < 0 || !slices.ContainsFunc(all, func(p rungs.Process) bool { return p.Argv == "sleep" }) {
+	all := work.Below(t, c.State.Pid)
+	i := slices.IndexFunc(all, func(p work.Process) bool { return p.Argv == "ringfence-inside" })
+	if i < 0 || !slices.ContainsFunc(all, func(p work.Process) bool { return p.Argv == "sleep" }) {
 		t.Fatalf("the agent is not in the container: %+v", all)
 	}
-	for _, p := range append(all, rungs.Processes(t)...) {
-		if p.PID != c.State.Pid && p.Parent != c.State.Pid && !slices.ContainsFunc(all, func(q rungs.Process) bool { return q.PID == p.PID }) {
+	for _, p := range append(all, work.Processes(t)...) {
+		if p.PID != c.State.Pid && p.Parent != c.State.Pid && !slices.ContainsFunc(all, func(q work.Process) bool { return q.PID == p.PID }) {
 			continue
 		}
 		for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
@@ -151,7 +150,7 @@ func TestContainerKilled(t *testing.T) {
 		out, _ := f.Cmd("output", id).Output()
 		return strings.Contains(string(out), "ok")
 	})
-	all := rungs.Below(t, c.State.Pid)
+	all := work.Below(t, c.State.Pid)
 	docker(t, "kill", "ringfence-"+id)
 	over(f, id, all)
 }
@@ -164,7 +163,7 @@ func TestPaused(t *testing.T) {
 		out, _ := f.Cmd("output", id).Output()
 		return strings.Contains(string(out), "ok")
 	})
-	all := rungs.Below(t, c.State.Pid)
+	all := work.Below(t, c.State.Pid)
 	docker(t, "pause", "ringfence-"+id)
 	if out, err := f.Cmd("stop", "--time", "0s", id).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -173,13 +172,13 @@ func TestPaused(t *testing.T) {
 }
 
 // over wants a session to have ended with all its processes, and its changes to wait.
-func over(f *rungs.Fixture, id string, all []rungs.Process) {
+func over(f *work.Fixture, id string, all []work.Process) {
 	f.T.Helper()
 	f.Eventually("the end of every process", func() bool {
-		return !slices.ContainsFunc(all, rungs.Process.Lives)
+		return !slices.ContainsFunc(all, work.Process.Lives)
 	})
 	f.Eventually("the end of the session", func() bool {
-		return !slices.ContainsFunc(f.PS(), func(s rungs.Session) bool { return s.Session == id })
+		return !slices.ContainsFunc(f.PS(), func(s work.Session) bool { return s.Session == id })
 	})
 	out, err := f.Cmd("diff", id).CombinedOutput()
 	if !strings.Contains(string(out), "made") {
@@ -247,13 +246,13 @@ func TestEngineKilled(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("who is not root cannot end an engine")
 	}
-	f := rungs.New(t, "container", policy)
+	f := work.New(t, "container", policy)
 	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
 	f.Eventually("the agent's word", func() bool {
 		out, _ := f.Cmd("output", id).Output()
 		return strings.Contains(string(out), "ok")
 	})
-	all := rungs.Below(t, c.State.Pid)
+	all := work.Below(t, c.State.Pid)
 	b, err := os.ReadFile(own + "/pid")
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || err2 != nil {
@@ -264,3 +263,5 @@ func TestEngineKilled(t *testing.T) {
 	}
 	over(f, id, all)
 }
+
+func uid() string { return strconv.Itoa(os.Getuid()) }

@@ -27,6 +27,7 @@ import (
 // Rung is the rung of containers.
 type Rung struct {
 	Socket string // of the engine; "": the usual one
+	Image  string // whose operating system is there; "": the host's
 }
 
 // Name implements rung.Rung.
@@ -44,14 +45,14 @@ func (Rung) Offer() rung.Offer {
 // Try implements rung.Rung.
 func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 	out := hostfacts.Result{Name: "engine", Status: hostfacts.OK}
-	e, err := locate(r.Socket, os.Getenv)
+	e, a, err := r.open(ctx)
+	if err == nil && r.Image != "" {
+		_, err = e.find(ctx, r.Image)
+	}
 	if err == nil {
-		var a about
-		if a, err = e.usable(ctx); err == nil {
-			out.Detail = fmt.Sprintf("%s, version %s", e.socket, a.ServerVersion)
-			if !a.MemoryLimit || !a.PidsLimit {
-				out.Status, out.Detail = hostfacts.Degraded, out.Detail+"; it cannot limit memory and processes"
-			}
+		out.Detail = fmt.Sprintf("%s, version %s", e.socket, a.ServerVersion)
+		if !a.MemoryLimit || !a.PidsLimit {
+			out.Status, out.Detail = hostfacts.Degraded, out.Detail+"; it cannot limit memory and processes"
 		}
 	}
 	if err != nil {
@@ -66,19 +67,16 @@ func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 
 // Start implements rung.Rung.
 func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
-	e, err := locate(r.Socket, os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	a, err := e.usable(ctx)
+	e, a, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if l := h.Limits; l.Memory > 0 && !a.MemoryLimit || l.Pids > 0 && !a.PidsLimit {
 		return nil, fault.New(fault.Refused, "use --rung native, which has other ways to limit a session", "the container engine cannot limit memory and processes here")
 	}
-	if err := e.makeImage(ctx); err != nil {
-		return nil, fmt.Errorf("image of a container: %w", err)
+	image, err := r.image(ctx, e)
+	if err != nil {
+		return nil, err
 	}
 	if p, err = pinned(p); err != nil {
 		return nil, err
@@ -92,7 +90,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 			return nil, fault.New(fault.Refused, "keep that directory from the agent, or let the engine listen elsewhere", "the agent would reach the engine's socket, and be as good as root: it lies in %q", m.Source)
 		}
 	}
-	v, err := launch(ctx, e, newOrder(a, p.Session, h.Limits, shares), h.Dir)
+	v, err := launch(ctx, e, newOrder(a, image, p.Session, h.Limits, shares), h.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -103,4 +101,16 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	return box{inner, v}, nil
+}
+
+// image is what the container is made of: the image that policy names, or nothing.
+func (r Rung) image(ctx context.Context, e *engine) (string, error) {
+	if r.Image != "" {
+		i, err := e.find(ctx, r.Image)
+		return i.ID, err
+	}
+	if err := e.makeImage(ctx); err != nil {
+		return "", fmt.Errorf("image of a container: %w", err)
+	}
+	return nothing, nil
 }

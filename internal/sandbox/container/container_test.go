@@ -73,7 +73,7 @@ func TestPinned(t *testing.T) {
 
 // TestOrder: an engine's further walls are dealt with by name, and nothing is granted.
 func TestOrder(t *testing.T) {
-	o := newOrder(about{SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=builtin", "name=userns"}}, "id", cgroup.Limits{Memory: 5, Pids: 6}, nil)
+	o := newOrder(about{SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=builtin", "name=userns"}}, "image", "id", cgroup.Limits{Memory: 5, Pids: 6}, nil)
 	if h := o.HostConfig; !slices.Contains(h.SecurityOpt, "apparmor=unconfined") || slices.Contains(h.SecurityOpt, "label=disable") || h.UsernsMode != "host" || h.Memory != 5 || h.MemorySwap != 5 || h.PidsLimit != 6 {
 		t.Errorf("%+v", h)
 	}

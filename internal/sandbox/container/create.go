@@ -13,12 +13,12 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 )
 
-// image is the one that has nothing in it: everything comes by shares.
-const image = "ringfence-nothing:1"
+// nothing is the image that has nothing in it: everything comes by shares.
+const nothing = "ringfence-nothing:1"
 
 // makeImage makes the image with nothing in it, unless the engine has it.
 func (e *engine) makeImage(ctx context.Context) error {
-	err := e.call(ctx, "GET", "/images/"+escape(image)+"/json", nil, nil)
+	err := e.call(ctx, "GET", "/images/"+escape(nothing)+"/json", nil, nil)
 	var r *refusal
 	if !errors.As(err, &r) || r.status != http.StatusNotFound {
 		return err
@@ -43,6 +43,7 @@ type order struct {
 	Labels          map[string]string
 	NetworkDisabled bool
 	StopSignal      string
+	Healthcheck     map[string][]string
 	HostConfig      hostConfig
 }
 
@@ -89,9 +90,11 @@ const sessionLabel = "dev.ringfence.session"
 // walls must go, because with them no walls of ours can be raised inside: its filter of
 // system calls, which has no namespaces, and its covers over parts of /proc. Our own filter
 // and our own /proc are there before the agent is, and the launch proves it.
-func newOrder(a about, session string, limits cgroup.Limits, shares []mount) order {
+func newOrder(a about, image, session string, limits cgroup.Limits, shares []mount) order {
 	o := order{Image: image, Entrypoint: []string{stagePath}, User: strconv.Itoa(os.Geteuid()) + ":" + strconv.Itoa(os.Getegid()), WorkingDir: "/",
-		Env: []string{}, Labels: map[string]string{sessionLabel: session}, NetworkDisabled: true, StopSignal: "SIGKILL",
+		// An image may say how our program is to run, and what else: neither counts.
+		Env: []string{"GODEBUG=", "GOGC=", "GOMAXPROCS=", "GOMEMLIMIT=", "GOTRACEBACK="}, Healthcheck: map[string][]string{"Test": {"NONE"}},
+		Labels: map[string]string{sessionLabel: session}, NetworkDisabled: true, StopSignal: "SIGKILL",
 		HostConfig: hostConfig{AutoRemove: true, ReadonlyRootfs: true, NetworkMode: "none", IpcMode: "none", CapDrop: []string{"ALL"},
 			SecurityOpt: []string{"no-new-privileges", "seccomp=unconfined"}, MaskedPaths: []string{}, ReadonlyPaths: []string{},
 			Mounts: shares, LogConfig: map[string]string{"Type": "none"},

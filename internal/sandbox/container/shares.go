@@ -22,7 +22,7 @@ func pinned(p *plan.Plan) (*plan.Plan, error) {
 	out := *p
 	out.Ops = slices.Clone(p.Ops)
 	for i, o := range out.Ops {
-		if o.ID != nil || o.Do != plan.DoBind && o.Do != plan.DoLayer {
+		if o.ID != nil || o.There || o.Do != plan.DoBind && o.Do != plan.DoLayer {
 			continue
 		}
 		fd, err := sys.OpenSource(string(o.Src))
@@ -60,7 +60,9 @@ func sharesOf(p *plan.Plan) ([]mount, error) {
 		var err error
 		switch o.Do {
 		case plan.DoBind:
-			err = add(o.Src, o.Write)
+			if !o.There {
+				err = add(o.Src, o.Write)
+			}
 		case plan.DoLayer:
 			// Changes and overlayfs' own directory must lie on one mount.
 			if path.Dir(string(o.Upper)) != path.Dir(string(o.Work)) {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -28,7 +29,15 @@ func StageMain() {
 	if err != nil {
 		os.Exit(1)
 	}
-	pid, err := bear(conn)
+	m, fds, err := conn.Receive()
+	if err != nil {
+		os.Exit(1)
+	}
+	if m.Kind == wire.Look {
+		conn.Send(wire.Message{Kind: wire.Look, System: system()})
+		os.Exit(0)
+	}
+	pid, err := bear(conn, m, fds)
 	if err != nil {
 		f := &wire.Failure{Step: "container", Text: err.Error()}
 		var step *rung.Failure
@@ -68,12 +77,16 @@ func connect(path string) (*wire.Conn, error) {
 	return wire.Inherited(fd), nil
 }
 
-// bear starts the first process of the sandbox as the supervisor says.
-func bear(conn *wire.Conn) (int, error) {
-	m, fds, err := conn.Receive()
-	if err != nil {
-		return 0, err
+// system is what the image has.
+func system() (out []wire.Node) {
+	for _, n := range hostfacts.Image() {
+		out = append(out, wire.Node{Path: []byte(n.Path), Link: []byte(n.Link), Real: []byte(n.Real)})
 	}
+	return out
+}
+
+// bear starts the first process of the sandbox as the supervisor says.
+func bear(conn *wire.Conn, m wire.Message, fds []int) (int, error) {
 	if m.Kind != wire.Clone || m.Child == nil || len(fds) != 4 {
 		return 0, fmt.Errorf("%q came with %d descriptors", m.Kind, len(fds))
 	}

@@ -27,6 +27,21 @@ type Rung interface {
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
 }
 
+// Furnished is a rung that can have an operating system of its own.
+type Furnished interface {
+	Rung
+	// Userland is what the place has; nil: what this machine has. It may need a directory
+	// of ours for a while.
+	Userland(ctx context.Context, dir string) (*Userland, error)
+}
+
+// Userland is what a place has of an operating system.
+type Userland struct {
+	Name   string // for people and the record
+	Path   string // where its programs are
+	System []plan.Node
+}
+
 // Who raises a wall.
 type Who string
 
@@ -48,7 +63,10 @@ type Offer struct {
 	Views  []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
-	Weaker  map[string]string
+	Weaker map[string]string
+	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
+	// any other check nobody listens to it.
+	Leaves  map[string]string
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }

@@ -44,6 +44,7 @@ const (
 const (
 	Clone Kind = "clone" // supervisor: start it, on the four descriptors that come along
 	Born  Kind = "born"  // the other: here is a descriptor of it
+	Look  Kind = "look"  // supervisor: say what you have of an operating system; the other: this
 )
 
 // SentryPort is the name of the descriptor that leads to PID 1 on a sentry's kernel; it
@@ -64,7 +65,15 @@ type Message struct {
 	Command  *Command      `json:"command,omitempty"`
 	Rows     uint16        `json:"rows,omitempty"` // size
 	Cols     uint16        `json:"cols,omitempty"`
-	Child    *Child        `json:"child,omitempty"` // clone
+	Child    *Child        `json:"child,omitempty"`  // clone
+	System   []Node        `json:"system,omitempty"` // look
+}
+
+// Node is a name of an operating system.
+type Node struct {
+	Path []byte `json:"path"`
+	Link []byte `json:"link,omitempty"`
+	Real []byte `json:"real"`
 }
 
 // Child is the first process of a sandbox that is to be.

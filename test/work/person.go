@@ -1,4 +1,4 @@
-package rungs
+package work
 
 import (
 	"bytes"
@@ -47,6 +47,9 @@ func (p *Person) watch() {
 		p.mu.Lock()
 		p.seen.Write(buf[:n])
 		p.mu.Unlock()
+		if bytes.Contains(buf[:n], []byte("\x1b[5n")) { // a terminal says that it is well; who gives it back waits for that
+			p.TTY.WriteString("\x1b[0n")
+		}
 		if err != nil {
 			return
 		}

@@ -1,6 +1,6 @@
-// Package rungs is what the tests of every rung share: sessions in a world, a person at a
+// Package work is what the tests of every rung share: sessions in a world, a person at a
 // terminal, the processes of a sandbox, and the work that must be possible on each.
-package rungs
+package work
 
 import (
 	"bytes"
