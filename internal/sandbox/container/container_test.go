@@ -89,6 +89,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestVolumes: an image with a volume where something is shared is refused.
+func TestVolumes(t *testing.T) {
+	shares := []mount{share("/home/me/work", "/home/me/work", false)}
+	for volume, ok := range map[string]bool{"/data": true, "/home/me/workshop": true, "/home/me/work": false, "/home/me/work/db": false, "/home": false, "home/me/work/": false, "/": false} {
+		var i imageInfo
+		i.Config.Volumes = map[string]struct{}{volume: {}}
+		if err := i.fits(shares); (err == nil) != ok {
+			t.Errorf("%s: %v", volume, err)
+		}
+	}
+}
+
 // TestLocate: only a socket of this machine will do, of root's or our own.
 func TestLocate(t *testing.T) {
 	dir := t.TempDir()

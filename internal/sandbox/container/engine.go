@@ -23,6 +23,9 @@ import (
 // maxAnswer bounds what is read of an engine's answer.
 const maxAnswer = 4 << 20
 
+// maxWords bounds what is shown of an engine's words for an error.
+const maxWords = 500
+
 // engine speaks Docker's API over a socket of this machine. Podman serves the same.
 type engine struct {
 	socket string
@@ -129,7 +132,7 @@ func (e *engine) ask(ctx context.Context, method, path, kind string, body io.Rea
 		r := &refusal{status: resp.StatusCode}
 		var said struct{ Message string }
 		if json.Unmarshal(b, &said) == nil {
-			r.text = said.Message
+			r.text = said.Message[:min(len(said.Message), maxWords)]
 		}
 		return nil, r
 	}
