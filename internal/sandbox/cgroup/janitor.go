@@ -56,20 +56,23 @@ func (j *Janitor) pid() int { return j.proc.Pid }
 // Stop lets the janitor go and waits until it has gone. It may have been killed,
 // which is no concern of ours any more.
 func (j *Janitor) Stop() {
+	_, _ = j.pipe.Write([]byte{0})
 	j.pipe.Close()
 	_, _ = j.proc.Wait()
 }
 
-// AwaitEnd returns when the supervisor has let the janitor go, or has ended.
-func AwaitEnd() {
+// AwaitEnd returns when the supervisor has let the janitor go, or has ended: then it was
+// not told to.
+func AwaitEnd() (told bool) {
 	// Whoever ends the supervisor politely must not end its janitor first.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	var b [1]byte
 	for {
 		n, err := unix.Read(0, b[:])
 		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
-			return
+			return told
 		}
+		told = told || n > 0
 	}
 }
 

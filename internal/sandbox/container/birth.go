@@ -41,7 +41,7 @@ type vessel struct {
 
 // launch makes the container and returns when its first process has come to us. From
 // then on the container ends with the connection.
-func launch(ctx context.Context, e *engine, o order) (*vessel, error) {
+func launch(ctx context.Context, e *engine, o order, dir string) (*vessel, error) {
 	v := &vessel{engine: e, name: "ringfence-" + o.Labels[sessionLabel]}
 	// First the one who tidies: there is no moment at which a kill -9 leaves a container
 	// that nobody will remove.
@@ -49,15 +49,20 @@ func launch(ctx context.Context, e *engine, o order) (*vessel, error) {
 	if v.janitor, err = cgroup.StartJanitor(JanitorArg, e.socket, v.name); err != nil {
 		return nil, err
 	}
-	if err := v.start(ctx, o); err != nil {
+	if err := v.start(ctx, o, dir); err != nil {
 		v.end()
 		return nil, err
 	}
 	return v, nil
 }
 
-func (v *vessel) start(ctx context.Context, o order) error {
-	dir, err := os.MkdirTemp("", "ringfence-")
+func (v *vessel) start(ctx context.Context, o order, private string) error {
+	// The engine finds the socket by its name. Who can put another in its place has the
+	// container: so it never lies where TMPDIR says, which may be some agent's workspace.
+	if private == "" {
+		return errors.New("there is no place for the socket of a container")
+	}
+	dir, err := os.MkdirTemp(private, "link-")
 	if err != nil {
 		return err
 	}
@@ -81,7 +86,9 @@ func (v *vessel) start(ctx context.Context, o order) error {
 	v.gone = make(chan struct{})
 	pid, err := v.engine.first(ctx, v.name)
 	if err == nil {
-		v.conn, err = accept(ctx, l, pid)
+		late, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the container's first process did not come to us: does the engine run containers on this machine's own kernel?"))
+		defer cancel()
+		v.conn, err = accept(late, l, pid)
 	}
 	go v.watch()
 	return err
@@ -97,7 +104,10 @@ func (v *vessel) watch() {
 }
 
 // bear has the first process of a sandbox started in the container.
-func (v *vessel) bear(p *plan.Plan, stdio rung.Stdio, control *os.File) (*native.First, error) {
+func (v *vessel) bear(ctx context.Context, p *plan.Plan, stdio rung.Stdio, control *os.File) (*native.First, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience) // somebody may have paused it
+	defer cancel()
+	defer context.AfterFunc(ctx, v.conn.Shutdown)()
 	c := &wire.Child{UID: p.UID, GID: p.GID}
 	for _, w := range p.Walls {
 		c.Walls = append(c.Walls, string(w))
@@ -114,29 +124,46 @@ func (v *vessel) bear(p *plan.Plan, stdio rung.Stdio, control *os.File) (*native
 	case m.Kind != wire.Born || len(fds) != 1:
 		return nil, fmt.Errorf("the container said %q with %d descriptors", m.Kind, len(fds))
 	}
-	pidfd := fds[0]
-	first := &native.First{Kill: func() { unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) }}
+	pidfd := os.NewFile(uintptr(fds[0]), "first process")
+	first := &native.First{}
+	first.Kill = func() {
+		kill(pidfd)
+		go v.end() // who is in a container that somebody paused ends when the engine ends it
+	}
 	first.Wait = func() syscall.WaitStatus {
 		v.wait(pidfd)
 		return v.status
 	}
-	first.PID, err = numberOf(pidfd)
+	first.PID, err = numberOf(int(pidfd.Fd()))
 	return first, err
 }
 
+// kill does nothing once the process is waited for.
+func kill(pidfd *os.File) {
+	if c, err := pidfd.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
+	}
+}
+
 // wait returns when the sandbox's first process has ended and the container is removed.
-func (v *vessel) wait(pidfd int) {
+func (v *vessel) wait(pidfd *os.File) {
 	if m, _, err := v.conn.Receive(); err == nil && m.Kind == wire.Exited {
 		v.status = syscall.WaitStatus(m.Status)
 	}
-	unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) // where the container's first process went first
+	kill(pidfd) // where the container's first process went first
 	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}, -1)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
+	pidfd.Close()
 	v.end()
+	select {
+	case <-v.gone:
+		v.conn.Close()
+	default: // watch may still use it
+	}
 }
 
 // end ends the container, and returns when it is gone.
@@ -145,15 +172,24 @@ func (v *vessel) end() {
 		if v.conn != nil {
 			v.conn.Shutdown()
 		}
-		v.janitor.Stop()
-		if v.gone != nil {
-			select {
-			case <-v.gone:
-			case <-time.After(patience): // nothing runs in it; an engine that hangs must not hold us
+		removed := make(chan struct{})
+		go func() {
+			defer close(removed)
+			v.janitor.Stop()
+			if v.gone != nil {
+				<-v.gone
 			}
+		}()
+		select {
+		case <-removed:
+		case <-time.After(parting): // the janitor goes on
 		}
 	})
 }
+
+// parting is for an engine to remove a container. Nothing runs in it any more: an engine that
+// hangs must not hold us.
+const parting = 20 * time.Second
 
 // box is a sandbox in a container.
 type box struct {
@@ -216,7 +252,7 @@ func accept(ctx context.Context, l *os.File, pid int) (*wire.Conn, error) {
 		_, err := unix.Poll(poll, 200)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return nil, err
 		case poll[0].Revents == 0 && poll[1].Revents != 0:

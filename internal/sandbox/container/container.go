@@ -16,6 +16,7 @@ import (
 	"os"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -73,20 +74,28 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if l := h.Limits; l.Memory > 0 && !a.MemoryLimit || l.Pids > 0 && !a.PidsLimit {
 		return nil, fault.New(fault.Refused, "use --rung native, which has other ways to limit a session", "the container engine cannot limit memory and processes here")
 	}
-	image, err := r.image(ctx, e)
-	if err != nil {
+	if p, err = pinned(p); err != nil {
 		return nil, err
 	}
 	shares, err := sharesOf(p)
 	if err != nil {
 		return nil, fault.New(fault.Refused, "use --rung native", "%w", err)
 	}
-	v, err := launch(ctx, e, newOrder(a, image, p.Session, h.Limits, shares))
+	for _, m := range shares {
+		if file.Within(e.socket, m.Source) {
+			return nil, fault.New(fault.Refused, "keep that directory from the agent, or let the engine listen elsewhere", "the agent would reach the engine's socket, and be as good as root: it lies in %q", m.Source)
+		}
+	}
+	image, err := r.image(ctx, e, shares)
+	if err != nil {
+		return nil, err
+	}
+	v, err := launch(ctx, e, newOrder(a, image, p.Session, h.Limits, shares), h.Dir)
 	if err != nil {
 		return nil, err
 	}
 	h.Within, h.Join = nil, nil // the engine has the limits
-	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(p, h.Stdio, control) })
+	inner, err := native.StartBorn(ctx, p, h, func(p *plan.Plan, control *os.File) (*native.First, error) { return v.bear(ctx, p, h.Stdio, control) })
 	if err != nil {
 		v.end()
 		return nil, err
@@ -95,9 +104,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 }
 
 // image is what the container is made of: the image that policy names, or nothing.
-func (r Rung) image(ctx context.Context, e *engine) (string, error) {
+func (r Rung) image(ctx context.Context, e *engine, shares []mount) (string, error) {
 	if r.Image != "" {
 		i, err := e.find(ctx, r.Image)
+		if err == nil {
+			err = i.fits(shares)
+		}
 		return i.ID, err
 	}
 	if err := e.makeImage(ctx); err != nil {

@@ -48,6 +48,29 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestPinned: every source has its inode, and none is found by a link.
+func TestPinned(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	judged := &plan.Identity{Dev: 1, Ino: 2}
+	p := &plan.Plan{Ops: []plan.Op{{Do: plan.DoBind, Src: plan.Raw(dir)}, {Do: plan.DoBind, Src: plan.Raw(dir), ID: judged}, {Do: plan.DoLayer, Src: plan.Raw(dir)}, {Do: plan.DoDevice, Src: "/dev/null"}}}
+	got, err := pinned(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Ops[0].ID == nil || got.Ops[2].ID == nil || got.Ops[1].ID != judged || got.Ops[3].ID != nil || p.Ops[0].ID != nil {
+		t.Errorf("%+v of %+v", got.Ops, p.Ops)
+	}
+	for _, bad := range []string{link, link + "/link", filepath.Join(dir, "none")} {
+		if got, err := pinned(&plan.Plan{Ops: []plan.Op{{Do: plan.DoBind, Src: plan.Raw(bad)}}}); err == nil {
+			t.Errorf("%s: %+v", bad, got.Ops)
+		}
+	}
+}
+
 // TestOrder: an engine's further walls are dealt with by name, and nothing is granted.
 func TestOrder(t *testing.T) {
 	o := newOrder(about{SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=builtin", "name=userns"}}, "image", "id", cgroup.Limits{Memory: 5, Pids: 6}, nil)
@@ -62,6 +85,18 @@ func TestOrder(t *testing.T) {
 	for _, said := range []string{`"MaskedPaths":[]`, `"ReadonlyPaths":[]`, `"Init":false`, `"NetworkMode":"none"`, `"CapDrop":["ALL"]`, `"ReadonlyRootfs":true`, `"AutoRemove":true`} {
 		if !strings.Contains(string(b), said) {
 			t.Errorf("%s is not in %s", said, b)
+		}
+	}
+}
+
+// TestVolumes: an image with a volume where something is shared is refused.
+func TestVolumes(t *testing.T) {
+	shares := []mount{share("/home/me/work", "/home/me/work", false)}
+	for volume, ok := range map[string]bool{"/data": true, "/home/me/workshop": true, "/home/me/work": false, "/home/me/work/db": false, "/home": false, "home/me/work/": false, "/": false} {
+		var i imageInfo
+		i.Config.Volumes = map[string]struct{}{volume: {}}
+		if err := i.fits(shares); (err == nil) != ok {
+			t.Errorf("%s: %v", volume, err)
 		}
 	}
 }

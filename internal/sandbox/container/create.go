@@ -27,8 +27,10 @@ func (e *engine) makeImage(ctx context.Context) error {
 	if err := tar.NewWriter(&b).Close(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	_, err = e.ask(ctx, "POST", "/images/create?fromSrc=-&repo=ringfence-nothing&tag=1", "application/x-tar", &b)
-	return explain(err)
+	return e.explain(err)
 }
 
 // order is what is asked of the engine, with its names.

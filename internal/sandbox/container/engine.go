@@ -23,6 +23,9 @@ import (
 // maxAnswer bounds what is read of an engine's answer.
 const maxAnswer = 4 << 20
 
+// maxWords bounds what is shown of an engine's words for an error.
+const maxWords = 500
+
 // engine speaks Docker's API over a socket of this machine. Podman serves the same.
 type engine struct {
 	socket string
@@ -105,7 +108,7 @@ func (e *engine) call(ctx context.Context, method, path string, in, out any) err
 	if err == nil && out != nil {
 		err = json.Unmarshal(b, out)
 	}
-	return explain(err)
+	return e.explain(err)
 }
 
 func (e *engine) ask(ctx context.Context, method, path, kind string, body io.Reader) ([]byte, error) {
@@ -129,17 +132,23 @@ func (e *engine) ask(ctx context.Context, method, path, kind string, body io.Rea
 		r := &refusal{status: resp.StatusCode}
 		var said struct{ Message string }
 		if json.Unmarshal(b, &said) == nil {
-			r.text = said.Message
+			r.text = said.Message[:min(len(said.Message), maxWords)]
 		}
 		return nil, r
 	}
 	return b, nil
 }
 
-// explain says what helps where the engine is there and does not answer us.
-func explain(err error) error {
-	if errors.Is(err, unix.EACCES) {
+// explain says what helps where the engine is there and does not do what we ask.
+func (e *engine) explain(err error) error {
+	var r *refusal
+	switch {
+	case errors.Is(err, unix.EACCES):
 		return fault.New(fault.Refused, "sudo usermod -aG docker \"$USER\", and log in again: whoever is in that group is as good as root", "you may not speak to the container engine")
+	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.Failed, "look after the engine (sudo systemctl restart docker), or use --rung native", "the container engine at %q does not answer", e.socket)
+	case errors.As(err, &r):
+		return fault.New(fault.Failed, "use --rung native", "%w", err)
 	}
 	return err
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -21,7 +23,10 @@ const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 // imageInfo is what the engine knows of an image.
 type imageInfo struct {
 	ID     string `json:"Id"`
-	Config struct{ Env []string }
+	Config struct {
+		Env     []string
+		Volumes map[string]struct{}
+	}
 }
 
 // find looks an image up. It is never fetched: that is for a person to decide.
@@ -38,6 +43,20 @@ func (e *engine) find(ctx context.Context, name string) (imageInfo, error) {
 	return i, err
 }
 
+// fits refuses an image that wants a volume where something of the host is shared: the
+// engine would mount it over that, and make its mount point on the host, as root.
+func (i imageInfo) fits(shares []mount) error {
+	for v := range i.Config.Volumes {
+		v = path.Clean("/" + v)
+		for _, m := range shares {
+			if file.Within(v, m.Target) || file.Within(m.Target, v) {
+				return fault.New(fault.Refused, "make an image without that volume", "the image has a volume at %q, where %q of this machine is to be", v, m.Source)
+			}
+		}
+	}
+	return nil
+}
+
 // path is the image's PATH.
 func (i imageInfo) path() string {
 	for _, v := range i.Config.Env {
@@ -50,7 +69,7 @@ func (i imageInfo) path() string {
 
 // Userland implements rung.Furnished: ringfence looks at the image from inside a
 // container, in which no program of the image runs.
-func (r Rung) Userland(ctx context.Context) (*rung.Userland, error) {
+func (r Rung) Userland(ctx context.Context, dir string) (*rung.Userland, error) {
 	if r.Image == "" {
 		return nil, nil
 	}
@@ -62,11 +81,17 @@ func (r Rung) Userland(ctx context.Context) (*rung.Userland, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := launch(ctx, e, newOrder(a, i.ID, state.NewID(), cgroup.Limits{}, nil))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	v, err := launch(ctx, e, newOrder(a, i.ID, state.NewID(), cgroup.Limits{}, nil), dir)
 	if err != nil {
 		return nil, err
 	}
 	defer v.end()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer context.AfterFunc(ctx, v.conn.Shutdown)()
 	if err := v.conn.Send(wire.Message{Kind: wire.Look}); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 )
@@ -12,15 +13,23 @@ const JanitorArg = "__container-janitor"
 // JanitorMain removes a container when its session has ended, however it did: args are
 // the engine's socket and the name.
 func JanitorMain(args []string) int {
-	cgroup.AwaitEnd()
+	told := cgroup.AwaitEnd()
 	if len(args) != 2 {
 		return 1
 	}
 	e, err := at(args[0])
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		err = e.remove(ctx, args[1])
+	if err != nil {
+		return 1
+	}
+	tries := 1
+	if !told { // the engine may be about to make what a killed supervisor asked for
+		tries = 10
+	}
+	for i := range tries {
+		if i > 0 {
+			time.Sleep(time.Second)
+		}
+		err = e.remove(context.Background(), args[1])
 	}
 	if err != nil {
 		return 1

@@ -8,8 +8,37 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
+
+// pinned is a plan that names every source by its inode too. The engine looks the names up
+// again, as root, and follows links, and inside its mounts hide where they led: the first
+// process there takes nothing but these inodes. What an agent of another session renames
+// meanwhile ends the start. The session's own state is not pinned: no agent reaches it.
+func pinned(p *plan.Plan) (*plan.Plan, error) {
+	out := *p
+	out.Ops = slices.Clone(p.Ops)
+	for i, o := range out.Ops {
+		if o.ID != nil || o.There || o.Do != plan.DoBind && o.Do != plan.DoLayer {
+			continue
+		}
+		fd, err := sys.OpenSource(string(o.Src))
+		if err != nil {
+			return nil, err
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(fd, &st)
+		unix.Close(fd)
+		if err != nil {
+			return nil, err
+		}
+		out.Ops[i].ID = &plan.Identity{Dev: st.Dev, Ino: st.Ino}
+	}
+	return &out, nil
+}
 
 // sharesOf lists what of the host the container has to have for a plan, each at its own
 // path: the sources of the view and of its layers, and nothing else. What lies below

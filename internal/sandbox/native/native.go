@@ -31,7 +31,8 @@ func (Rung) Name() string { return "native" }
 // Offer implements rung.Rung.
 func (Rung) Offer() rung.Offer {
 	o := rung.Offer{Level: "L2", Kernel: "the host's", Adds: "every wall, the live view, and the least to start",
-		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel"}
+		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel",
+		Leaves: map[string]string{"kernel": "on this rung the host's own kernel answers the agent"}}
 	for _, w := range plan.AllWalls() {
 		o.Walls[w] = rung.Ours
 	}

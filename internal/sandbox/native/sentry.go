@@ -45,7 +45,7 @@ func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []ne
 
 // enterSentry hands PID 1 on the sentry's kernel its plan, and returns what it saw.
 func (s *sandbox) enterSentry(p *plan.Plan) ([]wire.Observation, error) {
-	head, contents, err := plan.Encode(p.InSentry())
+	head, contents, err := plan.Encode(inSentry(p))
 	if err != nil {
 		return nil, err
 	}

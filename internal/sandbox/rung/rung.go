@@ -31,8 +31,9 @@ type Rung interface {
 // Furnished is a rung that can have an operating system of its own.
 type Furnished interface {
 	Rung
-	// Userland is what the place has; nil: what this machine has.
-	Userland(ctx context.Context) (*Userland, error)
+	// Userland is what the place has; nil: what this machine has. It may need a directory
+	// of ours for a while.
+	Userland(ctx context.Context, dir string) (*Userland, error)
 }
 
 // Userland is what a place has of an operating system.
@@ -63,7 +64,10 @@ type Offer struct {
 	Views  []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
-	Weaker  map[string]string
+	Weaker map[string]string
+	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
+	// any other check nobody listens to it.
+	Leaves  map[string]string
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
@@ -82,6 +86,8 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Dir is a directory of the session's state, which no agent reaches.
+	Dir string
 	// Limits are those that the rung enforces, where its Offer says so.
 	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits

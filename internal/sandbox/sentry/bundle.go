@@ -69,7 +69,7 @@ type (
 // the host mounted read-only below them stays so.
 func config(p *plan.Plan) ([]byte, error) {
 	s := spec{Version: "1.0.2", Hostname: p.Hostname, Root: root{rootfs, true},
-		Process: process{Args: []string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID)}, Env: []string{}, Dir: "/", NoNewPrivs: true,
+		Process: process{Args: append([]string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID)}, passed()...), Env: []string{}, Dir: "/", NoNewPrivs: true,
 			Capabilities: capabilities{initCaps, initCaps, initCaps}},
 		Mounts: []mount{
 			{"/proc", "proc", "proc", []string{"nosuid", "nodev", "noexec"}},
@@ -92,6 +92,7 @@ func config(p *plan.Plan) ([]byte, error) {
 		}
 		s.Mounts = append(s.Mounts, m)
 	}
+	mutateBundle(&s)
 	slices.SortStableFunc(s.Mounts, func(a, b mount) int { return strings.Compare(a.At, b.At) })
 	return json.Marshal(s)
 }

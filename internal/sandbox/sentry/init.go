@@ -47,7 +47,7 @@ func InitMain(args []string, name string) {
 }
 
 func prepare(args []string, name string) (child int, err error) {
-	if len(args) != 3 {
+	if len(args) != 3+len(passed()) {
 		return 0, errors.New("no user is named")
 	}
 	var ids sys.IDs
@@ -59,7 +59,14 @@ func prepare(args []string, name string) (child int, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("make the first process non-dumpable: %w", err)
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, ""); err != nil {
+	restrict := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_RDONLY)
+	if mutated("sentry-nosuid") {
+		restrict &^= unix.MS_NOSUID
+	}
+	if mutated("sentry-root") {
+		restrict &^= unix.MS_RDONLY
+	}
+	if err := unix.Mount("", "/", "", restrict, ""); err != nil {
 		return 0, fmt.Errorf("restrict the root: %w", err)
 	}
 	if err := tidyDevices(); err != nil {
@@ -81,7 +88,7 @@ func tidyDevices() error {
 		return err
 	}
 	for _, e := range entries {
-		if slices.Contains(devices, e.Name()) {
+		if slices.Contains(devices, e.Name()) || mutated("sentry-devices") {
 			continue
 		}
 		if err := os.RemoveAll("/dev/" + e.Name()); err != nil {
@@ -115,9 +122,10 @@ func fork(ids sys.IDs, name string) (int, error) {
 	for c := 0; c <= lastCap; c++ {
 		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
 	}
-	s := sys.Spawn{Path: "/proc/self/exe", Argv: []string{name}, Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
+	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{name}, passed()...), Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
 		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		Born:       func(pid int) error { return sys.MapUser(proc, pid, ids, sys.IDs{}) }}
+	mutateChild(&s)
 	pid, err := s.Start(begins)
 	if err != nil {
 		return 0, fmt.Errorf("start the process of the plan: %w", err)

@@ -125,7 +125,7 @@ func DecideLaunch(opt Options) (Base, error) {
 		return b, err
 	}
 	if place, ok := b.Rung.(rung.Furnished); ok {
-		if b.Own, err = place.Userland(context.Background()); err != nil {
+		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
 			return b, err
 		}
 	}
