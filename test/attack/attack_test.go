@@ -98,7 +98,7 @@ func (c Case) ways(i, n int) []way {
 	if tier.All() || len(users()) == 1 || c.Only != "" {
 		return all
 	}
-	if (i+n)%2 == 0 {
+	if (i+n)%2 == 0 || len(all) == 1 {
 		return all[:1]
 	}
 	return all[1+i/2%(len(all)-1):][:1]

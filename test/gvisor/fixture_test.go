@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -28,18 +28,11 @@ type fixture struct {
 // program is the runsc that scripts/tools built.
 func program(t *testing.T) string {
 	t.Helper()
-	dirs := []string{"/var/cache"}
-	if own, err := os.UserCacheDir(); err == nil {
-		dirs = append(dirs, own)
+	at, err := rungs.Runsc()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, dir := range dirs {
-		at := filepath.Join(dir, "ringfence-test", "runsc-"+gvisor.Tested, "runsc")
-		if _, err := os.Stat(at); err == nil {
-			return at
-		}
-	}
-	t.Fatalf("runsc %s is not there: run scripts/tools", gvisor.Tested)
-	return ""
+	return at
 }
 
 func newFixture(t *testing.T) *fixture {

@@ -1,17 +1,21 @@
 package gvisor
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -215,6 +219,31 @@ func TestKilled(t *testing.T) {
 	if err != nil || strings.Contains(string(left), "rootfs") {
 		t.Errorf("%v, %s", err, left)
 	}
+}
+
+// TestProgram: the journal and status tell which program runs below the agent.
+func TestProgram(t *testing.T) {
+	f := newFixture(t)
+	id := f.start("sleep 1000", "--net", "none")
+	b, err := os.ReadFile(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(b))
+	out, err := f.command("status", "--json", id).Output()
+	var s struct{ Program struct{ Path, SHA256 string } }
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	if err != nil || s.Program.Path != program(t) || s.Program.SHA256 != sum {
+		t.Errorf("%v: %+v, want %s\n%s", err, s, sum, out)
+	}
+	for _, r := range f.Journal() {
+		if r.Event == journal.Below && r.Digest == "sha256:"+sum && slices.Equal(r.List.All(), []string{program(t)}) {
+			return
+		}
+	}
+	t.Error("the journal does not tell")
 }
 
 // TestRefused: a program that others can change, or another one than policy pins, starts

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -75,14 +76,25 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}
+	sum := sync.OnceValues(prog.sum)
 	if r.Sum != "" {
-		sum, err := prog.sum()
+		is, err := sum()
 		if err == nil {
-			err = prog.pinned(sum, r.Sum)
+			err = prog.pinned(is, r.Sum)
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	// For the record it is summed up while the sentry starts.
+	go sum()
+	judge := h.Witness
+	h.Witness = func(seen rung.Seen) (err error) {
+		seen.Program.Path = prog.path
+		if seen.Program.SHA256, err = sum(); err != nil || judge == nil {
+			return err
+		}
+		return judge(seen)
 	}
 	return native.StartSentry(ctx, &c, h, prog.file)
 }

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // Request is what a person wants.
@@ -61,7 +62,8 @@ type Status struct {
 	Wishes  []Wish    `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
-	Level    string          `json:"level"` // of the ladder of postures
+	Program  *rung.Program   `json:"program,omitempty"` // of others, below the agent
+	Level    string          `json:"level"`             // of the ladder of postures
 	Walls    []string        `json:"walls"`
 	Of       int             `json:"of"` // how many walls there are
 	View     string          `json:"view"`

@@ -126,6 +126,9 @@ func (d *desk) status(memory bool) *control.Status {
 	out.Wishes = l.mcp.wish.list()
 	select {
 	case <-l.began:
+		if l.program != (rung.Program{}) {
+			out.Program = &l.program
+		}
 		if memory {
 			out.Memory = memoryOf(os.Getpid(), l.box.PID())
 		}

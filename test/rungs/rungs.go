@@ -1,0 +1,53 @@
+// Package rungs says on which rung the suites play. RINGFENCE_TEST_RUNG names it, and is
+// read here alone; without it that is the native one. The rung is put into the
+// administrator's policy of the host that a suite plays on: no suite names it itself.
+package rungs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+)
+
+// Env names the rung. What starts a test again hands it on.
+const Env = "RINGFENCE_TEST_RUNG"
+
+// Native is the rung that needs nothing.
+const Native = "native"
+
+// Name is the rung that is played on.
+func Name() string {
+	if name := os.Getenv(Env); name != "" {
+		return name
+	}
+	return Native
+}
+
+// Plain reports whether it is the native one.
+func Plain() bool { return Name() == Native }
+
+// Policy is what the administrator of the host writes, with the program of the rung at a
+// path; "" for the native rung.
+func Policy(runsc string) string {
+	if Plain() {
+		return ""
+	}
+	return fmt.Sprintf("[rung]\nuse = %q\nrunsc = %q\n", Name(), runsc)
+}
+
+// Runsc is the program that scripts/tools built.
+func Runsc() (string, error) {
+	dirs := []string{"/var/cache"}
+	if own, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, own)
+	}
+	for _, dir := range dirs {
+		at := filepath.Join(dir, "ringfence-test", "runsc-"+gvisor.Tested, "runsc")
+		if _, err := os.Stat(at); err == nil {
+			return at, nil
+		}
+	}
+	return "", fmt.Errorf("runsc %s is not there: run scripts/tools", gvisor.Tested)
+}
