@@ -30,6 +30,7 @@ type request struct {
 	Root     string   // an empty directory, to build the host on
 	Runsc    string   // where the rung needs it
 	Ceiling  string   // the administrator's policy; "": none
+	Rung     string
 }
 
 // machine is the real one, which lends its kernel and its /usr.
@@ -61,7 +62,7 @@ func (m *machine) close() error { return errors.Join(m.outer.close(), os.Remove(
 // is gone and everything in it.
 func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 	req, err := json.Marshal(request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
-		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt)})
+		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt), Rung: rungs.Name()})
 	if err != nil {
 		return nil, err
 	}

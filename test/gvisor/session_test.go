@@ -43,6 +43,23 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// TestMountsStay: what lies over a name of the workspace can be neither moved nor removed,
+// so what it hides is not seen.
+func TestMountsStay(t *testing.T) {
+	f := newFixture(t)
+	f.Put("hidden/f", []byte("REAL\n"), 0o644)
+	f.Put("hiddenfile", []byte("REAL\n"), 0o644)
+	f.Put("keep/k", []byte("kept\n"), 0o644)
+	f.Put(".ringfence.toml", []byte("[network]\ndeny = [\"x.test\"]\n"), 0o644)
+	f.policy(fmt.Sprintf("[rung]\nrunsc = %q\n[files]\nmask = [\"hidden\", \"hiddenfile\"]\nread = [%q]\n", program(t), filepath.Join(f.Dir, "keep")))
+	r := f.on(`for name in hidden hiddenfile keep .ringfence.toml; do
+			mv $name moved-$name && echo moved $name; rmdir $name && echo removed $name; rm $name && echo removed $name; mkdir -p d; mv -T d $name && echo replaced $name
+		done 2>/dev/null; echo x > keep/k && echo written; cat hidden/f hiddenfile moved-hidden/f moved-hiddenfile 2>/dev/null; true`, "--net", "none")
+	if r.Status != 0 || r.Stdout != "" {
+		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
 func TestEnds(t *testing.T) {
 	f := newFixture(t)
 	for script, want := range map[string]int{"true": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137, "/nowhere": 127} {

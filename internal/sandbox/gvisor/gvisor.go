@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 )
 
 // Rung is the rung of gVisor.
@@ -73,6 +75,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	defer prog.file.Close()
 	c := *p
 	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path)}
+	if c.Filter, err = seccomp.Sentry(runtime.GOARCH, len(p.Filter) > 0); err != nil {
+		return nil, err
+	}
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}

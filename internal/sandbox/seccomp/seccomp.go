@@ -60,12 +60,35 @@ func Filter(goarch string) ([]byte, error) {
 // the lower layer of an overlay gets another number when it is linked, which git
 // takes for a race and fails. With the answer that is usual between two file systems
 // tools copy.
-func Review(goarch string) ([]byte, error) {
+func Review(goarch string) ([]byte, error) { return beside(goarch, unlinked) }
+
+var unlinked = family{why: "see Review", verdict: errno | 18, calls: "link linkat"}
+
+// Sentry returns a program to be loaded beside Filter's on gVisor's kernel, which asks a
+// filter before a tracer and not again: a tracer could have any call made in the place of
+// one that is allowed. Debuggers that stop at no call go on working. It takes in Review's
+// program where that is wanted.
+func Sentry(goarch string, review bool) ([]byte, error) {
+	if review {
+		return beside(goarch, untraced, unlinked)
+	}
+	return beside(goarch, untraced)
+}
+
+// untraced refuses the ways to stop at a call: PTRACE_SYSCALL, PTRACE_SYSEMU and
+// PTRACE_SYSEMU_SINGLESTEP, and PTRACE_O_TRACESECCOMP in PTRACE_SETOPTIONS and PTRACE_SEIZE.
+var untraced = family{why: "see Sentry", verdict: allow, calls: "ptrace", rules: []rule{
+	{[]match{{0, all, []uint32{24, 31, 32}}}, refuse},
+	{[]match{{0, all, []uint32{0x4200, 0x4206}}, {3, 0x80, []uint32{0x80}}}, refuse},
+}}
+
+// beside compiles a few rows; every other call is left to the filter.
+func beside(goarch string, rows ...family) ([]byte, error) {
 	audit, ok := auditArch(goarch)
 	if !ok {
 		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
 	}
-	spans, err := spansOf(goarch, []family{{why: "see Review", verdict: errno | 18, calls: "link linkat"}}, &unwatched)
+	spans, err := spansOf(goarch, rows, &unwatched)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +98,4 @@ func Review(goarch string) ([]byte, error) {
 // Watch returns the program that hands the calls of the watched table to the
 // keeper. It is loaded beside Filter's, which has the stricter word: a call that
 // is refused there is never seen here.
-func Watch(goarch string) ([]byte, error) {
-	audit, ok := auditArch(goarch)
-	if !ok {
-		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
-	}
-	spans, err := spansOf(goarch, watched[:], &unwatched)
-	if err != nil {
-		return nil, err
-	}
-	return encode(compile(audit, spans)), nil
-}
+func Watch(goarch string) ([]byte, error) { return beside(goarch, watched[:]...) }

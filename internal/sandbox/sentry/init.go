@@ -88,6 +88,14 @@ func tidyDevices() error {
 			return fmt.Errorf("take a device away: %w", err)
 		}
 	}
+	// The sentry opens a terminal by this name on the mount that the name is on, and so
+	// refuses to write where that is read-only.
+	if err := unix.Mount("/dev/tty", "/dev/tty", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("keep /dev/tty writable: %w", err)
+	}
+	if err := unix.Mount("", "/dev/tty", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("restrict /dev/tty: %w", err)
+	}
 	return unix.Mount("", "/dev", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_RDONLY, "")
 }
 
