@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +148,7 @@ func measure(t *testing.T, w *world.World, cmd *exec.Cmd) (first, most int) {
 			return first, most
 		case <-time.After(50 * time.Millisecond):
 			most = max(most, resident(cmd.Process.Pid))
-			if _, err := os.Stat(filepath.Join(w.Dir, "ready")); err == nil && first == 0 {
+			if _, err := os.Stat(w.Wrote("ready")); err == nil && first == 0 {
 				first = resident(cmd.Process.Pid)
 				w.Put("go", nil, 0o644)
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+	"ringfence.dev/ringfence/test/tier"
 )
 
 // Env names the rung. What starts a test again hands it on.
@@ -27,6 +28,10 @@ func Name() string {
 
 // Plain reports whether it is the native one.
 func Plain() bool { return Name() == Native }
+
+// Mine reports whether the i-th of the ways to play a case is played here: on the native
+// rung each, on another every second, if the case has others.
+func Mine(only bool, i int) bool { return Plain() || only || tier.All() || i%2 == 0 }
 
 // Policy is what the administrator of the host writes, with the program of the rung at a
 // path; "" for the native rung.

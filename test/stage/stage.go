@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/tier"
 )
 
@@ -82,6 +83,9 @@ func play(network uintptr) (status int, err error) {
 	if ids[0] == 0 {
 		ids = append(ids, ordinaryID)
 	}
+	if !rungs.Plain() && !tier.All() { // what differs between users is played on the native rung
+		ids = ids[len(ids)-1:]
+	}
 	var alone string
 	if len(ids) == 1 {
 		alone = "yes"
@@ -104,7 +108,7 @@ func perform(uid int, bin, alone string, network uintptr) error {
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home, "TERM=xterm", "LANG=C.UTF-8",
 		fmt.Sprintf("%s=%d:%s", raiseEnv, uid, bin), groupEnv + "=" + group,
-		tier.Env + "=" + os.Getenv(tier.Env), aloneEnv + "=" + alone,
+		tier.Env + "=" + os.Getenv(tier.Env), rungs.Env + "=" + rungs.Name(), aloneEnv + "=" + alone,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,
