@@ -11,7 +11,6 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -53,14 +52,9 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 	return out, nil
 }
 
-// Walls is what holds, once the witness has seen it, and what does not. The program is
-// that of the rung.
-func (s *Session) Walls(p rung.Program) []journal.Record {
-	var out []journal.Record
-	if p != (rung.Program{}) {
-		out = journal.Split(journal.Record{Kind: journal.Session, Event: journal.Below, Mode: s.Rung.Name(), Digest: "sha256:" + p.SHA256}, []string{p.Path})
-	}
-	out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: s.Rung.Name()}, wallNames(s.Plan.Walls))...)
+// Walls is what holds, once the witness has seen it, and what does not.
+func (s *Session) Walls() []journal.Record {
+	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: s.Rung.Name()}, wallNames(s.Plan.Walls))
 	unraised := slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return slices.Contains(s.Plan.Walls, w) })
 	if len(unraised) > 0 { // only where a test took one out
 		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: s.Rung.Name()}, wallNames(unraised))...)

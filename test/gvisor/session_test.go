@@ -247,20 +247,22 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(b))
-	out, err := f.command("status", "--json", id).Output()
 	var s struct{ Program struct{ Path, SHA256 string } }
-	if err == nil {
-		err = json.Unmarshal(out, &s)
-	}
-	if err != nil || s.Program.Path != program(t) || s.Program.SHA256 != sum {
-		t.Errorf("%v: %+v, want %s\n%s", err, s, sum, out)
-	}
-	for _, r := range f.Journal() {
-		if r.Event == journal.Below && r.Digest == "sha256:"+sum && slices.Equal(r.List.All(), []string{program(t)}) {
-			return
+	f.eventually("the program in the status", func() bool {
+		out, err := f.command("status", "--json", id).Output()
+		if err == nil {
+			err = json.Unmarshal(out, &s)
 		}
-	}
-	t.Error("the journal does not tell")
+		if err != nil || s.Program.Path != program(t) {
+			t.Fatalf("%v: %+v\n%s", err, s, out)
+		}
+		return s.Program.SHA256 == sum
+	})
+	f.eventually("the program in the journal", func() bool {
+		return slices.ContainsFunc(f.Journal(), func(r journal.Record) bool {
+			return r.Event == journal.Below && r.Digest == "sha256:"+sum && slices.Equal(r.List.All(), []string{program(t)})
+		})
+	})
 }
 
 // TestRefused: a program that others can change, or another one than policy pins, starts

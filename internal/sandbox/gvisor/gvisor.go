@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -15,7 +14,6 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 )
 
 // Rung is the rung of gVisor.
@@ -72,12 +70,8 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if err != nil {
 		return nil, err
 	}
-	defer prog.file.Close()
 	c := *p
 	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path)}
-	if c.Filter, err = seccomp.Sentry(runtime.GOARCH, len(p.Filter) > 0); err != nil {
-		return nil, err
-	}
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}
@@ -91,15 +85,11 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 			return nil, err
 		}
 	}
-	// For the record it is summed up while the sentry starts.
-	go sum()
-	judge := h.Witness
-	h.Witness = func(seen rung.Seen) (err error) {
-		seen.Program.Path = prog.path
-		if seen.Program.SHA256, err = sum(); err != nil || judge == nil {
-			return err
+	if judge := h.Witness; judge != nil {
+		h.Witness = func(seen rung.Seen) error {
+			seen.Program = &rung.Program{Path: prog.path, Sum: sum} // from now on who has it has the file, too
+			return judge(seen)
 		}
-		return judge(seen)
 	}
 	return native.StartSentry(ctx, &c, h, prog.file)
 }

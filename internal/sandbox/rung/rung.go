@@ -136,14 +136,14 @@ type Seen struct {
 	// "status.FIELD" the kernel's account of the process that becomes the agent's
 	// parent, "root" the kind of its root. What is not there, nobody saw.
 	Outside map[string]string
-	Program Program
+	Program *Program // what of others runs below the agent; the native rung has none
 }
 
-// Program is what of others runs below the agent, as it was opened for this sandbox; the
-// native rung has none.
+// Program is one that was opened for a sandbox.
 type Program struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
+	Path string
+	// Sum is the SHA-256 of what was opened. It takes a while.
+	Sum func() (string, error)
 }
 
 // Exit is how the agent ended.

@@ -68,8 +68,12 @@ type (
 // too; only the paths that the plan lets the agent write are mounted again, writable. What
 // the host mounted read-only below them stays so.
 func config(p *plan.Plan) ([]byte, error) {
+	args := []string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID)}
+	if len(p.Filter) > 0 {
+		args = append(args, reviewArg)
+	}
 	s := spec{Version: "1.0.2", Hostname: p.Hostname, Root: root{rootfs, true},
-		Process: process{Args: []string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID)}, Env: []string{}, Dir: "/", NoNewPrivs: true,
+		Process: process{Args: args, Env: []string{}, Dir: "/", NoNewPrivs: true,
 			Capabilities: capabilities{initCaps, initCaps, initCaps}},
 		Mounts: []mount{
 			{"/proc", "proc", "proc", []string{"nosuid", "nodev", "noexec"}},

@@ -114,7 +114,8 @@ type live struct {
 	streams *Streams
 	door    *door // nil: the network is closed
 	box     rung.Sandbox
-	program rung.Program // of others, below the agent
+	program *rung.Program // of others, below the agent; nil: none
+	below   atomic.Pointer[control.Program]
 	relay   *terminal.Relay
 	relayed chan error
 	signals chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
@@ -162,7 +163,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	defer l.box.Close()
 	close(l.began)
 	defer l.forwardSignals()()
-	l.Record(l.session.Walls(l.program)...)
+	l.Record(l.session.Walls()...)
+	l.sumProgram()
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
 	if l.talk.Began != nil {
