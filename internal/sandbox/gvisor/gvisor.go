@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -87,7 +88,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	if judge := h.Witness; judge != nil {
 		h.Witness = func(seen rung.Seen) error {
-			seen.Program = &rung.Program{Path: prog.path, Sum: sum} // from now on who has it has the file, too
+			seen.Program = &rung.Program{Path: prog.path, ID: prog.id(time.Now()), Sum: sum} // from now on who has it has the file, too
 			return judge(seen)
 		}
 	}

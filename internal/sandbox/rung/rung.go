@@ -142,6 +142,8 @@ type Seen struct {
 // Program is one that was opened for a sandbox.
 type Program struct {
 	Path string
+	// ID is another one whenever the content may be; "": the clock cannot tell.
+	ID string
 	// Sum is the SHA-256 of what was opened. It takes a while.
 	Sum func() (string, error)
 }

@@ -8,11 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/session/control"
 )
 
 // namespaceFiles are the names in /proc/PID/ns by which a namespace is known.
@@ -28,27 +26,6 @@ var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan
 func (l *live) witness(seen rung.Seen) error {
 	l.program = seen.Program
 	return witness(l.session.Rung.Offer().Raised())(seen)
-}
-
-// sumProgram records which program runs below the agent. It is summed up when the agent
-// runs, so that nobody waits for it but the end of the record.
-func (l *live) sumProgram() {
-	p := l.program
-	if p == nil {
-		return
-	}
-	l.below.Store(&control.Program{Path: p.Path})
-	l.book.settling.Go(func() {
-		r := journal.Record{Kind: journal.Session, Event: journal.Below, Mode: l.session.Rung.Name()}
-		sum, err := p.Sum()
-		if err != nil {
-			r.Reason = err.Error()
-		} else {
-			l.below.Store(&control.Program{Path: p.Path, SHA256: sum})
-			r.Digest = "sha256:" + sum
-		}
-		l.Record(journal.Split(r, []string{p.Path})...)
-	})
 }
 
 // witness judges what the rung's witness saw from outside, and what the probes saw from
