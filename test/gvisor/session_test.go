@@ -1,12 +1,14 @@
 package gvisor
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,6 +60,54 @@ func TestMountsStay(t *testing.T) {
 	if r.Status != 0 || r.Stdout != "" {
 		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
 	}
+}
+
+// TestLateSecrets: a secret that comes into the workspace while the session runs is masked
+// in its layer. One that comes elsewhere ends the session: no mount reaches the sentry.
+func TestLateSecrets(t *testing.T) {
+	f := newFixture(t)
+	real := []byte("TOKEN=hunter2hunter2hunter2\n")
+	cmd := f.command("run", "--rung", "gvisor", "--net", "none", "--", "sh", "-c", `echo ready; read x; until [ -e d/.env ] && ! grep -q hunter d/.env; do sleep 0.05; done; grep -c TOKEN= d/.env`)
+	f.Put("d/f", nil, 0o644)
+	out := f.tell(cmd, func() { f.Put("d/.env", real, 0o600) })
+	if out != "1\n" || cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("in the workspace: status %d, %q", cmd.ProcessState.ExitCode(), out)
+	}
+	shared := t.TempDir()
+	cmd = f.command("run", "--rung", "gvisor", "--net", "none", "--ro", shared, "--", "sh", "-c", "echo ready; read x; sleep 1000")
+	f.tell(cmd, func() {
+		if err := os.WriteFile(filepath.Join(shared, "key.env"), real, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if s := cmd.ProcessState.ExitCode(); s == 0 {
+		t.Errorf("elsewhere: status %d", s)
+	}
+}
+
+// tell waits until a session is ready, does something, and returns what else it says.
+func (f *fixture) tell(cmd *exec.Cmd, do func()) string {
+	f.t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); line != "ready\n" {
+		f.t.Errorf("%q, %v", line, err)
+	}
+	do()
+	fmt.Fprintln(in, "go")
+	rest, _ := io.ReadAll(said)
+	cmd.Wait()
+	return string(rest)
 }
 
 func TestEnds(t *testing.T) {
