@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/sign"
 	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/container"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
@@ -24,14 +25,18 @@ import (
 
 // roles are what ringfence starts of itself by a first argument.
 var roles = map[string]cli.Role{
-	hostfacts.ProbeArg: hostfacts.ProbeMain,
-	cgroup.JanitorArg:  cgroup.JanitorMain,
-	probe.Arg:          func(args []string) int { return probe.Main(args, os.Stdin, os.Stdout) },
+	hostfacts.ProbeArg:   hostfacts.ProbeMain,
+	cgroup.JanitorArg:    cgroup.JanitorMain,
+	container.JanitorArg: container.JanitorMain,
+	probe.Arg:            func(args []string) int { return probe.Main(args, os.Stdin, os.Stdout) },
 }
 
 func main() {
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
+	}
+	if len(os.Args) > 0 && os.Args[0] == container.StageName {
+		container.StageMain()
 	}
 	if len(os.Args) > 0 && os.Args[0] == sentry.StageName {
 		sentry.StageMain()

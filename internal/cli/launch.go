@@ -141,7 +141,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
-	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", network(s), memory(s.Limits.Memory), s.Rung.Name())
+	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", network(s), memory(s.Limits.Memory), s.Where())
 	return w.Flush()
 }
 
@@ -238,7 +238,7 @@ func card(c *command.Console, s *session.Session, report cgroup.Report, talk boo
 	if !talk {
 		return
 	}
-	fmt.Fprintf(w, "ringfence %s · %s · %s\n", s.ID, s.Profile.Title, s.Rung.Name())
+	fmt.Fprintf(w, "ringfence %s · %s · %s\n", s.ID, s.Profile.Title, s.Where())
 	for _, ws := range s.Workspaces {
 		mode := s.View(ws)
 		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))

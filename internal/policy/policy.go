@@ -127,6 +127,8 @@ type Flag struct {
 type Rung struct {
 	Use      *Rule // the name of a rung; nil means not written
 	Runsc    *Rule // gVisor's program; nil means the one on PATH
+	Engine   *Rule // the socket of the container engine; nil means the usual one
+	Image    *Rule // whose operating system a container has; nil means the host's
 	RunscSum *Rule // the SHA-256 that it must have; nil means any
 }
 

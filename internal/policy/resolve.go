@@ -56,6 +56,12 @@ func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Network.Proxy != nil {
 		p.Network.Proxy = ceiling.Network.Proxy
 	}
+	if ceiling.Rung.Engine != nil {
+		p.Rung.Engine = ceiling.Rung.Engine
+	}
+	if ceiling.Rung.Image != nil {
+		p.Rung.Image = ceiling.Rung.Image
+	}
 	if ceiling.Rung.Runsc != nil {
 		p.Rung.Runsc = ceiling.Rung.Runsc
 	}

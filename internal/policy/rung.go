@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,6 +80,16 @@ func checkProgram(v string) error {
 	return nil
 }
 
+// checkImage wants the name of an image, as engines write it.
+func checkImage(v string) error {
+	if !imageName.MatchString(v) || len(v) > 512 {
+		return errors.New("is not the name of an image")
+	}
+	return nil
+}
+
+var imageName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:-]*(@sha256:[0-9a-f]{64})?$`)
+
 // checkSum wants a SHA-256.
 func checkSum(v string) error {
 	if b, err := hex.DecodeString(v); err != nil || len(b) != sha256.Size || strings.ToLower(v) != v {
@@ -93,7 +105,7 @@ func lowered(base, over *Policy) []Change {
 	for _, w := range []struct {
 		name       string
 		have, want *Rule
-	}{{"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}} {
+	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}} {
 		if w.want != nil && w.want.Value != w.have.Text() {
 			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
 		}
@@ -113,9 +125,17 @@ func lowered(base, over *Policy) []Change {
 	return out
 }
 
-// UseRung is what the flag --rung says; nothing, if name is empty.
-func UseRung(name string) (*Policy, error) {
+// UseRung is what the flags --rung and --image say; nothing, if they are empty. An image
+// is a container's.
+func UseRung(name, image string) (*Policy, error) {
 	p := &Policy{}
+	if image != "" {
+		if err := checkImage(image); err != nil {
+			return nil, fault.New(fault.Usage, "write NAME or NAME@sha256:DIGEST", "--image: %q %w", image, err)
+		}
+		p.Rung.Image = &Rule{Value: image, Source: Source{File: "flag --image"}}
+		name = cmp.Or(name, "container")
+	}
 	if name == "" {
 		return p, nil
 	}

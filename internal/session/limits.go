@@ -74,12 +74,22 @@ func RequireLimits(b launch.Base, r cgroup.Report) error {
 	return nil
 }
 
+// OpenLimits raises the limits of a session, with whatever its rung has for that.
+func OpenLimits(b launch.Base) (*cgroup.Group, cgroup.Report, error) {
+	want := bounds(b.Law)
+	if by := b.Rung.Offer().Limits; by != "" {
+		group, report := cgroup.Elsewhere(want, by)
+		return group, report, nil
+	}
+	return cgroup.Open(b.ID, want)
+}
+
 // limitsHold tries the limits on nothing.
 func limitsHold(b launch.Base) error {
 	if len(AskedLimits(b.Law)) == 0 {
 		return nil
 	}
-	group, report, err := cgroup.Open(b.ID, bounds(b.Law))
+	group, report, err := OpenLimits(b)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func mutate(s *Session, environ []string) {
 	m, p := os.Getenv("RINGFENCE_MUTATE"), s.Plan
 	bind := func(dir string) {
 		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
-			return o.Do != plan.DoTmpfs && o.Do != plan.DoBind && o.Do != plan.DoFile && strings.HasPrefix(string(o.Dst), dir+"/")
+			return !slices.Contains([]plan.Do{plan.DoTmpfs, plan.DoBind, plan.DoFile, plan.DoLayer}, o.Do) && strings.HasPrefix(string(o.Dst), dir+"/")
 		})
 		for i, o := range p.Ops {
 			if string(o.Dst) == dir && (o.Do == plan.DoTmpfs || o.Do == plan.DoProc || o.Do == plan.DoPts) {
@@ -34,8 +34,18 @@ func mutate(s *Session, environ []string) {
 	case "":
 	case "keeper":
 		unkept(p)
-	case "masks":
-		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return strings.HasPrefix(o.Why, "secrets, masked") })
+	case "review":
+		for i, o := range p.Ops {
+			if o.Do == plan.DoLayer {
+				p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Src, Write: true, ID: o.ID}
+			}
+		}
+	case "etc":
+		for i, o := range p.Ops {
+			if o.Dst == "/etc/passwd" {
+				p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Dst}
+			}
+		}
 	case "mount":
 		unkept(p)
 		drop(plan.WallMount)
@@ -77,7 +87,9 @@ func mutate(s *Session, environ []string) {
 			}
 		}
 	default:
-		drop(plan.Wall(m))
+		for _, w := range strings.Split(m, ",") {
+			drop(plan.Wall(w))
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *Session) finish(total launch.Contribution) error {
 	s.Limits = bounds(s.Base.Law)
 	s.Plan, err = plan.Make(plan.Input{
 		Session: s.ID, Hostname: launch.Hostname, User: s.User, Walls: s.Rung.Offer().Raised(), ABI: s.Facts.Landlock, Seccomp: filter,
-		System: launch.SystemNodes(), Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
+		System: s.System(), There: s.Own != nil, Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
 		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},
 		Capture: total.Capture, Watch: calls.watch, Observe: s.Asked.Learn, Filter: calls.filter,

@@ -12,17 +12,17 @@ _ringfence_subs() {
 
 _ringfence_flags() {
 	case "$1" in
-	'claude') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'codex') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'gemini') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'opencode') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'run') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'claude') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'codex') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'gemini') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'opencode') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'run') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
 	'diff') echo '--help --json --patch --stat' ;;
 	'undo') echo '--help --force --json --redo --verbose --yes' ;;
-	'why') echo '--help --agent --host --json --last --path --push --variable --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
+	'why') echo '--help --agent --host --json --last --path --push --variable --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'ps') echo '--help -a --json --memory -q' ;;
-	'shell') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'learn') echo '--help --forget --json --project --save --show --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung --no-input --verbose --yes' ;;
+	'shell') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'learn') echo '--help --forget --json --project --save --show --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung --no-input --verbose --yes' ;;
 	'status') echo '--help --json --line' ;;
 	'exec') echo '--help --dir' ;;
 	'attach') echo '--help' ;;
@@ -39,13 +39,13 @@ _ringfence_flags() {
 	'log list') echo '--help --json' ;;
 	'log verify') echo '--help --json --since' ;;
 	'log export') echo '--help --format -o --redact' ;;
-	'env') echo '--help --agent --json --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
+	'env') echo '--help --agent --json --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'policy') echo '--help' ;;
-	'policy show') echo '--help --agent --for-agent --resolved --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
-	'policy check') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
-	'policy test') echo '--help --agent --json --live --policy --replay --clone --expose --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
+	'policy show') echo '--help --agent --for-agent --resolved --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy check') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy test') echo '--help --agent --json --live --policy --replay --clone --expose --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'policy import') echo '--help --claude --codex --from --json --save --srt' ;;
-	'policy groups') echo '--help --hosts --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
+	'policy groups') echo '--help --hosts --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'policy schema') echo '--help' ;;
 	'secret') echo '--help' ;;
 	'secret set') echo '--help --env --from --header --host --region --role --use --user' ;;
@@ -64,7 +64,7 @@ _ringfence_flags() {
 	'uninstall') echo '--help --managed' ;;
 	'hook') echo '--help --check --gate' ;;
 	'mcp') echo '--help' ;;
-	'mcp run') echo '--help --agent --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --memory --pids --rung' ;;
+	'mcp run') echo '--help --agent --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
 	'gc') echo '--help --days --discard --json --yes --log-bad --log-days --log-keep --log-size' ;;
@@ -77,31 +77,31 @@ _ringfence_flags() {
 
 _ringfence_values() {
 	case "$1" in
-	'claude') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'codex') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'gemini') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'opencode') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'run') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'why') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
-	'shell') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung --name' ;;
-	'learn') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
+	'claude') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'codex') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'gemini') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'opencode') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'run') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'why') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'shell') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'learn') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'exec') echo '--dir' ;;
 	'stop') echo '--time' ;;
 	'grant') echo '--for --host' ;;
 	'log') echo '--kind' ;;
 	'log verify') echo '--since' ;;
 	'log export') echo '--format -o' ;;
-	'env') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
-	'policy show') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
-	'policy check') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
-	'policy test') echo '--agent --policy --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
+	'env') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy show') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy check') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy test') echo '--agent --policy --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'policy import') echo '--from' ;;
-	'policy groups') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
+	'policy groups') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
 	'verify') echo '--rung' ;;
 	'install') echo '--dir' ;;
 	'hook') echo '--check' ;;
-	'mcp run') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --memory --pids --rung' ;;
+	'mcp run') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'gc') echo '--days --log-days --log-keep --log-size' ;;
 	'man') echo '--dir' ;;
 	esac

@@ -33,6 +33,7 @@ _ringfence_claude() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -71,6 +72,7 @@ _ringfence_codex() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -109,6 +111,7 @@ _ringfence_gemini() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -147,6 +150,7 @@ _ringfence_opencode() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -185,6 +189,7 @@ _ringfence_run() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -252,6 +257,7 @@ _ringfence_why() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -292,6 +298,7 @@ _ringfence_shell() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -334,6 +341,7 @@ _ringfence_learn() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -514,6 +522,7 @@ _ringfence_env() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
@@ -578,6 +587,7 @@ _ringfence_policy_show() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
@@ -608,6 +618,7 @@ _ringfence_policy_check() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
@@ -642,6 +653,7 @@ _ringfence_policy_test() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
@@ -685,6 +697,7 @@ _ringfence_policy_groups() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: '
@@ -889,6 +902,7 @@ _ringfence_mcp_run() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \

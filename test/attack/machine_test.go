@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -47,7 +48,7 @@ func newMachine(bin, canary string) (*machine, error) {
 	}
 	var runsc string
 	if !rungs.Plain() {
-		runsc, err = rungs.Runsc()
+		runsc, err = built.Runsc()
 	}
 	out, oerr := newOuter()
 	if err = errors.Join(err, oerr); err != nil {

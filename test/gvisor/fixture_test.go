@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"ringfence.dev/ringfence/test/rungs"
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -28,7 +28,7 @@ type fixture struct {
 // program is the runsc that scripts/tools built.
 func program(t *testing.T) string {
 	t.Helper()
-	at, err := rungs.Runsc()
+	at, err := built.Runsc()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,10 @@ type mutation struct {
 	public  []string // besides, where the host has a public address of its own
 	may     []string // where another wall, or this host, decides
 	refused bool     // an ordinary user cannot start such a sandbox at all
-	same    bool     // the code that is left out asks nothing about who runs it
+	// The rung itself refuses to start it. Where missing has checks, a host may be on which
+	// it starts, and they turn.
+	refuses bool
+	same    bool // the code that is left out asks nothing about who runs it
 }
 
 var (
@@ -29,7 +32,7 @@ var mutations = []mutation{
 	{name: "keeper", missing: []string{"held", "git", "undo"}},
 	{name: "masks", missing: []string{"masked"}},
 	// At the end everything is applied that waits, whatever git would do with it.
-	{name: "judge", same: true, missing: []string{"git"}},
+	{name: "judge", same: true, missing: []string{"held", "git"}},
 	// The store is not told of what goes; undo takes objects for files of the session, or
 	// what somebody did since for the session's.
 	{name: "store", same: true, missing: []string{"undo"}},
@@ -62,6 +65,7 @@ var mutations = []mutation{
 	{name: "seccomp", missing: filtered},
 	// The host's devpts may not let us open its multiplexer.
 	{name: "tty", missing: []string{"tty"}, may: []string{"work"}},
+	{name: "etc", same: true, missing: []string{"etc"}},
 	{name: "env", same: true, missing: []string{"env", "env-names", "gitconfig"}},
 	{name: "fds", same: true, missing: []string{"fds"}},
 	{name: "home", missing: []string{"home", "netrc", "xauthority", "gitconfig", "browser"}},

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/rungs"
 )
 
@@ -43,6 +44,11 @@ func raise(order string) error {
 	}
 	if err := furnish(binary, uid); err != nil {
 		return err
+	}
+	if Furnish != nil {
+		if err := Furnish(uid, os.Getenv(groupEnv)+engineGroup); err != nil {
+			return err
+		}
 	}
 	if err := become(uid); err != nil {
 		return err
@@ -78,7 +84,7 @@ func administer() error {
 	if rungs.Plain() {
 		return nil
 	}
-	runsc, err := rungs.Runsc()
+	runsc, err := built.Runsc()
 	if err != nil {
 		return err
 	}

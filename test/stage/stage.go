@@ -45,6 +45,10 @@ const (
 	aloneEnv  = "STAGE_ALONE"  // "yes": no other user plays
 )
 
+// Furnish is what a suite adds to a stage before the user comes, such as a container
+// engine whose cgroup has this name; nil: nothing. A TestMain sets it before it calls Main.
+var Furnish func(uid int, group string) error
+
 // Main is the TestMain of a package that plays on a stage. It does not return.
 func Main(m *testing.M) { run(m, unix.CLONE_NEWNET) }
 

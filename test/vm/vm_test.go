@@ -181,7 +181,7 @@ func holds(t *testing.T, m *machine, a account) {
 		t.Errorf("status %d, %d checks", o.Status, len(r.Rows))
 	}
 	for _, row := range r.Rows {
-		if row.Result != "held" {
+		if row.Result != "held" && (row.Result != "n/a" || row.Name != "kernel") {
 			t.Errorf("%s is %s: %s", row.Name, row.Result, row.Detail)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Verify proves every defence in a throw-away sandbox.
 func Verify() *command.Command {
 	cmd := &command.Command{Name: "verify", Args: "[--rung NAME] [--json]", Short: "prove every defence in a throw-away sandbox",
-		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing or partly there.",
+		Long:     "Plants canaries on this host, looks for them from inside a throw-away sandbox and, as a\ncontrol, from outside. Exit 0: all held or waived, 1: something is missing or partly there.\nA check that only other rungs claim is n/a, and no failure.",
 		Examples: []string{"ringfence verify", "ringfence verify --rung native --json"}}
 	on := cmd.Flags.String("rung", "", "prove the rung `NAME` (default: the one that policy uses)")
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
@@ -54,7 +54,7 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	flags, err := policy.UseRung(on)
+	flags, err := policy.UseRung(on, "")
 	if err != nil {
 		return verify.Config{}, err
 	}
@@ -64,5 +64,5 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	}
 	offer := p.Rung.Offer()
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ, Shown: p.Shown, Passed: p.Passed,
-		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker, Review: offer.Views[0] == plan.Review}, Launch: supervisor.Prove(flags)}, nil
+		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker, Leaves: offer.Leaves, Review: offer.Views[0] == plan.Review}, Launch: supervisor.Prove(flags)}, nil
 }

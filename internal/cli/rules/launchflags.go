@@ -26,7 +26,7 @@ type Flags struct {
 	net                   string
 	installScripts        bool
 	pids                  int64
-	rung                  string
+	rung, image           string
 	memory                string
 	Yes, NoInput, Verbose bool
 	Name                  string
@@ -123,6 +123,7 @@ func NewFlags(cmd *command.Command) *Flags {
 	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
 	f.Begin("for walls and limits")
+	f.StringVar(&l.image, "image", "", "run in a container with the programs of the image `NAME[@DIGEST]`")
 	f.StringVar(&l.rung, "rung", "", "raise the walls on the rung `NAME`; ringfence rungs lists them")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
 	f.StringVar(&l.memory, "memory", "", "allow at most `SIZE` of memory, such as 4GiB")
@@ -179,7 +180,7 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	high, err := policy.UseRung(l.rung)
+	high, err := policy.UseRung(l.rung, l.image)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type Group struct {
 	sys     system
 	parts   []part
 	scope   *scope
-	janitor *janitor
+	janitor *Janitor
 	fd      int
 	born    bool // the process was born in the parts that allow it
 	closing sync.Once
@@ -44,6 +44,13 @@ type part struct {
 	dir    string
 	limits Limits
 	enable []string // v2: controllers to switch on for the children of our parent
+}
+
+// Elsewhere is for limits that somebody else enforces.
+func Elsewhere(want Limits, by Mechanism) (*Group, Report) {
+	r := newReport(want)
+	r.grant(want, by)
+	return &Group{fd: -1}, r
 }
 
 // Open makes the group "ringfence-<session>", empty and with its limits set.
@@ -240,7 +247,7 @@ func (g *Group) close() error {
 		g.fd = -1
 	}
 	if g.janitor != nil {
-		g.janitor.stop()
+		g.janitor.Stop()
 	}
 	return errors.Join(errs...)
 }

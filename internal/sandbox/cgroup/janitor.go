@@ -15,25 +15,30 @@ import (
 // JanitorArg is the first argument by which main knows the janitor.
 const JanitorArg = "__janitor"
 
-// janitor is the process that removes the group when the supervisor cannot. It
-// holds the read end of a pipe whose only write end is ours: however we die, it
-// reads end of file.
-type janitor struct {
+// Janitor is a process that tidies up when the supervisor cannot. It holds the read end
+// of a pipe whose only write end is ours: however we die, it reads end of file.
+type Janitor struct {
 	proc *os.Process
 	pipe *os.File
 }
 
-func startJanitor(parts []part) (*janitor, error) {
+func startJanitor(parts []part) (*Janitor, error) {
+	args := []string{JanitorArg}
+	for _, p := range parts {
+		args = append(args, p.dir)
+	}
+	return StartJanitor(args...)
+}
+
+// StartJanitor starts our own binary with these arguments, of which the first is by what
+// main knows what there is to tidy up. It begins with AwaitEnd.
+func StartJanitor(args ...string) (*Janitor, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("janitor: %w", err)
 	}
 	defer r.Close()
-	argv := []string{"ringfence", JanitorArg}
-	for _, p := range parts {
-		argv = append(argv, p.dir)
-	}
-	proc, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{
+	proc, err := os.StartProcess("/proc/self/exe", append([]string{"ringfence"}, args...), &os.ProcAttr{
 		Dir:   "/",
 		Env:   []string{"GOMAXPROCS=1"}, // nothing of ours, and few threads
 		Files: []*os.File{r},
@@ -43,31 +48,39 @@ func startJanitor(parts []part) (*janitor, error) {
 		w.Close()
 		return nil, fmt.Errorf("janitor: %w", err)
 	}
-	return &janitor{proc: proc, pipe: w}, nil
+	return &Janitor{proc: proc, pipe: w}, nil
 }
 
-func (j *janitor) pid() int { return j.proc.Pid }
+func (j *Janitor) pid() int { return j.proc.Pid }
 
-// stop lets the janitor go and waits until it has gone. It may have been killed,
+// Stop lets the janitor go and waits until it has gone. It may have been killed,
 // which is no concern of ours any more.
-func (j *janitor) stop() {
+func (j *Janitor) Stop() {
+	_, _ = j.pipe.Write([]byte{0})
 	j.pipe.Close()
 	_, _ = j.proc.Wait()
 }
 
-// JanitorMain is the janitor: it waits for end of file on descriptor 0, removes
-// the groups named by args and returns the exit status. In a scope there are no
-// args: it only keeps the group alive until its counters have been read.
-func JanitorMain(args []string) int {
+// AwaitEnd returns when the supervisor has let the janitor go, or has ended: then it was
+// not told to.
+func AwaitEnd() (told bool) {
 	// Whoever ends the supervisor politely must not end its janitor first.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	var b [1]byte
 	for {
 		n, err := unix.Read(0, b[:])
 		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
-			break
+			return told
 		}
+		told = told || n > 0
 	}
+}
+
+// JanitorMain is the janitor of groups: it removes those named by args and returns the
+// exit status. In a scope there are no args: it only keeps the group alive until its
+// counters have been read.
+func JanitorMain(args []string) int {
+	AwaitEnd()
 	status := 0
 	for _, dir := range args {
 		if !ours(dir) || remove(dir, unix.Rmdir) != nil {

@@ -348,7 +348,7 @@ func TestJanitorIsCleanAndAlone(t *testing.T) {
 	if sid, err := unix.Getsid(j.pid()); err != nil || sid != j.pid() {
 		t.Errorf("session %d, %v; want its own", sid, err)
 	}
-	j.stop()
+	j.Stop()
 	awaitExit(t, "the janitor", fd)
 }
 

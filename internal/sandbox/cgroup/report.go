@@ -14,6 +14,7 @@ const (
 	V1     Mechanism = "cgroup v1"
 	Scope  Mechanism = "systemd scope"
 	Rlimit Mechanism = "rlimit" // RLIMIT_NPROC, which the inside stage sets
+	Engine Mechanism = "engine" // of containers
 )
 
 // Limit is the fate of one wanted limit.

@@ -67,6 +67,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if len(p.Watch) > 0 || len(p.Trees) > 0 {
 		return nil, fault.New(fault.Refused, "use --rung native for this", "on gVisor nobody hears of what the agent calls: there is no live view and no learning")
 	}
+	if mutated("kernel") {
+		return native.Rung{}.Start(ctx, p, h)
+	}
 	prog, err := find(r.Runsc, os.Getenv("PATH"))
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func buildView(p *plan.Plan) (layers []int, err error) {
 			continue // the keeper then refuses what it would hold, and says so
 		}
 		if err != nil {
-			return nil, &step{stepOf(p.Ops[i].Do), fmt.Errorf("%s %q: %w", p.Ops[i].Do, string(p.Ops[i].Dst), err)}
+			return nil, &step{stepOf(p.Ops[i].Do, none), fmt.Errorf("%s %q: %w", p.Ops[i].Do, string(p.Ops[i].Dst), err)}
 		}
 	}
 	for _, t := range p.Trees {
@@ -60,16 +60,17 @@ func buildView(p *plan.Plan) (layers []int, err error) {
 	return layers, v.enter()
 }
 
-// stepOf tells what the host would not do from what is wrong with one source.
-func stepOf(do plan.Do) string {
-	switch do {
-	case plan.DoProc:
+// stepOf tells what the host would not do from what is wrong with one source. A source that
+// was replaced is no lack of overlayfs: without one the supervisor would copy it.
+func stepOf(do plan.Do, none *noOverlay) string {
+	switch {
+	case do == plan.DoProc:
 		return "proc"
-	case plan.DoPts:
+	case do == plan.DoPts:
 		return "devpts"
-	case plan.DoLayer:
+	case none != nil:
 		return "layer"
-	case plan.DoTmpfs, plan.DoReadOnly:
+	case do == plan.DoTmpfs, do == plan.DoReadOnly:
 		return string(plan.WallMount)
 	}
 	return "view"

@@ -7,6 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/verify"
 )
 
 // Policy and the table have the same rungs in the same order, and each says of every wall
@@ -19,6 +20,11 @@ func TestTableOfRungs(t *testing.T) {
 		for _, w := range plan.AllWalls() {
 			if who := o.Walls[w]; who == "" || (who == rung.Nobody) != (o.Why[w] != "") {
 				t.Errorf("%s: wall %s is raised by %q, why not: %q", r.Name(), w, who, o.Why[w])
+			}
+		}
+		for name, why := range o.Leaves {
+			if !slices.ContainsFunc(verify.Checks(), func(c verify.Check) bool { return c.Name == name && c.Some }) || why == "" {
+				t.Errorf("%s leaves %q, which is no rung's to leave, because of %q", r.Name(), name, why)
 			}
 		}
 		if len(o.Walls) != len(plan.AllWalls()) || len(o.Views) == 0 || o.Witness == "" || o.Level == "" || o.Kernel == "" || o.Adds == "" {

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -33,7 +31,8 @@ func (Rung) Name() string { return "native" }
 // Offer implements rung.Rung.
 func (Rung) Offer() rung.Offer {
 	o := rung.Offer{Level: "L2", Kernel: "the host's", Adds: "every wall, the live view, and the least to start",
-		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel"}
+		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel",
+		Leaves: map[string]string{"kernel": "on this rung the host's own kernel answers the agent"}}
 	for _, w := range plan.AllWalls() {
 		o.Walls[w] = rung.Ours
 	}
@@ -46,43 +45,25 @@ func (Rung) Try(ctx context.Context) []hostfacts.Result {
 	return results
 }
 
-var namespaces = map[plan.Wall]uintptr{
-	plan.WallUser: unix.CLONE_NEWUSER, plan.WallMount: unix.CLONE_NEWNS, plan.WallPID: unix.CLONE_NEWPID,
-	plan.WallIPC: unix.CLONE_NEWIPC, plan.WallUTS: unix.CLONE_NEWUTS, plan.WallNet: unix.CLONE_NEWNET,
-	plan.WallCgroup: unix.CLONE_NEWCGROUP,
-}
-
-// setup is what the inside stage needs while it builds, all of it within its own
-// user namespace, and none of it afterwards.
-var setup = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
-
 // Start implements rung.Rung. The kernel ties "die with the parent" to the thread that
 // forked.
 func (Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
-	return start(ctx, p, h, nil)
+	return StartBorn(ctx, p, h, forked(h, nil))
 }
 
-func start(ctx context.Context, p *plan.Plan, h rung.Hooks, sentry *os.File) (rung.Sandbox, error) {
+// StartBorn is Start where somebody else brings the first process into the world.
+func StartBorn(ctx context.Context, p *plan.Plan, h rung.Hooks, birth Birth) (rung.Sandbox, error) {
 	conn, far, err := wire.Pair()
 	if err != nil {
 		return nil, err
 	}
-	var pid int
-	fork := func(group int) (err error) {
-		pid, err = clone(p, h.Stdio, far, sentry, group)
-		return err
-	}
-	if h.Within != nil {
-		err = h.Within(fork)
-	} else {
-		err = fork(-1)
-	}
+	first, err := birth(p, far)
 	far.Close()
-	if pid == 0 {
+	if first == nil {
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: pid, conn: conn, hooks: h, exit: make(chan struct{}), socks: make(chan *os.File)}
+	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, exit: make(chan struct{}), socks: make(chan *os.File)}
 	if err == nil {
 		err = s.launch(ctx, p)
 	}
@@ -95,35 +76,6 @@ func start(ctx context.Context, p *plan.Plan, h rung.Hooks, sentry *os.File) (ru
 		go s.listenAround()
 	}
 	return s, nil
-}
-
-// clone starts our own binary in the new namespaces, with an empty environment
-// and a bare argv from birth.
-func clone(p *plan.Plan, stdio rung.Stdio, far, sentry *os.File, group int) (int, error) {
-	var flags uintptr
-	for _, w := range p.Walls {
-		flags |= namespaces[w]
-	}
-	attr := &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group}
-	if flags&unix.CLONE_NEWUSER != 0 {
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: p.UID, HostID: p.UID, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: p.GID, HostID: p.GID, Size: 1}}
-		attr.AmbientCaps = setup
-	}
-	files := []uintptr{stdio.In.Fd(), stdio.Out.Fd(), stdio.Err.Fd(), far.Fd()}
-	if sentry != nil {
-		files = append(files, sentry.Fd())
-		attr.AmbientCaps = append(slices.Clone(attr.AmbientCaps), unix.CAP_SETFCAP) // to map root, for whom it is
-	}
-	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Files: files, Sys: attr})
-	runtime.KeepAlive(stdio)
-	if err != nil {
-		f := &rung.Failure{Step: string(plan.WallUser), Text: fmt.Sprintf("make namespaces: %v", err)}
-		errors.As(err, &f.Errno)
-		return 0, f
-	}
-	return pid, nil
 }
 
 // launch hands the plan over, hears what the walls look like from inside, lets
@@ -240,7 +192,8 @@ func closePorts(ports []rung.Port) {
 }
 
 type sandbox struct {
-	pid   int
+	pid   int // of first
+	first *First
 	conn  *wire.Conn
 	hooks rung.Hooks
 
@@ -314,15 +267,10 @@ func (s *sandbox) lost(err error) error {
 	return fmt.Errorf("inside: %w", err)
 }
 
-// wait reaps the first process inside; the kernel has then killed all others.
+// wait returns when the first process inside has ended; the kernel has then killed all
+// others.
 func (s *sandbox) wait() (ws syscall.WaitStatus) {
-	s.reaps.Do(func() {
-		for {
-			if _, err := syscall.Wait4(s.pid, &ws, 0, nil); !errors.Is(err, syscall.EINTR) {
-				return
-			}
-		}
-	})
+	s.reaps.Do(func() { ws = s.first.Wait() })
 	return ws
 }
 
@@ -350,14 +298,14 @@ func (s *sandbox) listen() {
 		case wire.Exit:
 			res = rung.Exit{Status: syscall.WaitStatus(m.Status)}
 			if s.around != nil {
-				unix.Kill(s.pid, unix.SIGKILL) // the agent has ended; the sentry need not
+				s.first.Kill() // the agent has ended; the sentry need not
 			}
 		case wire.Stopped:
 			s.hooks.Stdio.Stopped()
 		}
 	}
 	if s.around != nil {
-		unix.Kill(s.pid, unix.SIGKILL) // nobody on the sentry is there any more
+		s.first.Kill() // nobody on the sentry is there any more
 	}
 	s.wait()
 	s.res = res
@@ -408,7 +356,7 @@ func (s *sandbox) socket(ipv6 bool) (*os.File, error) {
 // Close kills what is left and waits until it is gone.
 func (s *sandbox) Close() error {
 	s.once.Do(func() {
-		unix.Kill(s.pid, unix.SIGKILL)
+		s.first.Kill()
 		s.wait()
 		s.conn.Shutdown()
 		if s.around != nil {

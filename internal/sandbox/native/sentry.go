@@ -17,7 +17,7 @@ import (
 // StartSentry is Start for a plan whose agent runs on a sentry: program, runsc, starts it
 // within the walls. It is opened by who judged it.
 func StartSentry(ctx context.Context, p *plan.Plan, h rung.Hooks, program *os.File) (rung.Sandbox, error) {
-	return start(ctx, p, h, program)
+	return StartBorn(ctx, p, h, forked(h, program))
 }
 
 // takeSentry takes the socket to PID 1 on the sentry's kernel out of what came with the
@@ -44,7 +44,7 @@ func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []ru
 
 // enterSentry hands PID 1 on the sentry's kernel its plan, and returns what it saw.
 func (s *sandbox) enterSentry(p *plan.Plan) ([]wire.Observation, error) {
-	head, contents, err := plan.Encode(p.InSentry())
+	head, contents, err := plan.Encode(inSentry(p))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ type Input struct {
 	ABI      int     // Landlock ABI of this kernel
 	Seccomp  []byte  // compiled filter
 	System   []Node  // what exists of SystemPaths
+	There    bool    // and it is not this machine's, but of the place where the walls stand
 	Mounts   []Mount // what else of the host joins the view, in any order
 	Masks    []Mask
 	Files    []File

@@ -28,7 +28,7 @@ func Make(in Input) (*Plan, error) {
 	if err := refuseGenerated(in, mounts); err != nil {
 		return nil, err
 	}
-	spots := slices.Concat(systemSpots(in.System), privateSpots(in), mountSpots(mounts), linkSpots(in.Links))
+	spots := slices.Concat(systemSpots(in.System, in.There), privateSpots(in), mountSpots(mounts), linkSpots(in.Links))
 	slices.SortStableFunc(spots, func(a, b spot) int { return comparePath(a.at, b.at) })
 
 	p := &Plan{Version: Version, Session: in.Session, Hostname: in.Hostname, UID: in.User.UID, GID: in.User.GID,
@@ -111,10 +111,10 @@ func comparePath(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-func systemSpots(nodes []Node) []spot {
+func systemSpots(nodes []Node, there bool) []spot {
 	var out []spot
 	for _, n := range nodes {
-		op := Op{Do: DoBind, Dst: Raw(n.Path), Src: Raw(n.Real), Why: "system"}
+		op := Op{Do: DoBind, Dst: Raw(n.Path), Src: Raw(n.Real), There: there, Why: "system"}
 		// A merged /bin, /lib, … is a link into /usr and stays one; links in
 		// /etc are followed, because where they lead may not be in the view.
 		if n.Link != "" && path.Dir(n.Path) == "/" {

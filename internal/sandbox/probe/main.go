@@ -15,6 +15,9 @@ const Arg = "__check"
 // Any further argument is not read, only shown by ps.
 const StandArg = "stand"
 
+// BatteryArg is what Arg means by itself. A further argument is only shown by ps.
+const BatteryArg = "battery"
+
 // nothingArg makes it end at once, for probes that need a child.
 const nothingArg = "nothing"
 
@@ -73,6 +76,7 @@ var battery = []struct {
 	{"masked", masked},
 	{"git", git},
 	{"undo", undo},
+	{"kernel", kernel},
 }
 
 // Names lists the probes of the battery.
@@ -93,7 +97,7 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		return stand(in, out)
 	case len(args) > 0 && args[0] == NetArg:
 		return write(out, netMain(args[1:], in))
-	case len(args) > 0:
+	case len(args) > 0 && args[0] != BatteryArg:
 		return 0
 	}
 	var a Answer

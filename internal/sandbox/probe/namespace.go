@@ -39,7 +39,18 @@ func separate(name, kind string, t *Target) Result {
 	return closed(name, "own %s namespace", kind)
 }
 
-func entered(t *Target) Result { return separate("entered", "user", t) }
+// entered wants a user namespace of its own, and in it the user that was outside and no
+// other.
+func entered(t *Target) Result {
+	if uid := os.Getuid(); uid != t.UID {
+		return open("entered", "the user is %d and was %d", uid, t.UID)
+	}
+	b, err := os.ReadFile("/proc/self/uid_map")
+	if f := strings.Fields(string(b)); err != nil || len(f) != 3 || f[2] != "1" {
+		return open("entered", "other users exist: %q (%v)", strings.Join(f, " "), err)
+	}
+	return separate("entered", "user", t)
+}
 
 // hostname wants a name that is not the host's.
 func hostname(t *Target) Result {

@@ -25,7 +25,11 @@ func sample(t testing.TB) *Target {
 		}
 		ns[k] = n
 	}
-	return &Target{Canary: Digest([]byte(canary)), NS: ns, Places: map[string]Place{}, Process: os.Getpid(), Keeper: os.Getpid(),
+	host, err := OwnKernel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Target{Canary: Digest([]byte(canary)), UID: os.Getuid(), Kernel: host, NS: ns, Places: map[string]Place{}, Process: os.Getpid(), Keeper: os.Getpid(),
 		Own: Path(dir), Workspace: Path(dir), Sibling: Path(dir), Proof: "proof", Ran: Path(dir)}
 }
 

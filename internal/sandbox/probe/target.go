@@ -42,6 +42,8 @@ type Place struct {
 // Target says what to look for: where, never what the secret is.
 type Target struct {
 	Canary     string            `json:"canary"` // its digest
+	UID        int               `json:"uid"`    // of whoever looks
+	Kernel     Kernel            `json:"kernel"` // the host's
 	NS         map[string]uint64 `json:"ns"`     // the host's namespaces
 	Hostname   Path              `json:"hostname,omitempty"`
 	Places     map[string]Place  `json:"places"`    // by the name of the probe
@@ -86,6 +88,9 @@ func (t *Target) validate() error {
 		if t.NS[k] == 0 {
 			return fmt.Errorf("no number of the host's %s namespace", k)
 		}
+	}
+	if t.Kernel.Build == "" {
+		return errors.New("no kernel of the host")
 	}
 	if t.Process < 1 || t.Keeper < 1 {
 		return fmt.Errorf("no process to look for (%d, %d)", t.Process, t.Keeper)

@@ -42,7 +42,7 @@ const (
 
 // held makes what the host would run unasked. It must work inside, and be on another
 // file system than the workspace: in the private layer. The witness outside looks
-// for the name.
+// for the name, so it stays.
 func held(t *Target) Result {
 	const name = "held"
 	p := filepath.Join(string(t.Workspace), Unasked)
@@ -53,7 +53,6 @@ func held(t *Target) Result {
 	if err != nil {
 		return open(name, "work is not possible: %v", err)
 	}
-	defer os.Remove(p)
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Stat(p, &file), unix.Stat(string(t.Workspace), &dir)); err != nil {
 		return open(name, "%v", err)

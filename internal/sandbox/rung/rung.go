@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -24,6 +25,21 @@ type Rung interface {
 	// nothing left behind. It never raises fewer walls than planned. The calling goroutine
 	// must be locked to its thread, and that thread must live as long as the sandbox.
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
+}
+
+// Furnished is a rung that can have an operating system of its own.
+type Furnished interface {
+	Rung
+	// Userland is what the place has; nil: what this machine has. It may need a directory
+	// of ours for a while.
+	Userland(ctx context.Context, dir string) (*Userland, error)
+}
+
+// Userland is what a place has of an operating system.
+type Userland struct {
+	Name   string // for people and the record
+	Path   string // where its programs are
+	System []plan.Node
 }
 
 // Who raises a wall.
@@ -47,8 +63,12 @@ type Offer struct {
 	Views  []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
-	Weaker  map[string]string
-	Witness string // who looks from outside, for people
+	Weaker map[string]string
+	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
+	// any other check nobody listens to it.
+	Leaves  map[string]string
+	Witness string           // who looks from outside, for people
+	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
 // Raised lists the walls that somebody raises, in the order of launch.
@@ -65,6 +85,10 @@ func (o Offer) Raised() (out []plan.Wall) {
 // agent runs. One that is nil does nothing.
 type Hooks struct {
 	Stdio Stdio
+	// Dir is a directory of the session's state, which no agent reaches.
+	Dir string
+	// Limits are those that the rung enforces, where its Offer says so.
+	Limits cgroup.Limits
 	// Within runs the fork such that the process is under the session's cgroup limits
 	// from birth; it hands over the descriptor of a group, or -1. Join does what has to
 	// wait until the process is there.

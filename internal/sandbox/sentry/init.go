@@ -20,8 +20,12 @@ import (
 // it: it stands in a PID namespace of the sentry around the agent's.
 const InitName = "ringfence-sentry"
 
-// reviewArg asks for the filter of the review view.
-const reviewArg = "review"
+// Which filter the process of the plan gets.
+const (
+	filterPlain  = "filter"
+	filterReview = "review"
+	filterNone   = "none"
+)
 
 // initControl is where runsc puts the socket to the supervisor.
 const initControl = 3
@@ -50,7 +54,7 @@ func InitMain(args []string, name string) {
 }
 
 func prepare(args []string, name string) (child int, err error) {
-	if len(args) < 3 {
+	if len(args) != 4+len(passed()) {
 		return 0, errors.New("no user is named")
 	}
 	var ids sys.IDs
@@ -62,17 +66,28 @@ func prepare(args []string, name string) (child int, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("make the first process non-dumpable: %w", err)
 	}
-	if err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, ""); err != nil {
+	restrict := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_RDONLY)
+	if mutated("sentry-nosuid") {
+		restrict &^= unix.MS_NOSUID
+	}
+	if mutated("sentry-root") {
+		restrict &^= unix.MS_RDONLY
+	}
+	if err := unix.Mount("", "/", "", restrict, ""); err != nil {
 		return 0, fmt.Errorf("restrict the root: %w", err)
 	}
 	if err := tidyDevices(); err != nil {
 		return 0, err
 	}
-	filter, err := seccomp.Sentry(runtime.GOARCH, slices.Contains(args[3:], reviewArg))
+	filter, err := seccomp.Sentry(runtime.GOARCH, args[3] == filterReview)
 	if err != nil {
 		return 0, err
 	}
-	if child, err = fork(ids, name, filter); err != nil {
+	given := filter
+	if args[3] == filterNone {
+		given = nil
+	}
+	if child, err = fork(ids, name, given); err != nil {
 		return 0, err
 	}
 	// This process only waits from here.
@@ -89,7 +104,7 @@ func tidyDevices() error {
 		return err
 	}
 	for _, e := range entries {
-		if slices.Contains(devices, e.Name()) {
+		if slices.Contains(devices, e.Name()) || mutated("sentry-devices") {
 			continue
 		}
 		if err := os.RemoveAll("/dev/" + e.Name()); err != nil {
@@ -133,14 +148,17 @@ func fork(ids sys.IDs, name string, filter []byte) (int, error) {
 	for c := 0; c <= lastCap; c++ {
 		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
 	}
-	load, err := sys.FilterCall(filter)
-	if err != nil {
-		return 0, err
+	if filter != nil {
+		load, err := sys.FilterCall(filter)
+		if err != nil {
+			return 0, err
+		}
+		calls = append(calls, load)
 	}
-	calls = append(calls, load)
-	s := sys.Spawn{Path: "/proc/self/exe", Argv: []string{name}, Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
+	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{name}, passed()...), Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
 		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		Born:       func(pid int) error { return sys.MapUser(proc, pid, ids, sys.IDs{}) }}
+	mutateChild(&s)
 	pid, err := s.Start(begins)
 	if err != nil {
 		return 0, fmt.Errorf("start the process of the plan: %w", err)

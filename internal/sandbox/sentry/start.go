@@ -46,7 +46,7 @@ func runStage(p *plan.Plan, socket, program, proc int) (int, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	s := sys.Spawn{Path: "/proc/self/exe", Argv: []string{StageName}, Dir: "/", Control: -1,
+	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{StageName}, passed()...), Dir: "/", Control: -1,
 		Files:      []int{0, 1, 2, stageControl: int(far.Fd()), stageSocket: socket, stageProgram: program, stageProc: proc},
 		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC,
 		Born: func(pid int) error {

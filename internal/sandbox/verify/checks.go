@@ -16,11 +16,14 @@ type Check struct {
 	Wall      plan.Wall // "" where policy cannot waive it
 	Net       bool      // proved in a sandbox whose gate leads to canaries
 	Gate      bool      // and not without a gate
+	// Some holds for a check that only some rungs claim. All others are every rung's,
+	// whatever one says of itself.
+	Some bool
 }
 
 // Checks lists every check.
 func Checks() []Check {
-	return slices.Concat(walls(), network(), trees())
+	return slices.Concat(walls(), network(), trees(), places())
 }
 
 func walls() []Check {
@@ -77,6 +80,13 @@ func trees() []Check {
 		{N: 64, Name: "masked", Defence: "secrets in the workspace are masked", Mechanism: "phantoms over the files"},
 		{N: 65, Name: "git", Defence: "host git runs nothing of the session", Mechanism: "one model of git directories"},
 		{N: 66, Name: "undo", Defence: "undo loses nothing", Mechanism: "undo store, told before"},
+	}
+}
+
+// places is what a rung may have beyond the walls.
+func places() []Check {
+	return []Check{
+		{N: 67, Name: "kernel", Defence: "the kernel is not the host's", Mechanism: "a kernel of the rung's own", Some: true},
 	}
 }
 

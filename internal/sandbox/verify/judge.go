@@ -15,12 +15,14 @@ type Verdict string
 
 // The verdicts. Waived is no pass: the wall is not proved, and policy accepts it. Partly
 // is closed inside and open outside, but nobody outside saw it, or something weaker than
-// the wall holds it. A rung can make partly out of held, and nothing out of missing.
+// the wall holds it. A rung can make partly out of held, and nothing out of missing. Only
+// a check of some rungs can be left by one; it is then not applied.
 const (
-	Held    Verdict = "held"
-	Partly  Verdict = "partly"
-	Waived  Verdict = "waived"
-	Missing Verdict = "missing"
+	Held       Verdict = "held"
+	Partly     Verdict = "partly"
+	Waived     Verdict = "waived"
+	Missing    Verdict = "missing"
+	NotApplied Verdict = "n/a"
 )
 
 // Row is one check and its result.
@@ -99,6 +101,8 @@ func (j judge) row(c Check) Row {
 	w := j.witness(c)
 	row.Witness = w.text()
 	switch {
+	case c.Some && j.rung.Leaves[c.Name] != "":
+		row.Result, row.Detail = NotApplied, j.rung.Leaves[c.Name]
 	case c.Gate && j.closed != nil:
 		row.Result, row.Detail, row.Witness = Waived, probe.Plain(j.closed.Error()), ""
 	case b.launch != nil:
@@ -191,6 +195,12 @@ func (j judge) witness(c Check) sight {
 	case "workspace", "held", "git", "undo":
 		text, ok := j.plant.end.says(check)
 		w.add(ok, "%s", text)
+	case "kernel":
+		if j.plant.asked == nil {
+			w.unseen = "the process that asks"
+			break
+		}
+		w.add(!*j.plant.asked, "a process of the host's kernel asks: %v", *j.plant.asked)
 	case "keyring":
 		if j.host.seen.Keyring != 0 {
 			w.add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)

@@ -23,7 +23,7 @@ func (p *plant) files(home string, shown []string) error {
 		{"home", in(p.state, "secret"), in(home, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh",
 			".git-credentials", ".bash_history", ".password-store", ".local/share/keyrings")},
 		{"runtime", in(p.runtime, "secret"), nil},
-		{"secrets", in(p.runtime, "secrets/token"), []string{"/run/secrets", "/var/run/secrets", "/run/credentials"}},
+		{"secrets", in(p.runtime, clusterToken), []string{"/run/secrets", "/var/run/secrets", "/run/credentials"}},
 		{"netrc", in(person, ".netrc"), in(home, ".netrc", "_netrc")},
 		{"xauthority", in(person, ".Xauthority"), append(in(home, ".Xauthority", ".ICEauthority"), "/tmp/.X11-unix")},
 		{"gitconfig", in(person, ".gitconfig"), append(in(home, ".gitconfig", ".config/git/config", ".git-credentials"), "/etc/gitconfig")},
@@ -92,6 +92,11 @@ func (p *plant) environment(base, passed []string) {
 		"KUBECONFIG":                       filepath.Join(p.state, "secret"),
 		"SSH_AUTH_SOCK":                    filepath.Join(p.tmp, agentSocket),
 		"DOCKER_HOST":                      "unix://" + filepath.Join(p.runtime, engineSocket),
+		"CONTAINER_HOST":                   "unix://" + filepath.Join(p.runtime, engineSocket),
+		"CONTAINERD_ADDRESS":               filepath.Join(p.runtime, engineSocket),
+		"AWS_WEB_IDENTITY_TOKEN_FILE":      filepath.Join(p.runtime, clusterToken),
+		"KUBERNETES_SERVICE_HOST":          "127.0.0.1",
+		"KUBERNETES_SERVICE_PORT":          "443",
 		"DBUS_SESSION_BUS_ADDRESS":         "unix:path=" + filepath.Join(p.runtime, busSocket),
 		"VSCODE_IPC_HOOK_CLI":              filepath.Join(p.tmp, vscodeSocket),
 		"BASH_ENV":                         filepath.Join(p.state, "secret"),
@@ -119,13 +124,16 @@ func (p *plant) environment(base, passed []string) {
 	slices.Sort(p.names)
 	p.environ = append(p.environ, "GIT_CONFIG_GLOBAL="+filepath.Join(person, ".gitconfig"))
 	for check, names := range map[string][]string{"netrc": {"NETRC"}, "xauthority": {"XAUTHORITY"}, "home": {"KUBECONFIG"},
-		"sockets": {"SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DOCKER_HOST"}, "dbus": {"DBUS_SESSION_BUS_ADDRESS"},
+		"sockets": {"SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DOCKER_HOST", "CONTAINER_HOST", "CONTAINERD_ADDRESS"}, "secrets": {"AWS_WEB_IDENTITY_TOKEN_FILE"}, "dbus": {"DBUS_SESSION_BUS_ADDRESS"},
 		"vscode": {"VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE", "REMOTE_CONTAINERS_IPC"}} {
 		place := p.places[check]
 		place.Env = names
 		p.places[check] = place
 	}
 }
+
+// clusterToken is where a pod has what it shows to the API of its cluster.
+const clusterToken = "secrets/kubernetes.io/serviceaccount/token"
 
 // The sockets, by the names that such sockets have.
 const (
@@ -143,7 +151,8 @@ func (p *plant) socketPlaces() {
 		"vscode": {Sockets: paths([]string{filepath.Join(p.tmp, vscodeSocket)}), Globs: paths([]string{"/tmp/vscode-*.sock", uid + "vscode-*.sock"})},
 		"dbus":   {Sockets: paths([]string{filepath.Join(p.runtime, busSocket)}), Files: paths([]string{"/run/dbus", uid + "bus", uid + "systemd"})},
 		"sockets": {Sockets: paths([]string{filepath.Join(p.tmp, agentSocket), filepath.Join(p.runtime, engineSocket)}),
-			Files: paths([]string{"/run/docker.sock", "/run/podman", "/run/containerd", "/run/systemd", uid + "gnupg", uid + "keyring", uid + "podman"})},
+			Files: paths([]string{"/run/docker.sock", "/run/podman", "/run/containerd", "/run/crio", "/run/cri-dockerd.sock", "/run/k3s", "/run/buildkit",
+				"/run/systemd", uid + "gnupg", uid + "keyring", uid + "podman", uid + "docker.sock"})},
 		"browser": {Sockets: paths([]string{filepath.Join(p.tmp, bridgeSocket)}), Globs: paths([]string{"/tmp/" + bridgeSocket + "*"}),
 			Files: p.places["browser"].Files},
 	} {

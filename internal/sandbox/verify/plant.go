@@ -41,6 +41,8 @@ type plant struct {
 	segment   int
 	keyring   int // 0: none could be made
 	ns        map[string]uint64
+	kernel    probe.Kernel
+	asked     *bool // whether the process that asked inside was one of this kernel; nil: nobody looked
 
 	git    gitRuns           // whether git ran something in the control
 	end    *ending           // nil: nobody saw the end of the session
@@ -97,7 +99,9 @@ func (p *plant) namespaces() error {
 		}
 		p.ns[k] = n
 	}
-	return nil
+	var err error
+	p.kernel, err = probe.OwnKernel()
+	return err
 }
 
 // sharedMemory makes a segment that the kernel removes with this process, however
@@ -190,7 +194,7 @@ func (p *plant) process(self string) error {
 // target tells the battery where to look. keeper is the process that keeps it,
 // own the directory that only Landlock protects; these two differ outside.
 func (p *plant) target(keeper int, own string) probe.Target {
-	t := probe.Target{Canary: probe.Digest([]byte(p.canary)), NS: p.ns, Places: p.places, Names: p.names,
+	t := probe.Target{Canary: probe.Digest([]byte(p.canary)), UID: os.Getuid(), Kernel: p.kernel, NS: p.ns, Places: p.places, Names: p.names,
 		Contents: map[string]string{}, Abstract: p.abstractName(), Key: p.keyName(), Segment: p.segment,
 		Process: p.stand.Process.Pid, Keeper: keeper, Own: probe.Path(own), Workspace: probe.Path(p.workspace),
 		Sibling: probe.Path(p.sibling), Proof: p.proof(), Ran: probe.Path(p.ran())}

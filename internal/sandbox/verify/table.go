@@ -21,12 +21,12 @@ func (r Report) Table(w io.Writer) error {
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "%3d  %-*s  %-*s  %s\n", row.N, defenceWidth, row.Defence, mechanismWidth, row.Mechanism, row.Result)
 	}
-	for _, v := range []Verdict{Missing, Partly, Waived} {
+	for _, v := range []Verdict{Missing, Partly, Waived, NotApplied} {
 		for _, reason := range r.reasons(v) {
 			b.WriteString("\n" + fold(reason))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d checks: %d held, %d partly, %d waived, %d missing\n", len(r.Rows), r.Count(Held), r.Count(Partly), r.Count(Waived), r.Count(Missing))
+	fmt.Fprintf(&b, "\n%d checks: %d held, %d partly, %d waived, %d missing\n", len(r.Rows)-r.Count(NotApplied), r.Count(Held), r.Count(Partly), r.Count(Waived), r.Count(Missing))
 	fmt.Fprintf(&b, "rung %s; seen from outside by %s\n", r.Rung, r.Witness)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -53,6 +53,8 @@ type Rung struct {
 	// Weaker says of checks that hold what holds them here, where that is less than the
 	// wall that they are named for.
 	Weaker map[string]string
+	// Leaves says of checks that only some rungs claim why this one does not.
+	Leaves map[string]string
 	Review bool // no change reaches the host before it is applied
 }
 
@@ -71,6 +73,8 @@ type Job struct {
 	Workspace string
 	Scratch   string // a directory for what a session records; it is gone at the end
 	Gate      *Gate  // nil: the network leads nowhere
+	// Running is called when the command runs, before Stdin goes to it.
+	Running func()
 	// Ended is called when the session has ended and what applies by itself has been
 	// applied, before anything of it is forgotten.
 	Ended func(Left)
@@ -199,14 +203,29 @@ func (c Config) control(ctx context.Context, p *plant) (map[string]probe.Result,
 	if err != nil {
 		return nil, fmt.Errorf("encode target: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, c.Self, probe.Arg)
-	cmd.Env, cmd.Dir, cmd.Stdin = p.environ, p.workspace, bytes.NewReader(target)
+	argv := p.asks(c.Self)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	var out bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout = p.environ, p.workspace, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.Output()
+	in, err := cmd.StdinPipe()
 	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%q: %w", c.Self, err)
 	}
-	return probe.DecodeAnswer(bytes.NewReader(out), probe.Names())
+	seen := p.runsHere()
+	_, err = in.Write(target)
+	in.Close()
+	if err := errors.Join(cmd.Wait(), err); err != nil {
+		return nil, fmt.Errorf("%q: %w", c.Self, err)
+	}
+	results, err := probe.DecodeAnswer(&out, probe.Names())
+	if err == nil && !seen {
+		results["kernel"] = probe.Result{Name: "kernel", Detail: "the witness does not see the process that asks"}
+	}
+	return results, err
 }
 
 // inside runs the battery in a sandbox.
@@ -219,9 +238,10 @@ func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, 
 	if err != nil {
 		return nil, Seen{}, fmt.Errorf("encode target: %w", err)
 	}
-	seen, err := c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg}, Self: c.Self, Stdin: target,
+	seen, err := c.Launch(ctx, Job{Argv: p.asks(c.Self), Self: c.Self, Stdin: target,
 		Env: p.environ, ExtraFDs: p.leaked, Workspace: p.workspace, Scratch: p.state,
-		Ended: func(left Left) { p.end = p.ended(ctx, left, c.Rung.Review) }})
+		Running: func() { here := p.runsHere(); p.asked = &here },
+		Ended:   func(left Left) { p.end = p.ended(ctx, left, c.Rung.Review) }})
 	if err != nil {
 		return nil, Seen{}, err
 	}

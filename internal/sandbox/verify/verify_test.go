@@ -44,8 +44,22 @@ func bare(ctx context.Context, job Job) (Seen, error) {
 		}
 	}
 	cmd := exec.CommandContext(ctx, job.Argv[0], job.Argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = job.Env, job.Workspace, bytes.NewReader(job.Stdin), os.Stderr
-	if seen.Stdout, err = cmd.Output(); err == nil && job.Ended != nil {
+	var out bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = job.Env, job.Workspace, &out, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return Seen{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return Seen{}, err
+	}
+	if job.Running != nil {
+		job.Running()
+	}
+	in.Write(job.Stdin)
+	in.Close()
+	err = cmd.Wait()
+	if seen.Stdout = out.Bytes(); err == nil && job.Ended != nil {
 		job.Ended(Left{Undo: func() ([]string, error) { return nil, nil }}) // nobody knows of anything to undo
 	}
 	return seen, err
@@ -61,6 +75,9 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		}
 		if err := work(ctx, job); err != nil {
 			return Seen{}, err
+		}
+		if job.Running != nil {
+			job.Running() // nobody runs, and so none of this kernel's
 		}
 		answer := map[string]probe.Result{}
 		for _, n := range names {
@@ -210,9 +227,10 @@ func TestUnseenIsPartly(t *testing.T) {
 // A rung that says what it likes of itself, and excuses every check, makes nothing out of
 // what is missing.
 func TestRungThatLies(t *testing.T) {
-	lies := Rung{Name: "lies", Witness: "nobody", Weaker: map[string]string{}}
+	lies := Rung{Name: "lies", Witness: "nobody", Weaker: map[string]string{}, Leaves: map[string]string{}}
 	for _, c := range Checks() {
 		lies.Weaker[c.Name] = "something as good"
+		lies.Leaves[c.Name] = "no affair of this rung's"
 	}
 	conf := config(t, func(ctx context.Context, job Job) (Seen, error) {
 		good, err := perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
@@ -228,10 +246,44 @@ func TestRungThatLies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range r.Rows {
-		if row.Result != Missing {
+	for i, c := range Checks() {
+		want := Missing
+		if c.Some {
+			want = NotApplied
+		}
+		if row := r.Rows[i]; row.Name != c.Name || row.Result != want {
 			t.Errorf("%d %s is %s: %s", row.N, row.Name, row.Result, row.Detail)
 		}
+	}
+}
+
+// A process of the host's kernel that says it has another is seen, and where nobody
+// looked its word is not enough.
+func TestOtherKernelIsSeen(t *testing.T) {
+	for name, test := range map[string]struct {
+		launch Launch
+		want   Verdict
+	}{
+		"lies": {func(ctx context.Context, job Job) (Seen, error) {
+			seen, err := bare(ctx, job)
+			seen.Stdout = bytes.Replace(seen.Stdout, []byte(`{"name":"kernel","open":true`), []byte(`{"name":"kernel","open":false`), 1)
+			return seen, err
+		}, Missing},
+		"unseen": {func(ctx context.Context, job Job) (Seen, error) {
+			job.Running = nil
+			return perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
+		}, Partly},
+		"held": {perfect(func(map[string]probe.Result, *Seen) {}), Held},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Run(t.Context(), config(t, test.launch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row := r.Rows[66]; row.Name != "kernel" || row.Result != test.want || row.Result == Missing && !strings.HasPrefix(row.Detail, "seen from outside") {
+				t.Errorf("%s is %s: %s", row.Name, row.Result, row.Detail)
+			}
+		})
 	}
 }
 
@@ -284,7 +336,7 @@ func TestWitnessContradicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace", "git", "undo"}; !slices.Equal(got, want) {
+	if got, want := missing(r), []string{"loopback", "abstract", "sockets", "workspace", "held", "git", "undo", "kernel"}; !slices.Equal(got, want) {
 		t.Errorf("missing %q, want %q", got, want)
 	}
 }
@@ -325,7 +377,7 @@ func TestUndoIsCompared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			row := r.Rows[len(r.Rows)-1]
+			row := r.Rows[65]
 			if row.Name != "undo" || (row.Result == Held) != (test.want == "") || !strings.Contains(row.Witness, test.want) || r.Count(Missing) > 1 {
 				t.Errorf("%d missing, %+v", r.Count(Missing), row)
 			}

@@ -40,6 +40,13 @@ const (
 	Failed  Kind = "failed"  // inside: a step failed; nothing was started
 )
 
+// The messages between the supervisor and who starts a first process for it elsewhere.
+const (
+	Clone Kind = "clone" // supervisor: start it, on the four descriptors that come along
+	Born  Kind = "born"  // the other: here is a descriptor of it
+	Look  Kind = "look"  // supervisor: say what you have of an operating system; the other: this
+)
+
 // SentryPort is the name of the descriptor that leads to PID 1 on a sentry's kernel; it
 // comes with the walls around the sentry.
 const SentryPort = "sentry"
@@ -58,6 +65,22 @@ type Message struct {
 	Command  *Command      `json:"command,omitempty"`
 	Rows     uint16        `json:"rows,omitempty"` // size
 	Cols     uint16        `json:"cols,omitempty"`
+	Child    *Child        `json:"child,omitempty"`  // clone
+	System   []Node        `json:"system,omitempty"` // look
+}
+
+// Node is a name of an operating system.
+type Node struct {
+	Path []byte `json:"path"`
+	Link []byte `json:"link,omitempty"`
+	Real []byte `json:"real"`
+}
+
+// Child is the first process of a sandbox that is to be.
+type Child struct {
+	Walls []string `json:"walls"`
+	UID   int      `json:"uid"`
+	GID   int      `json:"gid"`
 }
 
 // Command is what runs beside the agent. Strings are bytes: a name need not be text.

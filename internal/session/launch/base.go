@@ -4,6 +4,7 @@
 package launch
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,6 +59,7 @@ type Place struct {
 type Law struct {
 	Policy  *policy.Policy
 	Rung    rung.Rung       // where the walls stand
+	Own     *rung.Userland  // the operating system of that place; nil: this machine's
 	Ignored []policy.Change // widenings of an untrusted project file
 	Bare    *policy.Policy  // what holds without the project's file
 	ceiling *policy.Policy
@@ -79,6 +81,22 @@ func Decide(opt Options) (Base, error) {
 	}
 	b.Rung, err = ladder.Chosen(b.Policy)
 	return b, err
+}
+
+// Where names the place of the walls, for people.
+func (b *Base) Where() string {
+	if b.Own != nil {
+		return b.Rung.Name() + ", image " + b.Own.Name
+	}
+	return b.Rung.Name()
+}
+
+// System is what of an operating system is shown.
+func (b *Base) System() []plan.Node {
+	if b.Own != nil {
+		return b.Own.System
+	}
+	return hostfacts.System()
 }
 
 // Describe adds the agent's own description.
@@ -105,6 +123,11 @@ func DecideLaunch(opt Options) (Base, error) {
 	}
 	if b.Facts, err = enforcedHere(); err != nil {
 		return b, err
+	}
+	if place, ok := b.Rung.(rung.Furnished); ok {
+		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
+			return b, err
+		}
 	}
 	if err := b.Describe(); err != nil {
 		return b, err

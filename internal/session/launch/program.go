@@ -25,9 +25,12 @@ func Program(b Base) (Contribution, error) {
 	q := agent.Query{Dir: b.Dir, Path: b.Getenv("PATH"), Home: b.User.Home, Workspaces: b.Paths(), Look: agent.Host()}
 	pg := &program{Base: b}
 	pg.Command.rest = b.Asked.Args
+	if b.Own != nil {
+		return pg.there()
+	}
 	if len(b.Profile.Search.Names) == 0 {
 		if len(b.Asked.Args) == 0 || b.Asked.Args[0] == "" {
-			return pg.Contribution, fault.New(fault.Usage, "for example: ringfence run -- make test", "the command is empty")
+			return pg.Contribution, errEmpty()
 		}
 		q.Command = b.Asked.Args[0]
 	}
@@ -40,6 +43,20 @@ func Program(b Base) (Contribution, error) {
 	}
 	pg.show(bin)
 	return pg.Contribution, nil
+}
+
+// there leaves it to the place to find it: its programs are not this machine's.
+func (pg *program) there() (Contribution, error) {
+	if names := pg.Profile.Search.Names; len(names) > 0 {
+		pg.Command.program = slices.Concat(names[:1], pg.Profile.Args)
+	} else if len(pg.Asked.Args) == 0 || pg.Asked.Args[0] == "" {
+		return pg.Contribution, errEmpty()
+	}
+	return pg.Contribution, nil
+}
+
+func errEmpty() error {
+	return fault.New(fault.Usage, "for example: ringfence run -- make test", "the command is empty")
 }
 
 // show makes the binary, what it needs beside it and its interpreter visible where the
@@ -63,6 +80,10 @@ func (pg *program) show(bin agent.Binary) {
 
 // Toolchains shows what PATH leads to, read-only.
 func Toolchains(b Base) (out Contribution, err error) {
+	if b.Own != nil {
+		out.Path = b.Own.Path
+		return out, nil
+	}
 	in := toolchain.Input{Workspaces: b.Paths(), Path: b.Getenv("PATH"), Home: b.User.Home, Env: b.Getenv, Look: toolchain.Lookup{Stat: os.Stat, Resolve: filepath.EvalSymlinks, ReadDir: os.ReadDir, ReadFile: os.ReadFile},
 		Credential: func(p string) string {
 			if found := knownsecrets.Under(b.User.Home, p, nil); len(found) > 0 {

@@ -145,18 +145,22 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 		return seen, err
 	}
 	defer outR.Close()
-	go func() {
-		io.Copy(inW, bytes.NewReader(job.Stdin))
-		inW.Close()
-	}()
 	hooks.Stdio = rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}}
 	box, err := keep.Launch(ctx, s.Rung, *s.Plan, hooks)
 	inR.Close()
 	outW.Close()
 	if err != nil {
+		inW.Close()
 		return seen, &notLaunched{err, rung.Explain(err, s.Facts)}
 	}
 	defer box.Close()
+	if job.Running != nil {
+		job.Running()
+	}
+	go func() {
+		io.Copy(inW, bytes.NewReader(job.Stdin))
+		inW.Close()
+	}()
 	stop := context.AfterFunc(ctx, func() { box.Close() })
 	defer stop()
 	if seen.Stdout, err = io.ReadAll(io.LimitReader(outR, 4<<20)); err != nil {

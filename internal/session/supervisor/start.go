@@ -71,7 +71,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	group, report, err := cgroup.Open(s.ID, s.Limits)
+	group, report, err := session.OpenLimits(s.Base)
 	if err != nil {
 		return Result{}, err
 	}
@@ -141,7 +141,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}
@@ -219,11 +219,40 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 func (l *live) launch(ctx context.Context, keep *trees.Changes, p plan.Plan, h rung.Hooks) (err error) {
 	signal.Notify(l.signals, syscall.SIGINT, syscall.SIGTERM)
 	h.Stdio = rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2], Terminal: l.takeTerminal, Stopped: l.stopped}
+	ctx, stop := impatient(ctx)
+	defer stop()
 	l.box, err = keep.Launch(ctx, l.session.Rung, p, h)
+	if f := (*fault.Error)(nil); err != nil && errors.As(context.Cause(ctx), &f) {
+		err = f
+	}
 	if err := l.session.Lure.Bare(); err != nil {
 		l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
 	}
 	return err
+}
+
+// impatient ends a launch some seconds after somebody asked for the end. What is quick is not
+// cut short, and the agent hears the signal; but a place may hang, such as a container engine.
+func impatient(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-asked:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(3 * time.Second):
+			cancel(fault.New(fault.Failed, "", "the launch was interrupted"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(asked)
+		cancel(nil)
+	}
 }
 
 // beginTrees begins the work on the trees of the host.

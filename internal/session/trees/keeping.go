@@ -18,6 +18,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/explain/learn"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -138,6 +139,7 @@ func (k *Changes) Launch(ctx context.Context, r rung.Rung, p plan.Plan, h rung.H
 	if err := errors.Join(k.maskClone(&p), k.neutralClone(&p)); err != nil {
 		return nil, err
 	}
+	h.Dir = k.Work.Dir()
 	h.Keep, h.Witness = k.start(&p), k.watchOutside(&p, h.Witness)
 	layered, err := k.layMasks(p)
 	if err != nil {
@@ -166,11 +168,10 @@ func (k *Changes) start(p *plan.Plan) func(rung.Calls) error {
 			conf.Asked = k.names.Asked
 		}
 		for i, t := range p.Trees {
-			fd, err := unix.Open(string(t.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			host, err := openJudged(p, t.Path)
 			if err != nil {
-				return fmt.Errorf("open %q: %w", string(t.Path), err)
+				return err
 			}
-			host := os.NewFile(uintptr(fd), string(t.Path))
 			k.files = append(k.files, host)
 			own, err := treeAt(k.trees.list, t.Path)
 			if err != nil {
@@ -291,6 +292,30 @@ func (k *Changes) closeStore() error {
 	return k.store.Close()
 }
 
+// openJudged opens a directory that a plan shows: the one that policy judged, by no link.
+// Meanwhile the agent of another session may have put something else there.
+func openJudged(p *plan.Plan, path plan.Raw) (*os.File, error) {
+	fd, err := sys.OpenSource(string(path))
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), string(path))
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		err = unix.ENOTDIR
+	}
+	for _, o := range p.Ops {
+		if o.Src == path && o.ID != nil && (o.Do == plan.DoBind || o.Do == plan.DoLayer) && *o.ID != (plan.Identity{Dev: st.Dev, Ino: st.Ino}) {
+			err = errors.New("it was replaced meanwhile")
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open %q: %w", string(path), err)
+	}
+	return f, nil
+}
+
 // withoutLayers is the plan of the review view for a host without overlayfs: it shows
 // a complete copy.
 func (k *Changes) withoutLayers(p plan.Plan) (plan.Plan, error) {
@@ -301,7 +326,13 @@ func (k *Changes) withoutLayers(p plan.Plan) (plan.Plan, error) {
 		}
 		n := slices.IndexFunc(k.Work.Trees, func(t review.Tree) bool { return t.Path == string(o.Src) })
 		k.run.Tell(fmt.Sprintf("this host lets no overlayfs be mounted here: %s is copied, which takes as long as it is large", plan.Show(string(o.Src))))
-		if err := k.Work.CopyTree(n); err != nil {
+		from, err := openJudged(&p, o.Src)
+		if err != nil {
+			return p, err
+		}
+		err = k.Work.CopyTree(n, from)
+		from.Close()
+		if err != nil {
 			return p, err
 		}
 		p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Upper, Write: true, Why: o.Why}

@@ -17,11 +17,11 @@ import (
 
 // CopyTree fills the layer of a tree with a complete copy, for hosts without
 // overlayfs. Blocks are shared where the file system can. Sockets, pipes and
-// devices are left out.
-func (w *Work) CopyTree(n int) error {
+// devices are left out. dir is the tree, opened: its name may lead elsewhere by now.
+func (w *Work) CopyTree(n int, dir *os.File) error {
 	t := &w.Trees[n]
 	t.View = Copy
-	from, err := os.OpenRoot(t.Path)
+	from, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
 	if err != nil {
 		return err
 	}

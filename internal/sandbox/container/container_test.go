@@ -1,0 +1,173 @@
+package container
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// TestShares: what is below another share comes with it, and makes it writable if it is.
+func TestShares(t *testing.T) {
+	bind := func(src string, write bool) plan.Op {
+		return plan.Op{Do: plan.DoBind, Src: plan.Raw(src), Dst: plan.Raw(src), Write: write}
+	}
+	p := &plan.Plan{Ops: []plan.Op{bind("/usr", false), bind("/usr/local/bin", false), bind("/home/u/.npm", true), bind("/home/u", false), bind("/usr-2", false),
+		{Do: plan.DoSymlink, Dst: "/bin", Src: "usr/bin"}, {Do: plan.DoDevice, Dst: "/dev/null", Src: "/dev/null"},
+		{Do: plan.DoLayer, Src: "/work", Dst: "/work", Upper: "/state/l/upper", Work: "/state/l/work"}}}
+	got, err := sharesOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range got {
+		mode := " rw"
+		if m.ReadOnly {
+			mode = " ro"
+		}
+		if m.Source != m.Target || m.Type != "bind" || m.BindOptions.Propagation != "rprivate" {
+			t.Errorf("%+v", m)
+		}
+		lines = append(lines, m.Source+mode)
+	}
+	if want := []string{"/home/u rw", "/state/l rw", "/usr ro", "/usr-2 ro", "/work ro"}; !slices.Equal(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+	for _, bad := range []plan.Op{bind("/", false), bind("relative", false), bind("/a/../b", false), bind("/caf\xe9", false),
+		{Do: plan.DoLayer, Src: "/work", Upper: "/a/upper", Work: "/b/work"}} {
+		if got, err := sharesOf(&plan.Plan{Ops: []plan.Op{bad}}); err == nil {
+			t.Errorf("%+v gave %+v", bad, got)
+		}
+	}
+}
+
+// TestPinned: every source has its inode, and none is found by a link.
+func TestPinned(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	judged := &plan.Identity{Dev: 1, Ino: 2}
+	p := &plan.Plan{Ops: []plan.Op{{Do: plan.DoBind, Src: plan.Raw(dir)}, {Do: plan.DoBind, Src: plan.Raw(dir), ID: judged}, {Do: plan.DoLayer, Src: plan.Raw(dir)}, {Do: plan.DoDevice, Src: "/dev/null"}}}
+	got, err := pinned(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Ops[0].ID == nil || got.Ops[2].ID == nil || got.Ops[1].ID != judged || got.Ops[3].ID != nil || p.Ops[0].ID != nil {
+		t.Errorf("%+v of %+v", got.Ops, p.Ops)
+	}
+	for _, bad := range []string{link, link + "/link", filepath.Join(dir, "none")} {
+		if got, err := pinned(&plan.Plan{Ops: []plan.Op{{Do: plan.DoBind, Src: plan.Raw(bad)}}}); err == nil {
+			t.Errorf("%s: %+v", bad, got.Ops)
+		}
+	}
+}
+
+// TestOrder: an engine's further walls are dealt with by name, and nothing is granted.
+func TestOrder(t *testing.T) {
+	o := newOrder(about{SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=builtin", "name=userns"}}, "image", "id", cgroup.Limits{Memory: 5, Pids: 6}, nil)
+	if h := o.HostConfig; !slices.Contains(h.SecurityOpt, "apparmor=unconfined") || slices.Contains(h.SecurityOpt, "label=disable") || h.UsernsMode != "host" || h.Memory != 5 || h.MemorySwap != 5 || h.PidsLimit != 6 {
+		t.Errorf("%+v", h)
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An engine takes what is not said from its own settings: what matters is said.
+	for _, said := range []string{`"MaskedPaths":[]`, `"ReadonlyPaths":[]`, `"Init":false`, `"NetworkMode":"none"`, `"CapDrop":["ALL"]`, `"ReadonlyRootfs":true`, `"AutoRemove":true`} {
+		if !strings.Contains(string(b), said) {
+			t.Errorf("%s is not in %s", said, b)
+		}
+	}
+}
+
+// TestVolumes: an image with a volume where something is shared is refused.
+func TestVolumes(t *testing.T) {
+	shares := []mount{share("/home/me/work", "/home/me/work", false)}
+	for volume, ok := range map[string]bool{"/data": true, "/home/me/workshop": true, "/home/me/work": false, "/home/me/work/db": false, "/home": false, "home/me/work/": false, "/": false} {
+		var i imageInfo
+		i.Config.Volumes = map[string]struct{}{volume: {}}
+		if err := i.fits(shares); (err == nil) != ok {
+			t.Errorf("%s: %v", volume, err)
+		}
+	}
+}
+
+// TestLocate: only a socket of this machine will do, of root's or our own.
+func TestLocate(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(host string) func(string) string {
+		return func(name string) string { return map[string]string{"DOCKER_HOST": host}[name] }
+	}
+	if e, err := locate("", env("unix://"+dir+"/s")); err != nil || e.socket != dir+"/s" {
+		t.Error(e, err)
+	}
+	if e, err := locate(dir+"/s", env("tcp://elsewhere:1")); err != nil || e.socket != dir+"/s" {
+		t.Error("policy does not count before the environment:", e, err)
+	}
+	for _, host := range []string{"tcp://127.0.0.1:2375", "ssh://host", "npipe:////./pipe/x", dir + "/s", "unix://" + dir + "/file", "unix://" + dir + "/none"} {
+		if e, err := locate("", env(host)); err == nil {
+			t.Errorf("%s: %+v", host, e)
+		}
+	}
+}
+
+// TestAnswers: an engine's answer is bounded, and its words for an error are passed on.
+func TestAnswers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/info":
+			w.Write([]byte(`{"OSType":"linux","SecurityOptions":["name=rootless"]}`))
+		case "/containers/long/json":
+			w.Write(make([]byte, maxAnswer+2))
+		case "/containers/dead/json":
+			w.Write([]byte(`{"State":{"Pid":0}}`))
+		default:
+			w.WriteHeader(http.StatusConflict)
+			w.Write([]byte(`{"message":"no room"}`))
+		}
+	})}
+	go srv.Serve(l)
+	defer srv.Close()
+	e, err := at(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := e.usable(ctx); err == nil || !strings.Contains(err.Error(), "rootless") {
+		t.Error(err)
+	}
+	if _, err := e.first(ctx, "long"); err == nil || !strings.Contains(err.Error(), "longer") {
+		t.Error(err)
+	}
+	if _, err := e.first(ctx, "dead"); err == nil {
+		t.Error("a container without a process is taken")
+	}
+	if err := e.start(ctx, "x"); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Error(err)
+	}
+	if err := e.remove(ctx, "x"); err != nil {
+		t.Errorf("a container that is about to go: %v", err)
+	}
+}

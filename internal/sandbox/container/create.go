@@ -1,0 +1,163 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+)
+
+// nothing is the image that has nothing in it: everything comes by shares.
+const nothing = "ringfence-nothing:1"
+
+// makeImage makes the image with nothing in it, unless the engine has it.
+func (e *engine) makeImage(ctx context.Context) error {
+	err := e.call(ctx, "GET", "/images/"+escape(nothing)+"/json", nil, nil)
+	var r *refusal
+	if !errors.As(err, &r) || r.status != http.StatusNotFound {
+		return err
+	}
+	var b bytes.Buffer
+	if err := tar.NewWriter(&b).Close(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err = e.ask(ctx, "POST", "/images/create?fromSrc=-&repo=ringfence-nothing&tag=1", "application/x-tar", &b)
+	return e.explain(err)
+}
+
+// order is what is asked of the engine, with its names.
+type order struct {
+	Image           string
+	Entrypoint      []string
+	User            string
+	WorkingDir      string
+	Env             []string
+	Labels          map[string]string
+	NetworkDisabled bool
+	StopSignal      string
+	Healthcheck     map[string][]string
+	HostConfig      hostConfig
+}
+
+type hostConfig struct {
+	AutoRemove     bool
+	Init           bool // false, also where the engine's settings say otherwise
+	ReadonlyRootfs bool
+	NetworkMode    string
+	IpcMode        string
+	UsernsMode     string
+	CapDrop        []string
+	CapAdd         []string
+	SecurityOpt    []string
+	MaskedPaths    []string
+	ReadonlyPaths  []string
+	Mounts         []mount
+	LogConfig      map[string]string
+	Memory         int64 `json:",omitempty"`
+	MemorySwap     int64 `json:",omitempty"`
+	PidsLimit      int64 `json:",omitempty"`
+}
+
+type mount struct {
+	Type        string
+	Source      string
+	Target      string
+	ReadOnly    bool
+	BindOptions bindOptions
+}
+
+type bindOptions struct{ Propagation string }
+
+// stagePath is where the container has our binary; by it main knows the stage.
+const stagePath = "/ringfence-container"
+
+// linkPath is where the container has the directory with our socket.
+const linkPath = "/ringfence-link"
+
+// sessionLabel is on our containers, so that people see whose they are.
+const sessionLabel = "dev.ringfence.session"
+
+// newOrder is a container in which nothing is but the shares: no network, no capability,
+// nothing that can be written but what the plan lets be. Two things of an engine's usual
+// walls must go, because with them no walls of ours can be raised inside: its filter of
+// system calls, which has no namespaces, and its covers over parts of /proc. Our own filter
+// and our own /proc are there before the agent is, and the launch proves it.
+func newOrder(a about, image, session string, limits cgroup.Limits, shares []mount) order {
+	o := order{Image: image, Entrypoint: []string{stagePath}, User: strconv.Itoa(os.Geteuid()) + ":" + strconv.Itoa(os.Getegid()), WorkingDir: "/",
+		// An image may say how our program is to run, and what else: neither counts.
+		Env: []string{"GODEBUG=", "GOGC=", "GOMAXPROCS=", "GOMEMLIMIT=", "GOTRACEBACK="}, Healthcheck: map[string][]string{"Test": {"NONE"}},
+		Labels: map[string]string{sessionLabel: session}, NetworkDisabled: true, StopSignal: "SIGKILL",
+		HostConfig: hostConfig{AutoRemove: true, ReadonlyRootfs: true, NetworkMode: "none", IpcMode: "none", CapDrop: []string{"ALL"},
+			SecurityOpt: []string{"no-new-privileges", "seccomp=unconfined"}, MaskedPaths: []string{}, ReadonlyPaths: []string{},
+			Mounts: shares, LogConfig: map[string]string{"Type": "none"},
+			Memory: limits.Memory, MemorySwap: limits.Memory, PidsLimit: limits.Pids}}
+	if os.Geteuid() == 0 {
+		o.HostConfig.CapAdd = []string{"SETFCAP"} // the kernel wants it of who maps root; the stage drops it
+	}
+	if a.is("apparmor") {
+		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "apparmor=unconfined") // its profile has no mounts
+	}
+	if a.is("selinux") {
+		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "label=disable") // shares keep their labels
+	}
+	if a.is("userns") {
+		o.HostConfig.UsernsMode = "host" // the user is the same inside
+	}
+	return o
+}
+
+// create makes the container, which does not run yet.
+func (e *engine) create(ctx context.Context, name string, o order) error {
+	err := e.call(ctx, "POST", "/containers/create?name="+escape(name), o, nil)
+	if err != nil {
+		return fmt.Errorf("make a container: %w", err)
+	}
+	return nil
+}
+
+// start starts it.
+func (e *engine) start(ctx context.Context, name string) error {
+	if err := e.call(ctx, "POST", "/containers/"+escape(name)+"/start", nil, nil); err != nil {
+		return fmt.Errorf("start a container: %w", err)
+	}
+	return nil
+}
+
+// first is the number of the container's first process on this machine.
+func (e *engine) first(ctx context.Context, name string) (int, error) {
+	var c struct{ State struct{ Pid int } }
+	err := e.call(ctx, "GET", "/containers/"+escape(name)+"/json", nil, &c)
+	if err == nil && c.State.Pid <= 0 {
+		err = errors.New("the container has ended")
+	}
+	return c.State.Pid, err
+}
+
+// removed returns when the container is no more. A connection that breaks means that the
+// engine is gone.
+func (e *engine) removed(ctx context.Context, name string) error {
+	_, err := e.ask(ctx, "POST", "/containers/"+escape(name)+"/wait?condition=removed", "application/json", nil)
+	return gone(err)
+}
+
+// remove ends and removes the container.
+func (e *engine) remove(ctx context.Context, name string) error {
+	return gone(e.call(ctx, "DELETE", "/containers/"+escape(name)+"?force=1&v=1", nil, nil))
+}
+
+// gone is no error where the container is not there any more, or about to go.
+func gone(err error) error {
+	var r *refusal
+	if errors.As(err, &r) && (r.status == http.StatusNotFound || r.status == http.StatusConflict) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,24 @@
+package mutate
+
+import (
+	"testing"
+
+	"ringfence.dev/ringfence/test/work"
+)
+
+// TestPage runs the build that people get, on every rung that is played here and as every
+// user. One that cannot be had fails.
+func TestPage(t *testing.T) {
+	bin, pages := build(t, ""), work.Pages(t)
+	for _, u := range users(t) {
+		for _, name := range rungs() {
+			t.Run(u.name+"/"+name, func(t *testing.T) {
+				r, said := u.verify(t, bin, name, "")
+				if r.Rung != name {
+					t.Fatalf("proved %q: %s", r.Rung, said)
+				}
+				pages[name].Compare(t, r)
+			})
+		}
+	}
+}
