@@ -163,15 +163,6 @@ type Seen struct {
 	Program *Program // what of others runs below the agent; the native rung has none
 }
 
-// Program is one that was opened for a sandbox.
-type Program struct {
-	Path string
-	// ID is another one whenever the content may be; "": the clock cannot tell.
-	ID string
-	// Sum is the SHA-256 of what was opened. It takes a while.
-	Sum func() (string, error)
-}
-
 // Exit is how the agent ended.
 type Exit struct {
 	Status syscall.WaitStatus

@@ -1,4 +1,4 @@
-package supervisor
+package rung
 
 import (
 	"errors"
@@ -6,19 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
-// TestSumOf: a digest is taken from where it is kept only for the very same file, and a
+// TestKeptSum: a digest is taken from where it is kept only for the very same file, and a
 // crooked one never.
-func TestSumOf(t *testing.T) {
+func TestKeptSum(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "program")
 	asked := 0
 	sum := strings.Repeat("ab", 32)
 	of := func(id string) string {
 		t.Helper()
-		got, err := sumOf(&rung.Program{ID: id, Sum: func() (string, error) { asked++; return sum, nil }}, kept)
+		got, err := (&Program{ID: id, Sum: func() (string, error) { asked++; return sum, nil }}).KeptSum(kept)
 		if err != nil || got != sum {
 			t.Errorf("%q: %q, %v", id, got, err)
 		}
@@ -39,7 +37,7 @@ func TestSumOf(t *testing.T) {
 			t.Errorf("%q was taken", text)
 		}
 	}
-	if _, err := sumOf(&rung.Program{ID: "4", Sum: func() (string, error) { return "", errors.New("no") }}, kept); err == nil {
+	if _, err := (&Program{ID: "4", Sum: func() (string, error) { return "", errors.New("no") }}).KeptSum(kept); err == nil {
 		t.Error("no error")
 	}
 }
