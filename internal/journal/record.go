@@ -32,6 +32,7 @@ const (
 	Policy  = "policy"  // Digest is of the effective policy, List where its rules stand
 	Planned = "plan"    // Digest is of the plan, in which the certificates of the host are a length
 	Walls   = "walls"   // List holds; Mode is the rung
+	Below   = "program" // a program of others runs below the agent: its path in List, its Digest
 	Unheld  = "unheld"  // walls in List are not raised; State says why
 	Env     = "env"     // variables in List came inside; State says by whose word
 	Granted = "granted" // what the user gave beyond the built-in: State says what, List names it

@@ -69,6 +69,7 @@ func (p *person) converse(t *testing.T, dir string, how []string, prompt string,
 	if r.status != 0 || !strings.Contains(r.stdout, "that is all") {
 		t.Errorf("%q: status %d\n%s%s", prompt, r.status, r.stdout, r.stderr)
 	}
+	p.arrive(t, dir)
 	p.expectBrokered(t, m)
 	var asked strings.Builder
 	for _, q := range m.Requests() {

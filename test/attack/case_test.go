@@ -45,6 +45,7 @@ type Case struct {
 	Moot     string // a test on the host: 0 says that the kernel itself closes this, so there is no control
 	Refused  bool   // to refuse the launch closes it as well
 	Killed   bool   // to be killed closes it as well
+	Sentry   bool   // so it does where the limit is that of another kernel
 	Residual string // it is open, and this is why that is accepted
 
 	Why []string // what `ringfence why` must say of it, see why_test.go

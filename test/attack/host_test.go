@@ -15,6 +15,7 @@ import (
 const (
 	hostName   = "canaryhost"
 	binDir     = "/opt/attack/bin"
+	runscAt    = "/opt/attack/runsc"
 	ttyLog     = "/var/tmp/scratch/tty.log"
 	scratch    = "/var/tmp/scratch" // for scripts of the host's side; not part of the host's state
 	ordinaryID = 1711
@@ -168,7 +169,13 @@ func (h *host) mountPrivate() error {
 	if err := os.Symlink("/run", h.in("/var/run")); err != nil {
 		return err
 	}
-	return h.mount(h.req.Bin, binDir, "", unix.MS_BIND, "")
+	if err := h.mount(h.req.Bin, binDir, "", unix.MS_BIND, ""); err != nil || h.req.Runsc == "" {
+		return err
+	}
+	if err := os.WriteFile(h.in(runscAt), nil, 0o755); err != nil {
+		return err
+	}
+	return unix.Mount(h.req.Runsc, h.in(runscAt), "", unix.MS_BIND, "")
 }
 
 // pivot leaves the machine's file system. A chroot would not do: who is in one

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/wait"
 )
 
@@ -27,11 +29,15 @@ type request struct {
 	Enter    []string // the command of ringfence and its flags; without, the control
 	Bin      string   // ringfence and probe
 	Root     string   // an empty directory, to build the host on
+	Runsc    string   // where the rung needs it
+	Ceiling  string   // the administrator's policy; "": none
+	Rung     string
 }
 
 // machine is the real one, which lends its kernel and its /usr.
 type machine struct {
 	bin, root, canary string
+	runsc             string // "": the rung needs none
 	outer             *outer
 }
 
@@ -40,11 +46,15 @@ func newMachine(bin, canary string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newOuter()
-	if err != nil {
+	var runsc string
+	if !rungs.Plain() {
+		runsc, err = built.Runsc()
+	}
+	out, oerr := newOuter()
+	if err = errors.Join(err, oerr); err != nil {
 		return nil, errors.Join(err, os.Remove(root))
 	}
-	return &machine{bin: bin, root: root, canary: canary, outer: out}, nil
+	return &machine{bin: bin, root: root, canary: canary, runsc: runsc, outer: out}, nil
 }
 
 func (m *machine) close() error { return errors.Join(m.outer.close(), os.Remove(m.root)) }
@@ -53,7 +63,7 @@ func (m *machine) close() error { return errors.Join(m.outer.close(), os.Remove(
 // is gone and everything in it.
 func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 	req, err := json.Marshal(request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
-		Enter: enter, Bin: m.bin, Root: m.root})
+		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt), Rung: rungs.Name()})
 	if err != nil {
 		return nil, err
 	}

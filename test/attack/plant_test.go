@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // plants lists what lies about on the host, one thing a line: the kind (file,
@@ -122,7 +124,10 @@ func (h *host) writeEtc() error {
 			return err
 		}
 	}
-	return nil
+	if h.req.Ceiling == "" {
+		return nil
+	}
+	return put(launch.Ceiling, h.req.Ceiling, 0o644)
 }
 
 // makeWorkspace makes a repository with one commit, and the probe in it.

@@ -38,7 +38,8 @@ func (h *host) variables(inside bool) map[string]string {
 		"NAME":   abstractName,
 		"ADDR":   hostAddress,
 		"T0":     fmt.Sprint(h.born), // the canaries are younger
-		"SUP":    "$$",               // what stands above the script; PID 1 in the sandbox
+		"RUNG":   h.req.Rung,
+		"SUP":    "$$", // what stands above the script; PID 1 in the sandbox
 	}
 	if inside {
 		v["SUP"] = "1"

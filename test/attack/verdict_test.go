@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/rungs"
 )
 
 // Verdicts on one run.
@@ -33,6 +35,9 @@ func (m *machine) try(t *testing.T, c Case, u user, w way) row {
 			t.Errorf("%s: %s\n%s (%s)", c.ID, c.Title, fault, c.Wall)
 			r.verdict = verdictOpen
 		}
+	}
+	if c.Residual != "" && !rungs.Plain() && r.verdict == verdictClosed {
+		return r // so much the better
 	}
 	if want := wanted(c); r.verdict != want && !(r.verdict == verdictRefused && c.Refused) {
 		t.Errorf("%s: %s\n%s, want %s (%s)\n%s", c.ID, c.Title, r.verdict, want, c.Wall, got)
@@ -137,7 +142,7 @@ func judge(c Case, got *outcome) string {
 		return pick(got.Outside, verdictOpen, verdictClosed) // what it did to the workspace is judged beside
 	case c.Kind == kindHost:
 		return pick(len(got.Changed) > 0, verdictOpen, verdictClosed)
-	case c.Killed && got.Status == 128+9:
+	case (c.Killed || c.Sentry && !rungs.Plain()) && got.Status == 128+9:
 		return verdictClosed
 	case got.Status == 0:
 		return verdictOpen

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/rungs"
 )
 
 // Every denial of the suite is asked about: `ringfence why` must say of its subject
@@ -126,11 +128,14 @@ func (h *host) questions(got *outcome) ([]question, error) {
 		if word[0] == "env" {
 			kind = "--variable"
 		}
-		out = append(out, question{kind, word[0], word[2], agreeing(word[1]), true})
+		out = append(out, question{kind, word[0], word[2], h.orWaits(agreeing(word[1]), word[2]), true})
 	}
 	if tellsSubjects.MatchString(h.req.Case.Run) {
 		for line := range strings.Lines(got.Out) {
 			if q, ok := met(strings.TrimSpace(line)); ok {
+				if h.req.Rung != rungs.Native && strings.HasPrefix(q.subject, "/proc/") {
+					q.verdicts = append(q.verdicts, "private") // another kernel has less there
+				}
 				out = append(out, q)
 			}
 		}
@@ -152,6 +157,14 @@ func (h *host) questions(got *outcome) ([]question, error) {
 		out = append(out, question{"--path", "write", h.ws + "/" + w.path, verdict, w.word == wordHeld})
 	}
 	return out, err
+}
+
+// orWaits adds that a path of the workspace waits, where nothing is live.
+func (h *host) orWaits(verdicts []string, subject string) []string {
+	if h.req.Rung != rungs.Native && strings.HasPrefix(subject, h.ws+"/") {
+		return append(verdicts, "held")
+	}
+	return verdicts
 }
 
 // otherwise are wishes about something else than a write to the path.

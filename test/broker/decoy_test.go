@@ -189,7 +189,7 @@ func (s *scene) arrived(v *vendor, token string) string {
 
 // have is what a file of the workspace holds; "" if it is not there.
 func (s *scene) have(name string) string {
-	b, _ := os.ReadFile(filepath.Join(s.Dir, name))
+	b, _ := os.ReadFile(s.Wrote(name))
 	return string(b)
 }
 

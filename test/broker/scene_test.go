@@ -176,7 +176,7 @@ func (s *scene) calls(list ...call.Call) []string {
 // answers reads what became of them, by name.
 func (s *scene) answers(r result) map[string]call.Answer {
 	s.t.Helper()
-	path := filepath.Join(s.Dir, "answers.json")
+	path := s.Wrote("answers.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		s.t.Fatalf("no answers: %v\n%s", err, r.show())

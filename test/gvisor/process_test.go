@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -102,6 +103,9 @@ func (p *person) start() {
 			p.mu.Lock()
 			p.seen.Write(buf[:n])
 			p.mu.Unlock()
+			if bytes.Contains(buf[:n], []byte("\x1b[5n")) { // a terminal says that it is well; who gives it back waits for that
+				p.tty.WriteString("\x1b[0n")
+			}
 			if err != nil {
 				return
 			}

@@ -1,17 +1,23 @@
 package gvisor
 
 import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -37,6 +43,71 @@ func TestWork(t *testing.T) {
 	if b, rerr := os.ReadFile(filepath.Join(f.Dir, "made")); err != nil || rerr != nil || string(b) != "new\n" {
 		t.Errorf("apply: %v, %v, %q\n%s", err, rerr, b, out)
 	}
+}
+
+// TestMountsStay: what lies over a name of the workspace can be neither moved nor removed,
+// so what it hides is not seen.
+func TestMountsStay(t *testing.T) {
+	f := newFixture(t)
+	f.Put("hidden/f", []byte("REAL\n"), 0o644)
+	f.Put("hiddenfile", []byte("REAL\n"), 0o644)
+	f.Put("keep/k", []byte("kept\n"), 0o644)
+	f.Put(".ringfence.toml", []byte("[network]\ndeny = [\"x.test\"]\n"), 0o644)
+	f.policy(fmt.Sprintf("[rung]\nrunsc = %q\n[files]\nmask = [\"hidden\", \"hiddenfile\"]\nread = [%q]\n", program(t), filepath.Join(f.Dir, "keep")))
+	r := f.on(`for name in hidden hiddenfile keep .ringfence.toml; do
+			mv $name moved-$name && echo moved $name; rmdir $name && echo removed $name; rm $name && echo removed $name; mkdir -p d; mv -T d $name && echo replaced $name
+		done 2>/dev/null; echo x > keep/k && echo written; cat hidden/f hiddenfile moved-hidden/f moved-hiddenfile 2>/dev/null; true`, "--net", "none")
+	if r.Status != 0 || r.Stdout != "" {
+		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestLateSecrets: a secret that comes into the workspace while the session runs is masked
+// in its layer. One that comes elsewhere ends the session: no mount reaches the sentry.
+func TestLateSecrets(t *testing.T) {
+	f := newFixture(t)
+	real := []byte("TOKEN=hunter2hunter2hunter2\n")
+	cmd := f.command("run", "--rung", "gvisor", "--net", "none", "--", "sh", "-c", `echo ready; read x; until [ -e d/.env ] && ! grep -q hunter d/.env; do sleep 0.05; done; grep -c TOKEN= d/.env`)
+	f.Put("d/f", nil, 0o644)
+	out := f.tell(cmd, func() { f.Put("d/.env", real, 0o600) })
+	if out != "1\n" || cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("in the workspace: status %d, %q", cmd.ProcessState.ExitCode(), out)
+	}
+	shared := t.TempDir()
+	cmd = f.command("run", "--rung", "gvisor", "--net", "none", "--ro", shared, "--", "sh", "-c", "echo ready; read x; sleep 1000")
+	f.tell(cmd, func() {
+		if err := os.WriteFile(filepath.Join(shared, "key.env"), real, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if s := cmd.ProcessState.ExitCode(); s == 0 {
+		t.Errorf("elsewhere: status %d", s)
+	}
+}
+
+// tell waits until a session is ready, does something, and returns what else it says.
+func (f *fixture) tell(cmd *exec.Cmd, do func()) string {
+	f.t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); line != "ready\n" {
+		f.t.Errorf("%q, %v", line, err)
+	}
+	do()
+	fmt.Fprintln(in, "go")
+	rest, _ := io.ReadAll(said)
+	cmd.Wait()
+	return string(rest)
 }
 
 func TestEnds(t *testing.T) {
@@ -215,6 +286,33 @@ func TestKilled(t *testing.T) {
 	if err != nil || strings.Contains(string(left), "rootfs") {
 		t.Errorf("%v, %s", err, left)
 	}
+}
+
+// TestProgram: the journal and status tell which program runs below the agent.
+func TestProgram(t *testing.T) {
+	f := newFixture(t)
+	id := f.start("sleep 1000", "--net", "none")
+	b, err := os.ReadFile(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(b))
+	var s struct{ Program struct{ Path, SHA256 string } }
+	f.eventually("the program in the status", func() bool {
+		out, err := f.command("status", "--json", id).Output()
+		if err == nil {
+			err = json.Unmarshal(out, &s)
+		}
+		if err != nil || s.Program.Path != program(t) {
+			t.Fatalf("%v: %+v\n%s", err, s, out)
+		}
+		return s.Program.SHA256 == sum
+	})
+	f.eventually("the program in the journal", func() bool {
+		return slices.ContainsFunc(f.Journal(), func(r journal.Record) bool {
+			return r.Event == journal.Below && r.Digest == "sha256:"+sum && slices.Equal(r.List.All(), []string{program(t)})
+		})
+	})
 }
 
 // TestRefused: a program that others can change, or another one than policy pins, starts

@@ -1,13 +1,13 @@
 package netattack
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,8 +89,8 @@ func bounded(t *testing.T, sum *summary) {
 
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	waits := []string{"--", "sh", "-c", `>ready; until [ -e go ]; do sleep 0.1; done; exec "$@"`, "sh"}
-	first, most := measure(t, w, w.Command(ctx, slices.Concat([]string{"run"}, base, waits, ask(t, w, list, inside4, inside6))...))
+	waits := []string{"--", "sh", "-c", `echo ready; read -r go; exec "$@"`, "sh"}
+	first, most := measure(t, w.Command(ctx, slices.Concat([]string{"run"}, base, waits, ask(t, w, list, inside4, inside6))...))
 	t.Logf("the supervisor took %d KiB at first and %d KiB at most", first, most)
 	if most-first > maxGrow {
 		t.Errorf("the supervisor grew from %d to %d KiB", first, most)
@@ -131,28 +131,37 @@ func over(id string, a probe.Answer) error {
 
 // measure runs a session to its end and returns how much memory its supervisor held when
 // it was ready, and at most. It waits inside to be told to go on.
-func measure(t *testing.T, w *world.World, cmd *exec.Cmd) (first, most int) {
+func measure(t *testing.T, cmd *exec.Cmd) (first, most int) {
 	t.Helper()
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Errorf("it is not ready: %q, %v", line, err)
+	}
+	first = resident(cmd.Process.Pid)
+	in.Close()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	for {
 		select {
 		case err := <-done:
 			if err != nil {
-				t.Fatalf("%v\n%s", err, &out)
+				t.Fatalf("%v\n%s", err, &talk)
 			}
 			return first, most
 		case <-time.After(50 * time.Millisecond):
 			most = max(most, resident(cmd.Process.Pid))
-			if _, err := os.Stat(filepath.Join(w.Dir, "ready")); err == nil && first == 0 {
-				first = resident(cmd.Process.Pid)
-				w.Put("go", nil, 0o644)
-			}
 		}
 	}
 }

@@ -48,11 +48,10 @@ func patterns(t *testing.T, sum *summary) {
 // refused wants a launch not to happen.
 func refused(t *testing.T, w *world.World, args ...string) {
 	t.Helper()
-	mark := filepath.Join(w.Dir, "ran")
-	r := w.Run(append(args, "--", "touch", mark)...)
-	if _, err := os.Stat(mark); err == nil {
+	r := w.Run(append(args, "--", "touch", filepath.Join(w.Dir, "ran"))...)
+	if _, err := os.Stat(w.Wrote("ran")); err == nil {
 		t.Errorf("%q: launched", args)
-		os.Remove(mark)
+		os.Remove(w.Wrote("ran"))
 	}
 	if r.Status == 0 || !strings.Contains(r.Stderr, "error:") {
 		t.Errorf("%q: status %d, %q", args, r.Status, r.Stderr)
@@ -117,8 +116,8 @@ func nothingOpen(t *testing.T, w *world.World, what string, attempt []string) {
 	if strings.Contains(r.Stdout, "origin ") || len(w.Dialled()) > 0 || len(w.Queries()) > 0 {
 		t.Errorf("%s: OPEN: %q, dialled %v, asked for %v", what, r.Stdout, w.Dialled(), w.Queries())
 	}
-	if _, err := os.Stat(filepath.Join(w.Dir, "ran")); err != nil && !strings.Contains(r.Stderr, "error:") {
+	if _, err := os.Stat(w.Wrote("ran")); err != nil && !strings.Contains(r.Stderr, "error:") {
 		t.Errorf("%s: it neither ran nor said why: %d, %q", what, r.Status, r.Stderr)
 	}
-	os.Remove(filepath.Join(w.Dir, "ran"))
+	os.Remove(w.Wrote("ran"))
 }

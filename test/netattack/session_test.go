@@ -142,7 +142,7 @@ func killed(t *testing.T, sum *summary) {
 	s := start(t, w, "--allow-host", "hold.wild.test:9000", "--allow-host", "allowed.test", "--", "bash", "-c", script)
 	wait.Eventually(t, "the connection that is held", func() bool { return strings.Contains(readLog(t, log), "held") })
 	wait.Eventually(t, "something that got through", func() bool {
-		b, _ := os.ReadFile(filepath.Join(w.Dir, "got"))
+		b, _ := os.ReadFile(w.Wrote("got"))
 		return bytes.Contains(b, []byte("origin"))
 	})
 	ends := strings.Count(readLog(t, log), "end\n")
@@ -158,7 +158,7 @@ func killed(t *testing.T, sum *summary) {
 			t.Errorf("dialled: %s", at)
 		}
 	}
-	if b, _ := os.ReadFile(filepath.Join(w.Dir, "refused")); bytes.Contains(b, []byte("origin")) {
+	if b, _ := os.ReadFile(w.Wrote("refused")); bytes.Contains(b, []byte("origin")) {
 		t.Errorf("an address was reached: %q", b)
 	}
 }

@@ -119,7 +119,7 @@ func ask(t testing.TB, w *world.World, probes []probe.Probe, proxy4, proxy6 stri
 // answers reads what netprobe wrote.
 func answers(t testing.TB, w *world.World, r world.Result) map[string]probe.Answer {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.Dir, "answers.json"))
+	data, err := os.ReadFile(w.Wrote("answers.json"))
 	if err != nil {
 		t.Fatalf("no answers: %v\nstatus %d\n%s%s", err, r.Status, r.Stdout, r.Stderr)
 	}

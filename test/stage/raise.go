@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/rungs"
 )
 
 // raise builds the stage around this process, which is the first of its PID
@@ -31,6 +35,9 @@ func raise(order string) error {
 	}
 	if err := mounts(); err != nil {
 		return err
+	}
+	if err := administer(); err != nil {
+		return fmt.Errorf("rung %s: %w", rungs.Name(), err)
 	}
 	if err := loopback(); err != nil {
 		return fmt.Errorf("loopback: %w", err)
@@ -69,6 +76,30 @@ func mounts() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	return nil
+}
+
+// administer lets an administrator choose the rung that is played on: in an /etc of the
+// stage's own, which is a copy.
+func administer() error {
+	if rungs.Plain() {
+		return nil
+	}
+	runsc, err := built.Runsc()
+	if err != nil {
+		return err
+	}
+	const own = "/srv/etc"
+	if err := os.Mkdir(own, 0o755); err != nil {
+		return err
+	}
+	exec.Command("cp", "-a", "/etc/.", own).Run() // what only root can read is left out for others
+	if err := os.MkdirAll(own+"/ringfence", 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(own+"/ringfence/policy.toml", []byte(rungs.Policy(runsc)), 0o644); err != nil {
+		return err
+	}
+	return unix.Mount(own, "/etc", "", unix.MS_BIND, "")
 }
 
 // loopback brings it up, unless it belongs to a network around the stage.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ var (
 	otherRow = regexp.MustCompile(`(?m)^\| ([0-9]+ [^|]+) \| (partly|waived|missing|n/a) \| ([^|]+) \|$`)
 )
 
-// Pages has one page of every rung, and no other.
+// Pages has one page of every rung.
 func Pages(t *testing.T) map[string]Page {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/rungs.md")
@@ -39,6 +40,9 @@ func Pages(t *testing.T) map[string]Page {
 	out := map[string]Page{}
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {
 		name, _, _ := strings.Cut(section, "\n")
+		if !slices.Contains(policy.RungNames(), name) {
+			continue // what several rungs share
+		}
 		said := heldLine.FindAllStringSubmatch(section, -1)
 		if len(said) != 1 || said[0][1] != name {
 			t.Fatalf("docs/rungs.md: %s does not say once how many checks are held: %q", name, said)

@@ -74,6 +74,24 @@ func (w *World) Put(name string, data []byte, mode os.FileMode) string {
 	return path
 }
 
+// Wrote is where a file of the workspace is that a session or a control wrote last: the
+// workspace itself, or the layer of a session whose changes wait.
+func (w *World) Wrote(name string) string {
+	w.t.Helper()
+	found := filepath.Join(w.Dir, name)
+	layers, err := filepath.Glob(filepath.Join(w.State, "ringfence/sessions/*/layer/*/upper", name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	last, _ := os.Stat(found)
+	for _, path := range layers {
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && (last == nil || st.ModTime().After(last.ModTime())) {
+			found, last = path, st
+		}
+	}
+	return found
+}
+
 // Bring copies a program that was given to Main into the workspace and returns its
 // path.
 func (w *World) Bring(program string) string {

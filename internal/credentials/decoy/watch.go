@@ -23,6 +23,7 @@ type Read struct {
 // Watcher tells of reads until it is closed.
 type Watcher struct {
 	inotify *os.File
+	what    uint32 // the events of a read
 	on      func(Read)
 	quiet   time.Duration
 	ended   chan struct{}
@@ -40,16 +41,23 @@ type decoy struct{ host, name string }
 //
 // A watch ends with its first event and is set anew after Quiet. So a session that
 // opens a decoy in a loop costs the host nothing, and no queue runs over.
-func Watch(files map[string]string, on func(Read)) (*Watcher, error) {
-	return watch(files, on, Quiet)
+//
+// Where a server opens files for the sandbox it opens them to look at them, too: with
+// served only reading counts.
+func Watch(files map[string]string, served bool, on func(Read)) (*Watcher, error) {
+	what := uint32(unix.IN_OPEN | unix.IN_ACCESS)
+	if served {
+		what = unix.IN_ACCESS
+	}
+	return watch(files, what, on, Quiet)
 }
 
-func watch(files map[string]string, on func(Read), quiet time.Duration) (*Watcher, error) {
+func watch(files map[string]string, what uint32, on func(Read), quiet time.Duration) (*Watcher, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("watch decoys: inotify: %w", err)
 	}
-	w := &Watcher{inotify: os.NewFile(uintptr(fd), "inotify"), on: on, quiet: quiet, ended: make(chan struct{}),
+	w := &Watcher{inotify: os.NewFile(uintptr(fd), "inotify"), what: what, on: on, quiet: quiet, ended: make(chan struct{}),
 		armed: map[int32]decoy{}, timers: map[decoy]*time.Timer{}}
 	for host, name := range files {
 		if err := w.arm(decoy{host, name}); err != nil {
@@ -70,7 +78,7 @@ func (w *Watcher) arm(d decoy) error {
 	}
 	var failed error
 	err = conn.Control(func(fd uintptr) {
-		wd, err := unix.InotifyAddWatch(int(fd), d.host, unix.IN_OPEN|unix.IN_ACCESS|unix.IN_ONESHOT|unix.IN_DONT_FOLLOW)
+		wd, err := unix.InotifyAddWatch(int(fd), d.host, w.what|unix.IN_ONESHOT|unix.IN_DONT_FOLLOW)
 		if failed = err; err == nil {
 			w.armed[int32(wd)] = d
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The home directory of who is root in a user namespace, by the password file: ssh
@@ -78,7 +80,7 @@ func (b sandbox) run(t *testing.T, script string) []string {
 	files := maps.Clone(b.hosts)
 	files[end] = "end"
 	told := make(chan Read, 100)
-	w, err := Watch(files, func(r Read) { told <- r })
+	w, err := Watch(files, false, func(r Read) { told <- r })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestToldAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := make(chan Read)
-	w, err := watch(map[string]string{host: "f"}, func(r Read) { told <- r }, time.Millisecond)
+	w, err := watch(map[string]string{host: "f"}, unix.IN_OPEN|unix.IN_ACCESS, func(r Read) { told <- r }, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +211,7 @@ func TestToldAgain(t *testing.T) {
 }
 
 func TestWatchNeedsTheFile(t *testing.T) {
-	if _, err := Watch(map[string]string{filepath.Join(t.TempDir(), "none"): "lost"}, nil); err == nil || !strings.Contains(err.Error(), "lost") {
+	if _, err := Watch(map[string]string{filepath.Join(t.TempDir(), "none"): "lost"}, false, nil); err == nil || !strings.Contains(err.Error(), "lost") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -225,7 +227,7 @@ func TestReadAtTheEnd(t *testing.T) {
 		files[path] = strconv.Itoa(n)
 	}
 	told, closing := map[string]bool{}, make(chan struct{})
-	w, err := Watch(files, func(r Read) {
+	w, err := Watch(files, false, func(r Read) {
 		<-closing // nobody was as quick as that
 		told[r.Name] = true
 	})

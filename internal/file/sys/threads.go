@@ -61,15 +61,28 @@ func NoNewPrivs() error {
 	return onAllThreads("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
-// LoadFilter installs a seccomp program (struct sock_filter[]) on every thread.
-func LoadFilter(program []byte) error {
+func sockFprog(program []byte) (*unix.SockFprog, error) {
 	const size = unix.SizeofSockFilter
 	if len(program) == 0 || len(program)%size != 0 || len(program)/size > 4096 {
-		return fmt.Errorf("seccomp program of %d bytes is not valid", len(program))
+		return nil, fmt.Errorf("seccomp program of %d bytes is not valid", len(program))
 	}
-	prog := unix.SockFprog{Len: uint16(len(program) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}
+	return &unix.SockFprog{Len: uint16(len(program) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}, nil
+}
+
+// FilterCall is LoadFilter for a child whose program has not begun.
+func FilterCall(program []byte) (Call, error) {
+	prog, err := sockFprog(program)
+	return Call{Number: unix.SYS_SECCOMP, Args: [5]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(prog))}, Keep: prog}, err
+}
+
+// LoadFilter installs a seccomp program (struct sock_filter[]) on every thread.
+func LoadFilter(program []byte) error {
+	prog, err := sockFprog(program)
+	if err != nil {
+		return err
+	}
 	r, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(prog)))
 	if errno != 0 {
 		return fmt.Errorf("seccomp: %w", errno)
 	}

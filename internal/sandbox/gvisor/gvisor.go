@@ -7,6 +7,8 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync"
+	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -72,19 +74,25 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if err != nil {
 		return nil, err
 	}
-	defer prog.file.Close()
 	c := *p
 	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path)}
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}
+	sum := sync.OnceValues(prog.sum)
 	if r.Sum != "" {
-		sum, err := prog.sum()
+		is, err := sum()
 		if err == nil {
-			err = prog.pinned(sum, r.Sum)
+			err = prog.pinned(is, r.Sum)
 		}
 		if err != nil {
 			return nil, err
+		}
+	}
+	if judge := h.Witness; judge != nil {
+		h.Witness = func(seen rung.Seen) error {
+			seen.Program = &rung.Program{Path: prog.path, ID: prog.id(time.Now()), Sum: sum} // from now on who has it has the file, too
+			return judge(seen)
 		}
 	}
 	return native.StartSentry(ctx, &c, h, prog.file)

@@ -195,7 +195,8 @@ type Seen struct {
 	// parent, "root" the kind of its root. What is not there, nobody saw.
 	Outside map[string]string
 	// Word is set where Outside is what a far end says: nobody on this machine saw it.
-	Word bool
+	Word    bool
+	Program *Program // what of others runs below the agent; the native rung has none
 }
 
 // Exit is how the agent ended.

@@ -1,9 +1,6 @@
 package seccomp
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // asked names the calls that ask for something by its path: `ringfence learn` hears of
 // them, notes what was asked for, and lets every one of them go on. It is a record and
@@ -22,17 +19,9 @@ var asked = family{
 // stands in the place of Watch's, and hands over all that that one does; without, it
 // only tells. No other session has it.
 func Learn(goarch string, keeper bool) ([]byte, error) {
-	audit, ok := auditArch(goarch)
-	if !ok {
-		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
-	}
-	var table []family
+	var rows []family
 	if keeper {
-		table = slices.Clone(watched[:])
+		rows = slices.Clone(watched[:])
 	}
-	spans, err := spansOf(goarch, append(table, asked), &unwatched)
-	if err != nil {
-		return nil, err
-	}
-	return encode(compile(audit, spans)), nil
+	return program(goarch, &unwatched, append(rows, asked)...)
 }

@@ -25,7 +25,10 @@
 // be made and tested on arm64 alone.
 package seccomp
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // auditArch maps GOARCH to the kernel's AUDIT_ARCH_*. The whole package is pure
 // so that plans for either architecture are made and tested anywhere.
@@ -44,28 +47,42 @@ func auditArch(goarch string) (uint32, bool) {
 // Both architectures are little-endian, and so is the result. It must be loaded
 // with SECCOMP_FILTER_FLAG_TSYNC in a Go program: a thread of the runtime that
 // has no filter is a way around it.
-func Filter(goarch string) ([]byte, error) {
-	audit, ok := auditArch(goarch)
-	if !ok {
-		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
-	}
-	spans, err := spansOf(goarch, table[:], &unjudged)
-	if err != nil {
-		return nil, err
-	}
-	return encode(compile(audit, spans)), nil
-}
+func Filter(goarch string) ([]byte, error) { return program(goarch, &unjudged, table[:]...) }
 
 // Review returns a program to be loaded beside Filter's in the review view: a file of
 // the lower layer of an overlay gets another number when it is linked, which git
 // takes for a race and fails. With the answer that is usual between two file systems
 // tools copy.
-func Review(goarch string) ([]byte, error) {
+func Review(goarch string) ([]byte, error) { return program(goarch, &unwatched, unlinked) }
+
+var unlinked = family{why: "see Review", verdict: errno | 18, calls: "link linkat"}
+
+// Sentry returns the program for gVisor's kernel, in the place of Filter's and Review's.
+// That kernel asks a filter before a tracer and not again: a tracer could have any call
+// made in the place of one that is allowed. Debuggers that stop at no call go on working.
+func Sentry(goarch string, review bool) ([]byte, error) {
+	rows := append(slices.Clone(table[:]), untraced)
+	if review {
+		rows = append(rows, unlinked)
+	}
+	return program(goarch, &unjudged, rows...)
+}
+
+// untraced refuses the ways to stop at a call: PTRACE_SYSCALL, PTRACE_SYSEMU and
+// PTRACE_SYSEMU_SINGLESTEP, and PTRACE_O_TRACESECCOMP in PTRACE_SETOPTIONS and PTRACE_SEIZE.
+var untraced = family{why: "see Sentry", verdict: allow, calls: "ptrace", rules: []rule{
+	{[]match{{0, all, []uint32{24, 31, 32}}}, refuse},
+	{[]match{{0, all, []uint32{0x4200, 0x4206}}, {3, 0x80, []uint32{0x80}}}, refuse},
+}}
+
+// program compiles rows, of which the last that names a call has the word; a call that
+// none names is other.
+func program(goarch string, other *family, rows ...family) ([]byte, error) {
 	audit, ok := auditArch(goarch)
 	if !ok {
 		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
 	}
-	spans, err := spansOf(goarch, []family{{why: "see Review", verdict: errno | 18, calls: "link linkat"}}, &unwatched)
+	spans, err := spansOf(goarch, rows, other)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +92,4 @@ func Review(goarch string) ([]byte, error) {
 // Watch returns the program that hands the calls of the watched table to the
 // keeper. It is loaded beside Filter's, which has the stricter word: a call that
 // is refused there is never seen here.
-func Watch(goarch string) ([]byte, error) {
-	audit, ok := auditArch(goarch)
-	if !ok {
-		return nil, fmt.Errorf("seccomp: no syscall table for architecture %q", goarch)
-	}
-	spans, err := spansOf(goarch, watched[:], &unwatched)
-	if err != nil {
-		return nil, err
-	}
-	return encode(compile(audit, spans)), nil
-}
+func Watch(goarch string) ([]byte, error) { return program(goarch, &unwatched, watched[:]...) }

@@ -144,6 +144,34 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestSentry: no tracer stops at a call, and debuggers do the rest.
+func TestSentry(t *testing.T) {
+	for _, goarch := range goarches {
+		for _, review := range []bool{false, true} {
+			m := newProgram(t, goarch, func(goarch string) ([]byte, error) { return Sentry(goarch, review) })
+			filter := newProgram(t, goarch, Filter)
+			for name, nr := range m.nr {
+				want := filter.verdict(t, nr, 7, 1, 1, 0xff, 1, 1)
+				if review && (name == "link" || name == "linkat") {
+					want = errno | 18
+				}
+				if got := m.verdict(t, nr, 7, 1, 1, 0xff, 1, 1); got != want { // of ptrace PTRACE_CONT
+					t.Errorf("%s: %s: %#x, want %#x", goarch, name, got, want)
+				}
+			}
+			for _, c := range []struct {
+				request, options uint64
+				want             verdict
+			}{{24, 0, refuse}, {31, 0, refuse}, {32, 0, refuse}, {1<<32 | 24, 0, refuse}, {0x4200, 0x80, refuse}, {0x4206, 0x81, refuse}, {0x4200, 0x7f, allow},
+				{0x4206, 0, allow}, {0, 0, allow}, {13, 0, allow}} {
+				if got := m.verdict(t, m.nr["ptrace"], c.request, 1, 1, c.options); got != c.want {
+					t.Errorf("%s: ptrace %#x with %#x: %#x, want %#x", goarch, c.request, c.options, got, c.want)
+				}
+			}
+		}
+	}
+}
+
 // TestOtherArchitectures: numbers of another architecture mean nothing here.
 func TestOtherArchitectures(t *testing.T) {
 	for _, program := range []func(string) ([]byte, error){Watch, Review} {

@@ -11,7 +11,7 @@ import (
 // TestBundle: the view is read-only but for the paths that the plan lets the agent write,
 // and the network is not the bundle's to choose.
 func TestBundle(t *testing.T) {
-	p := &plan.Plan{Hostname: "ringfence", UID: 1000, GID: 100, Landlock: plan.Landlock{Write: []plan.Raw{"/tmp", "/home/me", "/dev/shm", "/work space/tree"}},
+	p := &plan.Plan{Walls: []plan.Wall{plan.WallSeccomp}, Filter: []byte{0}, Hostname: "ringfence", UID: 1000, GID: 100, Landlock: plan.Landlock{Write: []plan.Raw{"/tmp", "/home/me", "/dev/shm", "/work space/tree"}},
 		Ops: []plan.Op{{Do: plan.DoTmpfs, Dst: "/dev/shm", Size: 4096, Mode: 0o1777}}}
 	b, err := config(p)
 	if err != nil {
@@ -21,7 +21,7 @@ func TestBundle(t *testing.T) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Root.ReadOnly || !s.Process.NoNewPrivs || len(s.Process.Env) > 0 || !slices.Equal(s.Process.Args, []string{InitName, "1000", "100"}) {
+	if !s.Root.ReadOnly || !s.Process.NoNewPrivs || len(s.Process.Env) > 0 || !slices.Equal(s.Process.Args, []string{InitName, "1000", "100", filterReview}) {
 		t.Errorf("%+v", s)
 	}
 	if slices.Contains(s.Linux.Namespaces, namespace{"network"}) {

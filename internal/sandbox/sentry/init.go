@@ -20,6 +20,13 @@ import (
 // it: it stands in a PID namespace of the sentry around the agent's.
 const InitName = "ringfence-sentry"
 
+// Which filter the process of the plan gets.
+const (
+	filterPlain  = "filter"
+	filterReview = "review"
+	filterNone   = "none"
+)
+
 // initControl is where runsc puts the socket to the supervisor.
 const initControl = 3
 
@@ -47,7 +54,7 @@ func InitMain(args []string, name string) {
 }
 
 func prepare(args []string, name string) (child int, err error) {
-	if len(args) != 3+len(passed()) {
+	if len(args) != 4+len(passed()) {
 		return 0, errors.New("no user is named")
 	}
 	var ids sys.IDs
@@ -72,10 +79,19 @@ func prepare(args []string, name string) (child int, err error) {
 	if err := tidyDevices(); err != nil {
 		return 0, err
 	}
-	if child, err = fork(ids, name); err != nil {
+	filter, err := seccomp.Sentry(runtime.GOARCH, args[3] == filterReview)
+	if err != nil {
 		return 0, err
 	}
-	return child, confine()
+	given := filter
+	if args[3] == filterNone {
+		given = nil
+	}
+	if child, err = fork(ids, name, given); err != nil {
+		return 0, err
+	}
+	// This process only waits from here.
+	return child, errors.Join(sys.DropCapabilities(), sys.NoNewPrivs(), sys.LoadFilter(filter))
 }
 
 // devices are those that every program may expect.
@@ -95,14 +111,24 @@ func tidyDevices() error {
 			return fmt.Errorf("take a device away: %w", err)
 		}
 	}
+	// The sentry opens a terminal by this name on the mount that the name is on, and so
+	// refuses to write where that is read-only.
+	if err := unix.Mount("/dev/tty", "/dev/tty", "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("keep /dev/tty writable: %w", err)
+	}
+	if err := unix.Mount("", "/dev/tty", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("restrict /dev/tty: %w", err)
+	}
 	return unix.Mount("", "/dev", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_RDONLY, "")
 }
 
 // fork starts the process of the plan in a user namespace in which the only user is the
 // sandbox's own, as PID 1 of a PID namespace, with a proc of it. It loses every capability
 // with its program, because that user is not root there or has an empty bounding set: so
-// no thread of it ever has one. The probes at launch look at all of them.
-func fork(ids sys.IDs, name string) (int, error) {
+// no thread of it ever has one. The probes at launch look at all of them. The filter is
+// loaded here too: for every thread that it is loaded on, the sentry tries it out with every
+// call, which takes long.
+func fork(ids sys.IDs, name string, filter []byte) (int, error) {
 	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
@@ -122,6 +148,13 @@ func fork(ids sys.IDs, name string) (int, error) {
 	for c := 0; c <= lastCap; c++ {
 		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
 	}
+	if filter != nil {
+		load, err := sys.FilterCall(filter)
+		if err != nil {
+			return 0, err
+		}
+		calls = append(calls, load)
+	}
 	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{name}, passed()...), Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
 		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 		Born:       func(pid int) error { return sys.MapUser(proc, pid, ids, sys.IDs{}) }}
@@ -138,16 +171,4 @@ func mountCall(at, kind string, flags uintptr) sys.Call {
 	a, k := append([]byte(at), 0), append([]byte(kind), 0)
 	return sys.Call{Number: unix.SYS_MOUNT, Keep: [][]byte{a, k},
 		Args: [5]uintptr{uintptr(unsafe.Pointer(&k[0])), uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&k[0])), flags}}
-}
-
-// confine takes this process's own rights away; from here it only waits.
-func confine() error {
-	filter, err := seccomp.Filter(runtime.GOARCH)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(sys.DropCapabilities(), sys.NoNewPrivs()); err != nil {
-		return err
-	}
-	return sys.LoadFilter(filter)
 }

@@ -31,6 +31,9 @@ func mutateChild(s *sys.Spawn) {
 			s.Before = slices.DeleteFunc(s.Before, func(c sys.Call) bool { return c.Number == unix.SYS_PRCTL && c.Args[0] == option })
 		}
 	}
+	if mutated("sentry-seccomp") || mutated("sentry-privileges") { // the one needs the other
+		s.Before = slices.DeleteFunc(s.Before, func(c sys.Call) bool { return c.Number == unix.SYS_SECCOMP })
+	}
 	for i, c := range s.Before {
 		if c.Number == unix.SYS_MOUNT && mutated("sentry-proc") {
 			s.Before[i].Args[3] &^= unix.MS_RDONLY

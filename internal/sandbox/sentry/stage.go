@@ -164,7 +164,7 @@ const pidFile, logFile = "/pid", "/log"
 // runsc starts the sentry and waits until runsc itself has ended; nothing of it stays but
 // the sentry and its file server.
 func runsc(self int) (int, error) {
-	argv := []string{"runsc", "--root=/state", "--log=" + logFile, "--ignore-cgroups", "--network=host", "--platform=systrap", "--overlay2=none",
+	argv := []string{"runsc", "--root=/state", "--log=" + logFile, "--ignore-cgroups", "--network=host", "--platform=systrap", "--overlay2=none", "--directfs=false",
 		"run", "--detach", "--bundle=/", "--pid-file=" + pidFile, "--pass-fd=3:3", "--exec-fd=4", "ringfence"}
 	pid, err := syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(stageProgram), argv, &syscall.ProcAttr{Dir: "/", Env: []string{"PATH=/"},
 		Files: []uintptr{0, 1, 2, stageSocket, uintptr(self)}})

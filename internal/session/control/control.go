@@ -61,7 +61,8 @@ type Status struct {
 	Wishes  []Wish    `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
-	Level    string          `json:"level"` // of the ladder of postures
+	Program  *Program        `json:"program,omitempty"` // of others, below the agent
+	Level    string          `json:"level"`             // of the ladder of postures
 	Walls    []string        `json:"walls"`
 	Of       int             `json:"of"` // how many walls there are
 	View     string          `json:"view"`
@@ -74,6 +75,13 @@ type Status struct {
 	Denied   int             `json:"denied"`            // connections, uses and files
 	Denial   *Denial         `json:"denial,omitempty"`  // the last
 	Meter    json.RawMessage `json:"trifecta,omitempty"`
+}
+
+// Program is one of others that runs below the agent. Its digest is known soon after the
+// start.
+type Program struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // Denial is something that was refused.

@@ -76,7 +76,7 @@ func showsAt(c *Contribution, home, path string) bool {
 // Plant writes the decoys where the sandbox is about to mount them from, and begins to
 // watch them. Once they are mounted their names on the host are not needed any more:
 // bare takes them away, so that nothing is left however the session ends.
-func (l *Lure) Plant(sessions func() ([]string, error), told func(name string)) (io.Closer, error) {
+func (l *Lure) Plant(sessions func() ([]string, error), served bool, told func(name string)) (io.Closer, error) {
 	if l == nil {
 		return io.NopCloser(nil), nil
 	}
@@ -89,7 +89,7 @@ func (l *Lure) Plant(sessions func() ([]string, error), told func(name string)) 
 		l.Bare()
 		return io.NopCloser(nil), fmt.Errorf("plant decoys: %w", err)
 	}
-	w, err := decoy.Watch(hosts, func(r decoy.Read) { told(r.Name) })
+	w, err := decoy.Watch(hosts, served, func(r decoy.Read) { told(r.Name) })
 	if err != nil {
 		l.Bare()
 		return io.NopCloser(nil), fmt.Errorf("watch decoys: %w", err)

@@ -126,6 +126,7 @@ func (d *desk) status(memory bool) *control.Status {
 	out.Wishes = l.mcp.wish.list()
 	select {
 	case <-l.began:
+		out.Program = l.below.Load()
 		if memory {
 			out.Memory = memoryOf(os.Getpid())
 		}

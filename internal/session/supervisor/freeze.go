@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // plant lays the decoys of the session, if it has any.
 func (l *live) plant() (io.Closer, error) {
-	return l.session.Lure.Plant(control.Sessions, l.wasRead)
+	return l.session.Lure.Plant(control.Sessions, !slices.Contains(l.session.Rung.Offer().Views, plan.Live), l.wasRead)
 }
 
 // wasRead tells of a decoy that somebody opened.

@@ -114,6 +114,8 @@ type live struct {
 	streams *Streams
 	door    *door // nil: the network is closed
 	box     rung.Sandbox
+	program *rung.Program // of others, below the agent; nil: none
+	below   atomic.Pointer[control.Program]
 	relay   *terminal.Relay
 	relayed chan error
 	signals chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
@@ -139,7 +141,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: witness(l.session.Rung.Offer().Raised())}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}
@@ -162,6 +164,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	close(l.began)
 	defer l.forwardSignals()()
 	l.Record(l.session.Walls()...)
+	l.sumProgram()
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
 	if l.talk.Began != nil {

@@ -22,6 +22,12 @@ var probeWall = map[string]plan.Wall{"caps": plan.WallCaps, "no-new-privs": plan
 	"tty": plan.WallTTY, "nested": plan.WallNested, "mount-calls": plan.WallSeccomp, "keyring": plan.WallKeyring,
 	"landlock": plan.WallLandlock, "view": plan.WallMount, "net": plan.WallNet, "pid": plan.WallPID, "threads": plan.WallSeccomp}
 
+// witness takes down what runs below the agent, and judges the walls.
+func (l *live) witness(seen rung.Seen) error {
+	l.program = seen.Program
+	return witness(l.session.Rung.Offer().Raised())(seen)
+}
+
 // witness judges what the rung's witness saw from outside, and what the probes saw from
 // inside. Both must agree that every required wall stands.
 func witness(required []plan.Wall) func(rung.Seen) error {

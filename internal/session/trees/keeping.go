@@ -54,6 +54,7 @@ type Changes struct {
 	run    Running
 	names  *learn.Names // what is named inside; nil: nothing is learnt
 	box    rung.Sandbox // nil: nothing ran
+	apart  bool         // mounts of the host do not reach the agent's kernel
 	store  *undo.Store
 	keeper *keeper.Keeper // nil: nothing is live
 	files  []*os.File
@@ -134,6 +135,7 @@ func (k *Changes) adopt() error {
 
 // Launch starts the sandbox, without private layers where the host has none.
 func (k *Changes) Launch(ctx context.Context, r rung.Rung, p plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
+	k.apart = !slices.Contains(r.Offer().Views, plan.Live)
 	if err := errors.Join(k.maskClone(&p), k.neutralClone(&p)); err != nil {
 		return nil, err
 	}

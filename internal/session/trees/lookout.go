@@ -333,7 +333,7 @@ func (o *lookout) cover(root, rel string, changed bool) {
 		o.k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Masked, Name: p, Verdict: journal.Deny, Reason: "it could not be masked yet: " + err.Error()})
 	}
 	o.again[p] = x
-	if x.tries > maxTries || errors.Is(err, errMoved) {
+	if x.tries > maxTries || errors.Is(err, errMoved) || errors.Is(err, errReach) {
 		o.giveUp(p, secretSeen, err)
 	}
 }

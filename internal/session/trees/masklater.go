@@ -74,6 +74,9 @@ func (k *Changes) bare(p string) bool {
 	return keeper.BareAt(k.box.PID(), p)
 }
 
+// errReach: what the agent sees is served by another kernel, with mounts of its own.
+var errReach = errors.New("a mount that is made later does not reach the agent on this rung")
+
 // coverFile puts data in the place of a file, for the sandbox.
 func (k *Changes) coverFile(p string, data []byte) (keeper.Cover, error) {
 	if n, rel := k.inLive(p); n >= 0 {
@@ -86,7 +89,10 @@ func (k *Changes) coverFile(p string, data []byte) (keeper.Cover, error) {
 	if n := treeOf(k.Work.Trees, func(t review.Tree) string { return t.Path }, p); n >= 0 {
 		return k.maskInLayer(n, strings.TrimPrefix(p[len(k.Work.Trees[n].Path):], "/"), data)
 	}
-	if k.keeper == nil {
+	switch {
+	case k.apart:
+		return keeper.Covered, errReach
+	case k.keeper == nil:
 		return keeper.ShutAt(k.box.PID(), p)
 	}
 	return k.keeper.MaskAt(p, data)

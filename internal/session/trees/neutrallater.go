@@ -126,7 +126,7 @@ func (o *lookout) judgeObeyed() {
 			continue
 		}
 		// What is replaced again just now is tried again.
-		if o.failed[ws]++; o.failed[ws] > maxTries || errors.Is(err, errStops) {
+		if o.failed[ws]++; o.failed[ws] > maxTries || errors.Is(err, errStops) || errors.Is(err, errReach) {
 			delete(o.judge, ws)
 			o.giveUp(ws, "has settings that agents obey and that could not be judged", err)
 		}
@@ -168,6 +168,8 @@ func (k *Changes) coverNeutral(p string, data []byte) (err error) {
 	put := false
 	if n, rel := k.inLive(p); n >= 0 {
 		put, err = k.keeper.Neutral(n, rel, data)
+	} else if k.apart {
+		err = errReach
 	} else {
 		put, err = keeper.NeutralAt(k.box.PID(), p)
 	}

@@ -181,6 +181,7 @@ func reopen(args []string) int {
 	try := func() error {
 		f, err := os.OpenFile("/proc/self/fd/0", os.O_WRONLY|os.O_APPEND, 0)
 		if err == nil {
+			_, err = f.Write([]byte("#"))
 			f.Close()
 		}
 		return err
@@ -195,5 +196,5 @@ func reopen(args []string) int {
 			return err
 		}
 	}
-	return report([]attempt{{name: what, err: try()}}, unix.EACCES, unix.EROFS, unix.ENOENT, unix.ENOTDIR)
+	return report([]attempt{{name: what, err: try()}}, unix.EACCES, unix.EROFS, unix.ENOENT, unix.ENOTDIR, unix.EBADF)
 }

@@ -27,6 +27,9 @@ func smuggle(args []string) int {
 	status, err := replaceCalls(cmd.Process.Pid)
 	if err != nil {
 		cmd.Process.Kill()
+		if errors.Is(err, unix.EPERM) { // it may not even stop there
+			return report([]attempt{{name: "tracing", err: err}}, unix.EPERM)
+		}
 		usage(err.Error())
 	}
 	var answer error

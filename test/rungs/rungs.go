@@ -1,0 +1,39 @@
+// Package rungs says on which rung the suites play. A variable names it (package
+// built); without it that is the native one. The rung is put into the
+// administrator's policy of the host that a suite plays on: no suite names it itself.
+package rungs
+
+import (
+	"fmt"
+	"os"
+
+	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/tier"
+)
+
+// Native is the rung that needs nothing.
+const Native = "native"
+
+// Name is the rung that is played on.
+func Name() string {
+	if name := os.Getenv(built.RungEnv); name != "" && !built.Loop() { // a loop has the native walls at its far end
+		return name
+	}
+	return Native
+}
+
+// Plain reports whether it is the native one.
+func Plain() bool { return Name() == Native }
+
+// Mine reports whether the i-th of the ways to play a case is played here: on the native
+// rung each, on another every second, if the case has others.
+func Mine(only bool, i int) bool { return Plain() || only || tier.All() || i%2 == 0 }
+
+// Policy is what the administrator of the host writes, with the program of the rung at a
+// path; "" for the native rung.
+func Policy(runsc string) string {
+	if Plain() {
+		return ""
+	}
+	return fmt.Sprintf("[rung]\nuse = %q\nrunsc = %q\n", Name(), runsc)
+}
