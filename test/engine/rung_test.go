@@ -146,10 +146,7 @@ func TestLimits(t *testing.T) {
 func TestContainerKilled(t *testing.T) {
 	f := newFixture(t)
 	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
-	f.Eventually("the agent's word", func() bool {
-		out, _ := f.Cmd("output", id).Output()
-		return strings.Contains(string(out), "ok")
-	})
+	f.Said(id, "ok")
 	all := work.Below(t, c.State.Pid)
 	docker(t, "kill", "ringfence-"+id)
 	over(f, id, all)
@@ -159,10 +156,7 @@ func TestContainerKilled(t *testing.T) {
 func TestPaused(t *testing.T) {
 	f := newFixture(t)
 	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
-	f.Eventually("the agent's word", func() bool {
-		out, _ := f.Cmd("output", id).Output()
-		return strings.Contains(string(out), "ok")
-	})
+	f.Said(id, "ok")
 	all := work.Below(t, c.State.Pid)
 	docker(t, "pause", "ringfence-"+id)
 	if out, err := f.Cmd("stop", "--time", "0s", id).CombinedOutput(); err != nil {
@@ -248,10 +242,7 @@ func TestEngineKilled(t *testing.T) {
 	}
 	f := work.New(t, "container", policy)
 	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
-	f.Eventually("the agent's word", func() bool {
-		out, _ := f.Cmd("output", id).Output()
-		return strings.Contains(string(out), "ok")
-	})
+	f.Said(id, "ok")
 	all := work.Below(t, c.State.Pid)
 	b, err := os.ReadFile(own + "/pid")
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(b)))

@@ -71,6 +71,15 @@ func (f *Fixture) Start(script string, flags ...string) string {
 	return id
 }
 
+// Said waits for a word of a session's agent.
+func (f *Fixture) Said(id, word string) {
+	f.T.Helper()
+	f.Eventually("the agent's word", func() bool {
+		out, _ := f.Cmd("output", id).Output()
+		return strings.Contains(string(out), word)
+	})
+}
+
 // Session is what ps tells of one.
 type Session struct {
 	Session, Rung string

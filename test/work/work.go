@@ -165,10 +165,7 @@ func killed(f *Fixture) {
 		before[p.PID] = true
 	}
 	id := f.Start("echo new > made; echo ok; exec sleep 1000", "--review", "--net", "none")
-	f.Eventually("the agent's word", func() bool {
-		out, _ := f.Cmd("output", id).Output()
-		return strings.Contains(string(out), "ok")
-	})
+	f.Said(id, "ok")
 	var all []Process
 	for _, p := range Processes(t) {
 		if !before[p.PID] {

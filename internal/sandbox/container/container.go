@@ -11,7 +11,6 @@ package container
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -55,14 +54,7 @@ func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 			out.Status, out.Detail = hostfacts.Degraded, out.Detail+"; it cannot limit memory and processes"
 		}
 	}
-	if err != nil {
-		out.Status, out.Detail = hostfacts.Unusable, err.Error()
-		var f *fault.Error
-		if errors.As(err, &f) {
-			out.Fix = f.Hint
-		}
-	}
-	return []hostfacts.Result{out}
+	return []hostfacts.Result{rung.Tried(out, err)}
 }
 
 // Start implements rung.Rung.

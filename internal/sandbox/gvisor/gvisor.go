@@ -4,7 +4,6 @@ package gvisor
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -52,14 +51,7 @@ func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 			out.Detail, err = p.path+", SHA-256 "+sum, p.pinned(sum, r.Sum)
 		}
 	}
-	if err != nil {
-		out.Status, out.Detail = hostfacts.Unusable, err.Error()
-		var f *fault.Error
-		if errors.As(err, &f) {
-			out.Fix = f.Hint
-		}
-	}
-	return []hostfacts.Result{out}
+	return []hostfacts.Result{rung.Tried(out, err)}
 }
 
 // Start implements rung.Rung: the native walls, and the sentry within.

@@ -36,6 +36,20 @@ func FailedAt(err error, step string) bool {
 	return errors.As(err, &f) && f.Step == step
 }
 
+// Tried is what came of trying a part of a rung: what was found, or why it cannot be had
+// and the one command that helps.
+func Tried(found hostfacts.Result, err error) hostfacts.Result {
+	if err == nil {
+		return found
+	}
+	out := hostfacts.Result{Name: found.Name, Status: hostfacts.Unusable, Detail: err.Error()}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		out.Fix = f.Hint
+	}
+	return out
+}
+
 // Explain turns a step that failed into an error a person can act on:
 // which wall, why, and the one command that helps.
 func Explain(err error, facts hostfacts.Facts) error {
