@@ -63,7 +63,7 @@ func StartBorn(ctx context.Context, p *plan.Plan, h rung.Hooks, birth Birth) (ru
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, exit: make(chan struct{}), socks: make(chan *os.File)}
+	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: p.Ops, exit: make(chan struct{}), socks: make(chan *os.File)}
 	if err == nil {
 		err = s.launch(ctx, p)
 	}
@@ -196,6 +196,7 @@ type sandbox struct {
 	first *First
 	conn  *wire.Conn
 	hooks rung.Hooks
+	ops   []plan.Op
 
 	around *wire.Conn // to PID 1 around a sentry; conn then leads to the one on it
 

@@ -65,6 +65,8 @@ func (d *desk) handle(q control.Request) control.Reply {
 		return control.Reply{Status: d.status(q.Memory)}
 	case "inspect":
 		return d.inspect()
+	case "sync":
+		return reply(l.sync())
 	case "grant":
 		e, err := l.grant(q)
 		if err != nil {
@@ -93,6 +95,18 @@ func reply(err error) control.Reply {
 		return control.Reply{Error: err.Error()}
 	}
 	return control.Reply{}
+}
+
+// sync brings what the agent changed to where it is reviewed.
+func (l *live) sync() error {
+	select {
+	case <-l.ended:
+		return nil // it is brought over for the last time
+	case <-l.began:
+		return l.box.Sync()
+	default:
+		return nil
+	}
 }
 
 func (l *live) grant(q control.Request) (control.Grant, error) {
