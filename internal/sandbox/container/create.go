@@ -53,6 +53,8 @@ type hostConfig struct {
 	ReadonlyRootfs bool
 	NetworkMode    string
 	IpcMode        string
+	UTSMode        string
+	PidMode        string
 	UsernsMode     string
 	CapDrop        []string
 	CapAdd         []string
@@ -111,6 +113,7 @@ func newOrder(a about, image, session string, limits cgroup.Limits, shares []mou
 	if a.is("userns") {
 		o.HostConfig.UsernsMode = "host" // the user is the same inside
 	}
+	o.mutate()
 	return o
 }
 

@@ -37,6 +37,7 @@ func StageMain() {
 		conn.Send(wire.Message{Kind: wire.Look, System: system()})
 		os.Exit(0)
 	}
+	leak()
 	pid, err := bear(conn, m, fds)
 	if err != nil {
 		f := &wire.Failure{Step: "container", Text: err.Error()}
