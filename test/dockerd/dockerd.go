@@ -24,7 +24,8 @@ type Engine struct {
 	Dir   string // where all of it is
 	GID   int    // of those who may speak to it beside root
 	Group string // the cgroup below which its containers are, from the root of the tree
-	Plain bool   // it is on a host that is no stage: it has mounts of its own, and the host's network
+	Plain bool   // it has the network of its host: it makes none of its own
+	Apart bool   // it has mounts of its own, so that those of its host stay as they are
 }
 
 // Socket is where it listens, in a directory of this name.
@@ -35,9 +36,9 @@ func PIDFile(dir string) string { return dir + "/pid" }
 
 // Raise starts the engine and returns when it answers.
 func (e Engine) Raise() (*os.Process, error) {
-	daemon, err := exec.LookPath("dockerd")
+	daemon, err := find()
 	if err != nil {
-		return nil, fmt.Errorf("%w: run `make tools`", err)
+		return nil, err
 	}
 	if err := os.MkdirAll(e.Dir, 0o711); err != nil {
 		return nil, err
@@ -55,11 +56,14 @@ func (e Engine) Raise() (*os.Process, error) {
 		"--data-root="+e.Dir+"/data", "--exec-root="+e.Dir+"/exec", "--pidfile="+PIDFile(e.Dir),
 		"--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--storage-driver=vfs",
 		"--exec-opt=native.cgroupdriver=cgroupfs", "--cgroup-parent=/"+e.Group, "--oom-score-adjust=0", "--log-level=warn")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + e.Dir}
+	cmd.Env = []string{"PATH=" + path, "HOME=" + e.Dir}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Setsid: true}
-	if e.Plain {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if !e.Plain {
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNET
+	}
+	if e.Apart {
+		cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -69,6 +73,18 @@ func (e Engine) Raise() (*os.Process, error) {
 		return nil, errors.Join(fmt.Errorf("the engine does not answer:\n%s", b), cmd.Process.Kill())
 	}
 	return cmd.Process, nil
+}
+
+// path is where an engine and what it needs may be.
+const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func find() (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if at := filepath.Join(dir, "dockerd"); unix.Access(at, unix.X_OK) == nil {
+			return at, nil
+		}
+	}
+	return "", errors.New("there is no dockerd: run `make tools`")
 }
 
 func answers(dir string) bool {

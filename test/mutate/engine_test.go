@@ -17,7 +17,7 @@ func raised(t *testing.T) string {
 	if os.Getuid() != 0 {
 		return ""
 	}
-	e := dockerd.Engine{Dir: directory(t, "/var/lib", 0), GID: ordinaryID, Group: fmt.Sprintf("mutate-%d-engine", os.Getpid()), Plain: true}
+	e := dockerd.Engine{Dir: directory(t, "/var/lib", 0), GID: ordinaryID, Group: fmt.Sprintf("mutate-%d-engine", os.Getpid()), Plain: true, Apart: true}
 	daemon, err := e.Raise()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 const (
 	Native    = "native"
 	Container = "container"
+	GVisor    = "gvisor"
 )
 
 // Name is the rung that is played on.
