@@ -206,6 +206,8 @@ type Exit struct {
 	Status syscall.WaitStatus
 	// Killed is set when the sandbox itself was killed and no status came out.
 	Killed bool
+	// Hit is what limits did that the rung enforces itself.
+	Hit cgroup.Events
 }
 
 // Code is the status that a shell would show.

@@ -205,7 +205,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		}
 	}
 	res := l.settle(exit, keep)
-	events := group.Events()
+	events := group.Events().Add(exit.Hit)
 	res.Time, res.Started, res.OOM, res.Full, res.Forks = time.Since(began), began, events.OOMKills, events.Limit, events.Refused
 	if lost := l.closeBook(&res); lost != nil {
 		l.talk.Warn(fmt.Sprintf("the record of the session is not complete: %v", lost))
