@@ -96,6 +96,10 @@ func obey(conn *wire.Conn, orders chan<- order) {
 			orders <- order{id: m.ID, command: m.Command, files: fds}
 		case m.Kind == wire.Socket:
 			handOut(conn, m.IPv6)
+		case m.Kind == wire.Dial:
+			go dial(conn, m, fds)
+		case m.Kind == wire.Servers:
+			go servers(conn, m)
 		}
 	}
 }

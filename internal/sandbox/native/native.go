@@ -169,6 +169,9 @@ func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []net
 	if err != nil {
 		return err
 	}
+	if p.Capture.Veth != nil {
+		return take(&sentryNet{n, s})
+	}
 	return take(n)
 }
 
@@ -205,8 +208,10 @@ type sandbox struct {
 	socks chan *os.File // nil: inside could make none
 	res   rung.Exit
 	execs execs
-	once  sync.Once
-	reaps sync.Once
+
+	questions questions // to PID 1 on a sentry
+	once      sync.Once
+	reaps     sync.Once
 }
 
 func (s *sandbox) PID() int { return s.pid }
@@ -294,6 +299,8 @@ func (s *sandbox) listen() {
 		}
 		closePorts(came)
 		switch m.Kind {
+		case wire.Dial, wire.Servers:
+			s.questions.answered(m)
 		case wire.Exited:
 			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
 		case wire.Exit:

@@ -68,6 +68,7 @@ type Offer struct {
 	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
 	// any other check nobody listens to it.
 	Leaves  map[string]string
+	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }

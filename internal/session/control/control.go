@@ -61,6 +61,7 @@ type Status struct {
 	Wishes  []Wish    `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
+	Less     string          `json:"less,omitempty"`    // what of it a person chose to have less of
 	Program  *Program        `json:"program,omitempty"` // of others, below the agent
 	Level    string          `json:"level"`             // of the ladder of postures
 	Walls    []string        `json:"walls"`

@@ -90,6 +90,9 @@ func (b *Base) Where() string {
 	if b.Own != nil {
 		return b.Rung.Name() + ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
 	}
+	if less := b.Rung.Offer().Less; less != "" {
+		return b.Rung.Name() + ", " + less
+	}
 	return b.Rung.Name()
 }
 
