@@ -151,10 +151,7 @@ func (l *Link) end(why error) {
 	first := l.err == nil
 	if first {
 		l.err = why
-		for _, s := range l.streams {
-			s.fail(why, why)
-		}
-		clear(l.streams)
+		l.endStreams(why)
 		l.accepts.Init()
 		l.opens, l.ready = queue{}, [2]queue{}
 		close(l.done)
@@ -165,6 +162,14 @@ func (l *Link) end(why error) {
 	if first && l.rw != nil {
 		l.rw.Close()
 	}
+}
+
+// failStreams ends every stream. The mutex is held.
+func (l *Link) failStreams(why error) {
+	for _, s := range l.streams {
+		s.fail(why, why)
+	}
+	clear(l.streams)
 }
 
 // Sever ends every connection and datagram of the sandbox's network, and refuses those that
@@ -224,6 +229,9 @@ func (l *Link) readLoop() {
 		n, err := l.rw.Read(buf[held:])
 		held += n
 		used, wrong := l.feed(buf[:held])
+		if wrong != nil && mutated("link") {
+			used, wrong = held, nil
+		}
 		held = copy(buf, buf[used:held])
 		if idle++; n > 0 {
 			idle = 0
