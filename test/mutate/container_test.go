@@ -4,7 +4,9 @@ import "slices"
 
 // inContainerUnturned are the walls and checks of containers that cannot be taken away.
 var inContainerUnturned = map[string]string{
-	"kernel":       "the rung does not claim it",
+	"kernel":       notClaimed,
+	"link":         notClaimed,
+	"link-end":     notClaimed,
 	"keyring":      "the engine gives every container a session keyring of its own",
 	"wall keyring": "as above",
 }

@@ -33,8 +33,10 @@ type ground struct {
 	unturned map[string]string
 }
 
-var grounds = []ground{{"native", mutations, map[string]string{"kernel": "the rung does not claim it"}},
+var grounds = []ground{{"native", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed}},
 	{"container", inContainer, inContainerUnturned}, {"gvisor", onSentry, onSentryUnturned}}
+
+const notClaimed = "the rung does not claim it"
 
 func rungs() (out []string) {
 	for _, g := range grounds {

@@ -6,6 +6,8 @@ import "slices"
 var onSentryUnturned = map[string]string{
 	"abstract":      "the sentry has abstract sockets of its own, and none leads to the host",
 	"landlock":      "it is missing already",
+	"link":          notClaimed,
+	"link-end":      notClaimed,
 	"wall landlock": "the sentry has none; the one around PID 1 holds nothing that the agent reaches",
 	"wall tty":      "the sentry has terminals of its own, and none of the host's",
 }

@@ -61,6 +61,25 @@ func (r Rung) Offer() rung.Offer { return r.Place.Offer() }
 // Try implements rung.Rung.
 func (r Rung) Try(ctx context.Context) []hostfacts.Result { return r.Place.Try(ctx) }
 
+// Through implements rung.Linked.
+func (r Rung) Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) rung.Rung {
+	return Rung{through{r.Place, between}}
+}
+
+// through is a place with something in the way to it.
+type through struct {
+	Place
+	between func(io.ReadWriteCloser) io.ReadWriteCloser
+}
+
+func (t through) Open(ctx context.Context, b Begin) (End, error) {
+	e, err := t.Place.Open(ctx, b)
+	if err == nil {
+		e.ReadWriteCloser = t.between(e.ReadWriteCloser)
+	}
+	return e, err
+}
+
 // alive is how often the far end is asked whether it is there.
 const alive = 10 * time.Second
 

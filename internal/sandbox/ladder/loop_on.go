@@ -4,6 +4,8 @@ package ladder
 
 import (
 	"context"
+	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -22,6 +24,11 @@ func usual(rung.Rung) rung.Rung { return direct{far.Rung{Place: loop{}}} }
 // direct writes to the trees of the host itself where the suites expect the live view: there
 // is no keeper over a link, and it is not what is tested.
 type direct struct{ far.Rung }
+
+// Through implements rung.Linked.
+func (d direct) Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) rung.Rung {
+	return direct{d.Rung.Through(between).(far.Rung)}
+}
 
 func (d direct) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
 	c := *p
@@ -43,6 +50,9 @@ type loop struct{ native.Rung }
 func (l loop) Offer() rung.Offer {
 	o := l.Rung.Offer()
 	o.Witness = "the far end"
+	o.Leaves = maps.Clone(o.Leaves)
+	delete(o.Leaves, "link")
+	delete(o.Leaves, "link-end")
 	return o
 }
 

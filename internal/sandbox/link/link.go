@@ -151,10 +151,7 @@ func (l *Link) end(why error) {
 	first := l.err == nil
 	if first {
 		l.err = why
-		for _, s := range l.streams {
-			s.fail(why, why)
-		}
-		clear(l.streams)
+		l.endStreams(why)
 		l.accepts.Init()
 		l.opens, l.ready = queue{}, [2]queue{}
 		close(l.done)
@@ -165,6 +162,14 @@ func (l *Link) end(why error) {
 	if first && l.rw != nil {
 		l.rw.Close()
 	}
+}
+
+// failStreams ends every stream. The mutex is held.
+func (l *Link) failStreams(why error) {
+	for _, s := range l.streams {
+		s.fail(why, why)
+	}
+	clear(l.streams)
 }
 
 // Sever ends every connection and datagram of the sandbox's network, and refuses those that
@@ -217,14 +222,23 @@ func (l *Link) watch(every time.Duration) {
 	}
 }
 
-// readLoop reads frames until the link ends.
+// readLoop reads frames until the link ends. What is left of a frame stays where it is as
+// long as a whole one has room behind it.
 func (l *Link) readLoop() {
-	buf, held, idle := make([]byte, inSize), 0, 0
+	buf, from, to, idle := make([]byte, inSize), 0, 0, 0
 	for {
-		n, err := l.rw.Read(buf[held:])
-		held += n
-		used, wrong := l.feed(buf[:held])
-		held = copy(buf, buf[used:held])
+		if from == to {
+			from, to = 0, 0
+		} else if len(buf)-from < MaxFrame+headSize {
+			from, to = 0, copy(buf, buf[from:to])
+		}
+		n, err := l.rw.Read(buf[to:])
+		to += n
+		used, wrong := l.feed(buf[from:to])
+		from += used
+		if wrong != nil && mutated("link") {
+			from, wrong = to, nil
+		}
 		if idle++; n > 0 {
 			idle = 0
 		}
@@ -233,7 +247,7 @@ func (l *Link) readLoop() {
 			l.broken(wrong)
 			return
 		case err != nil:
-			l.end(lost(err, held > 0))
+			l.end(lost(err, to > from))
 			return
 		case idle > 100:
 			l.end(io.ErrNoProgress)

@@ -4,6 +4,7 @@ package rung
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -35,6 +36,16 @@ type Furnished interface {
 	// of ours for a while.
 	Userland(ctx context.Context, dir string) (*Userland, error)
 }
+
+// Linked is a rung whose sandboxes stand at a far end, behind a link.
+type Linked interface {
+	Rung
+	// Through is the same rung with something in the way between the two ends.
+	Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) Rung
+}
+
+// NoLink is why a rung leaves the checks of a link.
+const NoLink = "on this rung the supervisor holds the sandbox's own sockets"
 
 // Userland is what a place has of an operating system.
 type Userland struct {
