@@ -177,6 +177,9 @@ var keys = []key{
 	{section: "rung", name: "runsc-sha256", form: formWord, check: checkSum, pattern: `^[0-9a-f]{64}$`,
 		about: "The SHA-256 that this program must have. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.RunscSum }},
+	{section: "rung", name: "gvisor-network", form: formWord, words: func() []string { return []string{"own", HostNetwork} },
+		about: "Whose network stack the agent has on gVisor: gVisor's `own`, or the `host`'s in the sandbox's network, which an agent can attack. Not written: own. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.Network }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

@@ -72,6 +72,9 @@ func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Rung.RunscSum != nil {
 		p.Rung.RunscSum = ceiling.Rung.RunscSum
 	}
+	if ceiling.Rung.Network != nil {
+		p.Rung.Network = ceiling.Rung.Network
+	}
 	if ceiling.Workspace.Undo != nil {
 		p.Workspace.Undo = ceiling.Workspace.Undo
 	}

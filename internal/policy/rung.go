@@ -105,7 +105,7 @@ func lowered(base, over *Policy) []Change {
 	for _, w := range []struct {
 		name       string
 		have, want *Rule
-	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}} {
+	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
 		if w.want != nil && w.want.Value != w.have.Text() {
 			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
 		}

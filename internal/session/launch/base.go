@@ -95,6 +95,9 @@ func (b *Base) Where() string {
 	if b.Own != nil {
 		where += ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
 	}
+	if less := b.Rung.Offer().Less; less != "" {
+		where += ", " + less
+	}
 	return where
 }
 
