@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/dockerd"
+	"ringfence.dev/ringfence/test/daemon"
 )
 
 // What the made host is like.
@@ -59,7 +59,7 @@ func (h *host) engage() error {
 	if h.req.Group == "" || h.req.Enter == nil && !strings.Contains(c.Setup+c.Run, "$RF") {
 		return nil
 	}
-	_, err := dockerd.Engine{Dir: engineAt, GID: h.req.GID, Group: h.req.Group, Apart: true}.Raise()
+	_, err := daemon.Engine{Dir: engineAt, GID: h.req.GID, Group: h.req.Group, Apart: true}.Raise()
 	return err
 }
 

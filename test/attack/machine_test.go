@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
-	"ringfence.dev/ringfence/test/dockerd"
+	"ringfence.dev/ringfence/test/daemon"
 	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -67,7 +67,7 @@ func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 	r := request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
 		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt), Rung: rungs.Name()}
 	if r.Rung == rungs.Container {
-		r.Group, r.Ceiling = m.outer.engine(), rungs.Policy(dockerd.Socket(engineAt))
+		r.Group, r.Ceiling = m.outer.engine(), rungs.Policy(daemon.Socket(engineAt))
 	}
 	req, err := json.Marshal(r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 	}
 	err = errors.Join(err, stdin.Close(), cmd.Wait(), group.close())
 	if r.Group != "" {
-		err = errors.Join(err, dockerd.RemoveGroup(r.Group))
+		err = errors.Join(err, daemon.RemoveGroup(r.Group))
 	}
 	var got outcome
 	if err == nil {

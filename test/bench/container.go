@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"ringfence.dev/ringfence/test/dockerd"
+	"ringfence.dev/ringfence/test/daemon"
 )
 
 // trueName is this program as one that does nothing: static, so that a container needs no
@@ -24,18 +24,18 @@ func (b *bench) container() (err error) {
 	if err != nil {
 		return err
 	}
-	e := dockerd.Engine{Dir: b.dir + "/engine", Group: fmt.Sprintf("bench-%d-engine", os.Getpid()), Plain: true, Apart: true}
-	daemon, err := e.Raise()
+	e := daemon.Engine{Dir: b.dir + "/engine", Group: fmt.Sprintf("bench-%d-engine", os.Getpid()), Plain: true, Apart: true}
+	proc, err := e.Raise()
 	if err != nil {
 		return err
 	}
 	defer func() {
-		daemon.Signal(syscall.SIGTERM)
-		_, werr := daemon.Wait()
-		err = errors.Join(err, werr, dockerd.RemoveGroup(e.Group))
+		proc.Signal(syscall.SIGTERM)
+		_, werr := proc.Wait()
+		err = errors.Join(err, werr, daemon.RemoveGroup(e.Group))
 	}()
 	defer os.Unsetenv("DOCKER_HOST")
-	os.Setenv("DOCKER_HOST", "unix://"+dockerd.Socket(e.Dir)) // for both clients
+	os.Setenv("DOCKER_HOST", "unix://"+daemon.Socket(e.Dir)) // for both clients
 	ours := b.inside([]string{"--rung", "container", "--net", "none"}, "true")
 	if _, err := run(b.command(dir, ours...)); err != nil { // makes the image
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/test/daemon"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	world.Main(m)
 }
 
-// docker asks the engine by its own client, which reads no settings of the machine's.
+// docker asks the engine by Docker's client, which reads no settings of the machine's.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("docker", args...)
@@ -43,6 +44,14 @@ func docker(t *testing.T, args ...string) string {
 		t.Fatalf("docker %q: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// engineName is the name of the engine that is played with.
+func engineName() string {
+	if daemon.Podman() {
+		return "podman"
+	}
+	return "docker"
 }
 
 // containers lists those that there are, running or not.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/dockerd"
+	"ringfence.dev/ringfence/test/daemon"
 )
 
 const cgroups = "/sys/fs/cgroup"
@@ -87,7 +87,7 @@ func removeGroups(name string) error {
 			}
 		}
 	}
-	return errors.Join(append(errs, dockerd.RemoveGroup(name+engineGroup))...)
+	return errors.Join(append(errs, daemon.RemoveGroup(name+engineGroup))...)
 }
 
 // engineGroup ends the name of the group of a container engine on the stage.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
-	"ringfence.dev/ringfence/test/dockerd"
+	"ringfence.dev/ringfence/test/daemon"
 	"ringfence.dev/ringfence/test/rungs"
 )
 
@@ -47,7 +47,7 @@ func raise(order string) error {
 		return err
 	}
 	if WantEngine || rungs.Name() == rungs.Container {
-		engine := dockerd.Engine{Dir: Engine, GID: gidOf(uid), Group: os.Getenv(groupEnv) + engineGroup}
+		engine := daemon.Engine{Dir: Engine, GID: gidOf(uid), Group: os.Getenv(groupEnv) + engineGroup}
 		if _, err := engine.Raise(); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func administer() error {
 	if rungs.Plain() {
 		return nil
 	}
-	at := dockerd.Socket(Engine)
+	at := daemon.Socket(Engine)
 	if rungs.Name() != rungs.Container {
 		var err error
 		if at, err = built.Runsc(); err != nil {

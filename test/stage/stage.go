@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/daemon"
 	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/tier"
 )
@@ -115,7 +116,7 @@ func perform(uid int, bin, alone string, network uintptr) error {
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home, "TERM=xterm", "LANG=C.UTF-8",
 		fmt.Sprintf("%s=%d:%s", raiseEnv, uid, bin), groupEnv + "=" + group,
-		tier.Env + "=" + os.Getenv(tier.Env), built.RungEnv + "=" + os.Getenv(built.RungEnv), aloneEnv + "=" + alone,
+		tier.Env + "=" + os.Getenv(tier.Env), built.RungEnv + "=" + os.Getenv(built.RungEnv), daemon.Env + "=" + os.Getenv(daemon.Env), aloneEnv + "=" + alone,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,

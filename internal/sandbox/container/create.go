@@ -44,6 +44,12 @@ type hostConfig struct {
 	Memory         int64 `json:",omitempty"`
 	MemorySwap     int64 `json:",omitempty"`
 	PidsLimit      int64 `json:",omitempty"`
+	Ulimits        []ulimit
+}
+
+type ulimit struct {
+	Name       string
+	Soft, Hard uint64
 }
 
 type mount struct {
@@ -90,6 +96,10 @@ func newOrder(a about, image, session string, limits cgroup.Limits, shares []mou
 	}
 	if a.is("userns") {
 		o.HostConfig.UsernsMode = "host" // the user is the same inside
+	}
+	if a.podman() {
+		o.HostConfig.Ulimits = podmanLimits()
+		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "unmask=ALL") // it has another word for no covers
 	}
 	o.mutate()
 	return o

@@ -29,6 +29,13 @@ type Rung interface {
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
 }
 
+// Housed is a rung whose place is some program's.
+type Housed interface {
+	Rung
+	// House is the name of the program, for people; "" where it does not answer.
+	House(ctx context.Context) string
+}
+
 // Furnished is a rung that can have an operating system of its own.
 type Furnished interface {
 	Rung

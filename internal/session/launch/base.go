@@ -59,6 +59,7 @@ type Place struct {
 type Law struct {
 	Policy  *policy.Policy
 	Rung    rung.Rung       // where the walls stand
+	House   string          // the program whose place it is, as a container engine; "": none
 	Own     *rung.Userland  // the operating system of that place; nil: this machine's
 	Ignored []policy.Change // widenings of an untrusted project file
 	Bare    *policy.Policy  // what holds without the project's file
@@ -87,13 +88,17 @@ func Decide(opt Options) (Base, error) {
 
 // Where names the place of the walls, for people.
 func (b *Base) Where() string {
+	where := b.Rung.Name()
+	if b.House != "" {
+		where += " (" + b.House + ")"
+	}
 	if b.Own != nil {
-		return b.Rung.Name() + ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
+		where += ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
 	}
 	if less := b.Rung.Offer().Less; less != "" {
-		return b.Rung.Name() + ", " + less
+		where += ", " + less
 	}
-	return b.Rung.Name()
+	return where
 }
 
 // System is what of an operating system is shown.
@@ -128,6 +133,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	}
 	if b.Facts, err = enforcedHere(); err != nil {
 		return b, err
+	}
+	if place, ok := b.Rung.(rung.Housed); ok {
+		b.House = place.House(context.Background())
 	}
 	if place, ok := b.Rung.(rung.Furnished); ok {
 		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
