@@ -111,9 +111,7 @@ func move(to, from half) {
 		n, err := from.Read(buf)
 		if n > 0 {
 			if _, werr := to.Write(buf[:n]); werr != nil {
-				cut(from)
-				cut(to)
-				return
+				return // nobody takes it; what is still to come back is left alone
 			}
 		}
 		switch {

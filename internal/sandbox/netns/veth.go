@@ -17,7 +17,7 @@ import (
 // keeps for the two ends of one line, and one of IPv6's private ones.
 var (
 	near = end{"agent0", plan.VethMAC[0], netip.MustParsePrefix("192.0.0.1/29"), netip.MustParsePrefix("fd72:6e67:6663::1/64")}
-	far  = end{"eth0", plan.VethMAC[1], netip.MustParsePrefix("192.0.0.2/29"), netip.MustParsePrefix("fd72:6e67:6663::2/64")}
+	far  = end{"gate0", plan.VethMAC[1], netip.MustParsePrefix("192.0.0.2/29"), netip.MustParsePrefix("fd72:6e67:6663::2/64")}
 )
 
 type end struct {
@@ -34,7 +34,7 @@ const index = 1000
 // frames come by a veth pair. Nothing but its two addresses has a route. TCP and DNS are
 // turned to the gate as they arrive, and everything else is refused at once.
 func OverVeth(c *plan.Capture) (*plan.Capture, error) {
-	rules, err := batch(vethRules)
+	rules, err := batch(func(r *rules) { vethRules(r, c.Listen) })
 	if err != nil {
 		return nil, fmt.Errorf("nftables rules: %w", err)
 	}
@@ -61,7 +61,7 @@ func OverVeth(c *plan.Capture) (*plan.Capture, error) {
 //	table inet ringfence {
 //	  chain turn { type nat hook prerouting priority dstnat;
 //	    meta l4proto { tcp, udp } th dport 53 dnat to GATE:53
-//	    ip daddr GATE return
+//	    ip daddr GATE tcp dport { 53, 801, 808, 809, … } return   (the gate's own ports)
 //	    meta l4proto tcp dnat to GATE:801
 //	  }
 //	  chain refuse { type filter hook prerouting priority filter; policy drop;
@@ -75,7 +75,7 @@ func OverVeth(c *plan.Capture) (*plan.Capture, error) {
 //	  }
 //	  chain pass { type filter hook forward priority filter; policy drop; }
 //	}
-func vethRules(r *rules) {
+func vethRules(r *rules, ports []plan.Listen) {
 	turn := r.chain("turn", nftables.ChainTypeNAT, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest)
 	refuse := r.chain("refuse", nftables.ChainTypeFilter, nftables.ChainHookPrerouting, nftables.ChainPriorityFilter)
 	answer := r.chain("answer", nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter)
@@ -91,7 +91,11 @@ func vethRules(r *rules) {
 		for _, proto := range []byte{unix.IPPROTO_UDP, unix.IPPROTO_TCP} {
 			r.add(turn, family.is, transport(proto), port(53), turned(netip.AddrPortFrom(family.at, Resolver)))
 		}
-		r.add(turn, family.gate, verdict(expr.VerdictReturn))
+		for _, l := range ports {
+			if l.Network == "tcp" {
+				r.add(turn, family.gate, transport(unix.IPPROTO_TCP), port(uint16(l.Port)), verdict(expr.VerdictReturn))
+			}
+		}
 		r.add(turn, family.is, transport(unix.IPPROTO_TCP), turned(netip.AddrPortFrom(family.at, Port)))
 		r.add(refuse, family.gate, transport(unix.IPPROTO_TCP), verdict(expr.VerdictAccept))
 		r.add(refuse, family.gate, transport(unix.IPPROTO_UDP), port(53), verdict(expr.VerdictAccept))
@@ -142,6 +146,13 @@ func nested(ae *netlink.AttributeEncoder, typ uint16, fill func(*netlink.Attribu
 	})
 }
 
+// everywhere is all but multicast and broadcast: who sends to those is told at once that
+// there is no way, and no kernel answers them otherwise.
+var everywhere = map[bool][]string{
+	false: {"0.0.0.0/1", "128.0.0.0/2", "192.0.0.0/3", "240.0.0.0/5", "248.0.0.0/6", "252.0.0.0/7", "254.0.0.0/8"},
+	true:  {"::/1", "8000::/2", "c000::/3", "e000::/4", "f000::/5", "f800::/6", "fc00::/7", "fe00::/8"},
+}
+
 // settle raises an end, gives it its address and tells it who the other is. The far one
 // gets a loopback and has the other end as its way to everywhere.
 func (e end) settle(other end, six, out bool) ([]byte, error) {
@@ -174,8 +185,15 @@ func (e end) settle(other end, six, out bool) ([]byte, error) {
 		ae.Bytes(unix.NDA_DST, to.AsSlice())
 		ae.Bytes(unix.NDA_LLADDR, other.mac[:])
 	})
-	if out {
-		add(unix.RTM_NEWROUTE, routeHead(family, unix.RT_TABLE_MAIN, unix.RT_SCOPE_UNIVERSE, unix.RTN_UNICAST), func(ae *netlink.AttributeEncoder) {
+	if !out {
+		return all, err
+	}
+	for _, text := range everywhere[six] {
+		dst := netip.MustParsePrefix(text)
+		head := routeHead(family, unix.RT_TABLE_MAIN, unix.RT_SCOPE_UNIVERSE, unix.RTN_UNICAST)
+		head[1] = byte(dst.Bits())
+		add(unix.RTM_NEWROUTE, head, func(ae *netlink.AttributeEncoder) {
+			ae.Bytes(unix.RTA_DST, dst.Addr().AsSlice())
 			ae.Bytes(unix.RTA_GATEWAY, to.AsSlice())
 			ae.Uint32(unix.RTA_OIF, index)
 		})

@@ -1,6 +1,7 @@
 package sentry
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -92,8 +93,10 @@ func order(conn *wire.Conn, p *plan.Plan) (wire.Message, error) {
 		return m, fmt.Errorf("the stage ended: %w", err)
 	case m.Failure != nil && m.Failure.Errno != 0:
 		return m, fmt.Errorf("%s: %w", m.Failure.Text, unix.Errno(m.Failure.Errno))
-	case m.Kind != wire.Started || m.Failure != nil || m.ID <= 0:
-		return m, fmt.Errorf("%s: %v", m.Kind, m.Failure)
+	case m.Failure != nil:
+		return m, errors.New(m.Failure.Text)
+	case m.Kind != wire.Started || m.ID <= 0:
+		return m, fmt.Errorf("the stage said %q", m.Kind)
 	}
 	return m, nil
 }

@@ -3,6 +3,7 @@ package sentry
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -43,7 +44,29 @@ func join(v *plan.Veth, proc, child int) error {
 	if err := sys.Netlink(unix.NETLINK_ROUTE, v.Pair); err != nil {
 		return &NoVeth{err}
 	}
+	if err := refuseOften(proc); err != nil {
+		return err
+	}
 	return raise(v.Quiet, v.Near)
+}
+
+// refuseOften lets the kernel refuse as often as it must: it would tell the other end only
+// once in a while that nobody takes its datagrams, and who is not told waits.
+func refuseOften(proc int) error {
+	for name, value := range map[string]string{"ipv4/icmp_ratemask": "0", "ipv6/icmp/ratelimit": "0"} {
+		fd, err := unix.Openat(proc, "sys/net/"+name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) && strings.HasPrefix(name, "ipv6/") {
+			continue // there is none
+		}
+		if err == nil {
+			_, err = unix.Write(fd, []byte(value))
+			unix.Close(fd)
+		}
+		if err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // settle configures the far end, in the namespace of the stage. runsc takes all of it over
