@@ -166,6 +166,9 @@ func network(s *session.Session) string {
 	if len(extra) > 0 {
 		text += " (" + strings.Join(extra, ", ") + ")"
 	}
+	if s.Upstream != nil {
+		text += fmt.Sprintf(", by proxy %s, which looks up names", s.Upstream)
+	}
 	return text
 }
 

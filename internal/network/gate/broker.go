@@ -125,8 +125,12 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 	if d.Verdict != Allow {
 		return nil, &address.Unreached{Reason: "no rule allows this host"}
 	}
-	c, _, err := g.dialler.reach(ctx, t, d.Exact)
+	c, _, err := g.dialler.reach(ctx, t, d.Named)
 	if err != nil {
+		if d, no := g.refusal(t, err); no {
+			g.records.refuseNow(journal.Record{Event: journal.Decision, Verdict: journal.Deny, Via: "broker", Name: string(t.Name), Port: t.Port, Rule: d.Rule, Reason: d.Reason})
+			return nil, &address.Unreached{Reason: d.Reason}
+		}
 		return nil, &address.Unreached{Reason: dialReason(err)}
 	}
 	return c, nil

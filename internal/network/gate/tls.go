@@ -118,10 +118,10 @@ type ahead struct {
 func (k *call) dialAhead() *ahead {
 	ctx, stop := context.WithCancel(k.g.ctx)
 	a := &ahead{call: k, done: make(chan struct{}), stop: stop}
-	target, exact := k.target, k.rule.Exact
+	target, named := k.target, k.rule.Named
 	k.g.tasks.Go(func() {
 		defer close(a.done)
-		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, exact)
+		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, named)
 	})
 	return a
 }

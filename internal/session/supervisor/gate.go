@@ -38,6 +38,7 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	l.mcp.live, l.mcp.Offered = l, s.Offered
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
+	conf.Refused = l.Say
 	if l.talk.Person {
 		conf.Wait, conf.Ask = patience, d.tell
 	}
