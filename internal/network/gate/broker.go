@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -135,6 +136,9 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 	}
 	return c, nil
 }
+
+// Roots are whom the broker believes to be the host that it reached.
+func (g *Gate) Roots() *x509.CertPool { return g.conf.Roots }
 
 // Record writes down what the broker did. It fails where the journal does: then the
 // broker does nothing.

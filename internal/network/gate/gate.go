@@ -13,6 +13,7 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -47,6 +48,7 @@ type Config struct {
 	Proxy   *upstream.Proxy          // nil: dial directly
 	Refused func(string)             // tells that the proxy refuses a host; may be nil
 	Broker  Broker                   // nil: nobody keeps credentials
+	Roots   *x509.CertPool           // whom the broker believes; nil: whom the system does
 	Decoys  *leakscan.Set            // what must not leave; nil: nothing is searched
 	Caught  func(Caught)             // tells that one was about to; may be nil
 }

@@ -13,12 +13,13 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/clienthello"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
 // tls relays a client that asks for the very name it was allowed for. The origin is
 // dialled meanwhile; it gets no byte before the verdict.
 func (k *call) tls() {
-	origin := k.dialAhead()
+	origin := k.dialAhead(false)
 	raw, err := k.hello()
 	if err != nil {
 		origin.cancel()
@@ -112,15 +113,21 @@ type ahead struct {
 	stop context.CancelFunc
 	c    *net.TCPConn
 	addr string
+	via  *upstream.Proxy
 	err  error
 }
 
-func (k *call) dialAhead() *ahead {
+// dialAhead begins to dial; clear is for requests that are read here.
+func (k *call) dialAhead(clear bool) *ahead {
 	ctx, stop := context.WithCancel(k.g.ctx)
 	a := &ahead{call: k, done: make(chan struct{}), stop: stop}
 	target, named := k.target, k.rule.Named
 	k.g.tasks.Go(func() {
 		defer close(a.done)
+		if clear {
+			a.c, a.addr, a.via, a.err = k.g.dialler.reachClear(ctx, target, named)
+			return
+		}
 		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, named)
 	})
 	return a

@@ -40,6 +40,20 @@ func (d *dialler) byProxy(ctx context.Context, t address.Target, named bool) (*n
 	return c, byProxied, err
 }
 
+// reachClear is reach for requests in the clear. Where a proxy takes them whole, and the
+// name is its to look up, via is that proxy and the connection its own.
+func (d *dialler) reachClear(ctx context.Context, t address.Target, named bool) (c *net.TCPConn, addr string, via *upstream.Proxy, err error) {
+	_, never := t.Name.Never()
+	if p := d.proxy; p != nil && p.Forwards() && !p.Skips(t) && named && t.Name != "" && !never {
+		ctx, cancel := context.WithTimeout(ctx, dialling)
+		defer cancel()
+		c, err = p.Dial(ctx, dialReason)
+		return c, byProxied, p, err
+	}
+	c, addr, err = d.reach(ctx, t, named)
+	return c, addr, nil, err
+}
+
 // judged is a target as an address, with all that its name has judged.
 func (d *dialler) judged(ctx context.Context, t address.Target) (address.Target, error) {
 	if t.Name != "" {

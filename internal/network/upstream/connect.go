@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"slices"
@@ -15,8 +14,8 @@ import (
 func (p *Proxy) askHTTP(c io.ReadWriter, t address.Target) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", t, t)
-	if p.login {
-		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.pass)))
+	if auth := p.Authorization(); auth != "" {
+		fmt.Fprintf(&b, "Proxy-Authorization: %s\r\n", auth)
 	}
 	b.WriteString("\r\n")
 	if _, err := io.WriteString(c, b.String()); err != nil {

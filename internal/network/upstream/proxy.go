@@ -12,6 +12,7 @@ package upstream
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -87,6 +88,9 @@ func (p *Proxy) String() string { return p.addr }
 // Unread lists what of NO_PROXY was not understood: it is reached by the proxy.
 func (p *Proxy) Unread() []string { return p.unread }
 
+// LoginRefused is what a 407 to a request in the clear means.
+func (p *Proxy) LoginRefused() error { return p.judge(answer{status: 407}) }
+
 // Error is what went wrong with the proxy. Its words may be told to the agent.
 type Error struct {
 	text string
@@ -103,15 +107,35 @@ func refused(format string, args ...any) error {
 	return &Error{text: fmt.Sprintf(format, args...), Refused: true}
 }
 
-// Connect has the proxy connect to a target, by its name if it has one. why puts an
-// error of the host's network into words.
-func (p *Proxy) Connect(ctx context.Context, t address.Target, patience time.Duration, why func(error) string) (*net.TCPConn, error) {
+// Forwards holds for a proxy that takes requests in the clear whole. Many open no tunnel
+// to the port of such requests.
+func (p *Proxy) Forwards() bool { return !p.socks }
+
+// Authorization is what each such request tells the proxy; "" where it wants nothing.
+func (p *Proxy) Authorization() string {
+	if !p.login {
+		return ""
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.pass))
+}
+
+// Dial connects to the proxy itself.
+func (p *Proxy) Dial(ctx context.Context, why func(error) string) (*net.TCPConn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", p.addr)
+	c, err := d.DialContext(ctx, "tcp", p.addr)
 	if err != nil {
 		return nil, failed("is not reached: " + why(err))
 	}
-	c := conn.(*net.TCPConn)
+	return c.(*net.TCPConn), nil
+}
+
+// Connect has the proxy connect to a target, by its name if it has one. why puts an
+// error of the host's network into words.
+func (p *Proxy) Connect(ctx context.Context, t address.Target, patience time.Duration, why func(error) string) (*net.TCPConn, error) {
+	c, err := p.Dial(ctx, why)
+	if err != nil {
+		return nil, err
+	}
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	c.SetDeadline(time.Now().Add(patience))
 	ask := p.askHTTP
