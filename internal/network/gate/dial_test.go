@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
@@ -111,24 +112,7 @@ func TestMaxAddresses(t *testing.T) {
 // TestByProxy: a proxy gets the name where a rule names the host, and nobody looks it up
 // here; else it gets an address that was judged. What no rule opens it is never asked for.
 func TestByProxy(t *testing.T) {
-	l := listenLocal(t, "127.0.0.1:0")
-	asked := make(chan string, 1)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			r, err := http.ReadRequest(bufio.NewReader(c))
-			if err != nil {
-				c.Close()
-				continue
-			}
-			asked <- r.Host
-			c.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
-			c.Close()
-		}
-	}()
+	at, asked := proxyOf(t, "200 OK")
 	const only = "; the upstream proxy looks up only what a rule names"
 	for what, c := range map[string]struct {
 		target, direct string
@@ -157,7 +141,7 @@ func TestByProxy(t *testing.T) {
 			known := &noted{names: names{"a.test": {"9.9.9.1"}, "in.test": {"10.0.0.1"}, "mixed.test": {"9.9.9.1", "127.0.0.1"}}}
 			d, _ := dials(t, known)
 			var err error
-			if d.proxy, err = upstream.Parse("http://"+l.Addr().String(), c.direct); err != nil {
+			if d.proxy, err = upstream.Parse("http://"+at, c.direct); err != nil {
 				t.Fatal(err)
 			}
 			conn, addr, err := d.reach(t.Context(), target(t, c.target), c.named)
@@ -190,4 +174,69 @@ type noted struct {
 func (n *noted) Lookup(ctx context.Context, name address.Name) ([]netip.Addr, error) {
 	n.asked = append(n.asked, string(name))
 	return n.names.Lookup(ctx, name)
+}
+
+// proxyOf is a proxy that gives one answer to everybody, and what it is asked.
+func proxyOf(t *testing.T, status string) (at string, asked chan string) {
+	t.Helper()
+	l := listenLocal(t, "127.0.0.1:0")
+	asked = make(chan string, 8)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r, err := http.ReadRequest(bufio.NewReader(c))
+			if err == nil {
+				asked <- r.Host
+				c.Write([]byte("HTTP/1.1 " + status + "\r\n\r\n"))
+			}
+			c.Close()
+		}
+	}()
+	return l.Addr().String(), asked
+}
+
+// TestOffer: a host that the user named goes by the proxy, but for what is internal here.
+func TestOffer(t *testing.T) {
+	at, asked := proxyOf(t, "200 OK")
+	for to, want := range map[string]bool{"a.test:443": true, "gone.test:443": true, "in.test:443": false, "mixed.test:443": false, "localhost:443": false, "near.test:443": false, "9.9.9.9:443": false} {
+		d, _ := dials(t, names{"a.test": {"9.9.9.1"}, "in.test": {"10.0.0.1"}, "mixed.test": {"9.9.9.1", "127.0.0.1"}})
+		var err error
+		if d.proxy, err = upstream.Parse("http://"+at, "near.test"); err != nil {
+			t.Fatal(err)
+		}
+		c, went, err := d.offer(t.Context(), target(t, to))
+		if went != want || err != nil || (c != nil) != want {
+			t.Errorf("%s: by the proxy: %v, %v", to, went, err)
+		}
+		if want {
+			c.Close()
+			if got := <-asked; got != to {
+				t.Errorf("asked for %s", got)
+			}
+		}
+	}
+}
+
+// TestRefusal: what the proxy refuses is its refusal and told once; what fails is none.
+func TestRefusal(t *testing.T) {
+	for status, want := range map[string]string{"403 No": "the upstream proxy refuses this host (403)", "407 No": "the upstream proxy wants a login (407)", "503 No": ""} {
+		at, _ := proxyOf(t, status)
+		d, _ := dials(t, names{})
+		var told []string
+		g := &Gate{conf: Config{Refused: func(text string) { told = append(told, text) }}}
+		d.proxy, _ = upstream.Parse("http://"+at, "")
+		for range 2 {
+			_, _, err := d.reach(t.Context(), target(t, "a.test:443"), true)
+			got, no := g.refusal(target(t, "a.test:443"), err)
+			if no != (want != "") || no && (got.Rule != journal.RuleUpstream || !strings.HasPrefix(got.Reason, want)) {
+				t.Errorf("%s: %+v, %v", status, got, err)
+			}
+		}
+		if n := len(told); want == "" && n != 0 || want != "" && (n != 1 || !strings.HasPrefix(told[0], "a.test: "+want)) {
+			t.Errorf("%s: told %q", status, told)
+		}
+	}
 }

@@ -54,6 +54,33 @@ func (d *dialler) reachClear(ctx context.Context, t address.Target, named bool) 
 	return c, addr, nil, err
 }
 
+// offer asks the proxy for a host that the user named, whatever the rules say. It is left
+// to be dialled directly where the host's own resolver knows it to be internal, as a
+// gateway of the company's is; asked is false then, and where there is no proxy for it.
+func (d *dialler) offer(ctx context.Context, t address.Target) (c *net.TCPConn, asked bool, err error) {
+	if _, never := t.Name.Never(); d.proxy == nil || t.Name == "" || never || d.proxy.Skips(t) {
+		return nil, false, nil
+	}
+	addrs, err := d.names.find(ctx, t.Name)
+	for _, a := range addrs {
+		if _, closed := address.Closed(a); closed && err == nil {
+			return nil, false, nil
+		}
+	}
+	c, err = d.proxy.Connect(ctx, t, dialling, dialReason)
+	return c, true, err
+}
+
+// ByProxy connects to a host that the user named, by the upstream proxy; asked is false
+// where that is not its way.
+func (g *Gate) ByProxy(ctx context.Context, t address.Target) (c net.Conn, asked bool, err error) {
+	conn, asked, err := g.dialler.offer(ctx, t)
+	if err != nil {
+		return nil, true, &address.Unreached{Reason: dialReason(err)}
+	}
+	return conn, asked, nil
+}
+
 // judged is a target as an address, with all that its name has judged.
 func (d *dialler) judged(ctx context.Context, t address.Target) (address.Target, error) {
 	if t.Name != "" {
