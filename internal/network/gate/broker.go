@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -88,6 +89,10 @@ func (k *call) brokered() {
 		return
 	}
 	raw, err := k.hello()
+	if errors.Is(err, errUnused) {
+		k.unused()
+		return
+	}
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
 		k.refuse()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -21,6 +22,11 @@ import (
 func (k *call) tls() {
 	origin := k.dialAhead(false)
 	raw, err := k.hello()
+	if errors.Is(err, errUnused) {
+		origin.cancel()
+		k.unused()
+		return
+	}
 	if err != nil {
 		origin.cancel()
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
@@ -56,6 +62,9 @@ func (k *call) tls() {
 func (k *call) hello() (raw []byte, err error) {
 	k.client.SetReadDeadline(time.Now().Add(handshake))
 	h, raw, err := k.g.hellos.read(k)
+	if err != nil && len(raw) == 0 && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errHellos) {
+		return nil, errUnused
+	}
 	if err != nil {
 		return nil, fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
 	}
@@ -72,12 +81,25 @@ func (h hellos) read(r io.Reader) (clienthello.Hello, []byte, error) {
 	select {
 	case h.slots <- struct{}{}:
 	case <-time.After(handshake):
-		return clienthello.Hello{}, nil, errors.New("too many clients say hello at once")
+		return clienthello.Hello{}, nil, errHellos
 	case <-h.done:
 		return clienthello.Hello{}, nil, net.ErrClosed
 	}
 	defer func() { <-h.slots }()
 	return clienthello.Read(r)
+}
+
+var (
+	errHellos = errors.New("too many clients say hello at once")
+	// errUnused is a connection that its client closed before it said anything.
+	errUnused = errors.New("it was closed unused")
+)
+
+// unused ends a call whose client opened a connection for later and did not need it: no
+// rule refused anything.
+func (k *call) unused() {
+	k.client.Close()
+	k.ended(0, 0, nil)
 }
 
 // helloReason leaves out what only the machine would care about.

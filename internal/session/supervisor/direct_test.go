@@ -87,4 +87,6 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 // noProxy is a gateway of a host without an upstream proxy.
 type noProxy struct{ launch.Gateway }
 
-func (noProxy) ByProxy(context.Context, address.Target) (net.Conn, bool, error) { return nil, false, nil }
+func (noProxy) ByProxy(context.Context, address.Target) (net.Conn, bool, error) {
+	return nil, false, nil
+}
