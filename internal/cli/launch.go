@@ -156,15 +156,18 @@ func network(s *session.Session) string {
 	text := s.Reach.Mode
 	var extra []string
 	for _, n := range []struct {
-		n    int
-		what string
-	}{{len(s.Policy.Network.Allow), "hosts"}, {len(s.Reach.IP), "addresses"}, {len(s.Reach.Publish), "published"}, {len(s.Reach.HostPorts), "host ports"}} {
+		n         int
+		one, more string
+	}{{len(s.Policy.Network.Allow), "host", "hosts"}, {len(s.Reach.IP), "address", "addresses"}, {len(s.Reach.Publish), "published", "published"}, {len(s.Reach.HostPorts), "host port", "host ports"}} {
 		if n.n > 0 {
-			extra = append(extra, fmt.Sprintf("+%d %s", n.n, n.what))
+			extra = append(extra, fmt.Sprintf("+%d %s", n.n, command.Plural(n.n, n.one, n.more)))
 		}
 	}
 	if len(extra) > 0 {
 		text += " (" + strings.Join(extra, ", ") + ")"
+	}
+	if s.Upstream != nil {
+		text += fmt.Sprintf(", by proxy %s, which looks up names", s.Upstream)
 	}
 	return text
 }

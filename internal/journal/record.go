@@ -84,6 +84,10 @@ const (
 	Wait  = "wait"
 )
 
+// RuleUpstream is the rule of a refusal that is not ringfence's: that of the proxy on the
+// host's side.
+const RuleUpstream = "upstream proxy"
+
 // The states of a gate.
 const (
 	Opened = "opened"

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -240,7 +241,7 @@ func (l *Flags) network(p *policy.Policy) error {
 	if l.Set.IsSet("net") {
 		mode, groups, err := policy.ParseNet(l.net)
 		if err != nil {
-			return fault.New(fault.Usage, "ringfence policy groups lists them", "%w", err)
+			return fault.New(fault.Usage, cmp.Or(fault.HintOf(err), "ringfence policy groups lists them"), "%w", err)
 		}
 		if mode != "" {
 			p.Network.Mode = &policy.Rule{Value: mode, Source: flagSource("net")}

@@ -29,7 +29,7 @@ func NetSummary(c *command.Console, s *session.Session, lines []journal.Line) {
 		fmt.Fprintln(c.Err, "  network    nothing went out")
 		return
 	}
-	fmt.Fprintf(c.Err, "  network    %d hosts, %s sent, %s received, %d refused\n", hosts, plan.Size(sent), plan.Size(received), denied)
+	fmt.Fprintf(c.Err, "  network    %d host%s, %s sent, %s received, %d refused\n", hosts, command.Plural(hosts, "", "s"), plan.Size(sent), plan.Size(received), denied)
 	for i, l := range lines {
 		if i == netLines {
 			fmt.Fprintf(c.Err, "             … %d more: ringfence log %s --net\n", len(lines)-i, s.ID)

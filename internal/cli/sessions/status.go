@@ -154,7 +154,7 @@ func showStatus(c *command.Console, s *control.Status) error {
 		row("granted", plan.Show(g.Rule)+" "+until(g.Expires))
 	}
 	if len(s.Pending) > 0 {
-		row("waits", fmt.Sprintf("%d hosts: ringfence requests %s", len(s.Pending), s.Session))
+		row("waits", fmt.Sprintf("%d host%s: ringfence requests %s", len(s.Pending), command.Plural(len(s.Pending), "", "s"), s.Session))
 	}
 	var legs audit.Trifecta
 	if json.Unmarshal(s.Meter, &legs) == nil {

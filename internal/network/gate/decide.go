@@ -37,7 +37,7 @@ type Decision struct {
 	Reason  string
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
-	Exact   bool             // the rule names this very host
+	Named   bool             // the rule names this host, or a domain whose names are one owner's
 }
 
 // rules are the rules of a session and the one place where it is decided who may go
@@ -208,9 +208,12 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 		if !e.Rule.Whole() {
 			proto = address.HTTP
 		}
+		_, strangers := e.Rule.Shared()
+		named := best.Named || !strangers
 		if !ok || proto == address.TCP {
-			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until}, true
 		}
+		best.Named = named
 		return proto == address.TCP
 	}
 	r.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })

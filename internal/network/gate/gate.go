@@ -13,6 +13,7 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -27,6 +28,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/network/dns"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -43,8 +45,10 @@ type Config struct {
 	Alarm   func(error)              // tells a person that the journal cannot be written; may be nil
 	Resolve Resolver                 // nil: the host's
 	Dial    Dial                     // nil: on the host's network; asked after the guard
-	Proxy   *Upstream                // nil: dial directly
+	Proxy   *upstream.Proxy          // nil: dial directly
+	Refused func(string)             // tells that the proxy refuses a host; may be nil
 	Broker  Broker                   // nil: nobody keeps credentials
+	Roots   *x509.CertPool           // whom the broker believes; nil: whom the system does
 	Decoys  *leakscan.Set            // what must not leave; nil: nothing is searched
 	Caught  func(Caught)             // tells that one was about to; may be nil
 }
@@ -74,6 +78,7 @@ type Gate struct {
 	broker  brokerHosts
 	decoys  decoys
 	records recorder
+	told    told
 	sockets sockets
 	engine  engine
 	hellos  hellos

@@ -34,6 +34,7 @@ type Base struct {
 	Profile *agent.Profile
 	Facts   hostfacts.Facts
 	Reach   policy.Reach // what of the network is there
+	Trust   Trust        // whose certificates are believed
 
 	Work    *review.Work // what the session does to the trees of the host
 	Server  serverPlace  // of a session that is an MCP server
@@ -145,7 +146,10 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.Describe(); err != nil {
 		return b, err
 	}
-	return b, b.network()
+	if err := b.network(); err != nil {
+		return b, err
+	}
+	return b, b.trust()
 }
 
 // Who is the user, and where that user's things are.

@@ -36,8 +36,9 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	}
 	d := &door{session: s, live: l, say: l.Say}
 	l.mcp.live, l.mcp.Offered = l, s.Offered
-	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial}
+	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial, Roots: s.Trust.Pool}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
+	conf.Refused = l.Say
 	if l.talk.Person {
 		conf.Wait, conf.Ask = patience, d.tell
 	}
