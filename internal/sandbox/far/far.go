@@ -103,7 +103,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
-	s := newSandbox(link.New(end, link.Near, link.Options{Alive: alive}), h)
+	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	var err error
 	if h.Join != nil && end.PID != 0 {
 		err = h.Join(end.PID)

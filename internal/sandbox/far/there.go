@@ -83,6 +83,9 @@ func (d duplex) Read(b []byte) (int, error)  { return d.in.Read(b) }
 func (d duplex) Write(b []byte) (int, error) { return d.out.Write(b) }
 func (d duplex) Close() error                { return errors.Join(d.in.Close(), d.out.Close()) }
 
+// SyscallConn is the way out.
+func (d duplex) SyscallConn() (syscall.RawConn, error) { return d.out.SyscallConn() }
+
 // there is a far end.
 type there struct {
 	link    *link.Link

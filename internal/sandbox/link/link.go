@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -53,6 +54,9 @@ type Link struct {
 	turn  int      // which of the two is next
 	out   []byte   // frames for the next write
 	wake  sync.Cond
+
+	writing bool            // a buffer is being written
+	raw     syscall.RawConn // for bulk; nil: all goes through the buffer
 }
 
 // prefaces are what the two sides begin with. The last byte is the version.
@@ -62,7 +66,7 @@ var prefaces = [...]string{Near: "rfnear\x00\x01", Far: "rffar\x00\x00\x01"}
 // must end a Read and a Write that wait in it.
 func New(rw io.ReadWriteCloser, role Role, o Options) *Link {
 	l := newLink(role, make([]byte, 0, outSize))
-	l.rw = rw
+	l.rw, l.raw = rw, direct(rw)
 	l.runs.Go(l.readLoop)
 	l.runs.Go(l.writeLoop)
 	if o.Alive > 0 && role == Near {
@@ -284,8 +288,13 @@ func (l *Link) writeLoop() {
 		full := l.out
 		l.out = spare[:0]
 		l.fill()
+		l.writing = true
 		l.mu.Unlock()
-		if _, err := l.rw.Write(full); err != nil {
+		_, err := l.rw.Write(full)
+		l.mu.Lock()
+		l.writing = false
+		l.mu.Unlock()
+		if err != nil {
 			l.end(fmt.Errorf("write to the link: %w", err))
 			return
 		}

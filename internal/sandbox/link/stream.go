@@ -221,7 +221,9 @@ func (s *Stream) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	s.unsent, s.pending, s.writing, s.cut = p, true, true, false
-	l.push(s)
+	if s.emitDirect(); s.pending {
+		l.push(s)
+	}
 	l.kick()
 	for s.pending && s.cannotWrite() == nil {
 		s.writable.Wait()
