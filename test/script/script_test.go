@@ -57,10 +57,11 @@ var differs = regexp.MustCompile(`(?m)^\[!?(root|user)\] `)
 // by files of the workspace. Other rungs have none. names has paths besides that are not
 // UTF-8, which gVisor's bundle cannot name; secrets-granted and secrets-uprooted want a mask
 // by mount where gVisor ends the session, which test/gvisor plays; so does settings-changed.
+// mcp-ends looks for a server among the processes of the host, where a sentry shows none.
 var live = []string{
 	"absent", "drill", "dry-run", "env-held", "gc-work", "git-above", "git-am", "git-bare", "git-clone", "git-config", "git-many",
 	"git-staged", "git-submodule", "git-submodule-worktree", "git-worktree", "grants", "killed", "learn", "learn-agent", "log-verify",
-	"names", "outside", "ownership", "policy-show", "policy-test", "policy-test-live", "scan-git",
+	"mcp-ends", "names", "outside", "ownership", "policy-show", "policy-test", "policy-test-live", "scan-git",
 	"secrets-committed", "secrets-git", "secrets-granted", "secrets-held", "secrets-links", "secrets-moved", "secrets-stash",
 	"secrets-uprooted", "session", "settings-changed", "stdio", "undo", "undo-apply", "undo-beside", "undo-git", "undo-limits", "why-last",
 	"why-path", "workspace-symlink", "workspaces",
