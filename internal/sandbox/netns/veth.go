@@ -148,9 +148,23 @@ func nested(ae *netlink.AttributeEncoder, typ uint16, fill func(*netlink.Attribu
 
 // everywhere is all but multicast and broadcast: who sends to those is told at once that
 // there is no way, and no kernel answers them otherwise.
-var everywhere = map[bool][]string{
-	false: {"0.0.0.0/1", "128.0.0.0/2", "192.0.0.0/3", "240.0.0.0/5", "248.0.0.0/6", "252.0.0.0/7", "254.0.0.0/8"},
-	true:  {"::/1", "8000::/2", "c000::/3", "e000::/4", "f000::/5", "f800::/6", "fc00::/7", "fe00::/8"},
+func everywhere(six bool) []netip.Prefix {
+	if six {
+		return without(netip.MustParsePrefix("::/0"), netip.MustParsePrefix("ff00::/8"))
+	}
+	return append(without(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("224.0.0.0/3")),
+		without(netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("255.255.255.255/32"))...)
+}
+
+// without is all of a prefix but for one within it.
+func without(all, but netip.Prefix) (out []netip.Prefix) {
+	for bits := all.Bits(); bits < but.Bits(); bits++ {
+		a := but.Addr().AsSlice() // of the two halves the one in which it is not
+		a[bits/8] ^= 0x80 >> (bits % 8)
+		other, _ := netip.AddrFromSlice(a)
+		out = append(out, netip.PrefixFrom(other, bits+1).Masked())
+	}
+	return out
 }
 
 // settle raises an end, gives it its address and tells it who the other is. The far one
@@ -188,8 +202,7 @@ func (e end) settle(other end, six, out bool) ([]byte, error) {
 	if !out {
 		return all, err
 	}
-	for _, text := range everywhere[six] {
-		dst := netip.MustParsePrefix(text)
+	for _, dst := range everywhere(six) {
 		head := routeHead(family, unix.RT_TABLE_MAIN, unix.RT_SCOPE_UNIVERSE, unix.RTN_UNICAST)
 		head[1] = byte(dst.Bits())
 		add(unix.RTM_NEWROUTE, head, func(ae *netlink.AttributeEncoder) {
