@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -43,6 +43,9 @@ func Status() *command.Command {
 		}
 		if err != nil {
 			return 1, err
+		}
+		if all, err := control.Ask(s.Session, control.Request{Do: "status", Card: true}); err == nil {
+			s = all.Status
 		}
 		return 0, showStatus(c, s)
 	}
@@ -136,25 +139,30 @@ func statusLine(c *command.Console, s *control.Status) (int, error) {
 	return 0, nil
 }
 
+// WriteRow prints one line of a card.
+func WriteRow(w io.Writer, r control.Row) {
+	fmt.Fprintf(w, "  %-10s %s\n", r.Key, command.Wrap(command.Inert(r.Text), 13, 80))
+}
+
 func showStatus(c *command.Console, s *control.Status) error {
-	row := func(key, text string) { fmt.Fprintf(c.Out, "  %-10s %s\n", key, command.Inert(text)) }
+	row := func(key, text string) { WriteRow(c.Out, control.Row{Key: key, Text: text}) }
 	head := s.Session
 	if s.Name != "" {
 		head += " " + s.Name
 	}
 	fmt.Fprintf(c.Out, "%s · %s · %s\n", command.Inert(head), command.Inert(s.Agent), map[bool]string{true: c.Paint(command.Bad, stateFrozen), false: c.Paint(command.Good, stateRunning)}[s.Frozen])
 	row("posture", fmt.Sprintf("%s, %s rung, %d of %d walls, since %s", s.Level, s.Rung, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
-	row("workspace", s.View+" "+plan.Show(s.Dir))
 	row("network", s.Mode)
+	for _, r := range s.Card {
+		if r.Key != "walls" { // which the posture has
+			row(r.Key, r.Text)
+		}
+	}
 	for _, g := range s.Grants {
 		row("granted", plan.Show(g.Rule)+" "+until(g.Expires))
 	}
 	if len(s.Pending) > 0 {
 		row("waits", fmt.Sprintf("%d hosts: ringfence requests %s", len(s.Pending), s.Session))
-	}
-	var legs audit.Trifecta
-	if json.Unmarshal(s.Meter, &legs) == nil {
-		row("trifecta", legs.Line(audit.UTF8(c.Getenv)))
 	}
 	if s.Denial == nil {
 		row("denied", "nothing yet")
@@ -162,7 +170,7 @@ func showStatus(c *command.Console, s *control.Status) error {
 	}
 	row("denied", fmt.Sprintf("%d, last at %s: %s", s.Denied, s.Denial.Time.Local().Format(time.TimeOnly), plan.Show(s.Denial.What)))
 	if s.Denial.Reason != "" {
-		row("", command.Wrap(s.Denial.Reason, 13, 80))
+		row("", s.Denial.Reason)
 	}
 	row("", "ringfence why --last "+s.Session)
 	return nil

@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -81,12 +82,30 @@ func (r *Relay) readMaster() (more bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("read the pty: %w", err)
 	}
+	r.remember(r.buf[:n])
 	before := r.filter.asked
 	_, err = r.filter.Write(r.buf[:n])
 	if r.filter.asked != before {
 		r.lastAsk = time.Now()
 	}
 	return true, err
+}
+
+// tailLimit is how much of what was printed last is remembered.
+const tailLimit = 4 << 10
+
+func (r *Relay) remember(p []byte) {
+	if over := len(r.tail) + len(p) - tailLimit; over > 0 {
+		r.tail = append(r.tail[:0], r.tail[min(over, len(r.tail)):]...)
+	}
+	r.tail = append(r.tail, p[max(0, len(p)-tailLimit):]...)
+}
+
+// Tail is the text that the agent printed last. It is to be called when Run has returned.
+func (r *Relay) Tail() string {
+	var text strings.Builder
+	(&Plain{W: &text}).Write(r.tail)
+	return text.String()
 }
 
 // reopened looks whether somebody inside has opened the pty again, where the relay stays.

@@ -91,6 +91,7 @@ type Relay struct {
 	pastes  Pastes // follows what is read from in
 	owes    bool   // the agent saw a paste begin whose end it will not see
 	pending queue  // filtered, not yet written to out
+	tail    []byte // the last that the agent printed
 	notes   chan string
 	lines   chan string
 	ended   bool // master has no more

@@ -40,6 +40,7 @@ type Result struct {
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
 	Decoys  []string       // that were read
+	Resume  []string       // words for ringfence, to take up the conversation that the agent says can be
 
 	Review  *review.Report   // what changed on the host, and what waits
 	Applied []review.Outcome // what was held and needed nobody's eyes
@@ -82,7 +83,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, signals: signals, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
+	live := &live{session: s, limits: report, talk: talk, signals: signals, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
 	if err := live.openBook(); err != nil {
 		return Result{}, err
 	}
@@ -110,6 +111,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 // live is a running session.
 type live struct {
 	session *session.Session
+	limits  cgroup.Report
 	talk    Talk
 	streams *Streams
 	door    *door // nil: the network is closed
@@ -199,6 +201,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		}
 	}
 	res := l.settle(exit, keep)
+	if l.relay != nil {
+		res.Resume = l.session.Profile.Resumed(l.relay.Tail())
+	}
 	events := group.Events()
 	res.Time, res.Started, res.OOM, res.Full, res.Forks = time.Since(began), began, events.OOMKills, events.Limit, events.Refused
 	if lost := l.closeBook(&res); lost != nil {
