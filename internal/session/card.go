@@ -46,7 +46,7 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 		c.row("not in PATH", p)
 	}
 	for _, n := range s.Notices {
-		c.row("note", n)
+		c.words("note", n)
 	}
 	s.warned(c)
 	return c
@@ -63,9 +63,14 @@ func (s *Session) getenv(name string) string {
 
 func (c *Card) row(key, text string) { c.Rows = append(c.Rows, control.Row{Key: key, Text: text}) }
 
+// words is a row that may take several lines.
+func (c *Card) words(key, text string) {
+	c.Rows = append(c.Rows, control.Row{Key: key, Text: text, List: true})
+}
+
 // said is a row that a start tells of in words of its own, before the card.
 func (c *Card) said(key, text string) {
-	c.Rows = append(c.Rows, control.Row{Key: key, Text: text, Said: true})
+	c.Rows = append(c.Rows, control.Row{Key: key, Text: text, List: true, Said: true})
 }
 
 // askedInVain is what a project asks for that nobody trusted.
@@ -130,7 +135,7 @@ func (s *Session) variables(c *Card) {
 		for _, e := range s.Env.Of(kind) {
 			names = append(names, plan.Show(e.Name))
 		}
-		c.row(string(kind), cmp.Or(strings.Join(names, " "), "nothing"))
+		c.words(string(kind), cmp.Or(strings.Join(names, " "), "nothing"))
 	}
 	var added []string
 	for _, e := range s.Env.Of(environ.Added) {

@@ -87,7 +87,7 @@ func (e End) work() {
 		e.changes(waits, live)
 	}
 	if e.clone() {
-		fmt.Fprintln(e.C.Err, "  waits      commits in the clone that the repository has not")
+		fmt.Fprintf(e.C.Err, "  waits      commits in the clone that the repository has not: git fetch %s\n", e.Session.ID)
 	}
 	lostSummary(e.C, r)
 	goneSummary(e.C, r.Outside)

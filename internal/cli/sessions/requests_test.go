@@ -23,7 +23,7 @@ func TestServersAreCounted(t *testing.T) {
 func TestWriteRow(t *testing.T) {
 	var b strings.Builder
 	WriteRow(&b, control.Row{Key: "passed", Text: "nothing"})
-	WriteRow(&b, control.Row{Key: "set", Text: "A B " + strings.Repeat("LONG_NAME_OF_20_CHAR ", 4)})
+	WriteRow(&b, control.Row{Key: "set", Text: "A B " + strings.Repeat("LONG_NAME_OF_20_CHAR ", 4), List: true})
 	WriteRow(&b, control.Row{Text: "one\x1b[31m"})
 	want := "  passed     nothing\n  set        A B LONG_NAME_OF_20_CHAR LONG_NAME_OF_20_CHAR LONG_NAME_OF_20_CHAR\n             LONG_NAME_OF_20_CHAR\n" +
 		"             one\\u001b[31m\n"

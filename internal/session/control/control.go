@@ -59,7 +59,10 @@ type Status struct {
 	Others  []Others  `json:"others,omitempty"`
 	Grants  []Grant   `json:"grants"`
 	Servers []Server  `json:"servers"`
-	Wishes  []Wish    `json:"wishes,omitempty"`
+	// Published are ports of the host at which a server inside is reached, also where none
+	// listens yet.
+	Published []Server `json:"published,omitempty"`
+	Wishes    []Wish   `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
 	Program  *Program        `json:"program,omitempty"` // of others, below the agent
@@ -84,7 +87,8 @@ type Status struct {
 type Row struct {
 	Key  string `json:"key"`
 	Text string `json:"text"`
-	Said bool   `json:"-"` // a start tells it in words of its own
+	List bool   `json:"list,omitempty"` // words that may be set in several lines
+	Said bool   `json:"-"`              // a start tells it in words of its own
 }
 
 // Program is one of others that runs below the agent. Its digest is known soon after the

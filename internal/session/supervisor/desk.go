@@ -153,6 +153,9 @@ func (d *desk) network(out *control.Status) {
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})
 	}
+	for _, p := range d.live.session.Reach.Publish {
+		out.Published = append(out.Published, control.Server{Port: p.Inside, Published: p.Host})
+	}
 	for _, port := range g.Servers() {
 		srv := control.Server{Port: port}
 		for _, p := range d.live.session.Reach.Publish {
