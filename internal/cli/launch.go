@@ -3,12 +3,9 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
@@ -38,8 +35,8 @@ func shellCommand() *command.Command {
 }
 
 func agentCommand(name, short string, examples ...string) *command.Command {
-	return launchCommand(&command.Command{Name: name, Args: "[flags] [-- ARGS]", Short: short, Examples: examples,
-		Long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."})
+	return launchCommand(&command.Command{Name: name, Args: "[flags] [[--] ARGS]", Short: short, Examples: examples,
+		Long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nFlags of ringfence come first. From the first word on that is none, and behind --, all\ngoes to the agent; a flag that both know needs -- to go there."})
 }
 
 // launchCommand is run, shell and every agent: one road into the sandbox.
@@ -69,11 +66,12 @@ func launchCommand(cmd *command.Command) *command.Command {
 }
 
 func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (status int, err error) {
-	if err := cmd.ParseFlags(args); err != nil {
-		return 125, forAgent(cmd.Name, args, err)
+	rest, err := parseLaunch(c, cmd, args)
+	if err != nil {
+		return 125, err
 	}
 	if l.Summary == "" || l.DryRun != "" || staysBeside(c, l) {
-		_, status, err = launchOne(c, cmd, l, args)
+		_, status, err = launchOne(c, cmd, l, args, rest)
 		return status, err
 	}
 	sink, err := sessions.OpenSink(l.Summary)
@@ -81,7 +79,7 @@ func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []stri
 		return 125, fault.New(fault.Usage, "", "--summary: %w", err)
 	}
 	defer sink.Close()
-	end, status, err := launchOne(c, cmd, l, args)
+	end, status, err := launchOne(c, cmd, l, args, rest)
 	if lost := sink.Write(end, status, err); lost != nil {
 		c.Warn(fmt.Sprintf("the summary was not written: %v", lost))
 	}
@@ -93,13 +91,13 @@ func staysBeside(c *command.Console, l *rules.Flags) bool {
 	return (l.Keep || l.Detach) && c.Kept == nil && l.DryRun == ""
 }
 
-// launchOne goes from what was typed to the end of a session; end is nil where none ran
-// here.
-func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (end *sessions.End, status int, err error) {
+// launchOne goes from what was typed, of which rest is no flag of ours, to the end of a
+// session; end is nil where none ran here.
+func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, rest []string) (end *sessions.End, status int, err error) {
 	if sys.Cgo {
 		return nil, 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
 	}
-	agentName, argv, err := toRun(c, cmd.Name, cmd.Flags.Args(), args)
+	agentName, argv, err := toRun(c, cmd.Name, rest)
 	if err != nil {
 		return nil, 125, err
 	}
@@ -111,7 +109,7 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, args []
 		if _, err := strconv.Atoi(l.Summary); err == nil {
 			return nil, 125, fault.New(fault.Usage, "name a file", "--summary %s: a session that stays has no descriptor of yours", l.Summary)
 		}
-		status, err = startKept(c, cmd.Name, args, l)
+		status, err = startKept(c, cmd.Name, typed, l)
 		return nil, status, err
 	}
 	opt.Look = l.DryRun != ""
@@ -132,17 +130,8 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, args []
 	return end, end.Result.Exit.Code(), nil
 }
 
-// forAgent says where a flag goes that is the agent's and not ours.
-func forAgent(name string, args []string, err error) error {
-	var unknown command.UnknownFlag
-	if name == "run" || name == "shell" || !errors.As(err, &unknown) {
-		return err
-	}
-	return fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(args, " ")), "%s; what is meant for the agent goes behind --", err)
-}
-
-// toRun splits what to run from what was typed.
-func toRun(c *command.Console, name string, rest, typed []string) (agentName string, args []string, err error) {
+// toRun says what is run, of what was typed behind the flags.
+func toRun(c *command.Console, name string, rest []string) (agentName string, args []string, err error) {
 	switch name {
 	case "run":
 		if len(rest) == 0 {
@@ -155,11 +144,20 @@ func toRun(c *command.Console, name string, rest, typed []string) (agentName str
 		}
 		return agent.Command, []string{launch.Shell(c.Getenv)}, nil
 	}
-	if len(rest) > 0 && !slices.Contains(typed, "--") {
-		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
-			"what is meant for the agent goes behind --")
-	}
 	return name, rest, nil
+}
+
+// parseLaunch reads the flags of ours, and returns the rest.
+func parseLaunch(c *command.Console, cmd *command.Command, args []string) (rest []string, err error) {
+	if cmd.Name == "run" || cmd.Name == "shell" {
+		err = cmd.ParseFlags(args)
+		return cmd.Flags.Args(), err
+	}
+	ours, theirs, err := forAgent(cmd, knownFlags(c, cmd.Name), args)
+	if err != nil {
+		return nil, err
+	}
+	return theirs, cmd.ParseFlags(ours)
 }
 
 func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error {

@@ -45,7 +45,7 @@ _ringfence_claude() {
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_codex() {
@@ -85,7 +85,7 @@ _ringfence_codex() {
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_gemini() {
@@ -125,7 +125,7 @@ _ringfence_gemini() {
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_opencode() {
@@ -165,7 +165,7 @@ _ringfence_opencode() {
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_run() {
