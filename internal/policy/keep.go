@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,79 +32,27 @@ func Keep(path string, r address.Rule, day time.Time, reason string) error {
 	if err != nil {
 		return err
 	}
-	line := "  " + quote(r.String()) + ",  # " + commentText(day.Format(time.DateOnly)+" "+reason) + "\n"
-	if p == nil {
-		return replace(path, []byte(keepHead+"[network]\nallow = [\n"+line+"]\n"), 0o600)
+	if p != nil && !onlyHosts(p) {
+		return fmt.Errorf("%s holds more than granted hosts: add %q to [network] allow by hand", printable(path), r)
 	}
-	byHand := fmt.Errorf("%s holds more than granted hosts: add %q to [network] allow by hand", printable(path), r)
-	if onlyHosts(p) != nil {
-		return byHand
+	text := []byte(keepHead + "[network]\nallow = [\n]\n")
+	if p != nil {
+		if text, err = readRegular(path, 0); err != nil {
+			return err
+		}
 	}
-	old, err := readRegular(path, 0)
+	text, err = Append(text, path, []Addition{{Section: "network", Key: "allow", Value: r.String(), Comment: day.Format(time.DateOnly) + " " + reason}})
 	if err != nil {
 		return err
 	}
-	text, ok := withLine(string(old), r, line)
-	if !ok || !holds(text, append(p.Network.Allow, Rule{Value: r.String()})) {
-		return byHand
-	}
-	return replace(path, []byte(text), 0o600)
+	return replace(path, text, 0o600)
 }
 
 // onlyHosts holds for a policy that has nothing but hosts that are allowed.
-func onlyHosts(p *Policy) error {
+func onlyHosts(p *Policy) bool {
 	var all, kept bytes.Buffer
-	if err := errors.Join(Write(&all, p), Write(&kept, &Policy{Network: Network{Allow: p.Network.Allow}})); err != nil {
-		return err
-	}
-	if !bytes.Equal(all.Bytes(), kept.Bytes()) {
-		return errors.New("it holds more")
-	}
-	return nil
-}
-
-// withLine puts a line at the end of the list, in the place of an earlier one of the same
-// rule.
-func withLine(text string, r address.Rule, line string) (string, bool) {
-	var lines []string
-	end := -1
-	for have := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(have), quote(r.String())+",") {
-			continue
-		}
-		if strings.TrimSpace(have) == "]" {
-			end = len(lines)
-		}
-		lines = append(lines, have)
-	}
-	if end < 0 {
-		return "", false
-	}
-	return strings.Join(slices.Insert(lines, end, line), ""), true
-}
-
-// holds reports whether a text allows these hosts and says nothing else: whatever was in
-// it, a line of ours must not have changed what it means.
-func holds(text string, want List) bool {
-	p, err := decode([]byte(text), "")
-	if err != nil || onlyHosts(p) != nil {
-		return false
-	}
-	have, all := p.Network.Allow.Values(), want.Values()
-	slices.Sort(have)
-	slices.Sort(all)
-	return slices.Equal(slices.Compact(have), slices.Compact(all))
-}
-
-// commentText is a text that ends no comment and that no terminal obeys.
-func commentText(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if c < ' ' || c > '~' {
-			return '?'
-		}
-		return c
-	}, s)
-	return s[:min(len(s), 200)]
+	err := errors.Join(Write(&all, p), Write(&kept, &Policy{Network: Network{Allow: p.Network.Allow}}))
+	return err == nil && bytes.Equal(all.Bytes(), kept.Bytes())
 }
 
 // lockDir makes a directory and keeps others who do the same out of it.
