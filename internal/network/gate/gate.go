@@ -40,6 +40,7 @@ type Config struct {
 	Journal *journal.Writer          // stays open when the gate is closed
 	Wait    time.Duration            // how long an unknown host waits for a person; 0: denied at once
 	Ask     func(Pending)            // tells a person that something waits; may be nil
+	Left    func(address.Target)     // nobody waits for it any more; may be nil
 	Alarm   func(error)              // tells a person that the journal cannot be written; may be nil
 	Resolve Resolver                 // nil: the host's
 	Dial    Dial                     // nil: on the host's network; asked after the guard

@@ -12,7 +12,7 @@ import (
 // mayRead holds where there is room for keys. Where a key may mean that the user leaves,
 // it must be seen also behind what an agent that hangs does not take.
 func (r *Relay) mayRead() bool {
-	return len(r.keys) == 0 || r.conf.Keys != nil && len(r.keys) < keyLimit
+	return len(r.keys) == 0 || (r.conf.Keys != nil || r.open != nil) && len(r.keys) < keyLimit
 }
 
 // readKeys reads what the user typed. In raw mode a terminal has no end of file:
@@ -27,6 +27,10 @@ func (r *Relay) readKeys() error {
 	case err != nil || n == 0:
 		return ErrHangup
 	}
+	if r.open != nil {
+		r.listen(r.typed[:n])
+		return nil
+	}
 	ends := r.pastes.ends
 	defer func() { r.noteLines(r.typed[:n], ends) }()
 	for rest := r.typed[:n]; len(rest) > 0; {
@@ -34,6 +38,12 @@ func (r *Relay) readKeys() error {
 		pass, leave := rest[:n], false
 		if r.conf.Keys != nil {
 			pass, leave = r.conf.Keys(pass, pasted)
+		}
+		if r.calls {
+			var opens bool
+			if pass, opens = r.prefix.Run(pass, pasted); opens {
+				r.show(r.wanted.Load(), true)
+			}
 		}
 		r.keys = append(r.keys, pass...)
 		if leave {

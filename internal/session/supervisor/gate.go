@@ -38,8 +38,13 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	l.mcp.live, l.mcp.Offered = l, s.Offered
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
+	ask := newAsker(l)
 	if l.talk.Person {
-		conf.Wait, conf.Ask = patience, d.tell
+		conf.Wait, conf.Left = patience, ask.left
+		conf.Ask = func(p gate.Pending) {
+			d.tell(p)
+			ask.ask(p)
+		}
 	}
 	var err error
 	if s.Broker != nil {
@@ -51,6 +56,7 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	if d.gate, err = gate.New(conf); err != nil {
 		return nil, err
 	}
+	ask.gate = d.gate
 	s.LearnAt(d.gate)
 	if s.Broker != nil {
 		var servers http.Handler
