@@ -96,13 +96,13 @@ type Relay struct {
 	notes   chan string
 	lines   chan string
 	wanted  atomic.Pointer[Dialog]
-	open    *openDialog    // nil: no dialog is
-	drawn   string    // its text on the screen
-	calls   bool      // the title says that there is a question
-	prefix  Prefix    // Ctrl-] r, while it does
-	again   time.Time // when the size is told once more
-	ended   bool      // master has no more
-	left    bool      // the terminal is the user's: what the agent had on is off
+	open    *openDialog // nil: no dialog is
+	drawn   string      // its text on the screen
+	calls   bool        // the title says that there is a question
+	prefix  Prefix      // Ctrl-] r, while it does
+	again   time.Time   // when the size is told once more
+	ended   bool        // master has no more
+	left    bool        // the terminal is the user's: what the agent had on is off
 
 	lastAsk  time.Time
 	bulk     time.Time // when several lines came at once that no mark ended
@@ -207,10 +207,8 @@ const (
 
 func (r *Relay) loop(ctx context.Context) error {
 	for !r.ended || len(r.pending) > 0 || r.conf.Stays {
+		r.takeNote()
 		r.tend()
-		if r.open == nil {
-			r.takeNote()
-		}
 		if err := r.reopened(); err != nil {
 			return err
 		}
