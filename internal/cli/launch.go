@@ -201,6 +201,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (*sessions.En
 		Warn:     c.Warn,
 		Say:      sayer(c, talk),
 		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
+		Refused:  func(text string) { c.Say("%s", text) },
 		Person:   !l.NoInput && !l.Detach && c.Person(),
 		Terminal: c.Kept})
 	if err != nil {

@@ -47,6 +47,7 @@ type asking struct {
 	waiting int
 	told    map[address.Target]time.Time
 	last    time.Time
+	unasked func(address.Target)
 }
 
 const (
@@ -217,6 +218,9 @@ func (a *asking) uncounted(n int, since time.Time) {
 
 // note remembers what was refused without waiting, for who looks later.
 func (a *asking) note(t address.Target) {
+	if a.unasked != nil {
+		a.unasked(t)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]

@@ -88,6 +88,7 @@ func (d *Prefix) take(typed []byte) (pass []byte, gone bool) {
 			typed = typed[n:]
 			continue
 		case k == letterKey && d.held != nil:
+			d.held = nil
 			return pass, true
 		}
 		pass, d.held = append(pass, d.held...), nil

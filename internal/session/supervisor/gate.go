@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,8 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 			d.tell(p)
 			ask.ask(p)
 		}
+	} else {
+		conf.Unasked = (&unasked{say: l.refused, session: s.ID}).tell
 	}
 	var err error
 	if s.Broker != nil {
@@ -130,6 +133,36 @@ func (d *door) tell(p gate.Pending) {
 		text += fmt.Sprintf(" (%q, process %d)", p.Command, p.PID)
 	}
 	d.say(text)
+}
+
+// unasked tells of hosts that were refused because nobody is there to be asked: each once,
+// and not more of them than a person reads.
+type unasked struct {
+	say     func(string)
+	session string
+	mu      sync.Mutex
+	told    map[address.Name]bool
+}
+
+const maxUnasked = 8
+
+func (u *unasked) tell(t address.Target) {
+	u.mu.Lock()
+	known, n := u.told[t.Name], len(u.told)
+	if u.told == nil {
+		u.told = map[address.Name]bool{}
+	}
+	if !known && n <= maxUnasked {
+		u.told[t.Name] = true
+	}
+	u.mu.Unlock()
+	switch {
+	case known || n > maxUnasked:
+	case n == maxUnasked:
+		u.say("more hosts are refused: ringfence log " + u.session)
+	default:
+		u.say(fmt.Sprintf("refused: no rule allows %s; for the next time: --allow-host %s", t.Name, t.Name))
+	}
 }
 
 // maxNote is what fits a notification.

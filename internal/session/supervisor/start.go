@@ -56,6 +56,8 @@ type Talk struct {
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
+	// Refused tells of a host that nobody is there to be asked about. May be nil.
+	Refused func(string)
 	// Ending is called when nothing runs any more and what it changed is looked at: how
 	// far that is, and that it is over. May be nil.
 	Ending func() (step func(n int), done func())
@@ -337,6 +339,17 @@ func (l *live) Warn(text string) {
 		return
 	}
 	l.talk.Warn(text)
+}
+
+// refused tells of a host that nobody is asked about, and leaves the screen of a program
+// that has one alone.
+func (l *live) refused(text string) {
+	switch {
+	case l.relay != nil:
+		l.Say(text)
+	case l.talk.Refused != nil:
+		l.talk.Refused(text)
+	}
 }
 
 // Tell tells it where no program has the screen, or before one has.
