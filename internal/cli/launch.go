@@ -163,7 +163,10 @@ func parseLaunch(c *command.Console, cmd *command.Command, args []string) (rest 
 func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error {
 	switch form {
 	case "json":
-		return c.JSON(s.Plan.Redacted())
+		return c.JSON(struct {
+			Rung string `json:"rung"`
+			*plan.Plan
+		}{s.Where(), s.Plan.Redacted()})
 	case "bwrap":
 		return s.Plan.Bwrap(c.Out)
 	}

@@ -177,7 +177,11 @@ func showStatus(c *command.Console, s *control.Status) error {
 		row("next", "fg where it was started, or ringfence stop "+s.Session)
 		return nil
 	}
-	row("posture", fmt.Sprintf("%s, %s rung, %d of %d walls, since %s", s.Level, s.Rung, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
+	on := s.Rung + " rung"
+	if s.Less != "" {
+		on += " " + s.Less
+	}
+	row("posture", fmt.Sprintf("%s, %s, %d of %d walls, since %s", s.Level, on, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
 	row("network", s.Mode)
 	for _, r := range s.Card {
 		if r.Key != "walls" { // which the posture has

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // press reads one key of those that matter here at the beginning of b: as ever, and as the
@@ -20,7 +21,7 @@ func press(b []byte, letter byte) (k key, n int) {
 	case b[0] != 0x1b:
 		return other, 0
 	}
-	m := spelled.FindSubmatch(b)
+	m := spelled().FindSubmatch(b)
 	if m == nil {
 		return other, 0
 	}
@@ -41,7 +42,9 @@ func press(b []byte, letter byte) (k key, n int) {
 }
 
 // spelled is CSI code:others ; modifiers:event ; text u.
-var spelled = regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
+var spelled = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
+})
 
 type key int
 
