@@ -65,6 +65,7 @@ type prefixRule struct {
 type grant struct {
 	entry   policy.Entry
 	expires time.Time // zero: with the session
+	once    bool      // what has begun by then goes on
 }
 
 // index finds the rules that cover a name.
@@ -249,18 +250,22 @@ func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, g := range r.grants {
-		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, g.expires) {
+		ends := g.expires
+		if g.once {
+			ends = time.Time{}
+		}
+		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, ends) {
 			return
 		}
 	}
 }
 
 // grant adds a rule, in the place of the same one before. It forgets those that ended.
-func (r *rules) grant(e policy.Entry, expires time.Time) {
+func (r *rules) grant(g grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == e.Text || !r.holds(have) })
-	r.grants = append(r.grants, grant{e, expires})
+	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == g.entry.Text || !r.holds(have) })
+	r.grants = append(r.grants, g)
 }
 
 // holding lists the grants that have not ended.

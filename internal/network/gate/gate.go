@@ -42,6 +42,8 @@ type Config struct {
 	Journal *journal.Writer          // stays open when the gate is closed
 	Wait    time.Duration            // how long an unknown host waits for a person; 0: denied at once
 	Ask     func(Pending)            // tells a person that something waits; may be nil
+	Left    func(address.Target)     // nobody waits for it any more; may be nil
+	Unasked func(address.Target)     // no rule allows it, and nobody is asked; may be nil
 	Alarm   func(error)              // tells a person that the journal cannot be written; may be nil
 	Resolve Resolver                 // nil: the host's
 	Dial    Dial                     // nil: on the host's network; asked after the guard
@@ -115,6 +117,7 @@ func New(conf Config) (*Gate, error) {
 	g.advice.session, g.budgets.rules = conf.Session, conf.Reach.Budget
 	g.hellos = hellos{make(chan struct{}, maxHellos), g.ctx.Done()}
 	g.asks.init(conf.Wait)
+	g.asks.unasked = conf.Unasked
 	return g, nil
 }
 

@@ -62,7 +62,7 @@ func (d *desk) handle(q control.Request) control.Reply {
 	l := d.live
 	switch q.Do {
 	case "status":
-		return control.Reply{Status: d.status(q.Memory)}
+		return control.Reply{Status: d.status(q)}
 	case "inspect":
 		return d.inspect()
 	case "sync":
@@ -127,7 +127,7 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 	return out, l.gate.Grant(policy.Entry{Rule: r, Text: r.String(), Source: policy.Source{File: "ringfence grant"}}, out.Expires)
 }
 
-func (d *desk) status(memory bool) *control.Status {
+func (d *desk) status(q control.Request) *control.Status {
 	s, l := d.live.session, d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
 		Rung: s.Rung.Name(), Less: s.Rung.Offer().Less, Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
@@ -141,10 +141,13 @@ func (d *desk) status(memory bool) *control.Status {
 	select {
 	case <-l.began:
 		out.Program = l.below.Load()
-		if memory {
+		if q.Memory {
 			out.Memory = memoryOf(os.Getpid())
 		}
 	default:
+	}
+	if q.Card {
+		out.Card = s.Card(l.limits).Rows
 	}
 	if l.gate != nil {
 		d.network(out)
@@ -164,6 +167,9 @@ func (d *desk) network(out *control.Status) {
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})
 	}
+	for _, p := range d.live.session.Reach.Publish {
+		out.Published = append(out.Published, control.Server{Port: p.Inside, Published: p.Host})
+	}
 	for _, port := range g.Servers() {
 		srv := control.Server{Port: port}
 		for _, p := range d.live.session.Reach.Publish {
@@ -179,7 +185,7 @@ func (d *desk) network(out *control.Status) {
 func (d *desk) inspect() control.Reply {
 	s := d.live.session
 	b, err := json.Marshal(map[string]any{
-		"status": d.status(true), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
+		"status": d.status(control.Request{Memory: true, Card: true}), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
 		"warnings": s.Warnings, "notices": s.Notices, "workspaces": s.Workspaces, "state": s.Work.Dir(),
 	})
 	if err != nil {
