@@ -56,7 +56,9 @@ func (e Engine) Raise() (*os.Process, error) {
 	cmd.Env = []string{"PATH=" + path, "HOME=" + e.Dir}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if !e.Plain {
+	if e.Plain { // no stage ends it with the test
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	} else {
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWNET
 	}
 	if e.Apart {
