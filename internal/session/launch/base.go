@@ -80,14 +80,19 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
-	b.Rung, err = ladder.Chosen(b.Policy)
-	return b, err
+	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
+		return b, err
+	}
+	return b, b.projectImage()
 }
 
 // Where names the place of the walls, for people.
 func (b *Base) Where() string {
 	if b.Own != nil {
-		return b.Rung.Name() + ", image " + b.Own.Name
+		return b.Rung.Name() + ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
+	}
+	if less := b.Rung.Offer().Less; less != "" {
+		return b.Rung.Name() + ", " + less
 	}
 	return b.Rung.Name()
 }
