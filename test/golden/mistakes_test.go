@@ -204,7 +204,7 @@ func policyMistakes() (out []mistake) {
 	for _, file := range []string{
 		"[files\n", "read = 1\n", "[fils]\nread = [\"/opt\"]\n", "[files]\nread = [\"/opt\"]\nmaask = [\"x\"]\n",
 		"[files]\nread = \"/opt\"\n", "[files]\nread = [1]\n", "[files]\nread = [\"/opt\"]\nread = [\"/srv\"]\n", "[files]\nread = [\"/opt\", \"/opt\"]\n",
-		"[files]\nread = [\"lib\"]\n", "[files]\nread = [\"/no/such/path\"]\n", "[files]\nwrite = [\"/\", \"/usr/lib\", \"/proc\", \"~/\"]\n",
+		"[files]\nread = [\"lib\"]\n", "[files]\nwrite = [\"/no/such/path\"]\n", "[files]\nwrite = [\"/\", \"/usr/lib\", \"/proc\", \"~/\"]\n",
 		"[files]\nmask = [\"/opt/x\"]\n", "[files]\nmask = [\"*.key\"]\n", "[files]\nread = [\"~/.ssh\"]\n",
 		"[workspace]\nview = \"lively\"\n", "[workspace]\npaths = [\"../x\"]\n", "[workspace]\nmask = [\"[\"]\n", "[workspace]\nundo = \"many\"\n",
 		"[env]\npass = [\"BAD-NAME\"]\n", "[env]\nforce = [\"LD_PRELOAD\"]\n", "[env.set]\nX = 1\n", "[env.set]\n\"a b\" = \"x\"\n",

@@ -74,7 +74,7 @@ func (b *Base) trust() error {
 		}
 	}
 	// Go's own pool would heed these two variables, whoever could write what they name.
-	if b.Trust.More != nil || b.Getenv("SSL_CERT_FILE") != "" || b.Getenv("SSL_CERT_DIR") != "" {
+	if len(b.Trust.More) > 0 || b.Getenv("SSL_CERT_FILE") != "" || b.Getenv("SSL_CERT_DIR") != "" {
 		b.Trust.Pool = x509.NewCertPool()
 		b.Trust.Pool.AppendCertsFromPEM(b.Trust.Bundle)
 		b.Trust.Pool.AppendCertsFromPEM(b.Trust.More)
@@ -103,7 +103,7 @@ func (b *Base) authorities(variable, path string) []byte {
 		b.Said.Notice(fmt.Sprintf("%s: there is no file %q", variable, path))
 	case err != nil:
 		b.Said.Warn(fmt.Sprintf("%s: the certificates are not used: %v", variable, err))
-	case len(data) == 0:
+	case len(data) == 0 && variable != "SSL_CERT_FILE": // which then says to believe nobody
 		b.Said.Notice(fmt.Sprintf("%s: there is no certificate in %q", variable, path))
 	}
 	return data
@@ -144,6 +144,7 @@ func (b *Base) readTrusted(path string) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	out = []byte{} // a file without any is there all the same
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {
 			out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)

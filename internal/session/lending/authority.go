@@ -36,7 +36,11 @@ func trustHost(b launch.Base, c *launch.Contribution, own []byte, path string) e
 		from, whose = "broker", "the host and of the broker"
 	}
 	both := append(b.Trust.All(), own...)
-	c.Put(ownPath, append(slices.Clone(own), b.Trust.More...), "certificates besides the system's")
+	why := "certificate of the broker"
+	if len(b.Trust.More) > 0 {
+		why = "certificates besides the system's"
+	}
+	c.Put(ownPath, append(slices.Clone(own), b.Trust.More...), why)
 	c.Put(bundlePath, both, "certificates of "+whose)
 	set := func(value string, names ...string) {
 		for _, n := range names {
