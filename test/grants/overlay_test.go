@@ -92,4 +92,5 @@ func TestOverlay(t *testing.T) {
 		b, _ := os.ReadFile(filepath.Join(w.Dir, "typed"))
 		return strings.TrimSpace(string(b)) == "k"
 	})
+	wait.Eventually(t, "the end", func() bool { return !strings.Contains(p.tmux("list-sessions"), "windows") })
 }
