@@ -121,8 +121,4 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if !slices.ContainsFunc(s.Status().Grants, func(g control.Grant) bool { return g.Rule == "other.example.org" }) {
 		t.Errorf("grants: %+v", s.Status().Grants)
 	}
-	s.Type("\x1b[0n")
-	if a := s.Do(order.Order{Do: "look", At: world.Other}); a.Error != "no such host" {
-		t.Errorf("after the question: %+v", a)
-	}
 }

@@ -45,8 +45,6 @@ type asking struct {
 	each    map[address.Name]int     // listed targets by domain
 	others  map[address.Name]*Others // not more than there are domains in each, and one
 	waiting int
-	told    map[address.Target]time.Time
-	last    time.Time
 	unasked func(address.Target)
 }
 
@@ -54,14 +52,12 @@ const (
 	maxPending     = 512 // targets; the first that were wanted
 	maxOfDomain    = 16  // of one domain: its owner has as many names as he likes
 	maxWaitingEach = 8   // connections to one target
-	tellAgain      = 20 * time.Second
-	tellOther      = 300 * time.Millisecond
 )
 
 func (a *asking) init(wait time.Duration) {
 	a.wait = wait
 	a.each, a.others = map[address.Name]int{}, map[address.Name]*Others{}
-	a.changed, a.open, a.told = make(chan struct{}), map[address.Target]*Pending{}, map[address.Target]time.Time{}
+	a.changed, a.open = make(chan struct{}), map[address.Target]*Pending{}
 }
 
 // waitable: a person is there, and the name could be one of the public network.
@@ -104,7 +100,7 @@ func (k *call) wait() (granted bool) {
 		g.asks.leave(p, false)
 		return false
 	}
-	if g.conf.Ask != nil && told.Waiting == 1 && g.asks.tell(k.target) {
+	if g.conf.Ask != nil && told.Waiting == 1 {
 		g.conf.Ask(told)
 	}
 	timer := time.NewTimer(g.asks.wait)
@@ -241,22 +237,6 @@ func (a *asking) describe(p *Pending, o *owner) Pending {
 		p.PID, p.Command = pid, command
 	}
 	return *p
-}
-
-// tell reports whether a person is to be told of a target: once in a while is enough,
-// however often an agent knocks.
-func (a *asking) tell(t address.Target) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	if now.Sub(a.told[t]) < tellAgain || now.Sub(a.last) < tellOther {
-		return false
-	}
-	if len(a.told) >= maxPending {
-		clear(a.told)
-	}
-	a.told[t], a.last = now, now
-	return true
 }
 
 func (a *asking) leave(p *Pending, granted bool) {
