@@ -147,7 +147,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 
 // network says the posture in a few words.
 func network(s *session.Session) string {
-	if s.Plan.Capture == nil {
+	if s.Mode() == launch.ModeNone {
 		return "none, own loopback only"
 	}
 	text := s.Reach.Mode

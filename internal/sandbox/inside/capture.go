@@ -40,8 +40,10 @@ func endAtGate(c *plan.Capture) ([]port, error) {
 			return nil, fmt.Errorf("local default route: %w", err)
 		}
 	}
-	if err := exchange(unix.NETLINK_NETFILTER, c.Rules); err != nil {
-		return nil, fmt.Errorf("nftables: %w", err)
+	if len(c.Rules) > 0 {
+		if err := exchange(unix.NETLINK_NETFILTER, c.Rules); err != nil {
+			return nil, fmt.Errorf("nftables: %w", err)
+		}
 	}
 	var out []port
 	for _, l := range c.Listen {

@@ -87,8 +87,9 @@ func (c *Capture) validate() error {
 	if c == nil {
 		return nil
 	}
-	if len(c.Listen) == 0 || len(c.Listen) > maxListen || len(c.Rules) == 0 || len(c.Routes) == 0 {
-		return errors.New("the capture has no rules, no routes, or no or too many ports")
+	// Without rules and routes nothing leads anywhere; one without the other is a mistake.
+	if len(c.Listen) == 0 || len(c.Listen) > maxListen || (len(c.Rules) == 0) != (len(c.Routes) == 0) {
+		return errors.New("the capture has rules without routes, routes without rules, or no or too many ports")
 	}
 	for _, l := range c.Listen {
 		if l.Network != "tcp" && l.Network != "udp" || l.Port < 1 || l.Port > 65535 || l.Name == "" {

@@ -16,7 +16,7 @@ func fileOps(in Input) []Op {
 		{Dst: "/etc/group", Data: group(u), Why: "one group"},
 		{Dst: "/etc/hosts", Data: []byte("127.0.0.1 localhost " + in.Hostname + "\n::1 localhost ip6-localhost " + in.Hostname + "\n"), Why: "no host of the network"},
 		{Dst: "/etc/hostname", Data: []byte(in.Hostname + "\n"), Why: "own name"},
-		resolver(in.Capture != nil),
+		resolver(in.Capture != nil && len(in.Capture.Rules) > 0),
 		{Dst: "/etc/nsswitch.conf", Data: []byte("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"), Why: "files only"},
 		{Dst: "/etc/machine-id", Data: []byte(machineID(in.Session) + "\n"), Why: "not the host's"},
 	}
