@@ -156,6 +156,15 @@ func Carry(next http.RoundTripper, source Source, user string, note func(r *http
 	return either{with, bare{next}}
 }
 
+// Passed passes everything on to a host as it came, for modes in which nothing about a
+// host is judged.
+func Passed(to *url.URL, next http.RoundTripper) http.Handler {
+	return relay(to, bare{next}, func(w http.ResponseWriter, r *http.Request, err error) {
+		status, why := unreachable(err)
+		refuse(w, status, why)
+	})
+}
+
 // How CarryAs sends a credential: the Kind of what its source gives.
 const (
 	AsBasic  = "basic" // USER:PASSWORD

@@ -13,7 +13,7 @@ import (
 // manager is a package manager at a version, and what it can be told.
 type manager struct {
 	tool    string
-	aged    bool     // knows a release age
+	aged    bool     // waits a day by itself
 	exempts bool     // and exemptions from it
 	allows  bool     // and to run the scripts of some packages
 	rebuild []string // what runs the scripts of hook in spite of all; nil: nothing
@@ -25,13 +25,13 @@ type manager struct {
 var unlocked = "packages: [\".\"]\nminimumReleaseAge: 0\nignoreScripts: false\nallowBuilds:\n  hook: true\n  claw: true\n"
 
 var managers = []manager{
-	{tool: "npm", aged: true, exempts: true, rebuild: []string{"rebuild", "hook", "--ignore-scripts=false"},
+	{tool: "npm", rebuild: []string{"rebuild", "hook", "--ignore-scripts=false"},
 		project: ".npmrc", asks: "before=2099-01-01\nignore-scripts=false\n"},
-	{tool: "npm-10", aged: true, rebuild: []string{"rebuild", "hook", "--ignore-scripts=false"},
+	{tool: "npm-10", rebuild: []string{"rebuild", "hook", "--ignore-scripts=false"},
 		project: ".npmrc", asks: "before=2099-01-01\nignore-scripts=false\n"},
-	{tool: "npm-11.5", aged: true, project: ".npmrc", asks: "before=2099-01-01\nignore-scripts=false\n"},
+	{tool: "npm-11.5", project: ".npmrc", asks: "before=2099-01-01\nignore-scripts=false\n"},
 	{tool: "pnpm-9", rebuild: []string{"rebuild", "hook"}, project: ".npmrc", asks: "ignore-scripts=false\n"},
-	{tool: "pnpm-10", aged: true, exempts: true, rebuild: []string{"rebuild", "hook"}, loose: []string{"npm_config_dangerously_allow_all_builds=true"}},
+	{tool: "pnpm-10", rebuild: []string{"rebuild", "hook"}, loose: []string{"npm_config_dangerously_allow_all_builds=true"}},
 	{tool: "pnpm-12", aged: true, exempts: true, allows: true,
 		loose:   []string{"pnpm_config_minimum_release_age=0", "pnpm_config_dangerously_allow_all_builds=true"},
 		project: "pnpm-workspace.yaml", asks: unlocked},
@@ -168,20 +168,5 @@ func (m manager) loosened(p *project) {
 	p.must(p.brake(SupplyRules{Age: threeDays}), m.add("lib", "hook")...)
 	if p.version("lib") != m.old() || p.ran("hook") {
 		p.t.Errorf("lib %q, ran %v", p.version("lib"), p.ran("hook"))
-	}
-}
-
-// TestYoungLock: npm takes what the lock file names, whatever its age.
-func TestYoungLock(t *testing.T) {
-	p := newProject(t, "npm", registry(t))
-	p.must(nil, "install", "lib")
-	if err := os.RemoveAll(filepath.Join(p.dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	env := p.brake(SupplyRules{Age: threeDays})
-	p.must(env, "ci", "--offline")
-	p.must(env, "install", "@corp/lib")
-	if p.version("lib") != "1.1.0" || p.version("@corp/lib") != "1.0.0" {
-		t.Errorf("lib %q, @corp/lib %q", p.version("lib"), p.version("@corp/lib"))
 	}
 }

@@ -7,8 +7,8 @@ import "time"
 // does not run its scripts. Most poisoned releases are found within days, and most
 // of them do their work in an install script.
 //
-// Both brakes are settings of the package managers themselves, each by its own
-// documented name. An environment variable is used where there is one that every
+// For packages of npm the registry door leaves young versions out, whatever the tool.
+// The rest are settings of the package managers themselves, each by its own documented name. An environment variable is used where there is one that every
 // common version of the tool accepts in silence: it outranks what a project says.
 // Where an older version fails or warns at an unknown variable, the setting goes
 // into a file under the home directory, which a project can outrank.

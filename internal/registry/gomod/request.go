@@ -50,7 +50,8 @@ func checked(q request, escaped, version string) (request, error) {
 	if version == "" {
 		return q, nil
 	}
-	if q.version, err = module.UnescapeVersion(version); err != nil {
+	// A version may be the name of a branch, which Go takes in more letters than a URL does.
+	if q.version, err = module.UnescapeVersion(version); err != nil || strings.Trim(version, versionBytes) != "" {
 		return q, errRequest
 	}
 	// Only a question for information may be about a branch or a commit.
@@ -59,6 +60,8 @@ func checked(q request, escaped, version string) (request, error) {
 	}
 	return q, nil
 }
+
+const versionBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~!"
 
 // canonical holds for a version that always means the same.
 func (q request) canonical() bool {

@@ -109,7 +109,7 @@ func (ds *doors) goSum() []byte {
 	return bytes.Join(all, []byte("\n"))
 }
 
-// loginOf is the login that the host has for a URL: in it, or in the netrc file.
+// netrc is where the host's programs look for logins.
 func (ds *doors) netrc() string {
 	if p := ds.Getenv("NETRC"); filepath.IsAbs(p) {
 		return p

@@ -34,8 +34,21 @@ type login struct {
 	read func() (value string, ok bool)
 }
 
-// place describes a registry. The ceiling stands above what the user names.
+// place describes a registry whose login may be in netrc.
 func (ds *doors) place(u *url.URL, named bool) *place {
+	p := ds.placed(u, named)
+	path, host := ds.netrc(), u.Hostname()
+	if p.login != nil || ds.AgentWrites(path) {
+		return p
+	}
+	if _, ok := readNetrc(path, host); ok {
+		p.login = &login{"netrc " + host, broker.AsBasic, func() (string, bool) { return readNetrc(path, host) }}
+	}
+	return p
+}
+
+// placed describes a registry. The ceiling stands above what the user names.
+func (ds *doors) placed(u *url.URL, named bool) *place {
 	p := &place{doors: ds, base: bare(u), named: named}
 	if named {
 		if err := ds.Bound(policy.Entry{Text: u.Hostname()}); err != nil {
@@ -46,14 +59,6 @@ func (ds *doors) place(u *url.URL, named bool) *place {
 	if user := u.User; user != nil {
 		pass, _ := user.Password()
 		p.login = &login{"the URL of " + u.Hostname(), broker.AsBasic, func() (string, bool) { return user.Username() + ":" + pass, true }}
-		return p
-	}
-	path, host := ds.netrc(), u.Hostname()
-	if ds.AgentWrites(path) {
-		return p
-	}
-	if _, ok := readNetrc(path, host); ok {
-		p.login = &login{"netrc " + host, broker.AsBasic, func() (string, bool) { return readNetrc(path, host) }}
 	}
 	return p
 }

@@ -30,5 +30,7 @@ func Part(b launch.Base) (launch.Contribution, error) {
 	case ds.offline:
 		ds.Capture = netns.Endpoint()
 	}
-	return ds.Contribution, ds.modules()
+	ds.packages()
+	err := ds.modules()
+	return ds.Contribution, err
 }
