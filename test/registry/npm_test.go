@@ -320,3 +320,14 @@ func TestNodePaths(t *testing.T) {
 		t.Errorf("control: %s", out)
 	}
 }
+
+// npm makes directories side by side. Who comes too early for one is told that it is not
+// there, never that the place is read-only.
+func TestNodeDirectories(t *testing.T) {
+	s := begin(t)
+	dir := s.node("many.js", `const fs = require('fs').promises;
+(async () => { for (let i = 0; i < 200; i++) await Promise.all(['lib', '@corp/lib', '@corp/a/b'].map(p => fs.mkdir('t/' + i + '/node_modules/' + p, {recursive: true}))); console.log('all made') })()`)
+	if out := s.must(dir, "node many.js"); !strings.Contains(out, "all made") {
+		t.Error(out)
+	}
+}
