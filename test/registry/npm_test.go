@@ -331,3 +331,24 @@ func TestNodeDirectories(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// Install scripts of dependencies run if a person allowed them by name; scripts of the
+// project always run. What was skipped is in the record, once, with the command.
+func TestNodeScripts(t *testing.T) {
+	s := begin(t)
+	n := s.npmRegistry("127.0.0.1")
+	n.have["hook"] = []npmRelease{{version: "1.0.0", out: time.Now().Add(-aged), script: "touch ../../hook-ran"}}
+	s.env = append(s.env, "npm_config_registry="+n.URL)
+	const own = `{"name":"app","version":"1.0.0","scripts":{"postinstall":"touch own-ran","pretest":"echo BEFORE","test":"true","posttest":"echo AFTER"}}`
+	const script = quiet + "npm install hook && npm install && npm test; ls"
+	out := s.must(s.project("package.json", own), script+"; npm install hook")
+	if strings.Contains(out, "\nhook-ran\n") || !strings.Contains(out, "own-ran") || !strings.Contains(out, "BEFORE") || !strings.Contains(out, "AFTER") {
+		t.Errorf("by default: %s", out)
+	}
+	if got := s.log(); strings.Count(got, "--allow-package npm:hook") != 1 {
+		t.Errorf("the record: %s", got)
+	}
+	if out := s.must(s.project("package.json", own), script, "--allow-package", "npm:hook"); !strings.Contains(out, "\nhook-ran\n") {
+		t.Errorf("allowed: %s", out)
+	}
+}

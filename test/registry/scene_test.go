@@ -96,6 +96,19 @@ func (s *scene) must(dir, script string, flags ...string) string {
 	return out
 }
 
+// log is what the sessions of the scene recorded.
+func (s *scene) log() string {
+	var all strings.Builder
+	filepath.WalkDir(filepath.Join(s.state, "ringfence/journal"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, _ := os.ReadFile(path)
+			all.Write(data)
+		}
+		return nil
+	})
+	return all.String()
+}
+
 // blobs counts what the store keeps.
 func (s *scene) blobs() (n int) {
 	filepath.WalkDir(filepath.Join(s.state, "ringfence/registry/blobs"), func(path string, d os.DirEntry, err error) error {

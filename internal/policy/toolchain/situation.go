@@ -94,11 +94,6 @@ func builds(names []string) string {
 // overrides says how an exempt package gets past a tool that has no setting for it.
 func (c situation) overrides() []string {
 	var notes []string
-	for _, name := range c.exact {
-		if c.silent() {
-			notes = append(notes, fmt.Sprintf("npm, pnpm before 11: no setting lets the scripts of %s run; after the install: npm rebuild %s --ignore-scripts=false, pnpm rebuild %s", name, name, name))
-		}
-	}
 	for _, name := range c.pypi {
 		if c.aged() {
 			notes = append(notes, fmt.Sprintf("pip, uv: no setting exempts %s from the age; for one call: pip install --uploaded-prior-to=%s, uv add --exclude-newer-package %s=%s",

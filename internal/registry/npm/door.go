@@ -38,8 +38,11 @@ type Door struct {
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(why string)
+	// Skipped is told of a package whose install scripts will not run; nil: they will.
+	Skipped func(name string)
 
 	mu    sync.Mutex
+	told  map[string]bool
 	files map[string]string // names of packages, by the paths of their files
 }
 
@@ -289,12 +292,35 @@ func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
 		return err
 	}
 	defer f.Close()
+	d.tell(q.name, p.versions[version])
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if st, err := f.Stat(); err == nil {
 		w.Header().Set("Content-Length", fmt.Sprint(st.Size()))
 	}
 	io.Copy(w, f)
 	return nil
+}
+
+// tell says once that a package has install scripts, which will not run.
+func (d *Door) tell(name string, manifest json.RawMessage) {
+	var m struct {
+		Has     bool `json:"hasInstallScript"`
+		Scripts map[string]any
+	}
+	json.Unmarshal(manifest, &m) // what cannot be read has none that is known
+	for _, event := range []string{"preinstall", "install", "postinstall"} {
+		m.Has = m.Has || m.Scripts[event] != nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !m.Has || d.Skipped == nil || d.told[name] || d.Brake.Exempt("npm", name) || len(d.told) > maxFiles {
+		return
+	}
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	d.told[name] = true
+	d.Skipped(name)
 }
 
 // find is the version that a file is of, by where the registry says that it is.

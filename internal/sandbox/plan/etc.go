@@ -22,7 +22,11 @@ func fileOps(in Input) []Op {
 	}
 	var out []Op
 	for _, f := range append(files, in.Files...) {
-		out = append(out, Op{Do: DoFile, Dst: Raw(f.Dst), Data: f.Data, Mode: 0o444, Why: f.Why})
+		mode := uint32(0o444)
+		if f.Exec {
+			mode = 0o555
+		}
+		out = append(out, Op{Do: DoFile, Dst: Raw(f.Dst), Data: f.Data, Mode: mode, Why: f.Why})
 	}
 	return append(out, Op{Do: DoSymlink, Dst: "/etc/mtab", Src: "/proc/self/mounts", Why: "own mounts"})
 }

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/npm"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -230,6 +231,12 @@ func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
 	}
 	if r.path != "" {
 		d.Self = r.at()
+	}
+	if !ns.Policy.Supply.ScriptsOn() {
+		d.Skipped = func(name string) {
+			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: "npm:" + name, Verdict: journal.Deny, Rule: "[supply] scripts",
+				Reason: "install scripts of " + name + " are not run; a person can allow them: ringfence run --allow-package npm:" + name})
+		}
 	}
 	return d
 }
