@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 PREFIX ?= /usr/local
 
-.PHONY: build run check quiet test test-gvisor test-all tools bench pages vet lint install clean
+.PHONY: build run check quiet test test-gvisor test-podman test-all tools bench pages vet lint install clean
 
 build:
 	@mkdir -p bin
@@ -40,16 +40,22 @@ quiet:
 # What vet says and what a debugger needs is not made again for each of the binaries.
 test: build tools vet lint
 	@STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 60m -p 3 ./...
-	@$(MAKE) --no-print-directory test-gvisor
+	@$(MAKE) --no-print-directory test-gvisor test-podman
 
 # The attacks and a day of each agent on the rung of gVisor, as one user each.
 test-gvisor: build tools
 	@RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -p 3 ./test/attack ./test/netattack
 	@RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -run TestDay ./test/agents
 
+# The heart of test/engine once more, with Podman in Docker's place.
+test-podman: build tools
+	@RINGFENCE_TEST_ENGINE=podman STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -run 'TestVerify|TestVessel|TestLimits|TestImage|TestNothingOnce|TestContainerKilled|TestEngineKilled' ./test/engine
+
 # Every combination of case, view, agent and user: hours.
 test-all: build tools vet
 	@RINGFENCE_TEST=all STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./...
+	@RINGFENCE_TEST=all RINGFENCE_TEST_ENGINE=podman STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 ./test/engine
+	@RINGFENCE_TEST=all RINGFENCE_TEST_RUNG=container STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./test/attack ./test/netattack
 	@RINGFENCE_TEST=all RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./test/attack ./test/netattack ./test/script ./test/agents
 
 VETTED = ./...

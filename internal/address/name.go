@@ -133,3 +133,19 @@ func (n Name) Special() (Name, bool) {
 	}
 	return "", false
 }
+
+// never are names of what no rule may open, wherever it stands: Never says the same of
+// its addresses. Who asks another machine to connect asks by these.
+var never = map[Name]string{
+	"localhost": loopback, "localhost.localdomain": loopback, "localhost4": loopback, "localhost6": loopback, "ip6-localhost": loopback, "ip6-loopback": loopback, "loopback": loopback, "broadcasthost": "broadcast",
+	"metadata": "cloud metadata", "metadata.google.internal": "cloud metadata", "metadata.goog": "cloud metadata", "instance-data": "cloud metadata", "instance-data.ec2.internal": "cloud metadata",
+	"metadata.azure.internal": "cloud metadata", "metadata.azure.com": "cloud metadata", "metadata.tencentyun.com": "cloud metadata", "metadata.platformequinix.com": "cloud metadata", "metadata.packet.net": "cloud metadata",
+}
+
+// Never says what a name stands for, if no rule may open that.
+func (n Name) Never() (what string, is bool) {
+	if what, is = never[n]; is {
+		return what, true
+	}
+	return loopback, n.Under("localhost")
+}

@@ -22,16 +22,16 @@ var gitChecks = []Check{
 		Fix:  "git config --unset core.hooksPath, in {}", probe: gitSays(func(l *look, e gitEntry) bool { return e.Key == "core.hookspath" && l.oddHooks(e) })},
 	{ID: "AU-133", Severity: Medium, Title: "git trusts repositories of everybody",
 		Gets: "settings of a repository that another user laid down run code as the user",
-		Fix:  `git config --global --unset-all safe.directory '\*'`, probe: gitSays(func(_ *look, e gitEntry) bool { return e.Key == "safe.directory" && e.Value == "*" })},
+		Fix:  `git config --file {} --unset-all safe.directory '\*'`, probe: gitSays(func(_ *look, e gitEntry) bool { return e.Key == "safe.directory" && e.Value == "*" })},
 	{ID: "AU-134", Severity: High, Title: "git takes any certificate",
 		Gets: "whoever is on the way hands out other code, and takes the password",
-		Fix:  "git config --global --unset http.sslVerify, in {}", probe: gitSays(func(_ *look, e gitEntry) bool {
+		Fix:  "git config --file {} --unset http.sslVerify", probe: gitSays(func(_ *look, e gitEntry) bool {
 			return strings.HasPrefix(e.Key, "http.") && strings.HasSuffix(e.Key, "sslverify") && e.IsFalse()
 		})},
 	{ID: "AU-135", Severity: Low, Title: "git pushes every branch of the same name",
 		Gets: "branches that nobody meant to push", Fix: "git config --global push.default simple", probe: gitSays(func(_ *look, e gitEntry) bool { return e.Key == "push.default" && e.Value == "matching" })},
 	{ID: "AU-136", Severity: Medium, Title: "git may run a program as a remote",
-		Gets: "code, from an address in a submodule or a clone command", Fix: "git config --global --unset protocol.ext.allow, in {}",
+		Gets: "code, from an address in a submodule or a clone command", Fix: "git config --file {} --unset protocol.ext.allow",
 		probe: gitSays(func(_ *look, e gitEntry) bool {
 			return (e.Key == "protocol.ext.allow" || e.Key == "protocol.allow") && e.Value == "always"
 		})},

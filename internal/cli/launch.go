@@ -3,14 +3,10 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"time"
+	"strconv"
 
-	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/cli/sessions"
@@ -18,7 +14,6 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/policy/agent"
-	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
@@ -40,8 +35,8 @@ func shellCommand() *command.Command {
 }
 
 func agentCommand(name, short string, examples ...string) *command.Command {
-	return launchCommand(&command.Command{Name: name, Args: "[flags] [-- ARGS]", Short: short, Examples: examples,
-		Long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nWhat follows -- goes to the agent."})
+	return launchCommand(&command.Command{Name: name, Args: "[flags] [[--] ARGS]", Short: short, Examples: examples,
+		Long: "Runs the agent in a sandbox that has nothing of the host but what policy put there.\nFlags of ringfence come first. From the first word on that is none, and behind --, all\ngoes to the agent; a flag that both know needs -- to go there."})
 }
 
 // launchCommand is run, shell and every agent: one road into the sandbox.
@@ -53,6 +48,7 @@ func launchCommand(cmd *command.Command) *command.Command {
 	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so")
 	cmd.Flags.BoolVar(&l.Keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
 	cmd.Flags.BoolVar(&l.Detach, "d", false, "start it, print its id and leave it alone; implies --keep")
+	cmd.Flags.StringVar(&l.Summary, "summary", "", "write how it ended as JSON to `FILE`, or to an open descriptor by its number")
 	cmd.Flags.Var(&l.DryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if err := source.NoCore(); err != nil {
@@ -69,23 +65,52 @@ func launchCommand(cmd *command.Command) *command.Command {
 	return cmd
 }
 
-func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (int, error) {
-	if err := cmd.ParseFlags(args); err != nil {
-		return 125, forAgent(cmd.Name, args, err)
-	}
-	if sys.Cgo {
-		return 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
-	}
-	agentName, argv, err := toRun(c, cmd.Name, cmd.Flags.Args(), args)
+func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (status int, err error) {
+	rest, err := parseLaunch(c, cmd, args)
 	if err != nil {
 		return 125, err
+	}
+	if l.Summary == "" || l.DryRun != "" || staysBeside(c, l) {
+		_, status, err = launchOne(c, cmd, l, args, rest)
+		return status, err
+	}
+	sink, err := sessions.OpenSink(l.Summary)
+	if err != nil {
+		return 125, fault.New(fault.Usage, "", "--summary: %w", err)
+	}
+	defer sink.Close()
+	end, status, err := launchOne(c, cmd, l, args, rest)
+	if lost := sink.Write(end, status, err); lost != nil {
+		c.Warn(fmt.Sprintf("the summary was not written: %v", lost))
+	}
+	return status, err
+}
+
+// staysBeside holds where another process of ours has the session, which outlives this one.
+func staysBeside(c *command.Console, l *rules.Flags) bool {
+	return (l.Keep || l.Detach) && c.Kept == nil && l.DryRun == ""
+}
+
+// launchOne goes from what was typed, of which rest is no flag of ours, to the end of a
+// session; end is nil where none ran here.
+func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, rest []string) (end *sessions.End, status int, err error) {
+	if sys.Cgo {
+		return nil, 125, fault.New(fault.Failed, "build with `make build`", "this binary was built with cgo and cannot drop privileges on all its threads")
+	}
+	agentName, argv, err := toRun(c, cmd.Name, rest)
+	if err != nil {
+		return nil, 125, err
 	}
 	opt, err := l.Options(c, agentName, argv)
 	if err != nil {
-		return 125, err
+		return nil, 125, err
 	}
-	if (l.Keep || l.Detach) && c.Kept == nil && l.DryRun == "" {
-		return startKept(c, cmd.Name, args, l)
+	if staysBeside(c, l) {
+		if _, err := strconv.Atoi(l.Summary); err == nil {
+			return nil, 125, fault.New(fault.Usage, "name a file", "--summary %s: a session that stays has no descriptor of yours", l.Summary)
+		}
+		status, err = startKept(c, cmd.Name, typed, l)
+		return nil, status, err
 	}
 	opt.Look = l.DryRun != ""
 	if !opt.Look {
@@ -93,26 +118,20 @@ func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []stri
 	}
 	s, err := session.Prepare(opt)
 	if err != nil {
-		return fault.ExitStatus(err), err
+		return nil, fault.ExitStatus(err), err
 	}
 	defer s.Close()
 	if l.DryRun != "" {
-		return 0, printPlan(c, s, l.DryRun)
+		return nil, 0, printPlan(c, s, l.DryRun)
 	}
-	return start(c, s, l)
+	if end, err = start(c, s, l); err != nil {
+		return nil, fault.ExitStatus(err), err
+	}
+	return end, end.Result.Exit.Code(), nil
 }
 
-// forAgent says where a flag goes that is the agent's and not ours.
-func forAgent(name string, args []string, err error) error {
-	var unknown command.UnknownFlag
-	if name == "run" || name == "shell" || !errors.As(err, &unknown) {
-		return err
-	}
-	return fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(args, " ")), "%s; what is meant for the agent goes behind --", err)
-}
-
-// toRun splits what to run from what was typed.
-func toRun(c *command.Console, name string, rest, typed []string) (agentName string, args []string, err error) {
+// toRun says what is run, of what was typed behind the flags.
+func toRun(c *command.Console, name string, rest []string) (agentName string, args []string, err error) {
 	switch name {
 	case "run":
 		if len(rest) == 0 {
@@ -125,45 +144,36 @@ func toRun(c *command.Console, name string, rest, typed []string) (agentName str
 		}
 		return agent.Command, []string{launch.Shell(c.Getenv)}, nil
 	}
-	if len(rest) > 0 && !slices.Contains(typed, "--") {
-		return "", nil, fault.New(fault.Usage, fmt.Sprintf("ringfence %s -- %s", name, strings.Join(rest, " ")),
-			"what is meant for the agent goes behind --")
-	}
 	return name, rest, nil
+}
+
+// parseLaunch reads the flags of ours, and returns the rest.
+func parseLaunch(c *command.Console, cmd *command.Command, args []string) (rest []string, err error) {
+	if cmd.Name == "run" || cmd.Name == "shell" {
+		err = cmd.ParseFlags(args)
+		return cmd.Flags.Args(), err
+	}
+	ours, theirs, err := forAgent(cmd, knownFlags(c, cmd.Name), args)
+	if err != nil {
+		return nil, err
+	}
+	return theirs, cmd.ParseFlags(ours)
 }
 
 func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error {
 	switch form {
 	case "json":
-		return c.JSON(s.Plan.Redacted())
+		return c.JSON(struct {
+			Rung string `json:"rung"`
+			*plan.Plan
+		}{s.Where(), s.Plan.Redacted()})
 	case "bwrap":
 		return s.Plan.Bwrap(c.Out)
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
-	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", network(s), memory(s.Limits.Memory), s.Where())
+	fmt.Fprintf(w, "network    %s\nmemory     %s\nrung       %s\n", s.Network(), memory(s.Limits.Memory), s.Where())
 	return w.Flush()
-}
-
-// network says the posture in a few words.
-func network(s *session.Session) string {
-	if s.Mode() == launch.ModeNone {
-		return "none, own loopback only"
-	}
-	text := s.Reach.Mode
-	var extra []string
-	for _, n := range []struct {
-		n    int
-		what string
-	}{{len(s.Policy.Network.Allow), "hosts"}, {len(s.Reach.IP), "addresses"}, {len(s.Reach.Publish), "published"}, {len(s.Reach.HostPorts), "host ports"}} {
-		if n.n > 0 {
-			extra = append(extra, fmt.Sprintf("+%d %s", n.n, n.what))
-		}
-	}
-	if len(extra) > 0 {
-		text += " (" + strings.Join(extra, ", ") + ")"
-	}
-	return text
 }
 
 func memory(n int64) string {
@@ -173,13 +183,15 @@ func memory(n int64) string {
 	return "at most " + plan.Size(n)
 }
 
-func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) {
+// start runs the session, and tells of its beginning and its end.
+func start(c *command.Console, s *session.Session, l *rules.Flags) (*sessions.End, error) {
 	std := [3]*os.File{c.In, c.Out, c.Err}
 	talk := terminal.IsTerminal(c.Err) && !c.Quiet || l.Verbose
 	before := func(report cgroup.Report) error {
-		card(c, s, report, talk)
-		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && worthPause(s) {
-			if err := pause(c); err != nil {
+		told := card{c: c, s: s, report: report}
+		told.show(talk, l.Verbose)
+		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && told.worthPause() {
+			if err := told.pause(); err != nil {
 				return err
 			}
 		}
@@ -192,18 +204,21 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (int, error) 
 		Warn:     c.Warn,
 		Say:      sayer(c, talk),
 		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
+		Refused:  func(text string) { c.Say("%s", text) },
 		Person:   !l.NoInput && !l.Detach && c.Person(),
 		Terminal: c.Kept})
 	if err != nil {
-		return fault.ExitStatus(err), err
+		return nil, err
 	}
-	summary(c, s, res, talk)
-	if l.NoInput {
-		sessions.WorkJSON(c, res)
-	} else {
-		sessions.WorkSummary(c, res, talk)
+	end := &sessions.End{C: c, Session: s, Result: res, Talk: talk, Long: l.Verbose}
+	if talk && terminal.IsTerminal(c.Err) {
+		fmt.Fprintln(c.Err) // the agent may have left the cursor anywhere
 	}
-	return res.Exit.Code(), nil
+	killed(c, s, res)
+	if !l.NoInput || l.Verbose {
+		end.Tell()
+	}
+	return end, nil
 }
 
 // sayer tells what happens while the agent runs, where that is wanted and the screen
@@ -215,74 +230,6 @@ func sayer(c *command.Console, talk bool) func(string) {
 	return func(text string) { c.Say("%s", text) }
 }
 
-// worthPause: the user is stopped only where something beyond the built-in came
-// in, or something asked for did not.
-func worthPause(s *session.Session) bool {
-	return len(s.Env.Of(environ.Added)) > 0 || len(s.Ignored) > 0 || len(s.Policy.Files.Expose) > 0 || len(s.Warnings) > 0 || s.Trees.Untrusted.New
-}
-
-func pause(c *command.Console) error {
-	fmt.Fprint(c.Err, "Press Enter to start, Ctrl-C to leave. (--yes skips this) ")
-	if _, err := bufio.NewReader(c.In).ReadString('\n'); err != nil {
-		return fault.New(fault.Refused, "", "not started")
-	}
-	return nil
-}
-
-// card says what is about to start. Without a terminal only what is unusual is said: a
-// pipe stays clean.
-func card(c *command.Console, s *session.Session, report cgroup.Report, talk bool) {
-	w := bufio.NewWriter(c.Err)
-	defer w.Flush()
-	rules.Unusual(w, s, report, talk)
-	if !talk {
-		return
-	}
-	fmt.Fprintf(w, "ringfence %s · %s · %s\n", s.ID, s.Profile.Title, s.Where())
-	for _, ws := range s.Workspaces {
-		mode := s.View(ws)
-		fmt.Fprintf(w, "  workspace  %s %s\n", mode, plan.Show(ws.Path))
-	}
-	fmt.Fprintf(w, "  walls      %d of %d   network  %s\n", len(s.Plan.Walls), len(plan.AllWalls()), network(s))
-	fmt.Fprintf(w, "  limits     %s\n", limits(report))
-	fmt.Fprintf(w, "  trifecta   %s\n", s.Trifecta().Line(audit.UTF8(c.Getenv)))
-	for i, p := range s.Trees.Masked() {
-		fmt.Fprintf(w, "  %-10s %s\n", []string{"masked", ""}[min(i, 1)], p)
-	}
-	for i, p := range s.Trees.InHistory() {
-		fmt.Fprintf(w, "  %-10s %s: a secret is in git's history, where no mask keeps it\n", []string{"not masked", ""}[min(i, 1)], plan.Show(p))
-	}
-	for i, k := range s.Keys {
-		fmt.Fprintf(w, "  %-10s %s\n", []string{"brokered", ""}[min(i, 1)], command.Inert(k))
-	}
-	rules.WriteEnv(w, s.Env, false)
-	for _, p := range s.Dropped {
-		fmt.Fprintf(w, "  not in PATH %s\n", p)
-	}
-	for _, n := range s.Notices {
-		fmt.Fprintf(w, "  note       %s\n", command.Wrap(n, 13, 80))
-	}
-}
-
-func limits(r cgroup.Report) string {
-	var out []string
-	for _, l := range []struct {
-		name string
-		l    cgroup.Limit
-		show func(int64) string
-	}{{"processes", r.Pids, func(n int64) string { return fmt.Sprint(n) }}, {"memory", r.Memory, plan.Size}} {
-		switch {
-		case l.l.Want == 0:
-			out = append(out, l.name+" unlimited")
-		case l.l.Enforced():
-			out = append(out, fmt.Sprintf("%s %s (%s)", l.name, l.show(l.l.Want), l.l.By))
-		default:
-			out = append(out, fmt.Sprintf("%s %s not enforced", l.name, l.show(l.l.Want)))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
 // killed says that memory was not enough, also to a pipe: a status of 137 tells nobody why.
 func killed(c *command.Console, s *session.Session, res supervisor.Result) {
 	switch {
@@ -291,28 +238,5 @@ func killed(c *command.Console, s *session.Session, res supervisor.Result) {
 		c.Say("killed at the memory limit of %s: %d process%s; --memory SIZE sets another limit", plan.Size(s.Limits.Memory), res.OOM, command.Plural(int(res.OOM), "", "es"))
 	default:
 		c.Say("killed because the machine had no memory left: %d process%s", res.OOM, command.Plural(int(res.OOM), "", "es"))
-	}
-}
-
-// summary closes the session for a person.
-func summary(c *command.Console, s *session.Session, res supervisor.Result, talk bool) {
-	if talk && terminal.IsTerminal(c.Err) {
-		fmt.Fprintln(c.Err) // the agent may have left the cursor anywhere
-	}
-	killed(c, s, res)
-	if !talk {
-		return
-	}
-	how := fmt.Sprintf("exit %d", res.Exit.Code())
-	switch {
-	case res.Exit.Killed:
-		how = "the sandbox was killed"
-	case res.Exit.Status.Signaled():
-		how = fmt.Sprintf("killed by signal %d", res.Exit.Status.Signal())
-	}
-	fmt.Fprintf(c.Err, "ringfence %s ended: %s after %s\n", s.ID, how, res.Time.Round(10*time.Millisecond))
-	sessions.NetSummary(c, s, res.Net)
-	for _, name := range res.Decoys {
-		fmt.Fprintf(c.Err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, s.ID)
 	}
 }

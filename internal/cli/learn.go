@@ -98,7 +98,7 @@ func study(c *command.Console, l *learnFlags, opt launch.Options) (int, error) {
 	if l.json {
 		c.Out = c.Err
 	}
-	status, err := start(c, s, l.Flags)
+	end, err := start(c, s, l.Flags)
 	c.Out = out
 	if err != nil {
 		return fault.ExitStatus(err), err
@@ -107,7 +107,7 @@ func study(c *command.Console, l *learnFlags, opt launch.Options) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	if status != 0 {
+	if status := end.Result.Exit.Code(); status != 0 {
 		c.Say("the command ended with status %d", status)
 	}
 	opt.Learn = false

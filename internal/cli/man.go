@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
@@ -36,7 +38,7 @@ it. ~/.local/state/ringfence: what is kept of projects and sessions.`},
 // manCommand prints a page, or writes all of them.
 func manCommand() *command.Command {
 	cmd := &command.Command{Name: "man", Args: "[COMMAND] [--dir DIR]", Short: "print the manual, or write its pages",
-		Long:     "Prints a page of the manual, as man reads it: ringfence man run | man -l -. With --dir it\nwrites all pages there.",
+		Long:     "Shows a page of the manual on a terminal; else prints it as man reads it. With --dir it writes\nall pages there.",
 		Examples: []string{"ringfence man run", "ringfence man --dir ~/.local/share/man/man1"},
 		Takes:    command.Many}
 	dir := cmd.Flags.String("dir", "", "write all pages into the directory `DIR`, which must exist")
@@ -57,12 +59,25 @@ func manCommand() *command.Command {
 			return 2, fault.New(fault.Usage, "run `ringfence help` for the list of commands", "there is no page of %q%s", args[0], nearest(args[0]))
 		}
 		if terminal.IsTerminal(c.Out) {
+			if pager, err := exec.LookPath("man"); err == nil {
+				return 0, page(c, pager, text)
+			}
 			c.Say("to read it: ringfence man | man -l -")
 		}
 		_, err := c.Out.WriteString(text)
 		return 0, err
 	}
 	return cmd
+}
+
+// page shows a page as man does, a screen at a time.
+func page(c *command.Console, pager, text string) error {
+	cmd := exec.Command(pager, "-l", "-")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(text), c.Out, c.Err, c.Environ
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("show the manual: %w", err)
+	}
+	return nil
 }
 
 func writePages(c *command.Console, dir string, pages map[string]string) (int, error) {

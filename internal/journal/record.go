@@ -73,6 +73,7 @@ const (
 	Discarded = "discarded" // what waited was forgotten
 	Exec      = "exec"      // a person ran Name beside the agent; Count is how many words it had
 	Undone    = "undone"    // what was live was brought back
+	Forgotten = "forgotten" // a person removed what was kept of the session
 	Dropped   = "dropped"   // what the sessions in List kept for undo was dropped to make room
 	NotKept   = "not-kept"  // what is in List was written where nothing is kept, and is gone; Count is how many files that were
 )
@@ -83,6 +84,10 @@ const (
 	Deny  = "deny"
 	Wait  = "wait"
 )
+
+// RuleUpstream is the rule of a refusal that is not ringfence's: that of the proxy on the
+// host's side.
+const RuleUpstream = "upstream proxy"
 
 // The states of a gate.
 const (

@@ -31,7 +31,7 @@ func reserve(r *Record) int64 {
 	switch {
 	case r.Kind == Session, r.Event == Gate:
 		return 0
-	case r.Event == End, r.Event == Applied, r.Event == Waits, r.Event == Changed, r.Event == Asked, r.Event == Discarded, r.Event == Undone:
+	case r.Event == End, r.Event == Applied, r.Event == Waits, r.Event == Changed, r.Event == Asked, r.Event == Discarded, r.Event == Undone, r.Event == Forgotten:
 		return 1 << 20
 	default:
 		return 8 << 20

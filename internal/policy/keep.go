@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,10 +18,11 @@ import (
 // keepHead says whose file it is.
 const keepHead = "# Kept by `ringfence grant`. Lines may be removed by hand.\n\n"
 
-// Keep adds a rule to the hosts that the file at path allows, and makes the file
-// where there is none. The file is replaced as a whole or not at all. One that holds
-// anything else than such rules is left alone: it is somebody's own.
-func Keep(path string, r address.Rule) error {
+// Keep adds a rule to the hosts that the file at path allows, with the day and the reason
+// beside it, and makes the file where there is none. The file is replaced as a whole or
+// not at all, and its other lines stay as they are: people may have written in it. One
+// that holds anything else than such rules is left alone: it is somebody's own.
+func Keep(path string, r address.Rule, day time.Time, reason string) error {
 	unlock, err := lockDir(filepath.Dir(path)) // two grants at once: both are kept
 	if err != nil {
 		return err
@@ -30,24 +32,27 @@ func Keep(path string, r address.Rule) error {
 	if err != nil {
 		return err
 	}
-	if p == nil {
-		p = &Policy{}
-	}
-	only := &Policy{Network: Network{Allow: p.Network.Allow}}
-	var all, kept bytes.Buffer
-	if err := errors.Join(Write(&all, p), Write(&kept, only)); err != nil {
-		return err
-	}
-	if !bytes.Equal(all.Bytes(), kept.Bytes()) {
+	if p != nil && !onlyHosts(p) {
 		return fmt.Errorf("%s holds more than granted hosts: add %q to [network] allow by hand", printable(path), r)
 	}
-	text := keepHead + "[network]\nallow = [\n"
-	for _, have := range append(only.Network.Allow, Rule{Value: r.String()}) {
-		if have.Value != r.String() || have.Source.File == "" {
-			text += "  " + quote(have.Value) + ",\n"
+	text := []byte(keepHead + "[network]\nallow = [\n]\n")
+	if p != nil {
+		if text, err = readRegular(path, 0); err != nil {
+			return err
 		}
 	}
-	return replace(path, []byte(text+"]\n"), 0o600)
+	text, err = Append(text, path, []Addition{{Section: "network", Key: "allow", Value: r.String(), Comment: day.Format(time.DateOnly) + " " + reason}})
+	if err != nil {
+		return err
+	}
+	return replace(path, text, 0o600)
+}
+
+// onlyHosts holds for a policy that has nothing but hosts that are allowed.
+func onlyHosts(p *Policy) bool {
+	var all, kept bytes.Buffer
+	err := errors.Join(Write(&all, p), Write(&kept, &Policy{Network: Network{Allow: p.Network.Allow}}))
+	return err == nil && bytes.Equal(all.Bytes(), kept.Bytes())
 }
 
 // lockDir makes a directory and keeps others who do the same out of it.

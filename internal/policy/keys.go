@@ -67,7 +67,7 @@ const (
 	patternDeny   = `^(\*\.)?[^*/:\s]+(:[0-9]{1,5})?$`
 	patternIP     = `^(\[[0-9A-Fa-f:.]+(/[0-9]+)?\]|[0-9.]+(/[0-9]+)?):[0-9]{1,5}$`
 	patternPair   = `^[0-9]{1,5}:[0-9]{1,5}$`
-	patternProxy  = `^(none|env|(http|socks5)://[^/@\s]+:[0-9]{1,5})$`
+	patternProxy  = `^(none|env|(http|socks5h?)://[^/@\s]+:[0-9]{1,5})$`
 	patternBudget = `^(\*\.)?[^*/:\s]+$`
 	patternBytes  = `^[0-9]+([KMG]i?B)?$`
 )
@@ -140,7 +140,7 @@ var keys = []key{
 		about: "Ports of the host's loopback that the agent can reach, at the same number.",
 		list:  func(p *Policy) *List { return &p.Network.HostPorts }},
 	{section: "network", name: "proxy", form: formWord, check: checkProxy, pattern: patternProxy,
-		about: "Upstream proxy for connections from the host: none, env (your proxy variables), http://HOST:PORT or socks5://HOST:PORT.",
+		about: "Upstream proxy for connections from the host: none, env (your proxy variables), http://HOST:PORT or socks5h://HOST:PORT. It looks up the names that a rule allows.",
 		word:  func(p *Policy) **Rule { return &p.Network.Proxy }},
 	{section: "network", name: "budget", form: formTable, check: checkBytes, pattern: patternBytes, same: plainHost,
 		about: "Most bytes that a session sends to each host of a name. If several match, the lowest counts.",
@@ -168,8 +168,8 @@ var keys = []key{
 	{section: "rung", name: "engine", form: formWord, check: checkProgram, pattern: `^/`,
 		about: "The socket of the container engine; not written: the one of DOCKER_HOST, else the usual one. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.Engine }},
-	{section: "rung", name: "image", form: formWord, check: checkImage,
-		about: "The image of which a container has its programs, `NAME` or `NAME@sha256:DIGEST`; not written: it has this machine's. It is never fetched. A project has no say.",
+	{section: "rung", name: "image", form: formWord, check: CheckImage,
+		about: "The image of which a container has its programs, `NAME` or `NAME@sha256:DIGEST`; not written: it has this machine's. It is never fetched. A project names it after trust, where nobody else does.",
 		word:  func(p *Policy) **Rule { return &p.Rung.Image }},
 	{section: "rung", name: "runsc", form: formWord, check: checkProgram, pattern: `^/`,
 		about: "The program of gVisor; not written: `runsc` in a directory of root's on PATH. Others must not be able to change it. A project has no say.",
@@ -177,6 +177,9 @@ var keys = []key{
 	{section: "rung", name: "runsc-sha256", form: formWord, check: checkSum, pattern: `^[0-9a-f]{64}$`,
 		about: "The SHA-256 that this program must have. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.RunscSum }},
+	{section: "rung", name: "gvisor-network", form: formWord, words: func() []string { return []string{"own", HostNetwork} },
+		about: "Whose network stack the agent has on gVisor: gVisor's `own`, or the `host`'s in the sandbox's network, which an agent can attack. Not written: own. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.Network }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

@@ -130,6 +130,7 @@ type Rung struct {
 	Engine   *Rule // the socket of the container engine; nil means the usual one
 	Image    *Rule // whose operating system a container has; nil means the host's
 	RunscSum *Rule // the SHA-256 that it must have; nil means any
+	Network  *Rule // whose network stack there is on gVisor; nil means its own
 }
 
 // Require names what must stand for a launch to go ahead.

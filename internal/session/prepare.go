@@ -8,6 +8,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -37,7 +38,7 @@ type Session struct {
 	Offered  launch.Offered
 
 	envInput environ.Input
-	Upstream *gate.Upstream
+	Upstream *upstream.Proxy
 	Resolver gate.Resolver // nil: the host's
 	Dial     gate.Dial     // nil: on the host's network
 	project  *state.Project

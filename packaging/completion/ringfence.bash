@@ -12,16 +12,16 @@ _ringfence_subs() {
 
 _ringfence_flags() {
 	case "$1" in
-	'claude') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'codex') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'gemini') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'opencode') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
-	'run') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'claude') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'codex') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'gemini') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'opencode') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'run') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
 	'diff') echo '--help --json --patch --stat' ;;
 	'undo') echo '--help --force --json --redo --verbose --yes' ;;
 	'why') echo '--help --agent --host --json --last --path --push --variable --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'ps') echo '--help -a --json --memory -q' ;;
-	'shell') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --verbose --yes' ;;
+	'shell') echo '--help --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
 	'learn') echo '--help --forget --json --project --save --show --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung --no-input --verbose --yes' ;;
 	'status') echo '--help --json --line' ;;
 	'exec') echo '--help --dir' ;;
@@ -77,13 +77,13 @@ _ringfence_flags() {
 
 _ringfence_values() {
 	case "$1" in
-	'claude') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
-	'codex') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
-	'gemini') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
-	'opencode') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
-	'run') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'claude') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
+	'codex') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
+	'gemini') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
+	'opencode') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
+	'run') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
 	'why') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'shell') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name' ;;
+	'shell') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
 	'learn') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'exec') echo '--dir' ;;
 	'stop') echo '--time' ;;
@@ -115,30 +115,35 @@ _ringfence_kind() {
 	'claude --ro') echo 'files' ;;
 	'claude --rw') echo 'files' ;;
 	'claude --workspace') echo 'files' ;;
+	'claude --summary') echo 'files' ;;
 	'codex --expose') echo 'files' ;;
 	'codex --mask') echo 'files' ;;
 	'codex --reveal') echo 'files' ;;
 	'codex --ro') echo 'files' ;;
 	'codex --rw') echo 'files' ;;
 	'codex --workspace') echo 'files' ;;
+	'codex --summary') echo 'files' ;;
 	'gemini --expose') echo 'files' ;;
 	'gemini --mask') echo 'files' ;;
 	'gemini --reveal') echo 'files' ;;
 	'gemini --ro') echo 'files' ;;
 	'gemini --rw') echo 'files' ;;
 	'gemini --workspace') echo 'files' ;;
+	'gemini --summary') echo 'files' ;;
 	'opencode --expose') echo 'files' ;;
 	'opencode --mask') echo 'files' ;;
 	'opencode --reveal') echo 'files' ;;
 	'opencode --ro') echo 'files' ;;
 	'opencode --rw') echo 'files' ;;
 	'opencode --workspace') echo 'files' ;;
+	'opencode --summary') echo 'files' ;;
 	'run --expose') echo 'files' ;;
 	'run --mask') echo 'files' ;;
 	'run --reveal') echo 'files' ;;
 	'run --ro') echo 'files' ;;
 	'run --rw') echo 'files' ;;
 	'run --workspace') echo 'files' ;;
+	'run --summary') echo 'files' ;;
 	'why --agent') echo 'agents' ;;
 	'why --expose') echo 'files' ;;
 	'why --mask') echo 'files' ;;
@@ -152,6 +157,7 @@ _ringfence_kind() {
 	'shell --ro') echo 'files' ;;
 	'shell --rw') echo 'files' ;;
 	'shell --workspace') echo 'files' ;;
+	'shell --summary') echo 'files' ;;
 	'learn --expose') echo 'files' ;;
 	'learn --mask') echo 'files' ;;
 	'learn --reveal') echo 'files' ;;

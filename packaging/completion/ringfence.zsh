@@ -41,10 +41,11 @@ _ringfence_claude() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_codex() {
@@ -80,10 +81,11 @@ _ringfence_codex() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_gemini() {
@@ -119,10 +121,11 @@ _ringfence_gemini() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_opencode() {
@@ -158,10 +161,11 @@ _ringfence_opencode() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
-		'*:: :_normal'
+		'1: :{true}'
 }
 
 _ringfence_run() {
@@ -197,8 +201,9 @@ _ringfence_run() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }
@@ -306,8 +311,9 @@ _ringfence_shell() {
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
 		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]'
 }
 
@@ -345,8 +351,8 @@ _ringfence_learn() {
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
 		'*--rung[raise the walls on the rung NAME; ringfence rungs lists them]:NAME: ' \
-		'*--no-input[never ask anything]' \
-		'*--verbose[say without a terminal what one would be told]' \
+		'*--no-input[never ask anything, and tell nothing at the end]' \
+		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
 		'*--yes[do not pause before the start]' \
 		'*:: :_normal'
 }

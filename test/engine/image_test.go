@@ -9,7 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"ringfence.dev/ringfence/test/daemon"
 )
 
 var libraryPath = regexp.MustCompile(`/\S+`)
@@ -97,15 +100,18 @@ func makeImage(t *testing.T, name string, changes ...string) {
 func TestImage(t *testing.T) {
 	f := newFixture(t)
 	const name = "team/tools:1"
-	makeImage(t, name, "ENV PATH=/opt/own/bin:/usr/bin", "ENV GODEBUG=inittrace=1", "ENV SECRET=of-the-image",
-		`HEALTHCHECK --interval=1ms CMD touch `+f.Dir+`/health`, `ENTRYPOINT ["/usr/bin/touch", "`+f.Dir+`/entry"]`)
+	changes := []string{"ENV PATH=/opt/own/bin:/usr/bin", "ENV GODEBUG=inittrace=1", "ENV SECRET=of-the-image", `ENTRYPOINT ["/usr/bin/touch", "` + f.Dir + `/entry"]`}
+	if !daemon.Podman() { // which imports none
+		changes = append(changes, `HEALTHCHECK --interval=1ms CMD touch `+f.Dir+`/health`)
+	}
+	makeImage(t, name, changes...)
 	script := `only-here; cat /etc/os-release; [ -e /usr/bin/python3 ] && echo "of the host"; [ -e /etc/shadow ] && echo shadow; echo "[$SECRET$GODEBUG]"; id -u; echo new > made; touch /usr/x 2>/dev/null && echo written`
 	r := f.Run("--image", name, "--net", "none", "--", "sh", "-c", script)
 	if want := "from the image\nID=ours\n[]\n" + uid() + "\n"; r.Stdout != want {
 		t.Errorf("%q, want %q\n%s", r.Stdout, want, r.Stderr)
 	}
 	out, err := f.Cmd("run", "--image", name, "--dry-run", "--", "only-here").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "container, image "+name+" (sha256:") {
+	if err != nil || !strings.Contains(string(out), "container ("+engineName()+"), image "+name+" (sha256:") {
 		t.Errorf("the image is not named: %v\n%s", err, out)
 	}
 	if b, err := os.ReadFile(filepath.Join(f.Dir, "made")); err != nil || string(b) != "new\n" {
@@ -126,5 +132,38 @@ func TestImage(t *testing.T) {
 		} else {
 			t.Log(r.Stderr)
 		}
+	}
+}
+
+// TestNothingOnce: first sessions that make the empty image at the same time leave no image
+// without a name.
+func TestNothingOnce(t *testing.T) {
+	f := newFixture(t)
+	const nothing = "ringfence-nothing:1"
+	if docker(t, "images", "--quiet", nothing) != "" {
+		docker(t, "rmi", nothing)
+	}
+	// Each has asked for it, and been told that it is not there, before one makes it.
+	var asked sync.WaitGroup
+	const sessions = 4
+	asked.Add(sessions)
+	between(t, f, func(method, path string, _ []byte) {
+		if method == "POST" && strings.Contains(path, "/images/") {
+			asked.Done()
+			asked.Wait()
+		}
+	})
+	var all sync.WaitGroup
+	for range sessions {
+		cmd := f.Cmd("run", "--rung", "container", "--net", "none", "--", "true")
+		all.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	all.Wait()
+	if left := docker(t, "images", "--quiet", "--filter", "dangling=true"); left != "" {
+		t.Errorf("images without a name: %s", left)
 	}
 }

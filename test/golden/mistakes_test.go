@@ -98,9 +98,9 @@ var launchMistakes = each(`
 	run -- ./absent
 	run -- ./readme
 	shell extra
-	claude fix-it
-	claude --version
-	codex --model x
+	claude fix-it --verbose
+	claude --reviev
+	codex --model x --net none
 	run --dry-run=xml -- tool
 	run --net -- tool
 	run --net open -- tool

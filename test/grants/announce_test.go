@@ -136,6 +136,39 @@ func TestPublishTaken(t *testing.T) {
 	}
 }
 
+// TestThreeLines: with a terminal a start says the project and its view, the network, and
+// what is unusual; the end what needs a person, and one command.
+func TestThreeLines(t *testing.T) {
+	w := world.New(t)
+	w.Put(".env", []byte("PASSWORD=correct-horse-battery\n"), 0o600)
+	s := hand.Launch{Terminal: true, Flags: []string{"--yes", "--allow-host", world.Allowed}}.Start(t, w)
+	_, start, _ := strings.Cut(strings.ReplaceAll(s.Screen(), "\r\n", "\n"), "This is said once.\n\n")
+	start, _, _ = strings.Cut(start, "\x1b")
+	want := regexp.MustCompile(`^ringfence ` + s.ID + ` · command · native · live ` + regexp.QuoteMeta(w.Dir) + `
+  network    dev \(\+1 host\)
+  unusual    .*masked \.env \(values\).*
+$`)
+	if !want.MatchString(start) {
+		t.Errorf("a start says:\n%s", start)
+	}
+	status := hand.Ringfence(t, w, "status", s.ID).Stdout
+	for _, row := range []string{"  workspace  live ", "  limits     processes ", "  trifecta   private ", "  masked     ", "  passed     ", "  set        "} {
+		if !strings.Contains(status, row) {
+			t.Errorf("status has no row %q:\n%s", row, status)
+		}
+	}
+	s.Do(order.Order{Do: "connect", At: world.Other + ":443"})
+	s.Stop()
+	_, end, ok := strings.Cut(strings.ReplaceAll(s.Screen(), "\r\n", "\n"), "ringfence "+s.ID+" ended: exit 0 after ")
+	_, end, _ = strings.Cut(end, "\n")
+	if want := "  refused    " + world.Other + " 1×: no rule allows this name\n"; !ok || !strings.HasPrefix(end, want) {
+		t.Errorf("the end does not begin with %q:\n%s", want, end)
+	}
+	if want := "\n  next       ringfence why --last " + s.ID + "\n"; !strings.HasSuffix(end, want) || strings.Count(end, "  next  ") != 1 {
+		t.Errorf("the end is not %q:\n%s", want, end)
+	}
+}
+
 // TestSummary: the end of a session in one screen.
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
@@ -144,8 +177,8 @@ func TestSummary(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", 0, []string{"network    nothing went out"}},
-		{"a few", 3, []string{"network    1 hosts, ", "allowed.test ", " sent, ", " received", "d0.other.test refused 1×: no rule allows this name", ", 3 refused"}},
-		{"many", 60, []string{"network    1 hosts, ", "allowed.test ", "60 refused", "ringfence log "}},
+		{"a few", 3, []string{"network    1 host, ", "allowed.test ", " sent, ", " received", "d0.other.test refused 1×: no rule allows this name", ", 3 refused"}},
+		{"many", 60, []string{"network    1 host, ", "allowed.test ", "60 refused", "ringfence log "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := world.New(t)

@@ -39,6 +39,7 @@ func kept(t *testing.T, w *world.World) map[string]string {
 func rules(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "  # ") // the day and the reason
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}

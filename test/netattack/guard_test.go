@@ -98,8 +98,19 @@ func guardRows() []row {
 			rows[i].open.reply, rows[i].p.Talk.Enough = "canary host", "canary host"
 		}
 	}
-	return slices.Concat(rows, mixedRows())
+	rows = slices.Concat(rows, mixedRows())
+	for i := range rows {
+		if rows[i].want == closed {
+			rows[i].but = resolvedThere
+		}
+	}
+	return rows
 }
+
+// resolvedThere: behind an upstream proxy, a name that a rule allows is looked up by the
+// proxy, and where it leads is the proxy's to judge. docs/threat-model.md says so, and
+// TestProxyResolves of test/company what is left.
+var resolvedThere = map[string]string{"proxy": "the proxy looks it up", "socks-proxy": "the proxy looks it up", "everything": "the proxy looks it up"}
 
 // byName connects to a name by three ways, at a port where every address answers.
 func byName(id, name, fam, sees string) []row {

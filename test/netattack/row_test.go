@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,8 +60,16 @@ type seen struct {
 }
 
 func look(w *world.World) *seen {
-	return &seen{queries: w.Queries(), packets: w.Dialled(), heard: w.Heard()}
+	s := &seen{queries: w.Queries(), packets: w.Dialled(), heard: w.Heard()}
+	for i, h := range s.heard {
+		s.heard[i].First = absolute.ReplaceAll(h.First, []byte("$1 /"))
+	}
+	return s
 }
+
+// absolute is how a request reaches the origin that came by a proxy which passes it on
+// as it is.
+var absolute = regexp.MustCompile(`(?m)^([A-Z]+) http://[a-z0-9.-]+(?::[0-9]+)?/`)
 
 // isOpen reports whether the sign of a row is to be seen.
 func (r *row) isOpen(a probe.Answer, s *seen) bool {

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,11 +25,48 @@ func TestStoppedSessionIsInReach(t *testing.T) {
 	if len(list) != 1 || list[0].State != "stopped" || list[0].Name != w.pasted() {
 		t.Errorf("ps tells of %+v", list)
 	}
-	if _, talk, status := w.try("status", w.pasted()); status == 0 || !strings.Contains(talk, "is stopped") {
-		t.Errorf("status %d: %s", status, talk)
+	for _, name := range []string{w.pasted(), list[0].Session} {
+		told, talk, status := w.try("status", name)
+		if status != 0 || !strings.HasPrefix(told, list[0].Session+" "+w.pasted()+" · command · stopped\n") || !strings.Contains(told, "ringfence stop "+list[0].Session) {
+			t.Errorf("status %d: %s%s", status, told, talk)
+		}
+		var all session
+		if err := json.Unmarshal([]byte(w.must("status", name, "--json")), &all); err != nil || all.State != "stopped" || all.Session != list[0].Session {
+			t.Errorf("status --json tells of %+v, %v", all, err)
+		}
 	}
 	w.must("stop", "--time", "0", w.pasted())
 	if list := w.ps(); len(list) > 0 {
 		t.Errorf("ps tells of %+v after the end", list)
+	}
+}
+
+// TestEverySessionIsListed: `ps -a` has those that left nothing too, and not those that
+// somebody removed.
+func TestEverySessionIsListed(t *testing.T) {
+	w := newWorld(t)
+	w.try("run", "--net", "none", "--name", "nothing", "--", "sh", "-c", "exit 3")
+	w.must("run", "--net", "none", "--name", "something", "--", "sh", "-c", "echo x >new")
+	list := w.ps("-a")
+	if len(list) != 2 || list[0].Name != "something" || list[0].State != "ended" || list[1].Name != "nothing" || list[1].State != "record" || list[1].Exit == nil || *list[1].Exit != 3 {
+		t.Errorf("ps -a tells of %+v", list)
+	}
+	w.must("rm", "something")
+	if list := w.ps("-a"); len(list) != 1 || list[0].Name != "nothing" {
+		t.Errorf("ps -a after rm tells of %+v", list)
+	}
+	w.must("log", "verify")
+}
+
+// TestPublishedPorts: `ps` says where a server inside is reached.
+func TestPublishedPorts(t *testing.T) {
+	w := newWorld(t)
+	w.must("run", "-d", "--name", "plain", "--", "sleep", "1000")
+	if told := w.must("ps"); strings.Contains(told, "PORTS") {
+		t.Errorf("nothing is published:\n%s", told)
+	}
+	w.must("run", "-d", "--name", "serves", "--publish", "34571:3000", "--publish", "34572", "--", "sleep", "1000")
+	if told := w.must("ps"); !strings.Contains(told, " PORTS ") || !strings.Contains(told, "34571→3000 ") || !strings.Contains(told, " 34572") {
+		t.Errorf("ps tells:\n%s", told)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/daemon"
 	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/tier"
 )
@@ -45,9 +46,12 @@ const (
 	aloneEnv  = "STAGE_ALONE"  // "yes": no other user plays
 )
 
-// Furnish is what a suite adds to a stage before the user comes, such as a container
-// engine whose cgroup has this name; nil: nothing. A TestMain sets it before it calls Main.
-var Furnish func(uid int, group string) error
+// Engine is where the container engine of a stage is, if it has one.
+const Engine = "/srv/engine"
+
+// WantEngine says that a suite needs one, whatever rung it plays on. A TestMain sets it before it
+// calls Main, as root: nobody else can start an engine.
+var WantEngine bool
 
 // Main is the TestMain of a package that plays on a stage. It does not return.
 func Main(m *testing.M) { run(m, unix.CLONE_NEWNET) }
@@ -112,7 +116,7 @@ func perform(uid int, bin, alone string, network uintptr) error {
 	cmd.Env = []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home, "TERM=xterm", "LANG=C.UTF-8",
 		fmt.Sprintf("%s=%d:%s", raiseEnv, uid, bin), groupEnv + "=" + group,
-		tier.Env + "=" + os.Getenv(tier.Env), built.RungEnv + "=" + os.Getenv(built.RungEnv), aloneEnv + "=" + alone,
+		tier.Env + "=" + os.Getenv(tier.Env), built.RungEnv + "=" + os.Getenv(built.RungEnv), daemon.Env + "=" + os.Getenv(daemon.Env), aloneEnv + "=" + alone,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,

@@ -45,7 +45,7 @@ func (f *Fixture) furnish() (remote string) {
 		}
 	}
 	f.Policy(f.text + "\n[mcp.notes]\ncommand = [\"" + notes + "/server\"]\nread = [\"" + notes + "\"]\nenv = [\"NOTES=" + notes + "\"]\n")
-	f.env = []string{"SSL_CERT_FILE=" + f.CA, "FORGE_TOKEN=" + world.Token}
+	f.env = []string{"SSL_CERT_FILE=" + f.authority(notes), "FORGE_TOKEN=" + world.Token}
 	if out, err := f.Cmd("secret", "set", "forge", "--use", "github", "--host", world.Git, "--from", "env:FORGE_TOKEN").CombinedOutput(); err != nil {
 		t.Fatalf("secret set: %v\n%s", err, out)
 	}
@@ -55,6 +55,21 @@ func (f *Fixture) furnish() (remote string) {
 		git init -q --bare -b main --shared=0777 ` + remote + ` && git -C ` + remote + ` config http.receivepack true
 		git push -q ` + remote + ` HEAD:main && git remote add origin https://` + world.Git + `/locked/` + filepath.Base(remote))
 	return remote
+}
+
+// authority copies the certificate of the internet's authority to where no agent can
+// write: one in the workspace would not be believed.
+func (f *Fixture) authority(dir string) string {
+	f.T.Helper()
+	cert, err := os.ReadFile(f.CA)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	path := filepath.Join(dir, "authority.pem")
+	if err := os.WriteFile(path, cert, 0o600); err != nil {
+		f.T.Fatal(err)
+	}
+	return path
 }
 
 // host runs a shell command in the workspace, as the person would.

@@ -6,12 +6,15 @@ package command
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
@@ -57,8 +60,12 @@ func (c *Console) Person() bool { return c.Typing() && terminal.IsTerminal(c.Err
 // Explain prints an error and the one command that helps.
 func (c *Console) Explain(err error) {
 	c.Say("error: %s", err)
-	if h := fault.HintOf(err); h != "" {
-		c.Say("hint: %s", h)
+	hint := fault.HintOf(err)
+	if hint == "" && (errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)) {
+		hint = "df -h shows which disk is full; ringfence gc removes what ended sessions left"
+	}
+	if hint != "" {
+		c.Say("hint: %s", hint)
 	}
 }
 

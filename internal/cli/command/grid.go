@@ -1,9 +1,6 @@
 package command
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A table is aligned by what a terminal shows, and wrapped at its width. It knows no
 // colours but lets them pass: a cell that is painted as a whole keeps its paint and
@@ -15,8 +12,12 @@ import (
 // between is what stands between two columns.
 const between = "  "
 
-// narrowest is how far a column is squeezed to make room for others.
-const narrowest = 8
+// narrowest is how far a column is squeezed to make room for others. A word of up to
+// unbroken cells, such as the id of a session, is left whole.
+const (
+	narrowest = 8
+	unbroken  = 12
+)
 
 // layTable lays rows out below a head, which may be missing. Each line fits the width,
 // but for words that are longer than the last column: those are most often paths,
@@ -26,7 +27,7 @@ func layTable(head []string, rows [][]string, width int) []string {
 	if len(head) > 0 {
 		all = append([][]string{head}, rows...)
 	}
-	widths := fit(natural(all), width)
+	widths := fit(natural(all), floors(all), width)
 	var lines []string
 	for _, row := range all {
 		lines = append(lines, layOut(row, widths)...)
@@ -47,24 +48,41 @@ func natural(rows [][]string) (widths []int) {
 	return widths
 }
 
+// floors is how far each column can be squeezed.
+func floors(rows [][]string) (least []int) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(least) {
+				least = append(least, narrowest)
+			}
+			for _, word := range strings.Fields(unpainted(cell)) {
+				if n := cellWidth(word); n <= unbroken && i < len(row)-1 {
+					least[i] = max(least[i], n)
+				}
+			}
+		}
+	}
+	return least
+}
+
 // fit squeezes the widest columns until the line fits or nothing can give way.
-func fit(widths []int, width int) []int {
+func fit(widths, least []int, width int) []int {
 	total := (len(widths) - 1) * len(between)
 	for _, w := range widths {
 		total += w
 	}
 	for ; total > width; total-- {
-		widest := slices.Max(widths)
-		if widest <= narrowest {
-			break
-		}
-		// The last of them gives way first: what stands in front tells rows apart.
-		for i := len(widths) - 1; i >= 0; i-- {
-			if widths[i] == widest {
-				widths[i]--
-				break
+		// The last of the widest gives way first: what stands in front tells rows apart.
+		at := -1
+		for i := range widths {
+			if widths[i] > least[i] && (at < 0 || widths[i] >= widths[at]) {
+				at = i
 			}
 		}
+		if at < 0 {
+			break
+		}
+		widths[at]--
 	}
 	return widths
 }

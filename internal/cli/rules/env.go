@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -37,7 +36,7 @@ func Env() *command.Command {
 			}
 		} else {
 			w := bufio.NewWriter(c.Out)
-			WriteEnv(w, env, true)
+			writeEnv(w, env)
 			if e := w.Flush(); e != nil {
 				return 2, e
 			}
@@ -51,25 +50,8 @@ func Env() *command.Command {
 	return cmd
 }
 
-// WriteEnv prints names grouped by what became of them. The short form, names
-// alone, is for the launch card.
-func WriteEnv(w io.Writer, env environ.Environment, long bool) {
-	group := map[environ.Kind][]environ.Entry{}
-	for _, e := range env.Entries {
-		group[e.Kind] = append(group[e.Kind], e)
-	}
-	if !long {
-		for _, kind := range []environ.Kind{environ.Passed, environ.Set, environ.Dropped} {
-			writeNames(w, kind, group[kind])
-		}
-		for _, e := range group[environ.Added] {
-			fmt.Fprintf(w, "  [+]        %s  (%s)\n", e.Name, sourceOf(e))
-		}
-		for _, e := range group[environ.Refused] {
-			fmt.Fprintf(w, "  [-]        %s  (%s)\n", e.Name, e.Reason)
-		}
-		return
-	}
+// writeEnv prints names grouped by what became of them.
+func writeEnv(w io.Writer, env environ.Environment) {
 	for _, g := range []struct {
 		kind  environ.Kind
 		title string
@@ -77,33 +59,14 @@ func WriteEnv(w io.Writer, env environ.Environment, long bool) {
 		{environ.Passed, "passed from your environment"}, {environ.Set, "set by ringfence"},
 		{environ.Added, "[+] added by you"}, {environ.Refused, "refused"}, {environ.Dropped, "dropped"},
 	} {
-		fmt.Fprintf(w, "%s: %d\n", g.title, len(group[g.kind]))
-		for _, e := range group[g.kind] {
-			line := fmt.Sprintf("  %-28s %s", plan.Show(e.Name), sourceOf(e))
+		entries := env.Of(g.kind)
+		fmt.Fprintf(w, "%s: %d\n", g.title, len(entries))
+		for _, e := range entries {
+			line := fmt.Sprintf("  %-28s %s", plan.Show(e.Name), session.VariableFrom(e))
 			if e.Reason != "" {
 				line += "  " + e.Reason
 			}
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
 	}
-}
-
-// writeNames lists names in lines that fit a terminal of 80 columns.
-func writeNames(w io.Writer, kind environ.Kind, entries []environ.Entry) {
-	var names []string
-	for _, e := range entries {
-		names = append(names, plan.Show(e.Name))
-	}
-	fmt.Fprintf(w, "  %-11s%s\n", kind, command.Wrap(cmp.Or(strings.Join(names, " "), "nothing"), 13, 80))
-}
-
-func sourceOf(e environ.Entry) string {
-	file := e.Source.File
-	if strings.HasPrefix(file, "/") {
-		file = plan.Show(file)
-	}
-	if e.Source.Line > 0 {
-		return fmt.Sprintf("%s:%d", file, e.Source.Line)
-	}
-	return file
 }

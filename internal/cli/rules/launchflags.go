@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ type Flags struct {
 	rung, image           string
 	memory                string
 	Yes, NoInput, Verbose bool
+	Summary               string
 	Name                  string
 	Keep, Detach          bool
 	DryRun                DryRun
@@ -133,9 +135,9 @@ func NewFlags(cmd *command.Command) *Flags {
 // Interactive are the flags of what a person starts.
 func (l *Flags) Interactive() {
 	f := l.Set
-	f.BoolVar(&l.Verbose, "verbose", false, "say without a terminal what one would be told")
+	f.BoolVar(&l.Verbose, "verbose", false, "tell everything at the start and at the end, also without a terminal")
 	f.BoolVar(&l.Yes, "yes", false, "do not pause before the start")
-	f.BoolVar(&l.NoInput, "no-input", false, "never ask anything")
+	f.BoolVar(&l.NoInput, "no-input", false, "never ask anything, and tell nothing at the end")
 }
 
 // Options turns flags into what the user asked for.
@@ -240,7 +242,7 @@ func (l *Flags) network(p *policy.Policy) error {
 	if l.Set.IsSet("net") {
 		mode, groups, err := policy.ParseNet(l.net)
 		if err != nil {
-			return fault.New(fault.Usage, "ringfence policy groups lists them", "%w", err)
+			return fault.New(fault.Usage, cmp.Or(fault.HintOf(err), "ringfence policy groups lists them"), "%w", err)
 		}
 		if mode != "" {
 			p.Network.Mode = &policy.Rule{Value: mode, Source: flagSource("net")}

@@ -1,14 +1,12 @@
 package rules
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ringfence.dev/ringfence/internal/cli/command"
-	"ringfence.dev/ringfence/internal/policy/environ"
 )
 
 // TestTestsAreReadWhole: a file of tests is read to its end or not at all; a line that is
@@ -34,22 +32,4 @@ func TestTestsAreReadWhole(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// TestEnvNames: names are set in lines of 80 columns, behind what became of them.
-func TestEnvNames(t *testing.T) {
-	var b bytes.Buffer
-	writeNames(&b, "passed", nil)
-	writeNames(&b, "set", entries(strings.Fields("A B "+strings.Repeat("LONG_NAME_OF_20_CHAR ", 4))))
-	want := "  passed     nothing\n  set        A B LONG_NAME_OF_20_CHAR LONG_NAME_OF_20_CHAR LONG_NAME_OF_20_CHAR\n             LONG_NAME_OF_20_CHAR\n"
-	if b.String() != want {
-		t.Errorf("%q, not %q", b.String(), want)
-	}
-}
-
-func entries(names []string) (out []environ.Entry) {
-	for _, n := range names {
-		out = append(out, environ.Entry{Name: n})
-	}
-	return out
 }

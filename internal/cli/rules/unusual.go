@@ -11,7 +11,8 @@ import (
 	"ringfence.dev/ringfence/internal/session"
 )
 
-// Unusual says before a start what a person has to know, with a terminal or without.
+// Unusual says before a start what somebody has to know who is shown no card, or all of
+// it.
 func Unusual(w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
 	for _, ch := range s.Ignored {
 		fmt.Fprintf(w, "ringfence: not trusted, ignored: %s\n", ch)
@@ -25,12 +26,12 @@ func Unusual(w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(w, "ringfence: warning: %s\n", warning)
 	}
-	untrusted(w, s, talk)
+	Untrusted(w, s, talk)
 }
 
-// untrusted tells of what a repository brings before its agent starts: in full once,
+// Untrusted tells of what a repository brings before its agent starts: in full once,
 // in a line after that.
-func untrusted(w io.Writer, s *session.Session, talk bool) {
+func Untrusted(w io.Writer, s *session.Session, talk bool) {
 	u := &s.Trees.Untrusted
 	if !u.Complete && (talk || u.First) {
 		fmt.Fprintln(w, "ringfence: not all of this tree was looked at; `ringfence scan` looks further")

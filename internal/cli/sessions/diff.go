@@ -66,7 +66,7 @@ func Diff() *command.Command {
 }
 
 func printJSON(c *command.Console, r *review.Report) error {
-	b, err := r.JSON(0)
+	b, err := r.JSON()
 	if err == nil {
 		_, err = c.Out.Write(append(b, '\n'))
 	}

@@ -1,11 +1,12 @@
 package sessions
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -15,24 +16,110 @@ import (
 // `ringfence diff` never leaves out anything.
 const maxShown = 12
 
-// WorkSummary says at the end of a session what waits, what changed, and what
-// comes next.
-func WorkSummary(c *command.Console, res supervisor.Result, talk bool) {
-	r := res.Review
+// End tells how a session ended: to a person what needs one and the one command that comes
+// next, with Long also what needs nobody. To a pipe only what waits or is gone is told.
+type End struct {
+	C       *command.Console
+	Session *session.Session
+	Result  supervisor.Result
+	Talk    bool // a person is there, or wants to hear as one
+	Long    bool
+}
+
+// Tell prints it.
+func (e End) Tell() {
+	if e.Talk {
+		e.head()
+		if e.Long {
+			NetSummary(e.C, e.Session, e.Result.Net)
+		} else {
+			e.refusals()
+		}
+		for _, name := range e.Result.Decoys {
+			fmt.Fprintf(e.C.Err, "  decoy      %q was read inside: somebody looked for credentials; see ringfence log %s\n", name, e.Session.ID)
+		}
+	}
+	e.work()
+	if words := e.Result.Resume; e.Talk && len(words) > 0 {
+		fmt.Fprintf(e.C.Err, "  resume     ringfence %s\n", strings.Join(words, " "))
+	}
+	if next := e.Next(); next != "" && (e.Talk || e.waits()) {
+		fmt.Fprintf(e.C.Err, "  next       %s\n", next)
+	}
+}
+
+func (e End) head() {
+	exit := e.Result.Exit
+	how := fmt.Sprintf("exit %d", exit.Code())
+	switch {
+	case exit.Killed:
+		how = "the sandbox was killed"
+	case exit.Status.Signaled():
+		how = fmt.Sprintf("killed by signal %d", exit.Status.Signal())
+	}
+	fmt.Fprintf(e.C.Err, "ringfence %s ended: %s after %s\n", e.Session.ID, how, e.Result.Time.Round(10*time.Millisecond))
+}
+
+// maxRefused is how many hosts are named that were refused; the log has them all.
+const maxRefused = 3
+
+// refusals names what was refused.
+func (e End) refusals() {
+	denied := refused(e.Result.Net)
+	for i, l := range denied {
+		key := []string{"refused", ""}[min(i, 1)]
+		if i == maxRefused {
+			fmt.Fprintf(e.C.Err, "  %-10s … and %s more: ringfence log %s\n", key, plainCount(len(denied)-i, "host", "hosts"), e.Session.ID)
+			return
+		}
+		fmt.Fprintf(e.C.Err, "  %-10s %s\n", key, command.Cut(command.Inert(refusedLine(l)), 66))
+	}
+}
+
+// work tells what waits, what changed and what is gone.
+func (e End) work() {
+	r := e.Result.Review
 	if r == nil {
 		return
 	}
 	waits, live := r.Waiting(), r.Live()
-	if talk || important(r) {
-		changeSummary(c, res, waits, live, talk)
+	if e.Talk || len(waits) > 0 || len(r.Notes) > 0 {
+		e.changes(waits, live)
 	}
-	if w := r.Work; w.Source != "" {
-		if waits, err := w.Waits(); waits && err == nil {
-			fmt.Fprintf(c.Err, "  waits      commits in the clone that the repository has not: git fetch %s\n", w.ID)
-		}
+	if e.clone() {
+		fmt.Fprintf(e.C.Err, "  waits      commits in the clone that the repository has not: git fetch %s\n", e.Session.ID)
 	}
-	lostSummary(c, r)
-	goneSummary(c, r.Outside)
+	lostSummary(e.C, r)
+	goneSummary(e.C, r.Outside)
+}
+
+// clone holds where commits wait in a clone.
+func (e End) clone() bool {
+	if e.Result.Review == nil || e.Result.Review.Work.Source == "" {
+		return false
+	}
+	waits, err := e.Result.Review.Work.Waits()
+	return waits && err == nil
+}
+
+// waits holds where something waits for a person.
+func (e End) waits() bool {
+	r := e.Result.Review
+	return r != nil && len(r.Waiting()) > 0 || e.clone()
+}
+
+// Next is the one command that comes next; "" where nothing needs a person.
+func (e End) Next() string {
+	id, r := e.Session.ID, e.Result.Review
+	switch {
+	case r != nil && len(r.Waiting()) > 0:
+		return "ringfence diff " + id
+	case e.clone():
+		return "git fetch " + id
+	case len(refused(e.Result.Net)) > 0:
+		return "ringfence why --last " + id
+	}
+	return ""
 }
 
 func noteList(c *command.Console, r *review.Report) {
@@ -41,16 +128,15 @@ func noteList(c *command.Console, r *review.Report) {
 	}
 }
 
-// changeSummary is what changed, or waits to.
-func changeSummary(c *command.Console, res supervisor.Result, waits, live []review.Entry, talk bool) {
-	r, id := res.Review, res.Review.Work.ID
+// changes is what changed, or waits to.
+func (e End) changes(waits, live []review.Entry) {
+	c, r := e.C, e.Result.Review
 	if len(waits) > 0 {
 		fmt.Fprintf(c.Err, "  waits      %d for review%s\n", len(waits), ranked(waits))
 		shortList(c, r, waits)
 		noteList(c, r)
-		fmt.Fprintf(c.Err, "             see: ringfence diff %s; then: ringfence apply or discard\n", id)
 	}
-	if n := len(res.Applied); n > 0 && talk {
+	if n := len(e.Result.Applied); n > 0 && e.Long {
 		fmt.Fprintf(c.Err, "  applied    %d held file%s that make%s git run nothing\n", n, command.Plural(n, "", "s"), command.Plural(n, "s", ""))
 	}
 	if len(live) > 0 {
@@ -59,7 +145,9 @@ func changeSummary(c *command.Console, res supervisor.Result, waits, live []revi
 		if len(waits) == 0 {
 			noteList(c, r)
 		}
-		fmt.Fprintf(c.Err, "             ringfence undo %s brings back what was\n", id)
+		if e.Long {
+			fmt.Fprintf(c.Err, "             ringfence undo %s brings back what was\n", r.Work.ID)
+		}
 	}
 }
 
@@ -76,9 +164,6 @@ func lostSummary(c *command.Console, r *review.Report) {
 		fmt.Fprintf(c.Err, "             %s\n", command.Inert(lost))
 	}
 }
-
-// important is what is said to a pipe too: something waits, or has to be known.
-func important(r *review.Report) bool { return len(r.Waiting()) > 0 || len(r.Notes) > 0 }
 
 // ranked counts what the host would execute.
 func ranked(entries []review.Entry) string {
@@ -123,22 +208,4 @@ func reasonOf(e *review.Entry) string {
 		return ""
 	}
 	return "  " + command.Inert(e.Text)
-}
-
-// maxLine is how many changes the line below lists: it stands in logs.
-const maxLine = 1000
-
-// WorkJSON is the summary for programs: one line.
-func WorkJSON(c *command.Console, res supervisor.Result) {
-	if res.Review == nil {
-		return
-	}
-	b, err := res.Review.JSON(maxLine)
-	if err != nil {
-		return
-	}
-	var line bytes.Buffer
-	if json.Compact(&line, b) == nil {
-		fmt.Fprintln(c.Err, line.String())
-	}
 }

@@ -8,7 +8,7 @@ import (
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
-// maxGone is how many of the names are shown that are gone; --no-input has more.
+// maxGone is how many of the names are shown that are gone; --summary has more.
 const maxGone = 5
 
 // goneSummary says what the session wrote where nothing is kept. It is said to a pipe

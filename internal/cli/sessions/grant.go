@@ -87,7 +87,7 @@ func grantRule(c *command.Console, id string, rule address.Rule, limit time.Dura
 			return 2, err
 		}
 	}
-	if err := policy.Keep(file, rule); err != nil {
+	if err := policy.Keep(file, rule, time.Now(), "ringfence grant, for session "+id); err != nil {
 		return 2, err
 	}
 	c.Say("kept in %s", plan.Show(file))

@@ -193,7 +193,7 @@ func eventLine(r journal.Record) (text string, whole bool) {
 		return fmt.Sprintf("exec %s and %d words", plan.Show(r.Name), max(r.Count-1, 0)), true
 	case journal.Asked:
 		return fmt.Sprintf("asked to %s %d", r.Method, r.Count), true
-	case journal.Changed, journal.Waits, journal.Discarded, journal.Undone, journal.NotKept, journal.Dropped:
+	case journal.Changed, journal.Waits, journal.Discarded, journal.Undone, journal.NotKept, journal.Dropped, journal.Forgotten:
 		return strings.TrimSpace(r.Event + " " + r.State + " " + shownList(r)), true
 	case journal.Applied:
 		if r.Name == "" {

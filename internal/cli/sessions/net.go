@@ -30,7 +30,7 @@ func NetSummary(c *command.Console, s *session.Session, lines []journal.Line) {
 		fmt.Fprintln(c.Err, "  network    nothing went out")
 		return
 	}
-	fmt.Fprintf(c.Err, "  network    %d hosts, %s sent, %s received, %d refused\n", hosts, plan.Size(sent), plan.Size(received), denied)
+	fmt.Fprintf(c.Err, "  network    %s, %s sent, %s received, %d refused\n", plainCount(hosts, "host", "hosts"), plan.Size(sent), plan.Size(received), denied)
 	for i, l := range lines {
 		if i == netLines {
 			fmt.Fprintf(c.Err, "             … %d more: ringfence log %s --net\n", len(lines)-i, s.ID)
@@ -53,4 +53,22 @@ func netLine(l journal.Line) string {
 		text += fmt.Sprintf(", refused %d×: %s", l.Denied, l.Reason)
 	}
 	return text
+}
+
+// refused are the lines of hosts of which something was refused.
+func refused(lines []journal.Line) (out []journal.Line) {
+	for _, l := range lines {
+		if l.Denied > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func refusedLine(l journal.Line) string {
+	host := l.Host
+	if l.Others {
+		host = "others"
+	}
+	return fmt.Sprintf("%s %d×: %s", host, l.Denied, l.Reason)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/control"
 )
@@ -32,7 +33,7 @@ func showPending(w io.Writer, s control.Status) {
 		showDomain(w, s.Session, group, more[group[0].Domain].Refused)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(w, "  … and %d hosts more, wanted later: ringfence requests --json lists them\n", hidden)
+		fmt.Fprintf(w, "  … and %d host%s more, wanted later: ringfence requests --json lists them\n", hidden, command.Plural(hidden, "", "s"))
 	}
 	if refused > 0 {
 		fmt.Fprintf(w, "  … and %d refusals of hosts of other domains, too many to be listed: ringfence log %s\n", refused, s.Session)
@@ -72,7 +73,7 @@ func showDomain(w io.Writer, session string, group []control.Pending, others int
 		showHost(w, session, p)
 	}
 	if n := len(group) - shown; n > 0 {
-		fmt.Fprintf(w, "  … and %d hosts more of %s: ringfence requests --json lists them\n", n, plan.Show(group[0].Domain))
+		fmt.Fprintf(w, "  … and %d host%s more of %s: ringfence requests --json lists them\n", n, command.Plural(n, "", "s"), plan.Show(group[0].Domain))
 	}
 	if others > 0 {
 		fmt.Fprintf(w, "  … and %d refusals of other names below %s, too many to be listed: ringfence log %s\n", others, plan.Show(group[0].Domain), session)

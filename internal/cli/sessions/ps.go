@@ -13,6 +13,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -35,7 +36,7 @@ func Names(c *command.Console) (words []string) {
 // listed is one session as ps and status tell of it.
 type listed struct {
 	*control.Status
-	State string     `json:"state"` // running, frozen, stopped, ended, killed
+	State string     `json:"state"` // running, frozen, stopped, ended, killed, record
 	Ended *time.Time `json:"ended,omitempty"`
 	Exit  *int       `json:"exit,omitempty"`
 }
@@ -47,12 +48,13 @@ const (
 	stateStopped = "stopped" // by Ctrl-Z, or by its agent
 	stateEnded   = "ended"
 	stateKilled  = "killed"
+	stateRecord  = "record" // it has ended, and only its record is left
 )
 
 // PS lists sessions.
 func PS() *command.Command {
 	cmd := &command.Command{Name: "ps", Args: "[-a] [-q] [--memory] [--json]", Short: "list sessions",
-		Long:     "Lists the sessions that run. With -a also those that have ended and of which\nsomething is kept: changes that wait, what could be undone, what was printed.",
+		Long:     "Lists the sessions that run. With -a also those that have ended: of some only a record\nis kept, of others what waits for review, could be undone, or was printed.",
 		Examples: []string{"ringfence ps", "ringfence ps -a --json"}}
 	f := &cmd.Flags
 	all := f.Bool("a", false, "also sessions that have ended, and those that were killed")
@@ -82,26 +84,42 @@ func PS() *command.Command {
 }
 
 func showSessions(c *command.Console, list []listed, memory bool) error {
-	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "RUNG", "NETWORK", "WORKSPACE"}
-	if memory {
-		head = slices.Insert(head, 7, "MEMORY")
+	published := slices.ContainsFunc(list, func(s listed) bool { return len(s.Published) > 0 })
+	head := []string{"SESSION", "NAME", "AGENT", "STATE", "SINCE", "RUNG", "NETWORK"}
+	extra := func(row []string, at bool, text string) []string {
+		if !at {
+			return row
+		}
+		return append(row, text)
 	}
+	head = append(extra(extra(head, published, "PORTS"), memory, "MEMORY"), "WORKSPACE")
 	var rows [][]string
 	for _, s := range list {
-		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Rung, s.Mode, plan.Show(s.Dir)}
-		if memory {
-			row = slices.Insert(row, 7, fmt.Sprintf("%d KiB", s.Memory>>10))
-		}
-		rows = append(rows, row)
+		row := []string{s.Session, s.Name, s.Agent, stateWord(c, s), ago(s.Started), s.Rung, s.Mode}
+		row = extra(extra(row, published, ports(s.Published)), memory, fmt.Sprintf("%d KiB", s.Memory>>10))
+		rows = append(rows, append(row, plan.Show(s.Dir)))
 	}
 	return c.Table(head, rows)
+}
+
+// ports are those of the host at which servers inside are reached.
+func ports(published []control.Server) string {
+	var out []string
+	for _, p := range published {
+		text := fmt.Sprint(p.Published)
+		if p.Published != p.Port {
+			text += fmt.Sprintf("→%d", p.Port)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
 }
 
 // stateWord is the word for people.
 func stateWord(c *command.Console, s listed) string {
 	switch {
-	case s.State == stateEnded && s.Exit != nil:
-		return fmt.Sprintf("ended (%d)", *s.Exit)
+	case (s.State == stateEnded || s.State == stateRecord) && s.Exit != nil:
+		return fmt.Sprintf("%s (%d)", s.State, *s.Exit)
 	case s.State == stateRunning && s.Attached:
 		return c.Paint(command.Good, "attached")
 	case s.State == stateRunning && s.Kept:
@@ -136,11 +154,8 @@ func list(c *command.Console, all, memory bool) ([]listed, error) {
 		return nil, err
 	}
 	for _, s := range statuses(ids, memory) {
-		l := listed{Status: s, State: stateRunning}
-		switch {
-		case s.Frozen:
-			l.State = stateFrozen
-		case s.Stopped:
+		l := listed{Status: s, State: stateOf(s)}
+		if s.Stopped {
 			l = stopped(c, s)
 		}
 		list = append(list, l)
@@ -156,18 +171,50 @@ func list(c *command.Console, all, memory bool) ([]listed, error) {
 				list = append(list, ended(w))
 			}
 		}
+		list = append(list, records(c, list)...)
 	}
 	slices.SortStableFunc(list, func(a, b listed) int { return b.Started.Compare(a.Started) })
 	return list, nil
+}
+
+// records tells of sessions of which only the record is left, but for those that somebody
+// removed.
+func records(c *command.Console, known []listed) (out []listed) {
+	dirs, err := c.Dirs()
+	if err != nil {
+		return nil
+	}
+	all, err := journal.List(dirs.Journal())
+	if err != nil {
+		c.Warn(err.Error())
+	}
+	for _, i := range all {
+		if slices.ContainsFunc(known, func(l listed) bool { return l.Session == i.Session }) {
+			continue
+		}
+		l := listed{Status: &control.Status{Session: i.Session, Name: i.Name, Agent: i.Agent, Dir: i.Dir, Started: i.Start}, State: stateRecord, Ended: &i.Mod}
+		last, err := journal.Last(dirs.Journal(), i.Session, func(r journal.Record) bool { return r.Event == journal.Exit || r.Event == journal.Forgotten })
+		switch {
+		case i.Running: // in another network namespace, where we cannot ask
+			l.State, l.Ended = stateRunning, nil
+		case err == nil && last.Event == journal.Forgotten:
+			continue
+		case err == nil:
+			l.Exit = &last.Code
+		}
+		out = append(out, l)
+	}
+	return out
 }
 
 // stopped tells of a session that answers nobody by what it has written down.
 func stopped(c *command.Console, s *control.Status) listed {
 	works, _ := works(c)
 	for _, w := range works {
-		if w.ID == s.Session {
+		// One that is stopped is asked for by the name it listens at, which may be its id.
+		if w.ID == s.Session || w.Name == s.Session && w.Running() {
 			l := ended(w)
-			l.State, l.Stopped = stateStopped, true
+			l.State, l.Stopped, l.Ended = stateStopped, true, nil
 			return l
 		}
 	}

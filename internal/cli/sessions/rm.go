@@ -53,5 +53,12 @@ func forget(c *command.Console, name string, w *review.Work, discard bool) error
 	if waits {
 		reopen(c, w, name, 0).entries(journal.Discarded, waitingIn(w))
 	}
-	return w.Remove()
+	if err := w.Remove(); err != nil {
+		return err
+	}
+	if dirs, err := c.Dirs(); err == nil {
+		// Without this `ps -a` goes on to tell of its record, and nothing else is lost.
+		_ = journal.Append(dirs.Journal(), w.ID, journal.Record{Kind: journal.Work, Event: journal.Forgotten})
+	}
+	return nil
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"time"
 
-	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -44,6 +44,12 @@ func Status() *command.Command {
 		if err != nil {
 			return 1, err
 		}
+		if s.Stopped {
+			return 0, showStatus(c, s)
+		}
+		if all, err := control.Ask(s.Session, control.Request{Do: "status", Card: true}); err == nil {
+			s = all.Status
+		}
 		return 0, showStatus(c, s)
 	}
 	return cmd
@@ -61,6 +67,9 @@ func statusOf(c *command.Console, arg string) (*control.Status, error) {
 		return nil, err
 	}
 	r, err := control.Ask(id, control.Request{Do: "status"})
+	if errors.Is(err, control.ErrStopped) {
+		return stopped(c, &control.Status{Session: id, Stopped: true}).Status, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +92,9 @@ func statusJSON(c *command.Console, arg string) (int, error) {
 			Work  string        `json:"work"`
 		}{ended(w), w.Trees, w.Dir()})
 	}
+	if s.Stopped {
+		return 0, c.JSON(stopped(c, s))
+	}
 	r, err := control.Ask(s.Session, control.Request{Do: "inspect"})
 	if err != nil {
 		return 1, err
@@ -93,10 +105,7 @@ func statusJSON(c *command.Console, arg string) (int, error) {
 	}
 	delete(all, "status")
 	all["work"] = all["state"]
-	all["state"] = json.RawMessage(`"` + stateRunning + `"`)
-	if s.Frozen {
-		all["state"] = json.RawMessage(`"` + stateFrozen + `"`)
-	}
+	all["state"] = json.RawMessage(`"` + stateOf(s) + `"`)
 	maps.Copy(all, own)
 	return 0, c.JSON(all)
 }
@@ -136,25 +145,54 @@ func statusLine(c *command.Console, s *control.Status) (int, error) {
 	return 0, nil
 }
 
+// stateOf is the state of a session that is there.
+func stateOf(s *control.Status) string {
+	switch {
+	case s.Stopped:
+		return stateStopped
+	case s.Frozen:
+		return stateFrozen
+	}
+	return stateRunning
+}
+
+// WriteRow prints one line of a card.
+func WriteRow(w io.Writer, r control.Row) {
+	text := command.Inert(r.Text)
+	if r.List {
+		text = command.Wrap(text, 13, 80)
+	}
+	fmt.Fprintf(w, "  %-10s %s\n", r.Key, text)
+}
+
 func showStatus(c *command.Console, s *control.Status) error {
-	row := func(key, text string) { fmt.Fprintf(c.Out, "  %-10s %s\n", key, command.Inert(text)) }
+	row := func(key, text string) { WriteRow(c.Out, control.Row{Key: key, Text: text}) }
 	head := s.Session
 	if s.Name != "" {
 		head += " " + s.Name
 	}
-	fmt.Fprintf(c.Out, "%s · %s · %s\n", command.Inert(head), command.Inert(s.Agent), map[bool]string{true: c.Paint(command.Bad, stateFrozen), false: c.Paint(command.Good, stateRunning)}[s.Frozen])
-	row("posture", fmt.Sprintf("%s, %s rung, %d of %d walls, since %s", s.Level, s.Rung, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
-	row("workspace", s.View+" "+plan.Show(s.Dir))
+	fmt.Fprintf(c.Out, "%s · %s · %s\n", command.Inert(head), command.Inert(s.Agent), stateWord(c, listed{Status: s, State: stateOf(s)}))
+	if s.Stopped {
+		row("workspace", strings.TrimSpace(s.View+" "+plan.Show(s.Dir)))
+		row("next", "fg where it was started, or ringfence stop "+s.Session)
+		return nil
+	}
+	on := s.Rung + " rung"
+	if s.Less != "" {
+		on += " " + s.Less
+	}
+	row("posture", fmt.Sprintf("%s, %s, %d of %d walls, since %s", s.Level, on, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
 	row("network", s.Mode)
+	for _, r := range s.Card {
+		if r.Key != "walls" { // which the posture has
+			WriteRow(c.Out, r)
+		}
+	}
 	for _, g := range s.Grants {
 		row("granted", plan.Show(g.Rule)+" "+until(g.Expires))
 	}
 	if len(s.Pending) > 0 {
-		row("waits", fmt.Sprintf("%d hosts: ringfence requests %s", len(s.Pending), s.Session))
-	}
-	var legs audit.Trifecta
-	if json.Unmarshal(s.Meter, &legs) == nil {
-		row("trifecta", legs.Line(audit.UTF8(c.Getenv)))
+		row("waits", fmt.Sprintf("%d host%s: ringfence requests %s", len(s.Pending), command.Plural(len(s.Pending), "", "s"), s.Session))
 	}
 	if s.Denial == nil {
 		row("denied", "nothing yet")
@@ -162,7 +200,7 @@ func showStatus(c *command.Console, s *control.Status) error {
 	}
 	row("denied", fmt.Sprintf("%d, last at %s: %s", s.Denied, s.Denial.Time.Local().Format(time.TimeOnly), plan.Show(s.Denial.What)))
 	if s.Denial.Reason != "" {
-		row("", command.Wrap(s.Denial.Reason, 13, 80))
+		WriteRow(c.Out, control.Row{Text: s.Denial.Reason, List: true})
 	}
 	row("", "ringfence why --last "+s.Session)
 	return nil

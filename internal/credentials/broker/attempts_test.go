@@ -242,7 +242,7 @@ func (s *renewing) Stale(Credential) {
 // records of what left.
 func attemptStand(t *testing.T, h *hostile) (at string, phantom Phantom, records func() int) {
 	t.Helper()
-	w := newWire(Direct)
+	w := newWire(Direct, nil)
 	w.t.TLSClientConfig, w.old.TLSClientConfig = h.client, h.client
 	var mu sync.Mutex
 	left := 0
@@ -443,7 +443,7 @@ func TestRecordsOfTransports(t *testing.T) {
 					}
 					return way
 				})
-				w := newWire(Direct)
+				w := newWire(Direct, nil)
 				w.t.TLSClientConfig = h.client
 				n := 0
 				note := func(*http.Request, string) error {
@@ -481,7 +481,7 @@ func TestRecordsOfTransports(t *testing.T) {
 func TestUnrecordedDoesNotLeave(t *testing.T) {
 	for _, lasts := range []int{0, 1} {
 		h := serveHostile(t, "h2", func(int) string { return "refuse" })
-		w := newWire(Direct)
+		w := newWire(Direct, nil)
 		w.t.TLSClientConfig = h.client
 		n := 0
 		m := Model{API: modelapi.Anthropic, Name: "test", Upstream: h.at, Phantom: "phantom-phantom-phantom", Source: &renewing{}, Allow: modelapi.Default, Transport: w,
@@ -539,7 +539,7 @@ func TestRecordsOfACrowd(t *testing.T) {
 func TestLinesAreKept(t *testing.T) {
 	for _, protocol := range []string{"h2", "http/1.1"} {
 		h := serveHostile(t, protocol, func(int) string { return "ok" })
-		w := newWire(Direct)
+		w := newWire(Direct, nil)
 		w.t.TLSClientConfig = h.client
 		ask := func() {
 			r, err := http.NewRequest("GET", h.at.String()+"/", nil)

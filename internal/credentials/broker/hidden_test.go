@@ -52,7 +52,7 @@ func TestHiddenAnswers(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			server.EnableHTTP2 = true
-			w := newWire(Direct)
+			w := newWire(Direct, nil)
 			if strings.HasPrefix(c.answer, "101") { // what is to change its protocol goes by HTTP/1, also where the server speaks both
 				server.StartTLS()
 				w.t.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -49,17 +51,18 @@ const (
 )
 
 // Transport makes what requests leave by. Nothing is asked of the environment, and
-// answers come as they are: a compressed one could not be searched.
-func Transport(reach Reach) http.RoundTripper { return newWire(reach) }
+// answers come as they are: a compressed one could not be searched. roots are whose
+// certificates are believed; nil: whose the system believes.
+func Transport(reach Reach, roots *x509.CertPool) http.RoundTripper { return newWire(reach, roots) }
 
-func newWire(reach Reach) *wire {
-	w := &wire{t: transport(reach), old: transport(reach), lines: map[way][]*line{}}
+func newWire(reach Reach, roots *x509.CertPool) *wire {
+	w := &wire{t: transport(reach, roots), old: transport(reach, roots), lines: map[way][]*line{}}
 	w.old.Protocols = new(http.Protocols)
 	w.old.Protocols.SetHTTP1(true)
 	return w
 }
 
-func transport(reach Reach) *http.Transport {
+func transport(reach Reach, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			t, err := address.ParseTarget(addr)
@@ -68,7 +71,7 @@ func transport(reach Reach) *http.Transport {
 			}
 			return reach(ctx, t)
 		},
-		ForceAttemptHTTP2: true, DisableCompression: true,
+		ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: idleLine,
 		MaxResponseHeaderBytes: 256 << 10, ExpectContinueTimeout: 5 * time.Second,
 	}

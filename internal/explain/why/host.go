@@ -67,7 +67,10 @@ func (w *World) AboutHost(t address.Target) *Answer {
 	if r := a.Of(Resolve); r != nil && r.Verdict == Denied {
 		r.Grant, r.Help = f.Grant, f.Help
 	}
-	if f.Verdict == Allowed {
+	switch {
+	case f.Verdict == Allowed && w.Reach.Proxy != policy.ProxyNone:
+		a.Notes = append(a.Notes, "an upstream proxy carries it: the proxy looks up the names that a rule allows, and may refuse a host; ringfence log then says that the upstream proxy did")
+	case f.Verdict == Allowed:
 		a.Notes = append(a.Notes, "its address is judged when it is dialled; a name that does not exist or a host that refuses is not ringfence's doing, and ringfence log then says \"not reached\"")
 	}
 	if c, ok := w.asked("network", []string{"allow", "ip"}, t.Host()); ok {

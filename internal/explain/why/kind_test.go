@@ -68,6 +68,7 @@ func TestRecall(t *testing.T) {
 		"an address": {journal.Record{Kind: journal.Net, Via: "tcp", Addr: "10.0.0.1", Port: 80, Verdict: journal.Deny}, why.Host, "10.0.0.1:80", why.Connect, true},
 		"version 6":  {journal.Record{Kind: journal.Net, Via: "tcp", Addr: "fd00::1", Port: 80, Verdict: journal.Deny}, why.Host, "[fd00::1]:80", why.Connect, true},
 		"no name":    {journal.Record{Kind: journal.Net, Via: "dns", Name: "a b", Verdict: journal.Deny}, "", "a b", why.Resolve, true},
+		"the proxy":  {journal.Record{Kind: journal.Net, Via: "tcp", Name: "a.test", Port: 443, Verdict: journal.Deny, Rule: journal.RuleUpstream}, "", "a.test:443", why.Connect, true},
 		"allowed":    {journal.Record{Kind: journal.Net, Via: "tcp", Name: "a.test", Port: 443, Verdict: journal.Allow}, why.Host, "a.test:443", why.Connect, false},
 		"held":       {journal.Record{Kind: journal.Work, Event: journal.Held, Name: "/w/.envrc"}, why.Path, "/w/.envrc", why.Write, true},
 		"masked":     {journal.Record{Kind: journal.Work, Event: journal.Masked, Name: "/w/.env"}, why.Path, "/w/.env", why.Read, true},

@@ -54,6 +54,9 @@ func Recall(r journal.Record) Recorded {
 		}
 	case journal.Net:
 		out.host(r)
+		if r.Rule == journal.RuleUpstream { // no rule of ours is about it
+			out.Kind, out.By, out.Rule = "", WallUpstream, ""
+		}
 	case journal.Broker:
 		out.By = WallBroker
 		if out.host(r); r.Via == "git" {

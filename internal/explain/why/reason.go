@@ -118,6 +118,7 @@ const (
 	WallLoopback    = "a loopback of the session's own"
 	WallBroker      = "broker"
 	WallBranch      = "branch rule of the broker"
+	WallUpstream    = "the upstream proxy, which is not ringfence"
 	WallEnvironment = "environment allow-list"
 	WallPermission  = "the file's own permissions"
 	WallNothing     = "nothing is there"

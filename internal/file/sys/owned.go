@@ -51,11 +51,15 @@ const maxLinks = 40
 // The answer stays true: only we and the system can change what was looked at. Of a
 // directory that a group may change it does not hold for the members of that group.
 // The path that is returned has no links.
-func Owned(path string) (string, error) {
+func Owned(path string) (string, error) { return OwnedBy(path, nil) }
+
+// OwnedBy is Owned, and asks of each directory and each link on the way, and of the end,
+// whether it may be passed. Each is named by its path without links, its own name aside.
+func OwnedBy(path string, pass func(string) error) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%q is not an absolute path", path)
 	}
-	w := ownWalk{path: path, left: parts(path)}
+	w := ownWalk{path: path, left: parts(path), pass: pass}
 	if err := w.start(); err != nil {
 		return "", err
 	}
@@ -82,6 +86,7 @@ type ownWalk struct {
 	system uint32 // who owns the root of all
 	sticky bool   // everybody may make names in fd, and change only his own
 	links  int
+	pass   func(string) error // may be nil
 }
 
 func (w *ownWalk) start() error {
@@ -107,6 +112,14 @@ func (w *ownWalk) step(name string) (missing bool, err error) {
 	}
 	fd, err := unix.Openat(w.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	where := "/" + strings.Join(append(w.at[:len(w.at):len(w.at)], name), "/")
+	if w.pass != nil {
+		if err := w.pass(where); err != nil {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+			return false, err
+		}
+	}
 	if err == unix.ENOENT && w.sticky {
 		return false, &Foreign{At: where, Missing: true}
 	}

@@ -22,7 +22,12 @@ type Pending struct {
 	Waiting int          `json:"waiting"` // connections that wait now
 	Refused int          `json:"refused"` // that gave up waiting
 	Domain  address.Name `json:"domain"`  // whose it is
+
+	no bool // a person said no: nobody waits any longer
 }
+
+// Target is what is wanted.
+func (p Pending) Target() address.Target { return address.Target{Name: p.Name, Port: p.Port} }
 
 // Others are targets that are not listed because there are too many.
 type Others struct {
@@ -42,6 +47,7 @@ type asking struct {
 	waiting int
 	told    map[address.Target]time.Time
 	last    time.Time
+	unasked func(address.Target)
 }
 
 const (
@@ -93,6 +99,7 @@ func (k *call) wait() (granted bool) {
 	k.owner = g.owners.ask(k.client, k.to, true)
 	k.owner.wait()
 	told := g.asks.describe(p, k.owner)
+	defer g.left(p)
 	if err := k.record(journal.Request, journal.Wait, ""); err != nil {
 		g.asks.leave(p, false)
 		return false
@@ -111,6 +118,10 @@ func (k *call) wait() (granted bool) {
 				look.Stop()
 			}
 		case <-changed:
+			if g.asks.turnedDown(p) {
+				g.asks.leave(p, false)
+				return false
+			}
 			if g.rules.Decide(Request{Target: k.target}).Verdict == Allow {
 				g.asks.leave(p, true)
 				return true
@@ -123,6 +134,16 @@ func (k *call) wait() (granted bool) {
 			g.asks.leave(p, false)
 			return false
 		}
+	}
+}
+
+// left tells that nobody waits for a target any more.
+func (g *Gate) left(p *Pending) {
+	g.asks.mu.Lock()
+	over := p.Waiting == 0
+	g.asks.mu.Unlock()
+	if over && g.conf.Left != nil {
+		g.conf.Left(p.Target())
 	}
 }
 
@@ -197,6 +218,9 @@ func (a *asking) uncounted(n int, since time.Time) {
 
 // note remembers what was refused without waiting, for who looks later.
 func (a *asking) note(t address.Target) {
+	if a.unasked != nil {
+		a.unasked(t)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.open[t]
@@ -243,7 +267,7 @@ func (a *asking) leave(p *Pending, granted bool) {
 	if !granted && p.Refused == 0 {
 		p.Refused = 1
 	}
-	t := address.Target{Name: p.Name, Port: p.Port}
+	t := p.Target()
 	if p.Waiting == 0 && a.open[t] == p && (len(a.open) > maxPending || a.each[p.Domain] > maxOfDomain) {
 		a.overflow(p.Domain) // it was listed beyond the bound while it waited
 		a.remove(t)
@@ -289,6 +313,20 @@ type Granted struct {
 // Grant adds a rule for the rest of the session, or until it expires. Rules that
 // deny still beat it.
 func (g *Gate) Grant(e policy.Entry, expires time.Time) error {
+	return g.grant(grant{entry: e, expires: expires}, until(expires))
+}
+
+// onceFor is how long "once" lasts: a program seldom needs only one connection to do one
+// thing.
+const onceFor = time.Minute
+
+// GrantOnce lets connections begin for a moment. Those that have begun go on.
+func (g *Gate) GrantOnce(e policy.Entry) error {
+	return g.grant(grant{entry: e, expires: time.Now().Add(onceFor).Round(0), once: true}, "once: connections that begin within a minute")
+}
+
+func (g *Gate) grant(add grant, how string) error {
+	e := add.entry
 	if d, denied := g.rules.forbids(e.Rule); denied {
 		return fmt.Errorf("a rule denies it, which no grant opens: %s (%s)", d.Rule, d.Source)
 	}
@@ -297,21 +335,45 @@ func (g *Gate) Grant(e policy.Entry, expires time.Time) error {
 			return err
 		}
 	}
-	if err := g.records.write(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: until(expires)}); err != nil {
+	if err := g.records.write(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: how}); err != nil {
 		return err
 	}
-	g.rules.grant(e, expires)
+	g.rules.grant(add)
 	g.advice.forget()
 	g.asks.granted(e.Rule)
 	return nil
+}
+
+// Refuse ends the wait of those who want a target: a person said no, or nobody is to be
+// asked.
+func (g *Gate) Refuse(t address.Target) {
+	a := &g.asks
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.open[t]; p != nil && p.Waiting > 0 {
+		p.no = true
+		a.wake()
+	}
+}
+
+// turnedDown reports whether a person said no.
+func (a *asking) turnedDown(p *Pending) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return p.no
+}
+
+// wake lets those who wait look again; mu is held.
+func (a *asking) wake() {
+	close(a.changed)
+	a.changed = make(chan struct{})
 }
 
 // granted wakes the calls that wait, and forgets the targets that a rule allows.
 func (a *asking) granted(r address.Rule) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	close(a.changed)
-	a.changed = make(chan struct{})
+	a.wake()
 	for t := range a.open {
 		if _, on := r.On(t.Port); (on || t.Port == 0) && r.Covers(t.Name) {
 			a.remove(t)

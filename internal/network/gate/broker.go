@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -87,6 +89,10 @@ func (k *call) brokered() {
 		return
 	}
 	raw, err := k.hello()
+	if errors.Is(err, errUnused) {
+		k.unused()
+		return
+	}
 	if err != nil {
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
 		k.refuse()
@@ -125,12 +131,19 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 	if d.Verdict != Allow {
 		return nil, &address.Unreached{Reason: "no rule allows this host"}
 	}
-	c, _, err := g.dialler.reach(ctx, t, d.Exact)
+	c, _, err := g.dialler.reach(ctx, t, d.Named)
 	if err != nil {
+		if d, no := g.refusal(t, err); no {
+			g.records.refuseNow(journal.Record{Event: journal.Decision, Verdict: journal.Deny, Via: "broker", Name: string(t.Name), Port: t.Port, Rule: d.Rule, Reason: d.Reason})
+			return nil, &address.Unreached{Reason: d.Reason}
+		}
 		return nil, &address.Unreached{Reason: dialReason(err)}
 	}
 	return c, nil
 }
+
+// Roots are whom the broker believes to be the host that it reached.
+func (g *Gate) Roots() *x509.CertPool { return g.conf.Roots }
 
 // Record writes down what the broker did. It fails where the journal does: then the
 // broker does nothing.

@@ -111,7 +111,7 @@ func (k *call) raw() {
 
 // dial connects to the target.
 func (k *call) dial() (c *net.TCPConn, err error) {
-	c, k.addr, err = k.g.dialler.reach(k.g.ctx, k.target, k.rule.Exact)
+	c, k.addr, err = k.g.dialler.reach(k.g.ctx, k.target, k.rule.Named)
 	return c, err
 }
 
@@ -143,9 +143,8 @@ func (k *call) ended(sent, received int64, err error) {
 
 // failed tells of an origin that was allowed and not reached, or must not be.
 func (k *call) failed(err error) {
-	var closed *closedError
-	if errors.As(err, &closed) {
-		k.rule = Decision{Verdict: Deny, Rule: RuleRanges, Reason: closed.Error()}
+	if d, no := k.g.refusal(k.target, err); no {
+		k.rule = d
 		k.g.rules.learn.failed(k.target, k.rule.Reason)
 		k.refuse()
 		return

@@ -37,7 +37,7 @@ type Decision struct {
 	Reason  string
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
-	Exact   bool             // the rule names this very host
+	Named   bool             // the rule names this host, or a domain whose names are one owner's
 }
 
 // rules are the rules of a session and the one place where it is decided who may go
@@ -65,6 +65,7 @@ type prefixRule struct {
 type grant struct {
 	entry   policy.Entry
 	expires time.Time // zero: with the session
+	once    bool      // what has begun by then goes on
 }
 
 // index finds the rules that cover a name.
@@ -208,9 +209,12 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 		if !e.Rule.Whole() {
 			proto = address.HTTP
 		}
+		_, strangers := e.Rule.Shared()
+		named := best.Named || !strangers
 		if !ok || proto == address.TCP {
-			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until, Exact: !e.Rule.Below}, true
+			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until}, true
 		}
+		best.Named = named
 		return proto == address.TCP
 	}
 	r.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })
@@ -246,18 +250,22 @@ func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, g := range r.grants {
-		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, g.expires) {
+		ends := g.expires
+		if g.once {
+			ends = time.Time{}
+		}
+		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, ends) {
 			return
 		}
 	}
 }
 
 // grant adds a rule, in the place of the same one before. It forgets those that ended.
-func (r *rules) grant(e policy.Entry, expires time.Time) {
+func (r *rules) grant(g grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == e.Text || !r.holds(have) })
-	r.grants = append(r.grants, grant{e, expires})
+	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == g.entry.Text || !r.holds(have) })
+	r.grants = append(r.grants, g)
 }
 
 // holding lists the grants that have not ended.

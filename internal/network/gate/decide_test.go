@@ -109,7 +109,7 @@ func TestGrantExpires(t *testing.T) {
 	r := newRules(reach(t, "dev", nil, []string{"deny.test"}, nil))
 	now := time.Unix(1000, 0)
 	r.now = func() time.Time { return now }
-	r.grants = []grant{{entry(t, "a.test"), now.Add(time.Minute)}, {entry(t, "b.test"), time.Time{}}, {entry(t, "deny.test"), time.Time{}}}
+	r.grants = []grant{{entry: entry(t, "a.test"), expires: now.Add(time.Minute)}, {entry: entry(t, "b.test")}, {entry: entry(t, "deny.test")}}
 	ask := func(s string) Decision { return r.Decide(Request{Target: target(t, s)}) }
 	if d := ask("a.test:443"); d.Verdict != Allow || !d.Until.Equal(now.Add(time.Minute)) {
 		t.Errorf("within its time: %+v", d)

@@ -11,12 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
 // closedError is an address that must not be dialled.
 type closedError struct{ reason string }
 
 func (e *closedError) Error() string { return e.reason }
+
+var errNoAddress = errors.New("the name has no address")
 
 // maxAddrs is how many addresses of one name are tried.
 const maxAddrs = 6
@@ -29,18 +32,18 @@ type dialler struct {
 	guard  guard
 	names  *lookups
 	dial   Dial
-	proxy  *Upstream // nil: directly
+	proxy  *upstream.Proxy // nil: directly
 	racing sync.WaitGroup
 }
 
 // reach connects to a target. The address that is connected to is the very one that
-// passed the guard; addr tells of it, also where it did not answer. exact holds where a
-// rule names the very host.
-func (d *dialler) reach(ctx context.Context, t address.Target, exact bool) (c *net.TCPConn, addr string, err error) {
+// passed the guard; addr tells of it, also where it did not answer. named holds where a
+// rule names the host, or the domain that it is in.
+func (d *dialler) reach(ctx context.Context, t address.Target, named bool) (c *net.TCPConn, addr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()
-	if d.proxy != nil && !d.proxy.bypass(t) {
-		return d.byProxy(ctx, t, exact)
+	if d.proxy != nil && !d.proxy.Skips(t) {
+		return d.byProxy(ctx, t, named)
 	}
 	addrs, err := d.find(ctx, t)
 	if err != nil {
@@ -86,7 +89,7 @@ func (d *dialler) find(ctx context.Context, t address.Target) ([]netip.Addr, err
 		return nil, &closedError{why.Error()}
 	}
 	if len(open) == 0 {
-		return nil, errors.New("the name has no address")
+		return nil, errNoAddress
 	}
 	return open, nil
 }
@@ -167,9 +170,15 @@ func dialHost(ctx context.Context, to netip.AddrPort) (*net.TCPConn, error) {
 func dialReason(err error) string {
 	var dns *net.DNSError
 	var slow net.Error
+	var proxy *upstream.Error
+	var unnamed *unnamedError
 	switch {
-	case errors.Is(err, errTooManyLookups):
-		return errTooManyLookups.Error()
+	case errors.As(err, &proxy):
+		return proxy.Error()
+	case errors.As(err, &unnamed):
+		return unnamed.Error()
+	case errors.Is(err, errTooManyLookups), errors.Is(err, errNoAddress):
+		return err.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the name does not exist"
 	case errors.As(err, &dns) && dns.IsTimeout:
@@ -184,10 +193,6 @@ func dialReason(err error) string {
 		return "no answer in time"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "out of descriptors"
-	}
-	var up *upstreamError
-	if errors.As(err, &up) {
-		return up.Error()
 	}
 	return "it failed"
 }

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
 // names is a resolver that knows these.
@@ -33,7 +35,7 @@ func (n names) Lookup(_ context.Context, name address.Name) ([]netip.Addr, error
 }
 
 // dials is a dialler of which only some addresses answer, and what it has dialled.
-func dials(t *testing.T, n names, answer ...string) (d *dialler, dialled func() []string) {
+func dials(t *testing.T, n Resolver, answer ...string) (d *dialler, dialled func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var tried []string
@@ -64,7 +66,7 @@ func TestReach(t *testing.T) {
 		"one address":          {[]string{first}, first, first, "", false},
 		"the second answers":   {[]string{first, second}, second, first + " " + second, "", false},
 		"none answers":         {[]string{first, second, third}, "", first + " " + second + " " + third, "connection refused", false},
-		"no address":           {[]string{}, "", "", "it failed", false},
+		"no address":           {[]string{}, "", "", "the name has no address", false},
 		"internal alone":       {[]string{"10.0.0.1", "127.0.0.1"}, "10.0.0.1", "", "", true},
 		"internal is left out": {[]string{"169.254.169.254", second}, second, second, "", false},
 		"internal by rule":     {[]string{"10.1.2.3"}, "10.1.2.3", "10.1.2.3", "", false},
@@ -107,57 +109,52 @@ func TestMaxAddresses(t *testing.T) {
 	}
 }
 
-// TestByProxy: a proxy gets the name only where a rule names the very host, and nothing
-// that the host itself knows to be internal.
+// TestByProxy: a proxy gets the name where a rule names the host, and nobody looks it up
+// here; else it gets an address that was judged. What no rule opens it is never asked for.
 func TestByProxy(t *testing.T) {
-	l := listenLocal(t, "127.0.0.1:0")
-	asked := make(chan string, 1)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			r, err := http.ReadRequest(bufio.NewReader(c))
-			if err != nil {
-				c.Close()
-				continue
-			}
-			asked <- r.Host
-			c.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
-			c.Close()
-		}
-	}()
+	at, asked := proxyOf(t, "200 OK")
+	const only = "; the upstream proxy looks up only what a rule names"
 	for what, c := range map[string]struct {
 		target, direct string
-		exact          bool
+		named          bool
 		asked, reason  string
+		looked         string
 	}{
-		"by a wider rule":   {"a.test:443", "", false, "9.9.9.1:443", ""},
-		"by the very name":  {"a.test:443", "", true, "a.test:443", ""},
-		"unknown here":      {"gone.test:443", "", false, "", "the name does not exist"},
-		"unknown, exact":    {"gone.test:443", "", true, "gone.test:443", ""},
-		"internal":          {"in.test:443", "", true, "", "it failed"},
-		"one of them is":    {"mixed.test:443", "", true, "", "it failed"},
-		"an address":        {"9.9.9.9:443", "", false, "9.9.9.9:443", ""},
-		"dialled directly":  {"a.test:443", "a.test", true, "", "connection refused"},
-		"a domain directly": {"b.a.test:443", ".a.test", true, "", "the name does not exist"},
-		"another port":      {"a.test:443", "a.test:80", true, "a.test:443", ""},
+		"by the mode":        {"a.test:443", "", false, "9.9.9.1:443", "", "a.test"},
+		"by a rule":          {"a.test:443", "", true, "a.test:443", "", ""},
+		"unknown here":       {"gone.test:443", "", false, "", "the name does not exist" + only, "gone.test"},
+		"unknown, by a rule": {"gone.test:443", "", true, "gone.test:443", "", ""},
+		"internal":           {"in.test:443", "", false, "", "the address is a private network", "in.test"},
+		"one of them is":     {"mixed.test:443", "", false, "", "the address is loopback", "mixed.test"},
+		"an address":         {"9.9.9.9:443", "", false, "9.9.9.9:443", "", ""},
+		"a closed address":   {"10.0.0.1:443", "", true, "", "the address is a private network", ""},
+		"an opened address":  {"10.1.2.3:443", "", true, "10.1.2.3:443", "", ""},
+		"the proxy itself":   {"localhost:443", "", true, "", "the name stands for loopback, at the upstream proxy too", ""},
+		"below localhost":    {"a.localhost:443", "", true, "", "the name stands for loopback, at the upstream proxy too", ""},
+		"metadata":           {"metadata.google.internal:80", "", true, "", "the name stands for cloud metadata, at the upstream proxy too", ""},
+		"dialled directly":   {"a.test:443", "a.test", true, "", "connection refused", "a.test"},
+		"a domain directly":  {"b.a.test:443", ".a.test", true, "", "the name does not exist", "b.a.test"},
+		"internal, directly": {"in.test:443", "in.test", true, "", "the address is a private network", "in.test"},
+		"another port":       {"a.test:443", "a.test:80", true, "a.test:443", "", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			d, _ := dials(t, names{"a.test": {"9.9.9.1"}, "in.test": {"10.0.0.1"}, "mixed.test": {"9.9.9.1", "127.0.0.1"}})
+			known := &noted{names: names{"a.test": {"9.9.9.1"}, "in.test": {"10.0.0.1"}, "mixed.test": {"9.9.9.1", "127.0.0.1"}}}
+			d, _ := dials(t, known)
 			var err error
-			if d.proxy, err = ParseUpstream("http://"+l.Addr().String(), c.direct); err != nil {
+			if d.proxy, err = upstream.Parse("http://"+at, c.direct); err != nil {
 				t.Fatal(err)
 			}
-			conn, addr, err := d.reach(t.Context(), target(t, c.target), c.exact)
+			conn, addr, err := d.reach(t.Context(), target(t, c.target), c.named)
+			if got := strings.Join(known.asked, " "); got != c.looked {
+				t.Errorf("looked up here: %q", got)
+			}
 			if c.reason != "" {
-				if err == nil || dialReason(err) != c.reason {
+				if err == nil || err.Error() != c.reason && dialReason(err) != c.reason {
 					t.Fatalf("%v, %v", conn, err)
 				}
 				return
 			}
-			if err != nil || addr != "by proxy" {
+			if err != nil || addr != byProxied {
 				t.Fatalf("%q, %v", addr, err)
 			}
 			conn.Close()
@@ -165,5 +162,81 @@ func TestByProxy(t *testing.T) {
 				t.Errorf("the proxy is asked for %s", got)
 			}
 		})
+	}
+}
+
+// noted is a resolver that remembers what it was asked.
+type noted struct {
+	names
+	asked []string
+}
+
+func (n *noted) Lookup(ctx context.Context, name address.Name) ([]netip.Addr, error) {
+	n.asked = append(n.asked, string(name))
+	return n.names.Lookup(ctx, name)
+}
+
+// proxyOf is a proxy that gives one answer to everybody, and what it is asked.
+func proxyOf(t *testing.T, status string) (at string, asked chan string) {
+	t.Helper()
+	l := listenLocal(t, "127.0.0.1:0")
+	asked = make(chan string, 8)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r, err := http.ReadRequest(bufio.NewReader(c))
+			if err == nil {
+				asked <- r.Host
+				c.Write([]byte("HTTP/1.1 " + status + "\r\n\r\n"))
+			}
+			c.Close()
+		}
+	}()
+	return l.Addr().String(), asked
+}
+
+// TestOffer: a host that the user named goes by the proxy, but for what is internal here.
+func TestOffer(t *testing.T) {
+	at, asked := proxyOf(t, "200 OK")
+	for to, want := range map[string]bool{"a.test:443": true, "gone.test:443": true, "in.test:443": false, "mixed.test:443": false, "localhost:443": false, "near.test:443": false, "9.9.9.9:443": false} {
+		d, _ := dials(t, names{"a.test": {"9.9.9.1"}, "in.test": {"10.0.0.1"}, "mixed.test": {"9.9.9.1", "127.0.0.1"}})
+		var err error
+		if d.proxy, err = upstream.Parse("http://"+at, "near.test"); err != nil {
+			t.Fatal(err)
+		}
+		c, went, err := d.offer(t.Context(), target(t, to))
+		if went != want || err != nil || (c != nil) != want {
+			t.Errorf("%s: by the proxy: %v, %v", to, went, err)
+		}
+		if want {
+			c.Close()
+			if got := <-asked; got != to {
+				t.Errorf("asked for %s", got)
+			}
+		}
+	}
+}
+
+// TestRefusal: what the proxy refuses is its refusal and told once; what fails is none.
+func TestRefusal(t *testing.T) {
+	for status, want := range map[string]string{"403 No": "the upstream proxy refuses this host (403)", "407 No": "the upstream proxy wants a login (407)", "503 No": ""} {
+		at, _ := proxyOf(t, status)
+		d, _ := dials(t, names{})
+		var told []string
+		g := &Gate{conf: Config{Refused: func(text string) { told = append(told, text) }}}
+		d.proxy, _ = upstream.Parse("http://"+at, "")
+		for range 2 {
+			_, _, err := d.reach(t.Context(), target(t, "a.test:443"), true)
+			got, no := g.refusal(target(t, "a.test:443"), err)
+			if no != (want != "") || no && (got.Rule != journal.RuleUpstream || !strings.HasPrefix(got.Reason, want)) {
+				t.Errorf("%s: %+v, %v", status, got, err)
+			}
+		}
+		if n := len(told); want == "" && n != 0 || want != "" && (n != 1 || !strings.HasPrefix(told[0], "a.test: "+want)) {
+			t.Errorf("%s: told %q", status, told)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
@@ -26,7 +27,8 @@ type exchange struct {
 	call   *call
 	client rung.Conn
 	origin *net.TCPConn
-	in     *bufio.Reader // what the client sends
+	via    *upstream.Proxy // that origin is; nil: the origin itself
+	in     *bufio.Reader   // what the client sends
 	asked  pending
 }
 
@@ -104,7 +106,7 @@ func (x *exchange) forward(head *httpfwd.Head) (sent int64, err error) {
 		if !x.asked.add(head.Method) {
 			return sent, io.EOF
 		}
-		n, err := head.Write(up, hostField(k.target))
+		n, err := x.write(up, head)
 		sent += n
 		if err != nil {
 			return sent, err
@@ -125,6 +127,15 @@ func (x *exchange) forward(head *httpfwd.Head) (sent int64, err error) {
 			return sent, err
 		}
 	}
+}
+
+// write sends a head, in the form that the origin or the proxy takes.
+func (x *exchange) write(up io.Writer, head *httpfwd.Head) (int64, error) {
+	host := hostField(x.call.target)
+	if x.via != nil {
+		return head.WriteVia(up, host, x.via.Authorization())
+	}
+	return head.Write(up, host)
 }
 
 // next waits for the next request as long as answers are still on their way, and then
@@ -166,6 +177,9 @@ func (x *exchange) answers() (n int64, err error) {
 			if err != nil {
 				return n, err
 			}
+			if x.via != nil && a.Status == 407 {
+				return n, x.loginRefused()
+			}
 			interim = a.Interim()
 			m, err := a.Copy(x.client, r, x.origin)
 			n += m
@@ -174,6 +188,17 @@ func (x *exchange) answers() (n int64, err error) {
 			}
 		}
 	}
+}
+
+// loginRefused tells of a proxy that wants another login than the one it got. Its own
+// answer would ask the client for one.
+func (x *exchange) loginRefused() error {
+	k := x.call
+	d, _ := k.g.refusal(k.target, x.via.LoginRefused())
+	k.g.records.refuse(journal.Record{Event: journal.Decision, Verdict: journal.Deny, Conn: k.id, Via: k.via, Protocol: string(address.HTTP),
+		Name: string(k.target.Name), Port: k.target.Port, Rule: d.Rule, Reason: d.Reason})
+	_, err := x.client.Write(httpfwd.Refusal(403, "Forbidden", "", httpfwd.Denial{Rule: d.Rule, Reason: d.Reason, Host: k.target.Host(), Port: k.target.Port}))
+	return err
 }
 
 // await waits for the last answers, and ends them when the client was sent nothing for

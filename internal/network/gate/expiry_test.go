@@ -18,7 +18,7 @@ func granted(t *testing.T, until ...time.Time) (*rules, Request) {
 	t.Helper()
 	r := newRules(policy.Reach{Mode: "allow"})
 	for _, u := range until {
-		r.grants = append(r.grants, grant{policy.Entry{Rule: rule(t, "a.test"), Text: "a.test"}, u})
+		r.grants = append(r.grants, grant{entry: policy.Entry{Rule: rule(t, "a.test"), Text: "a.test"}, expires: u})
 	}
 	return r, Request{Target: address.Target{Name: "a.test", Port: 443}}
 }

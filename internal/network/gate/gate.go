@@ -13,6 +13,7 @@ package gate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -27,6 +28,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/network/dns"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -40,11 +42,15 @@ type Config struct {
 	Journal *journal.Writer          // stays open when the gate is closed
 	Wait    time.Duration            // how long an unknown host waits for a person; 0: denied at once
 	Ask     func(Pending)            // tells a person that something waits; may be nil
+	Left    func(address.Target)     // nobody waits for it any more; may be nil
+	Unasked func(address.Target)     // no rule allows it, and nobody is asked; may be nil
 	Alarm   func(error)              // tells a person that the journal cannot be written; may be nil
 	Resolve Resolver                 // nil: the host's
 	Dial    Dial                     // nil: on the host's network; asked after the guard
-	Proxy   *Upstream                // nil: dial directly
+	Proxy   *upstream.Proxy          // nil: dial directly
+	Refused func(string)             // tells that the proxy refuses a host; may be nil
 	Broker  Broker                   // nil: nobody keeps credentials
+	Roots   *x509.CertPool           // whom the broker believes; nil: whom the system does
 	Decoys  *leakscan.Set            // what must not leave; nil: nothing is searched
 	Caught  func(Caught)             // tells that one was about to; may be nil
 }
@@ -74,6 +80,7 @@ type Gate struct {
 	broker  brokerHosts
 	decoys  decoys
 	records recorder
+	told    told
 	sockets sockets
 	engine  engine
 	hellos  hellos
@@ -110,6 +117,7 @@ func New(conf Config) (*Gate, error) {
 	g.advice.session, g.budgets.rules = conf.Session, conf.Reach.Budget
 	g.hellos = hellos{make(chan struct{}, maxHellos), g.ctx.Done()}
 	g.asks.init(conf.Wait)
+	g.asks.unasked = conf.Unasked
 	return g, nil
 }
 

@@ -14,7 +14,7 @@ import (
 // http judges every request of a connection in the clear, and writes each anew for
 // the origin: what the origin reads is what was judged.
 func (k *call) http() {
-	origin := k.dialAhead()
+	origin := k.dialAhead(true)
 	r := k.buffered()
 	k.client.SetReadDeadline(time.Now().Add(handshake))
 	head, err := httpfwd.ReadHead(r)
@@ -39,7 +39,7 @@ func (k *call) http() {
 	defer k.g.sockets.release(c)
 	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	if k.recorded(head.Method) {
-		(&exchange{call: k, client: k.client, origin: c, in: r}).run(head)
+		(&exchange{call: k, client: k.client, origin: c, via: origin.via, in: r}).run(head)
 	}
 }
 

@@ -154,8 +154,8 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 	if !k.recorded(head.Method) {
 		return
 	}
-	origin, err := k.dial()
-	if err != nil {
+	origin, addr, via, err := k.g.dialler.reachClear(k.g.ctx, k.target, k.rule.Named)
+	if k.addr = addr; err != nil {
 		k.failed(err)
 		return
 	}
@@ -165,7 +165,7 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 	defer k.g.sockets.release(origin)
 	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	head.Close = true
-	(&exchange{call: k, client: k.client, origin: origin, in: r}).run(head)
+	(&exchange{call: k, client: k.client, origin: origin, via: via, in: r}).run(head)
 }
 
 // withPort adds the port that http:// means.

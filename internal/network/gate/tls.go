@@ -7,19 +7,26 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/clienthello"
 	"ringfence.dev/ringfence/internal/network/relay"
+	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
 // tls relays a client that asks for the very name it was allowed for. The origin is
 // dialled meanwhile; it gets no byte before the verdict.
 func (k *call) tls() {
-	origin := k.dialAhead()
+	origin := k.dialAhead(false)
 	raw, err := k.hello()
+	if errors.Is(err, errUnused) {
+		origin.cancel()
+		k.unused()
+		return
+	}
 	if err != nil {
 		origin.cancel()
 		k.rule = Decision{Verdict: Deny, Rule: k.rule.Rule, Source: k.rule.Source, Reason: err.Error()}
@@ -55,6 +62,9 @@ func (k *call) tls() {
 func (k *call) hello() (raw []byte, err error) {
 	k.client.SetReadDeadline(time.Now().Add(handshake))
 	h, raw, err := k.g.hellos.read(k)
+	if err != nil && len(raw) == 0 && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errHellos) {
+		return nil, errUnused
+	}
 	if err != nil {
 		return nil, fmt.Errorf("port %d is for TLS: %w", k.target.Port, helloReason(err))
 	}
@@ -71,12 +81,25 @@ func (h hellos) read(r io.Reader) (clienthello.Hello, []byte, error) {
 	select {
 	case h.slots <- struct{}{}:
 	case <-time.After(handshake):
-		return clienthello.Hello{}, nil, errors.New("too many clients say hello at once")
+		return clienthello.Hello{}, nil, errHellos
 	case <-h.done:
 		return clienthello.Hello{}, nil, net.ErrClosed
 	}
 	defer func() { <-h.slots }()
 	return clienthello.Read(r)
+}
+
+var (
+	errHellos = errors.New("too many clients say hello at once")
+	// errUnused is a connection that its client closed before it said anything.
+	errUnused = errors.New("it was closed unused")
+)
+
+// unused ends a call whose client opened a connection for later and did not need it: no
+// rule refused anything.
+func (k *call) unused() {
+	k.client.Close()
+	k.ended(0, 0, nil)
 }
 
 // helloReason leaves out what only the machine would care about.
@@ -112,16 +135,22 @@ type ahead struct {
 	stop context.CancelFunc
 	c    *net.TCPConn
 	addr string
+	via  *upstream.Proxy
 	err  error
 }
 
-func (k *call) dialAhead() *ahead {
+// dialAhead begins to dial; clear is for requests that are read here.
+func (k *call) dialAhead(clear bool) *ahead {
 	ctx, stop := context.WithCancel(k.g.ctx)
 	a := &ahead{call: k, done: make(chan struct{}), stop: stop}
-	target, exact := k.target, k.rule.Exact
+	target, named := k.target, k.rule.Named
 	k.g.tasks.Go(func() {
 		defer close(a.done)
-		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, exact)
+		if clear {
+			a.c, a.addr, a.via, a.err = k.g.dialler.reachClear(ctx, target, named)
+			return
+		}
+		a.c, a.addr, a.err = k.g.dialler.reach(ctx, target, named)
 	})
 	return a
 }

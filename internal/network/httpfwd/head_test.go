@@ -204,3 +204,24 @@ func TestValidAuthority(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteVia: a proxy gets the absolute form and its own login, never the client's.
+func TestWriteVia(t *testing.T) {
+	for raw, want := range map[string]string{
+		"GET /a?b HTTP/1.1\r\nHost: x.test\r\nProxy-Authorization: Basic eDp5\r\nA: b\r\n\r\n":       "GET http://x.test/a?b HTTP/1.1\r\nHost: x.test\r\nProxy-Authorization: Basic b3du\r\nA: b\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: x.test\r\n\r\n":                                                 "OPTIONS http://x.test HTTP/1.1\r\nHost: x.test\r\nProxy-Authorization: Basic b3du\r\n\r\n",
+		"GET http://x.test/ HTTP/1.1\r\nHost: other.test\r\nConnection: Proxy-Authorization\r\n\r\n": "GET http://x.test/ HTTP/1.1\r\nHost: x.test\r\nProxy-Authorization: Basic b3du\r\n\r\n",
+	} {
+		h, err := httpfwd.ReadHead(bufio.NewReader(strings.NewReader(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if _, err := h.WriteVia(&b, "x.test", "Basic b3du"); err != nil || b.String() != want {
+			t.Errorf("%q: %v\n%q", raw, err, b.String())
+		}
+		if _, err := h.WriteVia(&b, "x.test", "Basic\r\nx: y"); err == nil {
+			t.Error("a login with a line end is written")
+		}
+	}
+}

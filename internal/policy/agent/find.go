@@ -87,7 +87,11 @@ func (p *Profile) Find(q Query) (Binary, error) {
 	if name == "" {
 		name = p.Name
 	}
-	return Binary{}, fault.New(fault.NotFound, p.Install, "%q: not found on PATH", name)
+	hint := p.Install
+	if hint == "" {
+		hint = "look at how it is written; a program that is not on PATH is named by its path, as in ./" + filepath.Base(name)
+	}
+	return Binary{}, fault.New(fault.NotFound, hint, "%q: not found on PATH", name)
 }
 
 // candidates lists every path where the program may be, in order.

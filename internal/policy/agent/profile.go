@@ -46,6 +46,8 @@ type Profile struct {
 	Title   string   `toml:"title"`
 	Install string   `toml:"install"` // the command that installs it, for the hint
 	Args    []string `toml:"args"`    // put before the user's own arguments
+	Resume  string   `toml:"resume"`  // what it prints before the id when it says how to take a conversation up
+	Flags   []string `toml:"flags"`   // that it has, without their dashes
 	Search  Search   `toml:"binary"`
 	State   []State  `toml:"state"`
 	Config  []Config `toml:"config"`

@@ -49,12 +49,21 @@ func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 		_, err = e.find(ctx, r.Image)
 	}
 	if err == nil {
-		out.Detail = fmt.Sprintf("%s, version %s", e.socket, a.ServerVersion)
+		out.Detail = fmt.Sprintf("%s %s at %s", e.name, a.ServerVersion, e.socket)
 		if !a.MemoryLimit || !a.PidsLimit {
 			out.Status, out.Detail = hostfacts.Degraded, out.Detail+"; it cannot limit memory and processes"
 		}
 	}
 	return []hostfacts.Result{rung.Tried(out, err)}
+}
+
+// House implements rung.Housed: which engine it is.
+func (r Rung) House(ctx context.Context) string {
+	e, _, err := r.open(ctx)
+	if err != nil {
+		return "" // the start says why
+	}
+	return e.name
 }
 
 // Start implements rung.Rung.

@@ -1,8 +1,6 @@
 package container
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,26 +10,6 @@ import (
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 )
-
-// nothing is the image that has nothing in it: everything comes by shares.
-const nothing = "ringfence-nothing:1"
-
-// makeImage makes the image with nothing in it, unless the engine has it.
-func (e *engine) makeImage(ctx context.Context) error {
-	err := e.call(ctx, "GET", "/images/"+escape(nothing)+"/json", nil, nil)
-	var r *refusal
-	if !errors.As(err, &r) || r.status != http.StatusNotFound {
-		return err
-	}
-	var b bytes.Buffer
-	if err := tar.NewWriter(&b).Close(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err = e.ask(ctx, "POST", "/images/create?fromSrc=-&repo=ringfence-nothing&tag=1", "application/x-tar", &b)
-	return e.explain(err)
-}
 
 // order is what is asked of the engine, with its names.
 type order struct {
@@ -53,6 +31,8 @@ type hostConfig struct {
 	ReadonlyRootfs bool
 	NetworkMode    string
 	IpcMode        string
+	UTSMode        string
+	PidMode        string
 	UsernsMode     string
 	CapDrop        []string
 	CapAdd         []string
@@ -64,6 +44,12 @@ type hostConfig struct {
 	Memory         int64 `json:",omitempty"`
 	MemorySwap     int64 `json:",omitempty"`
 	PidsLimit      int64 `json:",omitempty"`
+	Ulimits        []ulimit
+}
+
+type ulimit struct {
+	Name       string
+	Soft, Hard uint64
 }
 
 type mount struct {
@@ -111,6 +97,11 @@ func newOrder(a about, image, session string, limits cgroup.Limits, shares []mou
 	if a.is("userns") {
 		o.HostConfig.UsernsMode = "host" // the user is the same inside
 	}
+	if a.podman() {
+		o.HostConfig.Ulimits = podmanLimits()
+		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "unmask=ALL") // it has another word for no covers
+	}
+	o.mutate()
 	return o
 }
 

@@ -29,6 +29,7 @@ const maxWords = 500
 // engine speaks Docker's API over a socket of this machine. Podman serves the same.
 type engine struct {
 	socket string
+	name   string // docker or podman, once it was asked
 	http   *http.Client
 }
 
@@ -59,7 +60,7 @@ func locate(named string, getenv func(string) string) (*engine, error) {
 }
 
 // Hint says how to get an engine.
-const Hint = "install one (Debian: docker.io) and let your user speak to it, which makes that user as good as root; or name its socket: [rung] engine = \"/path\""
+const Hint = "install one (Debian: docker.io, or podman for root) and let your user speak to it, which makes that user as good as root; or name its socket: [rung] engine = \"/path\""
 
 func at(path string) (*engine, error) {
 	real, err := filepath.EvalSymlinks(path)
@@ -161,6 +162,18 @@ type about struct {
 	SecurityOptions []string
 	MemoryLimit     bool
 	PidsLimit       bool
+	BuildahVersion  string
+}
+
+// podman says whether it is Podman: no other engine has this part.
+func (a about) podman() bool { return a.BuildahVersion != "" }
+
+// name is the engine's, for people.
+func (a about) name() string {
+	if a.podman() {
+		return "podman"
+	}
+	return "docker"
 }
 
 // is says whether one of the engine's security options has this name.
@@ -183,8 +196,9 @@ func (e *engine) usable(ctx context.Context) (about, error) {
 	case a.OSType != "linux":
 		return a, fault.New(fault.Refused, "", "the engine runs containers of %q, not of Linux", a.OSType)
 	case a.is("rootless"):
-		return a, fault.New(fault.Refused, "use the engine of root, or another rung", "a rootless engine gives the user another number inside: what the agent writes would not be yours")
+		return a, fault.New(fault.Refused, "use the engine of root ([rung] engine = \"/run/docker.sock\" or \"/run/podman/podman.sock\"), or another rung", "a rootless engine gives the user another number inside: what the agent writes would not be yours")
 	}
+	e.name = a.name()
 	return a, nil
 }
 

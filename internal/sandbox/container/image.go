@@ -36,7 +36,7 @@ func (e *engine) find(ctx context.Context, name string) (imageInfo, error) {
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && (r.status == http.StatusNotFound || r.status == http.StatusBadRequest):
-		return i, fault.New(fault.Refused, "docker pull "+name, "the engine has no image %q", name)
+		return i, fault.New(fault.Refused, e.name+" pull "+name, "the engine has no image %q", name)
 	case err == nil && i.ID == "":
 		return i, errors.New("the engine gives an image no number")
 	}

@@ -37,6 +37,7 @@ func StageMain() {
 		conn.Send(wire.Message{Kind: wire.Look, System: system()})
 		os.Exit(0)
 	}
+	leak()
 	pid, err := bear(conn, m, fds)
 	if err != nil {
 		f := &wire.Failure{Step: "container", Text: err.Error()}
@@ -48,10 +49,10 @@ func StageMain() {
 		os.Exit(1)
 	}
 	go func() {
-		conn.Receive() // nothing is said any more: the supervisor has gone
-		os.Exit(1)
+		conn.Send(wire.Message{Kind: wire.Exited, Status: int(native.Reap(pid))})
+		// The container stays until the supervisor has read what its limits did.
 	}()
-	conn.Send(wire.Message{Kind: wire.Exited, Status: int(native.Reap(pid))})
+	conn.Receive() // nothing is said any more: the supervisor has gone, or all is done
 	os.Exit(0)
 }
 

@@ -91,7 +91,7 @@ func carry(s *link.Stream, c rung.Conn) {
 // send carries what a connection sends. If nobody takes it any more, what is still to come
 // for the connection is left alone.
 func send(s *link.Stream, c rung.Conn) {
-	buf := make([]byte, 2*chunk)
+	buf := make([]byte, link.MaxCopy)
 	for {
 		n, err := c.Read(buf)
 		if n > 0 {

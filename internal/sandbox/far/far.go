@@ -30,11 +30,17 @@ type Place interface {
 	Offer() rung.Offer
 	Try(ctx context.Context) []hostfacts.Result
 	// Shared says that the files of this machine are there under the same names, and can
-	// be changed from there: then what waits for review lies here.
+	// be changed from there. What waits for review comes over the link in any case.
 	Shared() bool
-	// Open starts the far end there, in a cgroup of this machine if there is one (-1:
-	// none), and returns the way to it. Closing that ends the far end.
-	Open(ctx context.Context, group int) (End, error)
+	// Open starts the far end there, and returns the way to it. Closing that ends the far
+	// end.
+	Open(ctx context.Context, b Begin) (End, error)
+}
+
+// Begin is what a place may need to start a far end.
+type Begin struct {
+	Group int    // a cgroup of this machine; -1: none
+	Dir   string // of the session's state on this machine
 }
 
 // End is a far end that was started.
@@ -55,6 +61,25 @@ func (r Rung) Offer() rung.Offer { return r.Place.Offer() }
 // Try implements rung.Rung.
 func (r Rung) Try(ctx context.Context) []hostfacts.Result { return r.Place.Try(ctx) }
 
+// Through implements rung.Linked.
+func (r Rung) Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) rung.Rung {
+	return Rung{through{r.Place, between}}
+}
+
+// through is a place with something in the way to it.
+type through struct {
+	Place
+	between func(io.ReadWriteCloser) io.ReadWriteCloser
+}
+
+func (t through) Open(ctx context.Context, b Begin) (End, error) {
+	e, err := t.Place.Open(ctx, b)
+	if err == nil {
+		e.ReadWriteCloser = t.between(e.ReadWriteCloser)
+	}
+	return e, err
+}
+
 // alive is how often the far end is asked whether it is there.
 const alive = 10 * time.Second
 
@@ -65,7 +90,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	var end End
 	open := func(group int) (err error) {
-		end, err = r.Place.Open(ctx, group)
+		end, err = r.Place.Open(ctx, Begin{group, h.Dir})
 		return err
 	}
 	within := h.Within
@@ -78,7 +103,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
-	s := newSandbox(link.New(end, link.Near, link.Options{Alive: alive}), h)
+	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	var err error
 	if h.Join != nil && end.PID != 0 {
 		err = h.Join(end.PID)
@@ -92,6 +117,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	go s.listen()
+	go s.syncOn()
 	return s, nil
 }
 
@@ -104,16 +130,11 @@ func (r Rung) refuse(p *plan.Plan) error {
 		return nil
 	}
 	for _, o := range p.Ops {
-		if o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write {
+		if o.Do == plan.DoBind && o.Write {
 			return fault.New(fault.Refused, "use --rung native for this", "on rung %s what the agent writes to %s could not come back", r.Name(), plan.Show(string(o.Dst)))
 		}
 	}
 	return nil
-}
-
-// ended is a link that ended by itself.
-func ended(err error) error {
-	return fault.New(fault.Failed, "what waits for review is kept; start it again", "the far end is gone: %s", clean(err.Error()))
 }
 
 // clean is text of the far end as people may see it.

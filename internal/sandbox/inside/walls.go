@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,6 +51,12 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNested, func() error { return noNestedUsers(p, "/proc") }},
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
+		{leadStep, func() error {
+			if !within(p) {
+				return nil
+			}
+			return lead(p.Capture)
+		}},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
@@ -70,7 +77,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if s.wall != "limits" && s.wall != watchStep && s.wall != sentryStep && !has(p, s.wall) {
+		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, leadStep}, s.wall) && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {
@@ -83,6 +90,9 @@ func raise(p *plan.Plan) (r raised, err error) {
 	}
 	return r, nil
 }
+
+// leadStep is no wall: it leads to the gate.
+const leadStep = "gate"
 
 // watchStep is no wall: without a keeper the trees are read-only.
 const watchStep = "watch"

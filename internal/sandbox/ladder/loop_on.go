@@ -4,6 +4,9 @@ package ladder
 
 import (
 	"context"
+	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/file"
@@ -21,6 +24,11 @@ func usual(rung.Rung) rung.Rung { return direct{far.Rung{Place: loop{}}} }
 // direct writes to the trees of the host itself where the suites expect the live view: there
 // is no keeper over a link, and it is not what is tested.
 type direct struct{ far.Rung }
+
+// Through implements rung.Linked.
+func (d direct) Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) rung.Rung {
+	return direct{d.Rung.Through(between).(far.Rung)}
+}
 
 func (d direct) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
 	c := *p
@@ -42,6 +50,9 @@ type loop struct{ native.Rung }
 func (l loop) Offer() rung.Offer {
 	o := l.Rung.Offer()
 	o.Witness = "the far end"
+	o.Leaves = maps.Clone(o.Leaves)
+	delete(o.Leaves, "link")
+	delete(o.Leaves, "link-end")
 	return o
 }
 
@@ -49,4 +60,8 @@ func (l loop) Try(ctx context.Context) []hostfacts.Result { return l.Rung.Try(ct
 
 func (loop) Shared() bool { return true }
 
-func (loop) Open(_ context.Context, group int) (far.End, error) { return far.Child(group) }
+// Open implements far.Place. The far end keeps its layers where those of the session are,
+// and what it leaves goes with them.
+func (loop) Open(_ context.Context, b far.Begin) (far.End, error) {
+	return far.Child(b.Group, filepath.Join(b.Dir, "layer", "far"))
+}

@@ -17,6 +17,10 @@ const (
 
 	headSize = 8
 	maxBody  = MaxFrame - headSize
+
+	// MaxCopy is how much is best written at once: as much as two frames carry. What is
+	// a little more makes a frame of its own for the rest.
+	MaxCopy = 2 * maxBody
 )
 
 type frameType uint8

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type Link struct {
 	next    uint64 // the number of our next stream
 	due     uint64 // the number of the peer's next stream
 	growth  int    // what windows may still grow by
+	severed bool
 	accepts list.List
 	arrived sync.Cond // accepts has one more, or the link ended
 
@@ -52,6 +54,9 @@ type Link struct {
 	turn  int      // which of the two is next
 	out   []byte   // frames for the next write
 	wake  sync.Cond
+
+	writing bool            // a buffer is being written
+	raw     syscall.RawConn // for bulk; nil: all goes through the buffer
 }
 
 // prefaces are what the two sides begin with. The last byte is the version.
@@ -61,7 +66,7 @@ var prefaces = [...]string{Near: "rfnear\x00\x01", Far: "rffar\x00\x00\x01"}
 // must end a Read and a Write that wait in it.
 func New(rw io.ReadWriteCloser, role Role, o Options) *Link {
 	l := newLink(role, make([]byte, 0, outSize))
-	l.rw = rw
+	l.rw, l.raw = rw, direct(rw)
 	l.runs.Go(l.readLoop)
 	l.runs.Go(l.writeLoop)
 	if o.Alive > 0 && role == Near {
@@ -150,10 +155,7 @@ func (l *Link) end(why error) {
 	first := l.err == nil
 	if first {
 		l.err = why
-		for _, s := range l.streams {
-			s.fail(why, why)
-		}
-		clear(l.streams)
+		l.endStreams(why)
 		l.accepts.Init()
 		l.opens, l.ready = queue{}, [2]queue{}
 		close(l.done)
@@ -164,6 +166,30 @@ func (l *Link) end(why error) {
 	if first && l.rw != nil {
 		l.rw.Close()
 	}
+}
+
+// failStreams ends every stream. The mutex is held.
+func (l *Link) failStreams(why error) {
+	for _, s := range l.streams {
+		s.fail(why, why)
+	}
+	clear(l.streams)
+}
+
+// Sever ends every connection and datagram of the sandbox's network, and refuses those that
+// the far end still opens. Everything else goes on.
+func (l *Link) Sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.severed = true
+	for _, s := range l.streams {
+		if s.network() {
+			s.fail(Gone, Gone)
+			s.finish(typeReset, Gone)
+			s.settle()
+		}
+	}
+	l.kick()
 }
 
 // Broke ends the link because of what the other end said on a stream: something that an
@@ -200,14 +226,23 @@ func (l *Link) watch(every time.Duration) {
 	}
 }
 
-// readLoop reads frames until the link ends.
+// readLoop reads frames until the link ends. What is left of a frame stays where it is as
+// long as a whole one has room behind it.
 func (l *Link) readLoop() {
-	buf, held, idle := make([]byte, inSize), 0, 0
+	buf, from, to, idle := make([]byte, inSize), 0, 0, 0
 	for {
-		n, err := l.rw.Read(buf[held:])
-		held += n
-		used, wrong := l.feed(buf[:held])
-		held = copy(buf, buf[used:held])
+		if from == to {
+			from, to = 0, 0
+		} else if len(buf)-from < MaxFrame+headSize {
+			from, to = 0, copy(buf, buf[from:to])
+		}
+		n, err := l.rw.Read(buf[to:])
+		to += n
+		used, wrong := l.feed(buf[from:to])
+		from += used
+		if wrong != nil && mutated("link") {
+			from, wrong = to, nil
+		}
 		if idle++; n > 0 {
 			idle = 0
 		}
@@ -216,7 +251,7 @@ func (l *Link) readLoop() {
 			l.broken(wrong)
 			return
 		case err != nil:
-			l.end(lost(err, held > 0))
+			l.end(lost(err, to > from))
 			return
 		case idle > 100:
 			l.end(io.ErrNoProgress)
@@ -253,8 +288,13 @@ func (l *Link) writeLoop() {
 		full := l.out
 		l.out = spare[:0]
 		l.fill()
+		l.writing = true
 		l.mu.Unlock()
-		if _, err := l.rw.Write(full); err != nil {
+		_, err := l.rw.Write(full)
+		l.mu.Lock()
+		l.writing = false
+		l.mu.Unlock()
+		if err != nil {
 			l.end(fmt.Errorf("write to the link: %w", err))
 			return
 		}

@@ -25,6 +25,8 @@ func (q *queue) push(s *Stream) {
 	q.all = append(q.all, s)
 }
 
+func (q *queue) empty() bool { return q.head == len(q.all) }
+
 func (q *queue) pop() *Stream {
 	if q.head == len(q.all) {
 		q.all, q.head = q.all[:0], 0

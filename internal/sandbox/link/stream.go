@@ -75,6 +75,15 @@ func (s *Stream) opener() Role {
 	return Far
 }
 
+// network says whether it carries something of the sandbox's network.
+func (s *Stream) network() bool {
+	switch s.header.(type) {
+	case Conn, Datagrams, Dial:
+		return true
+	}
+	return false
+}
+
 // cost is what n bytes take of a window. A message takes two more, so that empty ones are
 // bounded too.
 func (s *Stream) cost(n int) int {
@@ -212,7 +221,9 @@ func (s *Stream) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	s.unsent, s.pending, s.writing, s.cut = p, true, true, false
-	l.push(s)
+	if s.emitDirect(); s.pending {
+		l.push(s)
+	}
 	l.kick()
 	for s.pending && s.cannotWrite() == nil {
 		s.writable.Wait()

@@ -97,6 +97,8 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		return stand(in, out)
 	case len(args) > 0 && args[0] == NetArg:
 		return write(out, netMain(args[1:], in))
+	case len(args) > 0 && args[0] == BeatArg:
+		return beat(in)
 	case len(args) > 0 && args[0] != BatteryArg:
 		return 0
 	}

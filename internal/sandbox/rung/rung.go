@@ -4,6 +4,7 @@ package rung
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -28,6 +29,13 @@ type Rung interface {
 	Start(ctx context.Context, p *plan.Plan, h Hooks) (Sandbox, error)
 }
 
+// Housed is a rung whose place is some program's.
+type Housed interface {
+	Rung
+	// House is the name of the program, for people; "" where it does not answer.
+	House(ctx context.Context) string
+}
+
 // Furnished is a rung that can have an operating system of its own.
 type Furnished interface {
 	Rung
@@ -35,6 +43,16 @@ type Furnished interface {
 	// of ours for a while.
 	Userland(ctx context.Context, dir string) (*Userland, error)
 }
+
+// Linked is a rung whose sandboxes stand at a far end, behind a link.
+type Linked interface {
+	Rung
+	// Through is the same rung with something in the way between the two ends.
+	Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) Rung
+}
+
+// NoLink is why a rung leaves the checks of a link.
+const NoLink = "on this rung the supervisor holds the sandbox's own sockets"
 
 // Userland is what a place has of an operating system.
 type Userland struct {
@@ -68,6 +86,7 @@ type Offer struct {
 	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
 	// any other check nobody listens to it.
 	Leaves  map[string]string
+	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
@@ -102,6 +121,8 @@ type Hooks struct {
 	Net func(Net) error
 	// Witness has the last word: it looks at the walls from outside.
 	Witness func(Seen) error
+	// Warn tells a person what goes wrong while the sandbox runs.
+	Warn func(string)
 }
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
@@ -204,6 +225,8 @@ type Exit struct {
 	Status syscall.WaitStatus
 	// Killed is set when the sandbox itself was killed and no status came out.
 	Killed bool
+	// Hit is what limits did that the rung enforces itself.
+	Hit cgroup.Events
 }
 
 // Code is the status that a shell would show.
@@ -239,6 +262,17 @@ type Process interface {
 	Wait() Exit
 }
 
+// Placed is what became of a file that was to be put into a layer.
+type Placed uint8
+
+// What can become of it.
+const (
+	Done     Placed = 1 + iota // it shows the new content
+	NotThere                   // there is no such file
+	TheirOwn                   // the layer has another than the host
+	Fixed                      // a mount of the launch stands over it
+)
+
 // Sandbox is a running one.
 type Sandbox interface {
 	// PID is the host's number of the first process inside, whose root is the agent's;
@@ -251,6 +285,12 @@ type Sandbox interface {
 	// Freeze stops everything inside but what is ours; Thaw lets it go on.
 	Freeze() error
 	Thaw() error
+	// Sync sees to it that what waits for review lies where the plan has the layers. It
+	// does nothing where it is written there at once.
+	Sync() error
+	// Put writes a file of a layer as the sandbox sees it: into the layer, never through a
+	// link. It makes none that is not there.
+	Put(path string, data []byte) (Placed, error)
 	// Close ends everything inside; it may be called more than once.
 	Close() error
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +12,7 @@ import (
 // mayRead holds where there is room for keys. Where a key may mean that the user leaves,
 // it must be seen also behind what an agent that hangs does not take.
 func (r *Relay) mayRead() bool {
-	return len(r.keys) == 0 || r.conf.Keys != nil && len(r.keys) < keyLimit
+	return len(r.keys) == 0 || (r.conf.Keys != nil || r.open != nil) && len(r.keys) < keyLimit
 }
 
 // readKeys reads what the user typed. In raw mode a terminal has no end of file:
@@ -26,6 +27,10 @@ func (r *Relay) readKeys() error {
 	case err != nil || n == 0:
 		return ErrHangup
 	}
+	if r.open != nil {
+		r.listen(r.typed[:n])
+		return nil
+	}
 	ends := r.pastes.ends
 	defer func() { r.noteLines(r.typed[:n], ends) }()
 	for rest := r.typed[:n]; len(rest) > 0; {
@@ -33,6 +38,12 @@ func (r *Relay) readKeys() error {
 		pass, leave := rest[:n], false
 		if r.conf.Keys != nil {
 			pass, leave = r.conf.Keys(pass, pasted)
+		}
+		if r.calls {
+			var opens bool
+			if pass, opens = r.prefix.Run(pass, pasted); opens {
+				r.show(r.wanted.Load(), true)
+			}
 		}
 		r.keys = append(r.keys, pass...)
 		if leave {
@@ -81,12 +92,30 @@ func (r *Relay) readMaster() (more bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("read the pty: %w", err)
 	}
+	r.remember(r.buf[:n])
 	before := r.filter.asked
 	_, err = r.filter.Write(r.buf[:n])
 	if r.filter.asked != before {
 		r.lastAsk = time.Now()
 	}
 	return true, err
+}
+
+// tailLimit is how much of what was printed last is remembered.
+const tailLimit = 4 << 10
+
+func (r *Relay) remember(p []byte) {
+	if over := len(r.tail) + len(p) - tailLimit; over > 0 {
+		r.tail = append(r.tail[:0], r.tail[min(over, len(r.tail)):]...)
+	}
+	r.tail = append(r.tail, p[max(0, len(p)-tailLimit):]...)
+}
+
+// Tail is the text that the agent printed last. It is to be called when Run has returned.
+func (r *Relay) Tail() string {
+	var text strings.Builder
+	(&Plain{W: &text}).Write(r.tail)
+	return text.String()
 }
 
 // reopened looks whether somebody inside has opened the pty again, where the relay stays.

@@ -49,6 +49,7 @@ type Filter struct {
 	// what would change how keys and pastes are sent is remembered for Return.
 	answered bool
 	mark     string // stands before titles
+	title    string // the last that the agent gave
 
 	out   []byte // judged, not yet written
 	state state

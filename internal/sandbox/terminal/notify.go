@@ -35,13 +35,17 @@ func (r *Relay) takeNote() {
 	if len(r.pending) > 0 || r.filter.state == sixel {
 		return
 	}
+	lines := r.lines
+	if r.open != nil {
+		lines = nil // the screen is the question's
+	}
 	select {
 	case text := <-r.notes:
 		if r.dumb {
 			return
 		}
 		r.pending = append(r.pending, "\x1b]9;"+printableOnly(text, 200)+"\x07"...)
-	case text := <-r.lines:
+	case text := <-lines:
 		r.pending = append(r.pending, "\r\n"+reverse(printableOnly(text, 1000), !r.dumb)+"\r\n"...)
 	default:
 	}

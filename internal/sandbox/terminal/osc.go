@@ -87,6 +87,7 @@ func (f *Filter) keepTitle(o *osc) bool {
 	if o.body == "?" { // some terminals take it for a query
 		return false
 	}
+	f.title = o.body
 	if f.mark != "" {
 		o.body = strings.TrimSpace(f.mark + " " + o.body)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -91,10 +92,17 @@ type Relay struct {
 	pastes  Pastes // follows what is read from in
 	owes    bool   // the agent saw a paste begin whose end it will not see
 	pending queue  // filtered, not yet written to out
+	tail    []byte // the last that the agent printed
 	notes   chan string
 	lines   chan string
-	ended   bool // master has no more
-	left    bool // the terminal is the user's: what the agent had on is off
+	wanted  atomic.Pointer[Dialog]
+	open    *openDialog // nil: no dialog is
+	drawn   string      // its text on the screen
+	calls   bool        // the title says that there is a question
+	prefix  Prefix      // Ctrl-] r, while it does
+	again   time.Time   // when the size is told once more
+	ended   bool        // master has no more
+	left    bool        // the terminal is the user's: what the agent had on is off
 
 	lastAsk  time.Time
 	bulk     time.Time // when several lines came at once that no mark ended
@@ -113,6 +121,7 @@ func (q *queue) Write(p []byte) (int, error) {
 // terminal, so that an agent started after New finds it right.
 func New(conf Config) (*Relay, error) {
 	r := &Relay{conf: conf, tty: conf.Out, in: -1, signals: make(chan os.Signal, 8), notes: make(chan string, maxNotes), lines: make(chan string, maxNotes), patience: defaultPatience}
+	r.prefix.Letter = 'r'
 	r.typed, r.keys, r.buf = make([]byte, inLimit), make([]byte, 0, inLimit), make([]byte, outLimit)
 	for _, f := range []*os.File{conf.Out, conf.In} {
 		if f != nil && !IsTerminal(f) {
@@ -199,6 +208,7 @@ const (
 func (r *Relay) loop(ctx context.Context) error {
 	for !r.ended || len(r.pending) > 0 || r.conf.Stays {
 		r.takeNote()
+		r.tend()
 		if err := r.reopened(); err != nil {
 			return err
 		}
@@ -207,10 +217,20 @@ func (r *Relay) loop(ctx context.Context) error {
 		if r.in >= 0 && !r.front || r.ended {
 			timeout = int(recheck.Milliseconds())
 		}
+		if !r.again.IsZero() {
+			timeout = int(redrawPause.Milliseconds())
+		}
 		if _, err := unix.Poll(fds[:], timeout); err != nil && err != unix.EINTR {
 			return fmt.Errorf("poll: %w", err)
 		}
 		events := r.bell.answer()
+		if events&(lastCall|suspended|hungUp|cancelled) != 0 {
+			r.shut("")
+		}
+		if !r.again.IsZero() && time.Now().After(r.again) {
+			r.again = time.Time{}
+			events |= resized
+		}
 		if err := r.attend(ctx, events); err != nil {
 			return err
 		}
@@ -242,7 +262,7 @@ func (r *Relay) wants() [4]unix.PollFd {
 	}
 	if len(r.pending) > 0 {
 		fds[pollOut].Events = unix.POLLOUT
-	} else if !r.ended {
+	} else if !r.ended && r.open == nil {
 		fds[pollMaster].Fd = int32(r.master)
 		fds[pollMaster].Events = unix.POLLIN
 	}
@@ -271,6 +291,7 @@ func (r *Relay) attend(ctx context.Context, e event) error {
 		return r.enter()
 	}
 	if e&resized != 0 {
+		r.drawn = "" // what is open is drawn anew
 		return r.resize()
 	}
 	return nil
@@ -296,7 +317,7 @@ func (r *Relay) carry(fds *[4]unix.PollFd) error {
 	if len(r.keys) > 0 && fds[pollMaster].Revents&(unix.POLLOUT|over) != 0 {
 		r.writeKeys()
 	}
-	if len(r.pending) == 0 && fds[pollMaster].Revents&(unix.POLLIN|over) != 0 {
+	if len(r.pending) == 0 && r.open == nil && fds[pollMaster].Revents&(unix.POLLIN|over) != 0 {
 		if _, err := r.readMaster(); err != nil {
 			return err
 		}

@@ -131,6 +131,11 @@ func (t *traces) redo(b []byte, input bool) []byte {
 		}
 	}
 	b = t.flip(b, false, true, input)
+	return t.redoRest(b, input)
+}
+
+// redoRest appends what is set again and is no private mode.
+func (t *traces) redoRest(b []byte, input bool) []byte {
 	if t.insert {
 		b = append(b, "\x1b[4h"...)
 	}
@@ -160,4 +165,27 @@ func (t *traces) flip(b []byte, screens, agent, input bool) []byte {
 		b = append(b, "\x1b[?"+strconv.Itoa(m.number)+final...)
 	}
 	return b
+}
+
+// cover appends what makes text of ours readable and keys plain, whatever the agent has on:
+// its marks stay noted, for they are undone at the end.
+func (t *traces) cover(b []byte) []byte {
+	b = t.keyFlags().undo(b)
+	b = t.flip(b, false, false, true)
+	for _, u := range []struct {
+		on  bool
+		seq string
+	}{{t.insert, "\x1b[4l"}, {t.keypad, "\x1b>"}, {t.modify != 0, "\x1b[>4m"}, {t.link, "\x1b]8;;" + st}, {t.charset, "\x1b(B\x1b)B\x0f"}} {
+		if u.on {
+			b = append(b, u.seq...)
+		}
+	}
+	return append(b, "\x1b[m"...)
+}
+
+// uncover appends what sets the modes again. The screen is the agent's.
+func (t *traces) uncover(b []byte) []byte {
+	b = t.keyFlags().redo(b)
+	b = t.flip(b, false, true, true)
+	return t.redoRest(b, true)
 }

@@ -87,6 +87,8 @@ func trees() []Check {
 func places() []Check {
 	return []Check{
 		{N: 67, Name: "kernel", Defence: "the kernel is not the host's", Mechanism: "a kernel of the rung's own", Some: true},
+		{N: 68, Name: "link", Defence: "a link carries what the gate allows", Mechanism: "strict frames, the gate here", Gate: true, Some: true},
+		{N: 69, Name: "link-end", Defence: "no network without its link", Mechanism: "streams end with the link", Gate: true, Some: true},
 	}
 }
 

@@ -31,14 +31,14 @@ func TestChecksAndProbesAreTheSame(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	// People cite numbers, so they stay with what they were given to.
-	for n, name := range map[int]string{1: "entered", 7: "pid", 31: "landlock", 42: "work", 43: "gate-loopback", 60: "death", 62: "gate-decoy", 63: "held", 66: "undo", 67: "kernel"} {
+	for n, name := range map[int]string{1: "entered", 7: "pid", 31: "landlock", 42: "work", 43: "gate-loopback", 60: "death", 62: "gate-decoy", 63: "held", 66: "undo", 67: "kernel", 68: "link", 69: "link-end"} {
 		if number[n] != name {
 			t.Errorf("check %d is %q, and was %q", n, number[n], name)
 		}
 	}
 	// In any order: the one that ends the gate runs last, whatever its number.
 	slices.Sort(names)
-	if probes := slices.Sorted(slices.Values(slices.Concat(probe.Names(), probe.NetNames()))); !slices.Equal(names, probes) {
+	if probes := slices.Sorted(slices.Values(slices.Concat(probe.Names(), probe.NetNames(), probe.LinkNames()))); !slices.Equal(names, probes) {
 		t.Errorf("checks %q\nprobes %q", names, probes)
 	}
 	for _, w := range plan.AllWalls() {
@@ -70,7 +70,7 @@ func TestTableFits(t *testing.T) {
 			t.Errorf("line %q", line)
 		}
 	}
-	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "\n67 n/a: another's\n", "66 checks: 61 held, 0 partly, 1 waived, 4 missing\nrung native; seen from outside by the kernel\n"} {
+	for _, want := range []string{"\n4 missing: ", "\n6 waived: policy\n", "\n8-10 missing: the same\n", "\n67 n/a: another's\n", "68 checks: 63 held, 0 partly, 1 waived, 4 missing\nrung native; seen from outside by the kernel\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -73,6 +74,9 @@ type Job struct {
 	Workspace string
 	Scratch   string // a directory for what a session records; it is gone at the end
 	Gate      *Gate  // nil: the network leads nowhere
+	// Link stands in the way between the supervisor and a far end, where the rung has one; a
+	// rung without one launches nothing then. nil: nobody does.
+	Link func(io.ReadWriteCloser) io.ReadWriteCloser
 	// Running is called when the command runs, before Stdin goes to it.
 	Running func()
 	// Ended is called when the session has ended and what applies by itself has been
@@ -181,6 +185,9 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 		j.net.launch = nil
 	}
 	j.net.control, j.net.controlled = netControl()
+	if j.host.launch == nil && j.closed == nil {
+		c.proveLink(ctx, p, j.host.control, j.host.inside)
+	}
 	if err = j.host.launch; err == nil {
 		err = j.net.launch
 	}

@@ -28,7 +28,28 @@ func config(t *testing.T, launch Launch) Config {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	return Config{Self: exe, Home: home, State: filepath.Join(home, ".local/state/ringfence"), Environ: os.Environ(), Launch: launch}
+	return Config{Self: exe, Home: home, State: filepath.Join(home, ".local/state/ringfence"), Environ: os.Environ(), Launch: launch,
+		Rung: Rung{Leaves: map[string]string{"link": "there is none", "link-end": "there is none"}}}
+}
+
+// A rung that claims a link and has none does not hold what it claims.
+func TestLinkThatIsNone(t *testing.T) {
+	conf := config(t, func(ctx context.Context, job Job) (Seen, error) {
+		if job.Link != nil {
+			return Seen{}, errors.New("the rung has no link")
+		}
+		return perfect(func(map[string]probe.Result, *Seen) {})(ctx, job)
+	})
+	conf.Rung = Rung{}
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		if slices.Contains(probe.LinkNames(), row.Name) && row.Result != Missing {
+			t.Errorf("%d %s is %s: %s", row.N, row.Name, row.Result, row.Detail)
+		}
+	}
 }
 
 // bare runs the job without any sandbox.
@@ -165,6 +186,9 @@ func TestNothingHoldsWithoutSandbox(t *testing.T) {
 		t.Fatalf("%d rows of %d", len(r.Rows), len(Checks()))
 	}
 	for _, row := range r.Rows {
+		if slices.Contains(probe.LinkNames(), row.Name) {
+			continue
+		}
 		if !strings.HasPrefix(row.Control, "open: ") {
 			t.Errorf("%d %s: control %s", row.N, row.Name, row.Control)
 		}
@@ -442,7 +466,7 @@ func TestLaunchFailureHoldsNothing(t *testing.T) {
 	if !errors.Is(err, cause) {
 		t.Errorf("error %v", err)
 	}
-	if got := r.Count(Missing); got != len(Checks()) {
+	if got := r.Count(Missing); got != len(Checks())-len(probe.LinkNames()) {
 		t.Errorf("%d rows are missing", got)
 	}
 	var b bytes.Buffer
@@ -487,7 +511,7 @@ func TestAllowedByPolicy(t *testing.T) {
 
 func TestControlThatCannotFail(t *testing.T) {
 	closed := map[string]probe.Result{}
-	for _, n := range slices.Concat(probe.Names(), probe.NetNames()) {
+	for _, n := range slices.Concat(probe.Names(), probe.NetNames(), probe.LinkNames()) {
 		closed[n] = probe.Result{Name: n, Detail: "nothing there"}
 	}
 	same := battery{control: closed, inside: closed}

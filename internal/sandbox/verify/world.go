@@ -25,6 +25,7 @@ type world struct {
 	looked  map[string]int     // names
 	dialled map[netip.Addr]int // addresses
 	heard   map[netip.Addr]int // bytes that arrived for them
+	open    int                // connections
 	shut    func()             // ends the gate
 	control bool               // the session's control socket answers outside
 }
@@ -114,6 +115,7 @@ func (w *world) dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, erro
 			return nil, err
 		}
 		if far.RemoteAddr().String() == near.LocalAddr().String() {
+			w.open++
 			go w.serve(far, to)
 			return near, nil
 		}
@@ -122,7 +124,12 @@ func (w *world) dial(ctx context.Context, to netip.AddrPort) (*net.TCPConn, erro
 }
 
 func (w *world) serve(c *net.TCPConn, to netip.AddrPort) {
-	defer c.Close()
+	defer func() {
+		c.Close()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.open--
+	}()
 	clientFirst := to.Port() == 80 || to.Port() == 443
 	probe.Greet(c, w.canary, clientFirst, func(n int) {
 		w.mu.Lock()
@@ -133,6 +140,18 @@ func (w *world) serve(c *net.TCPConn, to netip.AddrPort) {
 			w.shut = nil
 		}
 	})
+}
+
+// bytes is how many have arrived for an address, dials how often it was dialled, opened how
+// many connections there are.
+func (w *world) bytes(a netip.Addr) int { return w.count(func() int { return w.heard[a] }) }
+func (w *world) dials(a netip.Addr) int { return w.count(func() int { return w.dialled[a] }) }
+func (w *world) opened() int            { return w.count(func() int { return w.open }) }
+
+func (w *world) count(of func() int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return of()
 }
 
 // witness says what the gate asked for on behalf of a check, and whether that agrees

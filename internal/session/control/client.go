@@ -1,13 +1,10 @@
 package control
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -69,7 +66,7 @@ func (c *Client) relay(ctx context.Context) (How, error) {
 	defer near.Close()
 	defer far.Close()
 	var relay *terminal.Relay
-	var keys detacher
+	keys := terminal.Prefix{Letter: 'd'}
 	sizes := make(latest, 1)
 	defer close(sizes)
 	go func() {
@@ -77,7 +74,7 @@ func (c *Client) relay(ctx context.Context) (How, error) {
 			c.Conn.SendWindow(ws.Row, ws.Col)
 		}
 	}()
-	relay, err = terminal.New(terminal.Config{In: c.In, Out: c.Out, Master: near, Resize: sizes.set, Keys: keys.run,
+	relay, err = terminal.New(terminal.Config{In: c.In, Out: c.Out, Master: near, Resize: sizes.set, Keys: keys.Run,
 		OnSignal: func(s os.Signal) {
 			if s == unix.SIGTSTP { // of us alone: the session goes on
 				relay.Suspend()
@@ -158,90 +155,4 @@ func (c *Client) keys(from io.Reader) {
 			return
 		}
 	}
-}
-
-// press reads one key of those that matter here at the beginning of b: as ever, and as the
-// keyboard protocols that some agents switch on spell it, with whatever else was asked to be
-// reported: locks, other layouts, the text. n is 0 where it is none.
-func press(b []byte) (k key, n int) {
-	switch {
-	case b[0] == 0x1d:
-		return ctrlKey, 1
-	case b[0] == 'd':
-		return leaves, 1
-	case bytes.HasPrefix(b, []byte("\x1b[27;5;93~")):
-		return ctrlKey, 10
-	case b[0] != 0x1b:
-		return other, 0
-	}
-	m := spelled.FindSubmatch(b)
-	if m == nil {
-		return other, 0
-	}
-	code, _ := strconv.Atoi(string(m[1]))
-	mods, _ := strconv.Atoi(string(m[2]))
-	if mods > 0 {
-		mods--
-	}
-	switch mods &^= capsLock | numLock; {
-	case string(m[3]) == "3" || code >= firstModifier && code <= lastModifier:
-		return silent, len(m[0])
-	case code == ']' && mods == ctrl:
-		return ctrlKey, len(m[0])
-	case code == 'd' && mods == 0:
-		return leaves, len(m[0])
-	}
-	return other, 0
-}
-
-// spelled is CSI code:others ; modifiers:event ; text u.
-var spelled = regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
-
-type key int
-
-const (
-	other   key = iota
-	ctrlKey     // Ctrl-]
-	leaves      // d
-	silent      // a key that was let go, or one such as Ctrl by itself
-)
-
-const (
-	ctrl, capsLock, numLock     = 4, 64, 128
-	firstModifier, lastModifier = 57441, 57454
-)
-
-// detacher waits for Ctrl-] d. Ctrl-] twice is one Ctrl-] for the session; before any
-// other key it is what it is.
-type detacher struct{ held []byte }
-
-// run is for package terminal. In a paste the key is text as all else.
-func (d *detacher) run(typed []byte, pasted bool) (pass []byte, gone bool) {
-	if !pasted {
-		return d.take(typed)
-	}
-	pass, d.held = append(d.held, typed...), nil
-	return pass, false
-}
-
-func (d *detacher) take(typed []byte) (pass []byte, gone bool) {
-	for len(typed) > 0 {
-		k, n := press(typed)
-		switch {
-		case k == ctrlKey && d.held == nil:
-			d.held, typed = bytes.Clone(typed[:n]), typed[n:]
-			continue
-		case k == ctrlKey:
-			pass, d.held, typed = append(pass, typed[:n]...), nil, typed[n:]
-			continue
-		case k == silent && d.held != nil:
-			typed = typed[n:]
-			continue
-		case k == leaves && d.held != nil:
-			return pass, true
-		}
-		pass, d.held = append(pass, d.held...), nil
-		pass, typed = append(pass, typed[0]), typed[1:]
-	}
-	return pass, false
 }

@@ -30,7 +30,7 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, grant, thaw, stop, exec, attach, detach
+	Do   string        `json:"do"`             // status, inspect, sync, grant, thaw, stop, exec, attach, detach
 	Rule string        `json:"rule,omitempty"` // grant: a host rule
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 
@@ -42,6 +42,7 @@ type Request struct {
 	Cols uint16   `json:"cols,omitempty"`
 
 	Memory bool `json:"memory,omitempty"` // status: also what takes a look at every process
+	Card   bool `json:"card,omitempty"`   // status: also all that --verbose tells at the start
 
 	Files []*os.File `json:"-"` // exec: what comes along, the handler's to close
 }
@@ -58,9 +59,13 @@ type Status struct {
 	Others  []Others  `json:"others,omitempty"`
 	Grants  []Grant   `json:"grants"`
 	Servers []Server  `json:"servers"`
-	Wishes  []Wish    `json:"wishes,omitempty"`
+	// Published are ports of the host at which a server inside is reached, also where none
+	// listens yet.
+	Published []Server `json:"published,omitempty"`
+	Wishes    []Wish   `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
+	Less     string          `json:"less,omitempty"`    // what of it a person chose to have less of
 	Program  *Program        `json:"program,omitempty"` // of others, below the agent
 	Level    string          `json:"level"`             // of the ladder of postures
 	Walls    []string        `json:"walls"`
@@ -75,6 +80,16 @@ type Status struct {
 	Denied   int             `json:"denied"`            // connections, uses and files
 	Denial   *Denial         `json:"denial,omitempty"`  // the last
 	Meter    json.RawMessage `json:"trifecta,omitempty"`
+	Card     []Row           `json:"card,omitempty"`
+}
+
+// Row is one line that a person is told about a session. A row without a key belongs to the
+// one before it.
+type Row struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+	List bool   `json:"list,omitempty"` // words that may be set in several lines
+	Said bool   `json:"-"`              // a start tells it in words of its own
 }
 
 // Program is one of others that runs below the agent. Its digest is known soon after the

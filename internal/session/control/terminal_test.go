@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"strings"
 	"testing"
 	"time"
@@ -239,11 +240,11 @@ func TestDetacher(t *testing.T) {
 		{"an arrow", "\x1b[A", "\x1b[A", false},
 	} {
 		for _, split := range []bool{false, true} {
-			var d detacher
+			d := terminal.Prefix{Letter: 'd'}
 			var pass []byte
 			gone := false
 			for _, part := range parts(c.typed, split) {
-				p, g := d.take(part)
+				p, g := d.Run(part, false)
 				pass, gone = append(pass, p...), gone || g
 				if gone {
 					break
@@ -273,15 +274,15 @@ func parts(s string, split bool) (out [][]byte) {
 
 // In a paste the detach key is text, also where it was typed half before.
 func TestDetachKeyInAPaste(t *testing.T) {
-	var d detacher
-	d.run([]byte("\x1d"), false)
-	if pass, gone := d.run([]byte("d\x1dd\x1d"), true); gone || string(pass) != "\x1dd\x1dd\x1d" {
+	d := terminal.Prefix{Letter: 'd'}
+	d.Run([]byte("\x1d"), false)
+	if pass, gone := d.Run([]byte("d\x1dd\x1d"), true); gone || string(pass) != "\x1dd\x1dd\x1d" {
 		t.Errorf("%q, gone %v", pass, gone)
 	}
-	if pass, gone := d.run([]byte("d"), false); gone || string(pass) != "d" {
+	if pass, gone := d.Run([]byte("d"), false); gone || string(pass) != "d" {
 		t.Errorf("after it: %q, gone %v", pass, gone)
 	}
-	if _, gone := d.run([]byte("\x1dd"), false); !gone {
+	if _, gone := d.Run([]byte("\x1dd"), false); !gone {
 		t.Error("typed, it means nothing")
 	}
 }

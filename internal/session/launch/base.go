@@ -34,6 +34,7 @@ type Base struct {
 	Profile *agent.Profile
 	Facts   hostfacts.Facts
 	Reach   policy.Reach // what of the network is there
+	Trust   Trust        // whose certificates are believed
 
 	Work    *review.Work // what the session does to the trees of the host
 	Server  serverPlace  // of a session that is an MCP server
@@ -59,6 +60,7 @@ type Place struct {
 type Law struct {
 	Policy  *policy.Policy
 	Rung    rung.Rung       // where the walls stand
+	House   string          // the program whose place it is, as a container engine; "": none
 	Own     *rung.Userland  // the operating system of that place; nil: this machine's
 	Ignored []policy.Change // widenings of an untrusted project file
 	Bare    *policy.Policy  // what holds without the project's file
@@ -79,16 +81,25 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
-	b.Rung, err = ladder.Chosen(b.Policy)
-	return b, err
+	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
+		return b, err
+	}
+	return b, b.projectImage()
 }
 
 // Where names the place of the walls, for people.
 func (b *Base) Where() string {
-	if b.Own != nil {
-		return b.Rung.Name() + ", image " + b.Own.Name
+	where := b.Rung.Name()
+	if b.House != "" {
+		where += " (" + b.House + ")"
 	}
-	return b.Rung.Name()
+	if b.Own != nil {
+		where += ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
+	}
+	if less := b.Rung.Offer().Less; less != "" {
+		where += ", " + less
+	}
+	return where
 }
 
 // System is what of an operating system is shown.
@@ -124,6 +135,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	if b.Facts, err = enforcedHere(); err != nil {
 		return b, err
 	}
+	if place, ok := b.Rung.(rung.Housed); ok {
+		b.House = place.House(context.Background())
+	}
 	if place, ok := b.Rung.(rung.Furnished); ok {
 		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
 			return b, err
@@ -132,7 +146,10 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.Describe(); err != nil {
 		return b, err
 	}
-	return b, b.network()
+	if err := b.network(); err != nil {
+		return b, err
+	}
+	return b, b.trust()
 }
 
 // Who is the user, and where that user's things are.

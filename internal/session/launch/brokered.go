@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"slices"
@@ -31,6 +32,8 @@ type SiteFunc func(Gateway, *broker.Broker) (broker.Site, error)
 // Gateway is what the broker needs of the gate.
 type Gateway interface {
 	Reach(context.Context, address.Target) (net.Conn, error)
+	ByProxy(context.Context, address.Target) (c net.Conn, asked bool, err error)
+	Roots() *x509.CertPool // whose certificates are believed out there; nil: whose the system believes
 	Record(journal.Record) error
 	Denies(address.Target) bool
 	Decoys() *leakscan.Set

@@ -8,7 +8,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/repo"
-	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -54,7 +54,7 @@ type Contribution struct {
 
 	Brokered Brokered
 	Offered  Offered
-	Upstream *gate.Upstream
+	Upstream *upstream.Proxy
 	Capture  *plan.Capture
 	Lure     *Lure
 

@@ -2,11 +2,12 @@ package launch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
-	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
@@ -69,12 +70,15 @@ func (c *Contribution) proxy(b Base) (err error) {
 		if ambient == "" {
 			return fault.New(fault.Refused, "set HTTPS_PROXY, or leave the proxy out", "policy wants the proxy of the environment, and HTTPS_PROXY is not set")
 		}
-		if c.Upstream, err = gate.ParseUpstream(ambient, env("NO_PROXY")); err != nil {
+		if c.Upstream, err = upstream.Parse(ambient, env("NO_PROXY")); err != nil {
 			return fault.New(fault.Refused, "", "HTTPS_PROXY: %w", err)
+		}
+		for _, entry := range c.Upstream.Unread() {
+			c.Notice(fmt.Sprintf("NO_PROXY: %q is neither a host, an address nor a range; what it means goes through the proxy", entry))
 		}
 		return nil
 	}
-	c.Upstream, err = gate.ParseUpstream(b.Reach.Proxy, "") // NO_PROXY belongs to the environment's
+	c.Upstream, err = upstream.Parse(b.Reach.Proxy, "") // NO_PROXY belongs to the environment's
 	return err
 }
 

@@ -1,9 +1,6 @@
 package lending
 
 import (
-	"bytes"
-	"encoding/pem"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -20,9 +17,6 @@ const (
 	javaPath   = plan.Own + "/ca.p12"
 )
 
-// bundles are where systems keep the authorities they trust.
-var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}
-
 // settingsFiles are read by programs that ask the system's library for certificates,
 // by the variable that names each.
 var settingsFiles = map[string]struct{ who, path, text string }{
@@ -30,23 +24,23 @@ var settingsFiles = map[string]struct{ who, path, text string }{
 	"APT_CONFIG":    {"apt", plan.Own + "/apt.conf", "Acquire::https::CaInfo \"" + bundlePath + "\";\n"},
 }
 
-const maxBundle = 4 << 20
-
-// trustBroker lets clients inside trust the session's authority besides those of the
-// host. There is no one place that all of them look at.
-func trustBroker(b launch.Base, c *launch.Contribution, own []byte, path string) error {
-	host, err := hostBundle(b.Getenv)
-	if err != nil {
-		return err
+// trustHost lets clients inside believe whom the host believes, and the session's own
+// authority where there is one. There is no one place that all of them look at. Where the
+// system's own store says all, they are left to it.
+func trustHost(b launch.Base, c *launch.Contribution, own []byte, path string) error {
+	if own == nil && b.Trust.Pool == nil {
+		return nil
 	}
-	more := companyCertificates(c, b.Getenv)
-	own = append(slices.Clone(own), more...)
-	both := append(append(bytes.TrimRight(host, "\n"), '\n'), own...)
-	c.Put(ownPath, own, "certificate of the broker")
-	c.Put(bundlePath, both, "certificates of the host and of the broker")
+	from, whose := "certificates", "the host"
+	if own != nil {
+		from, whose = "broker", "the host and of the broker"
+	}
+	both := append(b.Trust.All(), own...)
+	c.Put(ownPath, append(slices.Clone(own), b.Trust.More...), "certificates besides the system's")
+	c.Put(bundlePath, both, "certificates of "+whose)
 	set := func(value string, names ...string) {
 		for _, n := range names {
-			c.Set("broker", n, value)
+			c.Set(from, n, value)
 		}
 	}
 	set(bundlePath, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE",
@@ -62,46 +56,10 @@ func trustBroker(b launch.Base, c *launch.Contribution, own []byte, path string)
 	}
 	set(ownPath, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
 	if hasJava(path) {
-		c.Put(javaPath, javaStore(both), "certificates of the host and of the broker, for Java")
+		c.Put(javaPath, javaStore(both), "certificates of "+whose+", for Java")
 		set("-Djavax.net.ssl.trustStore="+javaPath+" -Djavax.net.ssl.trustStoreType=PKCS12", "JAVA_TOOL_OPTIONS")
 	}
 	return nil
-}
-
-// hostBundle reads the authorities that the host trusts.
-func hostBundle(getenv func(string) string) ([]byte, error) {
-	for _, p := range append([]string{getenv("SSL_CERT_FILE")}, bundles...) {
-		if p == "" {
-			continue
-		}
-		if b, err := launch.ReadIfPresent(p, maxBundle); err != nil || b != nil {
-			return b, err
-		}
-	}
-	return nil, nil // a host without any trusts nobody; neither does the sandbox
-}
-
-// companyCertificates are those that the launcher's environment names besides: behind a
-// company's own TLS its clients need them inside as well.
-func companyCertificates(c *launch.Contribution, getenv func(string) string) (out []byte) {
-	seen := map[string]bool{getenv("SSL_CERT_FILE"): true, "": true}
-	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"} {
-		file := getenv(name)
-		if seen[file] || slices.Contains(bundles, file) {
-			continue
-		}
-		seen[file] = true
-		b, err := launch.ReadIfPresent(file, maxBundle)
-		if err != nil {
-			c.Notice(fmt.Sprintf("%s: the certificates cannot be read: %v", name, err))
-		}
-		for block, rest := pem.Decode(b); block != nil; block, rest = pem.Decode(rest) {
-			if block.Type == "CERTIFICATE" { // and nothing else that a file may hold
-				out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
-			}
-		}
-	}
-	return out
 }
 
 // hasJava tells whether the extra second that a truststore costs a JVM, and the line

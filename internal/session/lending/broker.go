@@ -32,10 +32,7 @@ func Connect(b *launch.Base, total launch.Contribution) (made *broker.Broker, ou
 			made.Shut(h.Name, h.Why)
 		}
 	}
-	if own := made.Certificate(); own != nil {
-		err = trustBroker(*b, &out, own, total.Path)
-	}
-	return made, out, err
+	return made, out, trustHost(*b, &out, made.Certificate(), total.Path)
 }
 
 // allowBroker lets the broker reach its hosts: what it serves is allowed by its being

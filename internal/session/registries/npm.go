@@ -308,7 +308,7 @@ func (ns *nodes) rest(r *npmRegistry, g launch.Gateway) http.Handler {
 	if ns.Reach.Mode != "internet" {
 		return nil
 	}
-	return broker.Passed(&url.URL{Scheme: "https", Host: r.base.Host}, broker.Transport(g.Reach))
+	return broker.Passed(&url.URL{Scheme: "https", Host: r.base.Host}, broker.Transport(g.Reach, g.Roots()))
 }
 
 // stray serves files of lock files. npm puts the endpoint in the place of the registry

@@ -87,24 +87,24 @@ func (p *place) site(g launch.Gateway) *upstream.Site {
 		}
 		return g.Record(rec)
 	}
-	plain := broker.Bare(broker.Noted(broker.Transport(g.Reach), note))
+	plain := broker.Bare(broker.Noted(broker.Transport(g.Reach, g.Roots()), note))
 	s.Other = plain
 	reach := broker.Reach(g.Reach)
 	if p.named {
 		reach = p.reach(g)
 	}
 	if p.login == nil {
-		s.Trip = broker.Bare(broker.Noted(broker.Transport(reach), note))
+		s.Trip = broker.Bare(broker.Noted(broker.Transport(reach, g.Roots()), note))
 		return s
 	}
-	s.Trip = broker.CarryAs(broker.Transport(reach), p, note)
+	s.Trip = broker.CarryAs(broker.Transport(reach, g.Roots()), p, note)
 	return s
 }
 
 // reach is the way to a registry that the user named: as the rules have it, else straight,
 // also to a private address. What a rule denies stays denied.
 func (p *place) reach(g launch.Gateway) broker.Reach {
-	direct := lending.Direct(p.doors.Base)
+	direct := lending.Direct(p.doors.Base, g)
 	return func(ctx context.Context, t address.Target) (net.Conn, error) {
 		if p.closed != "" {
 			return nil, &address.Unreached{Reason: p.closed}

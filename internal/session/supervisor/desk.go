@@ -62,9 +62,11 @@ func (d *desk) handle(q control.Request) control.Reply {
 	l := d.live
 	switch q.Do {
 	case "status":
-		return control.Reply{Status: d.status(q.Memory)}
+		return control.Reply{Status: d.status(q)}
 	case "inspect":
 		return d.inspect()
+	case "sync":
+		return reply(l.sync())
 	case "grant":
 		e, err := l.grant(q)
 		if err != nil {
@@ -95,6 +97,18 @@ func reply(err error) control.Reply {
 	return control.Reply{}
 }
 
+// sync brings what the agent changed to where it is reviewed.
+func (l *live) sync() error {
+	select {
+	case <-l.ended:
+		return nil // it is brought over for the last time
+	case <-l.began:
+		return l.box.Sync()
+	default:
+		return nil
+	}
+}
+
 func (l *live) grant(q control.Request) (control.Grant, error) {
 	r, err := address.ParseRule(q.Rule)
 	if err != nil {
@@ -113,10 +127,10 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 	return out, l.gate.Grant(policy.Entry{Rule: r, Text: r.String(), Source: policy.Source{File: "ringfence grant"}}, out.Expires)
 }
 
-func (d *desk) status(memory bool) *control.Status {
+func (d *desk) status(q control.Request) *control.Status {
 	s, l := d.live.session, d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
-		Rung: s.Rung.Name(), Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
+		Rung: s.Rung.Name(), Less: s.Rung.Offer().Less, Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
 	out.Meter, _ = json.Marshal(s.Trifecta())
 	for _, w := range s.Plan.Walls {
@@ -127,10 +141,13 @@ func (d *desk) status(memory bool) *control.Status {
 	select {
 	case <-l.began:
 		out.Program = l.below.Load()
-		if memory {
+		if q.Memory {
 			out.Memory = memoryOf(os.Getpid())
 		}
 	default:
+	}
+	if q.Card {
+		out.Card = s.Card(l.limits).Rows
 	}
 	if l.gate != nil {
 		d.network(out)
@@ -150,6 +167,9 @@ func (d *desk) network(out *control.Status) {
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})
 	}
+	for _, p := range d.live.session.Reach.Publish {
+		out.Published = append(out.Published, control.Server{Port: p.Inside, Published: p.Host})
+	}
 	for _, port := range g.Servers() {
 		srv := control.Server{Port: port}
 		for _, p := range d.live.session.Reach.Publish {
@@ -165,7 +185,7 @@ func (d *desk) network(out *control.Status) {
 func (d *desk) inspect() control.Reply {
 	s := d.live.session
 	b, err := json.Marshal(map[string]any{
-		"status": d.status(true), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
+		"status": d.status(control.Request{Memory: true, Card: true}), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
 		"warnings": s.Warnings, "notices": s.Notices, "workspaces": s.Workspaces, "state": s.Work.Dir(),
 	})
 	if err != nil {

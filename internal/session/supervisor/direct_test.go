@@ -37,7 +37,7 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", host, err)
 			}
-			c, err := lending.Direct(b)(context.Background(), target)
+			c, err := lending.Direct(b, noProxy{})(context.Background(), target)
 			if (err == nil) != want || !want && !strings.Contains(err.Error(), broker.OwnPort) {
 				t.Errorf("%s, published %v: %v", host, !want, err)
 			}
@@ -64,7 +64,7 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := lending.Direct(other)(context.Background(), target)
+		c, err := lending.Direct(other, noProxy{})(context.Background(), target)
 		if err == nil {
 			c.Close()
 		}
@@ -82,4 +82,11 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Errorf("the gateway of the person: %v", err)
 	}
+}
+
+// noProxy is a gateway of a host without an upstream proxy.
+type noProxy struct{ launch.Gateway }
+
+func (noProxy) ByProxy(context.Context, address.Target) (net.Conn, bool, error) {
+	return nil, false, nil
 }

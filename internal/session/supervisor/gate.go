@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,13 +38,21 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	}
 	d := &door{session: s, live: l, say: l.Say}
 	l.mcp.live, l.mcp.Offered = l, s.Offered
-	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial}
+	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial, Roots: s.Trust.Pool}
 	if s.Mode() == launch.ModeNone { // nobody is at its way out, and there is none
 		conf.Resolve, conf.Dial = &canaries{}, (&canaries{}).dial
 	}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
+	conf.Refused = l.Say
+	ask := newAsker(l)
 	if l.talk.Person {
-		conf.Wait, conf.Ask = patience, d.tell
+		conf.Wait, conf.Left = patience, ask.left
+		conf.Ask = func(p gate.Pending) {
+			d.tell(p)
+			ask.ask(p)
+		}
+	} else {
+		conf.Unasked = (&unasked{say: l.refused, session: s.ID}).tell
 	}
 	var err error
 	if s.Broker != nil {
@@ -55,6 +64,7 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	if d.gate, err = gate.New(conf); err != nil {
 		return nil, err
 	}
+	ask.gate = d.gate
 	s.LearnAt(d.gate)
 	if s.Broker != nil {
 		var servers http.Handler
@@ -130,6 +140,36 @@ func (d *door) tell(p gate.Pending) {
 		text += fmt.Sprintf(" (%q, process %d)", p.Command, p.PID)
 	}
 	d.say(text)
+}
+
+// unasked tells of hosts that were refused because nobody is there to be asked: each once,
+// and not more of them than a person reads.
+type unasked struct {
+	say     func(string)
+	session string
+	mu      sync.Mutex
+	told    map[address.Name]bool
+}
+
+const maxUnasked = 8
+
+func (u *unasked) tell(t address.Target) {
+	u.mu.Lock()
+	known, n := u.told[t.Name], len(u.told)
+	if u.told == nil {
+		u.told = map[address.Name]bool{}
+	}
+	if !known && n <= maxUnasked {
+		u.told[t.Name] = true
+	}
+	u.mu.Unlock()
+	switch {
+	case known || n > maxUnasked:
+	case n == maxUnasked:
+		u.say("more hosts are refused: ringfence log " + u.session)
+	default:
+		u.say(fmt.Sprintf("refused: no rule allows %s; for the next time: --allow-host %s", t.Name, t.Name))
+	}
 }
 
 // maxNote is what fits a notification.

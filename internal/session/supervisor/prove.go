@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -149,7 +150,15 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 	}
 	defer outR.Close()
 	hooks.Stdio = rung.Stdio{In: inR, Out: outW, Err: os.Stderr, Stopped: func() {}}
-	box, err := keep.Launch(ctx, s.Rung, *s.Plan, hooks)
+	on := s.Rung
+	if job.Link != nil {
+		linked, ok := on.(rung.Linked)
+		if !ok {
+			return seen, fmt.Errorf("the rung %s has no link", on.Name())
+		}
+		on = linked.Through(job.Link)
+	}
+	box, err := keep.Launch(ctx, on, *s.Plan, hooks)
 	inR.Close()
 	outW.Close()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
@@ -40,6 +41,7 @@ type Result struct {
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
 	Decoys  []string       // that were read
+	Resume  []string       // words for ringfence, to take up the conversation that the agent says can be
 
 	Review  *review.Report   // what changed on the host, and what waits
 	Applied []review.Outcome // what was held and needed nobody's eyes
@@ -55,6 +57,8 @@ type Talk struct {
 	Warn   func(string)
 	Say    func(string) // while the agent runs without a terminal
 	Person bool         // somebody is there to be asked
+	// Refused tells of a host that nobody is there to be asked about. May be nil.
+	Refused func(string)
 	// Ending is called when nothing runs any more and what it changed is looked at: how
 	// far that is, and that it is over. May be nil.
 	Ending func() (step func(n int), done func())
@@ -82,7 +86,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	if err := talk.Before(report); err != nil {
 		return Result{}, err
 	}
-	live := &live{session: s, talk: talk, signals: signals, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
+	live := &live{session: s, limits: report, talk: talk, signals: signals, began: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{})}
 	if err := live.openBook(); err != nil {
 		return Result{}, err
 	}
@@ -110,6 +114,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 // live is a running session.
 type live struct {
 	session *session.Session
+	limits  cgroup.Report
 	talk    Talk
 	streams *Streams
 	door    *door // nil: the network is closed
@@ -137,11 +142,15 @@ type live struct {
 	quiet time.Time // until when what was said is enough
 }
 
+// giveBackAfter is when a session is one that stays: before, giving memory back would only
+// cost time.
+const giveBackAfter = time.Second
+
 func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness, Warn: l.Warn}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}
@@ -183,6 +192,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		go func() { l.relayed <- l.relay.Run(ctx) }()
 		go l.watchTerminal()
 	}
+	defer time.AfterFunc(giveBackAfter, sys.GiveBack).Stop()
 	exit, err := l.box.Wait()
 	close(l.ended)
 	watch.Close() // what was read until now is told, while there is a journal
@@ -199,7 +209,10 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		}
 	}
 	res := l.settle(exit, keep)
-	events := group.Events()
+	if l.relay != nil {
+		res.Resume = l.session.Profile.Resumed(l.relay.Tail())
+	}
+	events := group.Events().Add(exit.Hit)
 	res.Time, res.Started, res.OOM, res.Full, res.Forks = time.Since(began), began, events.OOMKills, events.Limit, events.Refused
 	if lost := l.closeBook(&res); lost != nil {
 		l.talk.Warn(fmt.Sprintf("the record of the session is not complete: %v", lost))
@@ -332,6 +345,17 @@ func (l *live) Warn(text string) {
 		return
 	}
 	l.talk.Warn(text)
+}
+
+// refused tells of a host that nobody is asked about, and leaves the screen of a program
+// that has one alone.
+func (l *live) refused(text string) {
+	switch {
+	case l.relay != nil:
+		l.Say(text)
+	case l.talk.Refused != nil:
+		l.talk.Refused(text)
+	}
 }
 
 // Tell tells it where no program has the screen, or before one has.

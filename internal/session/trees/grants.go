@@ -3,6 +3,7 @@ package trees
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,13 @@ func (gs *grants) prepare() error {
 		if g.Workspace {
 			continue
 		}
-		if err := gs.grant(g); err != nil {
+		err := gs.grant(g)
+		if errors.Is(err, fs.ErrNotExist) && !g.Write && g.Source.Line > 0 {
+			// A file may be for several machines; a flag is for this one.
+			gs.Warn(fmt.Sprintf("%s: %q is not there, and is not shown", g.Source.String(), g.Path))
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -41,9 +41,8 @@ type reportJSON struct {
 	Started time.Time   `json:"started"`
 	Ended   *time.Time  `json:"ended,omitempty"` // missing: it runs, or was killed
 	Trees   []placeJSON `json:"trees"`
-	Entries []entryJSON `json:"entries"`        // by rank, then tree, then path
-	More    int         `json:"more,omitempty"` // so many entries are not listed; `diff --json` has all
-	Lost    []string    `json:"lost"`           // what cannot be undone
+	Entries []entryJSON `json:"entries"` // by rank, then tree, then path
+	Lost    []string    `json:"lost"`    // what cannot be undone
 	Notes   []string    `json:"notes"`
 	Outside *goneJSON   `json:"outside,omitempty"` // what was written where nothing is kept
 }
@@ -114,9 +113,8 @@ type nodeJSON struct {
 	LinkBytes []byte      `json:"link_bytes,omitempty"`
 }
 
-// JSON writes the report for programs, with at most so many entries: those that matter
-// most. 0 is all.
-func (r *Report) JSON(most int) ([]byte, error) {
+// JSON writes the report for programs.
+func (r *Report) JSON() ([]byte, error) {
 	w := r.Work
 	j := reportJSON{Version: reportFormat, Session: w.ID, Agent: w.Agent, Project: NewName(w.Project).Text, Started: w.Started.UTC(),
 		Trees: []placeJSON{}, Entries: []entryJSON{}, Lost: append([]string{}, r.Lost...), Notes: append([]string{}, r.Notes...)}
@@ -129,14 +127,47 @@ func (r *Report) JSON(most int) ([]byte, error) {
 		n := NewName(t.Path)
 		j.Trees = append(j.Trees, placeJSON{n.Text, n.Bytes, t.View})
 	}
-	entries := r.Entries
-	if most > 0 && len(entries) > most {
-		entries, j.More = entries[:most], len(entries)-most
-	}
-	for i := range entries {
-		j.Entries = append(j.Entries, entries[i].form())
+	for i := range r.Entries {
+		j.Entries = append(j.Entries, r.Entries[i].form())
 	}
 	return json.MarshalIndent(j, "", "  ")
+}
+
+// Lists is the report in the parts that a summary for programs has.
+type Lists struct {
+	Trees   []placeJSON `json:"trees"`
+	Changes []entryJSON `json:"changes"`        // live on the host; by rank, then tree, then path
+	Waiting []entryJSON `json:"waiting"`        // for review
+	More    int         `json:"more,omitempty"` // so many of both are not listed; `diff --json` has all
+	NotKept lostJSON    `json:"not_kept"`
+	Notes   []string    `json:"notes"`
+}
+
+type lostJSON struct {
+	Undo    []string  `json:"undo"` // what undo will not bring back
+	Outside *goneJSON `json:"outside,omitempty"`
+}
+
+// Lists has at most so many entries: those that matter most.
+func (r *Report) Lists(most int) *Lists {
+	out := &Lists{Trees: []placeJSON{}, Changes: []entryJSON{}, Waiting: []entryJSON{}, Notes: append([]string{}, r.Notes...),
+		NotKept: lostJSON{append([]string{}, r.Lost...), goneForm(r.Outside)}}
+	for _, t := range r.Work.Trees {
+		n := NewName(t.Path)
+		out.Trees = append(out.Trees, placeJSON{n.Text, n.Bytes, t.View})
+	}
+	entries := r.Entries
+	if len(entries) > most {
+		entries, out.More = entries[:most], len(entries)-most
+	}
+	for i := range entries {
+		list := &out.Changes
+		if entries[i].State == Waits {
+			list = &out.Waiting
+		}
+		*list = append(*list, entries[i].form())
+	}
+	return out
 }
 
 func (e *Entry) form() entryJSON {

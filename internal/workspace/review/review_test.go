@@ -163,7 +163,7 @@ func TestJSONIsLossless(t *testing.T) {
 	}
 	must(t, os.Symlink("to\xff", filepath.Join(h.Upper(0), "link")))
 	h.end()
-	b, err := h.review().JSON(0)
+	b, err := h.review().JSON()
 	must(t, err)
 	for _, c := range b {
 		if c < ' ' && c != '\n' || c == 0x7f {
@@ -191,19 +191,16 @@ func TestJSONIsLossless(t *testing.T) {
 }
 
 // A bounded report has what runs on the host before all else, and says how much it lacks.
-func TestJSONBounded(t *testing.T) {
+func TestListsBounded(t *testing.T) {
 	h := newWorld(t, Review, ``)
 	for _, name := range []string{"a", "b", "c", ".envrc"} {
 		must(t, os.WriteFile(filepath.Join(h.Upper(0), name), []byte("x"), 0o644))
 	}
 	h.end()
-	for most, more := range map[int]int{0: 0, 2: 2, 4: 0} {
-		b, err := h.review().JSON(most)
-		must(t, err)
-		var got reportJSON
-		must(t, json.Unmarshal(b, &got))
-		if len(got.Entries) != 4-more || got.More != more || got.Entries[0].Path != ".envrc" {
-			t.Errorf("with at most %d: %s", most, b)
+	for most, more := range map[int]int{2: 2, 4: 0} {
+		got := h.review().Lists(most)
+		if len(got.Waiting) != 4-more || len(got.Changes) != 0 || got.More != more || got.Waiting[0].Path != ".envrc" {
+			t.Errorf("with at most %d: %+v", most, got)
 		}
 	}
 }

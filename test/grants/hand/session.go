@@ -135,6 +135,14 @@ func (s *Session) Begin(o order.Order) <-chan order.Answer {
 	return c
 }
 
+// Type types at the terminal what is no order.
+func (s *Session) Type(text string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.in, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // Do gives an order and waits for its answer.
 func (s *Session) Do(o order.Order) order.Answer {
 	s.t.Helper()

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -67,6 +68,10 @@ func (l *log) Write(b []byte) (int, error) {
 // connect dials the first address that a name has, whatever it is.
 func connect(c net.Conn, out *log) {
 	r := bufio.NewReader(c)
+	if method, err := r.Peek(len(http.MethodConnect)); err == nil && string(method) != http.MethodConnect {
+		pass(c, r, out)
+		return
+	}
 	q, err := http.ReadRequest(r)
 	if err != nil {
 		return
@@ -79,6 +84,35 @@ func connect(c net.Conn, out *log) {
 	}
 	defer to.Close()
 	io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+	join(c, r, to)
+}
+
+// pass hands over what comes in absolute form, byte for byte, to the host of its first
+// line: nothing that the origin could misread is mended here.
+func pass(c net.Conn, r *bufio.Reader, out *log) {
+	var line []byte
+	for n := 1; ; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return
+		}
+		if b[n-1] == '\n' {
+			line = b
+			break
+		}
+	}
+	method, rest, _ := strings.Cut(string(line), " http://")
+	host, _, _ := strings.Cut(strings.Fields(rest + " x")[0], "/")
+	fmt.Fprintf(out, "%s %s\n", method, host)
+	if !strings.Contains(host, ":") {
+		host += ":80"
+	}
+	to, err := dialFirst(host)
+	if err != nil {
+		io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+		return
+	}
+	defer to.Close()
 	join(c, r, to)
 }
 

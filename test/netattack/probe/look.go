@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // look tells what can be seen of the network. Done says that it is more than a
@@ -51,11 +53,17 @@ func others(path string, device func(line string) string) Answer {
 	}
 	var found []string
 	for line := range strings.Lines(string(b)) {
-		if d := device(line); d != "" && d != "lo" && !slices.Contains(found, d) {
+		if d := device(line); d != "" && d != "lo" && !leads(d) && !slices.Contains(found, d) {
 			found = append(found, d)
 		}
 	}
 	return Answer{Done: len(found) > 0, Text: strings.Join(found, " ")}
+}
+
+// leads holds for the interface by which a sentry's frames come to the gate.
+func leads(device string) bool {
+	i, err := net.InterfaceByName(device)
+	return err == nil && len(i.HardwareAddr) == 6 && slices.Contains(plan.VethMAC[:], [6]byte(i.HardwareAddr))
 }
 
 func field(line string, n int, head string) string {
