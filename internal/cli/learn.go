@@ -117,7 +117,7 @@ func study(c *command.Console, l *learnFlags, opt launch.Options) (int, error) {
 // learnPosture says what becomes of hosts that no rule speaks of.
 func learnPosture(s *session.Session) string {
 	switch {
-	case s.Plan.Capture == nil:
+	case s.Mode() == launch.ModeNone:
 		return "there is no network"
 	case s.Reach.Learn:
 		return "unknown public hosts are reached and noted"

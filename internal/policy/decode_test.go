@@ -249,7 +249,7 @@ var decodeErrors = []struct{ name, text, want, hint string }{
 	{"age", "[supply]\nage = '3 days'\n", `p.toml:2: [supply] age: "3 days" is no age: write days or hours as 3d or 72h, or 0 for no wait
     2 | age = '3 days'
       |       ^~~~~~~~`, ""},
-	{"package", "[supply]\nallow = ['gem:rails']\n", `p.toml:2: [supply] allow: "gem:rails": there are packages of npm and pypi
+	{"package", "[supply]\nallow = ['gem:rails']\n", `p.toml:2: [supply] allow: "gem:rails": there are packages of npm, pypi, go, crates
     2 | allow = ['gem:rails']
       |          ^~~~~~~~~~~`, ""},
 	{"every package", "[supply]\nallow = ['npm:*']\n", `p.toml:2: [supply] allow: "npm:*" is every package: age and scripts are what switches the brakes off

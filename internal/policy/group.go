@@ -21,6 +21,14 @@ type Group struct {
 // are shared: they are for reading.
 func Groups() []Group { return slices.Clone(allGroups) }
 
+// GroupHosts are the hosts of a group, as rules write them; none of a group that is not.
+func GroupHosts(name string) []string {
+	if g := findGroup(name); g != nil {
+		return slices.Clone(g.Hosts)
+	}
+	return nil
+}
+
 func findGroup(name string) *Group {
 	for i := range allGroups {
 		if allGroups[i].Name == name {

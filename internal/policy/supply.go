@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +22,11 @@ const (
 	day         = 24 * time.Hour
 
 	patternAge     = `^(0|[1-9][0-9]{0,4}[dh])$`
-	patternPackage = `^(npm:|pypi:)?((@[A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*\*?|@[A-Za-z0-9][A-Za-z0-9._-]*/\*)$`
+	patternPackage = `^((npm:|pypi:|crates:)?((@[A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*\*?|@[A-Za-z0-9][A-Za-z0-9._-]*/\*)|go:[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9._~-]+)*(/?\*)?)$`
 )
 
 // packageTools are what a package can be told apart by.
-var packageTools = []string{"npm", "pypi"}
+var packageTools = []string{"npm", "pypi", "go", "crates"}
 
 // MinAge is how long a release must have been out.
 func (s *Supply) MinAge() time.Duration {
@@ -71,7 +72,7 @@ func ParseAge(v string) (time.Duration, error) {
 
 // Package is one package, or with Below all whose names begin so.
 type Package struct {
-	Tool  string // "npm" or "pypi"; "" is any
+	Tool  string // of packageTools; "" is any
 	Name  string
 	Below bool
 }
@@ -86,22 +87,41 @@ func ParsePackage(v string) (Package, error) {
 	var p Package
 	name := v
 	if tool, rest, ok := strings.Cut(v, ":"); ok {
-		if tool != packageTools[0] && tool != packageTools[1] {
-			return p, fmt.Errorf("%q: there are packages of %s", v, strings.Join(packageTools, " and "))
+		if !slices.Contains(packageTools, tool) {
+			return p, fmt.Errorf("%q: there are packages of %s", v, strings.Join(packageTools, ", "))
 		}
 		p.Tool, name = tool, rest
 	}
 	p.Name, p.Below = strings.CutSuffix(name, "*")
+	if p.Tool == "go" {
+		return p, checkModule(v, p)
+	}
 	switch scope, bare, scoped := strings.Cut(p.Name, "/"); {
 	case len(v) > maxPackage+len("pypi:"):
 		return Package{}, fmt.Errorf("the name of a package has at most %d bytes", maxPackage)
 	case p.Name == "" && p.Below:
 		return Package{}, fmt.Errorf("%q is every package: age and scripts are what switches the brakes off", v)
-	case scoped && (p.Tool == "pypi" || !strings.HasPrefix(scope, "@") || !packageName(scope[1:]) || !packageName(bare) && !(bare == "" && p.Below)),
+	case scoped && (p.Tool == "pypi" || p.Tool == "crates" || !strings.HasPrefix(scope, "@") || !packageName(scope[1:]) || !packageName(bare) && !(bare == "" && p.Below)),
 		!scoped && !packageName(p.Name):
-		return Package{}, fmt.Errorf("%q is no package: write NAME, npm:NAME, npm:@SCOPE/NAME or pypi:NAME", v)
+		return Package{}, fmt.Errorf("%q is no package: write NAME, npm:NAME, npm:@SCOPE/NAME, pypi:NAME, crates:NAME or go:PATH", v)
 	}
 	return p, nil
+}
+
+// checkModule takes paths of Go modules: names with slashes between.
+func checkModule(v string, p Package) error {
+	path := p.Name
+	if p.Below {
+		path = strings.TrimSuffix(path, "/")
+	}
+	parts := strings.Split(path, "/")
+	bad := slices.ContainsFunc(parts, func(s string) bool {
+		return s == "" || strings.Trim(s, nameBytes+".~") != "" || strings.Trim(s, ".") == ""
+	})
+	if bad || len(v) > maxPackage || strings.ContainsRune("-._~", rune(parts[0][0])) {
+		return fmt.Errorf("%.100q is no module: write go:example.org/path, or go:example.org/path/* for all below it", v)
+	}
+	return nil
 }
 
 // packageName takes what both registries have names of. None begins as an option of
@@ -138,6 +158,23 @@ func (l List) exempts() func(string) bool {
 		}
 		return false
 	}
+}
+
+// Exempts reports whether a package of a registry has no brakes. Names of PyPI are one
+// however they are spelled.
+func (s *Supply) Exempts(tool, name string) bool {
+	fold := func(name string) string {
+		if tool == "pypi" {
+			return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+		}
+		return name
+	}
+	o := Package{Tool: tool, Name: fold(name)}
+	return slices.ContainsFunc(s.Allow, func(r Rule) bool {
+		p, err := ParsePackage(r.Value)
+		p.Name = fold(p.Name)
+		return err == nil && p.covers(o)
+	})
 }
 
 // tightenSupply takes from over what can only take away: the longer wait, no

@@ -28,6 +28,7 @@ func TestPackages(t *testing.T) {
 	for v, want := range map[string]Package{
 		"left-pad": {"", "left-pad", false}, "npm:left-pad": {"npm", "left-pad", false}, "pypi:Zope.Interface": {"pypi", "Zope.Interface", false},
 		"npm:@acme/tool": {"npm", "@acme/tool", false}, "@acme/*": {"", "@acme/", true}, "npm:@acme/t*": {"npm", "@acme/t", true}, "acme_*": {"", "acme_", true},
+		"go:example.org/lib": {"go", "example.org/lib", false}, "go:example.org/*": {"go", "example.org/", true}, "go:gopkg.in/yaml.v3": {"go", "gopkg.in/yaml.v3", false}, "crates:serde": {"crates", "serde", false},
 	} {
 		got, err := ParsePackage(v)
 		if err != nil || got != want {
@@ -38,11 +39,11 @@ func TestPackages(t *testing.T) {
 		}
 	}
 	for _, v := range []string{"", "*", "npm:", "npm:*", "cargo:x", "NPM:x", "npm:npm:x", ":x", "pypi:@a/b", "a/b", "/b", "@/b", "@a/", "@a", "@a*", "@*/b", "npm:@a/b/c", "a*b", "a**", "-g", ".x", "_x", "npm:-g",
-		"@-a/b", "@a/.b", "a b", "a\n", "a@1.0.0", "ä", "a==1", "http://x.test/y.tgz", "npm:" + strings.Repeat("a", maxPackage+2)} {
+		"@-a/b", "@a/.b", "go:", "go:*", "go:/x", "go:x//y", "go:../x", "go:x/..", "go:x/*y", "go:-x", "crates:a/b", "crates:@a/b", "a b", "a\n", "a@1.0.0", "ä", "a==1", "http://x.test/y.tgz", "npm:" + strings.Repeat("a", maxPackage+2)} {
 		if p, err := ParsePackage(v); err == nil {
 			t.Errorf("%q is %+v", v, p)
 		}
-		if regexp.MustCompile(patternPackage).MatchString(v) && len(v) < maxPackage && v != "pypi:@a/b" {
+		if regexp.MustCompile(patternPackage).MatchString(v) && len(v) < maxPackage && v != "pypi:@a/b" && v != "crates:@a/b" && v != "go:x/.." {
 			t.Errorf("the schema admits %q", v)
 		}
 	}
@@ -118,4 +119,20 @@ func exempt(p *Policy, tool, name string) bool {
 func drawSupply(t *rapid.T, label string) Supply {
 	return Supply{Age: drawWord(t, label+" age", "0", "71h", "72h", "3d", "4d"), Scripts: drawFlag(t, label+" scripts"),
 		Allow: drawList(t, label+" packages", rapid.StringMatching(`(npm:)?(@[st]/)?[ab]\*?|pypi:[ab]b?\*?|@s/\*`))}
+}
+
+func TestExempts(t *testing.T) {
+	s := &Supply{Allow: List{{Value: "npm:left-pad"}, {Value: "@acme/*"}, {Value: "go:example.org/lib"}, {Value: "go:corp.test/*"}, {Value: "pypi:Zope_Interface"}, {Value: "both"}}}
+	for _, c := range []struct {
+		tool, name string
+		want       bool
+	}{
+		{"npm", "left-pad", true}, {"pypi", "left-pad", false}, {"npm", "left-pad2", false}, {"npm", "@acme/x", true}, {"npm", "@acmex/x", false},
+		{"go", "example.org/lib", true}, {"go", "example.org/lib/v2", false}, {"go", "corp.test/a/b", true}, {"go", "corp.testx/a", false},
+		{"pypi", "zope.interface", true}, {"crates", "both", true}, {"go", "both", true},
+	} {
+		if got := s.Exempts(c.tool, c.name); got != c.want {
+			t.Errorf("%s:%s: %v", c.tool, c.name, got)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // Card is what a person is told of a session. Every start shows its head, its network and
@@ -186,7 +187,7 @@ func (c *Card) limits(r cgroup.Report) {
 
 // Network says the posture in a few words.
 func (s *Session) Network() string {
-	if s.Plan.Capture == nil {
+	if s.Mode() == launch.ModeNone {
 		return "none, own loopback only"
 	}
 	text := s.Reach.Mode

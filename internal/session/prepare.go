@@ -213,7 +213,7 @@ func (s *Session) Remotes() (lines []string, accept func() error, err error) {
 
 // Mode is the posture of the network in a word.
 func (s *Session) Mode() string {
-	if s.Plan.Capture == nil {
+	if s.Plan.Capture == nil || len(s.Plan.Capture.Rules) == 0 {
 		return launch.ModeNone
 	}
 	return s.Reach.Mode

@@ -5,6 +5,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
+	"ringfence.dev/ringfence/internal/session/registries"
 	"ringfence.dev/ringfence/internal/session/trees"
 )
 
@@ -19,7 +20,7 @@ type Part struct {
 func parts() []Part {
 	return []Part{
 		{"models", lending.Models}, {"mcp", prepareServers}, {"hosts", lending.Hosts}, {"program", launch.Program}, {"network", launch.Network},
-		{"toolchains", launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"decoys", launch.Decoys},
+		{"toolchains", launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"registries", registries.Part}, {"decoys", launch.Decoys},
 	}
 }
 
@@ -50,7 +51,7 @@ func ofBase(f func(launch.Base, launch.Contribution) (launch.Contribution, error
 // rank is in which order the sum has what the parts and the looks add: that in which
 // people read it, and in which the last of two variables of one name counts.
 var rank = []string{"models", "mcp", "hosts", "program", "network", "toolchains", "git", "broker", "grants", "foreign", "sources", "masks", "pretrust",
-	"settings", "note", "hooks", "supply", "decoys", "environment", "state", "laid"}
+	"settings", "note", "hooks", "supply", "registries", "decoys", "environment", "state", "laid"}
 
 // sum is what was added, by the name of the part or the look.
 type sum map[string]launch.Contribution

@@ -180,7 +180,7 @@ func TestSumDecides(t *testing.T) {
 			t.Errorf("%v: hosts %+v", names, total.Brokered.Hosts)
 		}
 		if len(total.Files) != 1 || string(total.Files[0].Data) != "mended" {
-			t.Errorf("%v: files %q", names, total.Files)
+			t.Errorf("%v: files %v", names, total.Files)
 		}
 		if got := total.ShownLinks(); len(got) > 2 || slices.ContainsFunc(got, func(l plan.Link) bool { return l.At == "/m/x" }) {
 			t.Errorf("%v: links %v", names, got)

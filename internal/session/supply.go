@@ -15,12 +15,13 @@ func prepareSupply(b launch.Base) (out launch.Contribution, err error) {
 		return out, nil
 	}
 	s := &b.Policy.Supply
-	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now()})
+	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now(), Shell: "/etc/ringfence/script-shell"})
 	for _, e := range env {
 		out.Set("[supply]", e.Name, e.Value)
 	}
 	for _, f := range files {
 		out.Put(agent.Expand(f.Path, b.User.Home), f.Data, "[supply]: "+f.Tool)
+		out.Files[len(out.Files)-1].Exec = f.Exec
 	}
 	return out, nil
 }

@@ -24,7 +24,7 @@ func exposure(s *Session) audit.Exposure {
 			e.Granted = append(e.Granted, r.Value)
 		}
 	}
-	if s.Plan.Capture != nil {
+	if s.Mode() != launch.ModeNone {
 		reached(s, &e)
 	}
 	e.Model = e.Network != launch.ModeNone && len(s.Profile.Models) > 0

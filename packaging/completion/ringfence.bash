@@ -67,7 +67,7 @@ _ringfence_flags() {
 	'mcp run') echo '--help --agent --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
-	'gc') echo '--help --days --discard --json --yes --log-bad --log-days --log-keep --log-size' ;;
+	'gc') echo '--help --days --discard --json --package-size --yes --log-bad --log-days --log-keep --log-size' ;;
 	'completion') echo '--help' ;;
 	'man') echo '--help --dir' ;;
 	'version') echo '--help' ;;
@@ -102,7 +102,7 @@ _ringfence_values() {
 	'install') echo '--dir' ;;
 	'hook') echo '--check' ;;
 	'mcp run') echo '--agent --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'gc') echo '--days --log-days --log-keep --log-size' ;;
+	'gc') echo '--days --package-size --log-days --log-keep --log-size' ;;
 	'man') echo '--dir' ;;
 	esac
 }

@@ -935,6 +935,7 @@ _ringfence_gc() {
 		'*--days[also what was not used for N days; sessions\: after N days, not 14]:N: ' \
 		'*--discard[also old sessions in which changes wait]' \
 		'*--json[print JSON; removes only with --yes]' \
+		'*--package-size[packages that were not used longest go beyond SIZE in all, not 5GiB]:SIZE: ' \
 		'*--yes[remove without asking]' \
 		'*--log-bad[also records that are not what was written, which are kept as evidence otherwise]' \
 		'*--log-days[records that were not written to for N days, not 30]:N: ' \

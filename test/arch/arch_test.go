@@ -32,6 +32,7 @@ var rooms = []room{
 	{"internal/credentials", 4, "keeps the real credentials, and lends them request by request"},
 	{"internal/workspace", 3, "what a session does to the trees of the host: hold, review, apply, undo, mask"},
 	{"internal/sandbox", 3, "the walls: the plan, who raises it, what runs inside, how it is proved"},
+	{"internal/registry", 3, "the registry door: fetches packages from the host's own registries, proves and keeps them"},
 	{"internal/install", 3, "the fenced agent on PATH, the settings of an organisation"},
 	{"internal/policy", 2, "what is allowed: keys, layers, agents, toolchains, the environment"},
 	{"internal/git", 2, "strict readers of repositories, objects, packs and git's protocol"},

@@ -2,12 +2,14 @@ package sessions
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/state"
@@ -20,13 +22,14 @@ const newestJournals = 50
 // GC shows stale project state and removes it when told.
 func GC() *command.Command {
 	cmd := &command.Command{Name: "gc", Args: "[flags]", Short: "remove stale state of projects and sessions",
-		Long:     "Removes the kept state of projects that are gone or long unused, what old sessions kept\nfor undo, and their records, after showing it. Sessions in which changes wait are kept.",
+		Long:     "Removes the kept state of projects that are gone or long unused, what old sessions kept\nfor undo, and their records, after showing it. Sessions in which changes wait are kept. The store of\npackages is cut to its bound.",
 		Examples: []string{"ringfence gc", "ringfence gc --days 30 --yes"}}
 	f := &cmd.Flags
 	days := f.Int("days", 0, "also what was not used for `N` days; sessions: after N days, not 14")
 	yes := f.Bool("yes", false, "remove without asking")
 	discard := f.Bool("discard", false, "also old sessions in which changes wait")
 	asJSON := f.Bool("json", false, "print JSON; removes only with --yes")
+	packages := f.String("package-size", "", "packages that were not used longest go beyond `SIZE` in all, not 5GiB")
 	f.Begin("for records")
 	logDays := f.Int("log-days", 0, "records that were not written to for `N` days, not 30")
 	logKeep := f.Int("log-keep", newestJournals, "but the newest `N` records in any case")
@@ -54,6 +57,9 @@ func GC() *command.Command {
 		}
 		r, err := findRubbish(c, time.Duration(*days)*24*time.Hour, keep, *discard)
 		if err != nil {
+			return 2, err
+		}
+		if err := r.beyond(*packages); err != nil {
 			return 2, err
 		}
 		if err := showRubbish(c, r, *asJSON); err != nil {
@@ -93,6 +99,8 @@ type rubbish struct {
 	projects []state.Stale
 	records  []string // of what sessions did
 	works    []oldWork
+	packages []string // files of the store of packages that are beyond its bound
+	excess   int64    // how much they are
 }
 
 func findRubbish(c *command.Console, age time.Duration, keep journal.Retention, discard bool) (*rubbish, error) {
@@ -116,10 +124,26 @@ func findRubbish(c *command.Console, age time.Duration, keep journal.Retention, 
 	return r, err
 }
 
-func (r *rubbish) count() int { return len(r.projects) + len(r.records) + len(removable(r.works)) }
+// beyond finds what the store of packages has beyond its bound.
+func (r *rubbish) beyond(size string) error {
+	most := int64(store.Most)
+	if size != "" {
+		var err error
+		if most, err = policy.ParseSize(size); err != nil || most < 0 {
+			return fault.New(fault.Usage, "for example --package-size 2GiB", "--package-size %q is not a size", size)
+		}
+	}
+	var err error
+	r.packages, r.excess, _, err = store.At(r.dirs.State).Excess(most, time.Now())
+	return err
+}
+
+func (r *rubbish) count() int {
+	return len(r.projects) + len(r.records) + len(removable(r.works)) + len(r.packages)
+}
 
 func (r *rubbish) question() string {
-	return fmt.Sprintf("Remove the state of %d project(s), %d record(s) and the work of %d session(s)?", len(r.projects), len(r.records), len(removable(r.works)))
+	return fmt.Sprintf("Remove the state of %d project(s), %d record(s), the work of %d session(s) and %d file(s) of packages?", len(r.projects), len(r.records), len(removable(r.works)), len(r.packages))
 }
 
 func (r *rubbish) remove(c *command.Console, discard bool) error {
@@ -136,6 +160,14 @@ func (r *rubbish) remove(c *command.Console, discard bool) error {
 	}
 	for _, id := range r.records {
 		all = append(all, func() error { return journal.Remove(r.dirs.Journal(), id) })
+	}
+	for _, path := range r.packages {
+		all = append(all, func() error {
+			if err := os.Remove(path); !os.IsNotExist(err) {
+				return err
+			}
+			return nil
+		})
 	}
 	step, done := c.Progress("removing", len(all))
 	defer done()
@@ -160,6 +192,9 @@ func showRubbish(c *command.Console, r *rubbish, asJSON bool) error {
 		for _, id := range r.records {
 			rows = append(rows, map[string]any{"session": id, "why": "record"})
 		}
+		if len(r.packages) > 0 {
+			rows = append(rows, map[string]any{"why": "packages", "files": len(r.packages), "size": r.excess})
+		}
 		if err := c.JSONLine(rows); err != nil {
 			return err
 		}
@@ -171,7 +206,10 @@ func showRubbish(c *command.Console, r *rubbish, asJSON bool) error {
 	if len(r.records) > 0 {
 		c.Say("%d record%s of sessions can go", len(r.records), command.Plural(len(r.records), "", "s"))
 	}
-	if len(r.projects)+len(r.works)+len(r.records) == 0 && !asJSON {
+	if len(r.packages) > 0 {
+		c.Say("%d file%s of packages can go, %.1f MiB", len(r.packages), command.Plural(len(r.packages), "", "s"), float64(r.excess)/(1<<20))
+	}
+	if len(r.projects)+len(r.works)+len(r.records)+len(r.packages) == 0 && !asJSON {
 		c.Say("nothing is stale")
 	}
 	return nil

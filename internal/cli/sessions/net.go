@@ -7,6 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // netLines is how many hosts a summary names: it is one screen, the log has them all.
@@ -14,7 +15,7 @@ const netLines = 8
 
 // NetSummary says at the end what went out, and what was kept from it.
 func NetSummary(c *command.Console, s *session.Session, lines []journal.Line) {
-	if s.Plan.Capture == nil {
+	if s.Mode() == launch.ModeNone {
 		return
 	}
 	var sent, received int64

@@ -52,6 +52,9 @@ type Site struct {
 	// Model is set for the API of a model. A decoy on its way there is told and not
 	// stopped: an agent that printed its environment has it in its conversation.
 	Model bool
+	// Stray says which requests to the endpoint are the site's whatever their prefix is;
+	// nil: none.
+	Stray func(*http.Request) bool
 	// Common is set for the one site of the common hosts.
 	Common bool
 }
@@ -132,7 +135,7 @@ func (b *Broker) Start(sites []Site) error {
 		if s.Common {
 			b.common = s.Handler
 		}
-		if s.Prefix != "" {
+		if s.Prefix != "" || s.Stray != nil {
 			b.sites = append(b.sites, s)
 		}
 	}
@@ -240,7 +243,13 @@ func (b *Broker) local(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, s := range b.sites {
-		if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.Prefix); ok && (rest == "" || rest[0] == '/') {
+		if s.Stray != nil && s.Stray(r) {
+			s.Handler.ServeHTTP(w, r)
+			return
+		}
+	}
+	for _, s := range b.sites {
+		if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.Prefix); ok && s.Prefix != "" && (rest == "" || rest[0] == '/') {
 			if s.Whole {
 				s.Handler.ServeHTTP(w, r)
 				return

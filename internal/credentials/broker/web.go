@@ -156,6 +156,44 @@ func Carry(next http.RoundTripper, source Source, user string, note func(r *http
 	return either{with, bare{next}}
 }
 
+// Passed passes everything on to a host as it came, for modes in which nothing about a
+// host is judged.
+func Passed(to *url.URL, next http.RoundTripper) http.Handler {
+	return relay(to, bare{next}, func(w http.ResponseWriter, r *http.Request, err error) {
+		status, why := unreachable(err)
+		refuse(w, status, why)
+	})
+}
+
+// How CarryAs sends a credential: the Kind of what its source gives.
+const (
+	AsBasic  = "basic" // USER:PASSWORD
+	AsBearer = "bearer"
+	AsWord   = "word" // as it is
+)
+
+// CarryAs puts the credential of a source on requests, in the way that its Kind says, and
+// has each of them written down by note before it leaves. Where the host has none, they
+// go without.
+func CarryAs(next http.RoundTripper, source Source, note func(r *http.Request, why string) error) http.RoundTripper {
+	with := &carrier{next: next, source: source, note: note, put: func(r *http.Request, c Credential) error {
+		if strings.ContainsAny(c.Value, "\r\n\x00") {
+			return errNoWord
+		}
+		field := c.Value
+		switch c.Kind {
+		case AsBasic:
+			user, word, _ := strings.Cut(c.Value, ":")
+			field = basic(user, word)
+		case AsBearer:
+			field = "Bearer " + c.Value
+		}
+		r.Header.Set("Authorization", field)
+		return nil
+	}}
+	return either{with, bare{next}}
+}
+
 // either tries with a credential, or without where there is none.
 type either struct{ with, without http.RoundTripper }
 

@@ -54,15 +54,6 @@ func unique(names []string) []string {
 func (c situation) aged() bool   { return c.Age > 0 }
 func (c situation) silent() bool { return !c.Scripts }
 
-// minutes is the age for the tools that count so, rounded up.
-func (c situation) minutes() string {
-	return strconv.FormatInt(int64((c.Age+time.Minute-1)/time.Minute), 10)
-}
-
-func (c situation) seconds() string {
-	return strconv.FormatInt(int64((c.Age+time.Second-1)/time.Second), 10)
-}
-
 // date is the last moment whose versions are old enough.
 func (c situation) date() string {
 	return c.Now.Add(-c.Age).UTC().Truncate(time.Second).Format(time.RFC3339)
@@ -103,11 +94,6 @@ func builds(names []string) string {
 // overrides says how an exempt package gets past a tool that has no setting for it.
 func (c situation) overrides() []string {
 	var notes []string
-	for _, name := range c.exact {
-		if c.silent() {
-			notes = append(notes, fmt.Sprintf("npm, pnpm before 11: no setting lets the scripts of %s run; after the install: npm rebuild %s --ignore-scripts=false, pnpm rebuild %s", name, name, name))
-		}
-	}
 	for _, name := range c.pypi {
 		if c.aged() {
 			notes = append(notes, fmt.Sprintf("pip, uv: no setting exempts %s from the age; for one call: pip install --uploaded-prior-to=%s, uv add --exclude-newer-package %s=%s",

@@ -7,8 +7,8 @@ import "time"
 // does not run its scripts. Most poisoned releases are found within days, and most
 // of them do their work in an install script.
 //
-// Both brakes are settings of the package managers themselves, each by its own
-// documented name. An environment variable is used where there is one that every
+// For packages of npm the registry door leaves young versions out, whatever the tool.
+// The rest are settings of the package managers themselves, each by its own documented name. An environment variable is used where there is one that every
 // common version of the tool accepts in silence: it outranks what a project says.
 // Where an older version fails or warns at an unknown variable, the setting goes
 // into a file under the home directory, which a project can outrank.
@@ -25,6 +25,7 @@ type SupplyRules struct {
 	Now        time.Time     // for tools that want a date; zero: now
 	NoBuild    bool          // with Scripts off: uv builds nothing, not even the project
 	ConfigHome string        // XDG_CONFIG_HOME inside; "": not set
+	Shell      string        // where the shell of scripts lies inside; "": there is none
 }
 
 // SupplySetting is a variable of the environment inside.
@@ -40,6 +41,7 @@ type SupplyFile struct {
 	Data []byte
 	Tool string
 	Why  string
+	Exec bool // it is a program
 }
 
 // Supply returns what makes the tools brake, and notes on what cannot be said to
@@ -56,6 +58,9 @@ func Supply(o SupplyRules) (env []SupplySetting, files []SupplyFile, notes []str
 		if v := r.data(c); v != "" {
 			files = append(files, SupplyFile{Path: c.home(r), Data: []byte(v), Tool: r.tool, Why: r.why})
 		}
+	}
+	if c.silent() && c.Shell != "" {
+		files = append(files, SupplyFile{Path: c.Shell, Data: []byte(c.shell()), Tool: "npm", Exec: true, Why: "runs no install scripts of dependencies"})
 	}
 	for _, r := range remarks {
 		if r.when(c) {

@@ -24,25 +24,20 @@ func TestSettings(t *testing.T) {
 	}{
 		{"off", SupplyRules{Scripts: true, Now: noon, Allow: []string{"lib"}}, map[string]string{}, map[string]string{}},
 		{"age", SupplyRules{Age: threeDays, Scripts: true, Now: noon}, map[string]string{
-			"npm_config_before": "2026-03-07T11:30:15Z", "pnpm_config_minimum_release_age": "4320",
 			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
-		}, map[string]string{
-			"~/.config/pnpm/rc": "minimum-release-age=4320\n", "~/.yarnrc.yml": "npmMinimalAgeGate: 4320\n",
-			"~/.bunfig.toml": "[install]\nminimumReleaseAge = 259200\n",
-		}},
-		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/"}, map[string]string{
-			"npm_config_ignore_scripts": "true", "pnpm_config_ignore_scripts": "true", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
-		}, map[string]string{"~/.yarnrc": "ignore-scripts true\n", "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},
+		}, map[string]string{}},
+		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/", Shell: "/s"}, map[string]string{
+			"npm_config_script_shell": "/s", "pnpm_config_script_shell": "/s", "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
+		}, map[string]string{"~/.yarnrc": "ignore-scripts true\n", "/s": situation{}.shell(), "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},
 		{"allow", SupplyRules{Age: 90*time.Second + 1, Now: noon, NoBuild: true, Allow: []string{"npm:hook", "npm:@corp/*", "pypi:A_b", "hook"}}, map[string]string{
-			"npm_config_before": "2026-03-10T11:28:45Z", "npm_config_min_release_age_exclude": "@corp/*,hook", "npm_config_ignore_scripts": "true",
-			"pnpm_config_minimum_release_age": "2", "pnpm_config_minimum_release_age_exclude": `["@corp/*","hook"]`,
-			"pnpm_config_allow_builds": `{"hook":true}`, "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false",
+			"pnpm_config_minimum_release_age_exclude": `["@corp/*","hook"]`,
+			"pnpm_config_allow_builds":                `{"hook":true}`, "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false",
 			"PIP_UPLOADED_PRIOR_TO": "2026-03-10T11:28:45Z", "PIP_ONLY_BINARY": ":all:", "UV_EXCLUDE_NEWER": "2026-03-10T00:00:00Z",
 			"UV_NO_BUILD": "1", "UV_NO_BINARY_PACKAGE": "a-b hook",
 		}, map[string]string{
-			"~/.config/pnpm/rc": "minimum-release-age=2\nminimum-release-age-exclude[]=@corp/*\nminimum-release-age-exclude[]=hook\nonly-built-dependencies[]=hook\n",
-			"~/.yarnrc.yml":     "npmMinimalAgeGate: 2\nnpmPreapprovedPackages: [\"@corp/*\",\"hook\"]\n", "~/.yarnrc": "ignore-scripts true\n",
-			"~/.bunfig.toml": "[install]\nminimumReleaseAge = 91\nminimumReleaseAgeExcludes = [\"hook\"]\nignoreScripts = true\n",
+			"~/.config/pnpm/rc": "only-built-dependencies[]=hook\n",
+			"~/.yarnrc.yml":     "npmPreapprovedPackages: [\"@corp/*\",\"hook\"]\n", "~/.yarnrc": "ignore-scripts true\n",
+			"~/.bunfig.toml": "[install]\nignoreScripts = true\n",
 		}},
 	}
 	for _, tt := range tests {
@@ -69,11 +64,11 @@ func TestNotes(t *testing.T) {
 		has, lack []string
 	}{
 		{"off", SupplyRules{Scripts: true, Allow: []string{"lib"}}, nil, []string{""}},
-		{"age", SupplyRules{Age: threeDays, Scripts: true}, []string{"pip 26.0", "uv.lock", "11.10 to 11.14"}, []string{"npm run", "wait a day", "exempt"}},
+		{"age", SupplyRules{Age: threeDays, Scripts: true}, []string{"pip 26.0", "uv.lock"}, []string{"bun: install scripts", "wait a day", "exempt"}},
 		{"short", SupplyRules{Age: time.Hour}, []string{"wait a day"}, nil},
-		{"scripts", SupplyRules{}, []string{"npm run", "UV_NO_BUILD would"}, []string{"uv.lock", "rebuild"}},
+		{"scripts", SupplyRules{}, []string{"bun: install scripts", "UV_NO_BUILD would"}, []string{"uv.lock", "rebuild"}},
 		{"allow", SupplyRules{Age: threeDays, Allow: []string{"npm:@corp/*", "pypi:lib", "npm:hook"}}, []string{
-			"bun: a scope", "scripts of a whole scope", "npm rebuild hook --ignore-scripts=false", "pip install --only-binary=:none: lib", "lib=20",
+			"pip install --only-binary=:none: lib", "lib=20",
 		}, []string{"rebuild @corp"}},
 		{"bad", SupplyRules{Scripts: true, Allow: []string{"npm:a b"}}, []string{`allow "npm:a b": not the name of a package; it exempts nothing`}, nil},
 	}

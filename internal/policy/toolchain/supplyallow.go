@@ -50,8 +50,10 @@ func ParseAllow(s string) (Exempt, error) {
 		e.PyPI = ""
 	case found && registry == "pypi":
 		e.NPM = ""
+	case found && (registry == "go" || registry == "crates"):
+		return Exempt{}, nil // they have no brakes of their own
 	case found:
-		return Exempt{}, fmt.Errorf("allow %q: the registry is npm or pypi", s)
+		return Exempt{}, fmt.Errorf("allow %q: the registry is npm, pypi, go or crates", s)
 	}
 	if e == (Exempt{}) {
 		return Exempt{}, fmt.Errorf("allow %q: not the name of a package", s)

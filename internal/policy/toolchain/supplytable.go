@@ -31,24 +31,18 @@ type remark struct {
 // that says so. Names under npm_config_ are npm's own: npm 11 warns at every call of
 // one that it does not know.
 var variables = []variable{
-	{"npm", "npm_config_before", func(c situation) string { return only(c.aged(), c.date()) },
-		"npm since 6.9 takes no version published later; min-release-age is unknown before 11.10"},
-	{"npm", "npm_config_min_release_age_exclude", func(c situation) string { return only(c.aged(), strings.Join(c.npm, ",")) },
-		"npm since 11.17 exempts these; 11.0 to 11.16 warn that they do not know it"},
-	{"npm", "npm_config_ignore_scripts", func(c situation) string { return only(c.silent(), "true") },
-		"npm, pnpm before 11 and bun since 1.4 run no install scripts"},
-	{"pnpm", "pnpm_config_minimum_release_age", func(c situation) string { return only(c.aged(), c.minutes()) },
-		"pnpm since 11 takes no younger version"},
+	{"npm", "npm_config_script_shell", func(c situation) string { return only(c.silent(), c.Shell) },
+		"npm and pnpm before 11 run scripts by it, and it runs no install scripts of dependencies"},
 	{"pnpm", "pnpm_config_minimum_release_age_exclude", func(c situation) string { return only(c.aged() && len(c.npm) > 0, list(c.npm)) },
-		"pnpm since 11 exempts these"},
-	{"pnpm", "pnpm_config_ignore_scripts", func(c situation) string { return only(c.silent() && len(c.exact) == 0, "true") },
-		"pnpm since 11 runs no install scripts"},
+		"pnpm since 11 waits a day by itself, and exempts these"},
+	{"pnpm", "pnpm_config_script_shell", func(c situation) string { return only(c.silent(), c.Shell) },
+		"pnpm since 11 runs scripts by it"},
 	{"pnpm", "pnpm_config_allow_builds", func(c situation) string { return only(c.silent() && len(c.exact) > 0, builds(c.exact)) },
 		"pnpm since 12 runs the scripts of these alone; pnpm 11 of those that the project names"},
-	{"pnpm", "pnpm_config_strict_dep_builds", func(c situation) string { return only(c.silent() && len(c.exact) > 0, "false") },
+	{"pnpm", "pnpm_config_strict_dep_builds", func(c situation) string { return only(c.silent(), "false") },
 		"pnpm since 11 says which scripts it left out, and does not fail"},
 	{"yarn", "YARN_ENABLE_SCRIPTS", func(c situation) string { return only(c.silent(), "false") },
-		"yarn since 2 runs no install scripts"},
+		"yarn since 2 runs no install scripts of dependencies"},
 	{"pip", "PIP_UPLOADED_PRIOR_TO", func(c situation) string { return only(c.aged(), c.date()) },
 		"pip since 26.0 takes no file uploaded later; older ones do not read it"},
 	{"pip", "PIP_ONLY_BINARY", func(c situation) string { return only(c.silent(), ":all:") },
@@ -61,44 +55,33 @@ var variables = []variable{
 		"uv builds these all the same, and always"},
 }
 
-// documents are for what a variable cannot say to every version: pnpm 10 reads it
-// as npm_config_ only, yarn before 4.10 fails at an unknown YARN_ variable, yarn
-// since 2 at one of yarn 1, and bun has none. In these files all of them pass over
+// documents are for what a variable cannot say to every version: yarn fails at a YARN_
+// variable that it does not know, and bun has none. In these files all of them pass over
 // what they do not know.
 var documents = []document{
 	{"pnpm", "~/.config/pnpm/rc", "pnpm/rc", func(c situation) string {
-		age := only(c.aged(), "minimum-release-age="+c.minutes()+"\n"+lines("minimum-release-age-exclude[]=", c.npm))
-		return age + only(c.silent(), lines("only-built-dependencies[]=", c.exact))
-	}, "pnpm 10 since 10.16 takes no younger version, patterns since 10.17; pnpm rebuild runs the scripts of the exempt"},
+		return only(c.silent(), lines("only-built-dependencies[]=", c.exact))
+	}, "pnpm 10 runs the scripts of these"},
 	{"yarn", "~/.yarnrc.yml", "", func(c situation) string {
-		return only(c.aged(), "npmMinimalAgeGate: "+c.minutes()+"\n"+prefixed("npmPreapprovedPackages: ", c.npm))
-	}, "yarn since 4.10 takes no younger version"},
+		return only(c.aged(), prefixed("npmPreapprovedPackages: ", c.npm))
+	}, "yarn since 4.15 waits a day by itself, and exempts these"},
 	{"yarn", "~/.yarnrc", "", func(c situation) string { return only(c.silent(), "ignore-scripts true\n") },
-		"yarn 1 runs no install scripts"},
+		"yarn 1 runs no install scripts; it heeds no shell for them"},
 	{"bun", "~/.bunfig.toml", ".bunfig.toml", func(c situation) string {
-		age := only(c.aged(), "minimumReleaseAge = "+c.seconds()+"\n"+prefixed("minimumReleaseAgeExcludes = ", c.exact))
-		scripts := only(c.silent(), "ignoreScripts = true\n")
-		return only(age+scripts != "", "[install]\n"+age+scripts)
-	}, "bun since 1.3 takes no younger version, and runs no install scripts"},
+		return only(c.silent(), "[install]\nignoreScripts = true\n")
+	}, "bun runs no install scripts"},
 }
 
 var remarks = []remark{
-	{situation.aged, "no release age before: npm 6.9, pnpm 10.16, yarn 4.10, bun 1.3, pip 26.0, uv 0.2.12; yarn 1 has none"},
-	{situation.aged, "npm 11.10 to 11.14: it fails where a .npmrc sets min-release-age as well: clear npm_config_before there"},
-	{situation.aged, "npm, yarn, bun, pnpm 10: a version in the lock file is installed whatever its age; pnpm since 11.1.3 refuses it"},
-	{situation.aged, "pnpm 10, yarn, bun: a project's pnpm-workspace.yaml or .npmrc, .yarnrc.yml, bunfig.toml can shorten the age"},
+	{situation.aged, "no release age before: pip 26.0, uv 0.2.12"},
 	{situation.aged, "pip, uv: an index that does not give upload times has nothing to install"},
 	{situation.aged, "uv: the date is written into uv.lock; --locked fails with a lock file made without it, --frozen works"},
 	{func(c situation) bool { return c.aged() && c.Age < 24*time.Hour }, "pnpm since 11 and yarn since 4.15 wait a day by themselves: this age is shorter"},
-	{situation.silent, "npm: pre- and post-scripts of npm run and the project's own prepare are off too: run them by name"},
-	{situation.silent, "pnpm 10: a project's pnpm-workspace.yaml can turn install scripts on; yarn: dependenciesMeta in package.json, yarn 1 its .yarnrc; bun its bunfig.toml before 1.4"},
+	{situation.silent, "yarn 1, bun: install scripts of the project itself are off too; bun: its bunfig.toml can turn scripts on before 1.4; yarn since 2: dependenciesMeta in package.json can"},
 	{situation.silent, "pip: a local directory or a repository address is built all the same"},
 	{func(c situation) bool { return c.silent() && !c.NoBuild }, "uv: source distributions are built: UV_NO_BUILD would keep uv from building the project too"},
 	{func(c situation) bool { return c.silent() && c.NoBuild }, "uv: the project itself is not built unless it is allowed by its name, and uv build fails"},
-	{func(c situation) bool { return c.aged() && len(c.npm) > 0 }, "npm before 11.17: no exemption from the age"},
-	{func(c situation) bool { return c.aged() && len(c.npm) > len(c.exact) }, "bun: a scope cannot be exempt from the age, name the packages"},
-	{func(c situation) bool { return c.silent() && len(c.npm) > len(c.exact) }, "the scripts of a whole scope cannot be allowed, name the packages"},
-	{func(c situation) bool { return c.silent() && len(c.exact) > 0 }, "scripts that only the project can allow: npm since 12 and then as before (allowScripts in package.json), pnpm 11 (allowBuilds in pnpm-workspace.yaml), yarn since 2 (dependenciesMeta in package.json); yarn 1 and bun: none"},
+	{func(c situation) bool { return c.silent() && len(c.exact) > 0 }, "scripts that only the project can allow: npm since 12 (allowScripts in package.json), pnpm 11 (allowBuilds in pnpm-workspace.yaml), yarn since 2 (dependenciesMeta in package.json); bun: none"},
 }
 
 // only is the value if it is to be said at all.

@@ -105,13 +105,18 @@ func (p *project) write(path, data string) {
 // brake places the files of the settings and returns their environment.
 func (p *project) brake(o SupplyRules) []string {
 	p.t.Helper()
+	o.Shell = filepath.Join(p.tmp, "script-shell")
 	vars, files, _ := Supply(o)
 	var env []string
 	for _, v := range vars {
 		env = append(env, v.Name+"="+v.Value)
 	}
 	for _, f := range files {
-		p.write(strings.Replace(f.Path, "~", p.home, 1), string(f.Data))
+		path := strings.Replace(f.Path, "~", p.home, 1)
+		p.write(path, string(f.Data))
+		if err := os.Chmod(path, map[bool]os.FileMode{false: 0o644, true: 0o755}[f.Exec]); err != nil {
+			p.t.Fatal(err)
+		}
 	}
 	return env
 }

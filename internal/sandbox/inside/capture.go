@@ -33,8 +33,10 @@ func endAtGate(c *plan.Capture) ([]port, error) {
 	if err := sys.Routes(c.Routes); err != nil {
 		return nil, fmt.Errorf("local default route: %w", err)
 	}
-	if err := sys.Netlink(unix.NETLINK_NETFILTER, c.Rules); err != nil {
-		return nil, fmt.Errorf("nftables: %w", err)
+	if len(c.Rules) > 0 {
+		if err := sys.Netlink(unix.NETLINK_NETFILTER, c.Rules); err != nil {
+			return nil, fmt.Errorf("nftables: %w", err)
+		}
 	}
 	var out []port
 	for _, l := range c.Listen {

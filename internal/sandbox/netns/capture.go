@@ -73,6 +73,12 @@ func Make(hostPorts []uint16) (*plan.Capture, error) {
 	return c, nil
 }
 
+// Endpoint is the network of a session that has none: its own loopback, at which nobody
+// but the broker is found. There are no routes and no rules, because nothing leads anywhere.
+func Endpoint() *plan.Capture {
+	return &plan.Capture{Gate: plan.Gate{V4: netip.AddrFrom4([4]byte{127, 0, 0, 1}), V6: netip.IPv6Loopback()}, Listen: []plan.Listen{{Name: BrokerPort, Network: "tcp", Port: Broker}}}
+}
+
 // localDefault is `ip route add local default dev lo`. The loopback interface is
 // always number 1.
 func localDefault(family uint8) ([]byte, error) {

@@ -88,8 +88,9 @@ func (c *Capture) validate(leads bool) error {
 	if c == nil {
 		return nil
 	}
-	if len(c.Listen) == 0 || len(c.Listen) > maxListen || !leads && (len(c.Rules) == 0 || len(c.Routes) == 0 && c.Veth == nil) {
-		return errors.New("the capture has no rules, no routes, or no or too many ports")
+	// Without rules and routes nothing leads anywhere; one without the other is a mistake.
+	if len(c.Listen) == 0 || len(c.Listen) > maxListen || !leads && (len(c.Rules) == 0) != (len(c.Routes) == 0 && c.Veth == nil) {
+		return errors.New("the capture has rules without routes, routes without rules, or no or too many ports")
 	}
 	if !c.Gate.V4.Is4() || !c.Gate.V6.Is6() || c.Gate.V6.Is4In6() || c.Gate.V6.Zone() != "" {
 		return fmt.Errorf("the gate cannot stand at %s and %s", c.Gate.V4, c.Gate.V6)

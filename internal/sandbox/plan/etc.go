@@ -16,13 +16,17 @@ func fileOps(in Input) []Op {
 		{Dst: "/etc/group", Data: group(u), Why: "one group"},
 		{Dst: "/etc/hosts", Data: []byte("127.0.0.1 localhost " + in.Hostname + "\n::1 localhost ip6-localhost " + in.Hostname + "\n"), Why: "no host of the network"},
 		{Dst: "/etc/hostname", Data: []byte(in.Hostname + "\n"), Why: "own name"},
-		resolver(in.Capture != nil),
+		resolver(in.Capture != nil && len(in.Capture.Rules) > 0),
 		{Dst: "/etc/nsswitch.conf", Data: []byte("passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"), Why: "files only"},
 		{Dst: "/etc/machine-id", Data: []byte(machineID(in.Session) + "\n"), Why: "not the host's"},
 	}
 	var out []Op
 	for _, f := range append(files, in.Files...) {
-		out = append(out, Op{Do: DoFile, Dst: Raw(f.Dst), Data: f.Data, Mode: 0o444, Why: f.Why})
+		mode := uint32(0o444)
+		if f.Exec {
+			mode = 0o555
+		}
+		out = append(out, Op{Do: DoFile, Dst: Raw(f.Dst), Data: f.Data, Mode: mode, Why: f.Why})
 	}
 	return append(out, Op{Do: DoSymlink, Dst: "/etc/mtab", Src: "/proc/self/mounts", Why: "own mounts"})
 }

@@ -70,6 +70,7 @@ type File struct {
 	Dst  string
 	Data []byte
 	Why  string
+	Exec bool // it is a program
 }
 
 // Link is a symlink of our own, for a workspace that the user reaches by one.

@@ -21,6 +21,7 @@ type Brokered struct {
 	Hosts  []BrokeredHost
 	Closed []BrokeredHost // shut where nobody else has the host
 	Forged []string       // hosts to which the broker speaks git
+	Soft   []SoftHost     // served where nobody else has the host
 
 	Commons policy.Commons
 }
@@ -43,14 +44,30 @@ type Gateway interface {
 func (b *Brokered) add(o Brokered) {
 	b.Sites, b.Ready = append(b.Sites, o.Sites...), append(b.Ready, o.Ready...)
 	b.Hosts, b.Closed = append(b.Hosts, o.Hosts...), append(b.Closed, o.Closed...)
-	b.Forged = append(b.Forged, o.Forged...)
+	b.Forged, b.Soft = append(b.Forged, o.Forged...), append(b.Soft, o.Soft...)
 	if len(o.Commons.List) > 0 {
 		b.Commons = o.Commons
 	}
 }
 
-// close shuts what nobody has, once all is known.
+// SoftHost is a host for which TLS ends at the broker, unless another part has it.
+type SoftHost struct {
+	Name  address.Name
+	Port  string
+	Ruled bool // being the broker's opens nothing
+	Site  SiteFunc
+}
+
+// close settles who has a host, once all is known, and shuts what nobody has.
 func (b *Brokered) close() {
+	for _, s := range b.Soft {
+		if b.has(s.Name) || b.OwnAt(s.Name, s.Port) != nil {
+			continue
+		}
+		b.Hosts[len(b.Hosts)-1].Ruled = s.Ruled
+		b.Sites = append(b.Sites, s.Site)
+	}
+	b.Soft = nil
 	for _, h := range b.Closed {
 		if !b.has(h.Name) {
 			b.Hosts = append(b.Hosts, h)

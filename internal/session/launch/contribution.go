@@ -166,6 +166,9 @@ func (c *Contribution) Notice(s string) { c.Notices = append(c.Notices, s) }
 
 func (c *Contribution) Warn(s string) { c.Warnings = append(c.Warnings, s) }
 
+// SortedKeys are the keys of a map, in their order.
+func SortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
 // Set sets variables.
 func (c *Contribution) Set(source, name, value string) {
 	c.Env = append(c.Env, policy.Setting{Name: name, Value: value, Source: policy.Source{File: source}})

@@ -16,7 +16,10 @@ import (
 // part of the view.
 func Connect(b *launch.Base, total launch.Contribution) (made *broker.Broker, out launch.Contribution, err error) {
 	if b.Reach.Mode == launch.ModeNone {
-		return nil, out, nil
+		if len(total.Brokered.Sites) > 0 { // what answers from the store of packages
+			made, err = broker.New(b.ID, nil, policy.Commons{})
+		}
+		return made, out, err
 	}
 	if err := allowBroker(b, total.Brokered.Hosts, &out); err != nil {
 		return nil, out, err

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
 )
 
@@ -38,6 +39,9 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	d := &door{session: s, live: l, say: l.Say}
 	l.mcp.live, l.mcp.Offered = l, s.Offered
 	conf := gate.Config{Session: s.ID, Reach: s.Reach, Bound: s.Bound, Journal: l.book.Writer, Proxy: s.Upstream, Resolve: s.Resolver, Dial: s.Dial, Roots: s.Trust.Pool}
+	if s.Mode() == launch.ModeNone { // nobody is at its way out, and there is none
+		conf.Resolve, conf.Dial = &canaries{}, (&canaries{}).dial
+	}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
 	conf.Refused = l.Say
 	ask := newAsker(l)
@@ -109,7 +113,9 @@ func (d *door) running() {
 		d.gate.Publish(d.ports[i], p.Inside)
 	}
 	d.ports = nil // the gate's from here on
-	d.gate.Watch(d.announce)
+	if d.session.Mode() != launch.ModeNone {
+		d.gate.Watch(d.announce)
+	}
 }
 
 // announce tells of a server inside.

@@ -119,10 +119,14 @@ func (r *request) enter(at int, dir string) (int, error) {
 	}
 	fd, err := unix.Openat2(at, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-	if err == nil {
+	switch {
+	case err == nil:
 		return r.own(fd), nil
-	}
-	if !errors.Is(err, unix.ELOOP) {
+	case errors.Is(err, unix.ENOENT):
+		// The kernel would look again. If somebody made the directory meanwhile, it would
+		// find the read-only mount, and say so to who was only too early.
+		return -1, unix.ENOENT
+	case !errors.Is(err, unix.ELOOP):
 		return -1, errContinue
 	}
 	return r.stepwise(at, rel)

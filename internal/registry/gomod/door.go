@@ -1,0 +1,253 @@
+// Package gomod is the registry door for Go: it speaks the protocol of module proxies,
+// asks those that the host uses, and keeps what go.sum or the sum database proves.
+//
+// Left at risk: the date of a module is that of its commit, and who commits chooses it.
+package gomod
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/module"
+
+	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/store"
+	"ringfence.dev/ringfence/internal/registry/upstream"
+)
+
+// Door answers the go command inside.
+type Door struct {
+	Proxies []Proxy // in the order in which they are asked
+	NoProxy string  // patterns of modules that no proxy is asked for
+	Sums    *SumDB  // nil: nobody proves what go.sum does not
+	GoSum   func() []byte
+	Cache   string // the host's own module cache; "": there is none
+	Store   *store.Store
+	Brake   brake.Rules
+	// Refused is told what was held back, and why.
+	Refused func(why string)
+}
+
+// Proxy is a module proxy of the host's list.
+type Proxy struct {
+	*upstream.Site
+	// Or holds where the next one is asked whatever went wrong with this one.
+	Or bool
+}
+
+// Bounds of answers.
+const (
+	maxInfo = 64 << 10
+	maxList = 16 << 20
+	maxMod  = 16 << 20
+	maxZip  = 1 << 30
+)
+
+// ServeHTTP implements http.Handler.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" {
+		refuse(w, http.StatusMethodNotAllowed, "the module proxy is only read")
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/")
+	if rest, ok := strings.CutPrefix(path, "sumdb/"); ok {
+		d.sumdb(w, r, rest)
+		return
+	}
+	q, err := parse(path)
+	if err != nil {
+		refuse(w, http.StatusNotFound, err.Error())
+		return
+	}
+	if module.MatchPrefixPatterns(d.NoProxy, q.module) {
+		refuse(w, http.StatusNotFound, "GONOPROXY or GOPRIVATE of the host names this module: no proxy is asked for it")
+		return
+	}
+	if err := d.serve(r.Context(), w, q); err != nil {
+		d.fail(w, err)
+	}
+}
+
+func (d *Door) serve(ctx context.Context, w http.ResponseWriter, q request) error {
+	switch q.what {
+	case "list":
+		list, err := d.list(ctx, q)
+		if err != nil {
+			return err
+		}
+		say(w, "text/plain; charset=utf-8", list)
+	case "info", "latest":
+		in, err := d.info(ctx, q)
+		if err != nil {
+			return err
+		}
+		q.version = in.Version
+		if err := d.aged(q, in); err != nil {
+			return err
+		}
+		body, err := json.Marshal(in) // what was judged is what is told
+		if err != nil {
+			return err
+		}
+		say(w, "application/json", body)
+	default:
+		if d.Brake.On("go", q.module) {
+			in, err := d.info(ctx, q.as("info"))
+			if err != nil {
+				return err
+			}
+			if err := d.aged(q, in); err != nil {
+				return err
+			}
+		}
+		f, err := d.file(ctx, q)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		w.Header().Set("Content-Type", map[string]string{"mod": "text/plain; charset=utf-8", "zip": "application/zip"}[q.what])
+		if st, err := f.Stat(); err == nil {
+			w.Header().Set("Content-Length", fmt.Sprint(st.Size()))
+		}
+		io.Copy(w, f)
+	}
+	return nil
+}
+
+// held is what the brakes say.
+type held struct{ why string }
+
+func (h *held) Error() string { return h.why }
+
+func (d *Door) aged(q request, in info) error {
+	if d.Brake.Young("go", q.module, in.Time) {
+		return &held{d.Brake.Why("go", q.module, q.version, in.Time)}
+	}
+	return nil
+}
+
+// fail answers so that the go command shows the reason. What no proxy has it looks for
+// elsewhere, and only that: 403 ends the search.
+func (d *Door) fail(w http.ResponseWriter, err error) {
+	h := (*held)(nil)
+	switch {
+	case errors.As(err, &h):
+		if d.Refused != nil {
+			d.Refused(h.why)
+		}
+		refuse(w, http.StatusForbidden, h.why)
+	case errors.Is(err, store.ErrDigest):
+		refuse(w, http.StatusForbidden, "what the proxy sent is not what the checksum says: it is not passed on")
+	case upstream.IsMissing(err):
+		refuse(w, http.StatusNotFound, err.Error())
+	default:
+		f := (*upstream.Failure)(nil)
+		if !errors.As(err, &f) {
+			err = errors.New("the store of packages cannot be used")
+		}
+		refuse(w, http.StatusBadGateway, err.Error())
+	}
+}
+
+// ask goes through the host's list of proxies as the go command would.
+func ask[T any](d *Door, do func(*upstream.Site) (T, error)) (out T, err error) {
+	err = &upstream.Failure{Status: http.StatusNotFound, Why: "no proxy of the host has it"}
+	for _, p := range d.Proxies {
+		var one error
+		if out, one = do(p.Site); one == nil {
+			return out, nil
+		}
+		if errors.Is(one, store.ErrDigest) {
+			return out, one
+		}
+		if !upstream.IsMissing(one) && !p.Or {
+			return out, one
+		}
+		if !errors.Is(one, upstream.ErrOffline) {
+			err = &upstream.Failure{Status: http.StatusNotFound, Why: one.Error()}
+		} else {
+			err = one
+		}
+	}
+	return out, err
+}
+
+// file finds a go.mod or a module: kept, in the host's cache, or upstream.
+func (d *Door) file(ctx context.Context, q request) (*os.File, error) {
+	want, known := d.known(q)
+	if known {
+		if f, err := d.Store.Blob(want); err == nil {
+			return f, nil
+		}
+		if d.Cache != "" {
+			if f, err := d.Store.Import(filepath.Join(d.Cache, "cache/download", q.path()), want, most(q)); err == nil {
+				return f, nil
+			}
+		}
+	}
+	return ask(d, func(s *upstream.Site) (*os.File, error) {
+		in, err := s.Fetch(ctx, d.Store, upstream.Question{Path: q.path()}, most(q))
+		if err != nil {
+			return nil, err
+		}
+		return d.prove(q, in, want, known)
+	})
+}
+
+func most(q request) int64 {
+	if q.what == "mod" {
+		return maxMod
+	}
+	return maxZip
+}
+
+// prove keeps what can be proved. The rest is passed on and not kept: the go command
+// inside judges it by itself, as it would outside.
+func (d *Door) prove(q request, in *store.Incoming, want store.Digest, known bool) (*os.File, error) {
+	if !known {
+		var err error
+		if want, known, err = d.Sums.lookup(q); err != nil {
+			in.Discard()
+			return nil, err
+		}
+	}
+	if !known {
+		os.Remove(in.Name())
+		return in.File, nil
+	}
+	if err := d.Store.Keep(in, want); err != nil {
+		in.Discard()
+		return nil, err
+	}
+	return in.File, nil
+}
+
+// known is the digest that was proved before, or that the project's go.sum has.
+func (d *Door) known(q request) (store.Digest, bool) {
+	if sum, ok := d.Sums.proved(q); ok {
+		return sum, true
+	}
+	if d.GoSum == nil {
+		return store.Digest{}, false
+	}
+	return findSum(d.GoSum(), q)
+}
+
+func say(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Write(body)
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Ringfence", "denied")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, "ringfence: "+why)
+}

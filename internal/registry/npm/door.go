@@ -1,0 +1,381 @@
+// Package npm is the registry door for npm, pnpm, yarn and bun: it asks the registry that
+// the host uses, leaves out versions that are too young, and keeps files whose
+// digest the registry told.
+//
+// Left at risk: when a version was published, and which digest it has, is the registry's
+// word. A version that has no digest but SHA-1 is checked by it and not kept.
+package npm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/store"
+	"ringfence.dev/ringfence/internal/registry/upstream"
+)
+
+// Door answers for one registry.
+type Door struct {
+	Site  *upstream.Site
+	Self  string                    // where clients find it, if not by its own name
+	Other func(scope string) string // the registry that has a scope, if it is not this one
+	Cache string                    // npm's own on the host; "": there is none
+	Store *store.Store
+	Brake brake.Rules
+	// Refused is told what was held back, and why.
+	Refused func(why string)
+	// Skipped is told of a package whose install scripts will not run; nil: they will.
+	Skipped func(name string)
+
+	mu    sync.Mutex
+	told  map[string]bool
+	files map[string]string // names of packages, by the paths of their files
+}
+
+// Bounds of answers.
+const (
+	maxPackument = 64 << 20
+	maxFile      = 1 << 30
+	maxFiles     = 1 << 18 // that are remembered
+)
+
+const abbreviated = "application/vnd.npm.install-v1+json"
+
+// Takes holds for a question that is the door's. What else a registry can be asked is not.
+func (d *Door) Takes(r *http.Request) bool {
+	_, ok := d.parse(r)
+	return ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == ""
+}
+
+// Owns holds for a package that comes from this registry.
+func (d *Door) Owns(r *http.Request) bool {
+	q, ok := d.parse(r)
+	return ok && (d.Other == nil || scope(q.name) == "" || d.Other(scope(q.name)) == "")
+}
+
+// parse reads a request to the registry by its own name, or to the door.
+func (d *Door) parse(r *http.Request) (request, bool) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), d.prefix())
+	if !ok {
+		return request{}, false
+	}
+	q, ok := parse(rest)
+	if ok && q.file == "" || ok && strings.HasSuffix(q.file, ".tgz") {
+		return q, true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name, known := d.files[r.URL.Path]
+	return request{name: name, file: r.URL.Path}, known
+}
+
+// prefix is what paths begin with: those of the registry where it is asked by its name.
+func (d *Door) prefix() string {
+	if d.Self != "" {
+		return ""
+	}
+	return d.Site.Base.EscapedPath()
+}
+
+// ServeHTTP implements http.Handler.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !d.Takes(r) {
+		refuse(w, http.StatusNotFound, "the registry is asked for packages here, and for nothing else")
+		return
+	}
+	q, _ := d.parse(r)
+	if s := scope(q.name); s != "" && d.Other != nil {
+		if at := d.Other(s); at != "" {
+			refuse(w, http.StatusForbidden, fmt.Sprintf("packages of %s come from %s on this host, and from nowhere else", s, at))
+			return
+		}
+	}
+	var err error
+	switch {
+	case q.file != "":
+		err = d.file(r, w, q)
+	case q.version != "":
+		err = d.version(r.Context(), w, q)
+	default:
+		err = d.index(r, w, q)
+	}
+	if err != nil {
+		d.fail(w, err)
+	}
+}
+
+// held is what the brakes say.
+type held struct{ why string }
+
+func (h *held) Error() string { return h.why }
+
+func (d *Door) fail(w http.ResponseWriter, err error) {
+	h, f := (*held)(nil), (*upstream.Failure)(nil)
+	switch {
+	case errors.As(err, &h):
+		if d.Refused != nil {
+			d.Refused(h.why)
+		}
+		refuse(w, http.StatusForbidden, h.why)
+	case errors.Is(err, store.ErrDigest):
+		refuse(w, http.StatusForbidden, "what the registry sent is not what the checksum says: it is not passed on")
+	case upstream.IsMissing(err):
+		refuse(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, upstream.ErrOffline):
+		refuse(w, http.StatusForbidden, err.Error()) // clients try again what looks like a fault
+	case errors.As(err, &f) && f.Status == http.StatusUnauthorized:
+		refuse(w, http.StatusForbidden, f.Why+": the login that the host has for it is not enough")
+	case errors.As(err, &f):
+		refuse(w, http.StatusBadGateway, f.Why)
+	default:
+		refuse(w, http.StatusBadGateway, "the store of packages cannot be used")
+	}
+}
+
+// doc asks the registry about a package, and for the dates that the brakes need.
+func (d *Door) doc(ctx context.Context, q request, full bool) (*packument, []byte, error) {
+	kind, accept := "npm", abbreviated+"; q=1.0, application/json; q=0.8"
+	if full {
+		kind, accept = "npm full", "application/json"
+	}
+	n, err := d.Site.Index(ctx, d.Store, kind, upstream.Question{Path: q.path(), Accept: accept, Packed: true}, maxPackument)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := readPackument(q.name, n.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !full && d.Brake.On("npm", q.name) && p.times == nil && !p.untouched(d.Brake) {
+		dated, _, err := d.doc(ctx, q, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.times = dated.times
+	}
+	return p, n.Body, nil
+}
+
+// young lists the versions that are held back.
+func (d *Door) young(q request, p *packument) (out []string) {
+	if !d.Brake.On("npm", q.name) || p.times == nil && p.untouched(d.Brake) {
+		return nil
+	}
+	for v := range p.versions {
+		if d.Brake.Young("npm", q.name, p.out(v)) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// index serves what may be chosen of a package.
+func (d *Door) index(r *http.Request, w http.ResponseWriter, q request) error {
+	short := strings.Contains(r.Header.Get("Accept"), abbreviated)
+	p, body, err := d.doc(r.Context(), q, !short)
+	if err != nil {
+		return err
+	}
+	d.remember(q, p)
+	young := d.young(q, p)
+	if d.Self != "" {
+		p.lead(d.Site.Base, d.Self)
+	}
+	if len(young) > 0 {
+		p.hold(young, "ringfence: "+d.Brake.Why("npm", q.name, strings.Join(young, ", "), p.newest(young)))
+	}
+	if d.Self != "" || len(young) > 0 {
+		if body, err = json.Marshal(p.rest); err != nil {
+			return err
+		}
+	}
+	kind := "application/json"
+	if short {
+		kind = abbreviated
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Vary", "Accept")
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	say(w, kind, body)
+	return nil
+}
+
+func (p *packument) newest(versions []string) (last time.Time) {
+	for _, v := range versions {
+		if t := p.out(v); t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// version serves what a registry says of one version, by its number or by a tag.
+func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) error {
+	p, _, err := d.doc(ctx, q, true)
+	if err != nil {
+		return err
+	}
+	v := q.version
+	young := d.young(q, p)
+	if p.versions[v] == nil {
+		p.hold(young, "")
+		v = p.tags[v]
+	} else if slices.Contains(young, v) {
+		return &held{d.Brake.Why("npm", q.name, v, p.out(v))}
+	}
+	if p.versions[v] == nil {
+		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such version"}
+	}
+	if d.Self != "" {
+		p.lead(d.Site.Base, d.Self)
+	}
+	say(w, "application/json", p.versions[v])
+	return nil
+}
+
+// remember notes which package a file is of: not every registry names files alike.
+func (d *Door) remember(q request, p *packument) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for v := range p.versions {
+		info, ok := p.dist(v)
+		u, err := url.Parse(info.Tarball)
+		if !ok || err != nil || u.Host != d.Site.Base.Host || len(d.files) > maxFiles {
+			continue
+		}
+		if d.files == nil {
+			d.files = map[string]string{}
+		}
+		d.files[u.Path] = q.name
+	}
+}
+
+// file serves the file of a version: kept, in the host's cache, or from the registry.
+func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
+	p, _, err := d.doc(r.Context(), q, false)
+	if err != nil {
+		return err
+	}
+	version, info, ok := p.find(d.Site.Base, q)
+	if !ok {
+		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
+	}
+	if slices.Contains(d.young(q, p), version) {
+		return &held{d.Brake.Why("npm", q.name, version, p.out(version))}
+	}
+	want, err := info.digest()
+	if err != nil {
+		return &upstream.Failure{Why: "the registry does not say what the file must be"}
+	}
+	f, err := d.blob(r.Context(), info, want)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d.tell(q.name, p.versions[version])
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if st, err := f.Stat(); err == nil {
+		w.Header().Set("Content-Length", fmt.Sprint(st.Size()))
+	}
+	io.Copy(w, f)
+	return nil
+}
+
+// tell says once that a package has install scripts, which will not run.
+func (d *Door) tell(name string, manifest json.RawMessage) {
+	var m struct {
+		Has     bool `json:"hasInstallScript"`
+		Scripts map[string]any
+	}
+	json.Unmarshal(manifest, &m) // what cannot be read has none that is known
+	for _, event := range []string{"preinstall", "install", "postinstall"} {
+		m.Has = m.Has || m.Scripts[event] != nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !m.Has || d.Skipped == nil || d.told[name] || d.Brake.Exempt("npm", name) || len(d.told) > maxFiles {
+		return
+	}
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	d.told[name] = true
+	d.Skipped(name)
+}
+
+// find is the version that a file is of, by where the registry says that it is.
+func (p *packument) find(base *url.URL, q request) (string, dist, bool) {
+	for v := range p.versions {
+		info, ok := p.dist(v)
+		u, err := url.Parse(info.Tarball)
+		if !ok || err != nil {
+			continue
+		}
+		rest := strings.TrimPrefix(u.Path, base.Path)
+		if u.Path == q.file || rest == "/"+q.name+"/-/"+q.file || u.Host != base.Host && strings.HasSuffix(u.Path, "/"+q.name+"/-/"+q.file) {
+			return v, info, true
+		}
+	}
+	return "", dist{}, false
+}
+
+func (d *Door) blob(ctx context.Context, info dist, want store.Digest) (*os.File, error) {
+	if f, err := d.Store.Blob(want); err == nil {
+		return f, nil
+	}
+	if d.Cache != "" && want.Proves() {
+		path := filepath.Join(d.Cache, "_cacache/content-v2", string(want.Kind), want.Sum[:2], want.Sum[2:4], want.Sum[4:])
+		if f, err := d.Store.Import(path, want, maxFile); err == nil {
+			return f, nil
+		}
+	}
+	in, err := d.Site.Fetch(ctx, d.Store, upstream.Question{At: info.Tarball}, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Store.Keep(in, want); err != nil {
+		in.Discard()
+		return nil, err
+	}
+	if !want.Proves() {
+		os.Remove(in.Name())
+	}
+	return in.File, nil
+}
+
+func say(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Write(body)
+}
+
+// refuse answers in the form whose reason npm shows.
+func refuse(w http.ResponseWriter, status int, why string) {
+	body, err := json.Marshal(map[string]string{"error": "ringfence: " + why})
+	if err != nil {
+		body = []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Ringfence", "denied")
+	w.WriteHeader(status)
+	w.Write(body)
+}

@@ -1,0 +1,125 @@
+package registries
+
+import (
+	"bytes"
+	"maps"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/gomod"
+	"ringfence.dev/ringfence/internal/session/launch"
+)
+
+// modules leads the go command to its door.
+func (ds *doors) modules() error {
+	s, err := gomod.Read(gomod.Host{Getenv: ds.Getenv, Home: ds.User.Home, ConfigHome: ds.ConfigHome(), Goroot: ds.goroot(), Unsafe: ds.AgentWrites}, builtinProxy())
+	if err != nil {
+		ds.Warn(err.Error() + ": modules are not fetched")
+		ds.Set("registry", "GOPROXY", "off")
+		return nil
+	}
+	if ds.offline && s.Rest == "direct" {
+		s.Rest = "off"
+	}
+	inside := s.Inside(broker.Endpoint + "/go")
+	for _, name := range slices.Sorted(maps.Keys(inside)) {
+		ds.Set("registry", name, inside[name])
+	}
+	if len(s.Proxies) == 0 {
+		return nil
+	}
+	var named []*place
+	for _, p := range s.Proxies {
+		named = append(named, ds.place(p.URL, s.Named))
+	}
+	ds.Brokered.Sites = append(ds.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
+		d := &gomod.Door{NoProxy: s.Unproxied(), GoSum: ds.goSum, Store: ds.store, Cache: s.Cache, Brake: ds.brake, Refused: ds.refused(g, "go")}
+		for i, p := range s.Proxies {
+			d.Proxies = append(d.Proxies, gomod.Proxy{Site: named[i].site(g), Or: p.Or})
+		}
+		if name, key, at, ok := s.Database(); ok {
+			db := &gomod.SumDB{Name: name, Key: key, NoSum: s.Unsummed(), Store: ds.store}
+			// One that the user placed elsewhere is the user's word, as a proxy is.
+			db.Direct = ds.place(at, strings.Contains(s.SumDB, " ")).site(g)
+			db.Join(d)
+		}
+		return broker.Site{Prefix: "/go", Handler: d}, nil
+	})
+	return nil
+}
+
+// builtinProxy is what Go comes with where no go.env says so: the name that the group of
+// Go's hosts covers.
+func builtinProxy() string {
+	for _, h := range policy.GroupHosts("go") {
+		if suffix, ok := strings.CutPrefix(h, "*"); ok {
+			return "https://proxy" + suffix + ",direct"
+		}
+	}
+	return "direct"
+}
+
+// goroot finds the go command that the host would start.
+func (ds *doors) goroot() string {
+	for _, dir := range filepath.SplitList(ds.Getenv("PATH")) {
+		path := filepath.Join(dir, "go")
+		if !filepath.IsAbs(dir) || ds.AgentWrites(path) {
+			continue
+		}
+		if _, err := exec.LookPath(path); err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(filepath.Dir(real))
+		}
+	}
+	return ""
+}
+
+const maxGoSum = 16 << 20
+
+// goSum is what the project's own files prove, as they are now: where the agent starts
+// and above, as far as the workspace goes.
+func (ds *doors) goSum() []byte {
+	var all [][]byte
+	for _, ws := range ds.Workspaces {
+		dir := ws.Path
+		if file.Within(ds.Dir, ws.Path) {
+			dir = ds.Dir
+		}
+		for ; file.Within(dir, ws.Path); dir = filepath.Dir(dir) {
+			for _, name := range []string{"go.sum", "go.work.sum"} {
+				if data, err := file.Read(filepath.Join(dir, name), maxGoSum, unix.O_NOFOLLOW); err == nil {
+					all = append(all, data)
+				}
+			}
+			if dir == ws.Path {
+				break
+			}
+		}
+	}
+	return bytes.Join(all, []byte("\n"))
+}
+
+// netrc is where the host's programs look for logins.
+func (ds *doors) netrc() string {
+	if p := ds.Getenv("NETRC"); filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(ds.User.Home, ".netrc")
+}
+
+// bare is a URL without its login.
+func bare(u *url.URL) *url.URL {
+	c := *u
+	c.User = nil
+	return &c
+}

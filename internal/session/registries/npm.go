@@ -1,0 +1,375 @@
+package registries
+
+import (
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/npm"
+	"ringfence.dev/ringfence/internal/session/launch"
+)
+
+// npmRegistry is one that the package managers of node use.
+type npmRegistry struct {
+	*place
+	scopes []string // "" is for all packages that have no other
+	name   address.Name
+	path   string // of the plain endpoint; "": TLS to its own name ends at the door
+}
+
+// nodes are the registries of node's package managers.
+type nodes struct {
+	*doors
+	rc    npm.RC // the user's own words, which have the logins
+	found map[string]*npmRegistry
+	order []*npmRegistry
+	says  map[string]string // by scope: what the user's settings say
+}
+
+// packages leads npm, pnpm, yarn and bun to their door.
+func (ds *doors) packages() {
+	ns := &nodes{doors: ds, found: map[string]*npmRegistry{}, says: map[string]string{}}
+	project, env := ns.read()
+	for _, scope := range launch.SortedKeys(ns.says) {
+		ns.add(scope, ns.says[scope], true)
+	}
+	if env != "" {
+		ns.add("", env, true)
+	} else if project[""] == "" && ns.says[""] == "" {
+		for i, at := range builtinNodes() {
+			if i == 0 {
+				ns.add("", at, false)
+			} else if !ds.offline { // yarn's own name for the same
+				ns.add("yarn", at, false)
+			}
+		}
+	}
+	for _, scope := range launch.SortedKeys(project) {
+		if env == "" || scope != "" {
+			ns.add(scope, project[scope], slices.Contains(ns.values(), project[scope]))
+		}
+	}
+	ns.tell(env != "" || ns.says[""] != "")
+	for _, r := range ns.order {
+		ns.open(r)
+	}
+	if slices.ContainsFunc(ns.order, func(r *npmRegistry) bool { return r.path != "" }) {
+		ns.stray()
+	}
+}
+
+func (ns *nodes) values() (out []string) {
+	for _, v := range ns.says {
+		out = append(out, v)
+	}
+	return out
+}
+
+const maxRC = 256 << 10
+
+// read gathers what the host's files say: what the agent can write counts as the project's.
+func (ns *nodes) read() (project map[string]string, env string) {
+	project, ns.rc = map[string]string{}, npm.RC{}
+	user := ns.variable("userconfig")
+	if user == "" {
+		user = filepath.Join(ns.User.Home, ".npmrc")
+	}
+	for _, path := range []string{ns.globalRC(), user} {
+		data, err := file.Read(path, maxRC, 0)
+		if err != nil || path == "" {
+			continue
+		}
+		if ns.AgentWrites(path) {
+			merge(project, npm.ParseRC(data, nil).Registries())
+			continue
+		}
+		rc := npm.ParseRC(data, ns.Getenv)
+		for key, value := range rc {
+			ns.rc[key] = value
+		}
+		merge(ns.says, rc.Registries())
+	}
+	var dirs []string
+	for _, ws := range ns.Workspaces {
+		dirs = append(dirs, ws.Path)
+	}
+	if !slices.Contains(dirs, ns.Dir) {
+		dirs = append(dirs, ns.Dir)
+	}
+	for _, dir := range dirs {
+		if data, err := file.Read(filepath.Join(dir, ".npmrc"), maxRC, unix.O_NOFOLLOW); err == nil {
+			merge(project, npm.ParseRC(data, nil).Registries())
+		}
+	}
+	return project, ns.variable("registry")
+}
+
+func merge(to, from map[string]string) {
+	for key, value := range from {
+		to[key] = value
+	}
+}
+
+// variable is a setting of npm's in the environment, however it is spelled.
+func (ns *nodes) variable(name string) string {
+	for _, e := range ns.Asked.Environ {
+		key, value, _ := strings.Cut(e, "=")
+		if strings.EqualFold(key, "npm_config_"+name) && value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// globalRC is the file of the node that the host would start.
+func (ns *nodes) globalRC() string {
+	if p := ns.variable("globalconfig"); filepath.IsAbs(p) {
+		return p
+	}
+	for _, dir := range filepath.SplitList(ns.Getenv("PATH")) {
+		if _, err := exec.LookPath(filepath.Join(dir, "node")); err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "node")); err == nil {
+			return filepath.Join(filepath.Dir(filepath.Dir(real)), "etc/npmrc")
+		}
+	}
+	return ""
+}
+
+// builtinNodes are the registries that npm and yarn come with: names that the group of
+// their hosts covers.
+func builtinNodes() (out []string) {
+	for _, h := range policy.GroupHosts("npm") {
+		if suffix, ok := strings.CutPrefix(h, "*"); ok {
+			out = append(out, "https://registry"+suffix)
+		}
+	}
+	return out
+}
+
+// add takes a registry in, once for all scopes that it is for.
+func (ns *nodes) add(scope, at string, named bool) {
+	u, err := npm.ParseRegistry(at)
+	if err != nil {
+		ns.Warn("a registry of .npmrc is " + err.Error() + ", and is not asked")
+		return
+	}
+	key := bare(u).String()
+	r := ns.found[key]
+	if r == nil {
+		r = &npmRegistry{place: ns.placed(u, named)}
+		ns.found[key], ns.order = r, append(ns.order, r)
+		if l, ok := ns.rc.Login(u); ok && r.login == nil {
+			kind := map[bool]string{true: broker.AsBearer, false: broker.AsBasic}[l.Bearer]
+			r.login = &login{".npmrc for " + u.Host, kind, func() (string, bool) { return l.Value, true }}
+		}
+		if r.name, err = address.ParseName(u.Hostname()); err != nil || u.Scheme != "https" || ns.offline {
+			r.path = "/npm"
+			if scope != "" {
+				r.path = "/npm-" + strings.TrimPrefix(scope, "@")
+			}
+		}
+	}
+	r.named = r.named || named
+	r.scopes = append(r.scopes, scope)
+}
+
+// at is where package managers inside find a registry.
+func (r *npmRegistry) at() string {
+	if r.path != "" {
+		return broker.Endpoint + r.path
+	}
+	return r.base.String()
+}
+
+// tell writes the settings inside, without a login. Where a registry is not what its
+// tools come with they are told, and where the door has no name of its own.
+func (ns *nodes) tell(own bool) {
+	var lines []string
+	for _, r := range ns.order {
+		for _, scope := range r.scopes {
+			switch {
+			case scope == "" && (own || r.path != ""):
+				lines = append(lines, "registry="+r.at()+"/")
+				ns.Set("registry", "YARN_NPM_REGISTRY_SERVER", r.at())
+				if r.path != "" { // it outranks a file of the project, whose registry is behind the door
+					ns.Set("registry", "npm_config_registry", r.at()+"/")
+					ns.Set("registry", "NPM_CONFIG_REGISTRY", r.at()+"/")
+					ns.Set("registry", "YARN_UNSAFE_HTTP_WHITELIST", "127.0.0.1")
+					ns.Set("registry", "npm_config_omit_lockfile_registry_resolved", "true")
+				}
+			case strings.HasPrefix(scope, "@") && (r.path != "" || ns.says[scope] != ""):
+				lines = append(lines, scope+":registry="+r.at()+"/")
+			}
+		}
+	}
+	if slices.ContainsFunc(ns.order, func(r *npmRegistry) bool { return r.path != "" }) {
+		ns.Set("registry", "npm_config_replace_registry_host", "always")
+	}
+	if len(lines) > 0 {
+		ns.Put(filepath.Join(ns.User.Home, ".npmrc"), []byte(strings.Join(lines, "\n")+"\n"), "leads npm to the host's registries")
+	}
+}
+
+// door makes the door of a registry, once there is a gate.
+func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
+	d := &npm.Door{Site: r.site(g), Store: ns.store, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
+	if c := ns.variable("cache"); filepath.IsAbs(c) {
+		d.Cache = c
+	}
+	if r.path != "" {
+		d.Self = r.at()
+	}
+	if !ns.Policy.Supply.ScriptsOn() {
+		d.Skipped = func(name string) {
+			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: "npm:" + name, Verdict: journal.Deny, Rule: "[supply] scripts",
+				Reason: "install scripts of " + name + " are not run; a person can allow them: ringfence run --allow-package npm:" + name})
+		}
+	}
+	return d
+}
+
+// elsewhere is the registry that has a scope, if it is another one: a package of the
+// company's must not be taken from whoever took its name.
+func (ns *nodes) elsewhere(r *npmRegistry, scope string) string {
+	for _, o := range ns.order {
+		if o != r && slices.Contains(o.scopes, scope) && !slices.Contains(r.scopes, scope) {
+			return o.base.Host
+		}
+	}
+	return ""
+}
+
+// open serves a registry: at the plain endpoint, or where TLS to its name ends.
+func (ns *nodes) open(r *npmRegistry) {
+	if r.path != "" {
+		ns.Brokered.Sites = append(ns.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
+			return broker.Site{Prefix: r.path, Handler: ns.door(r, g)}, nil
+		})
+		return
+	}
+	if slices.IndexFunc(ns.order, func(o *npmRegistry) bool { return o.path == "" && o.base.Host == r.base.Host }) != slices.Index(ns.order, r) {
+		return // the first one of a host serves all of it
+	}
+	ns.Brokered.Soft = append(ns.Brokered.Soft, launch.SoftHost{Name: r.name, Port: r.base.Port(), Ruled: !r.named, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
+		h := &hostDoor{rest: ns.rest(r, g)}
+		for _, o := range ns.order {
+			if o.path == "" && o.base.Host == r.base.Host {
+				h.doors = append(h.doors, ns.door(o, g))
+			}
+		}
+		return broker.Site{Hosts: []address.Name{r.name}, Handler: h, Takes: h.takes}, nil
+	}})
+}
+
+// hostDoor is a host with its registries.
+type hostDoor struct {
+	doors []*npm.Door
+	rest  http.Handler // nil: the rest is refused, or is read as at any common host
+}
+
+func (h *hostDoor) find(r *http.Request) *npm.Door {
+	for _, d := range h.doors {
+		if d.Takes(r) {
+			return d
+		}
+	}
+	return nil
+}
+
+func (h *hostDoor) takes(r *http.Request) bool { return h.find(r) != nil }
+
+// ServeHTTP implements http.Handler.
+func (h *hostDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch d := h.find(r); {
+	case d != nil:
+		d.ServeHTTP(w, r)
+	case h.rest != nil:
+		h.rest.ServeHTTP(w, r)
+	default:
+		h.doors[0].ServeHTTP(w, r) // which says that it is not for that
+	}
+}
+
+// rest is what else a host is asked in mode internet, where every public host may be.
+func (ns *nodes) rest(r *npmRegistry, g launch.Gateway) http.Handler {
+	if ns.Reach.Mode != "internet" {
+		return nil
+	}
+	return broker.Passed(&url.URL{Scheme: "https", Host: r.base.Host}, broker.Transport(g.Reach, g.Roots()))
+}
+
+// stray serves files of lock files. npm puts the endpoint in the place of the registry
+// that a lock file names, and keeps the path: some versions put the endpoint's own path
+// before it, others do not.
+func (ns *nodes) stray() {
+	ns.Brokered.Sites = append(ns.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
+		s := &strays{}
+		for _, r := range ns.order {
+			s.bases, s.doors, s.paths = append(s.bases, r.base.Path), append(s.doors, ns.door(r, g)), append(s.paths, r.path)
+		}
+		return broker.Site{Stray: func(r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, ".tgz") && strings.Contains(r.URL.Path, "/-/")
+		}, Handler: s}, nil
+	})
+}
+
+type strays struct {
+	bases, paths []string
+	doors        []*npm.Door
+}
+
+// ServeHTTP implements http.Handler.
+func (s *strays) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	for range 4 {
+		if s.try(w, r, path) {
+			return
+		}
+		if path = s.within(path); path == "" {
+			break
+		}
+	}
+	http.NotFound(w, r)
+}
+
+// within is a path without the endpoint's own at its beginning; "" if it has none.
+func (s *strays) within(path string) string {
+	for _, p := range s.paths {
+		if rest, ok := strings.CutPrefix(path, p+"/"); ok && p != "" {
+			return "/" + rest
+		}
+	}
+	return ""
+}
+
+// try serves a file at a path below one of the registries.
+func (s *strays) try(w http.ResponseWriter, r *http.Request, path string) bool {
+	for i, d := range s.doors {
+		rest, ok := strings.CutPrefix(path, s.bases[i])
+		if !ok {
+			continue
+		}
+		q := r.WithContext(r.Context())
+		u := *r.URL
+		u.Path, u.RawPath = rest, ""
+		q.URL = &u
+		if d.Takes(q) && d.Owns(q) {
+			d.ServeHTTP(w, q)
+			return true
+		}
+	}
+	return false
+}
