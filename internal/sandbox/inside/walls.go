@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,6 +51,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNested, func() error { return noNestedUsers(p, "/proc") }},
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
+		{builtStep, func() error { return compareView(p) }},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
@@ -70,7 +72,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if s.wall != "limits" && s.wall != watchStep && s.wall != sentryStep && !has(p, s.wall) {
+		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, builtStep}, s.wall) && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 
@@ -21,8 +22,12 @@ func (s *sandbox) witness(m wire.Message) error {
 	for _, o := range m.Evidence {
 		seen.Probes = append(seen.Probes, rung.Observation(o))
 	}
+	look := s.first.Look
+	if look == nil {
+		look = func() (map[string]string, error) { return Look(s.pid) }
+	}
 	var err error
-	if seen.Outside, err = Look(s.pid); err != nil {
+	if seen.Outside, err = look(); err != nil {
 		return err
 	}
 	return s.hooks.Witness(seen)
@@ -43,13 +48,11 @@ func Look(pid int) (map[string]string, error) {
 		}
 		out["ns."+kind] = strconv.FormatUint(n, 10)
 	}
-	b, err := os.ReadFile("/proc/" + id + "/status")
+	status, err := Status(pid)
 	if err != nil {
-		return nil, fmt.Errorf("witness: %w", err)
+		return nil, err
 	}
-	for field, value := range probe.ParseStatus(b) {
-		out["status."+field] = value
-	}
+	maps.Copy(out, status)
 	var st unix.Statfs_t
 	if err := unix.Statfs("/proc/"+id+"/root", &st); err != nil {
 		return nil, fmt.Errorf("witness: %w", err)
@@ -57,6 +60,19 @@ func Look(pid int) (map[string]string, error) {
 	out["root"] = strconv.FormatInt(int64(st.Type), 16)
 	if st.Type == unix.TMPFS_MAGIC {
 		out["root"] = "tmpfs"
+	}
+	return out, nil
+}
+
+// Status is what the host's kernel tells everybody of a process.
+func Status(pid int) (map[string]string, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	out := map[string]string{}
+	for field, value := range probe.ParseStatus(b) {
+		out["status."+field] = value
 	}
 	return out, nil
 }
