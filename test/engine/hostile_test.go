@@ -24,6 +24,16 @@ import (
 // has it. That is the moment which others have who wait for a container to come.
 func between(t *testing.T, f *work.Fixture, act func(method, path string, body []byte)) {
 	t.Helper()
+	judged(t, f, "", func(method, path string, body []byte) string {
+		act(method, path, body)
+		return ""
+	})
+}
+
+// judged is between for one who may refuse, by what he returns, as the authorization plugin of
+// an engine does. more is added to the policy of the user.
+func judged(t *testing.T, f *work.Fixture, more string, act func(method, path string, body []byte) string) {
+	t.Helper()
 	at := filepath.Join(f.State, "between")
 	l, err := net.Listen("unix", at)
 	if err != nil {
@@ -32,14 +42,18 @@ func between(t *testing.T, f *work.Fixture, act func(method, path string, body [
 	to := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		act(r.Method, r.URL.Path, body)
+		if why := act(r.Method, r.URL.Path, body); why != "" {
+			w.WriteHeader(http.StatusForbidden)
+			json.NewEncoder(w).Encode(map[string]string{"message": "authorization denied by plugin house-rules: " + why})
+			return
+		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		p := httputil.ReverseProxy{Transport: to, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL.Scheme, p.Out.URL.Host = "http", "engine" }}
 		p.ServeHTTP(w, r)
 	})}
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close() })
-	f.Policy("[rung]\nengine = \"" + at + "\"\n")
+	f.Policy("[rung]\nengine = \"" + at + "\"\n" + more)
 }
 
 // sources are the shares of an order for a container, by where it has them.

@@ -55,13 +55,14 @@ const (
 
 // Offer is what a rung holds.
 type Offer struct {
-	Level  string               // of the ladder of postures
-	Kernel string               // whose kernel answers the agent, for people
-	Adds   string               // what it has that the rung below has not, for people
-	Lacks  string               // what it has not, for people; may be empty
-	Walls  map[plan.Wall]Who    // every wall has its entry
-	Why    map[plan.Wall]string // of those that nobody raises: what stands instead
-	Views  []plan.View          // of a workspace; the first is the usual one
+	Level   string               // of the ladder of postures
+	Variant string               // which of several ways to have this rung; "": the usual one
+	Kernel  string               // whose kernel answers the agent, for people
+	Adds    string               // what it has that the rung below has not, for people
+	Lacks   string               // what it has not, for people; may be empty
+	Walls   map[plan.Wall]Who    // every wall has its entry
+	Why     map[plan.Wall]string // of those that nobody raises: what stands instead
+	Views   []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
 	Weaker map[string]string
@@ -70,6 +71,14 @@ type Offer struct {
 	Leaves  map[string]string
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
+}
+
+// Title is the name of a rung for people and for the record, with what is not usual of it.
+func Title(r Rung) string {
+	if v := r.Offer().Variant; v != "" {
+		return r.Name() + ", " + v
+	}
+	return r.Name()
 }
 
 // Raised lists the walls that somebody raises, in the order of launch.

@@ -86,9 +86,9 @@ func Decide(opt Options) (Base, error) {
 // Where names the place of the walls, for people.
 func (b *Base) Where() string {
 	if b.Own != nil {
-		return b.Rung.Name() + ", image " + b.Own.Name
+		return rung.Title(b.Rung) + ", image " + b.Own.Name
 	}
-	return b.Rung.Name()
+	return rung.Title(b.Rung)
 }
 
 // System is what of an operating system is shown.

@@ -116,7 +116,7 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 func (d *desk) status(memory bool) *control.Status {
 	s, l := d.live.session, d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
-		Rung: s.Rung.Name(), Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
+		Rung: rung.Title(s.Rung), Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
 	out.Meter, _ = json.Marshal(s.Trifecta())
 	for _, w := range s.Plan.Walls {
