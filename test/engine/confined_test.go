@@ -92,12 +92,12 @@ func TestForbidden(t *testing.T) {
 		{confined, 0, "ran\n", nil},
 	} {
 		orders := 0
-		judged(t, f, c.more, func(_, path string, body []byte) string {
+		judged(t, f, c.more, func(_, path string, body []byte) ([]byte, string) {
 			if !strings.HasSuffix(path, "/containers/create") {
-				return ""
+				return body, ""
 			}
 			orders++
-			return houseRules(t, body)
+			return body, houseRules(t, body)
 		})
 		r := f.On("echo ran", "--net", "none")
 		if r.Status != c.status || r.Stdout != c.stdout || orders != 1 {
@@ -142,13 +142,13 @@ func TestHolder(t *testing.T) {
 	f := newFixture(t)
 	var mu sync.Mutex
 	var wishes []wish
-	judged(t, f, confined, func(_, path string, body []byte) string {
+	judged(t, f, confined, func(_, path string, body []byte) ([]byte, string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if strings.HasSuffix(path, "/containers/create") {
 			wishes = append(wishes, parseWish(t, body))
 		}
-		return ""
+		return body, ""
 	})
 	id := f.Start("echo ok; exec sleep 1000", "--allow-host", world.Allowed)
 	f.Said(id, "ok")
@@ -185,13 +185,13 @@ func TestHolder(t *testing.T) {
 func TestHolderKilled(t *testing.T) {
 	f := newFixture(t)
 	orders := 0
-	judged(t, f, confined, func(_, path string, _ []byte) string {
+	judged(t, f, confined, func(_, path string, body []byte) ([]byte, string) {
 		if strings.HasSuffix(path, "/containers/create") {
 			if orders++; orders == 2 {
 				docker(t, "kill", containers(t)[0])
 			}
 		}
-		return ""
+		return body, ""
 	})
 	if r := f.On("echo ran", "--allow-host", world.Allowed); r.Status != 125 || r.Stdout != "" || orders != 2 {
 		t.Errorf("status %d, %d orders\n%s%s", r.Status, orders, r.Stdout, r.Stderr)
@@ -309,5 +309,20 @@ func TestConfinedRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(f.Dir, "made")); err == nil {
 		t.Error("a file reached the host before it was applied")
+	}
+}
+
+// TestConfinedLater: what comes while a session runs. The workspace is a copy, so that a secret
+// which the host gets later is not seen; and what is written elsewhere is listed at the end.
+func TestConfinedLater(t *testing.T) {
+	f := newConfined(t)
+	p := f.Sit("run", "--rung", "container", "--net", "none", "--", "sh", "-c", `echo x > ~/left-behind; echo ready; read x; cat .env; echo "en""ded"`)
+	p.Sees("ready")
+	f.Put(".env", []byte("API_KEY=sk-0123456789abcdefghijklmnop\n"), 0o600)
+	p.Sees("left-behind")
+	p.Types("\n")
+	p.Sees("ended")
+	if s := p.Status(); s != 0 || p.Saw("0123456789abcdef") {
+		t.Errorf("status %d", s)
 	}
 }

@@ -102,7 +102,7 @@ func (r Rung) confined(ctx context.Context, e *engine, a about, p *plan.Plan, h 
 	}
 	defer closeSockets(sockets)
 	h.Within, h.Join = nil, nil
-	inner, err := native.StartBorn(ctx, insidePlan(p), h, func(_ *plan.Plan, control *os.File) (*native.First, error) {
+	inner, err := native.StartBorn(ctx, insidePlan(p, built), h, func(_ *plan.Plan, control *os.File) (*native.First, error) {
 		first, err := v.become(h.Stdio, control)
 		if first != nil {
 			first.Net = sockets
@@ -138,9 +138,9 @@ func launchJoined(ctx context.Context, e *engine, a about, p *plan.Plan, dir str
 }
 
 // insidePlan is what is left for the first process inside.
-func insidePlan(p *plan.Plan) *plan.Plan {
+func insidePlan(p *plan.Plan, v *view) *plan.Plan {
 	c := *p
-	c.Built, c.Capture = true, nil
+	c.Ops, c.Built, c.Capture = v.ops, true, nil
 	c.Limits.Pids = 0 // without a user namespace they would be counted with your other processes; the engine counts its own
 	ours := confinedOffer().Walls
 	c.Walls = slices.DeleteFunc(slices.Clone(p.Walls), func(w plan.Wall) bool { return ours[w] != rung.Ours })
@@ -227,7 +227,11 @@ func (v *vessel) become(stdio rung.Stdio, control *os.File) (*native.First, erro
 		return nil, errors.Join(err, errors.New("the container has the root of the host"))
 	}
 	seen["root"] = probe.ImageRoot
-	first := &native.First{PID: v.pid, Look: func() (map[string]string, error) {
+	at, err := os.OpenFile(fmt.Sprintf("/proc/%d/root", v.pid), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	first := &native.First{PID: v.pid, Root: at, Look: func() (map[string]string, error) {
 		now, err := native.Status(v.pid)
 		out := maps.Clone(seen)
 		maps.Copy(out, now)
@@ -239,6 +243,7 @@ func (v *vessel) become(stdio rung.Stdio, control *os.File) (*native.First, erro
 	}
 	first.Wait = func() syscall.WaitStatus {
 		v.over()
+		at.Close()
 		return v.status
 	}
 	err = v.conn.Send(wire.Message{Kind: wire.Become}, int(stdio.In.Fd()), int(stdio.Out.Fd()), int(stdio.Err.Fd()), int(control.Fd()))

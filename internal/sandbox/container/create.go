@@ -157,8 +157,13 @@ func holderOrder(a about, p *plan.Plan) order {
 // netSettings are those of a new network. Engines change them: with IPv6 the agent has what
 // it has on the host, and no port below 1024 is its own.
 func netSettings() map[string]string {
-	return map[string]string{"net.ipv4.ip_unprivileged_port_start": "1024", "net.ipv6.conf.all.disable_ipv6": "0",
-		"net.ipv6.conf.default.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0"}
+	out := map[string]string{"net.ipv4.ip_unprivileged_port_start": "1024"}
+	if _, err := os.Stat("/proc/sys/net/ipv6"); err == nil {
+		for _, at := range []string{"all", "default", "lo"} {
+			out["net.ipv6.conf."+at+".disable_ipv6"] = "0"
+		}
+	}
+	return out
 }
 
 // bareOrder is a container in which nothing is but the shares: no network, no capability,

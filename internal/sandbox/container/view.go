@@ -17,12 +17,13 @@ import (
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // view is what an engine is asked to build of a plan, where the first process inside may
 // not mount. That process compares what came of it with the plan.
 type view struct {
-	ops    []plan.Op         // those that are dealt with
+	ops    []plan.Op         // those that are dealt with, with the inodes that they must come to
 	dir    string            // of the session's state, for generated files
 	mounts []mount           // by path
 	tmpfs  map[string]string // options by path
@@ -45,7 +46,7 @@ func viewOf(p *plan.Plan, dir string) (*view, error) {
 		return nil, err
 	}
 	for _, o := range p.Ops {
-		if err := v.add(o); err != nil {
+		if err := v.add(&o); err != nil {
 			return nil, fmt.Errorf("%s %q: %w", o.Do, string(o.Dst), err)
 		}
 		v.ops = append(v.ops, o)
@@ -56,7 +57,7 @@ func viewOf(p *plan.Plan, dir string) (*view, error) {
 func (v *view) emptyDir() string  { return filepath.Join(v.dir, "empty-dir") }
 func (v *view) emptyFile() string { return filepath.Join(v.dir, "empty-file") }
 
-func (v *view) add(o plan.Op) error {
+func (v *view) add(o *plan.Op) error {
 	at := string(o.Dst)
 	if !utf8.ValidString(at) || !utf8.ValidString(string(o.Src)) && o.Do != plan.DoSymlink {
 		return errors.New("has a name that no engine can be told of")
@@ -78,9 +79,9 @@ func (v *view) add(o plan.Op) error {
 		if err := os.WriteFile(name, o.Data, 0o444); err != nil {
 			return err
 		}
-		return v.bind(name, at, true)
+		return v.own(o, name)
 	case plan.DoMask:
-		return v.mask(at)
+		return v.mask(o)
 	case plan.DoSymlink, plan.DoDir:
 		return v.name(o)
 	}
@@ -89,7 +90,7 @@ func (v *view) add(o plan.Op) error {
 
 // engines holds for what an engine has of its own: /proc, and /dev with its terminals. Both
 // are read-only by newOrder.
-func engines(o plan.Op) bool {
+func engines(o *plan.Op) bool {
 	at := string(o.Dst)
 	switch o.Do {
 	case plan.DoProc, plan.DoPts, plan.DoDevice, plan.DoReadOnly:
@@ -158,8 +159,19 @@ func (v *view) bind(source, at string, readOnly bool) error {
 	return v.ready(at)
 }
 
+// own puts a file or directory of the session's state in the place of an operation.
+func (v *view) own(o *plan.Op, source string) error {
+	i, err := probe.InodeOf(source)
+	if err != nil {
+		return err
+	}
+	o.ID = &plan.Identity{Dev: i.Dev, Ino: i.Ino}
+	return v.bind(source, string(o.Dst), true)
+}
+
 // mask hides what the host has at a path, if it has something.
-func (v *view) mask(at string) error {
+func (v *view) mask(o *plan.Op) error {
+	at := string(o.Dst)
 	if file.Within(at, "/proc") {
 		v.masked = append(v.masked, at)
 		return nil
@@ -182,13 +194,13 @@ func (v *view) mask(at string) error {
 	case st.Mode()&fs.ModeSymlink != 0:
 		return errors.New("is a symbolic link: mask what it points to")
 	case st.IsDir():
-		return v.bind(v.emptyDir(), at, true)
+		return v.own(o, v.emptyDir())
 	}
-	return v.bind(v.emptyFile(), at, true)
+	return v.own(o, v.emptyFile())
 }
 
 // name is for a name without a mount: the image has it, or the first process makes it.
-func (v *view) name(o plan.Op) error {
+func (v *view) name(o *plan.Op) error {
 	at := string(o.Dst)
 	in := v.over(at)
 	switch {

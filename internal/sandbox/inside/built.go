@@ -28,11 +28,15 @@ func compareView(p *plan.Plan) error {
 	}
 	for i := range p.Ops {
 		op := &p.Ops[i]
-		if err := compare(op); err != nil {
+		err := compare(op)
+		if err == nil && op.Do == plan.DoTmpfs && op.Dst != "/dev" {
+			err = nothingElse(string(op.Dst), p.Ops) // it is new, so it is our own
+		}
+		if err != nil {
 			return fmt.Errorf("%s %q: %w", op.Do, string(op.Dst), err)
 		}
 	}
-	return nothingElse(p.Ops)
+	return errors.Join(nothingElse("/", p.Ops), emptyDir("/sys"), readOnly("/sys"), emptyDir("/ringfence-link"))
 }
 
 func compare(op *plan.Op) error {
@@ -43,7 +47,7 @@ func compare(op *plan.Op) error {
 	case plan.DoFile:
 		return compareFile(op)
 	case plan.DoMask:
-		return compareMask(at)
+		return compareMask(op)
 	case plan.DoDir:
 		return makeDir(at, op.Mode)
 	case plan.DoSymlink:
@@ -67,30 +71,38 @@ func compare(op *plan.Op) error {
 
 // compareBind wants the very inode that was judged, reached without a link.
 func compareBind(op *plan.Op) error {
-	if op.ID == nil {
-		return errors.New("nobody has judged it")
-	}
-	fd, err := sys.OpenSource(string(op.Dst))
+	fd, st, err := openJudged(op)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if st.Dev != op.ID.Dev || st.Ino != op.ID.Ino {
-		return errors.New("is not the file that policy judged: it was replaced meanwhile")
-	}
+	unix.Close(fd)
 	if err := checkKind(op.Do, st.Mode); err != nil || op.Write {
 		return err
 	}
 	return readOnly(string(op.Dst))
 }
 
+// openJudged opens what is at the place of an operation, without following a link: one that
+// leads elsewhere now may lead back later.
+func openJudged(op *plan.Op) (fd int, st unix.Stat_t, err error) {
+	if op.ID == nil {
+		return -1, st, errors.New("nobody has judged it")
+	}
+	if fd, err = sys.OpenSource(string(op.Dst)); err != nil {
+		return -1, st, err
+	}
+	if err = unix.Fstat(fd, &st); err == nil && (st.Dev != op.ID.Dev || st.Ino != op.ID.Ino) {
+		err = errors.New("is not the file that was meant: it was replaced meanwhile")
+	}
+	if err != nil {
+		unix.Close(fd)
+	}
+	return fd, st, err
+}
+
 // compareFile wants the bytes of the plan, where nobody can change them.
 func compareFile(op *plan.Op) error {
-	fd, err := sys.OpenSource(string(op.Dst))
+	fd, _, err := openJudged(op)
 	if err != nil {
 		return err
 	}
@@ -105,40 +117,45 @@ func compareFile(op *plan.Op) error {
 	return readOnly(string(op.Dst))
 }
 
-// compareMask wants nothing to be seen there.
-func compareMask(at string) error {
-	var st unix.Stat_t
-	err := unix.Lstat(at, &st)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
-		return nil
+// compareMask wants what hides a path, or nothing at all. In proc it is the engine's.
+func compareMask(op *plan.Op) error {
+	at := string(op.Dst)
+	if strings.HasPrefix(at, "/proc/") {
+		return compareCover(at)
 	}
-	if err != nil {
+	if op.ID != nil {
+		fd, _, err := openJudged(op)
+		if err == nil {
+			err = readOnly(at)
+			unix.Close(fd)
+		}
 		return err
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		return errors.Join(emptyDir(at), readOnly(at))
-	case unix.S_IFREG:
-		if st.Size == 0 && !file0(at) {
-			return readOnly(at)
-		}
-	case unix.S_IFCHR:
-		if st.Rdev == unix.Mkdev(1, 3) { // so an engine hides a file of proc
-			return nil
-		}
+	fd, err := sys.OpenSource(at)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return nil
+	case err == nil:
+		unix.Close(fd)
+		err = errors.New("is there, and was not when the view was ordered")
 	}
-	return errors.New("is not hidden")
+	return err
 }
 
-// file0 says whether a byte can be read from a file: those of proc have no size.
-func file0(at string) bool {
-	fd, err := unix.Open(at, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
+// compareCover wants nothing to be told by a name in proc.
+func compareCover(at string) error {
+	var st unix.Stat_t
+	switch err := unix.Lstat(at, &st); {
+	case errors.Is(err, unix.ENOENT):
+		return nil
+	case err != nil:
+		return err
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return errors.Join(emptyDir(at), readOnly(at))
+	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3):
+		return nil
 	}
-	defer unix.Close(fd)
-	n, err := unix.Read(fd, make([]byte, 1))
-	return err == nil && n > 0
+	return errors.New("is not hidden")
 }
 
 func emptyDir(at string) error {
@@ -207,23 +224,21 @@ func readOnly(at string) error {
 
 // engines are the names that an engine or the start of the container adds to a root. None
 // tells anything: our own program, an empty directory, an empty file.
-var engines = []string{".dockerenv", "ringfence-container", "ringfence-link", "sys"}
+var engines = []string{"/.dockerenv", "/ringfence-container", "/ringfence-link", "/sys"}
 
-// nothingElse wants no name in the root that nobody planned, and nothing of the machine in /sys.
-func nothingElse(ops []plan.Op) error {
-	planned := slices.Clone(engines)
-	for _, op := range ops {
-		top, _, _ := strings.Cut(strings.TrimPrefix(string(op.Dst), "/"), "/")
-		planned = append(planned, top)
-	}
-	names, err := os.ReadDir("/")
+// nothingElse wants no name in a directory that nobody planned.
+func nothingElse(dir string, ops []plan.Op) error {
+	names, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		if !slices.Contains(planned, n.Name()) {
-			return fmt.Errorf("the root has %q, which nobody planned", n.Name())
+		at := path.Join(dir, n.Name())
+		if !slices.Contains(engines, at) && !slices.ContainsFunc(ops, func(o plan.Op) bool {
+			return string(o.Dst) == at || strings.HasPrefix(string(o.Dst), at+"/")
+		}) {
+			return fmt.Errorf("%q has %q, which nobody planned", dir, n.Name())
 		}
 	}
-	return errors.Join(emptyDir("/sys"), readOnly("/sys"), emptyDir("/ringfence-link"))
+	return nil
 }

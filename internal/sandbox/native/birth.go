@@ -28,6 +28,8 @@ type First struct {
 
 	// Look is what the host's kernel shows of it; nil: it can be asked at any time.
 	Look func() (map[string]string, error)
+	// Root is its root; nil: it can be opened at any time.
+	Root *os.File
 	// Net are the sockets of its network, where it is not the one that opens them.
 	Net []netns.Socket
 }

@@ -18,7 +18,7 @@ func (s *sandbox) witness(m wire.Message) error {
 	if s.hooks.Witness == nil {
 		return nil
 	}
-	seen := rung.Seen{PID: s.pid, Keyring: m.Keyring}
+	seen := rung.Seen{PID: s.pid, Root: s.root, Keyring: m.Keyring}
 	for _, o := range m.Evidence {
 		seen.Probes = append(seen.Probes, rung.Observation(o))
 	}
@@ -31,6 +31,19 @@ func (s *sandbox) witness(m wire.Message) error {
 		return err
 	}
 	return s.hooks.Witness(seen)
+}
+
+// root opens the root of the first process.
+func (s *sandbox) root() (*os.File, error) {
+	name := "/proc/" + strconv.Itoa(s.pid) + "/root"
+	if s.first.Root == nil {
+		return os.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY, 0)
+	}
+	fd, err := unix.FcntlInt(s.first.Root.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // Look is what the host's kernel shows of a process: its namespaces, its status and the

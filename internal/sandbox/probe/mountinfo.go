@@ -105,7 +105,7 @@ func View(writable []string, built bool) Result {
 		return open(name, "%v", err)
 	}
 	for _, m := range mounts {
-		if !m.has("ro") && !strings.HasPrefix(m.Point, "/dev/") && !m.null() && !covered(m) && !slices.Contains(writable, m.Point) && !beneathAny(m.Point, writable) {
+		if !m.has("ro") && !strings.HasPrefix(m.Point, "/dev/") && !slices.Contains(writable, m.Point) && !beneathAny(m.Point, writable) && !m.null() && !covered(m) {
 			return open(name, "%q is writable", m.Point)
 		}
 	}

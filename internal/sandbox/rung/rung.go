@@ -196,7 +196,9 @@ type Observation struct {
 
 // Seen is what was seen of a sandbox after the last wall and before the agent.
 type Seen struct {
-	PID     int // of the first process inside on this kernel; 0: it is none of this kernel's
+	PID int // of the first process inside on this kernel; 0: it is none of this kernel's
+	// Root opens the root that the agent has, while the sandbox is there; nil: nobody here can.
+	Root    func() (*os.File, error)
 	Probes  []Observation
 	Keyring int // serial of the session keyring that the agent starts with
 	// Outside is what the rung's witness saw: "ns.NAME" is the number of a namespace,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -71,7 +70,17 @@ func (k *Changes) bare(p string) bool {
 	case treeOf(k.Work.Trees, func(t review.Tree) string { return t.Path }, p) >= 0:
 		return false // in a layer it was written anew, and is not the host's
 	}
-	return keeper.BareAt(k.box.PID(), p)
+	return k.bareAt(p)
+}
+
+// bareAt is bare for a file that lies in no tree.
+func (k *Changes) bareAt(p string) bool {
+	root, err := k.openRoot()
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	return keeper.BareAt(int(root.Fd()), p)
 }
 
 // errReach: what the agent sees is served by another kernel, with mounts of its own.
@@ -103,13 +112,13 @@ func (k *Changes) coverFile(p string, data []byte) (keeper.Cover, error) {
 // it is what the host has.
 func (k *Changes) maskInLayer(n int, rel string, data []byte) (keeper.Cover, error) {
 	p := filepath.Join(k.Work.Trees[n].Path, rel)
-	root, err := unix.Open("/proc/"+strconv.Itoa(k.box.PID())+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	root, err := k.openRoot()
 	if err != nil {
 		return keeper.Covered, err
 	}
-	defer unix.Close(root)
+	defer root.Close()
 	open := func(flags int) (*os.File, error) {
-		fd, err := sys.OpenAt(root, strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
+		fd, err := sys.OpenAt(int(root.Fd()), strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 		if err != nil {
 			return nil, err
 		}
