@@ -96,16 +96,23 @@ func (r Rung) confined(ctx context.Context, e *engine, a about, p *plan.Plan, h 
 	if err := e.makeImage(ctx, image, content); err != nil {
 		return nil, fmt.Errorf("image of a container: %w", err)
 	}
-	v, sockets, err := launchJoined(ctx, e, a, p, h.Dir, confinedOrder(a, image, p, h.Limits, built))
+	v, net, err := launchJoined(ctx, e, a, p, h.Dir, confinedOrder(a, image, p, h.Limits, built))
 	if err != nil {
 		return nil, err
 	}
-	defer closeSockets(sockets)
+	defer closeSockets(net.sockets)
+	judge := h.Witness
+	h.Witness = func(seen rung.Seen) error {
+		if err := net.wait(ctx); err != nil || judge == nil {
+			return err
+		}
+		return judge(seen)
+	}
 	h.Within, h.Join = nil, nil
 	inner, err := native.StartBorn(ctx, insidePlan(p, built), h, func(_ *plan.Plan, control *os.File) (*native.First, error) {
 		first, err := v.become(h.Stdio, control)
 		if first != nil {
-			first.Net = sockets
+			first.Net = net.sockets
 		}
 		return first, err
 	})
@@ -116,25 +123,49 @@ func (r Rung) confined(ctx context.Context, e *engine, a about, p *plan.Plan, h 
 	return box{inner, v}, nil
 }
 
+// joined is the network of a container.
+type joined struct {
+	sockets []netns.Socket
+	alone   chan struct{} // closed when nothing of its holder is left
+}
+
+// wait returns when nobody with a right to change the network is in it.
+func (j joined) wait(ctx context.Context) error {
+	select {
+	case <-j.alone:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // launchJoined makes the container, in the network of a holder if the plan has one. The
-// container keeps that network: the holder is gone when this returns.
-func launchJoined(ctx context.Context, e *engine, a about, p *plan.Plan, dir string, o order) (*vessel, []netns.Socket, error) {
+// container keeps that network, so the holder is ended.
+func launchJoined(ctx context.Context, e *engine, a about, p *plan.Plan, dir string, o order) (*vessel, joined, error) {
+	j := joined{alone: make(chan struct{})}
 	if p.Capture == nil {
+		close(j.alone)
 		v, err := launch(ctx, e, o, dir)
-		return v, nil, err
+		return v, j, err
 	}
 	holder, sockets, err := hold(ctx, e, a, p, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, j, err
 	}
+	j.sockets = sockets
 	o.join(holder.name)
 	v, err := launch(ctx, e, o, dir)
-	holder.end()
 	if err != nil {
 		closeSockets(sockets)
-		return nil, nil, err
+		holder.end()
+		return nil, j, err
 	}
-	return v, sockets, nil
+	go func() {
+		holder.end()
+		await(holder.first)
+		close(j.alone)
+	}()
+	return v, j, nil
 }
 
 // insidePlan is what is left for the first process inside.

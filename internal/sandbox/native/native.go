@@ -107,7 +107,7 @@ func (s *sandbox) launch(ctx context.Context, p *plan.Plan) error {
 		return err
 	}
 	if p.Sentry != nil {
-		if m, fds, ports, err = s.takeSentry(p, m, fds, ports); err != nil {
+		if m, ports, err = s.takeSentry(p, m, ports); err != nil {
 			closePorts(ports)
 			return err
 		}
