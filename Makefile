@@ -50,6 +50,7 @@ test-gvisor: build tools
 # Every combination of case, view, agent and user: hours.
 test-all: build tools vet
 	@RINGFENCE_TEST=all STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./...
+	@RINGFENCE_TEST=all RINGFENCE_TEST_RUNG=container STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./test/attack ./test/netattack
 	@RINGFENCE_TEST=all RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 0 -p 3 ./test/attack ./test/netattack ./test/script ./test/agents
 
 VETTED = ./...

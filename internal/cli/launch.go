@@ -135,7 +135,10 @@ func toRun(c *command.Console, name string, rest, typed []string) (agentName str
 func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error {
 	switch form {
 	case "json":
-		return c.JSON(s.Plan.Redacted())
+		return c.JSON(struct {
+			Rung string `json:"rung"`
+			*plan.Plan
+		}{s.Where(), s.Plan.Redacted()})
 	case "bwrap":
 		return s.Plan.Bwrap(c.Out)
 	}

@@ -18,6 +18,9 @@ var rungs = []string{"native", "container", "gvisor"}
 // RungNames lists the rungs that a policy can use or require.
 func RungNames() []string { return slices.Clone(rungs) }
 
+// HostNetwork is the host's network stack, on gVisor.
+const HostNetwork = "host"
+
 // limitNames are the limits whose enforcement needs a cgroup and may be missing.
 var limitNames = []string{"pids", "memory"}
 

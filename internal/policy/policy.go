@@ -131,6 +131,7 @@ type Rung struct {
 	Container *Rule // how a container is asked for; nil means as usual
 	Image     *Rule // whose operating system a container has; nil means the host's
 	RunscSum  *Rule // the SHA-256 that it must have; nil means any
+	Network   *Rule // whose network stack there is on gVisor; nil means its own
 }
 
 // Require names what must stand for a launch to go ahead.

@@ -15,7 +15,8 @@ type Layers struct {
 
 // Resolve returns the effective policy, and what an untrusted project asked for
 // in vain. A project adds or changes no secret and no MCP server, trusted or not, lowers no
-// rung, and has no say in what other sessions keep. Flags come after the project: the user who types them outranks a file.
+// rung, and has no say in what other sessions keep. The image of a container it names only
+// where nobody else does, and after trust. Flags come after the project: the user who types them outranks a file.
 // What of the ceiling bounds nothing (the proxy, the sizes of undo, gVisor's program) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
@@ -36,6 +37,9 @@ func Resolve(l Layers) (*Policy, []Change) {
 	p = s.tighten(Merge(p, l.Flags), l.Ceiling)
 	if l.Ceiling != nil {
 		p.take(l.Ceiling)
+	}
+	if l.ProjectTrusted && l.Project != nil && p.Rung.Image == nil && p.Rung.Use.Text() == rungOfImages {
+		p.Rung.Image = l.Project.Rung.Image
 	}
 	p.Refused = l.outright()
 	return p, ignored
@@ -70,6 +74,9 @@ func (p *Policy) take(ceiling *Policy) {
 	}
 	if ceiling.Rung.RunscSum != nil {
 		p.Rung.RunscSum = ceiling.Rung.RunscSum
+	}
+	if ceiling.Rung.Network != nil {
+		p.Rung.Network = ceiling.Rung.Network
 	}
 	if ceiling.Workspace.Undo != nil {
 		p.Workspace.Undo = ceiling.Workspace.Undo

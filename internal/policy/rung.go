@@ -86,8 +86,8 @@ func checkProgram(v string) error {
 	return nil
 }
 
-// checkImage wants the name of an image, as engines write it.
-func checkImage(v string) error {
+// CheckImage wants the name of an image, as engines write it.
+func CheckImage(v string) error {
 	if !imageName.MatchString(v) || len(v) > 512 {
 		return errors.New("is not the name of an image")
 	}
@@ -111,7 +111,7 @@ func lowered(base, over *Policy) []Change {
 	for _, w := range []struct {
 		name       string
 		have, want *Rule
-	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}} {
+	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
 		if w.want != nil && w.want.Value != w.have.Text() {
 			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
 		}
@@ -131,16 +131,19 @@ func lowered(base, over *Policy) []Change {
 	return out
 }
 
+// rungOfImages is the rung whose operating system may be an image's.
+const rungOfImages = "container"
+
 // UseRung is what the flags --rung and --image say; nothing, if they are empty. An image
 // is a container's.
 func UseRung(name, image string) (*Policy, error) {
 	p := &Policy{}
 	if image != "" {
-		if err := checkImage(image); err != nil {
+		if err := CheckImage(image); err != nil {
 			return nil, fault.New(fault.Usage, "write NAME or NAME@sha256:DIGEST", "--image: %q %w", image, err)
 		}
 		p.Rung.Image = &Rule{Value: image, Source: Source{File: "flag --image"}}
-		name = cmp.Or(name, "container")
+		name = cmp.Or(name, rungOfImages)
 	}
 	if name == "" {
 		return p, nil

@@ -139,6 +139,9 @@ func given(p *policy.Policy) []gift {
 	if p.Network.Mode != nil {
 		add("net", policy.List{*p.Network.Mode})
 	}
+	if p.Rung.Network != nil {
+		add("gvisor-network", policy.List{*p.Rung.Network})
+	}
 	var set policy.List
 	for _, v := range p.Env.Set {
 		set = append(set, policy.Rule{Value: v.Name, Source: v.Source})

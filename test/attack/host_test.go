@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/dockerd"
 )
 
 // What the made host is like.
@@ -16,6 +18,7 @@ const (
 	hostName   = "canaryhost"
 	binDir     = "/opt/attack/bin"
 	runscAt    = "/opt/attack/runsc"
+	engineAt   = "/run/engine"
 	ttyLog     = "/var/tmp/scratch/tty.log"
 	scratch    = "/var/tmp/scratch" // for scripts of the host's side; not part of the host's state
 	ordinaryID = 1711
@@ -40,13 +43,24 @@ func newHost(req request) (*host, error) {
 	h.ws = h.home + "/src/project"
 	for _, step := range []func() error{
 		h.mountRoot, h.mountUsr, h.mountDevices, h.mountPrivate, h.pivot,
-		h.writeEtc, h.plant, h.makeWorkspace, h.giveOver, h.identify, h.serve, h.bequeath,
+		h.writeEtc, h.plant, h.makeWorkspace, h.giveOver, h.identify, h.engage, h.serve, h.bequeath,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	return h, nil
+}
+
+// engage starts a container engine where the rung needs one. A control needs none, but where
+// its script starts ringfence itself.
+func (h *host) engage() error {
+	c := h.req.Case
+	if h.req.Group == "" || h.req.Enter == nil && !strings.Contains(c.Setup+c.Run, "$RF") {
+		return nil
+	}
+	_, err := dockerd.Engine{Dir: engineAt, GID: h.req.GID, Group: h.req.Group, Apart: true}.Raise()
+	return err
 }
 
 // in is a path while the new root is being built.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/dockerd"
 	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -30,6 +31,7 @@ type request struct {
 	Bin      string   // ringfence and probe
 	Root     string   // an empty directory, to build the host on
 	Runsc    string   // where the rung needs it
+	Group    string   // the cgroup of a container engine, where the rung needs one
 	Ceiling  string   // the administrator's policy; "": none
 	Rung     string
 }
@@ -47,7 +49,7 @@ func newMachine(bin, canary string) (*machine, error) {
 		return nil, err
 	}
 	var runsc string
-	if !rungs.Plain() {
+	if rungs.Name() == rungs.GVisor {
 		runsc, err = built.Runsc()
 	}
 	out, oerr := newOuter()
@@ -62,8 +64,12 @@ func (m *machine) close() error { return errors.Join(m.outer.close(), os.Remove(
 // run lets a stage run the case once. When it returns, the stage's PID namespace
 // is gone and everything in it.
 func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
-	req, err := json.Marshal(request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
-		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt), Rung: rungs.Name()})
+	r := request{Case: c, UID: u.uid, GID: u.gid, Canary: m.canary,
+		Enter: enter, Bin: m.bin, Root: m.root, Runsc: m.runsc, Ceiling: rungs.Policy(runscAt), Rung: rungs.Name()}
+	if r.Rung == rungs.Container {
+		r.Group, r.Ceiling = m.outer.engine(), rungs.Policy(dockerd.Socket(engineAt))
+	}
+	req, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +95,9 @@ func (m *machine) run(c Case, u user, enter []string) (*outcome, error) {
 		_, err = stdin.Write(req)
 	}
 	err = errors.Join(err, stdin.Close(), cmd.Wait(), group.close())
+	if r.Group != "" {
+		err = errors.Join(err, dockerd.RemoveGroup(r.Group))
+	}
 	var got outcome
 	if err == nil {
 		err = json.Unmarshal(stdout.Bytes(), &got)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 
 	"ringfence.dev/ringfence/test/wait"
@@ -13,7 +14,11 @@ import (
 // outer is a limit of the suite's own around everything it starts, so that a
 // case about resources cannot take the machine down when its wall is missing.
 // Below it every run has a group of its own, which shows what a run left behind.
-type outer struct{ dirs []string }
+type outer struct {
+	name    string
+	dirs    []string
+	engines atomic.Int32
+}
 
 // Bounds for all runs together; the cases ask for far less.
 const (
@@ -29,6 +34,7 @@ func newOuter() (*outer, error) {
 		return o, nil
 	}
 	name := fmt.Sprintf("attack-suite-%d", os.Getpid())
+	o.name = name
 	files := map[string]string{ // v1
 		"/sys/fs/cgroup/pids/" + name + "/pids.max":                outerPids,
 		"/sys/fs/cgroup/memory/" + name + "/memory.limit_in_bytes": outerMemory,
@@ -48,6 +54,9 @@ func newOuter() (*outer, error) {
 	}
 	return o, nil
 }
+
+// engine names a cgroup for the containers of one run.
+func (o *outer) engine() string { return fmt.Sprintf("%s/engine-%d", o.name, o.engines.Add(1)) }
 
 func (o *outer) close() error { return removeGroups(o.dirs) }
 

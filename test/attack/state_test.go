@@ -43,6 +43,9 @@ func (h *host) state() (state, error) {
 func (h *host) record(top, as string, files map[string]string) error {
 	skip := []string{h.ws, h.home + "/given/rw", h.home + "/.local/state/ringfence", fmt.Sprintf("/run/user/%d/ringfence", h.req.UID),
 		scratch, "/dev/pts"}
+	if h.req.Group != "" { // the engine goes on coming up
+		skip = append(skip, engineAt, "/etc/docker", "/opt/containerd", "/run/containerd", "/run/docker")
+	}
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -111,6 +114,10 @@ func processes() []string {
 			continue // ended, and waits for us to ask
 		}
 		argv, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		first, _, _ := strings.Cut(string(argv), "\x00")
+		if slices.Contains([]string{"dockerd", "containerd"}, filepath.Base(first)) {
+			continue // the engine stays; what it started does not
+		}
 		out = append(out, fmt.Sprintf("process %d: %q", pid, argv))
 	}
 	return out

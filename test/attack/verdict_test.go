@@ -142,7 +142,7 @@ func judge(c Case, got *outcome) string {
 		return pick(got.Outside, verdictOpen, verdictClosed) // what it did to the workspace is judged beside
 	case c.Kind == kindHost:
 		return pick(len(got.Changed) > 0, verdictOpen, verdictClosed)
-	case (c.Killed || c.Sentry && !rungs.Plain()) && got.Status == 128+9:
+	case (c.Killed || c.Sentry && rungs.Name() == rungs.GVisor) && got.Status == 128+9:
 		return verdictClosed
 	case got.Status == 0:
 		return verdictOpen

@@ -23,7 +23,7 @@ func views() []way {
 		{"live", []string{"run"}},
 		{"review", []string{"run", "--review"}},
 	}
-	if !rungs.Plain() {
+	if rungs.Name() == rungs.GVisor {
 		return all[1:] // the live view needs the kernel of the host
 	}
 	return all

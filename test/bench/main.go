@@ -1,6 +1,6 @@
 // Command bench measures what ringfence costs, as ratios within one run: start-up
-// beside bubblewrap with the same view and srt, independence of the workspace's
-// size, memory while an agent idles, work inside beside work on the host, the
+// beside bubblewrap with the same view and srt, and in a container beside docker's own
+// client, independence of the workspace's size, memory while an agent idles, work inside beside work on the host, the
 // network through the gate beside a straight connection and srt's proxy, and the
 // views of the workspace beside each other and beside a plain writable mount. It
 // prints one row for each target and fails only where it could not measure.
@@ -23,6 +23,8 @@ func main() {
 		exit(runLoad(os.Args[1:]))
 	case filesName:
 		exit(runFiles(os.Args[1:]))
+	case trueName:
+		exit(nil)
 	}
 	ringfence := flag.String("ringfence", "bin/ringfence", "the binary to measure")
 	srt := flag.String("srt", "", "srt of @anthropic-ai/sandbox-runtime")
@@ -30,7 +32,7 @@ func main() {
 	far := flag.String("far", "", "a test build of the binary, whose sandboxes stand at the far end of a link")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
-	only := flag.String("only", "", "one part alone: start, size, memory, work, net, view, files, large, end or person")
+	only := flag.String("only", "", "one part alone: start, container, gvisor, size, memory, work, net, view, files, large, end or person")
 	flag.Parse()
 	exit(measure(bench{ringfence: *ringfence, unkept: *unkept, far: *far, srt: *srt, source: *source, rounds: *rounds}, *only))
 }
@@ -53,7 +55,7 @@ func measure(with bench, only string) error {
 		name string
 		run  func() error
 	}{
-		{"start", b.start}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network},
+		{"start", b.start}, {"container", b.container}, {"gvisor", b.gvisor}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network},
 		{"view", b.views}, {"files", b.files}, {"large", b.large}, {"end", b.end}, {"person", b.person},
 	} {
 		if only != "" && only != part.name {

@@ -120,7 +120,7 @@ func TestConfinedSaid(t *testing.T) {
 		"card": {"run", "--rung", "container", "--dry-run", "--", "true"}, "status": {"status", id}, "ps": {"ps", "--json"}, "rungs": {"rungs"},
 		"doctor": {"doctor"}, "journal": {"log", "--json", id},
 	} {
-		if out, err := f.Cmd(args...).CombinedOutput(); !strings.Contains(string(out), "container, confined") {
+		if out, err := f.Cmd(args...).CombinedOutput(); !strings.Contains(string(out), "confined") {
 			t.Errorf("%s does not say so: %v\n%s", name, err, out)
 		}
 	}

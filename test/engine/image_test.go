@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -126,5 +127,38 @@ func TestImage(t *testing.T) {
 		} else {
 			t.Log(r.Stderr)
 		}
+	}
+}
+
+// TestNothingOnce: first sessions that make the empty image at the same time leave no image
+// without a name.
+func TestNothingOnce(t *testing.T) {
+	f := newFixture(t)
+	const nothing = "ringfence-nothing:1"
+	if docker(t, "images", "--quiet", nothing) != "" {
+		docker(t, "rmi", nothing)
+	}
+	// Each has asked for it, and been told that it is not there, before one makes it.
+	var asked sync.WaitGroup
+	const sessions = 4
+	asked.Add(sessions)
+	between(t, f, func(method, path string, _ []byte) {
+		if method == "POST" && strings.Contains(path, "/images/") {
+			asked.Done()
+			asked.Wait()
+		}
+	})
+	var all sync.WaitGroup
+	for range sessions {
+		cmd := f.Cmd("run", "--rung", "container", "--net", "none", "--", "true")
+		all.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	all.Wait()
+	if left := docker(t, "images", "--quiet", "--filter", "dangling=true"); left != "" {
+		t.Errorf("images without a name: %s", left)
 	}
 }

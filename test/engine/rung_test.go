@@ -129,20 +129,24 @@ func TestVessel(t *testing.T) {
 	}
 }
 
-// TestLimits: the engine enforces them.
+// TestLimits: the engine enforces them, and what they did is told.
 func TestLimits(t *testing.T) {
 	f := newFixture(t)
 	r := f.On(`python3 -c 'x = b"x" * (400 << 20); print(len(x))'`, "--net", "none", "--memory", "100MiB")
-	if r.Status != 137 || r.Stdout != "" {
+	if r.Status != 137 || r.Stdout != "" || !strings.Contains(r.Stderr, "killed at the memory limit of 100 MiB: 1 process;") {
 		t.Errorf("memory: status %d, %q\n%s", r.Status, r.Stdout, r.Stderr)
 	}
 	r = f.On(`python3 -c 'x = b"x" * (40 << 20); print(len(x))'`, "--net", "none", "--memory", "400MiB")
-	if r.Status != 0 {
+	if r.Status != 0 || strings.Contains(r.Stderr, "limit") {
 		t.Errorf("within memory: status %d\n%s", r.Status, r.Stderr)
 	}
 	r = f.On(`for i in $(seq 60); do sleep 5 & done; echo all`, "--net", "none", "--pids", "40")
 	if strings.Contains(r.Stdout, "all") {
 		t.Errorf("processes: status %d, %q\n%s", r.Status, r.Stdout, r.Stderr)
+	}
+	out, err := f.Cmd("log", "--json").Output()
+	if err != nil || !strings.Contains(string(out), `"event":"limit","name":"processes"`) {
+		t.Errorf("the record does not say what was at its limit: %v\n%s", err, out)
 	}
 }
 

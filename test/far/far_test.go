@@ -15,6 +15,7 @@ import (
 var suites = []struct{ name, part string }{
 	{"netattack", "TestAttacks/(control|flag-plain|two-sessions|published|killed|rebound|crowded|second-hello)$"},
 	{"netfaults", "Kill|TestEnd|MuteOrigin"},
+	{"work", "TestDays|TestFarEndDies|TestLateMask"},
 	{"sessions", "TestAttach|Hangup|ExecTerminal|TestKilled|ExecKeeps|ExecEnds|ExecUnread|ExecStopped|ExecWalls"},
 }
 

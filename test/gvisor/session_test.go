@@ -100,23 +100,28 @@ func tell(f *work.Fixture, cmd *exec.Cmd, do func()) string {
 	return string(rest)
 }
 
-// TestRights: nothing around the sentry has a capability, and what the sentry and its file
-// server have is about files of the sandbox's own user namespace.
+// TestRights: nothing around the sentry has a capability, nor has the sentry itself, and
+// what its file server has is about files of a user namespace of its own.
 func TestRights(t *testing.T) {
-	f := newFixture(t)
-	f.Start("sleep 1000", "--net", "none")
-	files := uint64(1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_SYS_CHROOT | 1<<unix.CAP_SYS_PTRACE)
+	for _, flags := range [][]string{nil, {"--net", "none"}} {
+		f := newFixture(t)
+		rights(t, sandbox(t, f.Supervisor(f.Start("sleep 1000", flags...))))
+	}
+}
+
+func rights(t *testing.T, all []work.Process) {
+	t.Helper()
+	files := uint64(1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_SYS_CHROOT)
 	seen := map[string]int{}
-	for _, p := range sandbox(t, f.PS()[0].PID) {
-		kind := "around"
+	for _, p := range all {
+		kind, may := "around", uint64(0)
 		if strings.HasPrefix(p.Argv, "runsc-") || p.Argv == "" {
 			kind = "sentry"
 		}
-		seen[kind]++
-		may := uint64(0)
-		if kind == "sentry" {
+		if strings.HasPrefix(p.Argv, "runsc-gofer") {
 			may = files
 		}
+		seen[kind]++
 		for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"} {
 			if have := p.Caps(t, set); have&^may != 0 {
 				t.Errorf("%s (%q): %s is %x", kind, p.Argv, set, have)

@@ -13,7 +13,7 @@ var onSentryUnturned = map[string]string{
 // onSentry are the defences of gVisor. A launch takes longer here, so that defences which
 // do not stand on each other are left out together. The walls around the sentry are first: where one of
 // them is not there, the launch is refused. What begins with sentry is raised on it.
-var onSentry = []mutation{
+var onSentry = slices.Concat([]mutation{
 	{name: "user", same: true, refuses: true},
 	{name: "mount", same: true, refuses: true},
 	{name: "pid", same: true, refuses: true},
@@ -50,7 +50,11 @@ var onSentry = []mutation{
 	{name: "nftables", same: true, missing: network},
 	{name: "refuse", same: true, missing: []string{"udp"}},
 	{name: "ports", same: true, missing: []string{"death"}},
-	// The gate is the same on every rung: all that it decides by is left out at once.
+}, gateAtOnce)
+
+// gateAtOnce leaves out all that the gate decides by. It is the same on every rung, and native
+// has each of them.
+var gateAtOnce = []mutation{
 	{name: "range,own,literal,lookup,sni,host,proxy,broker,decoy", same: true, missing: []string{"gate-loopback", "gate-own", "gate-embedded",
 		"gate-metadata", "gate-private4", "gate-private6", "gate-literal", "gate-name", "gate-tls", "gate-http", "gate-proxy", "gate-broker", "gate-decoy"}},
 }

@@ -11,8 +11,12 @@ import (
 	"ringfence.dev/ringfence/test/tier"
 )
 
-// Native is the rung that needs nothing.
-const Native = "native"
+// Native is the rung that needs nothing; Container needs an engine, which is started for it.
+const (
+	Native    = "native"
+	Container = "container"
+	GVisor    = "gvisor"
+)
 
 // Name is the rung that is played on.
 func Name() string {
@@ -29,11 +33,14 @@ func Plain() bool { return Name() == Native }
 // rung each, on another every second, if the case has others.
 func Mine(only bool, i int) bool { return Plain() || only || tier.All() || i%2 == 0 }
 
-// Policy is what the administrator of the host writes, with the program of the rung at a
-// path; "" for the native rung.
-func Policy(runsc string) string {
-	if Plain() {
+// Policy is what the administrator of the host writes, with the program or the engine of the
+// rung at a path; "" for the native rung.
+func Policy(at string) string {
+	switch Name() {
+	case Native:
 		return ""
+	case Container:
+		return fmt.Sprintf("[rung]\nuse = %q\nengine = %q\n", Name(), at)
 	}
-	return fmt.Sprintf("[rung]\nuse = %q\nrunsc = %q\n", Name(), runsc)
+	return fmt.Sprintf("[rung]\nuse = %q\nrunsc = %q\n", Name(), at)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/test/dockerd"
 )
 
 const cgroups = "/sys/fs/cgroup"
@@ -85,36 +87,11 @@ func removeGroups(name string) error {
 			}
 		}
 	}
-	return errors.Join(append(errs, removeEngine(name+engineGroup))...)
+	return errors.Join(append(errs, dockerd.RemoveGroup(name+engineGroup))...)
 }
 
 // engineGroup ends the name of the group of a container engine on the stage.
 const engineGroup = "-engine"
-
-// removeEngine removes what an engine made for its containers, also one that was killed
-// and could not remove the last of them itself.
-func removeEngine(name string) error {
-	var errs []error
-	for _, pattern := range []string{cgroups + "/", cgroups + "/*/"} {
-		tops, _ := filepath.Glob(pattern + name)
-		for _, top := range tops {
-			dirs := []string{top}
-			entries, _ := os.ReadDir(top)
-			for _, e := range entries {
-				if e.IsDir() {
-					dirs = append(dirs, filepath.Join(top, e.Name()))
-				}
-			}
-			slices.Reverse(dirs)
-			for _, dir := range dirs {
-				if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-					errs = append(errs, err)
-				}
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // Tops are the groups that were made for the stage; an ordinary user may be in
 // them but not change them.

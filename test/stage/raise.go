@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/dockerd"
 	"ringfence.dev/ringfence/test/rungs"
 )
 
@@ -45,8 +46,9 @@ func raise(order string) error {
 	if err := furnish(binary, uid); err != nil {
 		return err
 	}
-	if Furnish != nil {
-		if err := Furnish(uid, os.Getenv(groupEnv)+engineGroup); err != nil {
+	if WantEngine || rungs.Name() == rungs.Container {
+		engine := dockerd.Engine{Dir: Engine, GID: gidOf(uid), Group: os.Getenv(groupEnv) + engineGroup}
+		if _, err := engine.Raise(); err != nil {
 			return err
 		}
 	}
@@ -84,9 +86,12 @@ func administer() error {
 	if rungs.Plain() {
 		return nil
 	}
-	runsc, err := built.Runsc()
-	if err != nil {
-		return err
+	at := dockerd.Socket(Engine)
+	if rungs.Name() != rungs.Container {
+		var err error
+		if at, err = built.Runsc(); err != nil {
+			return err
+		}
 	}
 	const own = "/srv/etc"
 	if err := os.Mkdir(own, 0o755); err != nil {
@@ -96,7 +101,7 @@ func administer() error {
 	if err := os.MkdirAll(own+"/ringfence", 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(own+"/ringfence/policy.toml", []byte(rungs.Policy(runsc)), 0o644); err != nil {
+	if err := os.WriteFile(own+"/ringfence/policy.toml", []byte(rungs.Policy(at)), 0o644); err != nil {
 		return err
 	}
 	return unix.Mount(own, "/etc", "", unix.MS_BIND, "")

@@ -45,9 +45,12 @@ const (
 	aloneEnv  = "STAGE_ALONE"  // "yes": no other user plays
 )
 
-// Furnish is what a suite adds to a stage before the user comes, such as a container
-// engine whose cgroup has this name; nil: nothing. A TestMain sets it before it calls Main.
-var Furnish func(uid int, group string) error
+// Engine is where the container engine of a stage is, if it has one.
+const Engine = "/srv/engine"
+
+// WantEngine says that a suite needs one, whatever rung it plays on. A TestMain sets it before it
+// calls Main, as root: nobody else can start an engine.
+var WantEngine bool
 
 // Main is the TestMain of a package that plays on a stage. It does not return.
 func Main(m *testing.M) { run(m, unix.CLONE_NEWNET) }

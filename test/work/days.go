@@ -2,10 +2,12 @@ package work
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/world"
 )
 
 // day is work that an agent does for a person: what it types inside, and what the host
@@ -30,41 +32,87 @@ var days = []day{
 	{"a program that serves", `python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & until curl -fsS http://127.0.0.1:8123/first > got 2>/dev/null; do sleep 0.05; done; kill $!`, `grep -qx one got`},
 }
 
-// Days plays them, each as a session of its own that is reviewed and applied. The last one is
-// undone and done again by the person.
+// Days plays them, each as a session of its own that is reviewed and applied. Then the agent
+// pushes, asks an MCP server, gets help from beside and takes up where it left off. The last
+// change is undone and done again by the person.
 func Days(t *testing.T, begin func(*testing.T) *Fixture) {
 	f := begin(t)
-	host := func(script string) (string, error) {
-		cmd := exec.Command("sh", "-c", script)
-		cmd.Dir, cmd.Env = f.Dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.State, "GIT_CONFIG_NOSYSTEM=1"}
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	if out, err := host("git init -q && git config user.name me && git config user.email me@lab.test && git add -A && git commit -qm begin"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	remote := f.furnish()
 	for _, d := range days {
-		r := f.On(d.script, "--review", "--net", "none")
-		if r.Status != 0 {
-			t.Fatalf("%s: status %d\n%s%s", d.name, r.Status, r.Stdout, r.Stderr)
-		}
-		if out, err := host(d.host); err == nil {
+		f.does(d.name, d.script, "--net", "none")
+		if out, err := f.host(d.host); err == nil {
 			t.Errorf("%s: it is on the host before it was applied\n%s", d.name, out)
 		}
-		if out, err := f.Cmd("apply", "--yes").CombinedOutput(); err != nil {
-			t.Fatalf("%s: apply: %v\n%s", d.name, err, out)
-		}
-		if out, err := host(d.host); err != nil {
+		f.person("apply", "--yes")
+		if out, err := f.host(d.host); err != nil {
 			t.Errorf("%s: %v\n%s", d.name, err, out)
 		}
 	}
+	f.pushes(remote)
+	f.asks()
+	f.isHelped()
+	f.takesUp()
+	f.changesMind("helped")
+}
+
+// pushes: a branch goes out by a token that is not there, the main branch does not.
+func (f *Fixture) pushes(remote string) {
+	t := f.T
+	f.does("a push", `git switch -qc topic; git commit -q --allow-empty -m pushed; git push -q origin topic
+		! env | grep -q `+world.Token+`; ! grep -rqs `+world.Token+` $HOME .git`)
+	if out, err := f.host("git -C " + remote + " log -1 --format=%s topic"); err != nil || out != "pushed\n" {
+		t.Errorf("the remote has %q, %v", out, err)
+	}
+	f.person("apply", "--yes")
+	f.does("a push to the main branch", "! git push -q origin HEAD:main")
+	if out, err := f.host("git -C " + remote + " log -1 --format=%s main"); err != nil || out != "begin\n" {
+		t.Errorf("the main branch of the remote has %q, %v", out, err)
+	}
+	if out, err := f.host("GIT_TERMINAL_PROMPT=0 git -c http.sslCAInfo=ca.pem ls-remote origin"); err == nil {
+		t.Errorf("the control: the remote opens without a token\n%s", out)
+	}
+}
+
+// asks: an MCP server of the host answers, and what it reads is not there for the agent.
+func (f *Fixture) asks() {
+	f.does("a note", askNotes+` | /.ringfence/bin/ringfence-mcp notes > answer; grep -q 'remember the milk' answer; ! grep -rqs 'remember the milk' "$(dirname $HOME)"/notes-*`, "--mcp", "notes")
+	f.person("apply", "--yes")
+	f.must(`grep -q 'remember the milk' answer`)
+}
+
+// isHelped: a command beside the agent changes what the agent changes.
+func (f *Fixture) isHelped() {
+	id := f.Start("until test -e helped; do sleep 0.05; done; echo seen; exec sleep 1000", "--review", "--net", "none")
+	f.person("exec", id, "--", "sh", "-c", "echo helped > helped")
+	f.Said(id, "seen")
+	f.person("stop", id)
+	if _, err := os.Stat(filepath.Join(f.Dir, "helped")); err == nil {
+		f.T.Error("what was done beside the agent is on the host before it was applied")
+	}
+	f.person("apply", "--yes")
+	f.must("grep -qx helped helped")
+}
+
+// takesUp: what an agent keeps of a conversation is there the next time, and nowhere else.
+func (f *Fixture) takesUp() {
+	f.standIn("#!/bin/sh\nexec sh -ec \"$1\"\n")
+	for _, script := range []string{"echo said > $HOME/.claude/conversation", "grep -qx said $HOME/.claude/conversation"} {
+		f.person("claude", "--rung", f.Rung, "--review", "--net", "none", "--", script)
+	}
+	if _, err := os.Stat(filepath.Join(stage.Home, ".claude/conversation")); err == nil {
+		f.T.Error("it is in the person's own home")
+	}
+}
+
+// changesMind: the person takes back what was applied last, and has it again.
+func (f *Fixture) changesMind(name string) {
 	for _, step := range []struct {
 		args []string
 		gone bool
 	}{{[]string{"undo", "--yes"}, true}, {[]string{"undo", "--redo", "--yes"}, false}} {
-		out, err := f.Cmd(step.args...).CombinedOutput()
-		if _, serr := os.Stat(filepath.Join(f.Dir, "got")); err != nil || os.IsNotExist(serr) != step.gone {
-			t.Errorf("%s: %v, %v\n%s", strings.Join(step.args, " "), err, serr, out)
+		f.person(step.args...)
+		if _, err := os.Stat(filepath.Join(f.Dir, name)); os.IsNotExist(err) != step.gone {
+			f.T.Errorf("%s: %v", strings.Join(step.args, " "), err)
 		}
 	}
 }

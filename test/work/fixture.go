@@ -21,12 +21,14 @@ type Fixture struct {
 	*world.World
 	T    *testing.T
 	Rung string
+	text string   // of the user's policy
+	env  []string // of who starts ringfence, besides the world's
 }
 
 // New begins anew, with a policy of the user's own.
 func New(t *testing.T, rung, policy string) *Fixture {
 	t.Helper()
-	f := &Fixture{world.New(t), t, rung}
+	f := &Fixture{World: world.New(t), T: t, Rung: rung}
 	f.Policy(policy)
 	return f
 }
@@ -34,6 +36,7 @@ func New(t *testing.T, rung, policy string) *Fixture {
 // Policy writes the user's own.
 func (f *Fixture) Policy(text string) {
 	f.T.Helper()
+	f.text = text
 	dir := filepath.Join(f.State, "config", "ringfence")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		f.T.Fatal(err)
@@ -53,7 +56,9 @@ func (f *Fixture) On(script string, flags ...string) world.Result {
 func (f *Fixture) Cmd(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	f.T.Cleanup(cancel)
-	return f.Command(ctx, args...)
+	cmd := f.Command(ctx, args...)
+	cmd.Env = append(cmd.Env, f.env...)
+	return cmd
 }
 
 // Start begins a session that stays, and returns its id.

@@ -157,7 +157,8 @@ func beside(f *Fixture) {
 	}
 }
 
-// killed: with the supervisor everything ends, and what waits for review is still there.
+// killed: with the supervisor everything ends, and what waits for review is still there. On
+// a rung that keeps it elsewhere it is here once somebody has looked.
 func killed(f *Fixture) {
 	t := f.T
 	before := map[int]bool{}
@@ -166,6 +167,7 @@ func killed(f *Fixture) {
 	}
 	id := f.Start("echo new > made; echo ok; exec sleep 1000", "--review", "--net", "none")
 	f.Said(id, "ok")
+	f.Cmd("diff", id).Run()
 	var all []Process
 	for _, p := range Processes(t) {
 		if !before[p.PID] {

@@ -59,7 +59,7 @@ func (p *places) private(base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p.undo = append(p.undo, func() { removeAll(dir) })
+	p.undo = append(p.undo, func() { file.RemoveTree(dir) })
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -70,21 +70,6 @@ func (p *places) private(base string) (string, error) {
 	}
 	p.undo = append(p.undo, func() { f.Close() })
 	return real, nil
-}
-
-// removeAll also removes what overlayfs, or an agent, left without permissions. A
-// link is removed, not followed.
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // sweep removes what a drill that was killed left in base: our own directories that
@@ -100,7 +85,7 @@ func sweep(base string) {
 			continue
 		}
 		if f, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			removeAll(dir)
+			file.RemoveTree(dir)
 			f.Close()
 		}
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/policy/knownsecrets"
+	"ringfence.dev/ringfence/internal/policy/projectimage"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -21,7 +23,7 @@ import (
 // Trust shows what the project's files would widen and records their digests.
 func Trust() *command.Command {
 	cmd := &command.Command{Name: "trust", Args: "[flags]", Short: "accept the project's own policy and settings as they are now",
-		Long:     "Shows what the project's .ringfence.toml and .ringfence.env would add and what\n`ringfence scan` finds dangerous, and accepts exactly this content. A changed file\nhas to be trusted again.",
+		Long:     "Shows what the project's .ringfence.toml and .ringfence.env would add, the image that its\ndevcontainer.json or Dockerfile names for --rung container, and what `ringfence scan` finds\ndangerous, and accepts exactly this content. A changed file has to be trusted again.",
 		Examples: []string{"ringfence trust --yes", "ringfence trust --remotes"}}
 	f := &cmd.Flags
 	yes := f.Bool("yes", false, "accept without asking")
@@ -43,12 +45,13 @@ func Trust() *command.Command {
 		if err != nil {
 			return 2, err
 		}
+		files = append(files, imageProposal(c, root)...)
 		more, err := scanProposals(c, root, startIn(root, dir))
 		if err != nil {
 			return 2, err
 		}
 		if files = append(files, more...); len(files) == 0 {
-			return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, and nothing dangerous that is not trusted", root, policy.ProjectFile, launch.ProjectEnv)
+			return 1, fault.New(fault.Refused, "write a .ringfence.toml first; `ringfence policy schema` says what it may hold", "%q has neither %s nor %s, names no image, and has nothing dangerous that is not trusted", root, policy.ProjectFile, launch.ProjectEnv)
 		}
 		if !*yes && !c.Confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 			return 1, nil
@@ -62,7 +65,7 @@ func Trust() *command.Command {
 			if err := store.Record(root, p.file, p.digest); err != nil {
 				return 2, err
 			}
-			c.Say("trusted %s (sha256 %s)", plan.Show(scan.At(root, p.file)), p.digest[:16])
+			c.Say("trusted %s (sha256 %s)", cmp.Or(p.what, plan.Show(scan.At(root, p.file))), p.digest[:16])
 		}
 		return 0, nil
 	}
@@ -87,7 +90,9 @@ func trustRemotes(c *command.Console, s *session.Session, yes bool) (int, error)
 	return 0, accept()
 }
 
-type proposal struct{ file, digest string }
+// proposal is what would be trusted: a file, by the name that the store knows it by, and what
+// of it, if that is not the file itself.
+type proposal struct{ file, digest, what string }
 
 // proposals prints what each file would add. The digest is of the bytes shown.
 func proposals(c *command.Console, root string, s *session.Session) ([]proposal, error) {
@@ -97,7 +102,7 @@ func proposals(c *command.Console, root string, s *session.Session) ([]proposal,
 		return nil, err
 	}
 	if p != nil {
-		out = append(out, proposal{policy.ProjectFile, digest})
+		out = append(out, proposal{file: policy.ProjectFile, digest: digest})
 		changes := policy.Widens(s.Policy, p)
 		if len(changes) == 0 {
 			fmt.Fprintf(c.Out, "%s widens nothing\n", policy.ProjectFile)
@@ -122,7 +127,20 @@ func proposals(c *command.Console, root string, s *session.Session) ([]proposal,
 		}
 		fmt.Fprintf(c.Out, "+ [env] %s=%s   (%s:%d)%s\n", e.Name, strconv.QuoteToGraphic(blot(e.Name, e.Value)), launch.ProjectEnv, e.Source.Line, mark)
 	}
-	return append(out, proposal{launch.ProjectEnv, digest}), nil
+	return append(out, proposal{file: launch.ProjectEnv, digest: digest}), nil
+}
+
+// imageProposal prints the image that the project names for its containers.
+func imageProposal(c *command.Console, root string) []proposal {
+	i := projectimage.Find(root)
+	if i == nil || i.Name == "" {
+		return nil
+	}
+	fmt.Fprintln(c.Out, command.Inert(i.Change().String()))
+	if rest := i.Rest(); rest != "" {
+		fmt.Fprintf(c.Out, "  not used of %s: %s\n", i.File, rest)
+	}
+	return []proposal{{i.Key(), i.Digest, i.Key()}}
 }
 
 // scanProposals prints what a scan finds dangerous and nobody has trusted yet.
@@ -149,7 +167,7 @@ func scanProposals(c *command.Console, root, dir string) ([]proposal, error) {
 			c.Say("warning: %s cannot be trusted: it was not read, or is or uses more than can be shown", plan.Show(f.Path))
 		case asked:
 			together(c, f)
-			out = append(out, proposal{f.Path, f.Digest})
+			out = append(out, proposal{file: f.Path, digest: f.Digest})
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/control"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -23,10 +25,19 @@ type chosen struct {
 	failed error             // of the review: the report is not complete
 }
 
-// look makes the report, once.
+// look makes the report, once. What a running session changed elsewhere is brought here
+// before. One that cannot be asked is looked at as it lies here.
 func (ch *chosen) look() *review.Report {
 	if ch.report == nil {
+		var stale error
+		if ch.work.Running() {
+			_, stale = control.Ask(ch.work.ID, control.Request{Do: "sync"})
+			if f := (*fault.Error)(nil); errors.As(stale, &f) {
+				stale = nil
+			}
+		}
 		ch.report, ch.failed = ch.work.Review()
+		ch.failed = errors.Join(stale, ch.failed)
 	}
 	return ch.report
 }

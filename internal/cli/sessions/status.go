@@ -143,7 +143,11 @@ func showStatus(c *command.Console, s *control.Status) error {
 		head += " " + s.Name
 	}
 	fmt.Fprintf(c.Out, "%s · %s · %s\n", command.Inert(head), command.Inert(s.Agent), map[bool]string{true: c.Paint(command.Bad, stateFrozen), false: c.Paint(command.Good, stateRunning)}[s.Frozen])
-	row("posture", fmt.Sprintf("%s, %s rung, %d of %d walls, since %s", s.Level, s.Rung, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
+	on := s.Rung + " rung"
+	if s.Less != "" {
+		on += " " + s.Less
+	}
+	row("posture", fmt.Sprintf("%s, %s, %d of %d walls, since %s", s.Level, on, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
 	row("workspace", s.View+" "+plan.Show(s.Dir))
 	row("network", s.Mode)
 	for _, g := range s.Grants {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/credentials/serviceapi"
 )
@@ -19,16 +20,25 @@ import (
 // the same, a changed byte would be a wrong file, and a token that lies in one is not a
 // fresh one. What a forge writes in JSON is searched all the same.
 
+// The patterns are large, and few sessions meet an answer that is searched: each is made
+// when it is first needed.
+
 // tokens are members of honest answers that are such credentials, in JSON.
-var tokens = regexp.MustCompile(`("(?:` + tokenNames + `)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
+var tokens = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`("(?:` + tokenNames + `)"\s*:\s*")((?:[^"\\]|\\.)*)"`)
+})
 
 // loose are the same in other forms: of Ruby, YAML, XML, lists of fields.
-var loose = regexp.MustCompile(`((?:` + tokenNames + `)"?\s*(?:=>|[:=>])\s*"?)([^"\s,}<&*][^"\s,}<&]*)`)
+var loose = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`((?:` + tokenNames + `)"?\s*(?:=>|[:=>])\s*"?)([^"\s,}<&*][^"\s,}<&]*)`)
+})
 
 const tokenNames = `temp_clone_token|tempCloneToken|runners_token|runnersToken|registration_token|registrationToken`
 
 // shapes are tokens that forges make, by their look.
-var shapes = regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,255}|\bgithub_pat_[A-Za-z0-9_]{20,255}|\bgl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct)-[A-Za-z0-9_.-]{16,255}|\bGR1348941[A-Za-z0-9_-]{16,64}`)
+var shapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,255}|\bgithub_pat_[A-Za-z0-9_]{20,255}|\bgl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct)-[A-Za-z0-9_.-]{16,255}|\bGR1348941[A-Za-z0-9_-]{16,64}`)
+})
 
 var (
 	errLetters    = errors.New("the upstream answered in letters that cannot be searched for credentials")
@@ -85,10 +95,10 @@ func blot(resp *http.Response) error {
 	case !legible(b, params["charset"]):
 		return errLetters
 	}
-	for _, r := range []*regexp.Regexp{tokens, loose} {
+	for _, r := range []*regexp.Regexp{tokens(), loose()} {
 		b = hide(b, r, 2)
 	}
-	b = hide(b, shapes, 0)
+	b = hide(b, shapes(), 0)
 	resp.Body = &body{bytes.NewReader(b), resp.Body}
 	return nil
 }

@@ -8,8 +8,12 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 )
 
-// watchEvery is how often the sandbox is looked at for new servers.
-const watchEvery = time.Second
+// The time between two looks for new servers: short while they come, longer while there
+// are none, so that a session that waits costs next to nothing.
+const (
+	watchSoon = time.Second
+	watchLate = 4 * time.Second
+)
 
 // maxServers bounds what is told of one session's servers.
 const maxServers = 1024
@@ -23,19 +27,21 @@ func (g *Gate) Watch(found func(port uint16)) {
 			known[p] = true
 		}
 		servers := 0
-		tick := time.NewTicker(watchEvery)
-		defer tick.Stop()
-		for {
+		look := time.NewTimer(watchSoon)
+		defer look.Stop()
+		for wait := watchSoon; ; {
 			select {
 			case <-g.ctx.Done():
 				return
-			case <-tick.C:
+			case <-look.C:
 			}
+			wait = min(wait*3/2, watchLate)
 			for _, p := range g.net.Listening() {
 				if known[p] || servers >= maxServers {
 					continue
 				}
 				known[p] = true
+				wait = watchSoon
 				servers++
 				g.mu.Lock()
 				g.servers = append(g.servers, p)
@@ -43,6 +49,7 @@ func (g *Gate) Watch(found func(port uint16)) {
 				g.records.write(journal.Record{Event: journal.Listen, Port: p})
 				found(p)
 			}
+			look.Reset(wait)
 		}
 	})
 }

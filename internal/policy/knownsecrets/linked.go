@@ -16,14 +16,9 @@ func Linked(home, dir string) []Finding {
 		return nil // a dir that is not there cannot be mounted either
 	}
 	var found []Finding
-	for _, r := range paths() {
-		if r.root != inHome || strings.Contains(r.rest, "*") {
-			continue
-		}
-		path := home + "/" + r.rest
-		if syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG &&
-			st.Nlink > 1 && st.Dev == at.Dev {
-			found = append(found, Finding{Path: path, Entry: r.entry})
+	for _, f := range There(home) {
+		if syscall.Lstat(f.Path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Nlink > 1 && st.Dev == at.Dev {
+			found = append(found, f)
 		}
 	}
 	return found
@@ -32,11 +27,12 @@ func Linked(home, dir string) []Finding {
 // There lists the locations of home that rows name outright and that exist.
 func There(home string) []Finding {
 	var found []Finding
+	seen := listings{}
 	for _, r := range paths() {
 		if r.root != inHome || strings.Contains(r.rest, "*") {
 			continue
 		}
-		if path := home + "/" + r.rest; exists(path) {
+		if path := home + "/" + r.rest; seen.may(home, r.rest) && exists(path) {
 			found = append(found, Finding{Path: path, Entry: r.entry})
 		}
 	}

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,9 +16,43 @@ type Events struct {
 
 // Events reads the counters. It is to be called before Close; what cannot be
 // read counts as nothing.
-func (g *Group) Events() Events {
+func (g *Group) Events() Events { return eventsIn(g.dirs()) }
+
+// EventsOf reads the counters of the groups that a process is in, which somebody else made
+// for it. Groups that are ours too tell nothing of it.
+func EventsOf(pid int) Events { return hostSystem().eventsOf(pid) }
+
+func (s system) eventsOf(pid int) Events {
+	theirs, err := s.lookAt(strconv.Itoa(pid))
+	ours, err2 := s.look()
+	if err != nil || err2 != nil {
+		return Events{}
+	}
+	own := ours.counted()
+	return eventsIn(slices.DeleteFunc(theirs.counted(), func(dir string) bool { return slices.Contains(own, dir) }))
+}
+
+// counted are the directories in which the kernel counts.
+func (v view) counted() (dirs []string) {
+	if dir, _, ok := v.v2(); ok {
+		dirs = append(dirs, dir)
+	}
+	for _, controller := range []string{"memory", "pids"} {
+		if dir, ok := v.v1(controller); ok && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Add sums up.
+func (e Events) Add(o Events) Events {
+	return Events{OOMKills: e.OOMKills + o.OOMKills, Limit: e.Limit || o.Limit, Refused: e.Refused + o.Refused}
+}
+
+func eventsIn(dirs []string) Events {
 	var e Events
-	for _, dir := range g.dirs() {
+	for _, dir := range dirs {
 		// v2 has memory.events, v1 keeps the same word in memory.oom_control.
 		e.OOMKills += counter(dir, "memory.events", "oom_kill") + counter(dir, "memory.oom_control", "oom_kill")
 		e.Limit = e.Limit || counter(dir, "memory.events", "oom") > 0 || wasFull(dir)

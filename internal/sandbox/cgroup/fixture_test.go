@@ -207,6 +207,23 @@ func TestEventsOfV2(t *testing.T) {
 	}
 }
 
+// A group that somebody else made for a process is read as our own are, unless it is ours.
+func TestEventsOfAProcess(t *testing.T) {
+	f := newFixture(t, "/d/leaf")
+	f.file("proc/77/cgroup", "0::/engine/c\n")
+	f.file("proc/78/cgroup", "0::/d/leaf\n")
+	f.file("proc/79/cgroup", "0::/../outside\n")
+	for _, dir := range []string{"engine/c", "d/leaf"} {
+		f.file("cg/"+dir+"/memory.events", "oom 1\noom_kill 1\n")
+		f.file("cg/"+dir+"/pids.events", "max 2\n")
+	}
+	for pid, want := range map[int]Events{77: {OOMKills: 1, Limit: true, Refused: 2}, 78: {}, 79: {}, 80: {}} {
+		if e := f.eventsOf(pid); e != want {
+			t.Errorf("%d: %+v", pid, e)
+		}
+	}
+}
+
 // What there is for us is bounded by every group around us.
 func TestLent(t *testing.T) {
 	f := newFixture(t, "/d/leaf")

@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // JanitorArg is the first argument by which main knows the janitor.
@@ -66,6 +69,7 @@ func (j *Janitor) Stop() {
 func AwaitEnd() (told bool) {
 	// Whoever ends the supervisor politely must not end its janitor first.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	time.AfterFunc(time.Second, sys.GiveBack)
 	var b [1]byte
 	for {
 		n, err := unix.Read(0, b[:])

@@ -31,9 +31,12 @@ type mount struct {
 	controllers []string
 }
 
-func (s system) look() (view, error) {
+func (s system) look() (view, error) { return s.lookAt("self") }
+
+// lookAt is where another process stands, in the hierarchies that this one can see.
+func (s system) lookAt(pid string) (view, error) {
 	var v view
-	b, err := read(filepath.Join(s.proc, "self/cgroup"))
+	b, err := read(filepath.Join(s.proc, pid, "cgroup"))
 	if err != nil {
 		return v, err
 	}

@@ -38,6 +38,8 @@ type vessel struct {
 	ending sync.Once
 	gone   chan struct{} // closed when the engine has removed it; nil: it never ran
 	status syscall.WaitStatus
+	whole  bool // its first process outlived the sandbox, and told how that ended
+	hit    cgroup.Events
 	wanted atomic.Bool // we end it
 	alone  atomic.Bool // the engine is gone
 }
@@ -181,6 +183,7 @@ func kill(pidfd *os.File) {
 func (v *vessel) wait(pidfd *os.File) {
 	if m, _, err := v.conn.Receive(); err == nil && m.Kind == wire.Exited {
 		v.status = syscall.WaitStatus(m.Status)
+		v.whole, v.hit = true, cgroup.EventsOf(v.pid)
 	}
 	kill(pidfd) // where the container's first process went first
 	await(pidfd)
@@ -238,11 +241,13 @@ type box struct {
 	vessel *vessel
 }
 
-// Wait implements rung.Sandbox: who ended the container is said where it was not the agent.
+// Wait implements rung.Sandbox: who ended the container is said where it was neither the agent
+// nor who killed the sandbox alone, as is told on every rung.
 func (b box) Wait() (rung.Exit, error) {
 	exit, err := b.Sandbox.Wait()
+	exit.Hit = b.vessel.hit
 	switch v := b.vessel; {
-	case err != nil || !exit.Killed || v.wanted.Load():
+	case err != nil || !exit.Killed || v.wanted.Load() || v.whole:
 	case v.alone.Load():
 		err = fault.New(fault.Failed, "", "the container engine is gone, so the session was ended")
 	default:

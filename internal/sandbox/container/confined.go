@@ -25,25 +25,23 @@ import (
 // made in it, so those of the engine are the walls.
 func confinedOffer() rung.Offer {
 	o := native.Rung{}.Offer()
-	o.Variant = "confined"
+	o.Less = "confined"
 	o.Adds = "a container that keeps the engine's own seccomp profile and covers of /proc, and limits by the engine"
 	o.Lacks = "a boundary of its own, a user namespace, the live view, nosuid, a list of what was written outside the workspace"
 	o.Views = []plan.View{plan.Review}
 	o.Limits = cgroup.Engine
-	for _, w := range []plan.Wall{plan.WallMount, plan.WallPID, plan.WallIPC, plan.WallUTS, plan.WallNet, plan.WallCgroup, plan.WallNested, plan.WallCaps} {
+	for _, w := range []plan.Wall{plan.WallMount, plan.WallPID, plan.WallIPC, plan.WallUTS, plan.WallNet, plan.WallCgroup, plan.WallCaps} {
 		o.Walls[w] = rung.Place
 	}
 	o.Why = map[plan.Wall]string{
 		plan.WallUser:    "the engine's profile lets nobody make one; the agent is your user on the host, without a capability, in the engine's namespaces",
+		plan.WallNested:  "the kernel's count is the host's; both filters refuse the calls that make a user namespace",
 		plan.WallKeyring: "the engine starts a container with a keyring of its own, which nobody outside can see; both filters refuse the calls",
 	}
 	for w := range o.Why {
 		o.Walls[w] = rung.Nobody
 	}
-	o.Weaker = map[string]string{
-		"keyring": "nobody outside sees which keyring the engine gave; the filters refuse the calls",
-		"nested":  "the filters refuse the calls; the kernel's own count is the host's",
-	}
+	o.Weaker = map[string]string{"keyring": "nobody outside sees which keyring the engine gave; the filters refuse the calls"}
 	return o
 }
 

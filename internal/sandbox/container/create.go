@@ -1,42 +1,16 @@
 package container
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
-
-// nothing is the image that has nothing in it: everything comes by shares.
-const nothing = "ringfence-nothing:1"
-
-// makeImage makes an image, unless the engine has it. Without content it has nothing in it.
-func (e *engine) makeImage(ctx context.Context, name string, content []byte) error {
-	err := e.call(ctx, "GET", "/images/"+escape(name)+"/json", nil, nil)
-	var r *refusal
-	if !errors.As(err, &r) || r.status != http.StatusNotFound {
-		return err
-	}
-	b := bytes.NewBuffer(content)
-	if content == nil {
-		if err := tar.NewWriter(b).Close(); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	repo, tag, _ := strings.Cut(name, ":")
-	_, err = e.ask(ctx, "POST", "/images/create?fromSrc=-&repo="+repo+"&tag="+tag, "application/x-tar", b)
-	return e.explain(err)
-}
 
 // order is what is asked of the engine, with its names.
 type order struct {
@@ -59,6 +33,8 @@ type hostConfig struct {
 	ReadonlyRootfs bool
 	NetworkMode    string
 	IpcMode        string
+	UTSMode        string
+	PidMode        string
 	UsernsMode     string
 	CgroupnsMode   string            `json:",omitempty"`
 	Tmpfs          map[string]string `json:",omitempty"`
@@ -120,6 +96,7 @@ func newOrder(a about, image, session string, limits cgroup.Limits, shares []mou
 	if a.is("apparmor") {
 		h.SecurityOpt = append(h.SecurityOpt, "apparmor=unconfined") // its profile has no mounts
 	}
+	o.mutate()
 	return o
 }
 

@@ -22,7 +22,7 @@ func pinned(p *plan.Plan) (*plan.Plan, error) {
 	out := *p
 	out.Ops = slices.Clone(p.Ops)
 	for i, o := range out.Ops {
-		if o.ID != nil || o.There || o.Do != plan.DoBind && o.Do != plan.DoLayer {
+		if o.ID != nil || o.There || o.Do != plan.DoBind && o.Do != plan.DoLayer || mutated("pid") && o.Src == "/proc" {
 			continue
 		}
 		fd, err := sys.OpenSource(string(o.Src))

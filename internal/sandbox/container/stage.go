@@ -38,6 +38,7 @@ func StageMain() {
 		conn.Send(wire.Message{Kind: wire.Look, System: system()})
 		os.Exit(0)
 	}
+	leak()
 	switch m.Kind {
 	case wire.Become:
 		if len(fds) == 4 {
@@ -58,10 +59,10 @@ func StageMain() {
 		os.Exit(1)
 	}
 	go func() {
-		conn.Receive() // nothing is said any more: the supervisor has gone
-		os.Exit(1)
+		conn.Send(wire.Message{Kind: wire.Exited, Status: int(native.Reap(pid))})
+		// The container stays until the supervisor has read what its limits did.
 	}()
-	conn.Send(wire.Message{Kind: wire.Exited, Status: int(native.Reap(pid))})
+	conn.Receive() // nothing is said any more: the supervisor has gone, or all is done
 	os.Exit(0)
 }
 

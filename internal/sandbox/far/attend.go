@@ -33,6 +33,10 @@ func (t *there) attend() {
 			t.mu.Unlock()
 		case link.Exec:
 			go t.exec(s, h)
+		case link.Overlay:
+			go t.overlay(s, h)
+		case link.Put:
+			go t.put(s, h)
 		default:
 			s.Reset(link.Refused)
 		}
@@ -165,12 +169,12 @@ func (d *descriptors) resize(size *link.TerminalSize) {
 }
 
 // ended is the message of an end, once what was printed before it has been sent.
-func (d *descriptors) ended(e rung.Exit) link.Message {
+func (d *descriptors) ended(e rung.Exit, cut <-chan struct{}) link.Message {
 	m := link.Message{Kind: wire.Exit, Status: int(e.Status)}
 	if e.Killed {
 		m.Status = int(syscall.SIGKILL)
 	}
-	m.Printed = &link.Printed{Out: d.prints[link.Stdout].caughtUp(), Err: d.prints[link.Stderr].caughtUp(), Terminal: d.prints[link.Terminal].caughtUp()}
+	m.Printed = &link.Printed{Out: d.prints[link.Stdout].caughtUp(cut), Err: d.prints[link.Stderr].caughtUp(cut), Terminal: d.prints[link.Terminal].caughtUp(cut)}
 	return m
 }
 
@@ -206,7 +210,7 @@ func (t *there) exec(s *link.Stream, h link.Exec) {
 		p.Signal(syscall.SIGKILL)
 	}
 	go t.obeyExec(s, p, in)
-	link.Send(s, in.ended(p.Wait()))
+	link.Send(s, in.ended(p.Wait(), t.cut))
 }
 
 // obeyExec does what the near end says of a command.

@@ -18,8 +18,9 @@ type child struct {
 }
 
 // Child starts a far end as a child of this process, in a session of its own and over a pair
-// of sockets. It dies with the thread that started it.
-func Child(group int) (End, error) {
+// of sockets. Its layers lie in dir, which it removes. It dies with the thread that started
+// it.
+func Child(group int, dir string) (End, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return End{}, err
@@ -35,7 +36,7 @@ func Child(group int) (End, error) {
 	}
 	defer null.Close()
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group, PidFD: &c.pidfd}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{Name}, &syscall.ProcAttr{Dir: "/", Env: []string{},
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{Name, dir}, &syscall.ProcAttr{Dir: "/", Env: []string{},
 		Files: []uintptr{theirs.Fd(), theirs.Fd(), null.Fd()}, Sys: attr})
 	if err != nil {
 		c.File.Close()

@@ -30,11 +30,17 @@ type Place interface {
 	Offer() rung.Offer
 	Try(ctx context.Context) []hostfacts.Result
 	// Shared says that the files of this machine are there under the same names, and can
-	// be changed from there: then what waits for review lies here.
+	// be changed from there. What waits for review comes over the link in any case.
 	Shared() bool
-	// Open starts the far end there, in a cgroup of this machine if there is one (-1:
-	// none), and returns the way to it. Closing that ends the far end.
-	Open(ctx context.Context, group int) (End, error)
+	// Open starts the far end there, and returns the way to it. Closing that ends the far
+	// end.
+	Open(ctx context.Context, b Begin) (End, error)
+}
+
+// Begin is what a place may need to start a far end.
+type Begin struct {
+	Group int    // a cgroup of this machine; -1: none
+	Dir   string // of the session's state on this machine
 }
 
 // End is a far end that was started.
@@ -65,7 +71,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	var end End
 	open := func(group int) (err error) {
-		end, err = r.Place.Open(ctx, group)
+		end, err = r.Place.Open(ctx, Begin{group, h.Dir})
 		return err
 	}
 	within := h.Within
@@ -92,6 +98,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	go s.listen()
+	go s.syncOn()
 	return s, nil
 }
 
@@ -104,16 +111,11 @@ func (r Rung) refuse(p *plan.Plan) error {
 		return nil
 	}
 	for _, o := range p.Ops {
-		if o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write {
+		if o.Do == plan.DoBind && o.Write {
 			return fault.New(fault.Refused, "use --rung native for this", "on rung %s what the agent writes to %s could not come back", r.Name(), plan.Show(string(o.Dst)))
 		}
 	}
 	return nil
-}
-
-// ended is a link that ended by itself.
-func ended(err error) error {
-	return fault.New(fault.Failed, "what waits for review is kept; start it again", "the far end is gone: %s", clean(err.Error()))
 }
 
 // clean is text of the far end as people may see it.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -25,9 +26,16 @@ type sandbox struct {
 	pumps   *pumps // of the agent
 	last    atomic.Uint32
 
-	over   context.Context // done with the link
+	syncing sync.Mutex
+	layers  []*layer
+	synced  time.Time // when all of them were last brought over
+
+	over   context.Context // done with the link, or soon after Close
+	cancel func()
 	closed atomic.Bool
 	once   sync.Once
+	gone   chan struct{} // closed when nothing runs there any more, by its word, or the link has ended
+	left   func()        // closes it
 	exit   chan struct{} // closed when res and err are set
 	res    rung.Exit
 	err    error
@@ -36,7 +44,8 @@ type sandbox struct {
 func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, exit: make(chan struct{})}
+	gone := make(chan struct{})
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
@@ -53,6 +62,9 @@ func (s *sandbox) launch(ctx context.Context, p *plan.Plan) error {
 		return s.lost(err)
 	}
 	terminal, err := s.openStdio(0, p.Process.TTY, [3]*os.File{s.hooks.Stdio.In, s.hooks.Stdio.Out, s.hooks.Stdio.Err}, s.pumps)
+	if err == nil {
+		err = s.sendLayers(p)
+	}
 	if err != nil {
 		return s.lost(err)
 	}
@@ -188,21 +200,40 @@ func (s *sandbox) lost(err error) error {
 	if end := s.link.Err(); end != nil {
 		err = end
 	}
-	return ended(err)
+	return fault.New(fault.Failed, "start it again", "the far end is gone: %s", clean(err.Error()))
 }
 
-// listen follows the agent until it has ended, or the link.
+// listen follows the agent until it has ended, or the link. Then nothing of its network is
+// left, and what it changed is brought over for the last time.
 func (s *sandbox) listen() {
 	defer close(s.exit)
 	s.res = rung.Exit{Killed: true}
-	if err := s.follow(); err != nil && !s.closed.Load() {
-		s.err = ended(err)
+	err := s.follow()
+	if err == nil {
+		err = s.fetch(true)
 	}
 	s.link.Close()
+	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
+		s.err = s.ended(err)
+	}
+	s.tidy()
 	s.pumps.end()
 }
 
+// ended says why the link ended by itself, and what was lost by that.
+func (s *sandbox) ended(err error) error {
+	if len(s.layers) == 0 {
+		return fault.New(fault.Failed, "start it again", "the far end is gone: %s", clean(err.Error()))
+	}
+	since := "that it changed"
+	if !s.synced.IsZero() {
+		since = "that it changed after " + s.synced.Format(time.TimeOnly)
+	}
+	return fault.New(fault.Failed, "what came before waits for review: ringfence diff", "the far end is gone, and all %s is lost: %s", since, clean(err.Error()))
+}
+
 func (s *sandbox) follow() error {
+	defer s.left()
 	for {
 		m, err := link.Receive(s.control)
 		if err != nil {
@@ -212,6 +243,8 @@ func (s *sandbox) follow() error {
 		case wire.Stopped:
 			s.hooks.Stdio.Stopped()
 		case wire.Exit:
+			s.left()
+			s.link.Sever()
 			if s.res, err = exitOf(s.link, m); err == nil {
 				s.pumps.drained(s.over, m.Printed) // before anybody knows of the end
 			}
@@ -279,14 +312,34 @@ func ask(l *link.Link, a link.Ask, most time.Duration) (link.Answer, error) {
 	return *m.Answer, nil
 }
 
-// Close implements rung.Sandbox: the end of the link is the end of everything there.
+// Close implements rung.Sandbox: the end of the link is the end of everything there. Where
+// something waits for review, the sandbox is ended first and that is brought over; its
+// network is gone before.
 func (s *sandbox) Close() error {
 	s.once.Do(func() {
 		s.closed.Store(true)
-		s.link.Close()
+		time.AfterFunc(leaves, s.cancel) // nobody waits for who does not take what was printed
+		if len(s.layers) == 0 || !s.end() {
+			s.link.Close()
+		}
 	})
 	<-s.exit
 	return nil
+}
+
+// end ends the sandbox and keeps the link. It says whether the far end did so.
+func (s *sandbox) end() bool {
+	s.link.Sever()
+	s.control.SetWriteDeadline(time.Now().Add(leaves))
+	if link.Send(s.control, link.Message{Kind: link.End}) != nil {
+		return false
+	}
+	select {
+	case <-s.gone:
+		return true
+	case <-time.After(leaves):
+		return false
+	}
 }
 
 var errNoFile = errors.New("a descriptor of the process is not there")

@@ -31,7 +31,7 @@ func (forged) Name() string                           { return "forged" }
 func (forged) Offer() rung.Offer                      { return rung.Offer{} }
 func (forged) Try(context.Context) []hostfacts.Result { return nil }
 func (f forged) Shared() bool                         { return f.shared }
-func (f forged) Open(context.Context, int) (End, error) {
+func (f forged) Open(context.Context, Begin) (End, error) {
 	here, there, err := sockets()
 	if err == nil {
 		go f.play(there)
@@ -312,7 +312,7 @@ func TestHonestRun(t *testing.T) {
 // TestFilesOfAnotherMachine: what would be written there and lost is refused.
 func TestFilesOfAnotherMachine(t *testing.T) {
 	for _, p := range []*plan.Plan{
-		{Ops: []plan.Op{{Do: plan.DoLayer, Dst: "/w"}}}, {Ops: []plan.Op{{Do: plan.DoBind, Dst: "/w", Write: true}}},
+		{Ops: []plan.Op{{Do: plan.DoBind, Dst: "/w", Write: true}}},
 		{Watch: []byte("x")}, {Trees: []plan.Tree{{Path: "/w"}}},
 	} {
 		place := forged{play: func(net.Conn) { t.Error("it was started") }}

@@ -90,15 +90,19 @@ func readNow(f *os.File, buf []byte) (n int) {
 }
 
 // caughtUp waits until what was printed by now has been sent, and says how much it was. It
-// is called once, when the process has ended.
-func (o *source) caughtUp() int64 {
+// is called once, when the process has ended. Once cut is closed nobody waits for it.
+func (o *source) caughtUp(cut <-chan struct{}) int64 {
 	if o == nil {
 		return 0
 	}
 	close(o.over)
 	o.file.SetReadDeadline(time.Now())
-	<-o.caught
-	return o.total
+	select {
+	case <-o.caught:
+		return o.total
+	case <-cut:
+		return 0
+	}
 }
 
 // pollable is a file that can be waited for, instead of f.

@@ -21,7 +21,8 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
-// Name is argv[0] of a far end. Its link is its standard input and output.
+// Name is argv[0] of a far end. Its link is its standard input and output. Its argument is
+// the directory that it makes for what waits for review; without one it keeps no layers.
 const Name = "ringfence-far"
 
 // Main runs a far end and does not return. It must be called on the main thread: the
@@ -34,16 +35,23 @@ func Main() {
 	if err != nil {
 		os.Exit(1)
 	}
-	t := &there{link: link.New(ends, link.Far, link.Options{}), over: make(chan struct{})}
+	t := &there{link: link.New(ends, link.Far, link.Options{}), over: make(chan struct{}), cut: make(chan struct{})}
+	if len(os.Args) > 1 {
+		t.dir = os.Args[1]
+	}
 	go t.watch()
 	t.serve()
 	close(t.over)
 	select { // the near end closes the link when it has read everything
 	case <-t.link.Done():
-	case <-time.After(patience):
+	case <-time.After(lastFetch):
 	}
+	t.tidy()
 	os.Exit(0)
 }
+
+// lastFetch is how long the near end may take to read what waits for review.
+const lastFetch = time.Hour
 
 // takeLink takes the two descriptors out of the way of whoever writes to them by habit.
 func takeLink() (io.ReadWriteCloser, error) {
@@ -79,7 +87,11 @@ func (d duplex) Close() error                { return errors.Join(d.in.Close(), 
 type there struct {
 	link    *link.Link
 	control *link.Stream
+	dir     string // for layers; "": there is none
+	layers  []*layerThere
 	over    chan struct{} // closed when the sandbox is gone
+	cut     chan struct{} // closed when nobody waits for what was printed
+	ending  sync.Once
 
 	mu    sync.Mutex
 	net   rung.Net     // from the launch on, if there is one
@@ -99,6 +111,7 @@ func (t *there) watch() {
 	case <-t.over:
 	case <-time.After(time.Second / 2):
 	}
+	t.tidy()
 	os.Exit(1)
 }
 
@@ -133,7 +146,7 @@ func (t *there) serve() {
 	go t.obey(box)
 	exit, _ := box.Wait()
 	box.Close()
-	link.Send(t.control, t.agent.ended(exit))
+	link.Send(t.control, t.agent.ended(exit, t.cut))
 }
 
 // failed is an error as the near end is told.
@@ -181,8 +194,10 @@ func (t *there) receive() (*plan.Plan, error) {
 		}
 		t.stdio[s.Header().(link.Stdio)] = s
 	}
-	t.agent, err = t.take(0, p.Process.TTY)
-	return p, err
+	if t.agent, err = t.take(0, p.Process.TTY); err != nil {
+		return p, err
+	}
+	return p, t.receiveLayers(p)
 }
 
 func next[H link.Header](l *link.Link) (*link.Stream, error) {
@@ -266,6 +281,9 @@ func (t *there) obey(box rung.Sandbox) {
 			box.Signal(syscall.Signal(m.Signal))
 		case wire.Size:
 			t.agent.resize(m.Terminal)
+		case link.End:
+			go box.Close()
+			t.ending.Do(func() { time.AfterFunc(leaves/2, func() { close(t.cut) }) })
 		default:
 			t.link.Broke(string(m.Kind))
 		}

@@ -103,11 +103,14 @@ func TestBeforeTheSandbox(t *testing.T) {
 	if m, err := link.Receive(s); err != nil || m.Kind != wire.Failed {
 		t.Errorf("%+v, %v", m, err)
 	}
-	for _, h := range []link.Header{link.Put{Path: []byte("/w/x")}, link.Overlay{}, link.Control{}} {
+	for _, h := range []link.Header{link.Overlay{}, link.Control{}} {
 		s := open(t, near, h)
 		if _, err := io.ReadAll(s); err == nil {
 			t.Errorf("%T was taken", h)
 		}
+	}
+	if _, err := (&sandbox{link: near}).Put("/w/x", []byte("A=phantom")); err == nil {
+		t.Error("a file was put into nothing")
 	}
 	if err := near.Err(); err != nil {
 		t.Error(err)
@@ -131,7 +134,7 @@ func TestSource(t *testing.T) {
 	d := &descriptors{prints: map[string]*source{link.Stdout: newSource(r, s)}}
 	text := strings.Repeat("printed ", 1000)
 	io.WriteString(w, text)
-	m := d.ended(rung.Exit{Killed: true})
+	m := d.ended(rung.Exit{Killed: true}, nil)
 	if m.Printed == nil || m.Printed.Out != int64(len(text)) || m.Status != 9 {
 		t.Errorf("%+v, %+v", m, m.Printed)
 	}

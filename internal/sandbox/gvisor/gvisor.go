@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
@@ -20,13 +21,14 @@ import (
 type Rung struct {
 	Runsc string // the program; "": the one on PATH
 	Sum   string // the SHA-256 that it must have; "": any
+	Host  bool   // the sentry uses the host's network stack, in the sandbox's namespace
 }
 
 // Name implements rung.Rung.
 func (Rung) Name() string { return "gvisor" }
 
 // Offer implements rung.Rung. The live view needs the host's kernel under the agent.
-func (Rung) Offer() rung.Offer {
+func (r Rung) Offer() rung.Offer {
 	o := rung.Offer{Level: "L3", Kernel: "gVisor's, in user space", Witness: "the host's kernel",
 		Adds:  "a kernel of its own: what the agent calls is answered by a process, not by the host's kernel",
 		Lacks: "the live view, Landlock for the agent, who inside made a connection",
@@ -37,6 +39,9 @@ func (Rung) Offer() rung.Offer {
 		o.Walls[w] = rung.Ours
 	}
 	o.Walls[plan.WallLandlock] = rung.Nobody
+	if r.Host {
+		o.Less = "with the host's network stack"
+	}
 	return o
 }
 
@@ -51,7 +56,21 @@ func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 			out.Detail, err = p.path+", SHA-256 "+sum, p.pinned(sum, r.Sum)
 		}
 	}
-	return []hostfacts.Result{rung.Tried(out, err)}
+	return []hostfacts.Result{rung.Tried(out, err), r.tryNetwork(ctx)}
+}
+
+// tryNetwork says whose network stack the agent has. The host's is never taken instead.
+func (r Rung) tryNetwork(ctx context.Context) hostfacts.Result {
+	out := hostfacts.Result{Name: "gvisor-network", Status: hostfacts.OK, Detail: "gVisor's own stack, over a veth pair"}
+	if r.Host {
+		out.Status, out.Detail = hostfacts.Degraded, "the host's stack, as policy says: an agent can attack it"
+		out.Fix = "take [rung] gvisor-network out of the policy"
+		return out
+	}
+	if err := hostfacts.TryVeth(ctx); err != nil {
+		return hostfacts.Result{Name: out.Name, Status: hostfacts.Unusable, Detail: "no veth pair can be made: " + err.Error(), Fix: rung.VethHint}
+	}
+	return out
 }
 
 // Start implements rung.Rung: the native walls, and the sentry within.
@@ -67,7 +86,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	c := *p
-	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path)}
+	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path), Host: r.Host}
+	if c.Capture != nil && !r.Host {
+		if c.Capture, err = netns.OverVeth(c.Capture); err != nil {
+			return nil, err
+		}
+	}
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}

@@ -47,7 +47,7 @@ func ProbeMain(args []string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	}
-	for _, t := range trials {
+	for _, t := range append(trials, veth) {
 		if len(args) == 2 && args[0] == t.name {
 			return report(t.try(args[1]))
 		}

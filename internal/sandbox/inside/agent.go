@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
@@ -54,6 +56,7 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		return 0, &step{"confirm", err}
 	}
 	releaseStdio()
+	time.AfterFunc(giveBackAfter, sys.GiveBack)
 	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}, pumps: map[int]*pump{0: stream}}
 	orders := make(chan order)
 	go obey(conn, orders)
@@ -64,6 +67,9 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 	stream.finish()
 	return ws, err
 }
+
+// giveBackAfter is when an agent is one that stays.
+const giveBackAfter = time.Second
 
 // order is something that only the thread which forked the agent may do.
 type order struct {
@@ -90,6 +96,10 @@ func obey(conn *wire.Conn, orders chan<- order) {
 			orders <- order{id: m.ID, command: m.Command, files: fds}
 		case m.Kind == wire.Socket:
 			handOut(conn, m.IPv6)
+		case m.Kind == wire.Dial:
+			go dial(conn, m, fds)
+		case m.Kind == wire.Servers:
+			go servers(conn, m)
 		}
 	}
 }

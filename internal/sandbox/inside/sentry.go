@@ -17,6 +17,9 @@ import (
 // sentryStep is no wall: it starts the kernel on which the agent runs, within the walls.
 const sentryStep = "sentry"
 
+// vethStep is the part of it that joins the sentry's network stack to the gate.
+const vethStep = "veth"
+
 // programFD is where the supervisor left runsc, opened for us, if the plan has a sentry.
 const programFD = controlFD + 1
 
@@ -46,6 +49,10 @@ func startSentry(p *plan.Plan, proc int) (*sentry.Running, error) {
 	r, err := sentry.Start(p, programFD, proc)
 	if err == nil && has(p, plan.WallNested) {
 		err = noNestedUsers(p, fmt.Sprintf("/proc/self/fd/%d", proc))
+	}
+	var veth *sentry.NoVeth
+	if errors.As(err, &veth) {
+		err = &step{vethStep, veth}
 	}
 	return &r, err
 }

@@ -52,6 +52,12 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
 		{builtStep, func() error { return compareView(p) }},
+		{leadStep, func() error {
+			if !within(p) {
+				return nil
+			}
+			return lead(p.Capture)
+		}},
 		{plan.WallKeyring, freshKeyring},
 		// Limits before capabilities go: lowering needs none, but a mistake that
 		// raises one must fail here and not be silently kept.
@@ -72,7 +78,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, builtStep}, s.wall) && !has(p, s.wall) {
+		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, leadStep, builtStep}, s.wall) && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {
@@ -85,6 +91,9 @@ func raise(p *plan.Plan) (r raised, err error) {
 	}
 	return r, nil
 }
+
+// leadStep is no wall: it leads to the gate.
+const leadStep = "gate"
 
 // watchStep is no wall: without a keeper the trees are read-only.
 const watchStep = "watch"

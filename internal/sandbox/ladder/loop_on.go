@@ -4,6 +4,7 @@ package ladder
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/file"
@@ -49,4 +50,8 @@ func (l loop) Try(ctx context.Context) []hostfacts.Result { return l.Rung.Try(ct
 
 func (loop) Shared() bool { return true }
 
-func (loop) Open(_ context.Context, group int) (far.End, error) { return far.Child(group) }
+// Open implements far.Place. The far end keeps its layers where those of the session are,
+// and what it leaves goes with them.
+func (loop) Open(_ context.Context, b far.Begin) (far.End, error) {
+	return far.Child(b.Group, filepath.Join(b.Dir, "layer", "far"))
+}

@@ -46,7 +46,7 @@ func attacks() []attack {
 		{"put by the far end", openFrame(2, Put{Path: []byte("/etc/passwd")}), WrongSide},
 		{"data on a stream to the far end", dataFrame(5, "x"), WrongSide},
 		{"kind 0", kind(0, `{}`), WrongKind},
-		{"kind 11", kind(11, `{}`), WrongKind},
+		{"kind 12", kind(12, `{}`), WrongKind},
 		{"a question by the far end", kind(10, `{"what":"freeze","from":"","to":""}`), WrongSide},
 		{"unknown field", kind(1, `{"port":"tcp","from":"127.0.0.1:1","to":"127.0.0.1:2","x":1}`), WrongHeader},
 		{"field twice", kind(1, `{"port":"tcp","port":"tcp","from":"127.0.0.1:1","to":"127.0.0.1:2"}`), WrongHeader},

@@ -88,13 +88,22 @@ const (
 	Terminal, Stdin, Stdout, Stderr = "terminal", "in", "out", "err"
 )
 
-// Overlay carries what waits for review in a tree, to the end of data.
-type Overlay struct {
-	Tree uint16 `json:"tree"`
+// Lay carries what a layer begins with, to the end of data, in the form of package upper.
+// The layers of a plan come in their order.
+type Lay struct {
+	Layer uint16 `json:"layer"`
 }
 
-// Put writes a file into the overlay of a tree: the data of a late mask. The far end ends
-// its side once the file is there, and resets the stream as Failed if it cannot be.
+// Overlay carries what waits for review in a layer, in the same form. The far end resets
+// the stream as Failed if it cannot be read.
+type Overlay struct {
+	Layer uint16 `json:"layer"`
+	Have  uint32 `json:"have"`  // the number of what the near end has; 0: nothing
+	Whole bool   `json:"whole"` // files are compared by content
+}
+
+// Put writes a file into a layer: the data of a late mask. The far end answers with one
+// byte that says what became of it, and resets the stream as Failed if it cannot be.
 type Put struct {
 	Path []byte `json:"path"`
 }
@@ -129,9 +138,10 @@ func (Control) traits() traits   { return traits{4, true, false, both} }
 func (Plan) traits() traits      { return traits{5, false, false, toFar} }
 func (Exec) traits() traits      { return traits{6, true, false, both} }
 func (Overlay) traits() traits   { return traits{8, false, false, toNear} }
-func (Put) traits() traits       { return traits{9, false, false, toFar} }
+func (Put) traits() traits       { return traits{9, false, false, both} }
 
 func (Ask) traits() traits { return traits{10, true, false, toNear} }
+func (Lay) traits() traits { return traits{11, false, false, toFar} }
 
 func (s Stdio) traits() traits {
 	data := both
@@ -161,6 +171,7 @@ var kinds = [...]struct {
 	9: {Near, pathHeader, decodeAs[Put]},
 
 	10: {Near, smallHeader, decodeAs[Ask]},
+	11: {Near, smallHeader, decodeAs[Lay]},
 }
 
 func (c Conn) check() error {
@@ -184,6 +195,7 @@ func (d Dial) check() error {
 func (Control) check() error { return nil }
 func (Plan) check() error    { return nil }
 func (Overlay) check() error { return nil }
+func (Lay) check() error     { return nil }
 
 func (e Exec) check() error {
 	if e.Process == 0 || len(e.Command.Argv) == 0 || e.Command.TTY > 7 {

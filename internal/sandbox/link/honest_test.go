@@ -56,7 +56,7 @@ func (m *simulation) step() {
 	l := m.ends[e]
 	switch m.rand.IntN(12) {
 	case 0:
-		h := []Header{Dial{Port: 80}, Control{}, Overlay{1}}[m.rand.IntN(3)]
+		h := []Header{Dial{Port: 80}, Control{}, Overlay{Layer: 1}}[m.rand.IntN(3)]
 		if l.role == Far {
 			h = web
 		}

@@ -39,6 +39,7 @@ type Link struct {
 	next    uint64 // the number of our next stream
 	due     uint64 // the number of the peer's next stream
 	growth  int    // what windows may still grow by
+	severed bool
 	accepts list.List
 	arrived sync.Cond // accepts has one more, or the link ended
 
@@ -164,6 +165,22 @@ func (l *Link) end(why error) {
 	if first && l.rw != nil {
 		l.rw.Close()
 	}
+}
+
+// Sever ends every connection and datagram of the sandbox's network, and refuses those that
+// the far end still opens. Everything else goes on.
+func (l *Link) Sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.severed = true
+	for _, s := range l.streams {
+		if s.network() {
+			s.fail(Gone, Gone)
+			s.finish(typeReset, Gone)
+			s.settle()
+		}
+	}
+	l.kick()
 }
 
 // Broke ends the link because of what the other end said on a stream: something that an

@@ -13,6 +13,7 @@ const (
 	Probe    wire.Kind = "probe"    // far: what one probe saw, before walls
 	Saw      wire.Kind = "saw"      // far: what its witness saw from outside, before walls
 	Answered wire.Kind = "answered" // far: to an Ask
+	End      wire.Kind = "end"      // near: kill everything inside
 )
 
 // Message is one message on a stream of Control, Exec or Ask. Only the fields of its kind are
@@ -77,6 +78,7 @@ var senders = map[wire.Kind]struct {
 	empty func(*Message) (whole bool)
 }{
 	wire.Go:     {Near, nil},
+	End:         {Near, nil},
 	wire.Signal: {Near, func(m *Message) bool { n := m.Signal; m.Signal = 0; return n > 0 && n <= 64 }},
 	wire.Size:   {Near, func(m *Message) bool { t := m.Terminal; m.Terminal = nil; return t != nil }},
 	wire.Walls:  {Far, func(m *Message) bool { m.Keyring = 0; return true }},

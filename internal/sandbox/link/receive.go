@@ -95,17 +95,28 @@ func (l *Link) takeOpen(f frame) error {
 	l.due += 2
 	s := newStream(l, f.id, h)
 	l.streams[s.id] = s
-	if l.full(l.role.other()) {
+	if why := l.refuses(s); why != 0 {
 		l.refused++
 		s.refused = true
-		s.fail(TooMany, TooMany)
-		s.finish(typeReset, TooMany)
+		s.fail(why, why)
+		s.finish(typeReset, why)
 		return nil
 	}
 	l.live[l.role.other()]++
 	s.waits = l.accepts.PushBack(s)
 	l.arrived.Signal()
 	return nil
+}
+
+// refuses says why a stream of the peer's is not taken; 0: it is.
+func (l *Link) refuses(s *Stream) Reset {
+	switch {
+	case l.full(l.role.other()):
+		return TooMany
+	case l.severed && s.network():
+		return Refused
+	}
+	return 0
 }
 
 func (s *Stream) take(f frame) error {

@@ -75,6 +75,15 @@ func (s *Stream) opener() Role {
 	return Far
 }
 
+// network says whether it carries something of the sandbox's network.
+func (s *Stream) network() bool {
+	switch s.header.(type) {
+	case Conn, Datagrams, Dial:
+		return true
+	}
+	return false
+}
+
 // cost is what n bytes take of a window. A message takes two more, so that empty ones are
 // bounded too.
 func (s *Stream) cost(n int) int {

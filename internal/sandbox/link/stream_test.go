@@ -505,7 +505,7 @@ func TestHeadersArrive(t *testing.T) {
 	near, far := pair(t)
 	order := wire.Command{Argv: [][]byte{[]byte("sh"), []byte("-c"), []byte("\xff")}, Env: [][]byte{[]byte("A=b")}, TTY: 7, Rows: 24, Cols: 80}
 	for _, h := range []Header{web, Datagrams{"dns/udp"}, Dial{8080}, Control{}, Plan{}, Exec{Process: 3, Command: order}, Stdio{3, Terminal}, Stdio{0, Stdin},
-		Overlay{2}, Put{[]byte("/work/\xfe.env")}} {
+		Overlay{2, 7, true}, Lay{1}, Put{[]byte("/work/\xfe.env")}} {
 		from, to := near, far
 		if h == web {
 			from, to = far, near
@@ -531,7 +531,7 @@ func TestHeadersArrive(t *testing.T) {
 // TestOneWayStreams: data goes where the kind says.
 func TestOneWayStreams(t *testing.T) {
 	near, far := pair(t)
-	a, b := opened(t, near, far, Put{Path: []byte("/work/.env")})
+	a, b := opened(t, near, far, Lay{})
 	go func() { a.Write([]byte("A=phantom")); a.CloseWrite() }()
 	if got, err := io.ReadAll(b); err != nil || string(got) != "A=phantom" {
 		t.Errorf("%q %v", got, err)
@@ -542,6 +542,35 @@ func TestOneWayStreams(t *testing.T) {
 	b.Close()
 	if got, err := io.ReadAll(a); err != nil || len(got) != 0 {
 		t.Errorf("%q %v", got, err)
+	}
+}
+
+// TestSever: the network of the sandbox ends, on streams that are open and on those that
+// the far end still opens, and everything else goes on.
+func TestSever(t *testing.T) {
+	near, far := pair(t)
+	conn, atNear := opened(t, far, near, web)
+	waits, err := far.Open(web) // nobody accepts it
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial, atFar := opened(t, near, far, Dial{Port: 80})
+	control, hears := opened(t, near, far, Control{})
+	near.Sever()
+	late, err := far.Open(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*Stream{"open": conn, "here": atNear, "waits": waits, "to a server": dial, "at the server": atFar, "late": late} {
+		if n, err := s.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
+	}
+	if err := Send(control, Message{Kind: wire.Go}); err != nil {
+		t.Error(err)
+	}
+	if m, err := Receive(hears); err != nil || m.Kind != wire.Go {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 

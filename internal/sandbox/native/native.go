@@ -63,7 +63,7 @@ func StartBorn(ctx context.Context, p *plan.Plan, h rung.Hooks, birth Birth) (ru
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, exit: make(chan struct{}), socks: make(chan *os.File)}
+	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: p.Ops, exit: make(chan struct{}), socks: make(chan *os.File)}
 	if err == nil {
 		err = s.launch(ctx, p)
 	}
@@ -170,6 +170,9 @@ func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, ports []netns.Socket) 
 	if err != nil {
 		return err
 	}
+	if p.Capture != nil && p.Capture.Veth != nil {
+		return take(&sentryNet{n, s})
+	}
 	return take(n)
 }
 
@@ -197,6 +200,7 @@ type sandbox struct {
 	first *First
 	conn  *wire.Conn
 	hooks rung.Hooks
+	ops   []plan.Op
 
 	around *wire.Conn // to PID 1 around a sentry; conn then leads to the one on it
 
@@ -205,8 +209,10 @@ type sandbox struct {
 	socks chan *os.File // nil: inside could make none
 	res   rung.Exit
 	execs execs
-	once  sync.Once
-	reaps sync.Once
+
+	questions questions // to PID 1 on a sentry
+	once      sync.Once
+	reaps     sync.Once
 }
 
 func (s *sandbox) PID() int { return s.pid }
@@ -294,6 +300,8 @@ func (s *sandbox) listen() {
 		}
 		closePorts(came)
 		switch m.Kind {
+		case wire.Dial, wire.Servers:
+			s.questions.answered(m)
 		case wire.Exited:
 			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
 		case wire.Exit:

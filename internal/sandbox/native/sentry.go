@@ -30,7 +30,7 @@ func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, ports []netns.Socket)
 	}
 	for _, o := range m.Evidence {
 		if o.Open && (o.Probe != string(plan.WallLandlock) || slices.Contains(p.Walls, plan.WallLandlock)) {
-			return m, ports, &rung.Failure{Step: "sentry", Text: fmt.Sprintf("around the sentry, %s: %s", o.Probe, o.Detail)}
+			return m, ports, &rung.Failure{Step: rung.StepAround, Text: o.Probe + ": " + o.Detail}
 		}
 	}
 	fd, err := unix.FcntlInt(ports[last].File.Fd(), unix.F_DUPFD_CLOEXEC, 0)

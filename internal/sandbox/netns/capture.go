@@ -10,7 +10,6 @@
 package netns
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -48,11 +47,11 @@ const (
 
 // Make builds the capture of a session that may reach hostPorts of the host.
 func Make(hostPorts []uint16) (*plan.Capture, error) {
-	rules, err := ruleset()
+	rules, err := batch(ruleset)
 	if err != nil {
 		return nil, fmt.Errorf("nftables rules: %w", err)
 	}
-	c := &plan.Capture{Rules: rules}
+	c := &plan.Capture{Rules: rules, Gate: plan.Gate{V4: netip.AddrFrom4([4]byte{127, 0, 0, 1}), V6: netip.IPv6Loopback()}}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		route, err := localDefault(family)
 		if err != nil {
@@ -77,18 +76,31 @@ func Make(hostPorts []uint16) (*plan.Capture, error) {
 // localDefault is `ip route add local default dev lo`. The loopback interface is
 // always number 1.
 func localDefault(family uint8) ([]byte, error) {
-	const loopback = 1
+	return message(unix.RTM_NEWROUTE, routeHead(family, unix.RT_TABLE_LOCAL, unix.RT_SCOPE_HOST, unix.RTN_LOCAL), func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(unix.RTA_OIF, loopback)
+	})
+}
+
+const loopback = 1
+
+// routeHead is a struct rtmsg: family, lengths, tos, table, protocol, scope, type, flags.
+func routeHead(family, table, scope, kind byte) []byte {
+	return []byte{family, 0, 0, 0, table, unix.RTPROT_STATIC, scope, kind, 0, 0, 0, 0}
+}
+
+// message is one of rtnetlink's: it makes or sets something, and wants an answer.
+func message(kind netlink.HeaderType, head []byte, attributes func(*netlink.AttributeEncoder)) ([]byte, error) {
 	ae := netlink.NewAttributeEncoder()
-	ae.Uint32(unix.RTA_OIF, loopback)
+	attributes(ae)
 	attrs, err := ae.Encode()
 	if err != nil {
 		return nil, err
 	}
-	// struct rtmsg: family, lengths, tos, table, protocol, scope, type, flags
-	body := append([]byte{family, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_STATIC, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0}, attrs...)
-	m := netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWROUTE, Sequence: 1,
-		Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl}, Data: body}
-	m.Header.Length = uint32(16 + len(body))
+	m := netlink.Message{Header: netlink.Header{Type: kind, Sequence: 1, Flags: netlink.Request | netlink.Acknowledge}, Data: append(head, attrs...)}
+	if kind != unix.RTM_SETLINK { // that one is there already
+		m.Header.Flags |= netlink.Create | netlink.Excl
+	}
+	m.Header.Length = uint32(16 + len(m.Data))
 	return m.MarshalBinary()
 }
 
@@ -108,107 +120,18 @@ func localDefault(family uint8) ([]byte, error) {
 //	    reject with icmpx port-unreachable
 //	  }
 //	}
-func ruleset() ([]byte, error) {
-	var batch []byte
-	c, err := nftables.New(nftables.WithTestDial(func(req []netlink.Message) ([]netlink.Message, error) {
-		for i, m := range req {
-			if m.Header.Length == 0 {
-				m.Header.Length = uint32(16 + len(m.Data))
-			}
-			m.Header.Sequence = uint32(i + 1)
-			m.Header.Flags &^= netlink.Echo // an answer is enough, we know what we said
-			b, err := m.MarshalBinary()
-			if err != nil {
-				return nil, err
-			}
-			batch = append(batch, b...)
-		}
-		return nil, nil
-	}))
-	if err != nil {
-		return nil, err
-	}
-	table := c.AddTable(&nftables.Table{Family: nftables.TableFamilyINet, Name: "ringfence"})
-	turn := c.AddChain(&nftables.Chain{Name: "turn", Table: table, Type: nftables.ChainTypeNAT,
-		Hooknum: nftables.ChainHookOutput, Priority: nftables.ChainPriorityNATDest})
-	drop := nftables.ChainPolicyDrop
-	refuse := c.AddChain(&nftables.Chain{Name: "refuse", Table: table, Type: nftables.ChainTypeFilter,
-		Hooknum: nftables.ChainHookOutput, Priority: nftables.ChainPriorityFilter, Policy: &drop})
-	add := func(chain *nftables.Chain, parts ...[]expr.Any) {
-		r := &nftables.Rule{Table: table, Chain: chain}
-		for _, p := range parts {
-			r.Exprs = append(r.Exprs, p...)
-		}
-		c.AddRule(r)
-	}
+func ruleset(r *rules) {
+	turn := r.chain("turn", nftables.ChainTypeNAT, nftables.ChainHookOutput, nftables.ChainPriorityNATDest)
+	refuse := r.chain("refuse", nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter)
 	for _, proto := range []byte{unix.IPPROTO_UDP, unix.IPPROTO_TCP} {
-		add(turn, transport(proto), port(53), redirect(Resolver))
+		r.add(turn, transport(proto), port(53), redirect(Resolver))
 	}
 	own4, own6 := to4(netip.MustParsePrefix("127.0.0.0/8")), to6(netip.IPv6Loopback())
-	add(turn, own4, verdict(expr.VerdictReturn))
-	add(turn, own6, verdict(expr.VerdictReturn))
-	add(turn, transport(unix.IPPROTO_TCP), redirect(Port))
-	add(refuse, known(), verdict(expr.VerdictAccept))
-	add(refuse, own4, verdict(expr.VerdictAccept))
-	add(refuse, own6, verdict(expr.VerdictAccept))
-	add(refuse, []expr.Any{&expr.Reject{Type: unix.NFT_REJECT_ICMPX_UNREACH, Code: unix.NFT_REJECT_ICMPX_PORT_UNREACH}})
-	if err := c.Flush(); err != nil {
-		return nil, err
-	}
-	return batch, nil
+	r.add(turn, own4, verdict(expr.VerdictReturn))
+	r.add(turn, own6, verdict(expr.VerdictReturn))
+	r.add(turn, transport(unix.IPPROTO_TCP), redirect(Port))
+	r.add(refuse, known(), verdict(expr.VerdictAccept))
+	r.add(refuse, own4, verdict(expr.VerdictAccept))
+	r.add(refuse, own6, verdict(expr.VerdictAccept))
+	r.add(refuse, reject())
 }
-
-func transport(proto byte) []expr.Any {
-	return []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{proto}},
-	}
-}
-
-// known matches packets of connections that the rules have let begin.
-func known() []expr.Any {
-	mask := make([]byte, 4)
-	binary.NativeEndian.PutUint32(mask, expr.CtStateBitESTABLISHED|expr.CtStateBitRELATED)
-	return []expr.Any{
-		&expr.Ct{Key: expr.CtKeySTATE, Register: 1},
-		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: 4, Mask: mask, Xor: make([]byte, 4)},
-		&expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: make([]byte, 4)},
-	}
-}
-
-func port(n uint16) []expr.Any {
-	return []expr.Any{
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{byte(n >> 8), byte(n)}},
-	}
-}
-
-func network(family byte) []expr.Any {
-	return []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{family}},
-	}
-}
-
-func to4(p netip.Prefix) []expr.Any {
-	a := p.Addr().As4()
-	return append(network(unix.NFPROTO_IPV4),
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: 16, Len: 1},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: a[:1]})
-}
-
-func to6(to netip.Addr) []expr.Any {
-	a := to.As16()
-	return append(network(unix.NFPROTO_IPV6),
-		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: 24, Len: 16},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: a[:]})
-}
-
-func redirect(to uint16) []expr.Any {
-	return []expr.Any{
-		&expr.Immediate{Register: 1, Data: []byte{byte(to >> 8), byte(to)}},
-		&expr.Redir{RegisterProtoMin: 1},
-	}
-}
-
-func verdict(k expr.VerdictKind) []expr.Any { return []expr.Any{&expr.Verdict{Kind: k}} }

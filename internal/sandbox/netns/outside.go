@@ -7,12 +7,12 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
@@ -101,27 +101,7 @@ func (n *Network) Close() {
 }
 
 // Listening lists the TCP ports at which somebody listens inside.
-func (n *Network) Listening() []uint16 {
-	var out []uint16
-	var seen [1 << 16]bool
-	for _, name := range []string{"tcp", "tcp6"} {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(n.pid) + "/net/" + name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) < 4 || f[3] != "0A" {
-				continue
-			}
-			_, hex, ok := strings.Cut(f[1], ":")
-			if port, err := strconv.ParseUint(hex, 16, 16); ok && err == nil && !seen[port] {
-				seen[port], out = true, append(out, uint16(port))
-			}
-		}
-	}
-	return out
-}
+func (n *Network) Listening() []uint16 { return sys.Listeners("/proc/" + strconv.Itoa(n.pid) + "/net") }
 
 // Dial connects to a server inside, on either loopback. The sockets towards it are made
 // inside the sandbox's network: there is no other way in.

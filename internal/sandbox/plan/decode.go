@@ -65,7 +65,7 @@ func (p *Plan) validate() error {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
-	return errors.Join(p.Capture.validate(), p.validateTrees(), p.Sentry.validate())
+	return errors.Join(p.Capture.validate(p.Sentry != nil && p.Sentry.Inside), p.validateTrees(), p.Sentry.validate())
 }
 
 func (p *Plan) validateTrees() error {
@@ -83,12 +83,19 @@ func (p *Plan) validateTrees() error {
 	return nil
 }
 
-func (c *Capture) validate() error {
+// validate wants rules, and routes or a veth pair, but of who only leads to the gate.
+func (c *Capture) validate(leads bool) error {
 	if c == nil {
 		return nil
 	}
-	if len(c.Listen) == 0 || len(c.Listen) > maxListen || len(c.Rules) == 0 || len(c.Routes) == 0 {
+	if len(c.Listen) == 0 || len(c.Listen) > maxListen || !leads && (len(c.Rules) == 0 || len(c.Routes) == 0 && c.Veth == nil) {
 		return errors.New("the capture has no rules, no routes, or no or too many ports")
+	}
+	if !c.Gate.V4.Is4() || !c.Gate.V6.Is6() || c.Gate.V6.Is4In6() || c.Gate.V6.Zone() != "" {
+		return fmt.Errorf("the gate cannot stand at %s and %s", c.Gate.V4, c.Gate.V6)
+	}
+	if c.Veth != nil && (len(c.Veth.Pair) == 0 || len(c.Veth.Quiet) == 0 || len(c.Veth.Near) != 2 || len(c.Veth.Far) != 2) {
+		return errors.New("the veth pair has not two ends of two families")
 	}
 	for _, l := range c.Listen {
 		if l.Network != "tcp" && l.Network != "udp" || l.Port < 1 || l.Port > 65535 || l.Name == "" {

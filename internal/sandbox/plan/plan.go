@@ -3,6 +3,8 @@
 // and starts no process, so that every decision can be tested and printed.
 package plan
 
+import "net/netip"
+
 // Version is the version of the wire form that internal/sandbox/inside reads.
 const Version = 2
 
@@ -125,7 +127,31 @@ type Capture struct {
 	Routes [][]byte `json:"routes"` // rtnetlink messages: local default routes for v4 and v6
 	Rules  []byte   `json:"rules"`  // one nftables batch
 	Listen []Listen `json:"listen"`
+	Gate   Gate     `json:"gate"`
+	Veth   *Veth    `json:"veth,omitempty"` // nil: the agent uses this namespace's own network stack
 }
+
+// Gate is where the sockets of a capture are opened, one of each family.
+type Gate struct {
+	V4 netip.Addr `json:"v4"`
+	V6 netip.Addr `json:"v6"`
+}
+
+// Veth joins the namespace of a capture with a further one, whose network stack is not the
+// kernel's, by a pair of interfaces. All of it are rtnetlink messages.
+type Veth struct {
+	Pair  []byte   `json:"pair"`  // makes it; the far end is born in the namespace at FarFD
+	Quiet []byte   `json:"quiet"` // either end makes up no address of IPv6
+	Near  [][]byte `json:"near"`  // raise this end, for IPv4 and IPv6
+	Far   [][]byte `json:"far"`   // the same for the other end, to be sent there
+}
+
+// VethMAC are the hardware addresses of the two ends, near and far. They tell them from any
+// other interface: no maker has them.
+var VethMAC = [2][6]byte{{2, 'r', 'f', 0, 0, 1}, {2, 'r', 'f', 0, 0, 2}}
+
+// FarFD is the descriptor by which the kernel is told in which namespace the far end is.
+const FarFD = 512 // above all that a capture opens
 
 // Tree is a directory of the host in the live view: mounted read-only, and changed
 // by the keeper on the agent's behalf.
@@ -134,7 +160,7 @@ type Tree struct {
 	Layer Raw `json:"layer,omitempty"` // where its private layer is mounted, out of reach; empty: it has none
 }
 
-// Listen is one port of the namespace's loopback, opened on 127.0.0.1 and ::1.
+// Listen is one port of the gate.
 type Listen struct {
 	Name    string `json:"name"`
 	Network string `json:"network"` // tcp, udp

@@ -43,23 +43,16 @@ func typing(t *Target) Result {
 func Nested() Result {
 	const name = "nested"
 	b, err := os.ReadFile("/proc/sys/user/max_user_namespaces")
-	if err != nil && onSentry() || hostUsers() { // it has no such number, or only the host's: the filter is the wall
+	if err != nil && onSentry() { // it has no such number: the filter is the wall
 		return refused(name, unix.Unshare(unix.CLONE_NEWUSER), unix.EPERM)
 	}
 	if err != nil {
 		return open(name, "%v", err)
 	}
-	if n := strings.TrimSpace(string(b)); n != "0" {
-		return open(name, "max_user_namespaces is %q", n)
+	if strings.TrimSpace(string(b)) != "0" {
+		return open(name, "max_user_namespaces is not 0")
 	}
 	return refused(name, unix.Unshare(unix.CLONE_NEWUSER), unix.EPERM, unix.ENOSPC, unix.EINVAL)
-}
-
-// hostUsers holds in a user namespace in which every user exists: the host's own.
-func hostUsers() bool {
-	b, err := os.ReadFile("/proc/self/uid_map")
-	f := strings.Fields(string(b))
-	return err == nil && len(f) == 3 && f[2] == "4294967295"
 }
 
 // nesting is Nested with a real child.

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // Kinds are the namespaces, by their names in /proc/PID/ns.
@@ -85,7 +89,8 @@ func sharedMemory(t *Target) Result {
 	return separate(name, "ipc", t)
 }
 
-// Network wants no interface but loopback.
+// Network wants no interface but loopback, and the pair by which a sentry is joined to its
+// gate. That pair is made with the sandbox: no interface of a host has its addresses.
 func Network() Result {
 	const name = "net"
 	b, err := os.ReadFile("/proc/self/net/dev")
@@ -93,11 +98,17 @@ func Network() Result {
 		return open(name, "%v", err)
 	}
 	for line := range strings.Lines(string(b)) {
-		if dev, _, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(dev) != "lo" {
-			return open(name, "interface %q", strings.TrimSpace(dev))
+		dev, _, ok := strings.Cut(line, ":")
+		if dev = strings.TrimSpace(dev); ok && dev != "lo" && !ownVeth(dev) {
+			return open(name, "interface %q", dev)
 		}
 	}
-	return closed(name, "own loopback only")
+	return closed(name, "own interfaces only")
+}
+
+func ownVeth(dev string) bool {
+	i, err := net.InterfaceByName(dev)
+	return err == nil && len(i.HardwareAddr) == 6 && slices.Contains(plan.VethMAC[:], [6]byte(i.HardwareAddr))
 }
 
 func interfaces(t *Target) Result {

@@ -28,6 +28,10 @@ func (f *Failure) Unwrap() error {
 const (
 	StepGate  = "gate"
 	StepLayer = "layer" // there is no overlayfs to be had
+	StepVeth  = "veth"  // there is no way between a sentry and its gate
+
+	stepSentry = "sentry"
+	StepAround = "around" // a wall does not stand around a sentry
 )
 
 // FailedAt says whether a launch failed at a step.
@@ -67,6 +71,12 @@ func Explain(err error, facts hostfacts.Facts) error {
 	case watchStep:
 		return fault.New(fault.Refused, "run with --review: then nothing reaches the host until it is applied",
 			"the live view needs Linux 5.19, and a seccomp listener that nothing else has: %s", f.Text)
+	case StepVeth:
+		return fault.New(fault.Refused, VethHint, "gVisor's own network stack cannot be joined to the gate: %s", f.Text)
+	case StepAround:
+		return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around gVisor: %s", f.Text)
+	case stepSentry:
+		return fault.New(fault.Failed, "see `ringfence rungs`; --rung native uses the host's kernel", "gVisor does not start: %s", f.Text)
 	case "plan", "inside", "confirm", "wait":
 		return fault.New(fault.Failed, "run `ringfence doctor`", "%w", err)
 	}
@@ -79,6 +89,9 @@ func Explain(err error, facts hostfacts.Facts) error {
 	reason, fix := hostfacts.Diagnose(f.Step, f.Errno, facts)
 	return fault.New(fault.Refused, fix, "wall %s cannot be raised: %s (%s)", f.Step, reason, f.Text)
 }
+
+// VethHint says what helps where no veth pair can be made.
+const VethHint = "sudo modprobe veth; or let the agent use the host's network stack, which it can then attack: [rung] gvisor-network = \"host\""
 
 // watchStep is how the inside stage calls the loading of the keeper's filter.
 const watchStep = "watch"

@@ -55,28 +55,29 @@ const (
 
 // Offer is what a rung holds.
 type Offer struct {
-	Level   string               // of the ladder of postures
-	Variant string               // which of several ways to have this rung; "": the usual one
-	Kernel  string               // whose kernel answers the agent, for people
-	Adds    string               // what it has that the rung below has not, for people
-	Lacks   string               // what it has not, for people; may be empty
-	Walls   map[plan.Wall]Who    // every wall has its entry
-	Why     map[plan.Wall]string // of those that nobody raises: what stands instead
-	Views   []plan.View          // of a workspace; the first is the usual one
+	Level  string               // of the ladder of postures
+	Kernel string               // whose kernel answers the agent, for people
+	Adds   string               // what it has that the rung below has not, for people
+	Lacks  string               // what it has not, for people; may be empty
+	Walls  map[plan.Wall]Who    // every wall has its entry
+	Why    map[plan.Wall]string // of those that nobody raises: what stands instead
+	Views  []plan.View          // of a workspace; the first is the usual one
 	// Weaker says of checks of verify that hold here what holds them, where that is less
 	// than the wall that they are named for.
 	Weaker map[string]string
 	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
 	// any other check nobody listens to it.
 	Leaves  map[string]string
+	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
-// Title is the name of a rung for people and for the record, with what is not usual of it.
+// Title is the name of a rung for people and for the record, with what a person chose to have
+// less of.
 func Title(r Rung) string {
-	if v := r.Offer().Variant; v != "" {
-		return r.Name() + ", " + v
+	if less := r.Offer().Less; less != "" {
+		return r.Name() + ", " + less
 	}
 	return r.Name()
 }
@@ -111,6 +112,8 @@ type Hooks struct {
 	Net func(Net) error
 	// Witness has the last word: it looks at the walls from outside.
 	Witness func(Seen) error
+	// Warn tells a person what goes wrong while the sandbox runs.
+	Warn func(string)
 }
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
@@ -215,6 +218,8 @@ type Exit struct {
 	Status syscall.WaitStatus
 	// Killed is set when the sandbox itself was killed and no status came out.
 	Killed bool
+	// Hit is what limits did that the rung enforces itself.
+	Hit cgroup.Events
 }
 
 // Code is the status that a shell would show.
@@ -250,6 +255,17 @@ type Process interface {
 	Wait() Exit
 }
 
+// Placed is what became of a file that was to be put into a layer.
+type Placed uint8
+
+// What can become of it.
+const (
+	Done     Placed = 1 + iota // it shows the new content
+	NotThere                   // there is no such file
+	TheirOwn                   // the layer has another than the host
+	Fixed                      // a mount of the launch stands over it
+)
+
 // Sandbox is a running one.
 type Sandbox interface {
 	// PID is the host's number of the first process inside, whose root is the agent's;
@@ -262,6 +278,12 @@ type Sandbox interface {
 	// Freeze stops everything inside but what is ours; Thaw lets it go on.
 	Freeze() error
 	Thaw() error
+	// Sync sees to it that what waits for review lies where the plan has the layers. It
+	// does nothing where it is written there at once.
+	Sync() error
+	// Put writes a file of a layer as the sandbox sees it: into the layer, never through a
+	// link. It makes none that is not there.
+	Put(path string, data []byte) (Placed, error)
 	// Close ends everything inside; it may be called more than once.
 	Close() error
 }

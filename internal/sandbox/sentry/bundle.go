@@ -58,9 +58,17 @@ type (
 	}
 	linux struct {
 		Namespaces []namespace `json:"namespaces"`
+		Users      []mapped    `json:"uidMappings"`
+		Groups     []mapped    `json:"gidMappings"`
+	}
+	mapped struct {
+		Inside  int `json:"containerID"`
+		Outside int `json:"hostID"`
+		Size    int `json:"size"`
 	}
 	namespace struct {
 		Type string `json:"type"`
+		Path string `json:"path,omitempty"`
 	}
 )
 
@@ -84,9 +92,12 @@ func config(p *plan.Plan) ([]byte, error) {
 			{"/dev", "tmpfs", "tmpfs", []string{"nosuid", "noexec", "mode=755"}},
 			{"/dev/pts", "devpts", "devpts", []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
 		}}
-	// No network namespace: the one of the sandbox is the sentry's.
-	for _, kind := range []string{"pid", "mount", "ipc", "uts"} {
-		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{kind})
+	for _, kind := range []string{"pid", "mount", "ipc", "uts", "user"} {
+		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{Type: kind})
+	}
+	s.Linux.Users, s.Linux.Groups = []mapped{{0, stageID, 1}}, []mapped{{0, stageID, 1}}
+	if veth(p) != nil {
+		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{"network", "/proc/self/ns/net"}) // the stage's
 	}
 	for _, w := range p.Landlock.Write {
 		at := string(w)

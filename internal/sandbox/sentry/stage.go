@@ -34,6 +34,22 @@ const (
 var stageCaps = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER, unix.CAP_FSETID,
 	unix.CAP_SETGID, unix.CAP_SETUID, unix.CAP_SETPCAP, unix.CAP_SYS_CHROOT, unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN}
 
+// vethCaps are what runsc needs to take an interface over: of the namespace that holds
+// nothing but that.
+var vethCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_NET_RAW}
+
+// needs are the capabilities of the stage.
+func needs(p *plan.Plan) []uintptr {
+	if veth(p) == nil {
+		return stageCaps
+	}
+	return append(slices.Clone(stageCaps), vethCaps...)
+}
+
+// stageID is the number of the stage's user and group. It is not root's: as root, runsc
+// would want to make the sentry a user that does not exist.
+const stageID = 1
+
 // StageMain runs the stage and does not return.
 func StageMain() {
 	runtime.LockOSThread()
@@ -71,19 +87,23 @@ func stage(conn *wire.Conn) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("open our own program: %w", err)
 	}
-	if err := bound(); err != nil {
+	if err := settle(veth(p)); err != nil {
+		return 0, err
+	}
+	if err := bound(p); err != nil {
 		return 0, err
 	}
 	if err := enterBundle(p); err != nil {
 		return 0, err
 	}
-	return runsc(self)
+	return runsc(self, network(p))
 }
 
 // bound takes every other capability out of reach of runsc.
-func bound() error {
+func bound(p *plan.Plan) error {
+	need := needs(p)
 	for c := uintptr(0); c <= 63; c++ {
-		if slices.Contains(stageCaps, c) {
+		if slices.Contains(need, c) {
 			continue
 		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
@@ -163,8 +183,8 @@ const pidFile, logFile = "/pid", "/log"
 
 // runsc starts the sentry and waits until runsc itself has ended; nothing of it stays but
 // the sentry and its file server.
-func runsc(self int) (int, error) {
-	argv := []string{"runsc", "--root=/state", "--log=" + logFile, "--ignore-cgroups", "--network=host", "--platform=systrap", "--overlay2=none", "--directfs=false",
+func runsc(self int, network string) (int, error) {
+	argv := []string{"runsc", "--root=/state", "--log=" + logFile, "--ignore-cgroups", "--network=" + network, "--platform=systrap", "--overlay2=none", "--directfs=false",
 		"run", "--detach", "--bundle=/", "--pid-file=" + pidFile, "--pass-fd=3:3", "--exec-fd=4", "ringfence"}
 	pid, err := syscall.ForkExec("/proc/self/fd/"+strconv.Itoa(stageProgram), argv, &syscall.ProcAttr{Dir: "/", Env: []string{"PATH=/"},
 		Files: []uintptr{0, 1, 2, stageSocket, uintptr(self)}})

@@ -48,10 +48,16 @@ func runStage(p *plan.Plan, socket, program, proc int) (int, error) {
 	defer conn.Close()
 	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{StageName}, passed()...), Dir: "/", Control: -1,
 		Files:      []int{0, 1, 2, stageControl: int(far.Fd()), stageSocket: socket, stageProgram: program, stageProc: proc},
-		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC,
+		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC, Before: sys.KeepCalls(needs(p)),
 		Born: func(pid int) error {
-			return sys.MapUser(proc, pid, sys.IDs{}, sys.IDs{UID: p.UID, GID: p.GID})
+			if err := sys.MapUser(proc, pid, sys.IDs{UID: stageID, GID: stageID}, sys.IDs{UID: p.UID, GID: p.GID}); err != nil {
+				return err
+			}
+			return join(veth(p), proc, pid)
 		}}
+	if veth(p) != nil {
+		s.Namespaces |= unix.CLONE_NEWNET
+	}
 	pid, err := s.Start(begins)
 	far.Close()
 	if err != nil {

@@ -34,6 +34,8 @@ const (
 	Signal  Kind = "signal"  // supervisor: pass this signal on
 	Size    Kind = "size"    // supervisor: the terminal has this size; only where the terminal is a sentry's
 	Socket  Kind = "socket"  // supervisor: make a TCP socket inside; inside: here it is
+	Dial    Kind = "dial"    // supervisor: carry the stream that comes along to this port of the sentry's loopback; inside: it is, or Failure says why not
+	Servers Kind = "servers" // supervisor: where does somebody listen on the sentry's loopback; inside: there
 	Exec    Kind = "exec"    // supervisor: start this beside the agent, on the three descriptors that come along; inside: it runs (its terminal comes along), or Failure says why not
 	Exited  Kind = "exited"  // inside: what ran beside the agent ended
 	Exit    Kind = "exit"    // inside: the agent ended
@@ -63,7 +65,9 @@ type Message struct {
 	Status   int           `json:"status,omitempty"` // exit: wait status
 	Failure  *Failure      `json:"failure,omitempty"`
 	IPv6     bool          `json:"ipv6,omitempty"` // socket: of which family
-	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent
+	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent. dial, servers: of which question
+	Port     uint16        `json:"port,omitempty"` // dial
+	Servers  []uint16      `json:"servers,omitempty"`
 	Command  *Command      `json:"command,omitempty"`
 	Rows     uint16        `json:"rows,omitempty"` // size
 	Cols     uint16        `json:"cols,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -174,7 +175,7 @@ func press(b []byte) (k key, n int) {
 	case b[0] != 0x1b:
 		return other, 0
 	}
-	m := spelled.FindSubmatch(b)
+	m := spelled().FindSubmatch(b)
 	if m == nil {
 		return other, 0
 	}
@@ -195,7 +196,9 @@ func press(b []byte) (k key, n int) {
 }
 
 // spelled is CSI code:others ; modifiers:event ; text u.
-var spelled = regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
+var spelled = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\x1b\[([0-9]{1,7})(?::[0-9:]{0,32})?(?:;([0-9]{0,3})(?::([0-9]))?(?:;[0-9:]{0,64})?)?u`)
+})
 
 type key int
 

@@ -30,7 +30,7 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, grant, thaw, stop, exec, attach, detach
+	Do   string        `json:"do"`             // status, inspect, sync, grant, thaw, stop, exec, attach, detach
 	Rule string        `json:"rule,omitempty"` // grant: a host rule
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 
@@ -61,6 +61,7 @@ type Status struct {
 	Wishes  []Wish    `json:"wishes,omitempty"`
 
 	Rung     string          `json:"rung"`
+	Less     string          `json:"less,omitempty"`    // what of it a person chose to have less of
 	Program  *Program        `json:"program,omitempty"` // of others, below the agent
 	Level    string          `json:"level"`             // of the ladder of postures
 	Walls    []string        `json:"walls"`

@@ -79,14 +79,16 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
-	b.Rung, err = ladder.Chosen(b.Policy)
-	return b, err
+	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
+		return b, err
+	}
+	return b, b.projectImage()
 }
 
 // Where names the place of the walls, for people.
 func (b *Base) Where() string {
 	if b.Own != nil {
-		return rung.Title(b.Rung) + ", image " + b.Own.Name
+		return rung.Title(b.Rung) + ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
 	}
 	return rung.Title(b.Rung)
 }

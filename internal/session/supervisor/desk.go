@@ -65,6 +65,8 @@ func (d *desk) handle(q control.Request) control.Reply {
 		return control.Reply{Status: d.status(q.Memory)}
 	case "inspect":
 		return d.inspect()
+	case "sync":
+		return reply(l.sync())
 	case "grant":
 		e, err := l.grant(q)
 		if err != nil {
@@ -95,6 +97,18 @@ func reply(err error) control.Reply {
 	return control.Reply{}
 }
 
+// sync brings what the agent changed to where it is reviewed.
+func (l *live) sync() error {
+	select {
+	case <-l.ended:
+		return nil // it is brought over for the last time
+	case <-l.began:
+		return l.box.Sync()
+	default:
+		return nil
+	}
+}
+
 func (l *live) grant(q control.Request) (control.Grant, error) {
 	r, err := address.ParseRule(q.Rule)
 	if err != nil {
@@ -116,7 +130,7 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 func (d *desk) status(memory bool) *control.Status {
 	s, l := d.live.session, d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
-		Rung: rung.Title(s.Rung), Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
+		Rung: s.Rung.Name(), Less: s.Rung.Offer().Less, Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
 	out.Meter, _ = json.Marshal(s.Trifecta())
 	for _, w := range s.Plan.Walls {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
@@ -137,11 +138,15 @@ type live struct {
 	quiet time.Time // until when what was said is enough
 }
 
+// giveBackAfter is when a session is one that stays: before, giving memory back would only
+// cost time.
+const giveBackAfter = time.Second
+
 func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness, Warn: l.Warn}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}
@@ -183,6 +188,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		go func() { l.relayed <- l.relay.Run(ctx) }()
 		go l.watchTerminal()
 	}
+	defer time.AfterFunc(giveBackAfter, sys.GiveBack).Stop()
 	exit, err := l.box.Wait()
 	close(l.ended)
 	watch.Close() // what was read until now is told, while there is a journal
@@ -199,7 +205,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		}
 	}
 	res := l.settle(exit, keep)
-	events := group.Events()
+	events := group.Events().Add(exit.Hit)
 	res.Time, res.Started, res.OOM, res.Full, res.Forks = time.Since(began), began, events.OOMKills, events.Limit, events.Refused
 	if lost := l.closeBook(&res); lost != nil {
 		l.talk.Warn(fmt.Sprintf("the record of the session is not complete: %v", lost))

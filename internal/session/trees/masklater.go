@@ -3,18 +3,15 @@ package trees
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"ringfence.dev/ringfence/internal/audit/scan"
 	"ringfence.dev/ringfence/internal/file"
-	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 	"ringfence.dev/ringfence/internal/workspace/phantom"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -107,40 +104,21 @@ func (k *Changes) coverFile(p string, data []byte) (keeper.Cover, error) {
 	return k.keeper.MaskAt(p, data)
 }
 
-// maskInLayer writes the phantom through the sandbox's own view of a tree that is
-// under review: it goes to the layer. What the layer has already is the agent's, unless
-// it is what the host has.
+// maskInLayer puts the phantom into the layer of a tree that is under review. What the
+// layer has already is the agent's, unless it is what the host has.
 func (k *Changes) maskInLayer(n int, rel string, data []byte) (keeper.Cover, error) {
-	p := filepath.Join(k.Work.Trees[n].Path, rel)
-	root, err := k.openRoot()
-	if err != nil {
-		return keeper.Covered, err
-	}
-	defer root.Close()
-	open := func(flags int) (*os.File, error) {
-		fd, err := sys.OpenAt(int(root.Fd()), strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
-		if err != nil {
-			return nil, err
-		}
-		return os.NewFile(uintptr(fd), p), nil
-	}
-	if _, err := os.Lstat(filepath.Join(k.Work.Upper(n), rel)); err == nil {
-		if same, err := k.asHost(p, open); err != nil || !same {
-			return keeper.Own, err
-		}
-	}
-	f, err := open(unix.O_WRONLY | unix.O_TRUNC)
+	placed, err := k.box.Put(filepath.Join(k.Work.Trees[n].Path, rel), data)
 	switch {
-	case noSuchFile(err):
-		return keeper.Gone, nil
-	case errors.Is(err, unix.EROFS):
-		return keeper.Covered, nil // a mask of the launch
 	case err != nil:
 		return keeper.Covered, err
+	case placed == rung.NotThere:
+		return keeper.Gone, nil
+	case placed == rung.TheirOwn:
+		return keeper.Own, nil
+	case placed == rung.Done:
+		k.note(n, rel, data)
 	}
-	k.note(n, rel, data)
-	_, err = f.Write(data)
-	return keeper.Covered, errors.Join(err, f.Close())
+	return keeper.Covered, nil
 }
 
 // note remembers what stands in a layer, to be written down with others.
@@ -163,22 +141,4 @@ func (k *Changes) writeDown() {
 		}
 		delete(k.stands, n)
 	}
-}
-
-// asHost says whether the sandbox sees what the host has at p.
-func (k *Changes) asHost(p string, open func(int) (*os.File, error)) (bool, error) {
-	f, err := open(unix.O_RDONLY)
-	if noSuchFile(err) {
-		return false, nil
-	}
-	if err != nil {
-		return true, nil // hide what cannot be told
-	}
-	defer f.Close()
-	inside, err := readRegular(f)
-	host, herr := readSecret(p)
-	if errors.Is(err, errNoFile) {
-		return false, nil
-	}
-	return err != nil || herr != nil || string(inside) == string(host), nil
 }

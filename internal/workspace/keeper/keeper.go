@@ -111,7 +111,11 @@ type Keeper struct {
 
 // Start begins to serve.
 func Start(conf Config) (*Keeper, error) {
-	k := &Keeper{conf: conf, calls: listen(conf.Listener), held: make([]holds, len(conf.Trees)),
+	calls, err := listen(conf.Listener)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{conf: conf, calls: calls, held: make([]holds, len(conf.Trees)),
 		recent: recent{since: time.Now()}, made: newOwnFiles(), public: published{wake: make(chan struct{}, 1)}, end: make(chan struct{}), root: -1, proc: -1, spaces: sys.Namespaces{User: -1, Mount: -1}}
 	for i := range conf.Trees {
 		k.nested = append(k.nested, &repo.Nested{Root: conf.Trees[i].Path})
@@ -129,7 +133,6 @@ func Start(conf Config) (*Keeper, error) {
 		k.watching.Go(func() { k.watchOwn(k.end) })
 	}
 	k.watching.Go(func() { k.watchPublic(k.end) })
-	var err error
 	for range workers {
 		err = errors.Join(err, <-ready)
 	}

@@ -61,17 +61,23 @@ const (
 type listener struct {
 	file   *os.File
 	fd     int
+	wake   int        // an event descriptor: it ends the waiting
 	turn   sync.Mutex // one waits at a time: a second would block in the kernel for good
 	closed atomic.Bool
 }
 
 // listen takes the descriptor over.
-func listen(f *os.File) *listener {
-	l := &listener{file: f, fd: int(f.Fd())}
+func listen(f *os.File) (*listener, error) {
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("listen for calls: %w", err)
+	}
+	l := &listener{file: f, fd: int(f.Fd()), wake: wake}
 	// The caller sleeps while we work and the other way round: the same processor
 	// serves both. A kernel before 6.6 does not know it, and works all the same.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), ioSetFlags, syncWakeUp)
-	return l
+	return l, nil
 }
 
 // errEnded says that nobody is left who could call.
@@ -85,8 +91,8 @@ func (l *listener) Receive(c *notice) error {
 		if l.closed.Load() {
 			return errEnded
 		}
-		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
-		_, err := unix.Poll(poll, 1000)
+		poll := [...]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
+		_, err := unix.Poll(poll[:], -1)
 		switch {
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return fmt.Errorf("wait for a call: %w", err)
@@ -149,11 +155,14 @@ func (l *listener) Give(c *notice, fd int, cloexec bool) {
 	l.Return(c, int64(n))
 }
 
-// Close ends all waiting within a second. The filter's calls fail with ENOSYS
-// from then on.
+// Close ends all waiting. The filter's calls fail with ENOSYS from then on.
 func (l *listener) Close() error {
-	l.closed.Store(true)
+	if l.closed.Swap(true) {
+		return os.ErrClosed
+	}
+	unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it stays awake for all who wait
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	unix.Close(l.wake)
 	return l.file.Close()
 }

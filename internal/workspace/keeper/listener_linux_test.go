@@ -135,7 +135,9 @@ func startWatched(t *testing.T, task string, argv ...string) *caller {
 	if err != nil || len(fds) != 1 {
 		t.Fatal("no descriptor came", err)
 	}
-	c.listener = listen(os.NewFile(uintptr(fds[0]), "watch"))
+	if c.listener, err = listen(os.NewFile(uintptr(fds[0]), "watch")); err != nil {
+		t.Fatal(err)
+	}
 	late := time.AfterFunc(wait.Patience, func() { c.cmd.Process.Kill() })
 	t.Cleanup(func() { late.Stop(); c.Close() })
 	return c

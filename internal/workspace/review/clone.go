@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // CloneDir is where the clone of a session is, if it works in one.
@@ -116,5 +118,5 @@ func dropClone(source, id, clone string) error {
 			return err
 		}
 	}
-	return removeAll(clone)
+	return file.RemoveTree(clone)
 }

@@ -9,9 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rest is the time between two looks. They are looks and no watch: the kernel gives a
-// user few watchers, and those that guard secrets come first.
-const rest = 2 * time.Second
+// The time between two looks: longer while nothing comes. They are looks and no watch: the
+// kernel gives a user few watchers, and those that guard secrets come first.
+const (
+	restShort = 2 * time.Second
+	restLong  = 15 * time.Second
+)
 
 // maxWatched bounds the directories in which a first name is waited for.
 const maxWatched = 64
@@ -26,11 +29,14 @@ func (p *Throwaway) First(ended <-chan struct{}, tell func(OutsideName)) error {
 			d.Close()
 		}
 	}()
-	look := time.NewTicker(rest)
+	look := time.NewTimer(restShort)
 	defer look.Stop()
+	rest := restShort
 	for last := []unix.Timespec(nil); ; {
 		now := stamps(dirs)
+		rest = min(rest*3/2, restLong)
 		if !slices.Equal(now, last) {
+			rest = restShort
 			if found := p.Find(); len(found.Items) > 0 {
 				tell(found.Items[0])
 				return nil
@@ -41,6 +47,7 @@ func (p *Throwaway) First(ended <-chan struct{}, tell func(OutsideName)) error {
 		case <-ended:
 			return nil
 		case <-look.C:
+			look.Reset(rest)
 		}
 	}
 }

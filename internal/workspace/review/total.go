@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Stored is what one session keeps for undo.
@@ -65,7 +67,7 @@ func (w *Work) DropUndo() error {
 	for i, s := range all {
 		// Half a store must never be there to be taken for a whole one.
 		gone := filepath.Join(w.dir, ".gone-"+strconv.Itoa(i))
-		if err := errors.Join(removeAll(gone), os.Rename(s.dir, gone), removeAll(gone)); err != nil {
+		if err := errors.Join(file.RemoveTree(gone), os.Rename(s.dir, gone), file.RemoveTree(gone)); err != nil {
 			return err
 		}
 	}

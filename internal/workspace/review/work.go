@@ -431,7 +431,7 @@ func (w *Work) End(now time.Time, changed bool) error {
 		return w.Remove()
 	}
 	for n := range w.Trees {
-		if err := removeAll(w.Scratch(n)); err != nil {
+		if err := file.RemoveTree(w.Scratch(n)); err != nil {
 			return err
 		}
 	}
@@ -492,20 +492,9 @@ func (w *Work) Remove() error {
 		return err
 	}
 	for _, name := range []string{undoDir, "changes", layerDir, standFile} {
-		if err := removeAll(filepath.Join(w.dir, name)); err != nil {
+		if err := file.RemoveTree(filepath.Join(w.dir, name)); err != nil {
 			return err
 		}
 	}
 	return os.RemoveAll(w.dir)
-}
-
-// removeAll also removes what overlayfs keeps without any permission.
-func removeAll(dir string) error {
-	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }

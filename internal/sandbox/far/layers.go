@@ -1,0 +1,210 @@
+package far
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/sandbox/link"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/upper"
+)
+
+// layer is one of the review, whose overlay is mounted at the far end. Here it lies where
+// the plan has it, in generations: the next one is made beside it, and takes its place when
+// it is whole. The one before stays until then, for who reads in it just now.
+type layer struct {
+	dir    string // where the review looks
+	number uint32 // of the generation that lies there; 0: what the launch put there
+}
+
+// next is where a generation is made.
+func (l *layer) next() string { return l.dir + ".next" }
+
+// layersOf are the layers of a plan, in their order.
+func layersOf(p *plan.Plan) (out []*plan.Op) {
+	for i := range p.Ops {
+		if p.Ops[i].Do == plan.DoLayer {
+			out = append(out, &p.Ops[i])
+		}
+	}
+	return out
+}
+
+// sendLayers tells the far end what its layers begin with.
+func (s *sandbox) sendLayers(p *plan.Plan) error {
+	for n, o := range layersOf(p) {
+		to, err := s.link.Open(link.Lay{Layer: uint16(n)})
+		if err != nil {
+			return err
+		}
+		if err := (&upper.Source{Dir: string(o.Upper)}).Send(to, 0, false); err != nil {
+			return err
+		}
+		if err := to.CloseWrite(); err != nil {
+			return err
+		}
+		s.layers = append(s.layers, &layer{dir: string(o.Upper)})
+	}
+	return nil
+}
+
+// Sync implements rung.Sandbox.
+func (s *sandbox) Sync() error { return s.fetch(false) }
+
+// syncEvery is how long what an agent changed is at the far end only, where bringing it
+// over takes no longer than a part of that.
+const (
+	syncEvery = 5 * time.Second
+	syncPart  = 20
+)
+
+// syncOn brings over what changed as long as the sandbox runs: a far end that dies then
+// loses only the last seconds. What goes wrong is told once, until it goes well again.
+func (s *sandbox) syncOn() {
+	wait, told := syncEvery, false
+	for len(s.layers) > 0 {
+		select {
+		case <-s.gone:
+			return
+		case <-time.After(wait):
+		}
+		began := time.Now()
+		err := s.fetch(false)
+		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
+			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", clean(err.Error())))
+		}
+		told = err != nil
+		wait = max(syncEvery, syncPart*time.Since(began))
+	}
+}
+
+// fetch brings all layers over.
+func (s *sandbox) fetch(whole bool) error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	began := time.Now()
+	for n, l := range s.layers {
+		if err := s.bring(uint16(n), l, whole); err != nil {
+			return err
+		}
+	}
+	s.synced = began
+	return nil
+}
+
+// bring brings one layer over. Until all of it is there, the one before stays as it is.
+func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
+	from, err := s.link.Open(link.Overlay{Layer: n, Have: l.number, Whole: whole})
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := file.RemoveTree(l.next()); err != nil {
+		return err
+	}
+	if err := os.Mkdir(l.next(), 0o700); err != nil {
+		return err
+	}
+	unchanged, err := l.receive(&paced{Stream: from, began: time.Now()})
+	if err == nil && !unchanged {
+		err = l.replace()
+	}
+	if err != nil || unchanged {
+		file.RemoveTree(l.next())
+	}
+	if w := upper.Wrong(""); errors.As(err, &w) {
+		err = s.link.Broke(err.Error())
+	}
+	return err
+}
+
+// receive makes the next generation.
+func (l *layer) receive(from *paced) (unchanged bool, err error) {
+	into, err := sys.OpenSource(l.next())
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(into)
+	before := -1
+	if l.number > 0 {
+		if before, err = sys.OpenSource(l.dir); err != nil {
+			return false, err
+		}
+		defer unix.Close(before)
+	}
+	return upper.Receive(from, into, before, upper.Most)
+}
+
+// replace puts the next generation in the place of the last.
+func (l *layer) replace() error {
+	st, err := os.Lstat(l.dir)
+	if err == nil {
+		err = os.Chmod(l.next(), st.Mode().Perm())
+	}
+	if err == nil {
+		err = unix.Renameat2(unix.AT_FDCWD, l.next(), unix.AT_FDCWD, l.dir, unix.RENAME_EXCHANGE)
+	}
+	if err == nil {
+		l.number++
+	}
+	return err
+}
+
+// tidy removes the generations before.
+func (s *sandbox) tidy() {
+	for _, l := range s.layers {
+		file.RemoveTree(l.next())
+	}
+}
+
+// A far end that sends a layer must keep to a pace: one that sends a byte now and then
+// would hold the end of a session up for as long as it likes.
+const (
+	paceFirst = time.Minute
+	pace      = 64 << 10 // bytes in a second, from then on
+)
+
+type paced struct {
+	*link.Stream
+	began time.Time
+	got   int64
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	p.SetReadDeadline(p.began.Add(paceFirst + time.Duration(p.got)*time.Second/pace))
+	n, err := p.Stream.Read(b)
+	p.got += int64(n)
+	return n, err
+}
+
+// Put implements rung.Sandbox. What the far end says became of it is its word.
+func (s *sandbox) Put(path string, data []byte) (rung.Placed, error) {
+	to, err := s.link.Open(link.Put{Path: []byte(path)})
+	if err != nil {
+		return 0, err
+	}
+	defer to.Close()
+	to.SetDeadline(time.Now().Add(patience))
+	if _, err := to.Write(data); err != nil {
+		return 0, err
+	}
+	if err := to.CloseWrite(); err != nil {
+		return 0, err
+	}
+	var answer [1]byte
+	if _, err := to.Read(answer[:]); err != nil {
+		return 0, fmt.Errorf("the far end put nothing there: %w", err)
+	}
+	placed := rung.Placed(answer[0])
+	if placed < rung.Done || placed > rung.Fixed {
+		return 0, s.link.Broke("an answer that is none")
+	}
+	return placed, nil
+}
