@@ -191,9 +191,8 @@ func (v *vessel) wait(pidfd *os.File) {
 	v.over()
 }
 
-// over returns when the container's first process has ended and the container is removed.
+// over ends the container and lets go of it.
 func (v *vessel) over() {
-	await(v.first)
 	v.end()
 	select {
 	case <-v.gone:

@@ -271,6 +271,7 @@ func (v *vessel) become(stdio rung.Stdio, control *os.File) (*native.First, erro
 		go v.end()
 	}
 	first.Wait = func() syscall.WaitStatus {
+		await(v.first)
 		v.over()
 		at.Close()
 		return v.status
