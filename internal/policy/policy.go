@@ -125,12 +125,13 @@ type Flag struct {
 
 // Rung is where the walls stand.
 type Rung struct {
-	Use      *Rule // the name of a rung; nil means not written
-	Runsc    *Rule // gVisor's program; nil means the one on PATH
-	Engine   *Rule // the socket of the container engine; nil means the usual one
-	Image    *Rule // whose operating system a container has; nil means the host's
-	RunscSum *Rule // the SHA-256 that it must have; nil means any
-	Network  *Rule // whose network stack there is on gVisor; nil means its own
+	Use       *Rule // the name of a rung; nil means not written
+	Runsc     *Rule // gVisor's program; nil means the one on PATH
+	Engine    *Rule // the socket of the container engine; nil means the usual one
+	Container *Rule // how a container is asked for; nil means as usual
+	Image     *Rule // whose operating system a container has; nil means the host's
+	RunscSum  *Rule // the SHA-256 that it must have; nil means any
+	Network   *Rule // whose network stack there is on gVisor; nil means its own
 }
 
 // Require names what must stand for a launch to go ahead.

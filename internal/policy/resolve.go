@@ -63,6 +63,9 @@ func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Rung.Engine != nil {
 		p.Rung.Engine = ceiling.Rung.Engine
 	}
+	if ceiling.Rung.Container != nil {
+		p.Rung.Container = ceiling.Rung.Container
+	}
 	if ceiling.Rung.Image != nil {
 		p.Rung.Image = ceiling.Rung.Image
 	}

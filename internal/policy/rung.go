@@ -13,6 +13,12 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 )
 
+// The ways in which a container is asked for.
+const (
+	UsualContainer    = "usual"
+	ConfinedContainer = "confined" // the engine keeps its own profile
+)
+
 // height ranks a rung. What was not written is at the bottom.
 func height(use *Rule) int {
 	if use == nil {
@@ -105,7 +111,7 @@ func lowered(base, over *Policy) []Change {
 	for _, w := range []struct {
 		name       string
 		have, want *Rule
-	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
+	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
 		if w.want != nil && w.want.Value != w.have.Text() {
 			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
 		}

@@ -11,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -30,7 +31,7 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 		return journal.Split(r, list)
 	}
 	argv := s.Plan.Process.Argv
-	begin := journal.Record{Name: s.Name, Agent: s.Profile.Name, Version: s.Asked.Version, Mode: s.Rung.Name(), State: s.Mode(), Count: len(argv)}
+	begin := journal.Record{Name: s.Name, Agent: s.Profile.Name, Version: s.Asked.Version, Mode: rung.Title(s.Rung), State: s.Mode(), Count: len(argv)}
 	if len(argv) > 0 {
 		begin.Command = string(argv[0])
 	}
@@ -54,10 +55,10 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 
 // Walls is what holds, once the witness has seen it, and what does not.
 func (s *Session) Walls() []journal.Record {
-	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: s.Rung.Name()}, wallNames(s.Plan.Walls))
+	out := journal.Split(journal.Record{Kind: journal.Session, Event: journal.Walls, Mode: rung.Title(s.Rung)}, wallNames(s.Plan.Walls))
 	unraised := slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return slices.Contains(s.Plan.Walls, w) })
 	if len(unraised) > 0 { // only where a test took one out
-		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: s.Rung.Name()}, wallNames(unraised))...)
+		out = append(out, journal.Split(journal.Record{Kind: journal.Session, Event: journal.Unheld, State: "not raised", Mode: rung.Title(s.Rung)}, wallNames(unraised))...)
 	}
 	return out
 }

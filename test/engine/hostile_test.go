@@ -24,6 +24,16 @@ import (
 // has it. That is the moment which others have who wait for a container to come.
 func between(t *testing.T, f *work.Fixture, act func(method, path string, body []byte)) {
 	t.Helper()
+	judged(t, f, "", func(method, path string, body []byte) ([]byte, string) {
+		act(method, path, body)
+		return body, ""
+	})
+}
+
+// judged is between for one who may change a request, or refuse it with a reason as the
+// authorization plugin of an engine does. more is added to the policy of the user.
+func judged(t *testing.T, f *work.Fixture, more string, act func(method, path string, body []byte) (passed []byte, refused string)) {
+	t.Helper()
 	at := filepath.Join(f.State, "between")
 	l, err := net.Listen("unix", at)
 	if err != nil {
@@ -32,14 +42,19 @@ func between(t *testing.T, f *work.Fixture, act func(method, path string, body [
 	to := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		act(r.Method, r.URL.Path, body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		body, why := act(r.Method, r.URL.Path, body)
+		if why != "" {
+			w.WriteHeader(http.StatusForbidden)
+			json.NewEncoder(w).Encode(map[string]string{"message": "authorization denied by plugin house-rules: " + why})
+			return
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		p := httputil.ReverseProxy{Transport: to, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL.Scheme, p.Out.URL.Host = "http", "engine" }}
 		p.ServeHTTP(w, r)
 	})}
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close() })
-	f.Policy("[rung]\nengine = \"" + at + "\"\n")
+	f.Policy("[rung]\nengine = \"" + at + "\"\n" + more)
 }
 
 // sources are the shares of an order for a container, by where it has them.
@@ -101,26 +116,30 @@ func TestSwapped(t *testing.T) {
 		"git directory": {at: filepath.Join(other, ".git"), inside: "cat " + other + "/.git/secret"},
 		"toolchain":     {at: filepath.Join(other, "bin"), env: "PATH=" + filepath.Join(other, "bin") + ":" + os.Getenv("PATH"), inside: "cat " + other + "/bin/secret"},
 	} {
-		for _, view := range []string{"--review", "--live"} {
+		for _, v := range []struct{ view, more string }{{"--review", ""}, {"--live", ""}, {"--review", confined}} {
+			if v.more == confined && name != "toolchain" {
+				continue // what can be changed is a copy, which nobody else reaches
+			}
 			var swapped bool
-			between(t, f, func(_, path string, body []byte) {
+			judged(t, f, v.more, func(_, path string, body []byte) ([]byte, string) {
 				if !strings.HasSuffix(path, "/containers/create") {
-					return
+					return body, ""
 				}
 				for at := range sources(t, body) {
 					if at == c.at {
 						swapped = os.Rename(at, at+"-") == nil && os.Symlink(secret, at) == nil
 					}
 				}
+				return body, ""
 			})
-			cmd := f.Cmd("run", "--rung", "container", "--net", "none", view, "--", "sh", "-c", c.inside)
+			cmd := f.Cmd("run", "--rung", "container", "--net", "none", v.view, "--", "sh", "-c", c.inside)
 			cmd.Dir = tree
 			if c.env != "" {
 				cmd.Env = append(cmd.Env, c.env)
 			}
 			out, err := cmd.CombinedOutput()
 			if strings.Contains(string(out), "not to be seen") || cmd.ProcessState.ExitCode() != 125 || !swapped {
-				t.Errorf("%s %s: swapped %v, %v\n%s", name, view, swapped, err, out)
+				t.Errorf("%s %s: swapped %v, %v\n%s", name, v, swapped, err, out)
 			}
 			if swapped {
 				if err := os.Remove(c.at); err != nil {

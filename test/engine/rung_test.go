@@ -101,10 +101,14 @@ func TestVessel(t *testing.T) {
 			t.Errorf("%s can be written in the container", m.Source)
 		}
 	}
-	all := work.Below(t, c.State.Pid)
+	var all []work.Process
+	f.Eventually("the agent in the container", func() bool {
+		all = work.Below(t, c.State.Pid)
+		return slices.ContainsFunc(all, func(p work.Process) bool { return p.Argv == "sleep" })
+	})
 	i := slices.IndexFunc(all, func(p work.Process) bool { return p.Argv == "ringfence-inside" })
-	if i < 0 || !slices.ContainsFunc(all, func(p work.Process) bool { return p.Argv == "sleep" }) {
-		t.Fatalf("the agent is not in the container: %+v", all)
+	if i < 0 {
+		t.Fatalf("the first process is not in the container: %+v", all)
 	}
 	for _, p := range append(all, work.Processes(t)...) {
 		if p.PID != c.State.Pid && p.Parent != c.State.Pid && !slices.ContainsFunc(all, func(q work.Process) bool { return q.PID == p.PID }) {
@@ -248,9 +252,13 @@ func TestEngineKilled(t *testing.T) {
 		t.Skip("who is not root cannot end an engine")
 	}
 	f := work.New(t, "container", policy)
-	id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
-	f.Said(id, "ok")
-	all := work.Below(t, c.State.Pid)
+	ids, all := []string{}, []work.Process{}
+	for _, more := range []string{"", confined} {
+		f.Policy(policy + more)
+		id, c := begin(t, f, "echo new > made; echo ok; exec sleep 1000", "--review")
+		f.Said(id, "ok")
+		ids, all = append(ids, id), append(all, work.Below(t, c.State.Pid)...)
+	}
 	b, err := os.ReadFile(own + "/pid")
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || err2 != nil {
@@ -259,7 +267,9 @@ func TestEngineKilled(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	over(f, id, all)
+	for _, id := range ids {
+		over(f, id, all)
+	}
 }
 
 func uid() string { return strconv.Itoa(os.Getuid()) }

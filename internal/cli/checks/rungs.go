@@ -9,6 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -35,7 +36,7 @@ func offers(ctx context.Context, environ []string, lowest int) []offered {
 	all := []offered{}
 	for _, r := range launch.Ladder(environ)[lowest:] {
 		o := r.Offer()
-		out := offered{Name: r.Name(), Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
+		out := offered{Name: rung.Title(r), Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
 			Lacks: map[string]string{}, Views: o.Views, Witness: o.Witness, Adds: o.Adds, Results: r.Try(ctx)}
 		out.State = rungStates[hostfacts.Verdict(out.Results)]
 		for w, why := range o.Why {

@@ -7,6 +7,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/verify"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 )
@@ -64,5 +65,5 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	}
 	offer := p.Rung.Offer()
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ, Shown: p.Shown, Passed: p.Passed,
-		Rung: verify.Rung{Name: p.Rung.Name(), Witness: offer.Witness, Weaker: offer.Weaker, Leaves: offer.Leaves, Review: offer.Views[0] == plan.Review}, Launch: supervisor.Prove(flags)}, nil
+		Rung: verify.Rung{Name: rung.Title(p.Rung), Witness: offer.Witness, Weaker: offer.Weaker, Leaves: offer.Leaves, Review: offer.Views[0] == plan.Review}, Launch: supervisor.Prove(flags)}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,10 +32,11 @@ type vessel struct {
 	name    string
 	janitor *cgroup.Janitor // removes it when we end, or cannot
 	conn    *wire.Conn      // to its first process, which ends with it
+	pid     int             // of that process
+	first   *os.File        // a descriptor of it
 
 	ending sync.Once
 	gone   chan struct{} // closed when the engine has removed it; nil: it never ran
-	pid    int           // of its first process
 	status syscall.WaitStatus
 	whole  bool // its first process outlived the sandbox, and told how that ended
 	hit    cgroup.Events
@@ -45,7 +47,7 @@ type vessel struct {
 // launch makes the container and returns when its first process has come to us. From
 // then on the container ends with the connection.
 func launch(ctx context.Context, e *engine, o order, dir string) (*vessel, error) {
-	v := &vessel{engine: e, name: "ringfence-" + o.Labels[sessionLabel]}
+	v := &vessel{engine: e, name: o.name()}
 	// First the one who tidies: there is no moment at which a kill -9 leaves a container
 	// that nobody will remove.
 	var err error
@@ -75,6 +77,11 @@ func (v *vessel) start(ctx context.Context, o order, private string) error {
 		return err
 	}
 	defer l.Close()
+	if !o.ours() { // it is root without a right to pass by modes; nobody else reaches the directory around
+		if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(filepath.Join(dir, socketName), 0o666)); err != nil {
+			return err
+		}
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -87,14 +94,27 @@ func (v *vessel) start(ctx context.Context, o order, private string) error {
 		return err
 	}
 	v.gone = make(chan struct{})
-	pid, err := v.engine.first(ctx, v.name)
-	v.pid = pid
-	if err == nil {
-		late, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the container's first process did not come to us: does the engine run containers on this machine's own kernel?"))
-		defer cancel()
-		v.conn, err = accept(late, l, pid)
+	err = v.meet(ctx, l)
+	if err == nil && o.ours() { // of others' processes the kernel does not tell us; they are given no secret
+		err = sameProgram(v.pid)
 	}
 	go v.watch()
+	return err
+}
+
+// meet waits for the container's first process.
+func (v *vessel) meet(ctx context.Context, l *os.File) (err error) {
+	if v.pid, err = v.engine.first(ctx, v.name); err != nil {
+		return err
+	}
+	fd, err := unix.PidfdOpen(v.pid, 0)
+	if err != nil {
+		return fmt.Errorf("the container's first process: %w", err)
+	}
+	v.first = os.NewFile(uintptr(fd), "first process")
+	late, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the container's first process did not come to us: does the engine run containers on this machine's own kernel?"))
+	defer cancel()
+	v.conn, err = accept(late, l, v.pid, fd)
 	return err
 }
 
@@ -103,7 +123,17 @@ func (v *vessel) watch() {
 	defer close(v.gone)
 	if v.engine.removed(context.Background(), v.name) != nil && v.conn != nil {
 		v.alone.Store(true)
+		v.cut()
+	}
+}
+
+// cut ends the first process of the container, and with it everything in it.
+func (v *vessel) cut() {
+	if v.conn != nil {
 		v.conn.Shutdown()
+	}
+	if v.first != nil {
+		kill(v.first)
 	}
 }
 
@@ -156,13 +186,13 @@ func (v *vessel) wait(pidfd *os.File) {
 		v.whole, v.hit = true, cgroup.EventsOf(v.pid)
 	}
 	kill(pidfd) // where the container's first process went first
-	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}, -1)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	await(pidfd)
 	pidfd.Close()
+	v.over()
+}
+
+// over ends the container and lets go of it.
+func (v *vessel) over() {
 	v.end()
 	select {
 	case <-v.gone:
@@ -171,12 +201,20 @@ func (v *vessel) wait(pidfd *os.File) {
 	}
 }
 
+// await returns when a process has ended.
+func await(pidfd *os.File) {
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
 // end ends the container, and returns when it is gone.
 func (v *vessel) end() {
 	v.ending.Do(func() {
-		if v.conn != nil {
-			v.conn.Shutdown()
-		}
+		v.cut()
 		removed := make(chan struct{})
 		go func() {
 			defer close(removed)
@@ -248,12 +286,7 @@ func listen(path string) (*os.File, error) {
 }
 
 // accept waits for the first process of the container, and for nobody else.
-func accept(ctx context.Context, l *os.File, pid int) (*wire.Conn, error) {
-	watch, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return nil, fmt.Errorf("the container's first process: %w", err)
-	}
-	defer unix.Close(watch)
+func accept(ctx context.Context, l *os.File, pid, watch int) (*wire.Conn, error) {
 	for {
 		poll := []unix.PollFd{{Fd: int32(l.Fd()), Events: unix.POLLIN}, {Fd: int32(watch), Events: unix.POLLIN}}
 		_, err := unix.Poll(poll, 200)
@@ -273,14 +306,9 @@ func accept(ctx context.Context, l *os.File, pid int) (*wire.Conn, error) {
 		}
 		peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		if err == nil && int(peer.Pid) == pid {
-			if err = sameProgram(pid); err == nil {
-				return wire.Inherited(fd), nil
-			}
+			return wire.Inherited(fd), nil
 		}
 		unix.Close(fd)
-		if err != nil {
-			return nil, err
-		}
 	}
 }
 

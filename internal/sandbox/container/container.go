@@ -27,13 +27,18 @@ import (
 type Rung struct {
 	Socket string // of the engine; "": the usual one
 	Image  string // whose operating system is there; "": the host's
+	// Confined keeps the engine's own profile; see startConfined.
+	Confined bool
 }
 
 // Name implements rung.Rung.
 func (Rung) Name() string { return "container" }
 
 // Offer implements rung.Rung. The walls are those of the native rung.
-func (Rung) Offer() rung.Offer {
+func (r Rung) Offer() rung.Offer {
+	if r.Confined {
+		return confinedOffer()
+	}
 	o := native.Rung{}.Offer()
 	o.Adds = "limits by the engine, where the host lends no cgroup; nothing of the host's is near but what is shared"
 	o.Lacks = "a boundary of its own: who may speak to the engine is as good as root"
@@ -87,6 +92,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 			return nil, fault.New(fault.Refused, "keep that directory from the agent, or let the engine listen elsewhere", "the agent would reach the engine's socket, and be as good as root: it lies in %q", m.Source)
 		}
 	}
+	if r.Confined && a.podman() {
+		return nil, fault.New(fault.Refused, "use Docker's engine, or leave [rung] container out", "a confined container is tested with Docker's engine alone, and this one is Podman's")
+	}
+	if r.Confined {
+		return r.startConfined(ctx, e, a, p, h)
+	}
 	image, err := r.image(ctx, e, shares)
 	if err != nil {
 		return nil, err
@@ -113,7 +124,7 @@ func (r Rung) image(ctx context.Context, e *engine, shares []mount) (string, err
 		}
 		return i.ID, err
 	}
-	if err := e.makeImage(ctx); err != nil {
+	if err := e.makeImage(ctx, nothing, nil); err != nil {
 		return "", fmt.Errorf("image of a container: %w", err)
 	}
 	return nothing, nil

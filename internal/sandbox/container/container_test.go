@@ -171,3 +171,61 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("a container that is about to go: %v", err)
 	}
 }
+
+// TestView: what an engine is asked to build of a plan, and what it cannot.
+func TestView(t *testing.T) {
+	host := t.TempDir()
+	for _, name := range []string{"work/dir", "work/.git"} {
+		if err := os.MkdirAll(filepath.Join(host, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(host, "work/.env"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) plan.Raw { return plan.Raw(filepath.Join(host, "work", name)) }
+	p := &plan.Plan{UID: 7, GID: 8, Ops: []plan.Op{{Do: plan.DoBind, Src: "/usr", Dst: "/usr"}, {Do: plan.DoSymlink, Src: "usr/bin", Dst: "/bin"}, {Do: plan.DoSymlink, Src: "/run", Dst: "/var/run"},
+		{Do: plan.DoTmpfs, Dst: "/dev", Size: 1}, {Do: plan.DoPts, Dst: "/dev/pts"}, {Do: plan.DoTmpfs, Dst: "/home/u", Size: 1 << 20, Mode: 0o700},
+		{Do: plan.DoBind, Src: at(""), Dst: "/home/u/w", Write: true}, {Do: plan.DoFile, Dst: "/home/u/.config/git/config", Data: []byte("x")},
+		{Do: plan.DoFile, Dst: "/home/u/w/.env", Data: []byte("phantom")}, {Do: plan.DoMask, Dst: "/home/u/w/dir"}, {Do: plan.DoMask, Dst: "/home/u/w/not"},
+		{Do: plan.DoMask, Dst: "/proc/keys"}, {Do: plan.DoSymlink, Src: "/there", Dst: "/home/u/link"}, {Do: plan.DoReadOnly, Dst: "/"}}}
+	p.Ops[6].Src = plan.Raw(filepath.Join(host, "work"))
+	v, err := viewOf(p, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range v.mounts {
+		if m.ReadOnly != (m.Target != "/home/u/w") {
+			t.Errorf("%+v", m)
+		}
+		lines = append(lines, m.Target)
+	}
+	if want := []string{"/usr", "/home/u/w", "/home/u/.config/git/config", "/home/u/w/.env", "/home/u/w/dir"}; !slices.Equal(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+	for _, dir := range []string{"/sys", "/home/u", "/home/u/.config", "/home/u/.config/git"} {
+		if o := v.tmpfs[dir]; !strings.Contains(o, "nosuid,nodev") || dir != "/sys" && !strings.HasSuffix(o, "uid=7,gid=8") {
+			t.Errorf("%s: %q", dir, o)
+		}
+	}
+	if len(v.tmpfs) != 4 || !slices.Equal(v.masked, []string{"/proc/keys"}) || len(v.links) != 2 {
+		t.Errorf("%+v", v)
+	}
+	for i, judged := range map[int]bool{7: true, 8: true, 9: true, 10: false} {
+		if (v.ops[i].ID != nil) != judged {
+			t.Errorf("%+v", v.ops[i])
+		}
+	}
+	tag, _, err := v.root()
+	again, content, err2 := v.root()
+	if err != nil || err2 != nil || tag != again || len(content) == 0 {
+		t.Errorf("%s, %s, %v, %v", tag, again, err, err2)
+	}
+	for _, bad := range []plan.Op{{Do: plan.DoFile, Dst: "/usr/not/there"}, {Do: plan.DoSymlink, Dst: "/usr/link", Src: "x"}, {Do: plan.DoBind, Src: "/", Dst: "/x"},
+		{Do: plan.DoBind, Src: "/usr", Dst: "/x", There: true}, {Do: plan.DoLayer, Dst: "/x"}, {Do: plan.DoBind, Src: "/caf\xe9", Dst: "/x"}} {
+		if _, err := viewOf(&plan.Plan{Ops: []plan.Op{p.Ops[0], bad}}, t.TempDir()); err == nil {
+			t.Errorf("%+v is built", bad)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // order is what is asked of the engine, with its names.
@@ -16,6 +17,7 @@ type order struct {
 	Image           string
 	Entrypoint      []string
 	User            string
+	Hostname        string `json:",omitempty"`
 	WorkingDir      string
 	Env             []string
 	Labels          map[string]string
@@ -34,6 +36,9 @@ type hostConfig struct {
 	UTSMode        string
 	PidMode        string
 	UsernsMode     string
+	CgroupnsMode   string            `json:",omitempty"`
+	Tmpfs          map[string]string `json:",omitempty"`
+	Sysctls        map[string]string `json:",omitempty"`
 	CapDrop        []string
 	CapAdd         []string
 	SecurityOpt    []string
@@ -62,6 +67,18 @@ type mount struct {
 
 type bindOptions struct{ Propagation string }
 
+// root is the user of a holder.
+const root = "0:0"
+
+// us is the user of every other container.
+func us() string { return strconv.Itoa(os.Geteuid()) + ":" + strconv.Itoa(os.Getegid()) }
+
+// ours holds for a container whose user is ours.
+func (o order) ours() bool { return o.User == us() }
+
+// name is that of the container.
+func (o order) name() string { return "ringfence-" + o.Labels[sessionLabel] }
+
 // stagePath is where the container has our binary; by it main knows the stage.
 const stagePath = "/ringfence-container"
 
@@ -71,26 +88,80 @@ const linkPath = "/ringfence-link"
 // sessionLabel is on our containers, so that people see whose they are.
 const sessionLabel = "dev.ringfence.session"
 
-// newOrder is a container in which nothing is but the shares: no network, no capability,
-// nothing that can be written but what the plan lets be. Two things of an engine's usual
-// walls must go, because with them no walls of ours can be raised inside: its filter of
-// system calls, which has no namespaces, and its covers over parts of /proc. Our own filter
-// and our own /proc are there before the agent is, and the launch proves it.
+// newOrder is a container in which the native walls can be raised. Two things of an engine's
+// usual walls must go, because with them none of ours can be: its filter of system calls,
+// which has no namespaces, and its covers over parts of /proc. Our own filter and our own
+// /proc are there before the agent is, and the launch proves it.
 func newOrder(a about, image, session string, limits cgroup.Limits, shares []mount) order {
-	o := order{Image: image, Entrypoint: []string{stagePath}, User: strconv.Itoa(os.Geteuid()) + ":" + strconv.Itoa(os.Getegid()), WorkingDir: "/",
+	o := bareOrder(a, image, session, limits, shares)
+	h := &o.HostConfig
+	h.SecurityOpt, h.MaskedPaths, h.ReadonlyPaths = append(h.SecurityOpt, "seccomp=unconfined"), []string{}, []string{}
+	if os.Geteuid() == 0 {
+		h.CapAdd = []string{"SETFCAP"} // the kernel wants it of who maps root; the stage drops it
+	}
+	if a.is("apparmor") {
+		h.SecurityOpt = append(h.SecurityOpt, "apparmor=unconfined") // its profile has no mounts
+	}
+	if a.podman() {
+		h.SecurityOpt = append(h.SecurityOpt, "unmask=ALL") // it has another word for no covers
+	}
+	o.mutate()
+	return o
+}
+
+// confinedOrder is a container that keeps the engine's walls, with the view built by the
+// engine. Covers of /proc are added to its own, and none is taken away.
+func confinedOrder(a about, image string, p *plan.Plan, limits cgroup.Limits, v *view) order {
+	o := bareOrder(a, image, p.Session, limits, v.mounts)
+	o.Hostname = p.Hostname
+	h := &o.HostConfig
+	h.CgroupnsMode, h.Tmpfs, h.Sysctls = "private", v.tmpfs, netSettings()
+	h.MaskedPaths = append([]string{"/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/timer_stats",
+		"/proc/sched_debug", "/proc/scsi", "/proc/interrupts", "/sys/firmware", "/sys/devices/virtual/powercap"}, v.masked...)
+	// The whole of /proc, and /dev, as on every rung: root could write to /proc/sys without a capability.
+	h.ReadonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/proc", "/dev"}
+	return o
+}
+
+// join puts the container into the network of another one, whose name and settings come
+// with it.
+func (o *order) join(name string) {
+	o.Hostname, o.NetworkDisabled = "", false
+	o.HostConfig.NetworkMode, o.HostConfig.Sysctls = "container:"+name, nil
+}
+
+// holderOrder is a container that raises a network: it has the two rights for that, and
+// nothing to use them on but itself.
+func holderOrder(a about, p *plan.Plan) order {
+	o := bareOrder(a, nothing, p.Session+"-net", cgroup.Limits{Memory: 128 << 20, Pids: 64}, nil)
+	o.User, o.Hostname = root, p.Hostname
+	h := &o.HostConfig
+	h.CapAdd, h.Sysctls = []string{"NET_ADMIN", "NET_BIND_SERVICE"}, netSettings()
+	return o
+}
+
+// netSettings are those of a new network. Engines change them: with IPv6 the agent has what
+// it has on the host, and no port below 1024 is its own.
+func netSettings() map[string]string {
+	out := map[string]string{"net.ipv4.ip_unprivileged_port_start": "1024"}
+	if _, err := os.Stat("/proc/sys/net/ipv6"); err == nil {
+		for _, at := range []string{"all", "default", "lo"} {
+			out["net.ipv6.conf."+at+".disable_ipv6"] = "0"
+		}
+	}
+	return out
+}
+
+// bareOrder is a container in which nothing is but the shares: no network, no capability,
+// nothing that can be written but what the plan lets be.
+func bareOrder(a about, image, session string, limits cgroup.Limits, shares []mount) order {
+	o := order{Image: image, Entrypoint: []string{stagePath}, User: us(), WorkingDir: "/",
 		// An image may say how our program is to run, and what else: neither counts.
 		Env: []string{"GODEBUG=", "GOGC=", "GOMAXPROCS=", "GOMEMLIMIT=", "GOTRACEBACK="}, Healthcheck: map[string][]string{"Test": {"NONE"}},
 		Labels: map[string]string{sessionLabel: session}, NetworkDisabled: true, StopSignal: "SIGKILL",
 		HostConfig: hostConfig{AutoRemove: true, ReadonlyRootfs: true, NetworkMode: "none", IpcMode: "none", CapDrop: []string{"ALL"},
-			SecurityOpt: []string{"no-new-privileges", "seccomp=unconfined"}, MaskedPaths: []string{}, ReadonlyPaths: []string{},
-			Mounts: shares, LogConfig: map[string]string{"Type": "none"},
+			SecurityOpt: []string{"no-new-privileges"}, Mounts: shares, LogConfig: map[string]string{"Type": "none"},
 			Memory: limits.Memory, MemorySwap: limits.Memory, PidsLimit: limits.Pids}}
-	if os.Geteuid() == 0 {
-		o.HostConfig.CapAdd = []string{"SETFCAP"} // the kernel wants it of who maps root; the stage drops it
-	}
-	if a.is("apparmor") {
-		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "apparmor=unconfined") // its profile has no mounts
-	}
 	if a.is("selinux") {
 		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "label=disable") // shares keep their labels
 	}
@@ -99,9 +170,7 @@ func newOrder(a about, image, session string, limits cgroup.Limits, shares []mou
 	}
 	if a.podman() {
 		o.HostConfig.Ulimits = podmanLimits()
-		o.HostConfig.SecurityOpt = append(o.HostConfig.SecurityOpt, "unmask=ALL") // it has another word for no covers
 	}
-	o.mutate()
 	return o
 }
 

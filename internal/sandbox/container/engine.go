@@ -148,6 +148,8 @@ func (e *engine) explain(err error) error {
 		return fault.New(fault.Refused, "sudo usermod -aG docker \"$USER\", and log in again: whoever is in that group is as good as root", "you may not speak to the container engine")
 	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Failed, "look after the engine (sudo systemctl restart docker), or use --rung native", "the container engine at %q does not answer", e.socket)
+	case errors.As(err, &r) && r.status == http.StatusForbidden:
+		return fault.New(fault.Refused, "if it forbids unconfined containers: [rung] container = \"confined\" in your own policy; or use --rung native", "%w", err)
 	case errors.As(err, &r):
 		return fault.New(fault.Failed, "use --rung native", "%w", err)
 	}

@@ -17,16 +17,16 @@ import (
 // nothing is the image that has nothing in it: everything comes by shares.
 const nothing = "ringfence-nothing:1"
 
-// makeImage makes the image with nothing in it, unless the engine has it. It is loaded and not
-// imported: then it is the same image whoever makes it, so that first sessions which make it at the
-// same time leave none without a name.
-func (e *engine) makeImage(ctx context.Context) error {
-	err := e.call(ctx, "GET", "/images/"+escape(nothing)+"/json", nil, nil)
+// makeImage makes an image of one layer, unless the engine has it; without a layer it has
+// nothing in it. It is loaded and not imported: then it is the same image whoever makes it, so
+// that first sessions which make it at the same time leave none without a name.
+func (e *engine) makeImage(ctx context.Context, name string, layer []byte) error {
+	err := e.call(ctx, "GET", "/images/"+escape(name)+"/json", nil, nil)
 	var r *refusal
 	if !errors.As(err, &r) || r.status != http.StatusNotFound {
 		return err
 	}
-	b, err := nothingArchive()
+	b, err := imageArchive(name, layer)
 	if err != nil {
 		return err
 	}
@@ -36,26 +36,29 @@ func (e *engine) makeImage(ctx context.Context) error {
 		return e.explain(err)
 	}
 	// An error on the way is a line of an answer that began well.
-	if _, err := e.find(ctx, nothing); err != nil {
-		return fault.New(fault.Failed, "use --rung native", "the engine did not take the image %s", nothing)
+	if _, err := e.find(ctx, name); err != nil {
+		return fault.New(fault.Failed, "use --rung native", "the engine did not take the image %s", name)
 	}
 	return nil
 }
 
-// nothingArchive is that image as engines save and load one: a list, the settings, and one
-// layer, which is an empty archive.
-func nothingArchive() ([]byte, error) {
-	var layer bytes.Buffer
-	if err := tar.NewWriter(&layer).Close(); err != nil {
-		return nil, err
+// imageArchive is an image as engines save and load one: a list, the settings, and one
+// layer.
+func imageArchive(name string, layer []byte) ([]byte, error) {
+	if layer == nil {
+		var empty bytes.Buffer
+		if err := tar.NewWriter(&empty).Close(); err != nil {
+			return nil, err
+		}
+		layer = empty.Bytes()
 	}
-	sum := sha256.Sum256(layer.Bytes())
+	sum := sha256.Sum256(layer)
 	config, err := json.Marshal(map[string]any{"architecture": runtime.GOARCH, "os": "linux", "config": struct{}{},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(sum[:])}}})
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{nothing}, "Layers": []string{"layer.tar"}}})
+	list, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}}})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,7 @@ func nothingArchive() ([]byte, error) {
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{"manifest.json", list}, {"config.json", config}, {"layer.tar", layer.Bytes()}} {
+	}{{"manifest.json", list}, {"config.json", config}, {"layer.tar", layer}} {
 		err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data))})
 		if err == nil {
 			_, err = w.Write(f.data)

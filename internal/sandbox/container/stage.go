@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -38,6 +39,15 @@ func StageMain() {
 		os.Exit(0)
 	}
 	leak()
+	switch m.Kind {
+	case wire.Become:
+		if len(fds) == 4 {
+			native.Become([4]int(fds))
+		}
+		os.Exit(1)
+	case wire.Hold:
+		holdNet(conn)
+	}
 	pid, err := bear(conn, m, fds)
 	if err != nil {
 		f := &wire.Failure{Step: "container", Text: err.Error()}
@@ -53,6 +63,21 @@ func StageMain() {
 		// The container stays until the supervisor has read what its limits did.
 	}()
 	conn.Receive() // nothing is said any more: the supervisor has gone, or all is done
+	os.Exit(0)
+}
+
+// holdNet raises the network of a plan, gives up the right to change it, and waits until
+// nobody needs this container any more. It does not return.
+func holdNet(conn *wire.Conn) {
+	b, err := conn.ReceivePlan()
+	if err != nil {
+		os.Exit(1)
+	}
+	p, err := plan.Decode(b)
+	if err != nil || p.Capture == nil || inside.Capture(p.Capture, conn) != nil || dropRights() != nil {
+		os.Exit(1)
+	}
+	conn.Receive() // nothing is said any more
 	os.Exit(0)
 }
 

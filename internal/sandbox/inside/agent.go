@@ -177,7 +177,7 @@ func (in *first) reap() (ws syscall.WaitStatus, ended bool, err error) {
 // user's terminal itself never comes inside.
 func stdio(conn *wire.Conn, p *plan.Plan) (files []uintptr, tty int, stream *pump, err error) {
 	files = []uintptr{0, 1, 2}
-	if has(p, plan.WallMount) {
+	if has(p, plan.WallMount) || p.Built {
 		if err := ownNull(0, 1, 2); err != nil {
 			return nil, -1, nil, err
 		}

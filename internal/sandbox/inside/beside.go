@@ -83,7 +83,7 @@ func (in *first) start(o order) (master int, err error) {
 	if len(c.Dir) > 0 {
 		dir = string(c.Dir)
 	}
-	if has(in.plan, plan.WallMount) {
+	if has(in.plan, plan.WallMount) || in.plan.Built {
 		if err := ownNull(o.files...); err != nil {
 			return -1, err
 		}

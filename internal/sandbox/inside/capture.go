@@ -7,12 +7,29 @@ import (
 
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
 // port is a socket of this namespace that goes to the supervisor.
 type port struct {
 	name string
 	fd   int
+}
+
+// Capture raises the network of a plan where somebody else starts the first process inside,
+// and hands its sockets out.
+func Capture(c *plan.Capture, conn *wire.Conn) error {
+	ports, err := capture(c)
+	if err != nil {
+		report(conn, err)
+		return err
+	}
+	m, fds := wire.Message{Kind: wire.Hold}, []int{}
+	for _, p := range ports {
+		m.Ports, fds = append(m.Ports, p.name), append(fds, p.fd)
+	}
+	defer closeAll(fds)
+	return conn.Send(m, fds...)
 }
 
 // capture makes this namespace's network end at the gate, and returns the sockets

@@ -18,7 +18,7 @@ func observe(p *plan.Plan) []wire.Observation {
 		}
 	}
 	var out []wire.Observation
-	for _, r := range probe.Launch(plan.Own, writable) {
+	for _, r := range probe.Launch(plan.Own, writable, p.Built) {
 		out = append(out, wire.Observation{Probe: r.Name, Open: r.Open, Detail: r.Detail})
 	}
 	return out

@@ -51,6 +51,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNested, func() error { return noNestedUsers(p, "/proc") }},
 		{"limits", func() error { return shareInotify(has(p, plan.WallUser)) }},
 		{plan.WallMount, func() (err error) { r.layers, err = buildView(p); return err }},
+		{builtStep, func() error { return compareView(p) }},
 		{leadStep, func() error {
 			if !within(p) {
 				return nil
@@ -77,7 +78,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		// to write.
 		{watchStep, func() (err error) { r.watch, err = loadWatch(p.Watch); return err }},
 	} {
-		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, leadStep}, s.wall) && !has(p, s.wall) {
+		if !slices.Contains([]plan.Wall{"limits", watchStep, sentryStep, leadStep, builtStep}, s.wall) && !has(p, s.wall) {
 			continue
 		}
 		if err := s.do(); err != nil {

@@ -15,7 +15,7 @@ import (
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return []rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text()}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}
+	return []rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

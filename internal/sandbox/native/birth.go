@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
@@ -24,6 +25,13 @@ type First struct {
 	PID  int
 	Kill func()
 	Wait func() syscall.WaitStatus // until it has ended; how, where that is known
+
+	// Look is what the host's kernel shows of it; nil: it can be asked at any time.
+	Look func() (map[string]string, error)
+	// Root is its root; nil: it can be opened at any time.
+	Root *os.File
+	// Net are the sockets of its network, where it is not the one that opens them.
+	Net []netns.Socket
 }
 
 var namespaces = map[plan.Wall]uintptr{
@@ -105,4 +113,22 @@ func (c Child) Clone() (int, error) {
 		return 0, f
 	}
 	return pid, nil
+}
+
+// Become makes this very process the first one of a sandbox, on these streams and this
+// control socket. It returns only an error.
+func Become(fds [4]int) error {
+	for i, fd := range fds { // above all that they will be
+		up, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, len(fds))
+		if err != nil {
+			return err
+		}
+		fds[i] = up
+	}
+	for i, fd := range fds {
+		if err := unix.Dup3(fd, i, 0); err != nil {
+			return err
+		}
+	}
+	return syscall.Exec("/proc/self/exe", insideArgv(), []string{})
 }

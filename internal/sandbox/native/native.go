@@ -107,12 +107,12 @@ func (s *sandbox) launch(ctx context.Context, p *plan.Plan) error {
 		return err
 	}
 	if p.Sentry != nil {
-		if m, fds, ports, err = s.takeSentry(p, m, fds, ports); err != nil {
+		if m, ports, err = s.takeSentry(p, m, ports); err != nil {
 			closePorts(ports)
 			return err
 		}
 	}
-	if err := s.takePorts(p, m, fds, ports); err != nil {
+	if err := s.takePorts(p, m, ports); err != nil {
 		return err
 	}
 	if p.Sentry != nil {
@@ -156,20 +156,21 @@ func (s *sandbox) takeWatch(p *plan.Plan) error {
 }
 
 // takePorts hands over the network.
-func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, fds []int, ports []netns.Socket) error {
-	take := s.hooks.Net
-	if len(m.Ports) != len(fds) || (p.Capture != nil) != (len(fds) > 0) || take == nil && len(fds) > 0 {
+func (s *sandbox) takePorts(p *plan.Plan, m wire.Message, ports []netns.Socket) error {
+	take, came := s.hooks.Net, len(ports)
+	ports = append(ports, s.first.Net...)
+	if len(m.Ports) != came || (p.Capture != nil) != (came > 0) || take == nil && len(ports) > 0 {
 		closePorts(ports)
-		return &rung.Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", len(fds), len(m.Ports))}
+		return &rung.Failure{Step: string(plan.WallNet), Text: fmt.Sprintf("%d sockets came for %d names", came, len(m.Ports))}
 	}
-	if len(fds) == 0 {
+	if len(ports) == 0 {
 		return nil
 	}
 	n, err := netns.Hold(s.pid, ports, s.socket)
 	if err != nil {
 		return err
 	}
-	if p.Capture.Veth != nil {
+	if p.Capture != nil && p.Capture.Veth != nil {
 		return take(&sentryNet{n, s})
 	}
 	return take(n)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -28,13 +27,13 @@ func (s *sandbox) Put(p string, data []byte) (rung.Placed, error) {
 	if !ok {
 		return 0, fmt.Errorf("%q lies in no layer", p)
 	}
-	root, err := unix.Open("/proc/"+strconv.Itoa(s.pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	root, err := s.root()
 	if err != nil {
 		return 0, err
 	}
-	defer unix.Close(root)
+	defer root.Close()
 	open := func(flags int) (*os.File, error) {
-		fd, err := sys.OpenAt(root, strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
+		fd, err := sys.OpenAt(int(root.Fd()), strings.TrimPrefix(p, "/"), flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
 		if err != nil {
 			return nil, err
 		}

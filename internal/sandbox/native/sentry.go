@@ -23,24 +23,24 @@ func StartSentry(ctx context.Context, p *plan.Plan, h rung.Hooks, program *os.Fi
 
 // takeSentry takes the socket to PID 1 on the sentry's kernel out of what came with the
 // walls around it. Those walls must all stand: on the sentry nobody can try them.
-func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, fds []int, ports []netns.Socket) (wire.Message, []int, []netns.Socket, error) {
+func (s *sandbox) takeSentry(p *plan.Plan, m wire.Message, ports []netns.Socket) (wire.Message, []netns.Socket, error) {
 	last := len(ports) - 1
-	if last < 0 || len(m.Ports) != len(fds) || ports[last].Name != wire.SentryPort {
-		return m, fds, ports, &rung.Failure{Step: "sentry", Text: "no socket to the sentry came with its walls"}
+	if last < 0 || len(m.Ports) != len(ports) || ports[last].Name != wire.SentryPort {
+		return m, ports, &rung.Failure{Step: "sentry", Text: "no socket to the sentry came with its walls"}
 	}
 	for _, o := range m.Evidence {
 		if o.Open && (o.Probe != string(plan.WallLandlock) || slices.Contains(p.Walls, plan.WallLandlock)) {
-			return m, fds, ports, &rung.Failure{Step: rung.StepAround, Text: o.Probe + ": " + o.Detail}
+			return m, ports, &rung.Failure{Step: rung.StepAround, Text: o.Probe + ": " + o.Detail}
 		}
 	}
 	fd, err := unix.FcntlInt(ports[last].File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return m, fds, ports, err
+		return m, ports, err
 	}
 	ports[last].File.Close()
 	s.around, s.conn = s.conn, wire.Inherited(fd)
 	m.Ports = m.Ports[:last]
-	return m, fds[:last], ports[:last], nil
+	return m, ports[:last], nil
 }
 
 // enterSentry hands PID 1 on the sentry's kernel its plan, and returns what it saw.

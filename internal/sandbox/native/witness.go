@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 
@@ -17,15 +18,32 @@ func (s *sandbox) witness(m wire.Message) error {
 	if s.hooks.Witness == nil {
 		return nil
 	}
-	seen := rung.Seen{PID: s.pid, Keyring: m.Keyring}
+	seen := rung.Seen{PID: s.pid, Root: s.root, Keyring: m.Keyring}
 	for _, o := range m.Evidence {
 		seen.Probes = append(seen.Probes, rung.Observation(o))
 	}
+	look := s.first.Look
+	if look == nil {
+		look = func() (map[string]string, error) { return Look(s.pid) }
+	}
 	var err error
-	if seen.Outside, err = Look(s.pid); err != nil {
+	if seen.Outside, err = look(); err != nil {
 		return err
 	}
 	return s.hooks.Witness(seen)
+}
+
+// root opens the root of the first process.
+func (s *sandbox) root() (*os.File, error) {
+	name := "/proc/" + strconv.Itoa(s.pid) + "/root"
+	if s.first.Root == nil {
+		return os.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY, 0)
+	}
+	fd, err := unix.FcntlInt(s.first.Root.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // Look is what the host's kernel shows of a process: its namespaces, its status and the
@@ -43,13 +61,11 @@ func Look(pid int) (map[string]string, error) {
 		}
 		out["ns."+kind] = strconv.FormatUint(n, 10)
 	}
-	b, err := os.ReadFile("/proc/" + id + "/status")
+	status, err := Status(pid)
 	if err != nil {
-		return nil, fmt.Errorf("witness: %w", err)
+		return nil, err
 	}
-	for field, value := range probe.ParseStatus(b) {
-		out["status."+field] = value
-	}
+	maps.Copy(out, status)
 	var st unix.Statfs_t
 	if err := unix.Statfs("/proc/"+id+"/root", &st); err != nil {
 		return nil, fmt.Errorf("witness: %w", err)
@@ -57,6 +73,19 @@ func Look(pid int) (map[string]string, error) {
 	out["root"] = strconv.FormatInt(int64(st.Type), 16)
 	if st.Type == unix.TMPFS_MAGIC {
 		out["root"] = "tmpfs"
+	}
+	return out, nil
+}
+
+// Status is what the host's kernel tells everybody of a process.
+func Status(pid int) (map[string]string, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return nil, fmt.Errorf("witness: %w", err)
+	}
+	out := map[string]string{}
+	for field, value := range probe.ParseStatus(b) {
+		out["status."+field] = value
 	}
 	return out, nil
 }

@@ -26,6 +26,7 @@ type Plan struct {
 	Watch    []byte   `json:"watch,omitempty"`   // the filter that calls the keeper
 	Filter   []byte   `json:"filter,omitempty"`  // a further filter, of the review view
 	Sentry   *Sentry  `json:"sentry,omitempty"`  // nil: the agent runs on the kernel of the host
+	Built    bool     `json:"built,omitempty"`   // somebody else has built the view: it is compared with the operations
 }
 
 // Do names one kind of operation on the new root.

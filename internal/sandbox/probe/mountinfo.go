@@ -22,6 +22,20 @@ type Mount struct {
 
 func (m Mount) has(option string) bool { return slices.Contains(m.Options, option) }
 
+// null holds for the null device in the place of a file: so engines hide one.
+func (m Mount) null() bool {
+	var st unix.Stat_t
+	return m.Root == "/null" && unix.Lstat(m.Point, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3)
+}
+
+// covered holds for a mount that nobody reaches, because another one is over it or over
+// what it lies in. A kernel that cannot tell which mount a name leads to says no.
+func covered(m Mount) bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, m.Point, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	return errors.Is(err, unix.ENOENT) || err == nil && st.Mask&unix.STATX_MNT_ID != 0 && st.Mnt_id != uint64(m.ID)
+}
+
 // ParseMounts reads a mountinfo file. Names in it are anybody's.
 func ParseMounts(b []byte) ([]Mount, error) {
 	var out []Mount
@@ -79,19 +93,23 @@ func RootType(mounts []Mount) string {
 // ownRoot knows the root that we make: a tmpfs, which a sentry shows as its file server's.
 func ownRoot(kind string) bool { return kind == "tmpfs" || kind == "9p" && onSentry() }
 
+// ImageRoot is the kind of a root that an engine made of an image of ours, as it is told of
+// from outside.
+const ImageRoot = "an image of ours"
+
 // View wants a root of our own in which only the planned mounts can be written.
-func View(writable []string) Result {
+func View(writable []string, built bool) Result {
 	const name = "view"
 	mounts, err := ownMounts()
 	if err != nil {
 		return open(name, "%v", err)
 	}
 	for _, m := range mounts {
-		if !m.has("ro") && !strings.HasPrefix(m.Point, "/dev/") && !slices.Contains(writable, m.Point) && !beneathAny(m.Point, writable) {
+		if !m.has("ro") && !strings.HasPrefix(m.Point, "/dev/") && !slices.Contains(writable, m.Point) && !beneathAny(m.Point, writable) && !m.null() && !covered(m) {
 			return open(name, "%q is writable", m.Point)
 		}
 	}
-	if t := RootType(mounts); !ownRoot(t) {
+	if t := RootType(mounts); !built && !ownRoot(t) {
 		return open(name, "the root is %q", t)
 	}
 	return closed(name, "own root, nothing else writable")
@@ -107,15 +125,15 @@ func beneathAny(p string, dirs []string) bool {
 	return false
 }
 
-// root wants the mounts of the host replaced by an empty root that nobody can
-// add a name to.
+// root wants the mounts of the host replaced by a root of ours that nobody can add a name
+// to. Where an engine made it, it is known by not being the host's.
 func root(t *Target) Result {
 	const name = "view"
 	mounts, err := ownMounts()
 	if err != nil {
 		return open(name, "%v", err)
 	}
-	if kind := RootType(mounts); !ownRoot(kind) {
+	if kind := RootType(mounts); !ownRoot(kind) && t.Root.is("/") {
 		return open(name, "the root is the host's: %q", kind)
 	}
 	if err := readOnly("/"); err != nil {
@@ -160,7 +178,7 @@ func cgroups(t *Target) Result {
 		return open(name, "%v", err)
 	}
 	for _, m := range mounts {
-		if m.Type == "cgroup" || m.Type == "cgroup2" {
+		if (m.Type == "cgroup" || m.Type == "cgroup2") && !covered(m) {
 			return open(name, "the tree is mounted at %q", m.Point)
 		}
 	}

@@ -49,11 +49,14 @@ func entered(t *Target) Result {
 	if uid := os.Getuid(); uid != t.UID {
 		return open("entered", "the user is %d and was %d", uid, t.UID)
 	}
+	if r := separate("entered", "user", t); r.Open {
+		return r
+	}
 	b, err := os.ReadFile("/proc/self/uid_map")
 	if f := strings.Fields(string(b)); err != nil || len(f) != 3 || f[2] != "1" {
 		return open("entered", "other users exist: %q (%v)", strings.Join(f, " "), err)
 	}
-	return separate("entered", "user", t)
+	return closed("entered", "own user namespace, with one user")
 }
 
 // hostname wants a name that is not the host's.

@@ -54,11 +54,11 @@ func refused(name string, err error, want ...error) Result {
 
 // Launch runs the launch subset. own is the directory that mounts would let us
 // write and Landlock must not; writable are the mount points that may be
-// writable.
-func Launch(own string, writable []string) []Result {
+// writable; built says that the root is one that somebody else made, and was looked at.
+func Launch(own string, writable []string, built bool) []Result {
 	status := readStatus("/proc/self/status")
 	return []Result{
 		Capabilities(status), NoNewPrivs(status), Filtered(status), Terminal(), Nested(), Mounting(), Keyring(),
-		Landlock(own), View(writable), Network(), FirstProcess(), Threads(),
+		Landlock(own), View(writable, built), Network(), FirstProcess(), Threads(),
 	}
 }

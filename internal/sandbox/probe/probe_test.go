@@ -29,7 +29,7 @@ func sample(t testing.TB) *Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Target{Canary: Digest([]byte(canary)), UID: os.Getuid(), Kernel: host, NS: ns, Places: map[string]Place{}, Process: os.Getpid(), Keeper: os.Getpid(),
+	return &Target{Canary: Digest([]byte(canary)), UID: os.Getuid(), Kernel: host, NS: ns, Root: Inode{1, 1}, Places: map[string]Place{}, Process: os.Getpid(), Keeper: os.Getpid(),
 		Own: Path(dir), Workspace: Path(dir), Sibling: Path(dir), Proof: "proof", Ran: Path(dir)}
 }
 
@@ -37,7 +37,7 @@ const canary = Mark + "0123456789abcdef0123456789abcdef"
 
 // Every launch probe must fail outside, or it proves nothing inside.
 func TestLaunchIsOpenOutside(t *testing.T) {
-	for _, r := range Launch(t.TempDir(), nil) {
+	for _, r := range Launch(t.TempDir(), nil, false) {
 		if !r.Open {
 			t.Errorf("%s is closed outside: %s", r.Name, r.Detail)
 		}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxTarget bounds a target; an answer may be as long.
@@ -45,6 +47,7 @@ type Target struct {
 	UID        int               `json:"uid"`    // of whoever looks
 	Kernel     Kernel            `json:"kernel"` // the host's
 	NS         map[string]uint64 `json:"ns"`     // the host's namespaces
+	Root       Inode             `json:"root"`   // the host's
 	Hostname   Path              `json:"hostname,omitempty"`
 	Places     map[string]Place  `json:"places"`    // by the name of the probe
 	Names      []string          `json:"names"`     // variables of the launcher's environment
@@ -65,6 +68,25 @@ type Target struct {
 	Ran        Path              `json:"ran"`              // file that is made when something of the session runs on the host
 
 	inherited []descriptor // by us, from whoever started us
+}
+
+// Inode is one of this kernel's.
+type Inode struct {
+	Dev uint64 `json:"dev"`
+	Ino uint64 `json:"ino"`
+}
+
+// InodeOf looks one up.
+func InodeOf(path string) (Inode, error) {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	return Inode{st.Dev, st.Ino}, err
+}
+
+// is says whether a path leads to it, or to who knows what.
+func (i Inode) is(path string) bool {
+	got, err := InodeOf(path)
+	return err != nil || got == i
 }
 
 // DecodeTarget reads a target strictly: it comes through a pipe from outside, and
@@ -88,6 +110,9 @@ func (t *Target) validate() error {
 		if t.NS[k] == 0 {
 			return fmt.Errorf("no number of the host's %s namespace", k)
 		}
+	}
+	if t.Root.Ino == 0 {
+		return errors.New("no root of the host")
 	}
 	if t.Kernel.Build == "" {
 		return errors.New("no kernel of the host")

@@ -91,6 +91,15 @@ type Offer struct {
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
+// Title is the name of a rung for people and for the record, with what a person chose to have
+// less of.
+func Title(r Rung) string {
+	if less := r.Offer().Less; less != "" {
+		return r.Name() + ", " + less
+	}
+	return r.Name()
+}
+
 // Raised lists the walls that somebody raises, in the order of launch.
 func (o Offer) Raised() (out []plan.Wall) {
 	for _, w := range plan.AllWalls() {
@@ -208,7 +217,9 @@ type Observation struct {
 
 // Seen is what was seen of a sandbox after the last wall and before the agent.
 type Seen struct {
-	PID     int // of the first process inside on this kernel; 0: it is none of this kernel's
+	PID int // of the first process inside on this kernel; 0: it is none of this kernel's
+	// Root opens the root that the agent has, while the sandbox is there; nil: nobody here can.
+	Root    func() (*os.File, error)
 	Probes  []Observation
 	Keyring int // serial of the session keyring that the agent starts with
 	// Outside is what the rung's witness saw: "ns.NAME" is the number of a namespace,

@@ -191,7 +191,7 @@ func (j judge) witness(c Check) sight {
 	}
 	switch check {
 	case "view":
-		w.look(j.host.seen, "root", "root is", func(v string) bool { return v == "tmpfs" })
+		w.look(j.host.seen, "root", "root is", func(v string) bool { return v == "tmpfs" || v == probe.ImageRoot })
 	case "workspace", "held", "git", "undo":
 		text, ok := j.plant.end.says(check)
 		w.add(ok, "%s", text)

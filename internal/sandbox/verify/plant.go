@@ -209,6 +209,7 @@ func (p *plant) target(keeper int, own string) probe.Target {
 			t.Contents[f] = probe.Digest(b)
 		}
 	}
+	t.Root, _ = probe.InodeOf("/") // without it the target is refused
 	var st unix.Stat_t
 	if unix.Stat("/dev/pts", &st) == nil {
 		t.Terminals = st.Dev

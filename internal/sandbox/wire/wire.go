@@ -44,9 +44,11 @@ const (
 
 // The messages between the supervisor and who starts a first process for it elsewhere.
 const (
-	Clone Kind = "clone" // supervisor: start it, on the four descriptors that come along
-	Born  Kind = "born"  // the other: here is a descriptor of it
-	Look  Kind = "look"  // supervisor: say what you have of an operating system; the other: this
+	Clone  Kind = "clone"  // supervisor: start it, on the four descriptors that come along
+	Born   Kind = "born"   // the other: here is a descriptor of it
+	Become Kind = "become" // supervisor: be it yourself, on the four descriptors that come along
+	Hold   Kind = "hold"   // supervisor: raise the network of the plan that follows; the other: here are its sockets
+	Look   Kind = "look"   // supervisor: say what you have of an operating system; the other: this
 )
 
 // SentryPort is the name of the descriptor that leads to PID 1 on a sentry's kernel; it

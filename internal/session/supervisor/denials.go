@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -45,7 +46,7 @@ func (l *live) closeStatus() {
 
 // statusWords is the part of the line that does not change.
 func statusWords(s *session.Session) string {
-	return fmt.Sprintf("fenced · %s %s · %d/%d walls · net %s", s.Rung.Name(), s.Rung.Offer().Level, len(s.Plan.Walls), len(plan.AllWalls()), s.Mode())
+	return fmt.Sprintf("fenced · %s %s · %d/%d walls · net %s", rung.Title(s.Rung), s.Rung.Offer().Level, len(s.Plan.Walls), len(plan.AllWalls()), s.Mode())
 }
 
 // StatusLine is the state of a session in one line.

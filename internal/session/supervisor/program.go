@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/control"
 )
 
@@ -16,7 +17,7 @@ func (l *live) sumProgram() {
 	}
 	l.below.Store(&control.Program{Path: p.Path})
 	l.book.settling.Go(func() {
-		r := journal.Record{Kind: journal.Session, Event: journal.Below, Mode: l.session.Rung.Name()}
+		r := journal.Record{Kind: journal.Session, Event: journal.Below, Mode: rung.Title(l.session.Rung)}
 		sum, err := p.KeptSum(filepath.Join(l.session.Dirs.State, "program"))
 		if err != nil {
 			r.Reason = err.Error()

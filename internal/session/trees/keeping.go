@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -52,9 +51,10 @@ type Changes struct {
 	trees  *Trees
 	plan   *plan.Plan
 	run    Running
-	names  *learn.Names // what is named inside; nil: nothing is learnt
-	box    rung.Sandbox // nil: nothing ran
-	apart  bool         // mounts of the host do not reach the agent's kernel
+	names  *learn.Names             // what is named inside; nil: nothing is learnt
+	box    rung.Sandbox             // nil: nothing ran
+	apart  bool                     // mounts of the host do not reach the agent
+	rootOf func() (*os.File, error) // opens the root that the agent has; nil: nobody here can
 	store  *undo.Store
 	keeper *keeper.Keeper // nil: nothing is live
 	files  []*os.File
@@ -242,17 +242,17 @@ func (k *Changes) stop() (err error) {
 // The kernel writes all that a session made to the disk before it lets go of one, which
 // takes seconds after hundreds of thousands of files: so that is done beside the review
 // and not before it. Without this only time is lost.
-func (k *Changes) holdLayers(pid int, p *plan.Plan) {
-	root, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+func (k *Changes) holdLayers(p *plan.Plan) {
+	root, err := k.openRoot()
 	if err != nil {
 		return
 	}
-	defer unix.Close(root)
+	defer root.Close()
 	for _, o := range p.Ops {
 		if o.Do != plan.DoLayer {
 			continue
 		}
-		fd, err := unix.Openat2(root, string(o.Dst), &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		fd, err := unix.Openat2(int(root.Fd()), string(o.Dst), &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 		if err == nil {
 			k.files = append(k.files, os.NewFile(uintptr(fd), string(o.Dst)))

@@ -67,7 +67,17 @@ func (k *Changes) bare(p string) bool {
 	case treeOf(k.Work.Trees, func(t review.Tree) string { return t.Path }, p) >= 0:
 		return false // in a layer it was written anew, and is not the host's
 	}
-	return keeper.BareAt(k.box.PID(), p)
+	return k.bareAt(p)
+}
+
+// bareAt is bare for a file that lies in no tree.
+func (k *Changes) bareAt(p string) bool {
+	root, err := k.openRoot()
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	return keeper.BareAt(int(root.Fd()), p)
 }
 
 // errReach: what the agent sees is served by another kernel, with mounts of its own.

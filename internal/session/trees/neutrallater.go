@@ -168,8 +168,12 @@ func (k *Changes) coverNeutral(p string, data []byte) (err error) {
 	put := false
 	if n, rel := k.inLive(p); n >= 0 {
 		put, err = k.keeper.Neutral(n, rel, data)
-	} else if put, err = keeper.NeutralAt(k.box.PID(), p); err == nil && put && k.apart {
-		err = errReach // what the launch has covered is covered there too
+	} else if k.apart {
+		if k.bareAt(p) {
+			err = errReach // what the launch has covered is covered there too
+		}
+	} else {
+		put, err = keeper.NeutralAt(k.box.PID(), p)
 	}
 	if err != nil || !put {
 		return err

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-
-	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -23,21 +20,30 @@ func (k *Changes) watchOutside(p *plan.Plan, witness func(rung.Seen) error) func
 				return err
 			}
 		}
-		if k.Asked.Passing || seen.PID == 0 { // or nobody here can look
+		k.rootOf = seen.Root
+		if k.Asked.Passing || seen.Root == nil {
 			return nil
 		}
 		k.outside.Close() // of a launch that did not succeed
-		k.holdLayers(seen.PID, p)
+		k.holdLayers(p)
 		var err error
-		if k.outside, err = k.openOutside(seen.PID, p); err != nil {
+		if k.outside, err = k.openOutside(p); err != nil {
 			k.run.Tell(fmt.Sprintf("what is written outside the workspace will be gone without a list of it: %v", err))
 		}
 		return nil
 	}
 }
 
-func (k *Changes) openOutside(pid int, p *plan.Plan) (*review.Throwaway, error) {
-	root, err := os.OpenFile("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY, 0)
+// openRoot opens the root that the agent has.
+func (k *Changes) openRoot() (*os.File, error) {
+	if k.rootOf == nil {
+		return nil, errReach
+	}
+	return k.rootOf()
+}
+
+func (k *Changes) openOutside(p *plan.Plan) (*review.Throwaway, error) {
+	root, err := k.openRoot()
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -217,14 +216,9 @@ func shut(spaces sys.Namespaces, root, dst int) error {
 	return spaces.AttachIn(src, dst, true)
 }
 
-// BareAt says of a file that lies in no tree whether the sandbox of a process sees the
+// BareAt says of a file that lies in no tree whether a sandbox with this root sees the
 // host's own, as far as can be told.
-func BareAt(pid int, path string) bool {
-	root, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(root)
+func BareAt(root int, path string) bool {
 	dst, _, err := bareAt(root, path)
 	if dst >= 0 {
 		unix.Close(dst)
