@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 )
 
 const env = "STAGE_BIN"
@@ -50,4 +52,10 @@ func Program(to, pkg string, flags ...string) error {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
+}
+
+// GoBin is where the tools of Go are: those that build the suite.
+func GoBin() string {
+	//lint:ignore SA1019 a suite runs where it was built
+	return filepath.Join(runtime.GOROOT(), "bin")
 }

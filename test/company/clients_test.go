@@ -12,10 +12,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -153,7 +153,7 @@ func (m *mirror) clients(repo string) []client {
 func TestClients(t *testing.T) {
 	s := begin(t, "http", login).trusting()
 	s.env = append(s.env, "PIP_CERT="+s.ca, "CARGO_HTTP_CAINFO="+s.ca, "npm_config_cafile="+s.ca, "NODE_USE_ENV_PROXY=1",
-		"PATH="+os.Getenv("PATH")+":"+filepath.Join(runtime.GOROOT(), "bin"))
+		"PATH="+os.Getenv("PATH")+":"+built.GoBin())
 	flags := []string{"--allow-host", registry}
 	if rust := rustup(); rust != "" {
 		s.env[len(s.env)-1] += ":" + rust + "/bin"

@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -37,7 +37,7 @@ func begin(t testing.TB) *scene {
 	}
 	s := &scene{t: t, state: state}
 	s.env = []string{"HOME=" + stage.Home, "LANG=C.UTF-8", "XDG_STATE_HOME=" + s.state, "XDG_CONFIG_HOME=" + filepath.Join(s.state, "config"),
-		"PATH=" + filepath.Join(runtime.GOROOT(), "bin") + ":" + os.Getenv("PATH")}
+		"PATH=" + built.GoBin() + ":" + os.Getenv("PATH")}
 	return s
 }
 
@@ -64,10 +64,6 @@ func (s *scene) write(path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-func (s *scene) policy(text string) {
-	s.write(filepath.Join(s.state, "config/ringfence/policy.toml"), text)
 }
 
 // run runs a shell's command inside, in a directory.

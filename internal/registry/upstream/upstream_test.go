@@ -34,8 +34,7 @@ func TestRedirects(t *testing.T) {
 		io.WriteString(w, "elsewhere")
 	}))
 	defer other.Close()
-	var home *httptest.Server
-	home = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/base/own":
 			http.Redirect(w, r, "/base/there", http.StatusFound)
