@@ -104,7 +104,11 @@ func (h *helper) wrong(code string) string {
 		}
 		help += sub
 	}
+	agent := strings.Contains(help, "[flags] [[--] ARGS]")
 	for _, m := range flagWord.FindAllStringSubmatch(own, -1) {
+		if agent && slices.Contains(foreign, m[2]) {
+			return "" // from here on it is the agent's
+		}
 		if !has(help, m[2]) && m[2] != "--help" {
 			return "it has no flag " + m[2]
 		}

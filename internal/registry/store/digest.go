@@ -103,18 +103,6 @@ func (d Digest) Check(f *os.File) error {
 	return err
 }
 
-// Of computes the digest of a file.
-func Of(k Kind, f *os.File) (Digest, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return Digest{}, err
-	}
-	d, err := compute(k, f)
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	return d, err
-}
-
 func compute(k Kind, f *os.File) (Digest, error) {
 	switch k {
 	case Zip:
