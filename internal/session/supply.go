@@ -6,6 +6,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/policy/toolchain"
 	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/internal/session/registries"
 )
 
 // prepareSupply tells the package managers inside to wait for young releases and to run
@@ -15,7 +16,7 @@ func prepareSupply(b launch.Base) (out launch.Contribution, err error) {
 		return out, nil
 	}
 	s := &b.Policy.Supply
-	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now(), Shell: "/etc/ringfence/script-shell"})
+	env, files, _ := toolchain.Supply(toolchain.SupplyRules{Age: s.MinAge(), Scripts: s.ScriptsOn(), Allow: s.Allow.Values(), Now: time.Now(), NoDoor: !registries.Stand(b), Shell: "/etc/ringfence/script-shell"})
 	for _, e := range env {
 		out.Set("[supply]", e.Name, e.Value)
 	}

@@ -54,6 +54,18 @@ func unique(names []string) []string {
 func (c situation) aged() bool   { return c.Age > 0 }
 func (c situation) silent() bool { return !c.Scripts }
 
+// alone holds where the tools of node themselves must see to the age.
+func (c situation) alone() bool { return c.aged() && c.NoDoor }
+
+// minutes is the age for the tools that count so, rounded up.
+func (c situation) minutes() string {
+	return strconv.FormatInt(int64((c.Age+time.Minute-1)/time.Minute), 10)
+}
+
+func (c situation) seconds() string {
+	return strconv.FormatInt(int64((c.Age+time.Second-1)/time.Second), 10)
+}
+
 // date is the last moment whose versions are old enough.
 func (c situation) date() string {
 	return c.Now.Add(-c.Age).UTC().Truncate(time.Second).Format(time.RFC3339)

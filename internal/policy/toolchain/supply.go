@@ -8,7 +8,8 @@ import "time"
 // of them do their work in an install script.
 //
 // For packages of npm the registry door leaves young versions out, whatever the tool.
-// The rest are settings of the package managers themselves, each by its own documented name. An environment variable is used where there is one that every
+// The rest, and all where there is no door, are settings of the package managers
+// themselves, each by its own documented name. A variable is used where there is one that every
 // common version of the tool accepts in silence: it outranks what a project says.
 // Where an older version fails or warns at an unknown variable, the setting goes
 // into a file under the home directory, which a project can outrank.
@@ -25,6 +26,7 @@ type SupplyRules struct {
 	Now        time.Time     // for tools that want a date; zero: now
 	NoBuild    bool          // with Scripts off: uv builds nothing, not even the project
 	ConfigHome string        // XDG_CONFIG_HOME inside; "": not set
+	NoDoor     bool          // no registry door stands for npm: its tools wait by themselves
 	Shell      string        // where the shell of scripts lies inside; "": there is none
 }
 

@@ -26,6 +26,13 @@ func TestSettings(t *testing.T) {
 		{"age", SupplyRules{Age: threeDays, Scripts: true, Now: noon}, map[string]string{
 			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
 		}, map[string]string{}},
+		{"no door", SupplyRules{Age: threeDays, Scripts: true, Now: noon, NoDoor: true}, map[string]string{
+			"npm_config_before": "2026-03-07T11:30:15Z", "pnpm_config_minimum_release_age": "4320",
+			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
+		}, map[string]string{
+			"~/.config/pnpm/rc": "minimum-release-age=4320\n", "~/.yarnrc.yml": "npmMinimalAgeGate: 4320\n",
+			"~/.bunfig.toml": "[install]\nminimumReleaseAge = 259200\n",
+		}},
 		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/", Shell: "/s"}, map[string]string{
 			"npm_config_script_shell": "/s", "pnpm_config_script_shell": "/s", "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
 		}, map[string]string{"~/.yarnrc": "ignore-scripts true\n", "/s": situation{}.shell(), "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},

@@ -31,6 +31,12 @@ type remark struct {
 // that says so. Names under npm_config_ are npm's own: npm 11 warns at every call of
 // one that it does not know.
 var variables = []variable{
+	{"npm", "npm_config_before", func(c situation) string { return only(c.alone(), c.date()) },
+		"npm since 6.9 takes no version published later; min-release-age is unknown before 11.10"},
+	{"npm", "npm_config_min_release_age_exclude", func(c situation) string { return only(c.alone(), strings.Join(c.npm, ",")) },
+		"npm since 11.17 exempts these; 11.0 to 11.16 warn that they do not know it"},
+	{"pnpm", "pnpm_config_minimum_release_age", func(c situation) string { return only(c.alone(), c.minutes()) },
+		"pnpm since 11 takes no younger version"},
 	{"npm", "npm_config_script_shell", func(c situation) string { return only(c.silent(), c.Shell) },
 		"npm and pnpm before 11 run scripts by it, and it runs no install scripts of dependencies"},
 	{"pnpm", "pnpm_config_minimum_release_age_exclude", func(c situation) string { return only(c.aged() && len(c.npm) > 0, list(c.npm)) },
@@ -60,20 +66,24 @@ var variables = []variable{
 // what they do not know.
 var documents = []document{
 	{"pnpm", "~/.config/pnpm/rc", "pnpm/rc", func(c situation) string {
-		return only(c.silent(), lines("only-built-dependencies[]=", c.exact))
-	}, "pnpm 10 runs the scripts of these"},
+		age := only(c.alone(), "minimum-release-age="+c.minutes()+"\n"+lines("minimum-release-age-exclude[]=", c.npm))
+		return age + only(c.silent(), lines("only-built-dependencies[]=", c.exact))
+	}, "pnpm 10 runs the scripts of these; since 10.16 it takes no younger version"},
 	{"yarn", "~/.yarnrc.yml", "", func(c situation) string {
-		return only(c.aged(), prefixed("npmPreapprovedPackages: ", c.npm))
+		return only(c.alone(), "npmMinimalAgeGate: "+c.minutes()+"\n") + only(c.aged(), prefixed("npmPreapprovedPackages: ", c.npm))
 	}, "yarn since 4.15 waits a day by itself, and exempts these"},
 	{"yarn", "~/.yarnrc", "", func(c situation) string { return only(c.silent(), "ignore-scripts true\n") },
 		"yarn 1 runs no install scripts; it heeds no shell for them"},
 	{"bun", "~/.bunfig.toml", ".bunfig.toml", func(c situation) string {
-		return only(c.silent(), "[install]\nignoreScripts = true\n")
-	}, "bun runs no install scripts"},
+		age := only(c.alone(), "minimumReleaseAge = "+c.seconds()+"\n"+prefixed("minimumReleaseAgeExcludes = ", c.exact))
+		scripts := only(c.silent(), "ignoreScripts = true\n")
+		return only(age+scripts != "", "[install]\n"+age+scripts)
+	}, "bun runs no install scripts; since 1.3 it takes no younger version"},
 }
 
 var remarks = []remark{
 	{situation.aged, "no release age before: pip 26.0, uv 0.2.12"},
+	{situation.alone, "no release age before: npm 6.9, pnpm 10.16, yarn 4.10, bun 1.3; yarn 1 has none"},
 	{situation.aged, "pip, uv: an index that does not give upload times has nothing to install"},
 	{situation.aged, "uv: the date is written into uv.lock; --locked fails with a lock file made without it, --frozen works"},
 	{func(c situation) bool { return c.aged() && c.Age < 24*time.Hour }, "pnpm since 11 and yarn since 4.15 wait a day by themselves: this age is shorter"},

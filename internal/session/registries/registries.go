@@ -18,12 +18,17 @@ type doors struct {
 	offline bool
 }
 
+// Stand says whether a session has doors at all.
+func Stand(b launch.Base) bool {
+	return !b.Asked.Passing && b.Asked.Server == "" && b.Reach.Mode != launch.Locked
+}
+
 // Part is the part of a session. Without a network the doors answer from the store, where
 // there is one.
 func Part(b launch.Base) (launch.Contribution, error) {
 	ds := &doors{Base: b, store: store.At(b.Dirs.State), brake: brake.Of(&b.Policy.Supply), offline: b.Reach.Mode == launch.ModeNone}
 	switch {
-	case b.Asked.Passing || b.Asked.Server != "" || b.Reach.Mode == launch.Locked:
+	case !Stand(b):
 		return ds.Contribution, nil
 	case ds.offline && (!ds.store.Filled() || b.Rung.Name() != "native"): // elsewhere a closed network has no loopback of ours yet
 		return ds.Contribution, nil
