@@ -78,7 +78,7 @@ func packages(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "{}")
 	case r.URL.Path == "/lib":
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(map[string]any{"name": "lib", "dist-tags": map[string]any{"latest": "1.0.0"}, "versions": map[string]any{"1.0.0": map[string]any{
+		json.NewEncoder(w).Encode(map[string]any{"name": "lib", "dist-tags": map[string]any{"latest": "1.0.0"}, "time": map[string]string{"1.0.0": "2020-01-01T00:00:00Z"}, "versions": map[string]any{"1.0.0": map[string]any{
 			"name": "lib", "version": "1.0.0", "main": "index.js", "dist": map[string]any{"tarball": "https://" + r.Host + "/lib/-/lib-1.0.0.tgz",
 				"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}}})
 	case r.URL.Path == "/simple/lib/":
