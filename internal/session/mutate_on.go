@@ -3,12 +3,11 @@
 package session
 
 import (
-	"bytes"
-	"encoding/binary"
 	"os"
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -104,28 +103,11 @@ func unkept(p *plan.Plan) {
 	p.Trees, p.Watch = nil, nil
 }
 
-// mutateCapture takes away how the network ends at the gate, the chain that refuses
-// what is not TCP, or nftables itself: no kernel has a subsystem of that number.
+// mutateCapture takes away how the network ends at the gate, or a part of it.
 func mutateCapture(p *plan.Plan, m string) {
-	switch {
-	case p.Capture == nil:
-	case m == "capture":
+	if m == "capture" {
 		p.Capture = nil
-	case m == "refuse":
-		p.Capture.Rules = withoutChain(p.Capture.Rules, m)
-	case m == "nftables":
-		p.Capture.Rules[19] = 0x7f
+	} else if p.Capture != nil {
+		netns.Mutate(p.Capture, m)
 	}
-}
-
-// withoutChain leaves the messages about a chain out of an nftables batch.
-func withoutChain(batch []byte, chain string) (out []byte) {
-	for len(batch) > 0 {
-		size := (int(binary.NativeEndian.Uint32(batch)) + 3) &^ 3
-		if !bytes.Contains(batch[:size], []byte(chain+"\x00")) {
-			out = append(out, batch[:size]...)
-		}
-		batch = batch[size:]
-	}
-	return out
 }

@@ -159,6 +159,7 @@ $`)
 	}
 	s.Do(order.Order{Do: "connect", At: world.Other + ":443"})
 	s.Stop()
+	wait.Eventually(t, "the end on the screen", func() bool { return strings.Contains(s.Screen(), "  next       ") })
 	_, end, ok := strings.Cut(strings.ReplaceAll(s.Screen(), "\r\n", "\n"), "ringfence "+s.ID+" ended: exit 0 after ")
 	_, end, _ = strings.Cut(end, "\n")
 	if want := "  refused    " + world.Other + " 1×: no rule allows this name\n"; !ok || !strings.HasPrefix(end, want) {

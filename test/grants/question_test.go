@@ -17,7 +17,7 @@ import (
 // question is what a person is asked at a plain terminal. Who wants it is not always known
 // at once.
 var question = regexp.MustCompile(`ringfence: ` + regexp.QuoteMeta(public) + ` is wanted( by "` + hand.Puppet + `")?, and no rule allows it
-  o once, s this session, a always for this project, n no \(in 30 s\): `)
+  [a-z0-9.:-]+: o once, s this session, a always for this project, n no \(in 30 s\): `)
 
 // isAsked waits for the question.
 func isAsked(t *testing.T, s *hand.Session) {

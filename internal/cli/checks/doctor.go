@@ -42,7 +42,7 @@ func Doctor() *command.Command {
 			}
 		}
 		for _, o := range higher {
-			rows = append(rows, []string{c.Paint(rungStyle[o.State], o.State), "rung " + o.Name, o.Adds})
+			rows = append(rows, []string{c.Paint(rungStyle[o.State], o.State), "rung " + o.title(), o.Adds})
 			for _, r := range o.Results {
 				if r.Fix != "" {
 					rows = append(rows, []string{"", "", r.Detail}, []string{"", "", "fix: " + r.Fix})

@@ -9,14 +9,14 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // offered is a rung as this machine has it.
 type offered struct {
 	Name    string             `json:"name"`
-	State   string             `json:"state"` // ready, degraded, not here
+	Less    string             `json:"less,omitempty"` // than the rung has where nobody asks for another
+	State   string             `json:"state"`          // ready, degraded, not here
 	Level   string             `json:"level"`
 	Kernel  string             `json:"kernel"`
 	Walls   int                `json:"walls"`
@@ -28,6 +28,14 @@ type offered struct {
 	Results []hostfacts.Result `json:"results"`
 }
 
+// title is its name for people.
+func (o offered) title() string {
+	if o.Less == "" {
+		return o.Name
+	}
+	return o.Name + ", " + o.Less
+}
+
 // The states of a rung, by what hostfacts.Verdict says of its results.
 var rungStates = []string{"ready", "degraded", "not here"}
 
@@ -36,7 +44,7 @@ func offers(ctx context.Context, environ []string, lowest int) []offered {
 	all := []offered{}
 	for _, r := range launch.Ladder(environ)[lowest:] {
 		o := r.Offer()
-		out := offered{Name: rung.Title(r), Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
+		out := offered{Name: r.Name(), Less: o.Less, Level: o.Level, Kernel: o.Kernel, Walls: len(o.Raised()), Of: len(plan.AllWalls()),
 			Lacks: map[string]string{}, Views: o.Views, Witness: o.Witness, Adds: o.Adds, Results: r.Try(ctx)}
 		out.State = rungStates[hostfacts.Verdict(out.Results)]
 		for w, why := range o.Why {
@@ -73,13 +81,13 @@ var rungStyle = map[string]command.Style{"ready": command.Good, "degraded": comm
 func showRungs(c *command.Console, all []offered) error {
 	var rows [][]string
 	for _, o := range all {
-		rows = append(rows, []string{o.Name, c.Paint(rungStyle[o.State], o.State), o.Level, fmt.Sprintf("%d of %d", o.Walls, o.Of), views(o.Views), o.Kernel, o.Witness})
+		rows = append(rows, []string{o.title(), c.Paint(rungStyle[o.State], o.State), o.Level, fmt.Sprintf("%d of %d", o.Walls, o.Of), views(o.Views), o.Kernel, o.Witness})
 	}
 	if err := c.Table([]string{"RUNG", "STATE", "LEVEL", "WALLS", "VIEWS", "KERNEL", "WITNESS"}, rows); err != nil {
 		return err
 	}
 	for _, o := range all {
-		fmt.Fprintf(c.Out, "\n%s\n", command.Wrap(o.Name+": "+o.Adds, 2, 80))
+		fmt.Fprintf(c.Out, "\n%s\n", command.Wrap(o.title()+": "+o.Adds, 2, 80))
 		for _, w := range plan.AllWalls() {
 			if why := o.Lacks[string(w)]; why != "" {
 				fmt.Fprintf(c.Out, "  %s\n", command.Wrap("no "+string(w)+": "+why, 4, 80))

@@ -210,6 +210,7 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 			proto = address.HTTP
 		}
 		_, strangers := e.Rule.Shared()
+		strangers = strangers || e.Rule.Below && e.Rule.Name.Shared() // and deeper: names there are made by anybody too
 		named := best.Named || !strangers
 		if !ok || proto == address.TCP {
 			best, ok = Decision{Verdict: Allow, Rule: e.Text, Source: source(e), Proto: proto, Until: until}, true

@@ -20,7 +20,7 @@ func (c situation) shell() string {
 at=$(pwd -P)
 case $at/ in
 */node_modules/*) name=${at##*/node_modules/} ;;
-*/_cacache/tmp/*) name=$npm_package_name ;;
+*/_cacache/tmp/*) name='a git dependency' ;; # its own name is its author's word
 *) name= ;;
 esac
 if [ -n "$name" ]; then

@@ -58,7 +58,7 @@ func readPackument(name string, body []byte) (*packument, error) {
 			}
 		}
 	}
-	if own != name || len(p.versions) > 1<<16 {
+	if own != name || p.versions == nil || len(p.versions) > 1<<16 { // what has no versions is something else of that host's
 		return nil, errPackument
 	}
 	return p, nil

@@ -65,13 +65,17 @@ func (r Rung) startConfined(ctx context.Context, e *engine, a about, p *plan.Pla
 	return kept{box, tidy}, nil
 }
 
+func errConfinedImage() error {
+	return fault.New(fault.Refused, "leave the image out, or [rung] container = \"usual\"", "in a confined container an image cannot be shown in part")
+}
+
 // confinable refuses what cannot be had so.
 func (r Rung) confinable(p *plan.Plan) error {
 	switch {
 	case len(p.Watch) > 0 || len(p.Trees) > 0:
 		return fault.New(fault.Refused, "use --review, or another rung", "in a confined container nobody hears of what the agent calls: there is no live view and no learning")
 	case r.Image != "":
-		return fault.New(fault.Refused, "leave the image out, or [rung] container = \"usual\"", "in a confined container an image cannot be shown in part")
+		return errConfinedImage()
 	case !slices.Contains(p.Walls, plan.WallLandlock):
 		return fault.New(fault.Refused, "use another rung", "a confined container needs Landlock, which this kernel has not")
 	case slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoLayer }):

@@ -73,6 +73,9 @@ func (r Rung) Userland(ctx context.Context, dir string) (*rung.Userland, error) 
 	if r.Image == "" {
 		return nil, nil
 	}
+	if r.Confined {
+		return nil, errConfinedImage()
+	}
 	e, a, err := r.open(ctx)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,11 @@ func (v *view) add(o *plan.Op) error {
 	case plan.DoFile:
 		v.files++
 		name := filepath.Join(v.dir, strconv.Itoa(v.files))
-		if err := os.WriteFile(name, o.Data, 0o444); err != nil {
+		err := os.WriteFile(name, o.Data, 0o444)
+		if err == nil && o.Mode&0o111 != 0 {
+			err = os.Chmod(name, 0o555) // a program of ours
+		}
+		if err != nil {
 			return err
 		}
 		return v.own(o, name)

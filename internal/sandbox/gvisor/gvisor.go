@@ -92,6 +92,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		if c.Capture, err = netns.OverVeth(c.Capture); err != nil {
 			return nil, err
 		}
+		mutateCapture(c.Capture)
 	}
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry

@@ -48,6 +48,7 @@ type Target struct {
 	Kernel     Kernel            `json:"kernel"` // the host's
 	NS         map[string]uint64 `json:"ns"`     // the host's namespaces
 	Root       Inode             `json:"root"`   // the host's
+	Built      bool              `json:"built"`  // an engine made /dev, and adds to it what is no device
 	Hostname   Path              `json:"hostname,omitempty"`
 	Places     map[string]Place  `json:"places"`    // by the name of the probe
 	Names      []string          `json:"names"`     // variables of the launcher's environment

@@ -32,8 +32,9 @@ type openDialog struct {
 	marked  bool // what is typed is for us
 	mark    int  // the answer of the terminal that says so, by its number …
 	expires time.Time
-	line    []byte // typed so far
-	raw     []byte // and as it came
+	from    time.Time // an answer before is none
+	line    []byte    // typed so far
+	raw     []byte    // and as it came
 	keys    escapes
 }
 
@@ -59,8 +60,8 @@ func (r *Relay) tend() {
 		return
 	}
 	if r.open != nil {
-		if text := fmt.Sprint(d.Text(r.open.over)); text != r.drawn {
-			r.draw()
+		if fmt.Sprint(d.Text(r.open.over)) != r.drawn {
+			r.another()
 		}
 		return
 	}
@@ -123,12 +124,29 @@ func (r *Relay) show(d *Dialog, over bool) {
 			r.open.main = true
 			r.pending = append(r.pending, "\x1b[?1049h"...)
 		}
-		r.pending = append(r.pending, "\x1b[5n"...)
-		r.filter.status++
-		r.open.mark = r.filter.status
+		r.mark()
 	}
 	r.draw()
 }
+
+// mark lets only what is typed from now on be an answer.
+func (r *Relay) mark() {
+	r.pending = append(r.pending, "\x1b[5n"...)
+	r.filter.status++
+	r.open.mark, r.open.marked = r.filter.status, false
+}
+
+// another draws a question that took the place of one that somebody may be answering just
+// now. What comes before he can have read it is no answer to it.
+func (r *Relay) another() {
+	r.open.from = time.Now().Add(readingTime)
+	if !r.dumb {
+		r.mark()
+	}
+	r.draw()
+}
+
+const readingTime = 700 * time.Millisecond
 
 // draw writes the text. No terminal obeys anything in it.
 func (r *Relay) draw() {
@@ -267,6 +285,10 @@ func (r *Relay) typedOne(c byte) {
 func (r *Relay) entered() {
 	o := r.open
 	line, raw := string(o.line), append([]byte{}, o.raw...)
+	if fmt.Sprint(o.Text(o.over)) != r.drawn || time.Now().Before(o.from) {
+		r.another()
+		return
+	}
 	said, known := o.Enter(line)
 	switch {
 	case !known && !o.over:

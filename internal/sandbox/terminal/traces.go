@@ -175,7 +175,8 @@ func (t *traces) cover(b []byte) []byte {
 	for _, u := range []struct {
 		on  bool
 		seq string
-	}{{t.insert, "\x1b[4l"}, {t.keypad, "\x1b>"}, {t.modify != 0, "\x1b[>4m"}, {t.link, "\x1b]8;;" + st}, {t.charset, "\x1b(B\x1b)B\x0f"}} {
+	}{{t.margins, "\x1b7\x1b[r\x1b8"}, {t.colours.palette, "\x1b]104" + st}, {t.colours.text, "\x1b]110" + st}, {t.colours.background, "\x1b]111" + st},
+		{t.insert, "\x1b[4l"}, {t.keypad, "\x1b>"}, {t.modify != 0, "\x1b[>4m"}, {t.link, "\x1b]8;;" + st}, {t.charset, "\x1b(B\x1b)B\x0f"}} {
 		if u.on {
 			b = append(b, u.seq...)
 		}

@@ -57,6 +57,7 @@ type Rung struct {
 	// Leaves says of checks that only some rungs claim why this one does not.
 	Leaves map[string]string
 	Review bool // no change reaches the host before it is applied
+	Built  bool // the view is made by somebody else
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is
@@ -240,7 +241,7 @@ func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t := p.target(1, plan.Own)
-	t.Review = c.Rung.Review
+	t.Review, t.Built = c.Rung.Review, c.Rung.Built
 	target, err := json.Marshal(t)
 	if err != nil {
 		return nil, Seen{}, fmt.Errorf("encode target: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
@@ -280,7 +281,14 @@ func (b Base) Written() (out []string) {
 	return out
 }
 
-// AgentWrites holds for a path that a session of this project can write.
+// AgentWrites holds for a file that an agent can have written, of this project or of
+// another: by its name, or by a link on the way to it.
 func (b Base) AgentWrites(path string) bool {
+	_, err := sys.OwnedBy(path, b.refuseWritten)
+	return err != nil
+}
+
+// writes holds for a path, as it is spelled, that a session of this project can write.
+func (b Base) writes(path string) bool {
 	return slices.ContainsFunc(b.Written(), func(dir string) bool { return file.Within(path, dir) })
 }

@@ -156,7 +156,7 @@ func (b *Base) readTrusted(path string) (out []byte, err error) {
 // refuseWritten refuses a place that an agent can write: of this session or of another
 // project, to which a session may have been.
 func (b *Base) refuseWritten(path string) error {
-	if b.AgentWrites(path) || b.Dirs.Has(path) {
+	if b.writes(path) || b.Dirs.Has(path) {
 		return fmt.Errorf("an agent can write %q", path)
 	}
 	for _, dir := range b.Written() {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -45,16 +46,19 @@ func (ds *doors) packages() {
 	}
 	if env != "" {
 		ns.add("", env, true)
-	} else if project[""] == "" && ns.says[""] == "" {
-		for i, at := range builtinNodes() {
-			if i == 0 {
-				ns.add("", at, false)
-			} else if !ds.offline { // yarn's own name for the same
-				ns.add("yarn", at, false)
-			}
+	}
+	for i, at := range builtinNodes() { // whoever names another one: they can be asked all the same
+		if i == 0 && env == "" && project[""] == "" && ns.says[""] == "" {
+			ns.add("", at, false)
+		} else if !ds.offline {
+			ns.add("builtin-"+strconv.Itoa(i), at, false)
 		}
 	}
 	for _, scope := range launch.SortedKeys(project) {
+		if said := ns.says[scope]; scope != "" && said != "" && said != project[scope] {
+			ns.Warn("the project's .npmrc takes " + scope + " from another registry than you do: yours is asked")
+			continue // a package of the company's must not be taken from whoever took its name
+		}
 		if env == "" || scope != "" {
 			ns.add(scope, project[scope], slices.Contains(ns.values(), project[scope]))
 		}
@@ -170,7 +174,7 @@ func (ns *nodes) add(scope, at string, named bool) {
 	if r == nil {
 		r = &npmRegistry{place: ns.placed(u, named)}
 		ns.found[key], ns.order = r, append(ns.order, r)
-		if l, ok := ns.rc.Login(u); ok && r.login == nil {
+		if l, ok := ns.rc.Login(u); ok && r.login == nil && (named || u.Scheme == "https") { // what only a project names gets none in the clear
 			kind := map[bool]string{true: broker.AsBearer, false: broker.AsBasic}[l.Bearer]
 			r.login = &login{".npmrc for " + u.Host, kind, func() (string, bool) { return l.Value, true }}
 		}
@@ -265,7 +269,9 @@ func (ns *nodes) open(r *npmRegistry) {
 	}
 	ns.Brokered.Soft = append(ns.Brokered.Soft, launch.SoftHost{Name: r.name, Port: r.base.Port(), Ruled: !r.named, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		h := &hostDoor{rest: ns.rest(r, g)}
-		for _, o := range ns.order {
+		nearest := slices.Clone(ns.order) // of a path
+		slices.SortStableFunc(nearest, func(a, b *npmRegistry) int { return len(b.base.Path) - len(a.base.Path) })
+		for _, o := range nearest {
 			if o.path == "" && o.base.Host == r.base.Host {
 				h.doors = append(h.doors, ns.door(o, g))
 			}

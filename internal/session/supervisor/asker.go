@@ -104,7 +104,7 @@ func (a *asker) text(over bool) (lines []string) {
 	if a.sure {
 		return append(lines, fmt.Sprintf("  keep [network] allow = [%q] for this project? y and Enter, else no: ", hostRule(p.Name, p.Port)))
 	}
-	return append(lines, fmt.Sprintf("  o once, s this session, a always for this project, n no (in %d s): ", int(patience.Seconds())))
+	return append(lines, fmt.Sprintf("  %s: o once, s this session, a always for this project, n no (in %d s): ", hostRule(p.Name, p.Port), int(patience.Seconds())))
 }
 
 func wantedBy(p gate.Pending) string {
