@@ -179,7 +179,7 @@ func certificates(data []byte) string {
 		}
 		fmt.Fprintf(&b, "subject %s\nCA %v, path length %d, usage %b, critical %v\n", c.Subject, c.IsCA, c.MaxPathLen, c.KeyUsage, c.PermittedDNSDomainsCritical)
 		for _, d := range c.PermittedDNSDomains {
-			fmt.Fprintf(&b, "permits %s\n", d)
+			fmt.Fprintf(&b, "permits %s\n", strings.Replace(d, "registry.", "*.", 1)) // by its suffix, as policy names it
 		}
 	}
 	return b.String()
