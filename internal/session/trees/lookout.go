@@ -95,10 +95,15 @@ func (o *lookout) unseeing(err error) {
 	}
 }
 
-// all goes through everything, and keeps what it found for the next launch.
+// all goes through everything, and keeps what it found for the next launch. A tree that was
+// moved cannot be looked through by its path, while the sandbox sees it still.
 func (o *lookout) all(ended <-chan struct{}) {
 	for _, r := range o.k.trees.masking.roots {
 		o.through(r.path, "", ended)
+		if err := o.k.trees.masking.inPlace(r.path); err != nil {
+			o.giveUp(r.path, unwatched, err)
+			continue
+		}
 		o.k.trees.masking.save(r)
 	}
 }
@@ -338,7 +343,10 @@ func (o *lookout) cover(root, rel string, changed bool) {
 	}
 }
 
-const secretSeen = "holds secrets and could not be masked"
+const (
+	secretSeen = "holds secrets and could not be masked"
+	unwatched  = "cannot be looked through for secrets"
+)
 
 // giveUp ends the session: the agent must not go on beside a secret that it sees, or with
 // settings that nobody judged.

@@ -178,6 +178,33 @@ func TestManyEndsSession(t *testing.T) {
 	}
 }
 
+// TestMovedEarlyEndsSession: a workspace that is moved before it was looked through is seen
+// inside, and nobody watches it.
+func TestMovedEarlyEndsSession(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		root := filepath.Join(t.TempDir(), "project")
+		if err := os.Mkdir(root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := os.Lstat(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved {
+			if err := os.Rename(root, root+"2"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := &runs{}
+		m := masking{rules: phantom.Builtin(), roots: []maskRoot{{path: root, dir: dir, file: filepath.Join(t.TempDir(), "list.json")}}}
+		o := &lookout{k: &Changes{trees: &Trees{masking: m}, run: run}, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
+		o.all(make(chan struct{}))
+		if (run.ended != "") != moved {
+			t.Errorf("moved %v: ended %q", moved, run.ended)
+		}
+	}
+}
+
 // runs is a session of which only its end is asked: a real one would need a million directories.
 type runs struct {
 	Running
