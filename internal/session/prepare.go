@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/network/upstream"
@@ -48,6 +49,7 @@ type Session struct {
 // Prepare decides everything about a session. It starts nothing and writes
 // nothing but the project's own state directory.
 func Prepare(opt launch.Options) (*Session, error) {
+	sys.Hurry()
 	if !opt.Look {
 		go journal.WarmSeal() // for the journal
 	}

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 )
 
 // Birth starts the first process of a sandbox: our own binary as the inside stage, in the
@@ -86,7 +87,7 @@ type Child struct {
 	PidFD    *int     // gets a descriptor of the process; may be nil
 }
 
-// Clone starts our own binary in the new namespaces, with an empty environment
+// Clone starts our own program in the new namespaces, with an empty environment
 // and a bare argv from birth.
 func (c Child) Clone() (int, error) {
 	var flags uintptr
@@ -104,7 +105,7 @@ func (c Child) Clone() (int, error) {
 		files = append(files, c.Sentry.Fd())
 		attr.AmbientCaps = append(slices.Clone(attr.AmbientCaps), unix.CAP_SETFCAP) // to map root, for whom it is
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(self.Path(), insideArgv(), &syscall.ProcAttr{
 		Dir: "/", Env: []string{}, Files: files, Sys: attr})
 	runtime.KeepAlive(c)
 	if err != nil {
@@ -130,5 +131,5 @@ func Become(fds [4]int) error {
 			return err
 		}
 	}
-	return syscall.Exec("/proc/self/exe", insideArgv(), []string{})
+	return syscall.Exec(self.Whole, insideArgv(), []string{})
 }
