@@ -18,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/session/lending"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/state"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
 // Session is a prepared session: everything is decided and nothing has happened.
@@ -52,6 +53,7 @@ func Prepare(opt launch.Options) (*Session, error) {
 	sys.Hurry()
 	if !opt.Look {
 		go journal.WarmSeal() // for the journal
+		go hostexec.Builtin() // for the look at what the project runs
 	}
 	b, err := launch.DecideLaunch(opt)
 	if err != nil {
