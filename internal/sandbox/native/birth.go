@@ -27,6 +27,9 @@ type First struct {
 	Kill func()
 	Wait func() syscall.WaitStatus // until it has ended; how, where that is known
 
+	// Ended waits for its end, too, and leaves it for Wait; nil: nothing is won by that.
+	Ended func()
+
 	// Look is what the host's kernel shows of it; nil: it can be asked at any time.
 	Look func() (map[string]string, error)
 	// Root is its root; nil: it can be opened at any time.
@@ -63,7 +66,7 @@ func forked(h rung.Hooks, sentry *os.File) Birth {
 		if pid == 0 {
 			return nil, err
 		}
-		return &First{PID: pid, Kill: func() { unix.Kill(pid, unix.SIGKILL) }, Wait: func() syscall.WaitStatus { return Reap(pid) }}, err
+		return &First{PID: pid, Kill: func() { unix.Kill(pid, unix.SIGKILL) }, Wait: func() syscall.WaitStatus { return Reap(pid) }, Ended: func() { awaitEnd(pid) }}, err
 	}
 }
 
@@ -72,6 +75,18 @@ func Reap(pid int) (ws syscall.WaitStatus) {
 	for {
 		if _, err := syscall.Wait4(pid, &ws, 0, nil); !errors.Is(err, syscall.EINTR) {
 			return ws
+		}
+	}
+}
+
+// awaitEnd waits for the end of a child, who is reaped later. To reap the first process of a
+// sandbox is to take down what is known of it in /proc, beside the kernel which takes down
+// all of that one's /proc: the two wait for each other in loops, for 5 ms and more.
+func awaitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
 		}
 	}
 }
