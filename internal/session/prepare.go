@@ -39,6 +39,7 @@ type Session struct {
 	Lure     *launch.Lure // nil: there are no decoys
 	Offered  launch.Offered
 
+	sight    lending.Sight
 	envInput environ.Input
 	Upstream *upstream.Proxy
 	Resolver gate.Resolver // nil: the host's
@@ -115,7 +116,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
-	if err := lending.StillHidden(s.Base, total); err != nil {
+	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
 	}
 	filter, err := seccomp.Filter(runtime.GOARCH)
@@ -172,6 +173,9 @@ const runSize = 64 << 20
 
 func lookMasks(s *Session, total launch.Contribution) (launch.Contribution, error) {
 	return s.Trees.Mask(s.Base, total)
+}
+func lookSources(s *Session, total launch.Contribution) (launch.Contribution, error) {
+	return s.sight.HideSources(s.Base, total)
 }
 func lookTrust(s *Session, total launch.Contribution) (launch.Contribution, error) {
 	return s.Trees.Pretrust(s.Base, total)
