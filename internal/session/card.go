@@ -42,6 +42,9 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 	for i, k := range s.Keys {
 		c.row([]string{"brokered", ""}[min(i, 1)], k)
 	}
+	if len(s.shares) > 0 {
+		c.Unusual = append(c.Unusual, fmt.Sprintf("history shared (%d %s in)", len(s.sharedIn), plural(len(s.sharedIn), "conversation", "conversations")))
+	}
 	s.variables(c)
 	for _, p := range s.Dropped {
 		c.row("not in PATH", p)

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
 	"ringfence.dev/ringfence/internal/session/trees"
@@ -42,7 +43,9 @@ type Session struct {
 	Resolver gate.Resolver // nil: the host's
 	Dial     gate.Dial     // nil: on the host's network
 	project  *state.Project
-	lesson   *pupil // nil: nothing is learnt from it
+	shares   []history.Share // of conversations; none: they are private
+	sharedIn []string        // conversations that came from the host
+	lesson   *pupil          // nil: nothing is learnt from it
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -193,7 +196,9 @@ func lookNote(s *Session, total launch.Contribution) (out launch.Contribution, e
 }
 
 func lookState(s *Session, total launch.Contribution) (out launch.Contribution, err error) {
-	s.project, out, err = launch.PlaceState(s.Base, total)
+	if s.project, out, err = launch.PlaceState(s.Base, total); err == nil {
+		s.shareHistory(&out)
+	}
 	return out, err
 }
 
