@@ -33,7 +33,8 @@ type Session struct {
 	Note     string   // what the agent is told
 	Dropped  []string // PATH entries that stay outside, with the reason
 	Trees    trees.Trees
-	Keys     []string // what the broker uses, and by whose word: for people
+	Keys     []string         // what the broker uses, and by whose word: for people
+	Missing  []launch.Missing // what the project builds on and is not shown
 
 	Broker   *broker.Broker // nil: the network is closed
 	Brokered launch.Brokered
@@ -118,6 +119,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 // finish makes the plan.
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
+	s.Missing = total.Missing
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
 	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err

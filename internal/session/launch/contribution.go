@@ -59,6 +59,8 @@ type Contribution struct {
 	Capture  *plan.Capture
 	Lure     *Lure
 
+	Missing []Missing // what the project builds on and is not shown
+
 	Remember []func() error // written with the project's state
 
 	Keys     []string // what the broker uses, and by whose word: for people
@@ -102,6 +104,7 @@ func (c *Contribution) Add(o Contribution) {
 	}
 	c.Pinned, c.GrantDirs, c.Origins = append(c.Pinned, o.Pinned...), append(c.GrantDirs, o.GrantDirs...), append(c.Origins, o.Origins...)
 	c.Brokered.add(o.Brokered)
+	c.Missing = append(c.Missing, o.Missing...)
 	c.Remember = append(c.Remember, o.Remember...)
 	c.Keys, c.Dropped = append(c.Keys, o.Keys...), append(c.Dropped, o.Dropped...)
 	c.Warnings, c.Notices = append(c.Warnings, o.Warnings...), append(c.Notices, o.Notices...)
@@ -151,6 +154,9 @@ func (c *Contribution) ShownLinks() (out []plan.Link) {
 	}
 	return out
 }
+
+// Missing is a directory of the host that a file of the project names and that is not shown.
+type Missing struct{ Path, By string }
 
 // TreeMount is a mount that may be changed.
 type TreeMount struct {
