@@ -59,7 +59,7 @@ type HostRules struct {
 // signatures: half a file must not say what signs.
 func ReadHost(files []string, rules HostRules) Host {
 	rules.Home = canonical(rules.Home)
-	r := hostReader{HostRules: rules, budget: maxConfigFiles}
+	r := hostReader{HostRules: rules, budget: maxConfigFiles, agent: map[string]bool{}}
 	for _, file := range files {
 		r.file(file, 0)
 	}
@@ -71,6 +71,7 @@ type hostReader struct {
 	HostRules
 	Host
 	budget   int
+	agent    map[string]bool // files that an agent can write, as far as they were asked about
 	asked    bool
 	included map[string]bool // by git's own judgement, once it was asked
 }
@@ -182,8 +183,12 @@ func (r *hostReader) named(file string, e settings.GitEntry) {
 
 // agents holds for a file that lies, itself or by a link, where an agent writes.
 func (r *hostReader) agents(file string) bool {
+	if known, ok := r.agent[file]; ok {
+		return known
+	}
 	real, err := filepath.EvalSymlinks(file)
-	return err != nil || r.Written != nil && (r.Written(real) || r.Written(file))
+	r.agent[file] = err != nil || r.Written != nil && (r.Written(file) || real != file && r.Written(real))
+	return r.agent[file]
 }
 
 // RealFile is a path without links, or as it is spelled if there is nothing.

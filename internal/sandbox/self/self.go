@@ -50,7 +50,7 @@ func Lay(dir string) {
 // lay returns a descriptor of the program, which stays open: what was judged is what runs.
 func lay(dir string) (fd int, err error) {
 	path := filepath.Join(dir, name)
-	if fd, err = open(path); err == nil {
+	if fd, err = openHigh(path); err == nil {
 		return fd, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -60,7 +60,19 @@ func lay(dir string) (fd int, err error) {
 	if err := file.ReplaceWith(path, mode, write); err != nil {
 		return -1, err
 	}
-	return open(path)
+	return openHigh(path)
+}
+
+// high is above all numbers that a child's descriptors get before it executes the program.
+const high = 64
+
+func openHigh(path string) (fd int, err error) {
+	low, err := open(path)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(low)
+	return unix.FcntlInt(uintptr(low), unix.F_DUPFD_CLOEXEC, high)
 }
 
 // write writes page by page: the kernel keeps in one piece what came in one piece, and

@@ -21,6 +21,9 @@ func laidIn(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
+	if fd < high {
+		t.Errorf("descriptor %d would be another one in a child", fd)
+	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
 		t.Fatal(err)

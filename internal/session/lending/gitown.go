@@ -66,11 +66,17 @@ func (gp *gitPart) patterns(path, usual, setting string, use func([]byte)) {
 	switch {
 	case gp.AgentWrites(path):
 		gp.Notice(fmt.Sprintf("%s %s: not used, an agent can write it", setting, plan.Show(path)))
-	case gp.RefuseCredentials(path, setting) != nil || gp.RefuseCredentials(repo.RealFile(path), setting) != nil || bytes.IndexByte(text, 0) >= 0:
+	case gp.holdsCredential(path) || bytes.IndexByte(text, 0) >= 0:
 		gp.Notice(fmt.Sprintf("%s %s: not used, it is no file of patterns", setting, plan.Show(path)))
 	default:
 		use(append(bytes.TrimRight(text, "\n"), '\n'))
 	}
+}
+
+// holdsCredential asks about what was written and, behind links, what is read.
+func (gp *gitPart) holdsCredential(path string) bool {
+	real := repo.RealFile(path)
+	return gp.RefuseCredentials(path, "") != nil || real != path && gp.RefuseCredentials(real, "") != nil
 }
 
 // Bounds of the question which files git includes.
