@@ -49,6 +49,7 @@ func sharedHistory(t *testing.T, shared bool) {
 		t.Error("what is of other projects came inside")
 	}
 
+	p.asksAsEver(t, dir)
 	id := session(t, p, dir)
 	r = p.ringfence(t, dir, "history")
 	if !strings.Contains(r.stdout, conversation) || !strings.Contains(r.stdout, id) {
@@ -57,6 +58,29 @@ func sharedHistory(t *testing.T, shared bool) {
 	// The host's agent has gone on since, and that is left alone.
 	if r = p.ringfence(t, dir, "history", "--take-back", id); r.status != 1 || !strings.Contains(r.stderr, "changed since") {
 		t.Errorf("what was changed since is taken back: %+v", r)
+	}
+}
+
+// asksAsEver: the conversation was held inside by an agent that asks nobody. Taken up
+// outside without that flag, the agent does not run what the model wants: the transcript
+// does not say how much it may do. The control has the flag.
+func (p *person) asksAsEver(t *testing.T, dir string) {
+	t.Helper()
+	for _, free := range []bool{false, true} {
+		name := map[bool]string{false: "asked", true: "free"}[free]
+		args := claude.args
+		if !free {
+			args = nil
+		}
+		m := model.New(secondPrompt, use(claude.shell("touch "+name)), say("that is all"))
+		was := p.env
+		p.env = append(slices.Clone(was), claude.bareEnv...)
+		p.hire(t, m)
+		r := p.run(t, dir, filepath.Join(p.agents, ".bin", p.agent.name), slices.Concat(args, claude.resume, []string{secondPrompt})...)
+		p.env = was
+		if ran := exists(filepath.Join(dir, name)); ran != free {
+			t.Errorf("taken up outside, asking nobody: %v: the command ran: %v\n%+v", free, ran, r)
+		}
 	}
 }
 
