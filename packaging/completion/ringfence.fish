@@ -3,7 +3,7 @@
 function __ringfence_subs
 	switch "$argv[1]"
 		case ''
-			string split ' ' 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help'
+			string split ' ' 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard history requests grant log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help'
 		case 'log'
 			string split ' ' 'list verify export'
 		case 'policy'
@@ -37,6 +37,8 @@ function __ringfence_values
 			string split ' ' -- '--dir'
 		case 'stop'
 			string split ' ' -- '--time'
+		case 'history'
+			string split ' ' -- '--take-back'
 		case 'grant'
 			string split ' ' -- '--for --host'
 		case 'log'
@@ -135,6 +137,7 @@ complete -c ringfence -n '__ringfence_at "" 0' -a 'thaw' -d 'let a frozen sessio
 complete -c ringfence -n '__ringfence_at "" 0' -a 'rm' -d 'forget a session and what could be undone of it'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'apply' -d 'bring to the host what waits in a session'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'discard' -d 'forget what waits in a session'
+complete -c ringfence -n '__ringfence_at "" 0' -a 'history' -d 'list conversations that were copied to the host'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'requests' -d 'show which hosts running sessions want and may not reach'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'grant' -d 'allow a host in a running session'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'log' -d 'show, verify or export what a session did and what was decided'
@@ -493,6 +496,9 @@ complete -c ringfence -n '__ringfence_at "discard"' -l verbose -d 'print each pa
 complete -c ringfence -n '__ringfence_at "discard"' -l yes -d 'do not ask'
 complete -c ringfence -n '__ringfence_at "discard" 0' -F -a '(ringfence __complete sessions)'
 complete -c ringfence -n '__ringfence_at "discard" 1 more' -F
+complete -c ringfence -n '__ringfence_at "history"' -l help -d 'explain it'
+complete -c ringfence -n '__ringfence_at "history"' -l json -d 'print the list as JSON'
+complete -c ringfence -n '__ringfence_at "history"' -l take-back -r -a '(ringfence __complete sessions)' -d 'remove from the host what SESSION copied there'
 complete -c ringfence -n '__ringfence_at "requests"' -l help -d 'explain it'
 complete -c ringfence -n '__ringfence_at "requests"' -l json -d 'print JSON'
 complete -c ringfence -n '__ringfence_at "requests" 0' -a '(ringfence __complete sessions)'

@@ -434,6 +434,13 @@ _ringfence_discard() {
 		'*: :{_files; true}'
 }
 
+_ringfence_history() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print the list as JSON]' \
+		'*--take-back[remove from the host what SESSION copied there]:SESSION: _ringfence_ask sessions'
+}
+
 _ringfence_requests() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -996,6 +1003,7 @@ _ringfence() {
 			'rm:forget a session and what could be undone of it'
 			'apply:bring to the host what waits in a session'
 			'discard:forget what waits in a session'
+			'history:list conversations that were copied to the host'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
 			'log:show, verify or export what a session did and what was decided'
@@ -1046,6 +1054,7 @@ _ringfence() {
 		rm) _ringfence_rm ;;
 		apply) _ringfence_apply ;;
 		discard) _ringfence_discard ;;
+		history) _ringfence_history ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
 		log) _ringfence_log ;;

@@ -28,6 +28,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -47,6 +48,7 @@ type Result struct {
 
 	Review  *review.Report   // what changed on the host, and what waits
 	Applied []review.Outcome // what was held and needed nobody's eyes
+	Shared  history.Report   // conversations that were copied to the host
 }
 
 // Talk is how a starting session speaks to the user.
@@ -301,6 +303,8 @@ func (l *live) settle(exit rung.Exit, keep *trees.Changes) Result {
 	l.closeStatus()
 	var lost error
 	res.Review, res.Applied, lost = keep.End(l.exit)
+	res.Shared = l.session.ShareOut()
+	l.Record(session.SharedOut(res.Shared)...)
 	done()
 	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
