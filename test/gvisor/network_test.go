@@ -167,6 +167,33 @@ for at in "127.0.0.1", "::1":
 	}
 }
 
+// TestRefusedAtOnce: every address is answered, those too that would be on the line to the
+// gate: by the gate, by its rules, or by the stack that has no way. A neighbour that nobody
+// is would be waited for.
+func TestRefusedAtOnce(t *testing.T) {
+	f := newFixture(t)
+	f.Put("refused.py", []byte(`
+import errno, socket
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+    for to in "192.0.0.0", "192.0.0.1", "192.0.0.3", "192.0.0.7", "10.1.2.3", "169.254.1.1", "224.0.0.1", "255.255.255.255", \
+            "fd72:6e67:6663::1", "fd72:6e67:6663::3", "fe80::1", "febf::1", "fec0::1", "ff02::1", "2001:db8::1":
+        s = socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, kind)
+        s.settimeout(30)
+        try:
+            s.connect((to, 9))
+            s.send(b"x")
+            print(to, kind.name, "answered", s.recv(1))
+        except OSError as e:
+            if e.errno not in (errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.ENETUNREACH, errno.EACCES):
+                print(to, kind.name, repr(e))
+print("done")
+`), 0o644)
+	r := f.On("python3 refused.py", "--allow-host", world.Allowed)
+	if r.Status != 0 || r.Stdout != "done\n" {
+		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
 // TestFrames: whoever has all rights over the network namespace of the sentry, as a broken
 // sentry never has, reaches nothing by frames of their own but the gate, which decides.
 func TestFrames(t *testing.T) {
