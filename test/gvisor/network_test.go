@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -191,6 +192,39 @@ print("done")
 	r := f.On("python3 refused.py", "--allow-host", world.Allowed)
 	if r.Status != 0 || r.Stdout != "done\n" {
 		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestWho: the record says who made a connection, also one that the first process on the
+// sentry has carried to the gate. A search is given up after a moment, so that many are made.
+func TestWho(t *testing.T) {
+	f := newFixture(t)
+	f.Put("who.py", []byte(`
+import socket
+for to in (("10.1.2.3", 9), ("2001:db8::1", 9), ("127.0.0.1", 808)) * 10:
+    try:
+        s = socket.create_connection(to, timeout=30)
+        s.sendall(b"GET http://other.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n")
+        s.recv(1)
+    except OSError:
+        pass
+`), 0o644)
+	if r := f.On("exec python3 who.py", "--allow-host", world.Allowed); r.Status != 0 {
+		t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+	got := map[string]string{}
+	for _, r := range f.Journal() {
+		if r.Kind == journal.Net && r.Verdict == journal.Deny {
+			got[r.Addr+r.Name] = cmp.Or(got[r.Addr+r.Name], r.Command)
+			if r.PID == 1 || r.Command != "" && r.Command != "python3" {
+				t.Errorf("%s%s: process %d, %q", r.Addr, r.Name, r.PID, r.Command)
+			}
+		}
+	}
+	for _, to := range []string{"10.1.2.3", "2001:db8::1", "other.test"} {
+		if got[to] != "python3" {
+			t.Errorf("%s: %q, of %q", to, got[to], got)
+		}
 	}
 }
 

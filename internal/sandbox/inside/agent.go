@@ -100,6 +100,8 @@ func obey(conn *wire.Conn, orders chan<- order) {
 			go dial(conn, m, fds)
 		case m.Kind == wire.Servers:
 			go servers(conn, m)
+		case m.Kind == wire.Owner:
+			go made.answer(conn, m)
 		}
 	}
 }

@@ -298,7 +298,7 @@ func (s *sandbox) listen() {
 		}
 		closePorts(came)
 		switch m.Kind {
-		case wire.Dial, wire.Servers:
+		case wire.Dial, wire.Servers, wire.Owner:
 			s.questions.answered(m)
 		case wire.Exited:
 			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})

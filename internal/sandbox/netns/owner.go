@@ -14,6 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Search finds the process that holds a socket.
+type Search struct {
+	last int // who it was last time: most likely the same again
+	full time.Time
+}
+
 // Bounds of a search, whatever is inside: how long one takes, and how often it goes through
 // all processes.
 const (
@@ -29,25 +35,34 @@ func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 	if err != nil || inode == 0 {
 		return 0, ""
 	}
-	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
-	if n.last != 0 && holds(n.last, link) {
-		return describe(n.last)
-	}
-	if time.Since(n.full) < searchEvery {
+	pid := n.search.Holder(uint64(inode), func(deadline time.Time) []int { return tree(n.pid, deadline) })
+	if pid == 0 {
 		return 0, ""
 	}
-	defer func() { n.full = time.Now() }()
+	return describe(pid)
+}
+
+// Holder is the process that holds a socket; 0: not found. all are those to be looked at.
+func (s *Search) Holder(inode uint64, all func(deadline time.Time) []int) int {
+	link := "socket:[" + strconv.FormatUint(inode, 10) + "]"
+	if s.last != 0 && holds(s.last, link) {
+		return s.last
+	}
+	if time.Since(s.full) < searchEvery {
+		return 0
+	}
+	defer func() { s.full = time.Now() }()
 	deadline := time.Now().Add(searchFor)
-	for _, pid := range tree(n.pid, deadline) {
+	for _, pid := range all(deadline) {
 		if time.Now().After(deadline) {
 			break
 		}
 		if holds(pid, link) {
-			n.last = pid
-			return describe(pid)
+			s.last = pid
+			return pid
 		}
 	}
-	return 0, ""
+	return 0
 }
 
 // inode asks the sandbox's network for one socket (inet_diag_req_v2).
