@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,7 +57,12 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		return 0, &step{"confirm", err}
 	}
 	releaseStdio()
-	time.AfterFunc(giveBackAfter, sys.GiveBack)
+	time.AfterFunc(giveBackAfter, func() {
+		if within(p) {
+			runtime.GOMAXPROCS(runtime.NumCPU()) // it is 1 until here; see package sentry
+		}
+		sys.GiveBack()
+	})
 	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}, pumps: map[int]*pump{0: stream}}
 	orders := make(chan order)
 	go obey(conn, orders)

@@ -18,6 +18,11 @@ const rootfs = "/rootfs"
 // change mounts, to take devices away, and to empty its bounding set.
 var initCaps = []string{"CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE", "CAP_SETPCAP"}
 
+// initEnv is all that Init has of an environment. Threads are slow to come on the sentry, and
+// each of them takes the filter anew: it starts with as few as can be. Package inside lets
+// more come once the agent runs.
+var initEnv = []string{"GOMAXPROCS=1"}
+
 // The parts of an OCI bundle that runsc reads, and we use.
 type (
 	spec struct {
@@ -85,7 +90,7 @@ func config(p *plan.Plan) ([]byte, error) {
 		filter = filterReview
 	}
 	s := spec{Version: "1.0.2", Hostname: p.Hostname, Root: root{rootfs, true},
-		Process: process{User: user{p.UID, p.GID}, Args: append([]string{InitName, filter}, passed()...), Env: []string{}, Dir: "/", NoNewPrivs: true,
+		Process: process{User: user{p.UID, p.GID}, Args: append([]string{InitName, filter}, passed()...), Env: initEnv, Dir: "/", NoNewPrivs: true,
 			Capabilities: capabilities{initCaps, initCaps, initCaps, initCaps, initCaps}},
 		Mounts: []mount{
 			{"/proc", "proc", "proc", []string{"ro", "nosuid", "nodev", "noexec"}},
