@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/file/sys"
-	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
@@ -21,7 +20,7 @@ type ends struct{ from, to netip.AddrPort }
 // owners finds who on the sentry made a connection, for the supervisor's record.
 type owners struct {
 	mu     sync.Mutex
-	search netns.Search
+	search sys.Search
 
 	ledMu sync.Mutex
 	led   map[netip.AddrPort]ends // what lead carries, by its own end towards the gate

@@ -25,7 +25,7 @@ type Network struct {
 	mu     sync.Mutex
 	diag   int // a socket of the sandbox's network that says whose a connection is; -1: there is none
 	id     uint32
-	search Search // on the host
+	search sys.Search // on the host
 }
 
 // Socket is a descriptor of the network, by its name.
