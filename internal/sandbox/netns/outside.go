@@ -22,11 +22,10 @@ type Network struct {
 	ports  []rung.Port
 	socket func(ipv6 bool) (*os.File, error)
 
-	mu   sync.Mutex
-	diag int // a socket of the sandbox's network that says whose a connection is; -1: there is none
-	id   uint32
-	last int // who it was last time, on the host: most likely the same again
-	full time.Time
+	mu     sync.Mutex
+	diag   int // a socket of the sandbox's network that says whose a connection is; -1: there is none
+	id     uint32
+	search sys.Search // on the host
 }
 
 // Socket is a descriptor of the network, by its name.
