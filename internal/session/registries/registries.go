@@ -16,6 +16,7 @@ type doors struct {
 	store   *store.Store
 	brake   brake.Rules
 	offline bool
+	hosts   []servedHost
 }
 
 // Stand says whether a session has doors at all.
@@ -36,6 +37,8 @@ func Part(b launch.Base) (launch.Contribution, error) {
 		ds.Capture = netns.Endpoint()
 	}
 	ds.packages()
+	ds.projects()
 	err := ds.modules()
+	ds.open()
 	return ds.Contribution, err
 }
