@@ -49,13 +49,6 @@ func readPage(name string, at *url.URL, kind string, body []byte) (*page, error)
 	return readJSON(name, at, body)
 }
 
-// everything walks over a text to see that there is one way to read it.
-type everything struct{}
-
-func (everything) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
-func (everything) Leave()                                               {}
-func (everything) Scalar(strictjson.Text, strictjson.Scalar) error      { return nil }
-
 type jsonPage struct {
 	Meta     map[string]any `json:"meta"`
 	Name     string         `json:"name"`
@@ -78,7 +71,7 @@ type jsonFile struct {
 // readJSON reads PEP 691. One about another project is a lie.
 func readJSON(name string, at *url.URL, body []byte) (*page, error) {
 	var j jsonPage
-	if strictjson.Walk(body, everything{}) != nil || json.Unmarshal(body, &j) != nil || Normal(j.Name) != name || j.Files == nil || len(j.Files) > maxFiles {
+	if strictjson.Walk(body, nil) != nil || json.Unmarshal(body, &j) != nil || Normal(j.Name) != name || j.Files == nil || len(j.Files) > maxFiles {
 		return nil, errIndex
 	}
 	p := &page{versions: j.Versions}

@@ -75,7 +75,7 @@ func ParseUV(data []byte, path ...string) ([]Index, error) {
 	}
 	var out []Index
 	for _, n := range root.Get("index").Items() {
-		i := Index{Name: text(n, "name"), URL: text(n, "url"), Default: n.Get("default").IsTrue(), Explicit: n.Get("explicit").IsTrue()}
+		i := Index{Name: n.Get("name").Str(), URL: n.Get("url").Str(), Default: n.Get("default").IsTrue(), Explicit: n.Get("explicit").IsTrue()}
 		if !projectName().MatchString(i.Name) {
 			i.Name = ""
 		}
@@ -89,18 +89,11 @@ func ParseUV(data []byte, path ...string) ([]Index, error) {
 		}
 	}
 	for _, at := range [][]string{{"index-url"}, {"pip", "index-url"}} {
-		if v := text(root, at...); v != "" {
+		if v := root.Get(at...).Str(); v != "" {
 			out = append(out, Index{URL: v, Default: true})
 		}
 	}
 	return out, nil
-}
-
-func text(n *settings.Node, path ...string) string {
-	if n = n.Get(path...); n == nil || n.Kind != settings.String {
-		return ""
-	}
-	return n.Text
 }
 
 // ParseNamed reads one word of UV_INDEX: a URL, or NAME=URL.

@@ -38,6 +38,7 @@ func Part(b launch.Base) (launch.Contribution, error) {
 	}
 	ds.packages()
 	ds.projects()
+	ds.crates()
 	err := ds.modules()
 	ds.open()
 	return ds.Contribution, err
