@@ -34,6 +34,7 @@ type Door struct {
 	Named  bool     // that is by its own name
 	Caches []string // of cargo on the host
 	Store  *store.Store
+	Room   upstream.Room // for large documents
 	Brake  brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(why string)
@@ -157,7 +158,9 @@ func (d *Door) date(ctx context.Context, name string, all []release) {
 
 // index serves what may be chosen of a crate.
 func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error {
-	all, err := d.crate(r.Context(), name)
+	ctx, leave := d.Room.Enter(r.Context())
+	defer leave()
+	all, err := d.crate(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -196,26 +199,37 @@ func (d *Door) tell(name, why string) {
 
 // file serves a release: kept, in the host's cache, or from where the index says.
 func (d *Door) file(w http.ResponseWriter, r *http.Request, q request) error {
-	all, err := d.crate(r.Context(), strings.ToLower(q.name))
+	rel, err := d.locate(r.Context(), q)
 	if err != nil {
 		return err
 	}
-	for _, rel := range all {
-		if rel.version != q.version {
+	f, err := d.blob(r.Context(), q.name, rel)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	door.File(w, r, "application/gzip", f)
+	return nil
+}
+
+// locate finds what the index says of a release.
+func (d *Door) locate(ctx context.Context, q request) (release, error) {
+	ctx, leave := d.Room.Enter(ctx)
+	defer leave()
+	all, err := d.crate(ctx, strings.ToLower(q.name))
+	if err != nil {
+		return release{}, err
+	}
+	for _, r := range all {
+		if r.version != q.version {
 			continue
 		}
-		if d.Brake.Young(tool, q.name, rel.out) {
-			return &door.Held{Why: d.Brake.Why(tool, q.name, rel.version, rel.out)}
+		if d.Brake.Young(tool, q.name, r.out) {
+			return release{}, &door.Held{Why: d.Brake.Why(tool, q.name, r.version, r.out)}
 		}
-		f, err := d.blob(r.Context(), q.name, rel)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		door.File(w, r, "application/gzip", f)
-		return nil
+		return release{version: r.version, want: r.want}, nil
 	}
-	return &upstream.Failure{Status: http.StatusNotFound, Why: "the index has no such release"}
+	return release{}, &upstream.Failure{Status: http.StatusNotFound, Why: "the index has no such release"}
 }
 
 func (d *Door) blob(ctx context.Context, name string, rel release) (*os.File, error) {

@@ -32,6 +32,7 @@ type Door struct {
 	Other func(scope string) string // the registry that has a scope, if it is not this one
 	Cache string                    // npm's own on the host; "": there is none
 	Store *store.Store
+	Room  upstream.Room // for large documents
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(why string)
@@ -156,7 +157,9 @@ func (d *Door) young(q request, p *packument) (out []string) {
 // index serves what may be chosen of a package.
 func (d *Door) index(r *http.Request, w http.ResponseWriter, q request) error {
 	short := strings.Contains(r.Header.Get("Accept"), abbreviated)
-	p, body, err := d.doc(r.Context(), q, !short)
+	ctx, leave := d.Room.Enter(r.Context())
+	defer leave()
+	p, body, err := d.doc(ctx, q, !short)
 	if err != nil {
 		return err
 	}
@@ -192,6 +195,8 @@ func (p *packument) newest(versions []string) (last time.Time) {
 
 // version serves what a registry says of one version, by its number or by a tag.
 func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) error {
+	ctx, leave := d.Room.Enter(ctx)
+	defer leave()
 	p, _, err := d.doc(ctx, q, true)
 	if err != nil {
 		return err
@@ -233,16 +238,9 @@ func (d *Door) remember(q request, p *packument) {
 
 // file serves the file of a version: kept, in the host's cache, or from the registry.
 func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
-	p, _, err := d.doc(r.Context(), q, false)
+	info, manifest, err := d.locate(r.Context(), q)
 	if err != nil {
 		return err
-	}
-	version, info, ok := p.find(d.Site.Base, q)
-	if !ok {
-		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
-	}
-	if slices.Contains(d.young(q, p), version) {
-		return &door.Held{Why: d.Brake.Why("npm", q.name, version, p.out(version))}
 	}
 	want, err := info.digest()
 	if err != nil {
@@ -253,9 +251,27 @@ func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
 		return err
 	}
 	defer f.Close()
-	d.tell(q.name, p.versions[version])
+	d.tell(q.name, manifest)
 	door.File(w, r, "application/octet-stream", f)
 	return nil
+}
+
+// locate finds what the registry says of a file.
+func (d *Door) locate(ctx context.Context, q request) (dist, json.RawMessage, error) {
+	ctx, leave := d.Room.Enter(ctx)
+	defer leave()
+	p, _, err := d.doc(ctx, q, false)
+	if err != nil {
+		return dist{}, nil, err
+	}
+	version, info, ok := p.find(d.Site.Base, q)
+	if !ok {
+		return dist{}, nil, &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
+	}
+	if slices.Contains(d.young(q, p), version) {
+		return dist{}, nil, &door.Held{Why: d.Brake.Why("npm", q.name, version, p.out(version))}
+	}
+	return info, slices.Clone(p.versions[version]), nil
 }
 
 // tell says once that a package has install scripts, which will not run.

@@ -33,6 +33,7 @@ type Door struct {
 	Site  *upstream.Site // its base is the index itself, as https://host/simple
 	Self  string         // where clients find it, if not by its own name
 	Store *store.Store
+	Room  upstream.Room // for large documents
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(why string)
@@ -170,7 +171,9 @@ func (d *Door) why(name string, e entry) string {
 
 // index serves what may be chosen of a project.
 func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error {
-	p, err := d.page(r.Context(), name)
+	ctx, leave := d.Room.Enter(r.Context())
+	defer leave()
+	p, err := d.page(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -251,9 +254,11 @@ var errNoFile = &upstream.Failure{Status: http.StatusNotFound, Why: "the index h
 
 // find asks the index for what lies at an address: that alone says what it must be.
 func (d *Door) find(r *http.Request) (string, entry, error) {
+	ctx, leave := d.Room.Enter(r.Context())
+	defer leave()
 	names, is := d.names(r)
 	for _, name := range names {
-		p, err := d.page(r.Context(), name)
+		p, err := d.page(ctx, name)
 		if upstream.IsMissing(err) {
 			continue
 		}

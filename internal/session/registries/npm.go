@@ -227,7 +227,7 @@ func (ns *nodes) tell(own bool) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: ns.store, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
 		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
 	if c := ns.variable("cache"); filepath.IsAbs(c) {
 		d.Cache = c
