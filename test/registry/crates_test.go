@@ -109,7 +109,7 @@ func (s *scene) rust(c *crates) (flags []string) {
 	if rust == "" {
 		s.t.Skip("cargo is not on this machine for this user")
 	}
-	s.env = append(s.env, "PATH="+rust+"/bin:"+os.Getenv("PATH"))
+	s.env = append(s.env, "PATH="+rust+"/bin:"+built.GoBin()+":"+os.Getenv("PATH"))
 	path := filepath.Join(stage.Home, ".cargo/config.toml")
 	s.write(path, "[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"sparse+"+c.URL+"/\"\n")
 	s.t.Cleanup(func() { os.Remove(path) })

@@ -37,7 +37,7 @@ type Door struct {
 	Room   upstream.Room // for large documents
 	Brake  brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 
 	mu   sync.Mutex
 	told map[string]bool
@@ -78,8 +78,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q, _ := d.parse(r)
-	var err error
+	err := d.Brake.Bar(tool, q.name)
 	switch {
+	case err != nil:
 	case q.config:
 		err = d.config(w, r)
 	case q.version != "":
@@ -177,14 +178,14 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 		body.WriteByte('\n')
 	}
 	if held > 0 && held == len(all) {
-		d.tell(name, d.Brake.Why(tool, name, all[held-1].version, all[held-1].out))
+		d.tell(name, d.Brake.Hold(tool, name, all[held-1].version, all[held-1].out))
 	}
 	door.Index(w, r, "text/plain; charset=utf-8", body.Bytes())
 	return nil
 }
 
 // tell says once that nothing of a crate is left to choose.
-func (d *Door) tell(name, why string) {
+func (d *Door) tell(name string, why *brake.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.Refused == nil || d.told[name] || len(d.told) >= maxTold {
@@ -225,7 +226,7 @@ func (d *Door) locate(ctx context.Context, q request) (release, error) {
 			continue
 		}
 		if d.Brake.Young(tool, q.name, r.out) {
-			return release{}, &door.Held{Why: d.Brake.Why(tool, q.name, r.version, r.out)}
+			return release{}, d.Brake.Hold(tool, q.name, r.version, r.out)
 		}
 		return release{version: r.version, want: r.want}, nil
 	}

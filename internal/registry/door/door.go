@@ -10,26 +10,22 @@ import (
 	"os"
 	"time"
 
+	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
-
-// Held is what the brakes hold back, and why.
-type Held struct{ Why string }
-
-func (h *Held) Error() string { return h.Why }
 
 // Refusal answers in the form whose reason a client shows.
 type Refusal func(w http.ResponseWriter, status int, why string)
 
 // Fail answers for an error. 403 is what no client takes for "ask the next one", and what
 // none tries again. refused is told what the brakes hold back; nil: nobody is.
-func Fail(w http.ResponseWriter, err error, refuse Refusal, refused func(why string)) {
-	h, f := (*Held)(nil), (*upstream.Failure)(nil)
+func Fail(w http.ResponseWriter, err error, refuse Refusal, refused func(*brake.Held)) {
+	h, f := (*brake.Held)(nil), (*upstream.Failure)(nil)
 	switch {
 	case errors.As(err, &h):
 		if refused != nil {
-			refused(h.Why)
+			refused(h)
 		}
 		refuse(w, http.StatusForbidden, h.Why)
 	case errors.Is(err, store.ErrDigest):

@@ -31,7 +31,7 @@ type Door struct {
 	Store   *store.Store
 	Brake   brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 }
 
 // Proxy is a module proxy of the host's list.
@@ -69,7 +69,11 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		door.Text(w, http.StatusNotFound, "GONOPROXY or GOPRIVATE of the host names this module: no proxy is asked for it")
 		return
 	}
-	if err := d.serve(w, r, q); err != nil {
+	err = d.Brake.Bar("go", q.module)
+	if err == nil {
+		err = d.serve(w, r, q)
+	}
+	if err != nil {
 		d.fail(w, err)
 	}
 }
@@ -119,7 +123,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, q request) error {
 
 func (d *Door) aged(q request, in info) error {
 	if d.Brake.Young("go", q.module, in.Time) {
-		return &door.Held{Why: d.Brake.Why("go", q.module, q.version, in.Time)}
+		return d.Brake.Hold("go", q.module, q.version, in.Time)
 	}
 	return nil
 }

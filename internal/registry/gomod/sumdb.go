@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb"
 
+	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
@@ -50,7 +51,7 @@ func (s *SumDB) lookup(q request) (store.Digest, bool, error) {
 	}
 	lines, err := s.client.Lookup(q.module, version)
 	if errors.Is(err, sumdb.ErrSecurity) {
-		return store.Digest{}, false, &door.Held{Why: "the sum database contradicts itself: " + s.Name}
+		return store.Digest{}, false, &brake.Held{Rule: "GOSUMDB", Why: "the sum database contradicts itself: " + s.Name}
 	}
 	if err != nil {
 		return store.Digest{}, false, nil // it is not reached: nothing is proved, and nothing kept

@@ -35,7 +35,7 @@ type Door struct {
 	Room  upstream.Room // for large documents
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 	// Skipped is told of a package whose install scripts will not run; nil: they will.
 	Skipped func(name string)
 
@@ -102,8 +102,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	var err error
+	err := d.Brake.Bar("npm", q.name)
 	switch {
+	case err != nil:
 	case q.file != "":
 		err = d.file(r, w, q)
 	case q.version != "":
@@ -207,7 +208,7 @@ func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) er
 		p.hold(young, "")
 		v = p.tags[v]
 	} else if slices.Contains(young, v) {
-		return &door.Held{Why: d.Brake.Why("npm", q.name, v, p.out(v))}
+		return d.Brake.Hold("npm", q.name, v, p.out(v))
 	}
 	if p.versions[v] == nil {
 		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such version"}
@@ -269,7 +270,7 @@ func (d *Door) locate(ctx context.Context, q request) (dist, json.RawMessage, er
 		return dist{}, nil, &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
 	}
 	if slices.Contains(d.young(q, p), version) {
-		return dist{}, nil, &door.Held{Why: d.Brake.Why("npm", q.name, version, p.out(version))}
+		return dist{}, nil, d.Brake.Hold("npm", q.name, version, p.out(version))
 	}
 	return info, slices.Clone(p.versions[version]), nil
 }

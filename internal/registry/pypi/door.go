@@ -13,6 +13,7 @@ package pypi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,7 +37,7 @@ type Door struct {
 	Room  upstream.Room // for large documents
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 
 	mu    sync.Mutex
 	files map[string]string // projects, by the addresses of their files
@@ -162,11 +163,16 @@ func (d *Door) remember(name string, p *page) {
 	}
 }
 
-// young holds for a file that is held back.
-func (d *Door) young(name string, e entry) bool { return d.Brake.Young(tool, name, e.out) }
-
-func (d *Door) why(name string, e entry) string {
-	return d.Brake.Why(tool, name, version(name, e.name), e.out)
+// held is why a file is not to be had; nil: it is.
+func (d *Door) held(name string, e entry) *brake.Held {
+	h := (*brake.Held)(nil)
+	if errors.As(d.Brake.Bar(tool, name), &h) {
+		return h
+	}
+	if d.Brake.Young(tool, name, e.out) {
+		return d.Brake.Hold(tool, name, version(name, e.name), e.out)
+	}
+	return nil
 }
 
 // index serves what may be chosen of a project.
@@ -195,25 +201,25 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 	return nil
 }
 
-// hold marks what is too young. Where nothing is left, that is told once.
+// hold marks what is too young or refused. Where nothing is left, that is told once.
 func (d *Door) hold(name string, p *page) {
-	var held []entry
+	count, last := 0, (*brake.Held)(nil)
 	for i, e := range p.files {
-		if d.young(name, e) {
-			p.files[i].yanked, p.files[i].why = true, "ringfence: "+d.why(name, e)
-			held = append(held, e)
+		if h := d.held(name, e); h != nil {
+			p.files[i].yanked, p.files[i].why = true, "ringfence: "+h.Why
+			count, last = count+1, h
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(held) == 0 || len(held) < len(p.files) || d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
+	if count == 0 || count < len(p.files) || d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
 		return
 	}
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}
 	d.told[name] = true
-	d.Refused(d.why(name, held[len(held)-1]))
+	d.Refused(last)
 }
 
 // lead has files fetched from the door.
@@ -234,8 +240,8 @@ func (d *Door) file(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if d.young(name, e) {
-		return &door.Held{Why: d.why(name, e)}
+	if h := d.held(name, e); h != nil {
+		return h
 	}
 	at, want, most, kind := e.at.String(), e.want, int64(maxDownload), "application/octet-stream"
 	if strings.HasSuffix(r.URL.Path, metadata) {
