@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
@@ -75,6 +77,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	self.Lay(filepath.Join(s.Dirs.State, "program"))
 	group, report, err := session.OpenLimits(s.Base)
 	if err != nil {
 		return Result{}, err
