@@ -29,7 +29,7 @@ _ringfence_claude() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -69,7 +69,7 @@ _ringfence_codex() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -109,7 +109,7 @@ _ringfence_gemini() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -149,7 +149,7 @@ _ringfence_opencode() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -189,7 +189,7 @@ _ringfence_run() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -258,7 +258,7 @@ _ringfence_why() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -299,7 +299,7 @@ _ringfence_shell() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -343,7 +343,7 @@ _ringfence_learn() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -531,7 +531,7 @@ _ringfence_env() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -596,7 +596,7 @@ _ringfence_policy_show() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -627,7 +627,7 @@ _ringfence_policy_check() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -662,7 +662,7 @@ _ringfence_policy_test() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -706,7 +706,7 @@ _ringfence_policy_groups() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -911,7 +911,7 @@ _ringfence_mcp_run() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
