@@ -55,7 +55,7 @@ type copied struct {
 func (p *copied) carry(to, from Conn, toName, fromName string, look func([]byte) error, moved *int64) error {
 	p.patience(from.SetReadDeadline)
 	p.patience(to.SetWriteDeadline)
-	buf := make([]byte, large/4)
+	buf := make([]byte, large/4-1<<10) // a little less than 128 KiB: two frames of a link carry it
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {

@@ -76,7 +76,7 @@ func carry(s *link.Stream, c rung.Conn) {
 		defer close(up)
 		send(s, c)
 	}()
-	if _, err := s.WriteTo(struct{ io.Writer }{c}); err != nil {
+	if _, err := s.WriteTo(c); err != nil {
 		s.Reset(link.Gone)
 		c.SetLinger(0)
 		c.Close()

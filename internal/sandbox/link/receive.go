@@ -17,21 +17,30 @@ func (l *Link) feed(b []byte) (used int, err error) {
 	}
 	for l.greeted == headSize {
 		f, n, err := parse(b[used:])
+		if err == nil && n > 0 {
+			err = l.obey(f)
+		}
 		if err != nil || n == 0 {
-			return used, err
-		}
-		l.mu.Lock()
-		if l.err == nil {
-			err = l.take(f)
-			l.kick()
-		}
-		l.mu.Unlock()
-		if err != nil {
+			l.obey(frame{})
 			return used, err
 		}
 		used += n
 	}
 	return used, nil
+}
+
+// obey takes one frame, and none if it is empty. What was gathered before it goes first.
+func (l *Link) obey(f frame) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gathers(f) {
+		l.flush()
+	}
+	if f.kind != 0 && l.err == nil {
+		err = l.take(f)
+		l.kick()
+	}
+	return err
 }
 
 // greet compares the first bytes of all, as they come.
@@ -153,6 +162,10 @@ func (s *Stream) takeData(body []byte) error {
 	}
 	s.left -= cost
 	if s.readErr != nil { // nobody reads it, and no credit comes back for it
+		return nil
+	}
+	if s.passes() {
+		s.link.gather(s, body)
 		return nil
 	}
 	if s.messages {
