@@ -181,7 +181,11 @@ func (s *Stream) takeCredit(n uint32) error {
 		return fmt.Errorf("%w: %d", CreditOverflow, n)
 	}
 	s.credit += int(n)
-	if s.pending {
+	switch {
+	case !s.pending:
+	case s.bulk():
+		s.writable.Broadcast() // who waits sends it from where it lies
+	default:
 		s.link.push(s)
 	}
 	return nil

@@ -71,7 +71,7 @@ func (l *Link) pop() *Stream {
 // kick puts what can be sent into the buffer, and wakes who writes it.
 func (l *Link) kick() {
 	l.fill()
-	if len(l.out) > 0 {
+	if l.emitLittle(); len(l.out) > 0 {
 		l.wake.Signal()
 	}
 }

@@ -226,12 +226,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	s.unsent, s.pending, s.writing, s.cut = p, true, true, false
-	if s.emitDirect(); s.pending {
-		l.push(s)
-	}
-	l.kick()
 	for s.pending && s.cannotWrite() == nil {
-		s.writable.Wait()
+		if s.emitDirect(); s.pending {
+			l.push(s)
+		}
+		if l.kick(); s.pending {
+			s.writable.Wait()
+		}
 	}
 	n := len(p) - len(s.unsent)
 	var err error
