@@ -202,6 +202,11 @@ func eventLine(r journal.Record) (text string, whole bool) {
 		return "applied " + plan.Show(r.Name), false
 	case journal.Held, journal.Masked, journal.Revealed, journal.Brake:
 		return r.Event + " " + plan.Show(r.Name), false
+	case journal.Refused:
+		if r.Name == "" {
+			return fmt.Sprintf("%-5s %d more", r.Verdict, r.Count), false
+		}
+		return strings.TrimSpace(fmt.Sprintf("%-5s %s %s", r.Verdict, r.Via, plan.Show(r.Name))), false
 	case journal.Use:
 		return fmt.Sprintf("%-5s %s uses %s", r.Verdict, hostOf(r), plan.Show(r.Secret)), false
 	case journal.Read, journal.Sent, journal.Frozen:

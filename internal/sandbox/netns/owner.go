@@ -31,7 +31,7 @@ func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 	}
 	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
 	if n.last != 0 && holds(n.last, link) {
-		return describe(n.last)
+		return Describe(n.last)
 	}
 	if time.Since(n.full) < searchEvery {
 		return 0, ""
@@ -44,7 +44,7 @@ func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 		}
 		if holds(pid, link) {
 			n.last = pid
-			return describe(pid)
+			return Describe(pid)
 		}
 	}
 	return 0, ""
@@ -143,8 +143,8 @@ func holds(pid int, link string) bool {
 	return false
 }
 
-// describe returns the number that a process has inside, and its name.
-func describe(pid int) (int, string) {
+// Describe returns the number that a process has inside, and its name.
+func Describe(pid int) (int, string) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0, ""

@@ -47,6 +47,9 @@ func (l *live) settleOthers() {
 
 // heard takes every record that was written.
 func (l *live) heard(r journal.Record) {
+	if r.Event == journal.Refused {
+		l.refusals.Add(r)
+	}
 	if l.denials.add(r) {
 		l.tellStatus()
 	}

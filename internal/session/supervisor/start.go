@@ -40,6 +40,7 @@ type Result struct {
 	Forks   int64 // processes refused at their limit
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
+	Refused []journal.Line // writes and calls that were not
 	Decoys  []string       // that were read
 	Resume  []string       // words for ringfence, to take up the conversation that the agent says can be
 
@@ -113,27 +114,28 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 
 // live is a running session.
 type live struct {
-	session *session.Session
-	limits  cgroup.Report
-	talk    Talk
-	streams *Streams
-	door    *door // nil: the network is closed
-	box     rung.Sandbox
-	program *rung.Program // of others, below the agent; nil: none
-	below   atomic.Pointer[control.Program]
-	relay   *terminal.Relay
-	relayed chan error
-	signals chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
-	began   chan struct{}  // closed when box is there
-	ended   chan struct{}
-	told    chan struct{} // closed when somebody wants it to end
-	telling sync.Once
-	gate    *gate.Gate // of the door, also after it was closed
-	book    book
-	mcp     serving
-	denials denials
-	exit    *int // the agent's status, once it has ended
-	status  statusLine
+	session  *session.Session
+	limits   cgroup.Report
+	talk     Talk
+	streams  *Streams
+	door     *door // nil: the network is closed
+	box      rung.Sandbox
+	program  *rung.Program // of others, below the agent; nil: none
+	below    atomic.Pointer[control.Program]
+	relay    *terminal.Relay
+	relayed  chan error
+	signals  chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
+	began    chan struct{}  // closed when box is there
+	ended    chan struct{}
+	told     chan struct{} // closed when somebody wants it to end
+	telling  sync.Once
+	gate     *gate.Gate // of the door, also after it was closed
+	book     book
+	mcp      serving
+	denials  denials
+	refusals journal.Tally // of writes and calls; the gate counts its own
+	exit     *int          // the agent's status, once it has ended
+	status   statusLine
 
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session
@@ -298,6 +300,7 @@ func (l *live) settle(exit rung.Exit, keep *trees.Changes) Result {
 	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
 	}
+	res.Refused = l.refusals.Top(session.MaxLines)
 	if l.door == nil {
 		return res
 	}
