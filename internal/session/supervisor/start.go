@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -102,7 +103,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	}
 	defer live.door.Close()
 	if live.door != nil {
-		live.gate = live.door.gate
+		live.gate, live.shown = live.door.gate, live.door.shown
 	}
 	live.streams, err = OpenStreams(std)
 	if err != nil {
@@ -129,7 +130,8 @@ type live struct {
 	ended    chan struct{}
 	told     chan struct{} // closed when somebody wants it to end
 	telling  sync.Once
-	gate     *gate.Gate // of the door, also after it was closed
+	gate     *gate.Gate           // of the door, also after it was closed
+	shown    func() []policy.Port // of the door as well
 	book     book
 	mcp      serving
 	denials  denials
