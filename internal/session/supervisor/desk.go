@@ -72,12 +72,14 @@ func (d *desk) handle(q control.Request) control.Reply {
 		if err != nil {
 			return control.Reply{Error: err.Error()}
 		}
+		l.renewNote()
 		return control.Reply{Grant: &e}
 	case "publish":
 		srv, err := l.publish(q.Rule)
 		if err != nil {
 			return control.Reply{Error: err.Error()}
 		}
+		l.renewNote()
 		return control.Reply{Published: &srv}
 	case "thaw":
 		return reply(l.thaw())

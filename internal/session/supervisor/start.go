@@ -138,6 +138,7 @@ type live struct {
 	refusals journal.Tally // of writes and calls; the gate counts its own
 	exit     *int          // the agent's status, once it has ended
 	status   statusLine
+	note     noteFile
 
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session
@@ -275,7 +276,7 @@ func impatient(ctx context.Context) (context.Context, func()) {
 // beginTrees begins the work on the trees of the host.
 func (l *live) beginTrees() (*trees.Changes, error) {
 	return trees.Begin(l.session.Base, &l.session.Trees, l.session.Plan, l, l.session.Names(), func() error {
-		if err := l.openStatus(); err != nil || l.talk.Terminal == nil {
+		if err := errors.Join(l.openStatus(), l.openNote()); err != nil || l.talk.Terminal == nil {
 			return err
 		}
 		log, err := control.CreateLog(l.session.Work.Dir())
