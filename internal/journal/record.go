@@ -63,6 +63,7 @@ const (
 // The events of the trees: Name is the path.
 const (
 	Held     = "held"     // a path became private to the session
+	Refused  = "refused"  // Via says what: a write, where Name is the path and State may be Absent, or a call
 	Masked   = "masked"   // a file of secrets shows phantoms
 	Revealed = "revealed" // one is shown as it is, by Rule
 	Applied  = "applied"  // what waited was written to the host
@@ -89,6 +90,9 @@ const (
 // RuleUpstream is the rule of a refusal that is not ringfence's: that of the proxy on the
 // host's side.
 const RuleUpstream = "upstream proxy"
+
+// Absent is the state of a path that is not in the session's view.
+const Absent = "absent"
 
 // The states of a gate.
 const (

@@ -142,7 +142,7 @@ func (s *Session) finish(total launch.Contribution) error {
 		System: s.System(), There: s.Own != nil, Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
 		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},
-		Capture: total.Capture, Watch: calls.watch, Observe: s.Asked.Learn, Filter: calls.filter,
+		Capture: total.Capture, Watch: calls.watch, Heard: calls.heard, Observe: s.Asked.Learn, Filter: calls.filter,
 		Process: plan.Process{Argv: launch.Raws(total.Command.Argv(total.Args)), Env: launch.Raws(s.Env.Environ()), Dir: plan.Raw(s.Dir),
 			Umask: uint32(launch.Umask())},
 	})
@@ -158,7 +158,7 @@ func (s *Session) finish(total launch.Contribution) error {
 }
 
 // calls are those of the sandbox that are looked at, in programs of seccomp.
-type calls struct{ watch, filter []byte }
+type calls struct{ watch, heard, filter []byte }
 
 func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
 	switch {
@@ -170,6 +170,9 @@ func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
 		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
 	default:
 		c.watch, err = seccomp.Watch(runtime.GOARCH)
+	}
+	if err == nil && trees && !reviewed {
+		c.heard, err = seccomp.Heard(runtime.GOARCH)
 	}
 	return c, err
 }
