@@ -44,8 +44,8 @@ func TestRepositoriesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"zz1", "zz2"} {
-		if err := os.MkdirAll(filepath.Join(root, name, ".git"), 0o755); err != nil {
+	for i := range maxLooked { // each one level below what is looked at
+		if err := os.Mkdir(filepath.Join(root, fmt.Sprintf("d%04d", i), "x/.git"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,24 @@ func (w *Work) MakeClone(source string) error {
 	if _, err := git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
 		return err
 	}
+	if err := copyIdentity(source, dir); err != nil {
+		return err
+	}
 	return copyRemotes(source, dir)
+}
+
+// copyIdentity lets the clone commit as its source does, where that has a name of its own.
+func copyIdentity(source, dir string) error {
+	for _, key := range []string{"user.name", "user.email"} {
+		value, err := git(source, "config", "--local", "--no-includes", "-z", "--get", key)
+		if err != nil {
+			continue // there is none
+		}
+		if _, err := git(dir, "config", "--local", key, strings.TrimSuffix(value, "\x00")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyRemotes gives the clone the remotes of its source, so that a push goes where
