@@ -188,22 +188,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.sumProgram()
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
-	if l.talk.Began != nil {
-		l.talk.Began()
-	}
-	if t := l.talk.Terminal; t != nil {
-		t.Began(l.session.ID, titleMark(l.session))
-	}
-	keep.Watch(l.ended)
-	l.streams.CloseInside()
-	if l.door != nil {
-		l.door.running()
-	}
-	if l.relay != nil {
-		l.relayed = make(chan error, 1)
-		go func() { l.relayed <- l.relay.Run(ctx) }()
-		go l.watchTerminal()
-	}
+	l.attend(ctx, keep)
 	for _, d := range giveBack {
 		defer time.AfterFunc(d, sys.GiveBack).Stop()
 	}
@@ -238,6 +223,26 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// attend sees to what a running session needs, beside it.
+func (l *live) attend(ctx context.Context, keep *trees.Changes) {
+	if l.talk.Began != nil {
+		l.talk.Began()
+	}
+	if t := l.talk.Terminal; t != nil {
+		t.Began(l.session.ID, titleMark(l.session))
+	}
+	keep.Watch(l.ended)
+	l.streams.CloseInside()
+	if l.door != nil {
+		l.door.running()
+	}
+	if l.relay != nil {
+		l.relayed = make(chan error, 1)
+		go func() { l.relayed <- l.relay.Run(ctx) }()
+		go l.watchTerminal()
+	}
 }
 
 // launch starts the sandbox. The agent runs before it returns: who asks it to leave in
