@@ -145,9 +145,9 @@ type live struct {
 	quiet time.Time // until when what was said is enough
 }
 
-// giveBackAfter is when a session is one that stays: before, giving memory back would only
-// cost time.
-const giveBackAfter = time.Second
+// giveBack is when a session is one that stays: before, giving memory back would only cost
+// time. The second time it is what the agent's own start needed.
+var giveBack = []time.Duration{time.Second, 5 * time.Second}
 
 func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
@@ -172,6 +172,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if err := l.launch(ctx, keep, p, hooks); err != nil {
 		return Result{}, rung.Explain(err, l.session.Facts)
 	}
+	l.session.Plan.Forget()
+	l.session.Trust.Forget()
 	defer l.box.Close()
 	close(l.began)
 	defer l.forwardSignals()()
@@ -195,7 +197,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		go func() { l.relayed <- l.relay.Run(ctx) }()
 		go l.watchTerminal()
 	}
-	defer time.AfterFunc(giveBackAfter, sys.GiveBack).Stop()
+	for _, d := range giveBack {
+		defer time.AfterFunc(d, sys.GiveBack).Stop()
+	}
 	exit, err := l.box.Wait()
 	close(l.ended)
 	watch.Close() // what was read until now is told, while there is a journal
