@@ -3,6 +3,7 @@ package broker
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"ringfence.dev/ringfence/test/stage"
 )
@@ -82,8 +84,13 @@ func packages(w http.ResponseWriter, r *http.Request) {
 			"name": "lib", "version": "1.0.0", "main": "index.js", "dist": map[string]any{"tarball": "https://" + r.Host + "/lib/-/lib-1.0.0.tgz",
 				"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}}})
 	case r.URL.Path == "/simple/lib/":
-		w.Header().Set("Content-Type", "text/html")
-		io.WriteString(w, `<!DOCTYPE html><a href="/lib-1.0-py3-none-any.whl">lib-1.0-py3-none-any.whl</a>`)
+		w.Header().Set("Content-Type", "application/vnd.pypi.simple.v1+json")
+		var files []map[string]any
+		for version, out := range map[string]string{"1.0": "2020-01-01T00:00:00Z", "1.1": time.Now().UTC().Format(time.RFC3339)} {
+			name := "lib-" + version + "-py3-none-any.whl"
+			files = append(files, map[string]any{"filename": name, "url": "https://files.pythonhosted.org/packages/" + name, "upload-time": out, "hashes": map[string]string{"sha256": fmt.Sprintf("%x", sha256.Sum256(wheel))}})
+		}
+		json.NewEncoder(w).Encode(map[string]any{"name": "lib", "files": files})
 	case strings.HasSuffix(r.URL.Path, ".whl"):
 		w.Write(wheel)
 	case r.Method == http.MethodGet:
@@ -99,7 +106,7 @@ func TestCommonClients(t *testing.T) {
 	need(t, "npm", "node", "curl", "wget", "python3", "java")
 	s := begin(t)
 	npm := "any.npmjs.org"
-	secure, clear := s.internet([]string{npm, "any.debian.org", "pypi.org", "plugins.gradle.org", "api.github.com"}, packages)
+	secure, clear := s.internet([]string{npm, "any.debian.org", "pypi.org", "files.pythonhosted.org", "plugins.gradle.org", "api.github.com"}, packages)
 	s.Put(".npmrc", []byte("registry=https://"+npm+"/\nfund=false\nfetch-retries=0\nupdate-notifier=false\n"), 0o644)
 	s.Put("package.json", []byte(`{"name":"mine","version":"1.0.0","files":[]}`), 0o644)
 	s.Put("Issuer.java", []byte(javaIssuer), 0o644)
@@ -111,6 +118,8 @@ func TestCommonClients(t *testing.T) {
 		{"wget", "wget -qO- https://api.github.com/x", "a file of api.github.com"},
 		{"python", "python3 -c 'import urllib.request as u; print(u.urlopen(\"https://pypi.org/simple/\").read())'", "a file of pypi.org"},
 		{"pip", "python3 -m pip download --no-deps --no-cache-dir -d $HOME/pip -i https://pypi.org/simple lib && ls $HOME/pip", "lib-1.0-py3-none-any.whl"},
+		{"pip, young", "python3 -m pip download --no-deps --no-cache-dir -d $HOME/young lib==1.1 2>&1; true", "lib 1.1 is held back"},
+		{"young, by its address", "curl -sS https://files.pythonhosted.org/packages/lib-1.1-py3-none-any.whl; curl -sSf https://files.pythonhosted.org/packages/lib-1.0-py3-none-any.whl | wc -c", "lib 1.1 is held back"},
 		{"node", "node -e 'fetch(\"https://api.github.com/x\").then(r => r.text()).then(console.log)'", "a file of api.github.com"},
 		{"java", "java -XX:TieredStopAtLevel=1 Issuer.java plugins.gradle.org", "ringfence session"},
 		{"apt in the clear", "/usr/lib/apt/apt-helper download-file http://any.debian.org/x $HOME/clear && cat $HOME/clear", "a file of any.debian.org"},

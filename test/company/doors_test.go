@@ -16,7 +16,7 @@ import (
 func TestDoors(t *testing.T) {
 	s := begin(t, "http", login).trusting()
 	m := newMirror(t)
-	s.env = append(s.env, "GOPROXY="+m.url+"/go", "GOSUMDB=off", "npm_config_registry="+m.url+"/npm/", "PIP_INDEX_URL="+m.url+"/simple/", "PATH="+os.Getenv("PATH")+":"+built.GoBin())
+	s.env = append(s.env, "GOPROXY="+m.url+"/go", "GOSUMDB=off", "CARGO_REGISTRIES_OTHER_INDEX=sparse+"+m.url+"/crates/", "npm_config_registry="+m.url+"/npm/", "PIP_INDEX_URL="+m.url+"/simple/", "PATH="+os.Getenv("PATH")+":"+built.GoBin())
 	flags := []string{"--min-release-age", "0"} // an index in HTML has no dates
 	if rust := built.Rust(); rust != "" {
 		s.env[len(s.env)-1] += ":" + rust + "/bin"
@@ -25,7 +25,7 @@ func TestDoors(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"sparse+"+m.url+"/crates/\"\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("[source.crates-io]\nreplace-with = \"corp\"\n[registries.corp]\nindex = \"sparse+"+m.url+"/crates/\"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.Remove(path) })
@@ -36,6 +36,7 @@ func TestDoors(t *testing.T) {
 		{"npm", "npm_config_fetch_retries=0 npm install --no-audit --no-fund lib@1.0.0 && node -p 'require(\"lib\")'; grep resolved package-lock.json", m.url + "/npm/lib-1.0.0.tgz"},
 		{"pip", pip + "lib && PYTHONPATH=got python3 -c 'import lib; print(lib.answer)'; env | grep PIP_INDEX", "42\nPIP_INDEX_URL=" + m.url + "/simple/"},
 		{"cargo", `mkdir -p src && touch src/lib.rs && printf '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nlib = "1"\n' > Cargo.toml && cargo fetch && ls ~/.cargo/registry/cache/*/`, "lib-1.0.0.crate"},
+		{"cargo", `mkdir -p src && touch src/lib.rs && printf '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nlib = { version = "1", registry = "corp" }\nother = { package = "lib", version = "1", registry = "other" }\n' > Cargo.toml && cargo fetch && cat Cargo.lock`, `source = "sparse+` + m.url + `/crates/"`},
 	} {
 		if !stage.Mine(i) && c.tool != "cargo" {
 			continue

@@ -1,8 +1,18 @@
 package crates
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/store"
+	"ringfence.dev/ringfence/internal/registry/upstream"
 )
 
 const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -77,6 +87,50 @@ func TestSettings(t *testing.T) {
 	for text, ok := range map[string]bool{"sparse+https://h.test/x/": true, "sparse+http://127.0.0.1:1": true, "https://h.test/index.git": false, "sparse+ssh://h": false, "sparse+https://h?x": false, "": false} {
 		if u, err := ParseIndex(text); (err == nil) != ok || ok && strings.HasSuffix(u.Path, "/") {
 			t.Errorf("%q: %v, %v", text, u, err)
+		}
+	}
+}
+
+// answers is an index that says one thing to everybody, and counts who asks for what.
+type answers struct {
+	pages map[string]string
+	asked []string
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.asked = append(a.asked, r.URL.String())
+	w := httptest.NewRecorder()
+	if text, ok := a.pages[r.URL.String()]; ok {
+		w.WriteString(text)
+	} else {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	return w.Result(), nil
+}
+
+// What the host's own cache has is taken where the checksum proves it, else it is fetched.
+func TestHostCache(t *testing.T) {
+	dir := t.TempDir()
+	a := &answers{pages: map[string]string{
+		"https://i.test/config.json": `{"dl":"https://files.test/{crate}-{version}"}`, "https://i.test/li/bx/libx": doc, "https://files.test/libx-1.0.0": "",
+	}}
+	d := &Door{Site: &upstream.Site{Base: &url.URL{Scheme: "https", Host: "i.test"}, Trip: a, Other: a}, Caches: []string{dir}, Brake: brake.Rules{}}
+	ask := func() int {
+		d.Store, a.asked = store.At(t.TempDir()), nil
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, httptest.NewRequest("GET", "/dl/libx/1.0.0/download", nil))
+		return w.Code
+	}
+	fetched := func() bool { return slices.Contains(a.asked, "https://files.test/libx-1.0.0") }
+	if code := ask(); code != 200 || !fetched() {
+		t.Errorf("control: %d, asked %q", code, a.asked)
+	}
+	for text, want := range map[string]bool{"": false, "poisoned": true} {
+		if err := os.WriteFile(filepath.Join(dir, "libx-1.0.0.crate"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code := ask(); code != 200 || fetched() != want {
+			t.Errorf("%q in the cache: %d, asked %q", text, code, a.asked)
 		}
 	}
 }

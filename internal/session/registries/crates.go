@@ -45,6 +45,7 @@ func (ds *doors) crates() {
 		for _, name := range launch.SortedKeys(s.Registries) {
 			rs.other(name, s.Registries[name], s.Tokens[name])
 		}
+		rs.variables()
 	}
 	for _, i := range rs.order {
 		rs.entrance(i)
@@ -135,6 +136,27 @@ func (rs *rusts) other(name, index, token string) {
 	rs.lines = append(rs.lines, "[registries."+name+"]", fmt.Sprintf("index = %q", "sparse+"+bare(u).String()+"/"))
 	if _, err := address.ParseName(u.Hostname()); err == nil && u.Scheme == "https" {
 		rs.add(u, token, true)
+	}
+}
+
+// variables are registries that the environment names: cargo finds them by the same names
+// inside, without a login.
+func (rs *rusts) variables() {
+	for _, e := range rs.Asked.Environ {
+		name, index, _ := strings.Cut(e, "=")
+		of, ok := strings.CutSuffix(name, "_INDEX")
+		if !ok || !strings.HasPrefix(of, "CARGO_REGISTRIES_") {
+			continue
+		}
+		u, err := crates.ParseIndex(index)
+		if err != nil {
+			rs.Warn(name + " is " + err.Error() + ", and is not asked")
+			continue
+		}
+		rs.Set("registry", name, "sparse+"+bare(u).String()+"/")
+		if _, err := address.ParseName(u.Hostname()); err == nil && u.Scheme == "https" {
+			rs.add(u, rs.Getenv(of+"_TOKEN"), true)
+		}
 	}
 }
 
