@@ -81,7 +81,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	self.Lay(filepath.Join(s.Dirs.State, "program"))
+	self.Lay(filepath.Join(s.Dirs.State, "small"))
 	group, report, err := session.OpenLimits(s.Base)
 	if err != nil {
 		return Result{}, err
