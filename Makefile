@@ -9,9 +9,14 @@ PREFIX ?= /usr/local
 
 .PHONY: build run check quiet test test-gvisor test-podman test-all tools bench pages vet lint install clean
 
+# What is built first is carried in the second: see internal/sandbox/self.
+BUILD = $(GO) build -trimpath -buildvcs=false
+CARRIED = cmd/ringfence/carried.bin
+
 build:
 	@mkdir -p bin
-	@$(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X ringfence.dev/ringfence/internal/cli/command.Version=$(VERSION)" -o bin/ringfence ./cmd/ringfence
+	@$(BUILD) -ldflags "-s -w" -o $(CARRIED) ./cmd/ringfence/small
+	@$(BUILD) -tags ringfence_carried -ldflags "-s -w -X main.carriedName=$$(sha256sum <$(CARRIED) | cut -c 1-32) -X ringfence.dev/ringfence/internal/cli/command.Version=$(VERSION)" -o bin/ringfence ./cmd/ringfence
 
 # A throw-away workspace with canaries planted outside it. With a terminal it
 # ends in a shell inside the sandbox; without one it plays the same as a script.

@@ -20,8 +20,12 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/sentry"
 )
+
+// carriedName is the digest of what is carried.
+var carriedName string
 
 // roles are what ringfence starts of itself by a first argument.
 var roles = map[string]cli.Role{
@@ -32,6 +36,7 @@ var roles = map[string]cli.Role{
 }
 
 func main() {
+	self.Carry(carried, carriedName)
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/network/upstream"
@@ -17,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/session/lending"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/state"
+	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
 // Session is a prepared session: everything is decided and nothing has happened.
@@ -37,6 +39,7 @@ type Session struct {
 	Lure     *launch.Lure // nil: there are no decoys
 	Offered  launch.Offered
 
+	sight    lending.Sight
 	envInput environ.Input
 	Upstream *upstream.Proxy
 	Resolver gate.Resolver // nil: the host's
@@ -48,8 +51,10 @@ type Session struct {
 // Prepare decides everything about a session. It starts nothing and writes
 // nothing but the project's own state directory.
 func Prepare(opt launch.Options) (*Session, error) {
+	sys.Hurry()
 	if !opt.Look {
 		go journal.WarmSeal() // for the journal
+		go hostexec.Builtin() // for the look at what the project runs
 	}
 	b, err := launch.DecideLaunch(opt)
 	if err != nil {
@@ -111,7 +116,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
-	if err := lending.StillHidden(s.Base, total); err != nil {
+	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
 	}
 	filter, err := seccomp.Filter(runtime.GOARCH)
@@ -168,6 +173,9 @@ const runSize = 64 << 20
 
 func lookMasks(s *Session, total launch.Contribution) (launch.Contribution, error) {
 	return s.Trees.Mask(s.Base, total)
+}
+func lookSources(s *Session, total launch.Contribution) (launch.Contribution, error) {
+	return s.sight.HideSources(s.Base, total)
 }
 func lookTrust(s *Session, total launch.Contribution) (launch.Contribution, error) {
 	return s.Trees.Pretrust(s.Base, total)

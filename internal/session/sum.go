@@ -38,7 +38,7 @@ type look struct {
 
 func looks() []look {
 	return []look{
-		{"broker", LookBroker}, {"foreign", ofBase(trees.Foreign)}, {"sources", ofBase(lending.HideSources)}, {"masks", lookMasks}, {"pretrust", lookTrust},
+		{"broker", LookBroker}, {"foreign", ofBase(trees.Foreign)}, {"sources", lookSources}, {"masks", lookMasks}, {"pretrust", lookTrust},
 		{"settings", ofBase(launch.Settings)}, {"note", lookNote}, {"environment", lookEnvironment}, {"state", lookState}, {"laid", ofBase(launch.LayDecoys)},
 	}
 }

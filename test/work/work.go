@@ -15,7 +15,7 @@ import (
 // Work is what must be possible on every rung, and what must not.
 func Work(t *testing.T, begin func(*testing.T) *Fixture) {
 	for name, test := range map[string]func(*Fixture){
-		"review": review, "ends": ends, "network": network, "publish": publish, "terminal": terminal,
+		"review": review, "ends": ends, "network": network, "offline": offline, "publish": publish, "terminal": terminal,
 		"interrupted": interrupted, "stopped": stopped, "exec": beside, "killed": killed,
 	} {
 		t.Run(name, func(t *testing.T) { test(begin(t)) })
@@ -70,6 +70,24 @@ func network(f *Fixture) {
 		if s := fmt.Sprint(p); strings.Contains(s, world.Host4+":80") {
 			f.T.Errorf("the cable saw %s", s)
 		}
+	}
+}
+
+// offline: without a network the registry door answers from what is kept, and nothing else
+// does. Where nothing was ever kept there is no door.
+func offline(f *Fixture) {
+	const script = `curl -sS -m 10 "${GOPROXY%%,*}/x"
+		curl -fsS -m 10 http://` + world.Host4 + `/ && echo open
+		curl -fsS -m 10 http://127.0.0.1:80/ && echo open; true`
+	const words = "module proxy protocol"
+	if r := f.On(script, "--net", "none"); r.Status != 0 || strings.Contains(r.Stdout, words) || strings.Contains(r.Stdout, "open") {
+		f.T.Errorf("control: status %d\n%s\n%s", r.Status, r.Stdout, r.Stderr)
+	}
+	if err := os.MkdirAll(filepath.Join(f.State, "ringfence/registry"), 0o700); err != nil {
+		f.T.Fatal(err)
+	}
+	if r := f.On(script, "--net", "none"); !strings.Contains(r.Stdout, words) || strings.Contains(r.Stdout, "open") {
+		f.T.Errorf("status %d\n%s\n%s", r.Status, r.Stdout, r.Stderr)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // Quiet is for how long nothing more is told of a decoy that was read.
@@ -172,5 +174,6 @@ func (w *Watcher) Close() error {
 	w.mu.Unlock()
 	w.inotify.SetReadDeadline(time.Now())
 	<-w.ended
-	return w.inotify.Close()
+	sys.CloseWatches(w.inotify)
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 )
 
 // JanitorArg is the first argument by which main knows the janitor.
@@ -30,18 +31,18 @@ func startJanitor(parts []part) (*Janitor, error) {
 	for _, p := range parts {
 		args = append(args, p.dir)
 	}
-	return StartJanitor(args...)
+	return StartJanitor(self.Path(), args...)
 }
 
-// StartJanitor starts our own binary with these arguments, of which the first is by what
+// StartJanitor starts a program of ours with these arguments, of which the first is by what
 // main knows what there is to tidy up. It begins with AwaitEnd.
-func StartJanitor(args ...string) (*Janitor, error) {
+func StartJanitor(program string, args ...string) (*Janitor, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("janitor: %w", err)
 	}
 	defer r.Close()
-	proc, err := os.StartProcess("/proc/self/exe", append([]string{"ringfence"}, args...), &os.ProcAttr{
+	proc, err := os.StartProcess(program, append([]string{"ringfence"}, args...), &os.ProcAttr{
 		Dir:   "/",
 		Env:   []string{"GOMAXPROCS=1"}, // nothing of ours, and few threads
 		Files: []*os.File{r},
@@ -67,6 +68,7 @@ func (j *Janitor) Stop() {
 // AwaitEnd returns when the supervisor has let the janitor go, or has ended: then it was
 // not told to.
 func AwaitEnd() (told bool) {
+	sys.SetName("ringfence")
 	// Whoever ends the supervisor politely must not end its janitor first.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	time.AfterFunc(time.Second, sys.GiveBack)

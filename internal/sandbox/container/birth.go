@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
@@ -51,7 +52,7 @@ func launch(ctx context.Context, e *engine, o order, dir string) (*vessel, error
 	// First the one who tidies: there is no moment at which a kill -9 leaves a container
 	// that nobody will remove.
 	var err error
-	if v.janitor, err = cgroup.StartJanitor(JanitorArg, e.socket, v.name); err != nil {
+	if v.janitor, err = cgroup.StartJanitor(self.Whole, JanitorArg, e.socket, v.name); err != nil {
 		return nil, err
 	}
 	if err := v.start(ctx, o, dir); err != nil {

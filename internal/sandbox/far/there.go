@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -29,8 +30,7 @@ const Name = "ringfence-far"
 // sandbox dies with it.
 func Main() {
 	runtime.LockOSThread()
-	// We were executed as /proc/self/exe; ps should say who we are.
-	os.WriteFile("/proc/self/comm", []byte(probe.Comm), 0)
+	sys.SetName(probe.Comm)
 	ends, err := takeLink()
 	if err != nil {
 		os.Exit(1)

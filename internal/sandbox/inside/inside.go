@@ -17,10 +17,10 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
@@ -128,12 +128,7 @@ func isolateSelf() error {
 			return fmt.Errorf("make PID 1 non-dumpable: %w", err)
 		}
 	}
-	name, err := unix.BytePtrFromString(probe.Comm)
-	if err != nil {
-		return err
-	}
-	// We were executed as /proc/self/exe; ps inside should say who we are.
-	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0); err != nil {
+	if err := sys.SetName(probe.Comm); err != nil {
 		return fmt.Errorf("name PID 1: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 )
 
 // Birth starts the first process of a sandbox: our own binary as the inside stage, in the
@@ -28,6 +29,9 @@ type First struct {
 
 	// Leave is called when the agent has ended, and ends it; nil: it ends by itself then.
 	Leave func()
+	// Ended waits for its end, too, and leaves it for Wait; nil: nothing is won by that.
+	Ended func()
+
 	// Look is what the host's kernel shows of it; nil: it can be asked at any time.
 	Look func() (map[string]string, error)
 	// Root is its root; nil: it can be opened at any time.
@@ -64,7 +68,7 @@ func forked(h rung.Hooks, sentry *os.File) Birth {
 		if pid == 0 {
 			return nil, err
 		}
-		return &First{PID: pid, Kill: func() { unix.Kill(pid, unix.SIGKILL) }, Wait: func() syscall.WaitStatus { return Reap(pid) }}, err
+		return &First{PID: pid, Kill: func() { unix.Kill(pid, unix.SIGKILL) }, Wait: func() syscall.WaitStatus { return Reap(pid) }, Ended: func() { awaitEnd(pid) }}, err
 	}
 }
 
@@ -73,6 +77,18 @@ func Reap(pid int) (ws syscall.WaitStatus) {
 	for {
 		if _, err := syscall.Wait4(pid, &ws, 0, nil); !errors.Is(err, syscall.EINTR) {
 			return ws
+		}
+	}
+}
+
+// awaitEnd waits for the end of a child, who is reaped later. To reap the first process of a
+// sandbox is to take down what is known of it in /proc, beside the kernel which takes down
+// all of that one's /proc: the two wait for each other in loops, for 5 ms and more.
+func awaitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
 		}
 	}
 }
@@ -88,7 +104,7 @@ type Child struct {
 	PidFD    *int     // gets a descriptor of the process; may be nil
 }
 
-// Clone starts our own binary in the new namespaces, with an empty environment
+// Clone starts our own program in the new namespaces, with an empty environment
 // and a bare argv from birth.
 func (c Child) Clone() (int, error) {
 	var flags uintptr
@@ -106,7 +122,7 @@ func (c Child) Clone() (int, error) {
 		files = append(files, c.Sentry.Fd())
 		attr.AmbientCaps = append(slices.Clone(attr.AmbientCaps), unix.CAP_SETFCAP) // to map root, for whom it is
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", insideArgv(), &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(self.Path(), insideArgv(), &syscall.ProcAttr{
 		Dir: "/", Env: []string{}, Files: files, Sys: attr})
 	runtime.KeepAlive(c)
 	if err != nil {
@@ -132,5 +148,5 @@ func Become(fds [4]int) error {
 			return err
 		}
 	}
-	return syscall.Exec("/proc/self/exe", insideArgv(), []string{})
+	return syscall.Exec(self.Whole, insideArgv(), []string{})
 }

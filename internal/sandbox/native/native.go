@@ -319,7 +319,11 @@ func (s *sandbox) listen() {
 	if s.around != nil {
 		s.first.Kill() // nobody on the sentry is there any more
 	}
-	s.wait()
+	if s.first.Ended != nil {
+		s.first.Ended()
+	} else {
+		s.wait()
+	}
 	s.res = res
 }
 

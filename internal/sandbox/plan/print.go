@@ -138,6 +138,13 @@ func wrap(words []string, indent, width int) string {
 	return b.String()
 }
 
+// Forget drops the contents of files, once they stand inside.
+func (p *Plan) Forget() {
+	for i := range p.Ops {
+		p.Ops[i].Data = nil
+	}
+}
+
 // Redacted returns a copy fit to be shown: variables by name, without values.
 func (p *Plan) Redacted() *Plan {
 	c := *p

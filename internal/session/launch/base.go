@@ -35,7 +35,7 @@ type Base struct {
 	Profile *agent.Profile
 	Facts   hostfacts.Facts
 	Reach   policy.Reach // what of the network is there
-	Trust   Trust        // whose certificates are believed
+	Trust   *Trust       // whose certificates are believed
 
 	Work    *review.Work // what the session does to the trees of the host
 	Server  serverPlace  // of a session that is an MCP server

@@ -23,6 +23,9 @@ type Trust struct {
 	Pool   *x509.CertPool // of both; nil: the system's own, which nobody named another for
 }
 
+// Forget drops what only a launch needs.
+func (t *Trust) Forget() { t.Bundle, t.More = nil, nil }
+
 // All is both, each certificate once.
 func (t Trust) All() []byte {
 	out := append(bytes.TrimRight(bytes.Clone(t.Bundle), "\n"), '\n')
@@ -51,6 +54,7 @@ const (
 
 // trust reads whom the host believes.
 func (b *Base) trust() error {
+	b.Trust = &Trust{}
 	if b.Reach.Mode == ModeNone {
 		return nil
 	}

@@ -17,10 +17,25 @@ import (
 )
 
 // atlas knows the mounts of the host. By it a directory is where it lies in its
-// filesystem, whatever links and bind mounts lead there.
+// filesystem, whatever links and bind mounts lead there. It is for one look: what it has
+// asked the kernel it does not ask again, since most paths have most of their way in common.
 type atlas struct {
 	mounts []probe.Mount
 	known  map[string]spot
+	dirs   map[string]called
+	links  map[string]lead
+}
+
+// called is a directory by the name that the kernel gives it.
+type called struct {
+	real string
+	spot
+}
+
+// lead is where a link leads, or why it is none.
+type lead struct {
+	to  string
+	err error
 }
 
 // spot is a directory or a file in a filesystem; dev is "" where nothing is.
@@ -39,14 +54,34 @@ func readAtlas() (*atlas, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &atlas{known: map[string]spot{}}
+	a := &atlas{known: map[string]spot{}, dirs: map[string]called{}, links: map[string]lead{}}
 	a.mounts, err = probe.ParseMounts(b)
 	return a, err
 }
 
-// dir asks the kernel where a directory is. Links are followed by the kernel alone. What
-// we cannot open is nowhere: who has our user cannot open it either.
+// dir is where a directory is.
 func (a *atlas) dir(path string) (real string, s spot) {
+	d, ok := a.dirs[path]
+	if !ok {
+		d.real, d.spot = a.ask(path)
+		a.dirs[path] = d
+	}
+	return d.real, d.spot
+}
+
+// readlink is where a link leads.
+func (a *atlas) readlink(path string) (string, error) {
+	l, ok := a.links[path]
+	if !ok {
+		l.to, l.err = os.Readlink(path)
+		a.links[path] = l
+	}
+	return l.to, l.err
+}
+
+// ask asks the kernel where a directory is. Links are followed by the kernel alone. What
+// we cannot open is nowhere: who has our user cannot open it either.
+func (a *atlas) ask(path string) (real string, s spot) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", spot{}
@@ -94,7 +129,7 @@ func (a *atlas) steps(path string) (out []step) {
 		}
 		here := step{spot: spot{s.dev, filepath.Join(s.at, names[0])}}
 		at = filepath.Join(real, names[0])
-		to, err := os.Readlink(at)
+		to, err := a.readlink(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			here.at, here.absent = filepath.Join(s.at, filepath.Join(names...)), len(names)

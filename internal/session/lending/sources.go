@@ -29,6 +29,14 @@ type sources struct {
 	launch.Base
 	launch.Contribution                     // what is hidden
 	total               launch.Contribution // what is shown, and hidden already
+	*Sight
+}
+
+// Sight is what one launch has seen of where credentials lie. Its second look is about what
+// it shows more, and not about what changed on the host meanwhile.
+type Sight struct {
+	atlas *atlas
+	known []launch.Origin // of the catalogue
 }
 
 // places lists them.
@@ -63,7 +71,10 @@ func (ss *sources) places() (out []launch.Origin) {
 	tree("PASSWORD_STORE_DIR", ".password-store", "the store of pass")
 	tree("GNUPGHOME", ".gnupg", "keys of GnuPG")
 	tree("", ".local/share/keyrings", "key rings")
-	return append(out, ss.catalogued()...)
+	if ss.known == nil {
+		ss.known = ss.catalogued()
+	}
+	return append(out, ss.known...)
 }
 
 // elsewhere are variables by which programs are told where a credential lies.
@@ -88,17 +99,19 @@ func (ss *sources) catalogued() (out []launch.Origin) {
 }
 
 // HideSources hides credentials that lie in what is shown, or refuses to start.
-func HideSources(b launch.Base, total launch.Contribution) (launch.Contribution, error) {
-	ss := &sources{Base: b, total: total}
+func (s *Sight) HideSources(b launch.Base, total launch.Contribution) (launch.Contribution, error) {
+	ss := &sources{Base: b, total: total, Sight: s}
 	err := ss.hide()
 	return ss.Contribution, err
 }
 
-func (ss *sources) hide() error {
-	a, err := readAtlas()
-	if err != nil {
-		return err
+func (ss *sources) hide() (err error) {
+	if ss.atlas == nil {
+		if ss.atlas, err = readAtlas(); err != nil {
+			return err
+		}
 	}
+	a := ss.atlas
 	all, named := a.windows(ss.total.Mounts), a.windows(ss.named())
 	for _, o := range ss.places() {
 		windows := all
@@ -150,8 +163,8 @@ func (ss *sources) hideSource(o launch.Origin, s sighting) error {
 }
 
 // StillHidden looks once more when all is decided: what was added since may show more.
-func StillHidden(b launch.Base, total launch.Contribution) error {
-	more, err := HideSources(b, total)
+func (s *Sight) StillHidden(b launch.Base, total launch.Contribution) error {
+	more, err := s.HideSources(b, total)
 	if err != nil || len(more.Masks) == 0 {
 		return err
 	}

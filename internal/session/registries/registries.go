@@ -30,7 +30,7 @@ func Part(b launch.Base) (launch.Contribution, error) {
 	switch {
 	case !Stand(b):
 		return ds.Contribution, nil
-	case ds.offline && (!ds.store.Filled() || b.Rung.Name() != "native"): // elsewhere a closed network has no loopback of ours yet
+	case ds.offline && !ds.store.Filled():
 		return ds.Contribution, nil
 	case ds.offline:
 		ds.Capture = netns.Endpoint()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
@@ -75,6 +77,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	self.Lay(filepath.Join(s.Dirs.State, "program"))
 	group, report, err := session.OpenLimits(s.Base)
 	if err != nil {
 		return Result{}, err
@@ -142,9 +145,9 @@ type live struct {
 	quiet time.Time // until when what was said is enough
 }
 
-// giveBackAfter is when a session is one that stays: before, giving memory back would only
-// cost time.
-const giveBackAfter = time.Second
+// giveBack is when a session is one that stays: before, giving memory back would only cost
+// time. The second time it is what the agent's own start needed.
+var giveBack = []time.Duration{time.Second, 5 * time.Second}
 
 func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
@@ -169,6 +172,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	if err := l.launch(ctx, keep, p, hooks); err != nil {
 		return Result{}, rung.Explain(err, l.session.Facts)
 	}
+	l.session.Plan.Forget()
+	l.session.Trust.Forget()
 	defer l.box.Close()
 	close(l.began)
 	defer l.forwardSignals()()
@@ -192,7 +197,9 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		go func() { l.relayed <- l.relay.Run(ctx) }()
 		go l.watchTerminal()
 	}
-	defer time.AfterFunc(giveBackAfter, sys.GiveBack).Stop()
+	for _, d := range giveBack {
+		defer time.AfterFunc(d, sys.GiveBack).Stop()
+	}
 	exit, err := l.box.Wait()
 	close(l.ended)
 	watch.Close() // what was read until now is told, while there is a journal

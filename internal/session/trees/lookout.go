@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/workspace/phantom"
 )
@@ -184,7 +185,7 @@ func (o *lookout) watchShown(root, rel string) {
 func (o *lookout) stay(ended <-chan struct{}) {
 	events := make(chan []byte)
 	if o.notify != nil {
-		defer o.notify.Close()
+		defer sys.CloseWatches(o.notify)
 		go o.read(events, ended)
 	}
 	next := time.Now().Add(everyRound)

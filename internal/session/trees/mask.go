@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -528,7 +529,10 @@ func (m *masking) save(r maskRoot) {
 	m.mu.Unlock()
 	slices.Sort(quoted)
 	b, err := json.Marshal(maskList{m.asked, quoted})
-	if err == nil {
+	if err != nil {
+		return
+	}
+	if was, err := os.ReadFile(r.file); err != nil || !bytes.Equal(was, b) {
 		launch.WriteWhole(r.file, b) // without it the next launch looks at everything
 	}
 }

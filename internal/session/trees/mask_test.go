@@ -196,8 +196,8 @@ func TestMovedEarlyEndsSession(t *testing.T) {
 			}
 		}
 		run := &runs{}
-		m := masking{rules: phantom.Builtin(), roots: []maskRoot{{path: root, dir: dir, file: filepath.Join(t.TempDir(), "list.json")}}}
-		o := &lookout{k: &Changes{trees: &Trees{masking: m}, run: run}, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
+		roots := []maskRoot{{path: root, dir: dir, file: filepath.Join(t.TempDir(), "list.json")}}
+		o := &lookout{k: &Changes{trees: &Trees{masking: masking{rules: phantom.Builtin(), roots: roots}}, run: run}, at: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}}
 		o.all(make(chan struct{}))
 		if (run.ended != "") != moved {
 			t.Errorf("moved %v: ended %q", moved, run.ended)

@@ -22,7 +22,8 @@ type Store struct {
 	limits  Limits
 	names   *names
 	records recordFile
-	kept    int // the directory of the contents
+	empty   int64 // how long the records are as long as there are none of changes
+	kept    int   // the directory of the contents
 	sum     int64
 	copies  []uint32
 	trees   []string
@@ -85,7 +86,9 @@ func (s *Store) create(dir string, head record) (err error) {
 	if s.records.fd, err = unix.Open(log, flags, 0o600); err != nil {
 		return fmt.Errorf("create %q: %w", log, err)
 	}
-	return s.log(&head)
+	err = s.log(&head)
+	s.empty = s.records.size
+	return err
 }
 
 func (s *Store) release() {
@@ -284,12 +287,16 @@ func (s *Store) Close() error {
 	}
 	defer s.release()
 	err := s.noteLeft()
+	wait := s.records.size > s.empty // for the disk: else there is nothing to lose
 	end, late := s.now()
 	if err = errors.Join(err, late); err == nil {
 		err = s.records.write(pack(nil, &record{op: opEnd, end: end}))
 	}
 	s.closed = true
-	if err = errors.Join(err, s.sync()); err != nil {
+	if wait {
+		err = errors.Join(err, s.sync())
+	}
+	if err != nil {
 		return fmt.Errorf("close undo store: %w", err)
 	}
 	return nil
