@@ -2,7 +2,7 @@
 
 _ringfence_subs() {
 	case "$1" in
-	'') echo 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'') echo 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
 	'log') echo 'list verify export' ;;
 	'policy') echo 'show check test import groups schema' ;;
 	'secret') echo 'set ls test rm' ;;
@@ -35,6 +35,7 @@ _ringfence_flags() {
 	'discard') echo '--help --json --verbose --yes' ;;
 	'requests') echo '--help --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;
+	'publish') echo '--help' ;;
 	'log') echo '--help --denied -f --json --kind --net' ;;
 	'log list') echo '--help --json' ;;
 	'log verify') echo '--help --json --since' ;;
@@ -55,7 +56,7 @@ _ringfence_flags() {
 	'trust') echo '--help --remotes --yes' ;;
 	'audit') echo '--help --all --json --sarif' ;;
 	'scan') echo '--help --json' ;;
-	'doctor') echo '--help --check --json' ;;
+	'doctor') echo '--help --check --fix --json' ;;
 	'rungs') echo '--help --json' ;;
 	'verify') echo '--help --json --rung' ;;
 	'drill') echo '--help --json' ;;
@@ -235,6 +236,7 @@ _ringfence_args() {
 	'discard 1') echo 'files' ;;
 	'requests 0') echo 'sessions' ;;
 	'grant 0') echo 'sessions' ;;
+	'publish 0') echo 'sessions' ;;
 	'log 0') echo 'sessions' ;;
 	'log verify 0') echo 'sessions' ;;
 	'log export 0') echo 'sessions' ;;

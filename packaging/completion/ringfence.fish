@@ -3,7 +3,7 @@
 function __ringfence_subs
 	switch "$argv[1]"
 		case ''
-			string split ' ' 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help'
+			string split ' ' 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help'
 		case 'log'
 			string split ' ' 'list verify export'
 		case 'policy'
@@ -137,6 +137,7 @@ complete -c ringfence -n '__ringfence_at "" 0' -a 'apply' -d 'bring to the host 
 complete -c ringfence -n '__ringfence_at "" 0' -a 'discard' -d 'forget what waits in a session'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'requests' -d 'show which hosts running sessions want and may not reach'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'grant' -d 'allow a host in a running session'
+complete -c ringfence -n '__ringfence_at "" 0' -a 'publish' -d 'open a server of a running session on the host'\''s loopback'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'log' -d 'show, verify or export what a session did and what was decided'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'env' -d 'show what of the environment comes inside, by name'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'policy' -d 'show or check the effective policy'
@@ -504,6 +505,8 @@ complete -c ringfence -n '__ringfence_at "grant"' -l project -d 'keep the rule f
 complete -c ringfence -n '__ringfence_at "grant"' -l session -d 'until the session ends (the default)'
 complete -c ringfence -n '__ringfence_at "grant"' -l yes -d 'keep it without asking'
 complete -c ringfence -n '__ringfence_at "grant" 0' -a '(ringfence __complete sessions)'
+complete -c ringfence -n '__ringfence_at "publish"' -l help -d 'explain it'
+complete -c ringfence -n '__ringfence_at "publish" 0' -a '(ringfence __complete sessions)'
 complete -c ringfence -n '__ringfence_at "log" 0' -a 'list' -d 'list the sessions that have left a record'
 complete -c ringfence -n '__ringfence_at "log" 0' -a 'verify' -d 'find out whether records are still what was written'
 complete -c ringfence -n '__ringfence_at "log" 0' -a 'export' -d 'write a record for other programs, or for other people'
@@ -721,6 +724,7 @@ complete -c ringfence -n '__ringfence_at "scan"' -l json -d 'print the findings 
 complete -c ringfence -n '__ringfence_at "scan" 0' -F
 complete -c ringfence -n '__ringfence_at "doctor"' -l help -d 'explain it'
 complete -c ringfence -n '__ringfence_at "doctor"' -l check -d 'the same; for those who look for it'
+complete -c ringfence -n '__ringfence_at "doctor"' -l fix -d 'do what this user can, and print the rest as a script; nothing is done as root'
 complete -c ringfence -n '__ringfence_at "doctor"' -l json -d 'print JSON; it names no user, host or path and is safe to paste'
 complete -c ringfence -n '__ringfence_at "rungs"' -l help -d 'explain it'
 complete -c ringfence -n '__ringfence_at "rungs"' -l json -d 'print JSON'

@@ -453,6 +453,13 @@ _ringfence_grant() {
 		'1: :{_ringfence_ask sessions; true}'
 }
 
+_ringfence_publish() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'1: :{_ringfence_ask sessions; true}' \
+		'2: :{true}'
+}
+
 _ringfence_log() {
 	local curcontext=$curcontext state line
 	typeset -A opt_args
@@ -801,6 +808,7 @@ _ringfence_doctor() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--check[the same; for those who look for it]' \
+		'*--fix[do what this user can, and print the rest as a script; nothing is done as root]' \
 		'*--json[print JSON; it names no user, host or path and is safe to paste]'
 }
 
@@ -998,6 +1006,7 @@ _ringfence() {
 			'discard:forget what waits in a session'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
+			'publish:open a server of a running session on the host'\''s loopback'
 			'log:show, verify or export what a session did and what was decided'
 			'env:show what of the environment comes inside, by name'
 			'policy:show or check the effective policy'
@@ -1048,6 +1057,7 @@ _ringfence() {
 		discard) _ringfence_discard ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
+		publish) _ringfence_publish ;;
 		log) _ringfence_log ;;
 		env) _ringfence_env ;;
 		policy) _ringfence_policy ;;
