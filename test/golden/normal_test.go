@@ -32,7 +32,7 @@ var replacements = []struct {
 	{"a variable that holds the session", regexp.MustCompile(`\Asetenv RINGFENCE [0-9a-z]{10}\z`), "setenv RINGFENCE SESSION"},
 	{"whose name the session has", regexp.MustCompile(`\Asetenv (USER|LOGNAME) [\w.-]+\z`), "setenv $1 NAME"},
 	{"a time", regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
-	{"a session that a text names", regexp.MustCompile(`ringfence grant [0-9a-z]{10} `), "ringfence grant SESSION "},
+	{"a session that a text names", regexp.MustCompile(`ringfence (grant|publish) [0-9a-z]{10} `), "ringfence $1 SESSION "},
 	{"whose file it is", regexp.MustCompile(`it is no\s+program:\s+\\?"[^"]+"\s+belongs\s+to\s+(?:user\s+)?[\w.-]+\s+and\s+has\s+mode\s+(\d+)`), "it is no program, mode $1"},
 	{"how much git makes in a repository", regexp.MustCompile(`looked at \d+ names, read \d+ files`), "looked at N names, read N files"},
 	{"the same in JSON", regexp.MustCompile(`"(entries|read)": \d+`), `"$1": N`},

@@ -55,7 +55,7 @@ func planText(t *testing.T, r role, data string) (lines string, variables []stri
 			if want := map[string]int{"uid": r.uid, "gid": r.gid}[key]; p[key] != float64(want) {
 				t.Errorf("%s is %v, not %d", key, p[key], want)
 			}
-		case "seccomp", "watch", "filter":
+		case "seccomp", "watch", "heard", "filter":
 			fmt.Fprintf(&b, "%s %s\n", key, machineCode(text(p[key])))
 		default:
 			n.section(&b, key, p[key])
@@ -192,7 +192,7 @@ func machineCode(encoded string) string {
 
 // filterLine is a line of a plan that is another one on another kind of processor:
 // the files are those of amd64.
-var filterLine = regexp.MustCompile(`(?m)^(seccomp|watch|filter) [0-9a-f]{16}$`)
+var filterLine = regexp.MustCompile(`(?m)^(seccomp|watch|heard|filter) [0-9a-f]{16}$`)
 
 // anyProcessor takes from a text what is amd64's.
 func anyProcessor(s string) string {

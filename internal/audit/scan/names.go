@@ -213,6 +213,9 @@ func (s *scan) away(rel string, r *rule, counts bool, err error) {
 	}
 	s.done[rel] = true
 	to := awayTo(err)
+	if slices.ContainsFunc(s.budget.Git, func(dir string) bool { return within(to, dir) }) {
+		return // the repository's own git directory, of which .git is a link: looked at by its path
+	}
 	h := hit{kind: kAway, what: "a link that leads out of the tree", seed: s.tree.links(rel)}
 	if to != "" {
 		h.what += ", to " + quote(to)

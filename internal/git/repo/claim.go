@@ -98,6 +98,10 @@ func (f finder) separate(at, gd *dir) (*Repo, error) {
 		return nil, refuse("correct the file with `git config --edit`", "config of git directory %q: %w", gd.path, err)
 	}
 	repo := &Repo{Kind: Separate, WorkTree: at.path, GitDir: gd.path, CommonDir: gd.path, Main: mainOf(gd.path)}
+	if root, ok := gd.placedFor(at); ok && claim == "" {
+		repo.Objects = f.sharedObjects(gd, root)
+		return repo, nil
+	}
 	if claim == "" {
 		if !file.Within(gd.path, at.path) || filepath.Base(gd.path) == ".git" {
 			return nil, refuse(fmt.Sprintf("if they belong together: git --git-dir=%q config core.worktree %q", gd.path, at.path),

@@ -60,6 +60,10 @@ type Repo struct {
 	// itself lies where an agent can write, and nothing in a store names its
 	// borrowers, so showing one (read-only) takes a word from the user.
 	Alternates []string
+
+	// Objects is where the tool repo keeps the objects, with those of other worktrees; "":
+	// in the git directory.
+	Objects string
 }
 
 // Root is the directory that has to be the workspace for git to make sense:
@@ -156,7 +160,7 @@ func (f finder) look(at *dir) (*Repo, error) {
 	if repo.WorkTree != "" && file.Within(repo.Main, repo.WorkTree) {
 		repo.Main = repo.WorkTree
 	}
-	repo.Extra = outside(repo.Root(), append([]string{repo.CommonDir}, store.dirs()...))
+	repo.Extra = outside(repo.Root(), append([]string{repo.CommonDir, repo.Objects}, store.dirs()...))
 	repo.Alternates = f.alternates(repo)
 	return repo, nil
 }
