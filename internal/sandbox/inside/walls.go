@@ -102,7 +102,11 @@ func loadFilters(p *plan.Plan) error {
 	if within(p) {
 		return nil
 	}
-	if err := sys.LoadFilter(p.Seccomp); err != nil || len(p.Filter) == 0 {
+	filter := p.Seccomp
+	if len(p.Watch) > 0 && len(p.Heard) > 0 { // what it leaves out, the watch has refused before anybody runs
+		filter = p.Heard
+	}
+	if err := sys.LoadFilter(filter); err != nil || len(p.Filter) == 0 {
 		return err
 	}
 	return sys.LoadFilter(p.Filter)

@@ -307,6 +307,9 @@ func (s *sandbox) listen() {
 			if s.around != nil {
 				s.first.Kill() // the agent has ended; the sentry need not
 			}
+			if s.first.Leave != nil {
+				s.first.Leave()
+			}
 		case wire.Stopped:
 			s.hooks.Stdio.Stopped()
 		}

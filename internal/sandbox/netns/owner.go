@@ -26,7 +26,7 @@ func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 	if pid == 0 {
 		return 0, ""
 	}
-	return describe(pid)
+	return Describe(pid)
 }
 
 // inode asks the sandbox's network for one socket (inet_diag_req_v2).
@@ -101,8 +101,8 @@ func tree(root int, deadline time.Time) []int {
 	return out
 }
 
-// describe returns the number that a process has inside, and its name.
-func describe(pid int) (int, string) {
+// Describe returns the number that a process has inside, and its name.
+func Describe(pid int) (int, string) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0, ""

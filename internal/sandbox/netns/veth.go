@@ -68,6 +68,7 @@ func OverVeth(c *plan.Capture) (*plan.Capture, error) {
 //	    ct state established,related accept
 //	    ip daddr GATE meta l4proto tcp accept
 //	    ip daddr GATE udp dport 53 accept
+//	    ip protocol udp add @udp4 { ip daddr . udp dport }   (only noted; IPv6 alike)
 //	    reject with icmpx port-unreachable
 //	  }
 //	  chain answer { type filter hook output priority filter; policy drop;
@@ -100,6 +101,7 @@ func vethRules(r *rules, ports []plan.Listen) {
 		r.add(refuse, family.gate, transport(unix.IPPROTO_TCP), verdict(expr.VerdictAccept))
 		r.add(refuse, family.gate, transport(unix.IPPROTO_UDP), port(53), verdict(expr.VerdictAccept))
 	}
+	r.note(refuse)
 	r.add(refuse, reject())
 	r.add(answer, known(), verdict(expr.VerdictAccept))
 }

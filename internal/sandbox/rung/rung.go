@@ -88,6 +88,7 @@ type Offer struct {
 	Leaves  map[string]string
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
+	Images  bool             // it can have the programs of an image; see Furnished
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
@@ -163,6 +164,9 @@ type Net interface {
 	Dial(port uint16) (Conn, error)
 	// Listening lists the TCP ports at which somebody inside listens.
 	Listening() []uint16
+	// Datagrams lists where datagrams were to go that the network rejected, the first few
+	// dozen. It is for the record, and may not know.
+	Datagrams() []netip.AddrPort
 	// Owner finds who made a connection, as it is called inside. It is for the record,
 	// never for a verdict, and may not know.
 	Owner(from, to netip.AddrPort) (pid int, command string)
