@@ -21,7 +21,7 @@ func groups() []group {
 		{"Every day", []*command.Command{runCommand(), sessions.Diff(), sessions.Undo(), rules.Why(), sessions.PS()}},
 		{"Run something else fenced", []*command.Command{shellCommand(), learnCommand()}},
 		{"Sessions", []*command.Command{sessions.Status(), sessions.Exec(), sessions.Attach(), sessions.Detach(), sessions.Output(), sessions.Stop(), sessions.Thaw(), sessions.RM()}},
-		{"What a session changed", []*command.Command{sessions.Apply(), sessions.Discard()}},
+		{"What a session changed", []*command.Command{sessions.Apply(), sessions.Discard(), sessions.History()}},
 		{"What is allowed", []*command.Command{sessions.Requests(), sessions.Grant(), sessions.Publish(), sessions.Log(), rules.Env(), rules.Policy(), rules.Secret(), rules.Trust()}},
 		{"How exposed you are", []*command.Command{checks.Audit(), rules.Scan(), checks.Doctor(), checks.Rungs(), checks.Verify(), checks.Drill()}},
 		{"Make it the default", []*command.Command{rules.Init(), checks.Install(), checks.Uninstall(), checks.Hook(), rules.MCP(), sessions.GC()}},

@@ -36,6 +36,7 @@ const (
 	Unheld  = "unheld"  // walls in List are not raised; State says why
 	Env     = "env"     // variables in List came inside; State says by whose word
 	Granted = "granted" // what the user gave beyond the built-in: State says what, List names it
+	Shared  = "history" // Count conversations in List were copied; State says which way
 	Limit   = "limit"   // a limit was hit: Name, and how many times
 	Lost    = "lost"    // the session ended without a word; Count records were not signed by then
 	Exit    = "exit"    // the last record of a session that ended; Code is its status

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,15 @@ func (s *TrustStore) Trusted(root, file, digest string) (bool, error) {
 	return false, nil
 }
 
+// Known reports whether some content of the file was trusted.
+func (s *TrustStore) Known(root, file string) (bool, error) {
+	store, err := s.read()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(store.Trusted, newTrust(root, file, "").same), nil
+}
+
 // Record trusts digest for the file of root and forgets what was trusted for it
 // before: who could write the file could else bring an older content back.
 func (s *TrustStore) Record(root, name, digest string) error {
@@ -66,6 +76,14 @@ func (s *TrustStore) Record(root, name, digest string) error {
 	if err := want.validate(); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
+	return s.change(want, want)
+}
+
+// Forget ends the trust in every content of a file.
+func (s *TrustStore) Forget(root, name string) error { return s.change(newTrust(root, name, "")) }
+
+// change puts others in the place of what is recorded for a file.
+func (s *TrustStore) change(of trust, others ...trust) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("record trust: %w", err)
 	}
@@ -81,11 +99,11 @@ func (s *TrustStore) Record(root, name, digest string) error {
 	}
 	kept := trustFile{Version: trustVersion, Trusted: []trust{}}
 	for _, t := range store.Trusted {
-		if !t.same(want) {
+		if !t.same(of) {
 			kept.Trusted = append(kept.Trusted, t)
 		}
 	}
-	kept.Trusted = append(kept.Trusted, want)
+	kept.Trusted = append(kept.Trusted, others...)
 	return s.write(kept)
 }
 

@@ -53,6 +53,14 @@ func TestTrust(t *testing.T) {
 	if trusted(t, s, root, ProjectFile, digestA) {
 		t.Error("an older content is still trusted")
 	}
+	if err := s.Forget(root, ".ringfence.env"); err != nil || trusted(t, s, root, ".ringfence.env", digestB) {
+		t.Errorf("still trusted after it was forgotten: %v", err)
+	}
+	for file, want := range map[string]bool{ProjectFile: true, ".ringfence.env": false, "never": false} {
+		if ok, err := s.Known(root, file); ok != want || err != nil {
+			t.Errorf("%s is known: %v, %v", file, ok, err)
+		}
+	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)

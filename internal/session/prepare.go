@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
 	"ringfence.dev/ringfence/internal/session/trees"
@@ -32,7 +33,8 @@ type Session struct {
 	Note     string   // what the agent is told
 	Dropped  []string // PATH entries that stay outside, with the reason
 	Trees    trees.Trees
-	Keys     []string // what the broker uses, and by whose word: for people
+	Keys     []string         // what the broker uses, and by whose word: for people
+	Missing  []launch.Missing // what the project builds on and is not shown
 
 	Broker   *broker.Broker // nil: the network is closed
 	Brokered launch.Brokered
@@ -45,7 +47,9 @@ type Session struct {
 	Resolver gate.Resolver // nil: the host's
 	Dial     gate.Dial     // nil: on the host's network
 	project  *state.Project
-	lesson   *pupil // nil: nothing is learnt from it
+	shares   []history.Share // of conversations; none: they are private
+	sharedIn []string        // conversations that came from the host
+	lesson   *pupil          // nil: nothing is learnt from it
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -115,6 +119,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 // finish makes the plan.
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
+	s.Missing = total.Missing
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
 	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
@@ -204,7 +209,9 @@ func lookNote(s *Session, total launch.Contribution) (out launch.Contribution, e
 }
 
 func lookState(s *Session, total launch.Contribution) (out launch.Contribution, err error) {
-	s.project, out, err = launch.PlaceState(s.Base, total)
+	if s.project, out, err = launch.PlaceState(s.Base, total); err == nil {
+		s.shareHistory(&out)
+	}
 	return out, err
 }
 

@@ -12,12 +12,19 @@ import (
 
 const env = "STAGE_BIN"
 
-// RungEnv is the rung that the suites play on; "loop": over a link to a far end on this
+// RungEnv is the rung that the suites play on; OverLoop: over a link to a far end on this
 // machine, which only a test build has. What starts a test again hands it on.
 const RungEnv = "RINGFENCE_TEST_RUNG"
 
+// The two of that kind. SharedLoop is for scripts that speak with their test by files of the
+// workspace: what is written there comes to the host at once, as it does over no link.
+const (
+	OverLoop   = "loop"
+	SharedLoop = "loop-shared"
+)
+
 // Loop says whether they do.
-func Loop() bool { return os.Getenv(RungEnv) == "loop" }
+func Loop() bool { return os.Getenv(RungEnv) == OverLoop || os.Getenv(RungEnv) == SharedLoop }
 
 const ringfence = "ringfence.dev/ringfence/cmd/ringfence"
 
@@ -32,8 +39,10 @@ func Given() string { return os.Getenv(env) }
 func Ringfence(to string) error {
 	given := Given()
 	switch {
-	case Loop():
+	case os.Getenv(RungEnv) == OverLoop:
 		return Program(to, ringfence, "-tags", "ringfence_loop")
+	case os.Getenv(RungEnv) == SharedLoop:
+		return Program(to, ringfence, "-tags", "ringfence_loop,ringfence_shared")
 	case given == "":
 		return Program(to, ringfence)
 	}

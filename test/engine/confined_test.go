@@ -312,6 +312,14 @@ func TestConfinedRefused(t *testing.T) {
 	}
 }
 
+// TestConfinedProjectImage: where no image can be shown, one that a project names is ignored, and
+// that is said.
+func TestConfinedProjectImage(t *testing.T) {
+	f := newConfined(t)
+	f.Put("Dockerfile", []byte("FROM team/tools:1\n"), 0o644)
+	has(t, f, false, "Dockerfile names the image team/tools:1, which is ignored: the rung container, confined has no images")
+}
+
 // TestConfinedLater: what comes while a session runs. The workspace is a copy, so that a secret
 // which the host gets later is not seen; and what is written elsewhere is listed at the end.
 func TestConfinedLater(t *testing.T) {

@@ -21,9 +21,18 @@ var otherwise = map[string]func(o map[string]any, host map[string]any, dir strin
 	"the root can be written":      func(_, h map[string]any, _ string) { h["ReadonlyRootfs"] = false },
 	"one more share":               func(_, h map[string]any, _ string) { add(h, "/etc", "/more", true) },
 	"one more that can be written": func(_, h map[string]any, _ string) { add(h, "/srv", "/etc/more", false) },
-	"/sys is there":                func(_, h map[string]any, _ string) { delete(h["Tmpfs"].(map[string]any), "/sys") },
-	"/proc can be written":         func(_, h map[string]any, _ string) { h["ReadonlyPaths"] = []string{"/proc/sys"} },
-	"tables of proc are told":      func(_, h map[string]any, _ string) { h["MaskedPaths"] = []string{} },
+	"one more within a share":      func(_, h map[string]any, _ string) { add(h, "/etc", "/usr/share/doc", true) },
+	"one more in a room of ours":   func(_, h map[string]any, _ string) { add(h, "/etc", "/tmp/more", true) },
+	"one more over /dev":           func(_, h map[string]any, _ string) { add(h, "/etc", "/dev/more", true) },
+	"one more over /proc":          func(_, h map[string]any, _ string) { add(h, "/etc/passwd", "/proc/version", true) },
+	"a file has another mode": func(_, h map[string]any, _ string) {
+		if source, ok := at(h, "/etc/passwd")["Source"].(string); ok {
+			os.Chmod(source, 0o555)
+		}
+	},
+	"/sys is there":           func(_, h map[string]any, _ string) { delete(h["Tmpfs"].(map[string]any), "/sys") },
+	"/proc can be written":    func(_, h map[string]any, _ string) { h["ReadonlyPaths"] = []string{"/proc/sys"} },
+	"tables of proc are told": func(_, h map[string]any, _ string) { h["MaskedPaths"] = []string{} },
 	"/tmp is not our own": func(_, h map[string]any, _ string) {
 		delete(h["Tmpfs"].(map[string]any), "/tmp")
 		add(h, "/tmp", "/tmp", false)

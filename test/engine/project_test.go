@@ -93,6 +93,21 @@ func TestProjectImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, f, false, file+" names no image, so the programs are this machine's: it is a link")
+
+	// Nor is it quietly gone, whether or not another file is asked now.
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	gone := file + ", which you trusted to name the image, is gone"
+	has(t, f, false, gone)
+	if err := os.Remove(filepath.Join(f.Dir, "Dockerfile")); err != nil {
+		t.Fatal(err)
+	}
+	has(t, f, false, gone)
+	if shown := trusts(t, f); !strings.Contains(shown, "- [rung] image   ("+file+" is gone)") {
+		t.Errorf("trust does not say what is gone:\n%s", shown)
+	}
+	has(t, f, false, "")
 }
 
 // TestDockerfile: one that adds nothing names the image that it starts from.

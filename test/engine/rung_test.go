@@ -133,8 +133,11 @@ func TestVessel(t *testing.T) {
 }
 
 // TestLimits: the engine enforces them, and what they did is told.
-func TestLimits(t *testing.T) {
-	f := newFixture(t)
+func TestLimits(t *testing.T) { limited(t, newFixture(t)) }
+
+func TestConfinedLimits(t *testing.T) { limited(t, newConfined(t)) }
+
+func limited(t *testing.T, f *work.Fixture) {
 	r := f.On(`python3 -c 'x = b"x" * (400 << 20); print(len(x))'`, "--net", "none", "--memory", "100MiB")
 	if r.Status != 137 || r.Stdout != "" || !strings.Contains(r.Stderr, "killed at the memory limit of 100 MiB: 1 process;") {
 		t.Errorf("memory: status %d, %q\n%s", r.Status, r.Stdout, r.Stderr)

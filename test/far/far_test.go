@@ -11,12 +11,12 @@ import (
 	"ringfence.dev/ringfence/test/tier"
 )
 
-// suites are what is played, and the part of it where not everything is.
-var suites = []struct{ name, part string }{
-	{"netattack", "TestAttacks/(control|flag-plain|two-sessions|published|killed|rebound|crowded|second-hello)$"},
-	{"netfaults", "Kill|TestEnd|MuteOrigin"},
-	{"work", "TestDays|TestFarEndDies|TestLateMask"},
-	{"sessions", "TestAttach|Hangup|ExecTerminal|TestKilled|ExecKeeps|ExecEnds|ExecUnread|ExecStopped|ExecWalls"},
+// suites are what is played, on which of the two loops, and the part of it where not everything is.
+var suites = []struct{ name, loop, part string }{
+	{"netattack", built.SharedLoop, "TestAttacks/(control|flag-plain|two-sessions|published|killed|rebound|crowded|second-hello)$"},
+	{"netfaults", built.SharedLoop, "Kill|TestEnd|MuteOrigin"},
+	{"work", built.OverLoop, "TestDays|TestFarEndDies|TestLateMask"},
+	{"sessions", built.SharedLoop, "TestAttach|Hangup|ExecTerminal|TestKilled|ExecKeeps|ExecEnds|ExecUnread|ExecStopped|ExecWalls"},
 }
 
 func TestOverALink(t *testing.T) {
@@ -27,7 +27,7 @@ func TestOverALink(t *testing.T) {
 				args = append(args, "-run", s.part)
 			}
 			c := exec.Command("go", args...)
-			c.Env = append(os.Environ(), built.RungEnv+"=loop")
+			c.Env = append(os.Environ(), built.RungEnv+"="+s.loop)
 			out, err := c.CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)

@@ -25,16 +25,25 @@ import (
 	"ringfence.dev/ringfence/test/work"
 )
 
-// ground is a rung and what is taken away on it.
+// ground is a rung, or a variant of one, and what is taken away on it.
 type ground struct {
 	rung      string
+	variant   string // "": the usual one
 	mutations []mutation
 	// Checks and walls that no mutation here turns: why.
 	unturned map[string]string
 }
 
-var grounds = []ground{{"native", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed}},
-	{"container", inContainer, inContainerUnturned}, {"gvisor", onSentry, onSentryUnturned}}
+var grounds = []ground{{"native", "", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed}},
+	{"container", "", inContainer, inContainerUnturned}, {"container", "confined", inConfined, inConfinedUnturned()}, {"gvisor", "", onSentry, onSentryUnturned}}
+
+// title is what docs/rungs.md and verify call it.
+func (g ground) title() string {
+	if g.variant == "" {
+		return g.rung
+	}
+	return g.rung + ", " + g.variant
+}
 
 const notClaimed = "the rung does not claim it"
 
@@ -54,19 +63,19 @@ func TestTableIsComplete(t *testing.T) {
 			turned = append(turned, m.missing...)
 			for _, name := range slices.Concat(m.missing, m.asRoot, m.public, m.may) {
 				if !slices.ContainsFunc(verify.Checks(), func(c verify.Check) bool { return c.Name == name }) {
-					t.Errorf("%s: %s: no check %q", g.rung, m.name, name)
+					t.Errorf("%s: %s: no check %q", g.title(), m.name, name)
 				}
 			}
 		}
 		for _, c := range verify.Checks() {
 			if slices.Contains(turned, c.Name) == (g.unturned[c.Name] != "") {
-				t.Errorf("%s: no mutation turns check %d %s, or one does that none should", g.rung, c.N, c.Name)
+				t.Errorf("%s: no mutation turns check %d %s, or one does that none should", g.title(), c.N, c.Name)
 			}
 		}
 		for _, w := range plan.AllWalls() {
 			named := func(m mutation) bool { return slices.Contains(strings.Split(m.name, ","), string(w)) }
 			if slices.ContainsFunc(g.mutations, named) == (g.unturned["wall "+string(w)] != "") {
-				t.Errorf("%s: no mutation leaves wall %s out, or one does that none should", g.rung, w)
+				t.Errorf("%s: no mutation leaves wall %s out, or one does that none should", g.title(), w)
 			}
 		}
 	}
@@ -83,19 +92,20 @@ func TestMutations(t *testing.T) {
 	all := users(t, socket)
 	for n, u := range all {
 		for _, g := range grounds {
-			t.Run(u.name+"/"+g.rung, func(t *testing.T) {
+			t.Run(u.name+"/"+g.title(), func(t *testing.T) {
 				if g.rung == "container" && socket == "" {
 					t.Skip("only root can start a container engine")
 				}
+				u.chooses(t, g)
 				base, said := u.verify(t, bin, g.rung, "")
-				if pages[g.rung].Compare(t, base); t.Failed() {
+				if pages[g.title()].Compare(t, base); t.Failed() {
 					t.Fatalf("with every wall standing: %s\n%s", said, table(base))
 				}
 				for i, m := range g.mutations {
 					if m.same && len(all) == 2 && (i+n)%2 != 0 && !tier.All() {
 						continue // the other user's
 					}
-					t.Run(m.name, func(t *testing.T) { m.test(t, u, bin, base) })
+					t.Run(m.name, func(t *testing.T) { m.test(t, u, bin, g.rung, base) })
 				}
 			})
 		}
@@ -103,9 +113,9 @@ func TestMutations(t *testing.T) {
 }
 
 // test leaves the defence out. What must not turn is as it was in base.
-func (m mutation) test(t *testing.T, u user, bin string, base verify.Report) {
+func (m mutation) test(t *testing.T, u user, bin, rung string, base verify.Report) {
 	before := hostState(t)
-	r, said := u.verify(t, bin, base.Rung, m.name)
+	r, said := u.verify(t, bin, rung, m.name)
 	if after := hostState(t); after != before {
 		t.Errorf("the host was %q and is %q", before, after)
 	}
@@ -273,6 +283,23 @@ func person(t *testing.T, base string, uid int, socket string) string {
 		t.Fatal(err)
 	}
 	return home
+}
+
+// chooses writes the variant of a rung into the user's policy, for the time of a test.
+func (u user) chooses(t *testing.T, g ground) {
+	t.Helper()
+	if g.variant == "" {
+		return
+	}
+	at := filepath.Join(u.home, ".config", "ringfence", "policy.toml")
+	text, err := os.ReadFile(at)
+	if err == nil {
+		err = os.WriteFile(at, fmt.Appendf(slices.Clone(text), "%s = %q\n", g.rung, g.variant), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.WriteFile(at, text, 0o600) })
 }
 
 func directory(t *testing.T, base string, uid int) string {

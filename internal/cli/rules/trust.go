@@ -45,7 +45,16 @@ func Trust() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		files = append(files, imageProposal(c, root)...)
+		dirs, err := c.Dirs()
+		if err != nil {
+			return 2, err
+		}
+		store := launch.TrustStore(dirs.State)
+		images, err := imageProposals(c, root, store)
+		if err != nil {
+			return 2, err
+		}
+		files = append(files, images...)
 		more, err := scanProposals(c, root, startIn(root, dir))
 		if err != nil {
 			return 2, err
@@ -56,20 +65,28 @@ func Trust() *command.Command {
 		if !*yes && !c.Confirm(fmt.Sprintf("Trust this in %s?", plan.Show(root)), false) {
 			return 1, nil
 		}
-		dirs, err := c.Dirs()
-		if err != nil {
-			return 2, err
-		}
-		store := launch.TrustStore(dirs.State)
-		for _, p := range files {
-			if err := store.Record(root, p.file, p.digest); err != nil {
-				return 2, err
-			}
-			c.Say("trusted %s (sha256 %s)", cmp.Or(p.what, plan.Show(scan.At(root, p.file))), p.digest[:16])
-		}
-		return 0, nil
+		return accept(c, store, root, files)
 	}
 	return cmd
+}
+
+// accept records what a person has said yes to.
+func accept(c *command.Console, store *policy.TrustStore, root string, files []proposal) (int, error) {
+	for _, p := range files {
+		what := cmp.Or(p.what, plan.Show(scan.At(root, p.file)))
+		if p.digest == "" {
+			if err := store.Forget(root, p.file); err != nil {
+				return 2, err
+			}
+			c.Say("forgot %s", what)
+			continue
+		}
+		if err := store.Record(root, p.file, p.digest); err != nil {
+			return 2, err
+		}
+		c.Say("trusted %s (sha256 %s)", what, p.digest[:16])
+	}
+	return 0, nil
 }
 
 // trustRemotes accepts remotes that the repository did not have when it was first seen.
@@ -91,7 +108,7 @@ func trustRemotes(c *command.Console, s *session.Session, yes bool) (int, error)
 }
 
 // proposal is what would be trusted: a file, by the name that the store knows it by, and what
-// of it, if that is not the file itself.
+// of it, if that is not the file itself. Without a digest it is to be forgotten.
 type proposal struct{ file, digest, what string }
 
 // proposals prints what each file would add. The digest is of the bytes shown.
@@ -130,17 +147,29 @@ func proposals(c *command.Console, root string, s *session.Session) ([]proposal,
 	return append(out, proposal{file: launch.ProjectEnv, digest: digest}), nil
 }
 
-// imageProposal prints the image that the project names for its containers.
-func imageProposal(c *command.Console, root string) []proposal {
+// imageProposals prints the image that the project names for its containers, and which files
+// that named one are gone.
+func imageProposals(c *command.Console, root string, store *policy.TrustStore) (out []proposal, err error) {
 	i := projectimage.Find(root)
+	for _, name := range projectimage.Absent(i) {
+		key := projectimage.Key(name)
+		known, err := store.Known(root, key)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			fmt.Fprintf(c.Out, "- [rung] image   (%s is gone)\n", name)
+			out = append(out, proposal{file: key, what: key})
+		}
+	}
 	if i == nil || i.Name == "" {
-		return nil
+		return out, nil
 	}
 	fmt.Fprintln(c.Out, command.Inert(i.Change().String()))
 	if rest := i.Rest(); rest != "" {
 		fmt.Fprintf(c.Out, "  not used of %s: %s\n", i.File, rest)
 	}
-	return []proposal{{i.Key(), i.Digest, i.Key()}}
+	return append(out, proposal{i.Key(), i.Digest, i.Key()}), nil
 }
 
 // scanProposals prints what a scan finds dangerous and nobody has trusted yet.

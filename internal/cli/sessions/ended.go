@@ -42,6 +42,7 @@ func (e End) Tell() {
 		}
 	}
 	e.work()
+	e.shared()
 	if words := e.Result.Resume; e.Talk && len(words) > 0 {
 		fmt.Fprintf(e.C.Err, "  resume     ringfence %s\n", strings.Join(words, " "))
 	}
@@ -99,6 +100,17 @@ func (e End) work() {
 	}
 	lostSummary(e.C, r)
 	goneSummary(e.C, r.Outside)
+}
+
+// shared tells which conversations were copied to the host, and which were not.
+func (e End) shared() {
+	r := e.Result.Shared
+	if n := len(r.Copied); n > 0 && e.Talk {
+		fmt.Fprintf(e.C.Err, "  history    %s copied to the host; ringfence history --take-back %s removes it there\n", plainCount(n, "conversation", "conversations"), e.Session.ID)
+	}
+	for _, l := range r.Left {
+		fmt.Fprintf(e.C.Err, "  history    %s is not copied: %s\n", command.Inert(l.Name), command.Inert(l.Why))
+	}
 }
 
 // clone holds where commits wait in a clone.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // Conn is a connection that can be relayed without a descriptor.
@@ -22,6 +24,11 @@ type Conn interface {
 func Copy(client, origin Conn, o Options) (Counts, error) {
 	p := &copied{idle: o.Idle}
 	p.last.Store(int64(time.Since(epoch)))
+	if tcp, ok := origin.(*net.TCPConn); ok && loopback(tcp) {
+		if raw, err := tcp.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { sys.TuneLocal(int(fd)) })
+		}
+	}
 	var n Counts
 	back := make(chan error, 1)
 	go func() { back <- p.carry(client, origin, "client", "origin", nil, &n.Received) }()
@@ -55,7 +62,7 @@ type copied struct {
 func (p *copied) carry(to, from Conn, toName, fromName string, look func([]byte) error, moved *int64) error {
 	p.patience(from.SetReadDeadline)
 	p.patience(to.SetWriteDeadline)
-	buf := make([]byte, large/4)
+	buf := make([]byte, large/4-1<<10) // a little less than 128 KiB: two frames of a link carry it
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // How a pair ends if not by its two sides. Both sockets are reset then.
@@ -88,9 +90,9 @@ func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
 	near := loopback(origin)
 	c, cerr := detach(client)
 	s, serr := detach(origin)
-	tuneLocal(c) // the client is always on this machine
+	sys.TuneLocal(c) // the client is always on this machine
 	if near {
-		tuneLocal(s)
+		sys.TuneLocal(s)
 	}
 	p := newPair(c, s, o)
 	err := errors.Join(cerr, serr)

@@ -37,10 +37,3 @@ func splice(from, to, size int) (int, error) {
 	n, err := unix.Splice(from, nil, to, nil, size, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
 	return int(max(n, 0)), err
 }
-
-// tuneLocal is for sockets whose peer is on this machine: there is no network whose
-// load has to be felt for, and pacing, which some hosts have as default, halves the
-// throughput.
-func tuneLocal(fd int) {
-	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
-}

@@ -73,7 +73,21 @@ func Find(root string) *Image {
 
 // Key is what the trust of the name is recorded under. The file itself may be trusted for
 // what else it does: `ringfence scan` knows it.
-func (i *Image) Key() string { return "image of " + i.File }
+func (i *Image) Key() string { return Key(i.File) }
+
+// Key is the same for a file by its name.
+func Key(file string) string { return "image of " + file }
+
+// Absent are the files that would decide before the one that was found, and are not there.
+func Absent(found *Image) (out []string) {
+	for _, s := range sayings {
+		if found != nil && found.File == s.file {
+			break
+		}
+		out = append(out, s.file)
+	}
+	return out
+}
 
 // Rule is the name as policy has it.
 func (i *Image) Rule() *policy.Rule {

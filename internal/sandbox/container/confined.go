@@ -103,6 +103,10 @@ func (r Rung) confined(ctx context.Context, e *engine, a about, p *plan.Plan, h 
 		return nil, err
 	}
 	defer closeSockets(net.sockets)
+	if err := built.asOrdered(v.pid); err != nil {
+		v.end()
+		return nil, err
+	}
 	judge := h.Witness
 	h.Witness = func(seen rung.Seen) error {
 		if err := net.wait(ctx); err != nil || judge == nil {
@@ -273,6 +277,10 @@ func (v *vessel) become(stdio rung.Stdio, control *os.File) (*native.First, erro
 	first.Kill = func() {
 		v.cut()
 		go v.end()
+	}
+	first.Leave = func() { // with it the container goes, and what its limits did
+		v.whole, v.hit = true, cgroup.EventsOf(v.pid)
+		v.cut()
 	}
 	first.Wait = func() syscall.WaitStatus {
 		await(v.first)

@@ -42,7 +42,7 @@ func (r Rung) Offer() rung.Offer {
 	o := native.Rung{}.Offer()
 	o.Adds = "limits by the engine, where the host lends no cgroup; nothing of the host's is near but what is shared"
 	o.Lacks = "a boundary of its own: who may speak to the engine is as good as root"
-	o.Limits = cgroup.Engine
+	o.Limits, o.Images = cgroup.Engine, true
 	return o
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // TestShares: what is below another share comes with it, and makes it writable if it is.
@@ -226,6 +227,27 @@ func TestView(t *testing.T) {
 		{Do: plan.DoBind, Src: "/usr", Dst: "/x", There: true}, {Do: plan.DoLayer, Dst: "/x"}, {Do: plan.DoBind, Src: "/caf\xe9", Dst: "/x"}} {
 		if _, err := viewOf(&plan.Plan{Ops: []plan.Op{p.Ops[0], bad}}, t.TempDir()); err == nil {
 			t.Errorf("%+v is built", bad)
+		}
+	}
+}
+
+// TestNobodyOrdered: every mount of a container is one that was ordered, the engine's own, or
+// came with a share of the host, as strict as that.
+func TestNobodyOrdered(t *testing.T) {
+	v := &view{tmpfs: map[string]string{"/tmp": "", "/sys": ""}, mounts: []mount{share("/usr", "/usr", true), share("/state/copy", "/home/u/w", false), share("/state/1", "/etc/passwd", true)}}
+	here := []probe.Mount{{Point: "/"}, {Point: "/usr/local"}, {Point: "/state/copy/disk"}}
+	ro := []string{"ro", "relatime"}
+	fine := []probe.Mount{{Point: "/", Type: "overlay"}, {Point: "/proc", Type: "proc"}, {Point: "/proc/sys", Type: "proc", Root: "/sys"}, {Point: "/proc/keys", Type: "tmpfs", Root: "/null"},
+		{Point: "/dev", Type: "tmpfs"}, {Point: "/dev/pts", Type: "devpts"}, {Point: "/dev/mqueue", Type: "mqueue"}, {Point: "/sys/fs/cgroup", Type: "cgroup2"}, {Point: "/sys"}, {Point: "/tmp"},
+		{Point: stagePath}, {Point: linkPath}, {Point: "/usr", Options: ro}, {Point: "/usr/local", Options: ro}, {Point: "/home/u/w"}, {Point: "/home/u/w/disk"}, {Point: "/etc/passwd"}}
+	if err := v.compare(fine, here); err != nil {
+		t.Error(err)
+	}
+	for _, m := range []probe.Mount{{Point: "/more"}, {Point: "/usr/share/doc", Options: ro}, {Point: "/usr/local", Options: []string{"rw"}}, {Point: "/tmp/more", Options: ro},
+		{Point: "/run/secrets", Type: "tmpfs"}, {Point: "/dev/more"}, {Point: "/dev/pts", Type: "ext4"}, {Point: "/proc/version", Type: "ext4", Root: "/etc/passwd"},
+		{Point: "/home/u/w/more"}, {Point: "/home/u/w2"}, {Point: "/etc/hosts"}} {
+		if err := v.compare(append(slices.Clone(fine), m), here); err == nil {
+			t.Errorf("%+v is taken", m)
 		}
 	}
 }

@@ -120,12 +120,16 @@ func confinedOrder(a about, image string, p *plan.Plan, limits cgroup.Limits, v 
 		"/proc/sched_debug", "/proc/scsi", "/proc/interrupts", "/sys/firmware", "/sys/devices/virtual/powercap"}, v.masked...)
 	// The whole of /proc, and /dev, as on every rung: root could write to /proc/sys without a capability.
 	h.ReadonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/proc", "/dev"}
+	o.mutateConfined()
 	return o
 }
 
 // join puts the container into the network of another one, whose name and settings come
 // with it.
 func (o *order) join(name string) {
+	if mutated("net") {
+		return
+	}
 	o.Hostname, o.NetworkDisabled = "", false
 	o.HostConfig.NetworkMode, o.HostConfig.Sysctls = "container:"+name, nil
 }

@@ -7,4 +7,6 @@ func mutated(string) bool { return false }
 
 func (o *order) mutate() {}
 
+func (o *order) mutateConfined() {}
+
 func leak() {}

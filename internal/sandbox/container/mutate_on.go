@@ -42,6 +42,30 @@ func (o *order) mutate() {
 	}
 }
 
+// mutateConfined also leaves out what the engine alone raises there.
+func (o *order) mutateConfined() {
+	o.mutate()
+	h := &o.HostConfig
+	if mutated("net") { // whose settings no container may have
+		h.Sysctls = nil
+	}
+	if mutated("cgroup") {
+		h.CgroupnsMode = "host"
+	}
+	if mutated("caps") {
+		h.CapDrop, h.CapAdd = nil, []string{"NET_ADMIN"}
+	}
+	if mutated("seccomp") {
+		h.SecurityOpt = append(h.SecurityOpt, "seccomp=unconfined")
+	}
+	if mutated("covers") {
+		h.MaskedPaths, h.ReadonlyPaths = []string{}, []string{}
+	}
+	if mutated("share") { // something of the host's more than was planned
+		h.Mounts = append(h.Mounts, share("/etc", "/usr/share/doc", true))
+	}
+}
+
 // leak leaves a descriptor of the container to the sandbox.
 func leak() {
 	if mutated("fds") {

@@ -76,11 +76,13 @@ func (v *view) add(o *plan.Op) error {
 	case plan.DoFile:
 		v.files++
 		name := filepath.Join(v.dir, strconv.Itoa(v.files))
-		err := os.WriteFile(name, o.Data, 0o444)
-		if err == nil && o.Mode&0o111 != 0 {
-			err = os.Chmod(name, 0o555) // a program of ours
+		if o.Mode&0o111 != 0 {
+			o.Mode = 0o555 // a program of ours
+		} else {
+			o.Mode = 0o444
 		}
-		if err != nil {
+		mode := fs.FileMode(o.Mode) // whatever the umask is: the first process inside compares it
+		if err := errors.Join(os.WriteFile(name, o.Data, mode), os.Chmod(name, mode)); err != nil {
 			return err
 		}
 		return v.own(o, name)

@@ -2,7 +2,6 @@ package far
 
 import (
 	"errors"
-	"io"
 	"os"
 	"syscall"
 
@@ -151,7 +150,7 @@ func (d *descriptors) closeInside() {
 func (d *descriptors) carryTerminal() {
 	d.prints[link.Terminal] = newSource(d.master, d.terminal)
 	go func() { // the master is closed when nobody prints any more
-		d.terminal.WriteTo(struct{ io.Writer }{d.master})
+		d.terminal.WriteTo(d.master)
 		d.terminal.CloseRead()
 	}()
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -67,6 +68,11 @@ func addrOf(a net.Addr) netip.AddrPort {
 // carry relays a connection and its stream until both directions have ended. A reset on
 // either side is one on the other.
 func carry(s *link.Stream, c rung.Conn) {
+	if socket := c.Socket(); socket != nil { // its other end is in the sandbox, on this machine
+		if raw, err := socket.SyscallConn(); err == nil {
+			raw.Control(func(fd uintptr) { sys.TuneLocal(int(fd)) })
+		}
+	}
 	go func() { // near has closed it: nobody takes what is sent from here
 		s.Unheard()
 		c.CloseRead()
@@ -76,7 +82,7 @@ func carry(s *link.Stream, c rung.Conn) {
 		defer close(up)
 		send(s, c)
 	}()
-	if _, err := s.WriteTo(struct{ io.Writer }{c}); err != nil {
+	if _, err := s.WriteTo(c); err != nil {
 		s.Reset(link.Gone)
 		c.SetLinger(0)
 		c.Close()

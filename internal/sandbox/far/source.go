@@ -2,7 +2,6 @@ package far
 
 import (
 	"errors"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -120,7 +119,7 @@ func pollable(f *os.File) (*os.File, error) {
 
 // feed carries a stream into a file, and closes both.
 func feed(f *os.File, s *link.Stream) {
-	s.WriteTo(struct{ io.Writer }{f})
+	s.WriteTo(f)
 	f.Close()
 	s.Close()
 }

@@ -102,11 +102,14 @@ func openJudged(op *plan.Op) (fd int, st unix.Stat_t, err error) {
 
 // compareFile wants the bytes of the plan, where nobody can change them.
 func compareFile(op *plan.Op) error {
-	fd, _, err := openJudged(op)
+	fd, st, err := openJudged(op)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
+	if mode := st.Mode & 0o7777; mode != op.Mode {
+		return fmt.Errorf("has the mode %#o, not %#o", mode, op.Mode)
+	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
 		return err

@@ -68,12 +68,15 @@ func Main() {
 	// Memory is part of the product: after set-up PID 1 only waits.
 	debug.SetGCPercent(50)
 	conn := wire.Inherited(controlFD)
-	status, err := session(conn)
+	status, stays, err := session(conn)
 	if err != nil {
 		report(conn, err)
 		os.Exit(1)
 	}
 	conn.Send(wire.Message{Kind: wire.Exit, Status: int(status)})
+	if stays {
+		select {} // the container goes with us: the supervisor ends us once it has read what its limits did
+	}
 	os.Exit(0)
 }
 
@@ -90,28 +93,31 @@ func report(conn *wire.Conn, err error) {
 	conn.Send(wire.Message{Kind: wire.Failed, Failure: f})
 }
 
-func session(conn *wire.Conn) (syscall.WaitStatus, error) {
+// session is all of it. It says whether PID 1 stays when the agent has ended.
+func session(conn *wire.Conn) (ws syscall.WaitStatus, stays bool, err error) {
 	if err := isolateSelf(); err != nil {
-		return 0, &step{"inside", err}
+		return 0, false, &step{"inside", err}
 	}
 	p, err := receivePlan(conn)
 	if err != nil {
-		return 0, &step{"plan", err}
+		return 0, false, &step{"plan", err}
 	}
 	r, err := raise(p)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if err := handWatch(conn, r); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if err := confirm(conn, p, r); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if r.sentry != nil {
-		return attendSentry(conn, r.sentry)
+		ws, err = attendSentry(conn, r.sentry)
+		return ws, false, err
 	}
-	return runAgent(conn, p)
+	ws, err = runAgent(conn, p)
+	return ws, p.Built, err
 }
 
 // isolateSelf takes away what PID 1 could give to its children: a debugger's

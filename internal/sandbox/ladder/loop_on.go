@@ -4,12 +4,9 @@ package ladder
 
 import (
 	"context"
-	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 
-	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -19,37 +16,16 @@ import (
 
 // usual puts the test build's far end in the place of the native rung, under its name: what
 // the suites do, they do over a link.
-func usual(rung.Rung) rung.Rung { return direct{far.Rung{Place: loop{}}} }
-
-// direct writes to the trees of the host itself where the suites expect the live view: there
-// is no keeper over a link, and it is not what is tested.
-type direct struct{ far.Rung }
-
-// Through implements rung.Linked.
-func (d direct) Through(between func(io.ReadWriteCloser) io.ReadWriteCloser) rung.Rung {
-	return direct{d.Rung.Through(between).(far.Rung)}
-}
-
-func (d direct) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
-	c := *p
-	c.Ops = nil
-	for _, o := range p.Ops {
-		if file.Within(string(o.Dst), plan.Own+"/layer") {
-			continue
-		}
-		o.Write = o.Write || o.Do == plan.DoBind && slices.ContainsFunc(p.Trees, func(t plan.Tree) bool { return t.Path == o.Dst })
-		c.Ops = append(c.Ops, o)
-	}
-	c.Trees, c.Watch = nil, nil
-	return d.Rung.Start(ctx, &c, h)
-}
+func usual(rung.Rung) rung.Rung { return shared(far.Rung{Place: loop{}}) }
 
 // loop is a place on this machine: the far end is a child of the supervisor.
 type loop struct{ native.Rung }
 
+// Offer is that of a far end: no keeper hears of what the agent calls there.
 func (l loop) Offer() rung.Offer {
 	o := l.Rung.Offer()
 	o.Witness = "the far end"
+	o.Views = []plan.View{plan.Review}
 	o.Leaves = maps.Clone(o.Leaves)
 	delete(o.Leaves, "link")
 	delete(o.Leaves, "link-end")

@@ -36,11 +36,8 @@ func direct(rw io.ReadWriteCloser) syscall.RawConn {
 // and nothing else waits. What the kernel does not take at once goes through the buffer: so
 // nobody waits here.
 func (s *Stream) emitDirect() {
-	if s.messages {
-		return
-	}
 	l := s.link
-	for l.raw != nil && !l.writing && len(l.out) == 0 && l.err == nil && l.idle() && s.open == nil && min(len(s.unsent), s.credit) >= directFrom {
+	for s.bulk() {
 		n := min(len(s.unsent), s.credit, MaxCopy)
 		var heads [2 * headSize]byte
 		var parts [][]byte
@@ -60,8 +57,28 @@ func (s *Stream) emitDirect() {
 		}
 		s.credit -= n
 		s.unsent = s.unsent[n:]
+		s.pending = len(s.unsent) > 0
 	}
-	s.pending = len(s.unsent) > 0
+}
+
+// bulk says whether what a write holds can be sent past the buffer.
+func (s *Stream) bulk() bool {
+	l := s.link
+	return !s.messages && s.open == nil && min(len(s.unsent), s.credit) >= directFrom && l.free() && len(l.out) == 0 && l.idle()
+}
+
+// free says whether something can be written here and now: nobody else writes.
+func (l *Link) free() bool { return l.raw != nil && !l.writing && l.err == nil }
+
+// littleFrom is how much is left to who writes the buffer: what is less is written by
+// whoever has it, so that nobody is woken for a few bytes.
+const littleFrom = 1 << 10
+
+// emitLittle writes what is in the buffer, if that is little and the kernel takes it at once.
+func (l *Link) emitLittle() {
+	if len(l.out) > 0 && len(l.out) < littleFrom && l.free() {
+		l.out = l.out[:copy(l.out, l.out[l.writeNow([][]byte{l.out}):])]
+	}
 }
 
 // writeNow writes what the kernel takes at once. Why it took no more is found out by who

@@ -11,7 +11,7 @@ const (
 	MaxStreams = 4096       // at once, whoever opened them
 	MaxConns   = 3840       // of them: those that the far end opened, so that the near end always can
 	Window     = 16 << 10   // what a stream may send before anybody reads
-	MaxWindow  = 1 << 20    // the same, of a reader that keeps up
+	MaxWindow  = 256 << 10  // the same, of a reader that keeps up
 	Growth     = 32 << 20   // what all windows of a link may grow by together
 	MaxMessage = Window - 2 // on a stream of messages
 

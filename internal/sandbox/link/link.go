@@ -55,6 +55,9 @@ type Link struct {
 	out   []byte   // frames for the next write
 	wake  sync.Cond
 
+	held  *Stream  // whose bytes are gathered
+	parts [][]byte // of the buffer that frames are read into
+
 	writing bool            // a buffer is being written
 	raw     syscall.RawConn // for bulk; nil: all goes through the buffer
 }

@@ -17,21 +17,30 @@ func (l *Link) feed(b []byte) (used int, err error) {
 	}
 	for l.greeted == headSize {
 		f, n, err := parse(b[used:])
+		if err == nil && n > 0 {
+			err = l.obey(f)
+		}
 		if err != nil || n == 0 {
-			return used, err
-		}
-		l.mu.Lock()
-		if l.err == nil {
-			err = l.take(f)
-			l.kick()
-		}
-		l.mu.Unlock()
-		if err != nil {
+			l.obey(frame{})
 			return used, err
 		}
 		used += n
 	}
 	return used, nil
+}
+
+// obey takes one frame, and none if it is empty. What was gathered before it goes first.
+func (l *Link) obey(f frame) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gathers(f) {
+		l.flush()
+	}
+	if f.kind != 0 && l.err == nil {
+		err = l.take(f)
+		l.kick()
+	}
+	return err
 }
 
 // greet compares the first bytes of all, as they come.
@@ -155,6 +164,10 @@ func (s *Stream) takeData(body []byte) error {
 	if s.readErr != nil { // nobody reads it, and no credit comes back for it
 		return nil
 	}
+	if s.passes() {
+		s.link.gather(s, body)
+		return nil
+	}
 	if s.messages {
 		s.in.put(binary.BigEndian.AppendUint16(nil, uint16(len(body))))
 	}
@@ -168,7 +181,11 @@ func (s *Stream) takeCredit(n uint32) error {
 		return fmt.Errorf("%w: %d", CreditOverflow, n)
 	}
 	s.credit += int(n)
-	if s.pending {
+	switch {
+	case !s.pending:
+	case s.bulk():
+		s.writable.Broadcast() // who waits sends it from where it lies
+	default:
 		s.link.push(s)
 	}
 	return nil

@@ -71,7 +71,7 @@ func (l *Link) pop() *Stream {
 // kick puts what can be sent into the buffer, and wakes who writes it.
 func (l *Link) kick() {
 	l.fill()
-	if len(l.out) > 0 {
+	if l.emitLittle(); len(l.out) > 0 {
 		l.wake.Signal()
 	}
 }
@@ -141,12 +141,16 @@ func (s *Stream) emit() (more bool) {
 	return false
 }
 
+// least is how much is worth a frame, if more waits. A reader that has read everything has
+// given credit for half a window at least: so nobody waits for ever.
+const least = Window / 2
+
 // fits says whether some of the write that waits can go: some bytes, or a whole message.
 func (s *Stream) fits() bool {
 	if s.messages {
 		return s.cost(len(s.unsent)) <= s.credit
 	}
-	return s.credit > 0
+	return s.credit >= min(len(s.unsent), least)
 }
 
 // emitData sends as much of the write that waits as one frame and the credit allow.

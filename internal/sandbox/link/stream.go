@@ -46,7 +46,9 @@ type Stream struct {
 
 	// What is received.
 	in       ring
-	reading  bool
+	reading  bool   // somebody writes what came, and has let go of the mutex
+	outlet   outlet // where WriteTo writes to, if what comes can pass the ring
+	passed   int64  // what did
 	window   int
 	left     int // of the window: what the peer may still send
 	used     int // read, and no credit given for it yet
@@ -122,13 +124,16 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo writes what comes to w until its end, without a copy of its own.
+// WriteTo writes what comes to w until its end, without a copy of its own. Nobody else may
+// write to w meanwhile.
 func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
 	if s.messages {
 		return 0, errors.ErrUnsupported
 	}
+	s.outlet, s.passed = outletTo(w), 0
+	defer func() { total += s.shut() }()
 	for {
 		if err := s.awaitData(); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -221,12 +226,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	s.unsent, s.pending, s.writing, s.cut = p, true, true, false
-	if s.emitDirect(); s.pending {
-		l.push(s)
-	}
-	l.kick()
 	for s.pending && s.cannotWrite() == nil {
-		s.writable.Wait()
+		if s.emitDirect(); s.pending {
+			l.push(s)
+		}
+		if l.kick(); s.pending {
+			s.writable.Wait()
+		}
 	}
 	n := len(p) - len(s.unsent)
 	var err error

@@ -721,3 +721,41 @@ func TestCloseRead(t *testing.T) {
 	}
 	<-heard
 }
+
+// TestNoSplinters: the rest of a window makes no frame of its own while more waits; the end of
+// a write does.
+func TestNoSplinters(t *testing.T) {
+	l := still(Far)
+	l.feed([]byte(prefaces[Near]))
+	s, err := l.Open(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.credit = least + 3
+	l.out = l.out[:0]
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Write(make([]byte, least+10))
+	}()
+	l.mu.Lock()
+	for !s.writing {
+		l.mu.Unlock()
+		l.mu.Lock()
+	}
+	if s.credit != 0 || len(s.unsent) != 7 {
+		t.Errorf("credit %d, %d bytes wait", s.credit, len(s.unsent))
+	}
+	l.mu.Unlock()
+	for _, c := range []struct{ credit, left int }{{3, 7}, {3, 7}, {1, 0}} {
+		if _, err := l.feed(creditFrame(s.id, uint32(c.credit))); err != nil {
+			t.Fatal(err)
+		}
+		l.mu.Lock()
+		if len(s.unsent) != c.left {
+			t.Errorf("after credit for %d more: %d bytes wait, want %d", c.credit, len(s.unsent), c.left)
+		}
+		l.mu.Unlock()
+	}
+	<-done
+}

@@ -26,8 +26,7 @@ type Network struct {
 	packets int // a socket that tells of datagrams; -1: there is none
 	diag    int // a socket of the sandbox's network that says whose a connection is; -1: there is none
 	id      uint32
-	last    int // who it was last time, on the host: most likely the same again
-	full    time.Time
+	search  sys.Search // on the host
 }
 
 // Socket is a descriptor of the network, by its name.

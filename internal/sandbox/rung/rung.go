@@ -88,6 +88,7 @@ type Offer struct {
 	Leaves  map[string]string
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
+	Images  bool             // it can have the programs of an image; see Furnished
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 

@@ -133,6 +133,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.highEnough(); err != nil {
 		return b, err
 	}
+	if err := b.refuseSeveral(); err != nil {
+		return b, err
+	}
 	if b.Facts, err = enforcedHere(); err != nil {
 		return b, err
 	}

@@ -15,6 +15,9 @@ func (b *Base) projectImage() error {
 		return nil
 	}
 	i := projectimage.Find(b.Workspaces[0].Path)
+	if err := b.goneImages(i); err != nil {
+		return err
+	}
 	switch {
 	case i == nil:
 		return nil
@@ -23,6 +26,10 @@ func (b *Base) projectImage() error {
 		return nil
 	case i.Name == "":
 		b.Said.Warn(fmt.Sprintf("%s names no image, so the programs are this machine's: %s", i.File, i.Why))
+		return nil
+	}
+	if o := b.Rung.Offer(); !o.Images {
+		b.Said.Warn(fmt.Sprintf("%s names the image %s, which is ignored: the rung %s has no images, so the programs are this machine's", i.File, i.Name, rung.Title(b.Rung)))
 		return nil
 	}
 	ok, err := b.Trusted(i.Key(), i.Digest)
@@ -41,4 +48,19 @@ func (b *Base) projectImage() error {
 	b.Policy = &with
 	b.Rung, err = ladder.Chosen(b.Policy)
 	return err
+}
+
+// goneImages tells of a file that named an image, was trusted with that, and is not there any
+// more: whoever removed it, perhaps an agent, chose other programs than the person did.
+func (b *Base) goneImages(found *projectimage.Image) error {
+	for _, name := range projectimage.Absent(found) {
+		known, err := TrustStore(b.Dirs.State).Known(b.Workspaces[0].Path, projectimage.Key(name))
+		if err != nil {
+			return err
+		}
+		if known {
+			b.Said.Warn(fmt.Sprintf("%s, which you trusted to name the image, is gone. If that is right: `ringfence trust`", name))
+		}
+	}
+	return nil
 }

@@ -29,6 +29,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -49,6 +50,7 @@ type Result struct {
 
 	Review  *review.Report   // what changed on the host, and what waits
 	Applied []review.Outcome // what was held and needed nobody's eyes
+	Shared  history.Report   // conversations that were copied to the host
 }
 
 // Talk is how a starting session speaks to the user.
@@ -186,22 +188,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.sumProgram()
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
-	if l.talk.Began != nil {
-		l.talk.Began()
-	}
-	if t := l.talk.Terminal; t != nil {
-		t.Began(l.session.ID, titleMark(l.session))
-	}
-	keep.Watch(l.ended)
-	l.streams.CloseInside()
-	if l.door != nil {
-		l.door.running()
-	}
-	if l.relay != nil {
-		l.relayed = make(chan error, 1)
-		go func() { l.relayed <- l.relay.Run(ctx) }()
-		go l.watchTerminal()
-	}
+	l.attend(ctx, keep)
 	for _, d := range giveBack {
 		defer time.AfterFunc(d, sys.GiveBack).Stop()
 	}
@@ -236,6 +223,26 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// attend sees to what a running session needs, beside it.
+func (l *live) attend(ctx context.Context, keep *trees.Changes) {
+	if l.talk.Began != nil {
+		l.talk.Began()
+	}
+	if t := l.talk.Terminal; t != nil {
+		t.Began(l.session.ID, titleMark(l.session))
+	}
+	keep.Watch(l.ended)
+	l.streams.CloseInside()
+	if l.door != nil {
+		l.door.running()
+	}
+	if l.relay != nil {
+		l.relayed = make(chan error, 1)
+		go func() { l.relayed <- l.relay.Run(ctx) }()
+		go l.watchTerminal()
+	}
 }
 
 // launch starts the sandbox. The agent runs before it returns: who asks it to leave in
@@ -306,6 +313,8 @@ func (l *live) settle(exit rung.Exit, keep *trees.Changes) Result {
 	l.closeStatus()
 	var lost error
 	res.Review, res.Applied, lost = keep.End(l.exit)
+	res.Shared = l.session.ShareOut()
+	l.Record(session.SharedOut(res.Shared)...)
 	done()
 	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
