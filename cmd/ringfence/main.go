@@ -47,7 +47,8 @@ func main() {
 		sentry.StageMain()
 	}
 	if len(os.Args) > 0 && os.Args[0] == sentry.InitName {
-		sentry.InitMain(os.Args, inside.Name)
+		sentry.Init(os.Args)
+		inside.Main()
 	}
 	if len(os.Args) > 0 && sign.Is(os.Args[0]) {
 		os.Exit(sign.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, broker.Endpoint+"/sign/"))

@@ -78,16 +78,11 @@ func environSecrets(l *look) (hits []hit) {
 	for _, e := range l.Environ {
 		name, value, _ := strings.Cut(e, "=")
 		entry, known := knownsecrets.Env(name)
-		if known && entry.Class == knownsecrets.Secret && held(value) && !proxyWithoutLogin(name, value) {
+		if known && entry.Class == knownsecrets.Secret && held(value) && !knownsecrets.NoLogin(name, value) {
 			hits = append(hits, hit{path: "$" + name, detail: entry.What, about: name})
 		}
 	}
 	return hits
-}
-
-// proxyWithoutLogin: addresses of proxies are catalogued because some hold a login.
-func proxyWithoutLogin(name, value string) bool {
-	return strings.HasSuffix(strings.ToLower(name), "proxy") && !strings.Contains(value, "@")
 }
 
 // projectBudget bounds the walk through a project.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -117,6 +118,10 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 		welcome(c)
 	}
 	s, err := session.Prepare(opt)
+	if errors.Is(err, launch.ErrSeveral) && meansAll(c, l, err) {
+		opt.AllRepos = true
+		s, err = session.Prepare(opt)
+	}
 	if err != nil {
 		return nil, fault.ExitStatus(err), err
 	}
@@ -128,6 +133,16 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 		return nil, fault.ExitStatus(err), err
 	}
 	return end, end.Result.Exit.Code(), nil
+}
+
+// meansAll asks whether all repositories of a directory are to be shown. Nobody to ask is a
+// no, and the error says which flag is a yes.
+func meansAll(c *command.Console, l *rules.Flags, err error) bool {
+	if l.NoInput || l.Detach || !c.Person() {
+		return false
+	}
+	c.Say("%s", err)
+	return c.Confirm("Show them all?", false)
 }
 
 // toRun says what is run, of what was typed behind the flags.

@@ -36,6 +36,7 @@ const (
 	Unheld  = "unheld"  // walls in List are not raised; State says why
 	Env     = "env"     // variables in List came inside; State says by whose word
 	Granted = "granted" // what the user gave beyond the built-in: State says what, List names it
+	Shared  = "history" // Count conversations in List were copied; State says which way
 	Limit   = "limit"   // a limit was hit: Name, and how many times
 	Lost    = "lost"    // the session ended without a word; Count records were not signed by then
 	Exit    = "exit"    // the last record of a session that ended; Code is its status
@@ -62,6 +63,7 @@ const (
 // The events of the trees: Name is the path.
 const (
 	Held     = "held"     // a path became private to the session
+	Refused  = "refused"  // Via says what: a write, where Name is the path and State may be Absent, or a call
 	Masked   = "masked"   // a file of secrets shows phantoms
 	Revealed = "revealed" // one is shown as it is, by Rule
 	Applied  = "applied"  // what waited was written to the host
@@ -88,6 +90,9 @@ const (
 // RuleUpstream is the rule of a refusal that is not ringfence's: that of the proxy on the
 // host's side.
 const RuleUpstream = "upstream proxy"
+
+// Absent is the state of a path that is not in the session's view.
+const Absent = "absent"
 
 // The states of a gate.
 const (

@@ -38,17 +38,21 @@ type Tally struct {
 }
 
 // Add counts a record: a connection and its bytes with its End, unless that has
-// the verdict deny and no bytes; a denial with its Decision. All else is ignored.
+// the verdict deny and no bytes; a denial with its Decision, or as Refused. All else is ignored.
 func (t *Tally) Add(r Record) {
 	passed := r.Event == End && (r.Verdict != Deny || r.Sent > 0 || r.Received > 0)
-	denied := r.Event == Decision && r.Verdict == Deny
+	denied := (r.Event == Decision || r.Event == Refused) && r.Verdict == Deny
 	host := hostOf(r)
-	if host == "" || !passed && !denied {
+	more := host == "" && r.Event == Refused
+	if host == "" && !more || !passed && !denied {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.line(host, passed)
+	l := &t.others
+	if !more {
+		l = t.line(host, passed)
+	}
 	count := int64(max(r.Count, 1))
 	if denied {
 		l.Denied = int(add(int64(l.Denied), count))

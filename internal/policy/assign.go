@@ -53,9 +53,7 @@ func (d *decoder) value(k *key, last part, v *unstable.Node) error {
 func (d *decoder) inline(parts []part, v *unstable.Node) error {
 	for it := v.Children(); it.Next(); {
 		n := it.Node()
-		if err := d.assign(append(parts[:len(parts):len(parts)], d.parts(n.Key())...), n.Value()); err != nil {
-			return err
-		}
+		d.note(d.assign(append(parts[:len(parts):len(parts)], d.parts(n.Key())...), n.Value()))
 	}
 	return nil
 }
@@ -128,36 +126,47 @@ func (d *decoder) list(k *key, p part, v *unstable.Node) error {
 	if v.Kind != unstable.Array {
 		return d.fail(d.place(v, p), "", "%s must be %s, not %s", k, k.form, kindName(v.Kind))
 	}
-	out := List{}
-	first := map[string]Rule{}
-	for it := v.Children(); it.Next(); {
+	l := &listReader{decoder: d, k: k, out: List{}, first: map[string]Rule{}}
+	for it := v.Children(); !d.full() && it.Next(); {
 		n := it.Node()
-		at := d.place(n, p)
-		s, err := d.element(k, n, at)
-		if err != nil {
-			return err
-		}
-		if err := k.admit(s); err != nil {
-			return d.fail(at, suggest(s, k.known()), "%s: %v", k, err)
-		}
-		what := s
-		if k.same != nil {
-			what = k.same(s)
-		}
-		if have, again := first[what]; again && k.form != formArgs {
-			return d.again(k, at, s, have)
-		}
-		if err := d.count(k, at); err != nil {
-			return err
-		}
-		if k.most > 0 && len(out) == k.most {
-			return d.fail(at, "", "%s holds at most %d values", k, k.most)
-		}
-		r := Rule{s, d.source(at)}
-		first[what] = r
-		out = append(out, r)
+		d.note(l.member(n, d.place(n, p)))
 	}
-	*k.list(d.policy) = out
+	*k.list(d.policy) = l.out
+	return nil
+}
+
+// listReader reads the values of one list.
+type listReader struct {
+	*decoder
+	k     *key
+	out   List
+	first map[string]Rule // by what no two may share
+}
+
+func (l *listReader) member(n *unstable.Node, at span) error {
+	s, err := l.element(l.k, n, at)
+	if err != nil {
+		return err
+	}
+	if err := l.k.admit(s); err != nil {
+		return l.fail(at, suggest(s, l.k.known()), "%s: %v", l.k, err)
+	}
+	what := s
+	if l.k.same != nil {
+		what = l.k.same(s)
+	}
+	if have, again := l.first[what]; again && l.k.form != formArgs {
+		return l.again(l.k, at, s, have)
+	}
+	if err := l.count(l.k, at); err != nil {
+		return err
+	}
+	if l.k.most > 0 && len(l.out) == l.k.most {
+		return l.fail(at, "", "%s holds at most %d values", l.k, l.k.most)
+	}
+	r := Rule{s, l.source(at)}
+	l.first[what] = r
+	l.out = append(l.out, r)
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (c *checker) ports() {
 	}
 	published := map[uint16]Rule{}
 	for _, v := range c.p.Network.Publish {
-		host, in, err := parsePublish(v.Value)
+		host, in, err := ParsePublish(v.Value)
 		if err != nil {
 			c.add(v.Source, "%v", err)
 			continue

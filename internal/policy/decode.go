@@ -46,16 +46,17 @@ func decodeLayer(data []byte, name string, project bool) (*Policy, error) {
 		i += n
 	}
 	d.parser.Reset(data)
-	for d.parser.NextExpression() {
-		if err := d.expression(d.parser.Expression()); err != nil {
-			return nil, err
-		}
+	for !d.full() && d.parser.NextExpression() {
+		d.note(d.expression(d.parser.Expression()))
 	}
 	if err := d.parser.Error(); err != nil {
-		return nil, d.syntax(err)
+		d.note(d.syntax(err))
 	}
-	if err := d.wellFormed(); err != nil {
-		return nil, err
+	if d.mistakes == nil {
+		d.note(d.wellFormed())
+	}
+	if d.mistakes != nil {
+		return nil, All(d.mistakes...)
 	}
 	return d.policy, nil
 }
@@ -70,8 +71,10 @@ type decoder struct {
 	seen   map[string]span // full names of keys and headers
 	rules  int
 	hosts  int
+	astray bool // the last header names nothing: what stands below it is not judged
 	// project holds for the file of a project, which strangers write.
-	project bool
+	project  bool
+	mistakes []error
 }
 
 // part is one part of a dotted key.
@@ -85,10 +88,16 @@ func (d *decoder) expression(e *unstable.Node) error {
 	switch e.Kind {
 	case unstable.Table:
 		d.table = parts
-		return d.header(parts)
+		err := d.header(parts)
+		d.astray = err != nil
+		return err
 	case unstable.ArrayTable:
+		d.astray = true
 		return d.fail(parts[0].at, "", "no section is a list of tables: write [%s]", printable(parts[0].name))
 	default:
+		if d.astray {
+			return nil
+		}
 		return d.assign(append(d.table[:len(d.table):len(d.table)], parts...), e.Value())
 	}
 }

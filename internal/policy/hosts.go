@@ -71,13 +71,13 @@ func checkPort(v string) error {
 }
 
 func checkPublish(v string) error {
-	_, _, err := parsePublish(v)
+	_, _, err := ParsePublish(v)
 	return err
 }
 
-// parsePublish reads PORT, or HOST:INSIDE where the two differ, so that every
+// ParsePublish reads PORT, or HOST:INSIDE where the two differ, so that every
 // publication has one spelling.
-func parsePublish(v string) (host, inside uint16, err error) {
+func ParsePublish(v string) (host, inside uint16, err error) {
 	first, second, pair := strings.Cut(v, ":")
 	if host, err = address.ParsePort(first); err != nil || !pair {
 		return host, host, err

@@ -226,8 +226,15 @@ var keys = []key{
 		about: "Whether packages may run scripts during installation.",
 		flag:  func(p *Policy) **Flag { return &p.Supply.Scripts }},
 	{section: "supply", name: "allow", form: formList, check: checkPackage, pattern: patternPackage, most: maxPackages,
-		about: "Packages without these rules: NAME, npm:NAME or pypi:NAME; * at the end stands for any text.",
+		about: "Packages without these rules: NAME, npm:NAME, pypi:NAME, crates:NAME or go:PATH; * at the end stands for any text.",
 		list:  func(p *Policy) *List { return &p.Supply.Allow }},
+	{section: "supply", name: "deny", form: formList, check: checkPackage, pattern: patternPackage, most: maxPackages,
+		about: "Packages that are refused in every version, written as in allow. What is allowed there is refused all the same.",
+		list:  func(p *Policy) *List { return &p.Supply.Deny }},
+
+	{section: "agent", name: "history", form: formWord, words: func() []string { return []string{PrivateHistory, SharedHistory} },
+		about: "Whether conversations of this project are copied between the agent on the host and the one inside (`shared`). The host's agent then reads what the agent inside wrote. Not written: private.",
+		word:  func(p *Policy) **Rule { return &p.Agent.History }},
 }
 
 // sections lists the sections in the order of the table, and those of named tables last.

@@ -49,6 +49,7 @@ type Policy struct {
 	Require   Require
 	Broker    Broker
 	Supply    Supply
+	Agent     Agent
 	Secret    []Secret // in the order in which they were written
 	MCP       []Server // the same
 

@@ -140,7 +140,7 @@ func devices(p *Policy, out *Reach) error {
 
 func ports(p *Policy, out *Reach) error {
 	for _, v := range p.Network.Publish {
-		host, inside, err := parsePublish(v.Value)
+		host, inside, err := ParsePublish(v.Value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.Source, err)
 		}

@@ -13,6 +13,7 @@ type Supply struct {
 	Age     *Rule // how long a release must have been out, as ParseAge reads it; nil means no wait
 	Scripts *Flag // whether scripts of packages run when they are installed; nil means no
 	Allow   List  // packages that are exempt, as ParsePackage reads them
+	Deny    List  // packages that are refused, in every version
 }
 
 const (
@@ -160,17 +161,26 @@ func (l List) exempts() func(string) bool {
 	}
 }
 
-// Exempts reports whether a package of a registry has no brakes. Names of PyPI are one
-// however they are spelled.
-func (s *Supply) Exempts(tool, name string) bool {
+// Exempts reports whether a package of a registry has no brakes.
+func (s *Supply) Exempts(tool, name string) bool { return s.Allow.names(tool, name) }
+
+// Denies reports whether a package of a registry is refused, in every version.
+func (s *Supply) Denies(tool, name string) bool { return s.Deny.names(tool, name) }
+
+// names reports whether a list has a package of a registry. Names of PyPI, and of crates,
+// are one however they are spelled.
+func (l List) names(tool, name string) bool {
 	fold := func(name string) string {
-		if tool == "pypi" {
+		switch tool {
+		case "pypi":
 			return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+		case "crates":
+			return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 		}
 		return name
 	}
 	o := Package{Tool: tool, Name: fold(name)}
-	return slices.ContainsFunc(s.Allow, func(r Rule) bool {
+	return slices.ContainsFunc(l, func(r Rule) bool {
 		p, err := ParsePackage(r.Value)
 		p.Name = fold(p.Name)
 		return err == nil && p.covers(o)
@@ -178,7 +188,7 @@ func (s *Supply) Exempts(tool, name string) bool {
 }
 
 // tightenSupply takes from over what can only take away: the longer wait, no
-// scripts, and the packages that both exempt.
+// scripts, the packages that both exempt, and those that either refuses.
 func tightenSupply(s, o *Supply) {
 	if o.MinAge() > s.MinAge() {
 		s.Age = o.Age
@@ -187,6 +197,7 @@ func tightenSupply(s, o *Supply) {
 		s.Scripts = o.Scripts
 	}
 	s.Allow = both(s.Allow, o.Allow, o.Allow.exempts(), s.Allow.exempts())
+	s.Deny = join(s.Deny, o.Deny)
 }
 
 // widensSupply lists what of one key of over base does not give already.
@@ -202,6 +213,7 @@ func widensSupply(k *key, base, over *Policy) List {
 		if o.ScriptsOn() && !b.ScriptsOn() {
 			out = List{{"true", o.Scripts.Source}}
 		}
+	case "deny": // which only takes away
 	default:
 		exempt := b.Allow.exempts()
 		for _, r := range o.Allow {

@@ -60,6 +60,8 @@ func TestTightenSupply(t *testing.T) {
 		{"unwritten is none", "", "scripts = true", ``},
 		{"packages", "allow = ['npm:a', 'b', '@s/*']", "allow = ['a', 'npm:b', '@s/x', 'pypi:c']", `allow = [ "npm:a", "npm:b", "@s/x", ]`},
 		{"no packages", "allow = ['a']", "allow = []", `allow = []`},
+		{"refused", "deny = ['npm:a']", "deny = ['b', 'npm:a']", `deny = [ "npm:a", "b", ]`},
+		{"refused still", "deny = ['npm:a']", "deny = []", `deny = [ "npm:a", ]`},
 	} {
 		got := rules(t, Tighten(mustDecode(t, "[supply]\n"+c.base), mustDecode(t, "[supply]\n"+c.over)))
 		if got = strings.TrimPrefix(got, "[supply] "); got != c.want {
@@ -84,6 +86,22 @@ func TestResolveSupply(t *testing.T) {
 	ceiling := decodeAs(t, "/etc/ringfence/policy.toml", "[supply]\nage = '1d'\nscripts = false\nallow = ['npm:a']\n")
 	if p, _ = Resolve(Layers{Flags: open, Ceiling: ceiling}); p.Supply.MinAge() != day || p.Supply.ScriptsOn() || len(p.Supply.Allow) != 1 || p.Supply.Allow[0].Value != "npm:a" {
 		t.Errorf("ceiling: %+v", p.Supply)
+	}
+}
+
+// What is refused stays so, whoever says less, and however it is spelled.
+func TestDenies(t *testing.T) {
+	project := decodeAs(t, "x.toml", "[supply]\ndeny = ['pypi:A_b', 'crates:c-d', 'go:x.test/*']\n")
+	p, ignored := Resolve(Layers{Project: project, Flags: decodeAs(t, "flags", "[supply]\ndeny = []\n")})
+	if len(ignored) != 0 {
+		t.Errorf("to refuse is no widening: %v", ignored)
+	}
+	for v, want := range map[[2]string]bool{
+		{"pypi", "a.b"}: true, {"npm", "a_b"}: false, {"crates", "C_d"}: true, {"go", "x.test/y"}: true, {"go", "y.test"}: false,
+	} {
+		if p.Supply.Denies(v[0], v[1]) != want {
+			t.Errorf("%v: %v", v, !want)
+		}
 	}
 }
 

@@ -58,6 +58,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range widensBroker(k, base, over) {
 				add(w.Value, w.Source)
 			}
+		case k.section == "agent":
+			for _, w := range widensAgent(base, over) {
+				add(w.Value, w.Source)
+			}
 		case k.section == "supply":
 			for _, w := range widensSupply(k, base, over) {
 				add(w.Value, w.Source)

@@ -50,7 +50,7 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 	for _, g := range given {
 		out = append(out, of(journal.Granted, journal.Record{State: g.what, Source: g.source}, g.list)...)
 	}
-	return out, nil
+	return append(out, s.SharedIn()...), nil
 }
 
 // Walls is what holds, once the witness has seen it, and what does not.
@@ -138,6 +138,9 @@ func given(p *policy.Policy) []gift {
 	add("host-port", p.Network.HostPorts)
 	if p.Network.Mode != nil {
 		add("net", policy.List{*p.Network.Mode})
+	}
+	if p.Agent.History != nil {
+		add("history", policy.List{*p.Agent.History})
 	}
 	if p.Rung.Network != nil {
 		add("gvisor-network", policy.List{*p.Rung.Network})

@@ -42,6 +42,10 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 	for i, k := range s.Keys {
 		c.row([]string{"brokered", ""}[min(i, 1)], k)
 	}
+	s.missing(c)
+	if len(s.shares) > 0 {
+		c.Unusual = append(c.Unusual, fmt.Sprintf("history shared (%d %s in)", len(s.sharedIn), plural(len(s.sharedIn), "conversation", "conversations")))
+	}
 	s.variables(c)
 	for _, p := range s.Dropped {
 		c.row("not in PATH", p)
@@ -113,6 +117,19 @@ func (s *Session) shown(c *Card) {
 	}
 	if n := len(s.Trees.InHistory()); n > 0 {
 		c.Unusual = append(c.Unusual, fmt.Sprintf("%d not masked in git's history", n))
+	}
+}
+
+// missing is what the project builds on and is not shown, with the flag that shows it.
+func (s *Session) missing(c *Card) {
+	for i, m := range s.Missing {
+		c.row([]string{"not shown", ""}[min(i, 1)], fmt.Sprintf("%s, which %s names: --ro %[1]s shows it", plan.Show(m.Path), m.By))
+	}
+	switch n := len(s.Missing); {
+	case n == 1:
+		c.Unusual = append(c.Unusual, fmt.Sprintf("%s needs --ro %s", s.Missing[0].By, plan.Show(s.Missing[0].Path)))
+	case n > 1:
+		c.Unusual = append(c.Unusual, fmt.Sprintf("%s needs --ro %s, and %d more (--verbose)", s.Missing[0].By, plan.Show(s.Missing[0].Path), n-1))
 	}
 }
 

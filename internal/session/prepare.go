@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
 	"ringfence.dev/ringfence/internal/session/trees"
@@ -32,7 +33,8 @@ type Session struct {
 	Note     string   // what the agent is told
 	Dropped  []string // PATH entries that stay outside, with the reason
 	Trees    trees.Trees
-	Keys     []string // what the broker uses, and by whose word: for people
+	Keys     []string         // what the broker uses, and by whose word: for people
+	Missing  []launch.Missing // what the project builds on and is not shown
 
 	Broker   *broker.Broker // nil: the network is closed
 	Brokered launch.Brokered
@@ -45,7 +47,9 @@ type Session struct {
 	Resolver gate.Resolver // nil: the host's
 	Dial     gate.Dial     // nil: on the host's network
 	project  *state.Project
-	lesson   *pupil // nil: nothing is learnt from it
+	shares   []history.Share // of conversations; none: they are private
+	sharedIn []string        // conversations that came from the host
+	lesson   *pupil          // nil: nothing is learnt from it
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -115,6 +119,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 // finish makes the plan.
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
+	s.Missing = total.Missing
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
 	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
@@ -137,7 +142,7 @@ func (s *Session) finish(total launch.Contribution) error {
 		System: s.System(), There: s.Own != nil, Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
 		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},
-		Capture: total.Capture, Watch: calls.watch, Observe: s.Asked.Learn, Filter: calls.filter,
+		Capture: total.Capture, Watch: calls.watch, Heard: calls.heard, Observe: s.Asked.Learn, Filter: calls.filter,
 		Process: plan.Process{Argv: launch.Raws(total.Command.Argv(total.Args)), Env: launch.Raws(s.Env.Environ()), Dir: plan.Raw(s.Dir),
 			Umask: uint32(launch.Umask())},
 	})
@@ -153,7 +158,7 @@ func (s *Session) finish(total launch.Contribution) error {
 }
 
 // calls are those of the sandbox that are looked at, in programs of seccomp.
-type calls struct{ watch, filter []byte }
+type calls struct{ watch, heard, filter []byte }
 
 func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
 	switch {
@@ -165,6 +170,9 @@ func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
 		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
 	default:
 		c.watch, err = seccomp.Watch(runtime.GOARCH)
+	}
+	if err == nil && trees && !reviewed {
+		c.heard, err = seccomp.Heard(runtime.GOARCH)
 	}
 	return c, err
 }
@@ -201,7 +209,9 @@ func lookNote(s *Session, total launch.Contribution) (out launch.Contribution, e
 }
 
 func lookState(s *Session, total launch.Contribution) (out launch.Contribution, err error) {
-	s.project, out, err = launch.PlaceState(s.Base, total)
+	if s.project, out, err = launch.PlaceState(s.Base, total); err == nil {
+		s.shareHistory(&out)
+	}
 	return out, err
 }
 

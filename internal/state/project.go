@@ -84,6 +84,22 @@ const gcHint = "if its state is damaged, `ringfence gc` shows and removes it"
 // Home is the directory below which Ensure places things.
 func (p *Project) Home() string { return filepath.Join(p.dir, homeName) }
 
+// Memory is a file beside the home, which no session sees.
+func (p *Project) Memory(name string) string { return filepath.Join(p.dir, name) }
+
+// OpenDir opens a directory below the home and makes it if it is missing. No link that an
+// agent left there is followed.
+func (p *Project) OpenDir(rel string) (*os.File, error) {
+	if _, err := p.Ensure([]Item{{Path: rel, Dir: true}}); err != nil {
+		return nil, err
+	}
+	fd, err := openAt(p.home, rel, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: rel, Err: err}
+	}
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
 // Close lets go of the project.
 func (p *Project) Close() error {
 	return errors.Join(unix.Close(p.home), unix.Close(p.fd), unix.Close(p.lock))

@@ -2,7 +2,7 @@
 
 _ringfence_subs() {
 	case "$1" in
-	'') echo 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard requests grant log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'') echo 'claude codex gemini opencode run diff undo why ps shell learn status exec attach detach output stop thaw rm apply discard history requests grant publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
 	'log') echo 'list verify export' ;;
 	'policy') echo 'show check test import groups schema' ;;
 	'secret') echo 'set ls test rm' ;;
@@ -33,8 +33,10 @@ _ringfence_flags() {
 	'rm') echo '--help --discard' ;;
 	'apply') echo '--help --json --partial --verbose --yes' ;;
 	'discard') echo '--help --json --verbose --yes' ;;
+	'history') echo '--help --json --take-back' ;;
 	'requests') echo '--help --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;
+	'publish') echo '--help' ;;
 	'log') echo '--help --denied -f --json --kind --net' ;;
 	'log list') echo '--help --json' ;;
 	'log verify') echo '--help --json --since' ;;
@@ -55,7 +57,7 @@ _ringfence_flags() {
 	'trust') echo '--help --remotes --yes' ;;
 	'audit') echo '--help --all --json --sarif' ;;
 	'scan') echo '--help --json' ;;
-	'doctor') echo '--help --check --json' ;;
+	'doctor') echo '--help --check --fix --json' ;;
 	'rungs') echo '--help --json' ;;
 	'verify') echo '--help --json --rung' ;;
 	'drill') echo '--help --json' ;;
@@ -87,6 +89,7 @@ _ringfence_values() {
 	'learn') echo '--expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'exec') echo '--dir' ;;
 	'stop') echo '--time' ;;
+	'history') echo '--take-back' ;;
 	'grant') echo '--for --host' ;;
 	'log') echo '--kind' ;;
 	'log verify') echo '--since' ;;
@@ -165,6 +168,7 @@ _ringfence_kind() {
 	'learn --rw') echo 'files' ;;
 	'learn --workspace') echo 'files' ;;
 	'exec --dir') echo 'files' ;;
+	'history --take-back') echo 'sessions' ;;
 	'log export -o') echo 'files' ;;
 	'env --agent') echo 'agents' ;;
 	'env --expose') echo 'files' ;;
@@ -235,6 +239,7 @@ _ringfence_args() {
 	'discard 1') echo 'files' ;;
 	'requests 0') echo 'sessions' ;;
 	'grant 0') echo 'sessions' ;;
+	'publish 0') echo 'sessions' ;;
 	'log 0') echo 'sessions' ;;
 	'log verify 0') echo 'sessions' ;;
 	'log export 0') echo 'sessions' ;;

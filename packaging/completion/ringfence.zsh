@@ -29,7 +29,7 @@ _ringfence_claude() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -69,7 +69,7 @@ _ringfence_codex() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -109,7 +109,7 @@ _ringfence_gemini() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -149,7 +149,7 @@ _ringfence_opencode() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -189,7 +189,7 @@ _ringfence_run() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -258,7 +258,7 @@ _ringfence_why() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -299,7 +299,7 @@ _ringfence_shell() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -343,7 +343,7 @@ _ringfence_learn() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -434,6 +434,13 @@ _ringfence_discard() {
 		'*: :{_files; true}'
 }
 
+_ringfence_history() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print the list as JSON]' \
+		'*--take-back[remove from the host what SESSION copied there]:SESSION: _ringfence_ask sessions'
+}
+
 _ringfence_requests() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -451,6 +458,13 @@ _ringfence_grant() {
 		'*--session[until the session ends (the default)]' \
 		'*--yes[keep it without asking]' \
 		'1: :{_ringfence_ask sessions; true}'
+}
+
+_ringfence_publish() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'1: :{_ringfence_ask sessions; true}' \
+		'2: :{true}'
 }
 
 _ringfence_log() {
@@ -524,7 +538,7 @@ _ringfence_env() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -589,7 +603,7 @@ _ringfence_policy_show() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -620,7 +634,7 @@ _ringfence_policy_check() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -655,7 +669,7 @@ _ringfence_policy_test() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -699,7 +713,7 @@ _ringfence_policy_groups() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -801,6 +815,7 @@ _ringfence_doctor() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--check[the same; for those who look for it]' \
+		'*--fix[do what this user can, and print the rest as a script; nothing is done as root]' \
 		'*--json[print JSON; it names no user, host or path and is safe to paste]'
 }
 
@@ -904,7 +919,7 @@ _ringfence_mcp_run() {
 		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
-		'*--allow-package[exempt the package NAME, npm\:NAME or pypi\:NAME; * may stand at its end]:NAME: ' \
+		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
@@ -996,8 +1011,10 @@ _ringfence() {
 			'rm:forget a session and what could be undone of it'
 			'apply:bring to the host what waits in a session'
 			'discard:forget what waits in a session'
+			'history:list conversations that were copied to the host'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
+			'publish:open a server of a running session on the host'\''s loopback'
 			'log:show, verify or export what a session did and what was decided'
 			'env:show what of the environment comes inside, by name'
 			'policy:show or check the effective policy'
@@ -1046,8 +1063,10 @@ _ringfence() {
 		rm) _ringfence_rm ;;
 		apply) _ringfence_apply ;;
 		discard) _ringfence_discard ;;
+		history) _ringfence_history ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
+		publish) _ringfence_publish ;;
 		log) _ringfence_log ;;
 		env) _ringfence_env ;;
 		policy) _ringfence_policy ;;

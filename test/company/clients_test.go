@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -119,16 +118,17 @@ func (m *mirror) forNode() {
 
 func (m *mirror) forPython() {
 	const info = "lib-1.0.0.dist-info/"
-	m.put("simple/lib/lib-1.0.0-py3-none-any.whl", zipped(m.t, [][2]string{{"lib.py", "answer = 42\n"}, {info + "METADATA", "Metadata-Version: 2.1\nName: lib\nVersion: 1.0.0\n"},
-		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}, {info + "RECORD", "lib.py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"}}))
-	m.put("simple/lib/index.html", []byte(`<!DOCTYPE html><html><body><a href="lib-1.0.0-py3-none-any.whl">lib-1.0.0-py3-none-any.whl</a></body></html>`))
+	wheel := zipped(m.t, [][2]string{{"lib.py", "answer = 42\n"}, {info + "METADATA", "Metadata-Version: 2.1\nName: lib\nVersion: 1.0.0\n"},
+		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}, {info + "RECORD", "lib.py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"}})
+	m.put("simple/lib/lib-1.0.0-py3-none-any.whl", wheel)
+	m.put("simple/lib/index.html", fmt.Appendf(nil, `<!DOCTYPE html><html><body><a href="lib-1.0.0-py3-none-any.whl#sha256=%x">lib-1.0.0-py3-none-any.whl</a></body></html>`, sha256.Sum256(wheel)))
 }
 
 func (m *mirror) forRust() {
 	crate := tarred(m.t, [][2]string{{"lib-1.0.0/Cargo.toml", "[package]\nname = \"lib\"\nversion = \"1.0.0\"\nedition = \"2021\"\n"}, {"lib-1.0.0/src/lib.rs", "pub fn answer() -> u32 { 42 }\n"}})
 	m.put("crates/config.json", fmt.Appendf(nil, `{"dl":"%s/crates/dl/{crate}-{version}.crate"}`, m.url))
 	m.put("crates/dl/lib-1.0.0.crate", crate)
-	m.put("crates/3/l/lib", fmt.Appendf(nil, `{"name":"lib","vers":"1.0.0","deps":[],"cksum":"%x","features":{},"yanked":false}`+"\n", sha256.Sum256(crate)))
+	m.put("crates/3/l/lib", fmt.Appendf(nil, `{"name":"lib","vers":"1.0.0","deps":[],"cksum":"%x","features":{},"yanked":false,"pubtime":"2020-01-01T00:00:00Z"}`+"\n", sha256.Sum256(crate)))
 }
 
 // client is a program, a script that has it fetch from the mirror, and what it prints.
@@ -155,7 +155,7 @@ func TestClients(t *testing.T) {
 	s.env = append(s.env, "PIP_CERT="+s.ca, "CARGO_HTTP_CAINFO="+s.ca, "npm_config_cafile="+s.ca, "NODE_USE_ENV_PROXY=1",
 		"PATH="+os.Getenv("PATH")+":"+built.GoBin())
 	flags := []string{"--allow-host", registry}
-	if rust := rustup(); rust != "" {
+	if rust := built.Rust(); rust != "" {
 		s.env[len(s.env)-1] += ":" + rust + "/bin"
 		flags = append(flags, "--ro", rust)
 	}
@@ -193,20 +193,6 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
-}
-
-// rustup is where the toolchain of Rust lies whose home is the user's own and not the
-// stage's; "" if there is none.
-func rustup() string {
-	who, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	found, _ := filepath.Glob(filepath.Join(who.HomeDir, ".rustup/toolchains/stable-*"))
-	if len(found) == 0 {
-		return ""
-	}
-	return found[0]
 }
 
 // clean empties the workspace.

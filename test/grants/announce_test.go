@@ -41,7 +41,7 @@ func TestAnnounce(t *testing.T) {
 		flags          []string
 		terminal       bool
 	}{
-		{"not published", "a server inside listens on port 3000; --publish 3000 would", "", []string{"--verbose"}, false},
+		{"not published", "a server inside listens on port 3000; to open it here: ringfence publish ", "", []string{"--verbose"}, false},
 		{"published", "http://localhost:3000 → inside:3000", "127.0.0.1:3000", []string{"--verbose", "--publish", "3000"}, false},
 		{"at another port", "http://localhost:3100 → inside:3000", "127.0.0.1:3100", []string{"--verbose", "--publish", "3100:3000"}, false},
 		{"on a terminal", "\x1b]9;ringfence: http://localhost:3000 → inside:3000\x07", "127.0.0.1:3000", []string{"--yes", "--publish", "3000"}, true},
@@ -107,6 +107,49 @@ func TestAnnounceFlood(t *testing.T) {
 	t.Logf("%d notices for 300 servers", n)
 	if n > 64 {
 		t.Errorf("%d notices", n)
+	}
+}
+
+// TestPublishLater: a running session shows a port when a person says so, to nobody before
+// and to nobody after; what is ringfence's own or taken stays closed.
+func TestPublishLater(t *testing.T) {
+	w := world.New(t)
+	s := hand.Start(t, w)
+	s.Do(order.Order{Do: "listen", At: "127.0.0.1:3000"})
+	if got := said("127.0.0.1:3100"); got == "hello from inside\n" {
+		t.Fatal("it is published before anybody said so")
+	}
+	if r := hand.Ringfence(t, w, "publish", s.ID, "3100:3000"); r.Status != 0 || !strings.Contains(r.Stderr, "http://localhost:3100 → inside:3000, until the session ends") {
+		t.Fatalf("%+v", r)
+	}
+	if got := said("127.0.0.1:3100"); got != "hello from inside\n" {
+		t.Errorf("published: %s", got)
+	}
+	if st := s.Status(); len(st.Published) != 1 || st.Published[0].Published != 3100 || st.Published[0].Port != 3000 {
+		t.Errorf("status: %+v", st.Published)
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, taken, _ := net.SplitHostPort(l.Addr().String())
+	for spec, want := range map[string]string{
+		"3100:3001": "shows port 3000 of this session already", "3200:809": "none of the agent's", "3200:53": "none of the agent's",
+		taken + ":3000": "publish it as another one, ", "0": "", "3000:3000": "write 3000", "x": "",
+	} {
+		if r := hand.Ringfence(t, w, "publish", s.ID, spec); r.Status == 0 || !strings.Contains(r.Stderr, want) {
+			t.Errorf("%s: %+v", spec, r)
+		}
+	}
+	if !slices.ContainsFunc(w.Journal(), func(r journal.Record) bool {
+		return r.Event == journal.Grant && r.Rule == "publish 3100:3000" && r.Port == 3000
+	}) {
+		t.Error("it is not in the journal")
+	}
+	s.Stop()
+	if got := said("127.0.0.1:3100"); got == "hello from inside\n" {
+		t.Error("it is published after the end")
 	}
 }
 

@@ -58,7 +58,7 @@ exec "$@"`
 // TestCeiling: nobody grants what the administrator does not allow.
 func TestCeiling(t *testing.T) {
 	w := world.New(t)
-	within := administrator(t, w, "[network]\nallow = [\"allowed.test\", \"*.example.com:443\"]\ndeny = [\"denied.allowed.test\"]\n")
+	within := administrator(t, w, "[network]\nallow = [\"allowed.test\", \"*.example.com:443\"]\ndeny = [\"denied.allowed.test\"]\npublish = [4000]\n")
 	s := hand.Launch{Within: within}.Start(t, w)
 	for _, host := range []string{world.Other, world.Allowed + ":9", "*." + world.Allowed, "x." + world.Allowed, "tcp://" + world.Allowed + ":443", public, public + ":80", "*.example.com"} {
 		for _, how := range [][]string{{}, {"--always", "--yes"}, {"--project", "--yes"}, {"--for", "1m"}} {
@@ -66,6 +66,12 @@ func TestCeiling(t *testing.T) {
 				t.Errorf("grant %s %q: %+v", host, how, r)
 			}
 		}
+	}
+	if r := s.Publish("3000"); r.Status == 0 || !strings.Contains(r.Stderr, "/etc/ringfence/policy.toml does not allow 3000") {
+		t.Errorf("publish: %+v", r)
+	}
+	if r := s.Publish("4000"); r.Status != 0 {
+		t.Errorf("publish what the ceiling names: %+v", r)
 	}
 	if files := kept(t, w); len(files) > 0 || len(s.Status().Grants) > 0 {
 		t.Errorf("kept %q, granted %+v", files, s.Status().Grants)

@@ -7,50 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/test/screen"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
-// pane is a terminal that tmux draws.
-type pane struct {
-	t      *testing.T
-	socket string
-	w      *world.World
-}
-
-func newPane(t *testing.T, w *world.World, script string) *pane {
+// newPane starts a script at a terminal that tmux draws. This is about any terminal, so
+// the variables of tmux are not there.
+func newPane(t *testing.T, w *world.World, script string) *screen.Pane {
 	t.Helper()
-	dir, err := os.MkdirTemp(stage.Work, "tmux-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pane{t, filepath.Join(dir, "s"), w}
-	t.Cleanup(func() {
-		p.tmux("kill-server")
-		os.RemoveAll(dir)
-	})
 	w.Put("tui", []byte(script), 0o755)
-	// The variables of tmux are not there: this is about any terminal.
-	p.tmux("new-session", "-d", "-x", "80", "-y", "24", "-c", w.Dir, "env", "-u", "TMUX", "-u", "TMUX_PANE", stage.Ringfence, "run", "--yes", "--", "sh", "./tui")
-	return p
-}
-
-func (p *pane) tmux(args ...string) string {
-	cmd := exec.Command("tmux", append([]string{"-S", p.socket, "-f", "/dev/null"}, args...)...)
-	whole := p.w.Command(p.t.Context(), "version")
-	cmd.Dir, cmd.Env = whole.Dir, append(whole.Env, "TERM=xterm-256color")
-	out, _ := cmd.CombinedOutput()
-	return string(out)
-}
-
-// screen is all that is drawn, with its colours, and where the cursor is.
-func (p *pane) screen() string {
-	return p.tmux("capture-pane", "-p", "-e") + p.tmux("display-message", "-p", "#{cursor_x},#{cursor_y} #{alternate_on}")
-}
-
-func (p *pane) title() string {
-	return strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_title}"))
+	return screen.NewPane(t, stage.Work, w.Command(t.Context(), "run", "--yes", "--", "sh", "./tui"), false)
 }
 
 // mainTUI reads single keys and draws on the main screen. It knocks when it is told to, and
@@ -71,26 +39,26 @@ func TestOverlay(t *testing.T) {
 	}
 	w := world.New(t)
 	p := newPane(t, w, mainTUI)
-	wait.Eventually(t, "the program", func() bool { return strings.Contains(p.screen(), "here") && strings.HasSuffix(p.title(), " working") })
-	before := p.screen()
-	p.tmux("send-keys", "x")
-	wait.Eventually(t, "the title", func() bool { return strings.HasPrefix(p.title(), "Ctrl-] r: a host is wanted [fenced] ") })
-	if now := p.screen(); now != before {
+	wait.Eventually(t, "the program", func() bool { return strings.Contains(p.Screen(), "here") && strings.HasSuffix(p.Title(), " working") })
+	before := p.Screen()
+	p.Do("send-keys", "x")
+	wait.Eventually(t, "the title", func() bool { return strings.HasPrefix(p.Title(), "Ctrl-] r: a host is wanted [fenced] ") })
+	if now := p.Screen(); now != before {
 		t.Errorf("the screen was touched:\n%s\nbefore:\n%s", now, before)
 	}
-	p.tmux("send-keys", "C-]", "r")
+	p.Do("send-keys", "C-]", "r")
 	wait.Eventually(t, "the list", func() bool {
-		return strings.Contains(p.screen(), "ringfence: "+public+" is wanted") && !strings.Contains(p.screen(), "line 3")
+		return strings.Contains(p.Screen(), "ringfence: "+public+" is wanted") && !strings.Contains(p.Screen(), "line 3")
 	})
-	p.tmux("send-keys", "n", "Enter")
-	wait.Eventually(t, "the screen as it was", func() bool { return p.screen() == before })
+	p.Do("send-keys", "n", "Enter")
+	wait.Eventually(t, "the screen as it was", func() bool { return p.Screen() == before })
 	wait.Eventually(t, "the title as it was", func() bool {
-		return strings.HasSuffix(p.title(), " working") && strings.HasPrefix(p.title(), "[fenced] ")
+		return strings.HasSuffix(p.Title(), " working") && strings.HasPrefix(p.Title(), "[fenced] ")
 	})
-	p.tmux("send-keys", "k")
+	p.Do("send-keys", "k")
 	wait.Eventually(t, "what was typed", func() bool {
 		b, _ := os.ReadFile(filepath.Join(w.Dir, "typed"))
 		return strings.TrimSpace(string(b)) == "k"
 	})
-	wait.Eventually(t, "the end", func() bool { return !strings.Contains(p.tmux("list-sessions"), "windows") })
+	wait.Eventually(t, "the end", func() bool { return p.Ended() })
 }

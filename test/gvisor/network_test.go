@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -164,6 +165,66 @@ for at in "127.0.0.1", "::1":
 	want := "127.0.0.1 True True\n::1 True True\n9.9.9.9 True True\n2001:db8::9 True True\n" + strings.Repeat("proxy 403\nown\nrefused\n", 2)
 	if r.Status != 0 || r.Stdout != want {
 		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestRefusedAtOnce: every address is answered, those too that would be on the line to the
+// gate: by the gate, by its rules, or by the stack that has no way. A neighbour that nobody
+// is would be waited for.
+func TestRefusedAtOnce(t *testing.T) {
+	f := newFixture(t)
+	f.Put("refused.py", []byte(`
+import errno, socket
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+    for to in "192.0.0.0", "192.0.0.1", "192.0.0.3", "192.0.0.7", "10.1.2.3", "169.254.1.1", "224.0.0.1", "255.255.255.255", \
+            "fd72:6e67:6663::1", "fd72:6e67:6663::3", "fe80::1", "febf::1", "fec0::1", "ff02::1", "2001:db8::1":
+        s = socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, kind)
+        s.settimeout(30)
+        try:
+            s.connect((to, 9))
+            s.send(b"x")
+            print(to, kind.name, "answered", s.recv(1))
+        except OSError as e:
+            if e.errno not in (errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.ENETUNREACH, errno.EACCES):
+                print(to, kind.name, repr(e))
+print("done")
+`), 0o644)
+	r := f.On("python3 refused.py", "--allow-host", world.Allowed)
+	if r.Status != 0 || r.Stdout != "done\n" {
+		t.Errorf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestWho: the record says who made a connection, also one that the first process on the
+// sentry has carried to the gate. A search is given up after a moment, so that many are made.
+func TestWho(t *testing.T) {
+	f := newFixture(t)
+	f.Put("who.py", []byte(`
+import socket
+for to in (("10.1.2.3", 9), ("2001:db8::1", 9), ("127.0.0.1", 808)) * 10:
+    try:
+        s = socket.create_connection(to, timeout=30)
+        s.sendall(b"GET http://other.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n")
+        s.recv(1)
+    except OSError:
+        pass
+`), 0o644)
+	if r := f.On("exec python3 who.py", "--allow-host", world.Allowed); r.Status != 0 {
+		t.Fatalf("status %d\n%s%s", r.Status, r.Stdout, r.Stderr)
+	}
+	got := map[string]string{}
+	for _, r := range f.Journal() {
+		if r.Kind == journal.Net && r.Verdict == journal.Deny {
+			got[r.Addr+r.Name] = cmp.Or(got[r.Addr+r.Name], r.Command)
+			if r.PID == 1 || r.Command != "" && r.Command != "python3" {
+				t.Errorf("%s%s: process %d, %q", r.Addr, r.Name, r.PID, r.Command)
+			}
+		}
+	}
+	for _, to := range []string{"10.1.2.3", "2001:db8::1", "other.test"} {
+		if got[to] != "python3" {
+			t.Errorf("%s: %q, of %q", to, got[to], got)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/work"
 )
 
@@ -32,6 +33,23 @@ func TestKernel(t *testing.T) {
 	r := newFixture(t).On("cat /proc/version", "--net", "none")
 	if r.Status != 0 || !strings.Contains(r.Stdout, "gvisor") || strings.Contains(r.Stdout, string(host)) {
 		t.Errorf("status %d\n%s\n%s", r.Status, r.Stdout, r.Stderr)
+	}
+}
+
+// TestPolicyTest: a live test knows the host's files by what is in them, because the sentry has
+// numbers of its own for them; and what is the session's own is not taken for the host's.
+func TestPolicyTest(t *testing.T) {
+	f := newFixture(t)
+	f.Put("main.go", []byte("package main\n"), 0o644)
+	f.Put("t.test", []byte("allow read main.go\nallow exec /usr/bin/env\nallow read /usr/bin/env\nallow read /usr/lib\ndeny write /usr/bin/env\ndeny read /etc/shadow\ndeny read /etc/hostname\ndeny read ~/.netrc\n"), 0o644)
+	secret := filepath.Join(stage.Home, ".netrc")
+	t.Cleanup(func() { os.Remove(secret) })
+	if err := os.WriteFile(secret, []byte("machine x.test login y password z\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.Cmd("policy", "test", "t.test", "--live", "--rung", "gvisor").CombinedOutput()
+	if err != nil || strings.Contains(string(out), "FAIL") || strings.Count(string(out), "tried inside 1") < 5 {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -8,6 +8,7 @@ var onSentryUnturned = map[string]string{
 	"landlock":      "it is missing already",
 	"link":          notClaimed,
 	"link-end":      notClaimed,
+	"pid":           "the sentry has processes of its own, and none of the host's is among them",
 	"wall landlock": "the sentry has none; the one around PID 1 holds nothing that the agent reaches",
 	"wall tty":      "the sentry has terminals of its own, and none of the host's",
 }
@@ -29,10 +30,10 @@ var onSentry = slices.Concat([]mutation{
 	{name: "ipc,uts,cgroup,keyring", same: true, missing: []string{"ipc", "uts", "cgroup", "keyring"}},
 
 	{name: "kernel", same: true, missing: []string{"kernel"}},
-	{name: "sentry-user", missing: []string{"entered"}},
-	{name: "sentry-pid", same: true, missing: []string{"pid", "keeper"}},
-	// Root has a use for what is in the bounding set.
-	{name: "sentry-bounding", missing: []string{"caps"}, asRoot: []string{"keeper"}},
+	// Another user has no right to what is the person's.
+	{name: "sentry-user", missing: []string{"entered"},
+		may: []string{"home", "netrc", "xauthority", "gitconfig", "browser", "sockets", "dbus", "workspace", "work", "held", "masked", "git", "undo"}},
+	{name: "sentry-bounding", missing: []string{"caps"}},
 	{name: "sentry-privileges", same: true, missing: append([]string{"no-new-privs", "keyring", "nested"}, filtered...)},
 	{name: "sentry-seccomp", same: true, missing: append([]string{"keyring", "nested"}, filtered...)},
 	{name: "sentry-root,sentry-nosuid,sentry-proc,sentry-sys,sentry-devices", same: true, missing: []string{"view", "nosuid", "proc-sys", "tables", "devices"}},

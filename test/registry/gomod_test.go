@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/mod/sumdb/note"
 
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -304,5 +305,23 @@ func TestGoSettings(t *testing.T) {
 	s.env = append(s.env, "GOPROXY=direct")
 	if out := s.must(s.app("v1.2.0"), "go env GOPROXY"); !strings.Contains(out, "direct\n") {
 		t.Errorf("direct: %s", out)
+	}
+}
+
+// Who sets GOPROXY back to the public proxy does not get past the door.
+func TestGoPastTheDoor(t *testing.T) {
+	if !stage.Mine(1) {
+		t.Skip("the other user plays it")
+	}
+	s := begin(t)
+	public := ""
+	for _, h := range policy.GroupHosts("go") {
+		if suffix, ok := strings.CutPrefix(h, "*"); ok {
+			public = "https://proxy" + suffix
+		}
+	}
+	out, ok := s.run(s.app("v1.2.0"), "curl -sSv -m 10 "+public+"/example.test/lib/@v/list; GOPROXY="+public+" go mod download")
+	if ok || !strings.Contains(s.log(), "modules come by the registry door") {
+		t.Errorf("%s\n%s", out, s.log())
 	}
 }

@@ -48,7 +48,7 @@ func TestEverySessionIsListed(t *testing.T) {
 	w.try("run", "--net", "none", "--name", "nothing", "--", "sh", "-c", "exit 3")
 	w.must("run", "--net", "none", "--name", "something", "--", "sh", "-c", "echo x >new")
 	list := w.ps("-a")
-	if len(list) != 2 || list[0].Name != "something" || list[0].State != "ended" || list[1].Name != "nothing" || list[1].State != "record" || list[1].Exit == nil || *list[1].Exit != 3 {
+	if len(list) != 2 || list[0].Name != "something" || list[0].State != "ended" || list[1].Name != "nothing" || list[1].State != "ended" || list[0].Bare || !list[1].Bare || list[1].Exit == nil || *list[1].Exit != 3 {
 		t.Errorf("ps -a tells of %+v", list)
 	}
 	w.must("rm", "something")

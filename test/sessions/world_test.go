@@ -92,6 +92,7 @@ type session struct {
 	Memory                    int64
 	Attached                  bool
 	Exit                      *int
+	Bare                      bool `json:"only_record"`
 }
 
 // ps lists the sessions of this test.

@@ -23,7 +23,8 @@ func main() {
 	case os.Args[0] == sentry.StageName:
 		sentry.StageMain()
 	case os.Args[0] == sentry.InitName:
-		sentry.InitMain(os.Args, inside.Name)
+		sentry.Init(os.Args)
+		inside.Main()
 	case len(os.Args) > 1 && os.Args[1] == cgroup.JanitorArg:
 		os.Exit(cgroup.JanitorMain(os.Args[2:]))
 	}

@@ -12,13 +12,17 @@ import (
 
 // Doctor raises every wall once in a throw-away child, in the order of launch.
 func Doctor() *command.Command {
-	cmd := &command.Command{Name: "doctor", Args: "[--json]", Short: "show what this host can enforce",
-		Long:     "Shows what this host can enforce, by trying it. Exit 0: ok, 1: degraded, 2: unusable.",
-		Examples: []string{"ringfence doctor", "ringfence doctor --json"}}
+	cmd := &command.Command{Name: "doctor", Args: "[--json | --fix]", Short: "show what this host can enforce",
+		Long:     "Shows what this host can enforce, by trying it. Exit 0: ok, 1: degraded, 2: unusable.\nWith --fix it mends what is this user's own, and prints what needs root as one script.",
+		Examples: []string{"ringfence doctor", "ringfence doctor --fix"}}
 	f := &cmd.Flags
 	f.Bool("check", false, "the same; for those who look for it")
 	asJSON := f.Bool("json", false, "print JSON; it names no user, host or path and is safe to paste")
+	mend := f.Bool("fix", false, "do what this user can, and print the rest as a script; nothing is done as root")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
+		if *mend && *asJSON {
+			return 2, fault.New(fault.Usage, "give one of them", "--fix prints a script, and --json prints JSON")
+		}
 		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 		}
@@ -30,6 +34,12 @@ func Doctor() *command.Command {
 		done()
 		verdict := hostfacts.Verdict(results)
 		word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
+		if *mend {
+			for _, o := range higher {
+				results = append(results, o.Results...)
+			}
+			return verdict, fix(c, results)
+		}
 		if *asJSON {
 			return verdict, c.JSON(map[string]any{"version": command.Version, "verdict": word, "facts": facts, "results": results, "rungs": higher})
 		}

@@ -122,7 +122,7 @@ func NewFlags(cmd *command.Command) *Flags {
 	f.Begin("for packages and tools")
 	l.rule("min-release-age", "supply", "age", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")
-	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME or pypi:NAME; * may stand at its end")
+	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME, pypi:NAME, crates:NAME or go:PATH; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
 	f.Begin("for walls and limits")
 	f.StringVar(&l.image, "image", "", "run in a container with the programs of the image `NAME[@DIGEST]`")

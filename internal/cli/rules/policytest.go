@@ -198,6 +198,7 @@ func tryLive(c *command.Console, opt launch.Options, f *policytest.File, results
 		return err
 	}
 	defer s.Close()
+	trial.Apart = !slices.Contains(s.Rung.Offer().Views, plan.Live)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	asks, err := policytest.EncodeAsks(trial.Asks)

@@ -22,7 +22,7 @@ import (
 const aboutWhy = `Says what becomes of a path, a host, a variable or a push in a session: allowed or not,
 by which wall, by which rule of which file and line, the smallest grant that would
 change it, and what else that grant would allow. The flags of a launch say for which
-launch. --last explains the last refusal of a session: of the newest if none is named.`
+launch. --last explains the last refusal of a session, by its id or name: of the newest if none is named.`
 
 // Why explains what a session may do, without starting one.
 func Why() *command.Command {
@@ -207,6 +207,13 @@ func whyLast(c *command.Console, l *Flags, agentName string, rest []string, asJS
 
 // lastRefusal finds it: of the session that is named, or of the newest that has one.
 func lastRefusal(dir string, rest []string) (journal.Record, string, error) {
+	if len(rest) == 1 {
+		info, err := journal.Find(dir, rest[0])
+		if err != nil {
+			return journal.Record{}, "", fault.New(fault.Failed, "`ringfence log` alone shows the newest", "no record of session %q: %w", rest[0], err)
+		}
+		rest[0] = info.Session
+	}
 	if len(rest) == 0 {
 		list, err := journal.List(dir)
 		if err != nil {

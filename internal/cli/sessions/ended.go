@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/cli/command"
+	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
@@ -32,6 +33,7 @@ func (e End) Tell() {
 		e.head()
 		if e.Long {
 			NetSummary(e.C, e.Session, e.Result.Net)
+			e.listRefused(e.Result.Refused)
 		} else {
 			e.refusals()
 		}
@@ -40,6 +42,7 @@ func (e End) Tell() {
 		}
 	}
 	e.work()
+	e.shared()
 	if words := e.Result.Resume; e.Talk && len(words) > 0 {
 		fmt.Fprintf(e.C.Err, "  resume     ringfence %s\n", strings.Join(words, " "))
 	}
@@ -65,16 +68,22 @@ const maxRefused = 3
 
 // refusals names what was refused.
 func (e End) refusals() {
-	denied := refused(e.Result.Net)
+	e.listRefused(e.refused())
+}
+
+func (e End) listRefused(denied []journal.Line) {
 	for i, l := range denied {
 		key := []string{"refused", ""}[min(i, 1)]
 		if i == maxRefused {
-			fmt.Fprintf(e.C.Err, "  %-10s … and %s more: ringfence log %s\n", key, plainCount(len(denied)-i, "host", "hosts"), e.Session.ID)
+			fmt.Fprintf(e.C.Err, "  %-10s … and %s more: ringfence log %s\n", key, plainCount(len(denied)-i, "refusal", "refusals"), e.Session.ID)
 			return
 		}
 		fmt.Fprintf(e.C.Err, "  %-10s %s\n", key, command.Cut(command.Inert(refusedLine(l)), 66))
 	}
 }
+
+// refused are the hosts, writes and calls that were.
+func (e End) refused() []journal.Line { return append(refused(e.Result.Net), e.Result.Refused...) }
 
 // work tells what waits, what changed and what is gone.
 func (e End) work() {
@@ -91,6 +100,17 @@ func (e End) work() {
 	}
 	lostSummary(e.C, r)
 	goneSummary(e.C, r.Outside)
+}
+
+// shared tells which conversations were copied to the host, and which were not.
+func (e End) shared() {
+	r := e.Result.Shared
+	if n := len(r.Copied); n > 0 && e.Talk {
+		fmt.Fprintf(e.C.Err, "  history    %s copied to the host; ringfence history --take-back %s removes it there\n", plainCount(n, "conversation", "conversations"), e.Session.ID)
+	}
+	for _, l := range r.Left {
+		fmt.Fprintf(e.C.Err, "  history    %s is not copied: %s\n", command.Inert(l.Name), command.Inert(l.Why))
+	}
 }
 
 // clone holds where commits wait in a clone.
@@ -116,7 +136,7 @@ func (e End) Next() string {
 		return "ringfence diff " + id
 	case e.clone():
 		return "git fetch " + id
-	case len(refused(e.Result.Net)) > 0:
+	case len(e.refused()) > 0:
 		return "ringfence why --last " + id
 	}
 	return ""

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/terminal"
 )
 
 // Log shows the record of a session: the newest if none is named.
@@ -76,7 +78,10 @@ func openLog(c *command.Console, name string) (*journal.Reader, error) {
 func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted func(journal.Record) bool) (int, error) {
 	w := bufio.NewWriter(c.Out)
 	defer w.Flush()
-	status := 0
+	status, wide := 0, 0
+	if terminal.IsTerminal(c.Out) {
+		wide = command.Columns(c.Out)
+	}
 	show := func(rec journal.Record, err error) error {
 		var bad *journal.BadLine
 		if errors.As(err, &bad) {
@@ -92,7 +97,7 @@ func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted
 			_, err := w.Write(append(rec.AppendJSON(nil), '\n')) // ASCII, as it is in the file
 			return err
 		}
-		_, err = fmt.Fprintln(w, command.Inert(logLine(rec)))
+		_, err = fmt.Fprintln(w, fitted(command.Inert(logLine(rec)), wide))
 		return err
 	}
 	all := r.All()
@@ -110,6 +115,22 @@ func printLog(c *command.Console, r *journal.Reader, follow, asJSON bool, wanted
 		}
 	}
 	return status, nil
+}
+
+// fitted breaks a line for a terminal of that width, behind the time. To a pipe, which has
+// none, each record is one line. A path that is longer than the rest of a line stays whole.
+func fitted(line string, wide int) string {
+	const time = len("15:04:05 ")
+	if wide == 0 || utf8.RuneCountInString(line) <= wide || len(line) < time {
+		return line
+	}
+	return line[:time] + command.Wrap(line[time:], time, wide)
+}
+
+// shortDigest names a digest for people; --json has all of it.
+func shortDigest(d string) string {
+	const enough = len("sha256:") + 16
+	return d[:min(len(d), enough)]
 }
 
 // logLine is one record for people.
@@ -137,7 +158,7 @@ func sessionLine(r journal.Record) string {
 		}
 		return what + " in " + list
 	case journal.Policy, journal.Planned:
-		return strings.TrimSpace(r.Event + " " + r.Digest + " " + list)
+		return strings.TrimSpace(r.Event + " " + shortDigest(r.Digest) + " " + list)
 	case journal.Exit:
 		return fmt.Sprintf("exit %d, %s", r.Code, r.State)
 	case journal.Lost:
@@ -202,6 +223,11 @@ func eventLine(r journal.Record) (text string, whole bool) {
 		return "applied " + plan.Show(r.Name), false
 	case journal.Held, journal.Masked, journal.Revealed, journal.Brake:
 		return r.Event + " " + plan.Show(r.Name), false
+	case journal.Refused:
+		if r.Name == "" {
+			return fmt.Sprintf("%-5s %d more", r.Verdict, r.Count), false
+		}
+		return strings.TrimSpace(fmt.Sprintf("%-5s %s %s", r.Verdict, r.Via, plan.Show(r.Name))), false
 	case journal.Use:
 		return fmt.Sprintf("%-5s %s uses %s", r.Verdict, hostOf(r), plan.Show(r.Secret)), false
 	case journal.Read, journal.Sent, journal.Frozen:

@@ -39,6 +39,7 @@ type listed struct {
 	State string     `json:"state"` // running, frozen, stopped, ended, killed, record
 	Ended *time.Time `json:"ended,omitempty"`
 	Exit  *int       `json:"exit,omitempty"`
+	Bare  bool       `json:"only_record,omitempty"` // nothing but its record is left
 }
 
 // The states.
@@ -48,7 +49,6 @@ const (
 	stateStopped = "stopped" // by Ctrl-Z, or by its agent
 	stateEnded   = "ended"
 	stateKilled  = "killed"
-	stateRecord  = "record" // it has ended, and only its record is left
 )
 
 // PS lists sessions.
@@ -118,7 +118,7 @@ func ports(published []control.Server) string {
 // stateWord is the word for people.
 func stateWord(c *command.Console, s listed) string {
 	switch {
-	case (s.State == stateEnded || s.State == stateRecord) && s.Exit != nil:
+	case s.State == stateEnded && s.Exit != nil:
 		return fmt.Sprintf("%s (%d)", s.State, *s.Exit)
 	case s.State == stateRunning && s.Attached:
 		return c.Paint(command.Good, "attached")
@@ -192,11 +192,11 @@ func records(c *command.Console, known []listed) (out []listed) {
 		if slices.ContainsFunc(known, func(l listed) bool { return l.Session == i.Session }) {
 			continue
 		}
-		l := listed{Status: &control.Status{Session: i.Session, Name: i.Name, Agent: i.Agent, Dir: i.Dir, Started: i.Start}, State: stateRecord, Ended: &i.Mod}
+		l := listed{Status: &control.Status{Session: i.Session, Name: i.Name, Agent: i.Agent, Dir: i.Dir, Started: i.Start}, State: stateEnded, Bare: true, Ended: &i.Mod}
 		last, err := journal.Last(dirs.Journal(), i.Session, func(r journal.Record) bool { return r.Event == journal.Exit || r.Event == journal.Forgotten })
 		switch {
 		case i.Running: // in another network namespace, where we cannot ask
-			l.State, l.Ended = stateRunning, nil
+			l.State, l.Bare, l.Ended = stateRunning, false, nil
 		case err == nil && last.Event == journal.Forgotten:
 			continue
 		case err == nil:

@@ -72,7 +72,7 @@ func showRequests(c *command.Console, all []control.Status) error {
 		for _, g := range s.Grants {
 			fmt.Fprintf(w, "  granted %s %s\n", plan.Show(g.Rule), until(g.Expires))
 		}
-		showServers(w, s.Servers)
+		showServers(w, s.Session, s.Servers)
 		if len(s.Pending)+len(s.Others)+len(s.Wishes)+len(s.Grants)+len(s.Servers) == 0 {
 			fmt.Fprintln(w, "  nothing waits")
 		}
@@ -84,7 +84,7 @@ func showRequests(c *command.Console, all []control.Status) error {
 // every port there is, and what waits would scroll away.
 const maxShownServers = 8
 
-func showServers(w io.Writer, all []control.Server) {
+func showServers(w io.Writer, id string, all []control.Server) {
 	hidden := 0
 	for _, srv := range all {
 		switch {
@@ -92,7 +92,7 @@ func showServers(w io.Writer, all []control.Server) {
 			fmt.Fprintf(w, "  http://localhost:%d → inside:%d\n", srv.Published, srv.Port)
 		case hidden < maxShownServers:
 			hidden++
-			fmt.Fprintf(w, "  inside:%d listens, not published\n", srv.Port)
+			fmt.Fprintf(w, "  inside:%d listens; to open it here: ringfence publish %s %d\n", srv.Port, id, srv.Port)
 		default:
 			hidden++
 		}

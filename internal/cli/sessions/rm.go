@@ -48,7 +48,11 @@ func forget(c *command.Console, name string, w *review.Work, discard bool) error
 		return fault.New(fault.Failed, "--discard removes it all the same", "whether changes wait in session %s is not known: %w", w.ID, err)
 	}
 	if waits && !discard {
-		return fault.New(fault.Refused, fmt.Sprintf("ringfence apply %s, or ringfence rm %s --discard", w.ID, w.ID), "changes wait in session %s", w.ID)
+		take := "ringfence apply " + w.ID
+		if w.Source != "" {
+			take = fmt.Sprintf("git fetch %s and git branch NAME %[1]s/%s", w.ID, w.Branch())
+		}
+		return fault.New(fault.Refused, fmt.Sprintf("%s, or ringfence rm %s --discard", take, w.ID), "changes wait in session %s", w.ID)
 	}
 	if waits {
 		reopen(c, w, name, 0).entries(journal.Discarded, waitingIn(w))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +46,12 @@ type Summary struct {
 	*review.Lists
 }
 
+// refusal is of a host, of a path that was to be written, or of a call; of neither: more
+// that are not listed.
 type refusal struct {
-	Host   string `json:"host,omitempty"` // missing: hosts that are not listed
+	Host   string `json:"host,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Call   string `json:"call,omitempty"`
 	Count  int    `json:"count"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -62,10 +67,16 @@ func (e End) summary() Summary {
 	if res.Exit.Status.Signaled() {
 		out.Signal = int(res.Exit.Status.Signal())
 	}
-	for _, l := range refused(res.Net) {
-		r := refusal{Host: l.Host, Count: l.Denied, Reason: l.Reason}
-		if l.Others {
-			r.Host = ""
+	for _, l := range e.refused() {
+		r := refusal{Count: l.Denied, Reason: l.Reason}
+		switch {
+		case l.Others:
+		case !slices.Contains(res.Refused, l):
+			r.Host = l.Host
+		case strings.HasPrefix(l.Host, "/"):
+			r.Path = review.NewName(l.Host).Text
+		default:
+			r.Call = l.Host
 		}
 		out.Refused += l.Denied
 		out.Refusals = append(out.Refusals, r)

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +28,8 @@ type Ask struct {
 	Subject string `json:"subject"`
 }
 
-// Met is what became of it. Of a file it tells which one it is, of a variable only a
-// digest.
+// Met is what became of it. Of a file it tells which one it is and a digest of what is in
+// it, of a variable only a digest.
 type Met struct {
 	OK     bool   `json:"ok"`
 	Error  string `json:"error,omitempty"`
@@ -88,7 +90,40 @@ func tryOpen(path string, how int) Met {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return Met{Error: err.Error()}
 	}
-	return Met{OK: true, Dev: st.Dev, Ino: st.Ino}
+	return Met{OK: true, Dev: st.Dev, Ino: st.Ino, Digest: content(fd, how, &st)}
+}
+
+// maxContent and maxNames bound what is looked at of a file and of a directory.
+const (
+	maxContent = 64 << 10
+	maxNames   = 4096
+)
+
+// content stands for what is in a file or a directory; "": it was not read.
+func content(fd, how int, st *unix.Stat_t) string {
+	if how != unix.O_RDONLY {
+		return ""
+	}
+	up, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	f := os.NewFile(uintptr(up), "")
+	defer f.Close()
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		b, err := io.ReadAll(io.LimitReader(f, maxContent))
+		if err == nil {
+			return Digest(fmt.Sprintf("%d %s", st.Size, b))
+		}
+	case unix.S_IFDIR:
+		names, err := f.Readdirnames(maxNames)
+		if err == nil || errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return Digest(strings.Join(names, "\x00"))
+		}
+	}
+	return ""
 }
 
 // patience bounds one try of the network.

@@ -26,6 +26,9 @@ type Recorded struct {
 
 // Refused says whether a record tells of something that the agent did not get.
 func Refused(r journal.Record) bool {
+	if r.Event == journal.Refused && r.Name == "" {
+		return false // only how many more there were
+	}
 	return r.Verdict == journal.Deny || r.Kind == journal.Work && (r.Event == journal.Held || r.Event == journal.Masked)
 }
 
@@ -46,6 +49,14 @@ func Recall(r journal.Record) Recorded {
 		if out.Verdict == "" {
 			out.Verdict = r.Event
 		}
+		if r.Event == journal.Refused {
+			if out.By = WallReadOnly; r.State == journal.Absent {
+				out.By = WallView
+			}
+			if r.Via == "call" {
+				out.Subject, out.Access, out.By = "the call "+r.Name, "", WallCalls
+			}
+		}
 		if r.Event == journal.Masked {
 			out.Access, out.By = Read, WallMask
 		}
@@ -54,6 +65,9 @@ func Recall(r journal.Record) Recorded {
 		}
 	case journal.Net:
 		out.host(r)
+		if r.Via == "udp" { // no rule allows any
+			out.Kind, out.By = "", WallPackets
+		}
 		if r.Rule == journal.RuleUpstream { // no rule of ours is about it
 			out.Kind, out.By, out.Rule = "", WallUpstream, ""
 		}

@@ -69,12 +69,6 @@ func sockFprog(program []byte) (*unix.SockFprog, error) {
 	return &unix.SockFprog{Len: uint16(len(program) / size), Filter: (*unix.SockFilter)(unsafe.Pointer(&program[0]))}, nil
 }
 
-// FilterCall is LoadFilter for a child whose program has not begun.
-func FilterCall(program []byte) (Call, error) {
-	prog, err := sockFprog(program)
-	return Call{Number: unix.SYS_SECCOMP, Args: [5]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(prog))}, Keep: prog}, err
-}
-
 // LoadFilter installs a seccomp program (struct sock_filter[]) on every thread.
 func LoadFilter(program []byte) error {
 	prog, err := sockFprog(program)

@@ -8,7 +8,7 @@ import (
 
 // Curated is what goes into the generated config.
 type Curated struct {
-	Settings []settings.GitEntry // as ReadHost returned them
+	Settings []settings.GitEntry // as ReadHost returned them: harmless by hostexec's list
 	// Safe lists directories for safe.directory: workspaces and what Repo
 	// names. "*" is git's word for all, for the case that files of the
 	// workspace belong to an id that does not exist inside.
@@ -30,15 +30,12 @@ var always = []settings.GitEntry{
 	{Key: "gc.worktreepruneexpire", Value: "never"},
 }
 
-// CuratedConfig returns the text for GIT_CONFIG_GLOBAL. It holds settings from a
-// fixed list only, whatever Settings says, and never an include.
+// CuratedConfig returns the text for GIT_CONFIG_GLOBAL.
 func CuratedConfig(in Curated) string {
 	var b strings.Builder
 	b.WriteString("# Written by ringfence from the identity on the host. No helpers, no includes, no keys.\n")
 	for _, e := range in.Settings {
-		if ok := allowed[e.Key]; ok != nil && ok(e.Value) {
-			settings.WriteGit(&b, e)
-		}
+		settings.WriteGit(&b, e)
 	}
 	for _, e := range always {
 		settings.WriteGit(&b, e)

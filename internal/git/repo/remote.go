@@ -106,3 +106,14 @@ func (m Remote) at(path string) (Remote, bool) {
 	}
 	return m, m.Host != "" && len(parts) >= 2
 }
+
+const maxText = 256
+
+func isText(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxText
+}

@@ -83,7 +83,7 @@ func TestSigningOfAgents(t *testing.T) {
 	w.write("home/.gitconfig", "[user]\nname = N\nemail = me@x.test\n[commit]\ngpgsign = true\n[include]\npath = work/inc\n")
 	w.write("home/work/inc", "[user]\nemail = evil@x.test\n[gpg]\nformat = ssh\n[gpg \"ssh\"]\ndefaultKeyCommand = evil\n")
 	read := func(written func(string) bool) Host {
-		return ReadHost([]string{w.path("home/.gitconfig")}, w.find("home/work/r").GitDir, w.home, written)
+		return ReadHost([]string{w.path("home/.gitconfig")}, HostRules{GitDir: w.find("home/work/r").GitDir, Home: w.home, Written: written, Harmless: identity})
 	}
 	h := read(func(p string) bool { return strings.HasPrefix(p, w.path("home/work")+"/") })
 	if d := cmp.Diff([]settings.GitEntry{{Key: "commit.gpgsign", Value: "true"}}, h.Signing, cmp.AllowUnexported(settings.GitEntry{})); d != "" || h.Email != "me@x.test" || len(h.LeftOut) != 2 {

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,8 +95,9 @@ type Gate struct {
 	closing sync.Once
 	lost    error // of closing
 
-	mu      sync.Mutex
-	servers []uint16
+	mu       sync.Mutex
+	servers  []uint16
+	rejected map[netip.AddrPort]bool // datagrams that were recorded; of the one who watches
 }
 
 // New makes a gate that is still shut: it opens with Take.
@@ -262,6 +264,7 @@ func (g *Gate) shut() error {
 	g.tasks.Wait()
 	g.dialler.close()
 	if g.net != nil {
+		g.datagrams()
 		g.net.Close()
 	}
 	return g.records.close(g.opened)

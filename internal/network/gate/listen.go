@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -49,9 +50,28 @@ func (g *Gate) Watch(found func(port uint16)) {
 				g.records.write(journal.Record{Event: journal.Listen, Port: p})
 				found(p)
 			}
+			g.datagrams()
 			look.Reset(wait)
 		}
 	})
+}
+
+// datagrams records where datagrams were to go, each once.
+func (g *Gate) datagrams() {
+	for _, to := range g.net.Datagrams() {
+		if g.rejected[to] {
+			continue
+		}
+		if g.rejected == nil {
+			g.rejected = map[netip.AddrPort]bool{}
+		}
+		g.rejected[to] = true
+		r := journal.Record{Event: journal.Decision, Via: "udp", Protocol: "udp", Addr: to.Addr().String(), Port: to.Port(), Reason: "only TCP leaves a session, and questions for names"}
+		if name, ok := g.pool.name(to.Addr()); ok {
+			r.Name, r.Addr = string(name), ""
+		}
+		g.records.refuseNow(r)
+	}
 }
 
 // Servers lists the ports at which servers were seen inside.

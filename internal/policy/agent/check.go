@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -51,7 +52,24 @@ func (p *Profile) check() error {
 	if err := p.MCP.check(); err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
+	if err := p.History.check(p.State); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
 	return p.Note.check()
+}
+
+// check sees to it that conversations are shared only from what is kept for the project.
+func (h History) check(kept []State) error {
+	if h.Path == "" {
+		return nil
+	}
+	if err := checkPath(h.Path); err != nil {
+		return err
+	}
+	if filepath.Base(h.Path) != SlugMark || !slices.ContainsFunc(kept, func(s State) bool { return s.Kind == KindDir && strings.HasPrefix(h.Path, s.Path+"/") }) {
+		return fmt.Errorf("%q: name a directory of the agent's state that ends in /%s", h.Path, SlugMark)
+	}
+	return nil
 }
 
 func (s State) check() error {

@@ -10,6 +10,7 @@ type Posture struct {
 	Mode    string   // "none" or "", "locked", "dev", "internet"
 	Groups  []Hosts  // what can be reached by name, under the name of its group
 	Allowed []string // what the human allowed besides
+	Granted []string // what they granted since the start, and still holds
 	Denied  []Hosts  // what cannot be reached although the above says so
 	Devices []string // internal addresses that are open all the same: ADDRESS:PORT
 	Publish []string // ports of servers in here that the human can reach
@@ -39,8 +40,9 @@ func (p Posture) write(b *strings.Builder, agent string) {
 	p.closed(b)
 	p.ports(b)
 	start, rest := again(agent)
-	b.WriteString("If you need another host, name it to the human with your reason, and give them one of:\n\n" +
+	b.WriteString("If you need another host or a port shown, name it to the human with your reason, and give them one of:\n\n" +
 		"- at once, while you run: `ringfence grant " + p.session() + " --host HOST[:PORT]`\n" +
+		"- to open a server of yours on their machine: `ringfence publish " + p.session() + " PORT`\n" +
 		"- from the next start on: `" + start + " --allow-host HOST[:PORT]" + rest + "`\n\n")
 }
 
@@ -55,13 +57,14 @@ func (p Posture) open(b *strings.Builder) {
 		what = "the model's own API and what the human allowed"
 	}
 	b.WriteString("Mode " + label(p.Mode) + ": " + what + ", by name and over TCP. Every connection is recorded.\n")
-	if len(p.Groups)+len(p.Allowed) == 0 {
+	if len(p.Groups)+len(p.Allowed)+len(p.Granted) == 0 {
 		b.WriteString("Here that is nothing at all.\n\n")
 		return
 	}
 	b.WriteString("Ports are 443 (TLS) and 80 (HTTP) where none is written; `*.` is every name below. You can reach:\n\n")
 	groups(b, "", p.Groups)
 	list(b, "And what the human allowed:", p.Allowed)
+	list(b, "And what they granted since you began:", p.Granted)
 }
 
 // closed says what is not there, so that it is not tried again.

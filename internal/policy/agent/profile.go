@@ -57,6 +57,7 @@ type Profile struct {
 	Managed []File   `toml:"managed"`
 	Note    Channel  `toml:"note"`
 	MCP     MCP      `toml:"mcp"`
+	History History  `toml:"history"`
 
 	Source string `toml:"-"` // the file it was read from, or "built-in"
 }
@@ -133,6 +134,15 @@ type Channel struct {
 	Path string   `toml:"path"`
 	Base []string `toml:"base"`
 }
+
+// History is where the agent keeps the conversations of one directory: files with lines of
+// JSON, each named for its id. An empty Path means that they cannot be shared with the host.
+type History struct {
+	Path string `toml:"path"`
+}
+
+// SlugMark stands in it for the name of that directory.
+const SlugMark = "@SLUG@"
 
 // Setting is one variable with its value.
 type Setting struct{ Name, Value string }

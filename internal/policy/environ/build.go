@@ -237,12 +237,14 @@ func (b *builder) dropRest() {
 	for _, e := range b.out {
 		listed[e.Name] = true
 	}
-	for name := range b.host {
+	for name, value := range b.host {
 		if _, entered := b.in[name]; entered || listed[name] {
 			continue
 		}
 		e := Entry{Name: name, Kind: Dropped, Source: fromLauncher, Reason: "on no list"}
-		if row, known := knownsecrets.Env(name); known {
+		if knownsecrets.NoLogin(name, value) {
+			e.Reason = "an address, without a login"
+		} else if row, known := knownsecrets.Env(name); known {
 			e.Reason = reason(row)
 		} else if !validName(name) {
 			e.Reason = "not a plain name"

@@ -54,7 +54,7 @@ func unique(names []string) []string {
 func (c situation) aged() bool   { return c.Age > 0 }
 func (c situation) silent() bool { return !c.Scripts }
 
-// alone holds where the tools of node themselves must see to the age.
+// alone holds where the tools themselves must see to the age.
 func (c situation) alone() bool { return c.aged() && c.NoDoor }
 
 // minutes is the age for the tools that count so, rounded up.
@@ -107,7 +107,7 @@ func builds(names []string) string {
 func (c situation) overrides() []string {
 	var notes []string
 	for _, name := range c.pypi {
-		if c.aged() {
+		if c.alone() {
 			notes = append(notes, fmt.Sprintf("pip, uv: no setting exempts %s from the age; for one call: pip install --uploaded-prior-to=%s, uv add --exclude-newer-package %s=%s",
 				name, c.now(), name, c.now()))
 		}

@@ -7,7 +7,7 @@ import "time"
 // does not run its scripts. Most poisoned releases are found within days, and most
 // of them do their work in an install script.
 //
-// For packages of npm the registry door leaves young versions out, whatever the tool.
+// The registry doors hold young versions back, whatever the tool.
 // The rest, and all where there is no door, are settings of the package managers
 // themselves, each by its own documented name. A variable is used where there is one that every
 // common version of the tool accepts in silence: it outranks what a project says.
@@ -26,7 +26,7 @@ type SupplyRules struct {
 	Now        time.Time     // for tools that want a date; zero: now
 	NoBuild    bool          // with Scripts off: uv builds nothing, not even the project
 	ConfigHome string        // XDG_CONFIG_HOME inside; "": not set
-	NoDoor     bool          // no registry door stands for npm: its tools wait by themselves
+	NoDoor     bool          // no registry door stands: the tools wait by themselves
 	Shell      string        // where the shell of scripts lies inside; "": there is none
 }
 

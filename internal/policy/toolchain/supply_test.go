@@ -23,9 +23,7 @@ func TestSettings(t *testing.T) {
 		files map[string]string
 	}{
 		{"off", SupplyRules{Scripts: true, Now: noon, Allow: []string{"lib"}}, map[string]string{}, map[string]string{}},
-		{"age", SupplyRules{Age: threeDays, Scripts: true, Now: noon}, map[string]string{
-			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
-		}, map[string]string{}},
+		{"age", SupplyRules{Age: threeDays, Scripts: true, Now: noon}, map[string]string{}, map[string]string{}},
 		{"no door", SupplyRules{Age: threeDays, Scripts: true, Now: noon, NoDoor: true}, map[string]string{
 			"npm_config_before": "2026-03-07T11:30:15Z", "pnpm_config_minimum_release_age": "4320",
 			"PIP_UPLOADED_PRIOR_TO": "2026-03-07T11:30:15Z", "UV_EXCLUDE_NEWER": "2026-03-07T00:00:00Z",
@@ -39,8 +37,8 @@ func TestSettings(t *testing.T) {
 		{"allow", SupplyRules{Age: 90*time.Second + 1, Now: noon, NoBuild: true, Allow: []string{"npm:hook", "npm:@corp/*", "pypi:A_b", "hook"}}, map[string]string{
 			"pnpm_config_minimum_release_age_exclude": `["@corp/*","hook"]`,
 			"pnpm_config_allow_builds":                `{"hook":true}`, "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false",
-			"PIP_UPLOADED_PRIOR_TO": "2026-03-10T11:28:45Z", "PIP_ONLY_BINARY": ":all:", "UV_EXCLUDE_NEWER": "2026-03-10T00:00:00Z",
-			"UV_NO_BUILD": "1", "UV_NO_BINARY_PACKAGE": "a-b hook",
+			"PIP_ONLY_BINARY": ":all:",
+			"UV_NO_BUILD":     "1", "UV_NO_BINARY_PACKAGE": "a-b hook",
 		}, map[string]string{
 			"~/.config/pnpm/rc": "only-built-dependencies[]=hook\n",
 			"~/.yarnrc.yml":     "npmPreapprovedPackages: [\"@corp/*\",\"hook\"]\n", "~/.yarnrc": "ignore-scripts true\n",
@@ -71,10 +69,10 @@ func TestNotes(t *testing.T) {
 		has, lack []string
 	}{
 		{"off", SupplyRules{Scripts: true, Allow: []string{"lib"}}, nil, []string{""}},
-		{"age", SupplyRules{Age: threeDays, Scripts: true}, []string{"pip 26.0", "uv.lock"}, []string{"bun: install scripts", "wait a day", "exempt"}},
+		{"age", SupplyRules{Age: threeDays, Scripts: true, NoDoor: true}, []string{"pip 26.0", "uv.lock"}, []string{"bun: install scripts", "wait a day", "exempt"}},
 		{"short", SupplyRules{Age: time.Hour}, []string{"wait a day"}, nil},
 		{"scripts", SupplyRules{}, []string{"bun: install scripts", "UV_NO_BUILD would"}, []string{"uv.lock", "rebuild"}},
-		{"allow", SupplyRules{Age: threeDays, Allow: []string{"npm:@corp/*", "pypi:lib", "npm:hook"}}, []string{
+		{"allow", SupplyRules{Age: threeDays, NoDoor: true, Allow: []string{"npm:@corp/*", "pypi:lib", "npm:hook"}}, []string{
 			"pip install --only-binary=:none: lib", "lib=20",
 		}, []string{"rebuild @corp"}},
 		{"bad", SupplyRules{Scripts: true, Allow: []string{"npm:a b"}}, []string{`allow "npm:a b": not the name of a package; it exempts nothing`}, nil},

@@ -49,11 +49,11 @@ var variables = []variable{
 		"pnpm since 11 says which scripts it left out, and does not fail"},
 	{"yarn", "YARN_ENABLE_SCRIPTS", func(c situation) string { return only(c.silent(), "false") },
 		"yarn since 2 runs no install scripts of dependencies"},
-	{"pip", "PIP_UPLOADED_PRIOR_TO", func(c situation) string { return only(c.aged(), c.date()) },
+	{"pip", "PIP_UPLOADED_PRIOR_TO", func(c situation) string { return only(c.alone(), c.date()) },
 		"pip since 26.0 takes no file uploaded later; older ones do not read it"},
 	{"pip", "PIP_ONLY_BINARY", func(c situation) string { return only(c.silent(), ":all:") },
 		"pip takes wheels alone from an index, so no setup.py runs"},
-	{"uv", "UV_EXCLUDE_NEWER", func(c situation) string { return only(c.aged(), c.day()) },
+	{"uv", "UV_EXCLUDE_NEWER", func(c situation) string { return only(c.alone(), c.day()) },
 		"uv since 0.2.12 takes no file uploaded later; a span of time is an error before 0.9.17"},
 	{"uv", "UV_NO_BUILD", func(c situation) string { return only(c.silent() && c.NoBuild, "1") },
 		"uv since 0.6.5 builds nothing from source"},
@@ -82,10 +82,10 @@ var documents = []document{
 }
 
 var remarks = []remark{
-	{situation.aged, "no release age before: pip 26.0, uv 0.2.12"},
+	{situation.alone, "no release age before: pip 26.0, uv 0.2.12"},
 	{situation.alone, "no release age before: npm 6.9, pnpm 10.16, yarn 4.10, bun 1.3; yarn 1 has none"},
 	{situation.aged, "pip, uv: an index that does not give upload times has nothing to install"},
-	{situation.aged, "uv: the date is written into uv.lock; --locked fails with a lock file made without it, --frozen works"},
+	{situation.alone, "uv: the date is written into uv.lock; --locked fails with a lock file made without it, --frozen works"},
 	{func(c situation) bool { return c.aged() && c.Age < 24*time.Hour }, "pnpm since 11 and yarn since 4.15 wait a day by themselves: this age is shorter"},
 	{situation.silent, "yarn 1, bun: install scripts of the project itself are off too; bun: its bunfig.toml can turn scripts on before 1.4; yarn since 2: dependenciesMeta in package.json can"},
 	{situation.silent, "pip: a local directory or a repository address is built all the same"},

@@ -8,8 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +16,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
@@ -32,7 +31,7 @@ type Door struct {
 	Store   *store.Store
 	Brake   brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 }
 
 // Proxy is a module proxy of the host's list.
@@ -53,7 +52,7 @@ const (
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" {
-		refuse(w, http.StatusMethodNotAllowed, "the module proxy is only read")
+		door.Text(w, http.StatusMethodNotAllowed, "the module proxy is only read")
 		return
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/")
@@ -63,26 +62,31 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q, err := parse(path)
 	if err != nil {
-		refuse(w, http.StatusNotFound, err.Error())
+		door.Text(w, http.StatusNotFound, err.Error())
 		return
 	}
 	if module.MatchPrefixPatterns(d.NoProxy, q.module) {
-		refuse(w, http.StatusNotFound, "GONOPROXY or GOPRIVATE of the host names this module: no proxy is asked for it")
+		door.Text(w, http.StatusNotFound, "GONOPROXY or GOPRIVATE of the host names this module: no proxy is asked for it")
 		return
 	}
-	if err := d.serve(r.Context(), w, q); err != nil {
+	err = d.Brake.Bar("go", q.module)
+	if err == nil {
+		err = d.serve(w, r, q)
+	}
+	if err != nil {
 		d.fail(w, err)
 	}
 }
 
-func (d *Door) serve(ctx context.Context, w http.ResponseWriter, q request) error {
+func (d *Door) serve(w http.ResponseWriter, r *http.Request, q request) error {
+	ctx := r.Context()
 	switch q.what {
 	case "list":
 		list, err := d.list(ctx, q)
 		if err != nil {
 			return err
 		}
-		say(w, "text/plain; charset=utf-8", list)
+		door.Say(w, "text/plain; charset=utf-8", list)
 	case "info", "latest":
 		in, err := d.info(ctx, q)
 		if err != nil {
@@ -96,7 +100,7 @@ func (d *Door) serve(ctx context.Context, w http.ResponseWriter, q request) erro
 		if err != nil {
 			return err
 		}
-		say(w, "application/json", body)
+		door.Say(w, "application/json", body)
 	default:
 		if d.Brake.On("go", q.module) {
 			in, err := d.info(ctx, q.as("info"))
@@ -112,49 +116,21 @@ func (d *Door) serve(ctx context.Context, w http.ResponseWriter, q request) erro
 			return err
 		}
 		defer f.Close()
-		w.Header().Set("Content-Type", map[string]string{"mod": "text/plain; charset=utf-8", "zip": "application/zip"}[q.what])
-		if st, err := f.Stat(); err == nil {
-			w.Header().Set("Content-Length", fmt.Sprint(st.Size()))
-		}
-		io.Copy(w, f)
+		door.File(w, r, map[string]string{"mod": "text/plain; charset=utf-8", "zip": "application/zip"}[q.what], f)
 	}
 	return nil
 }
 
-// held is what the brakes say.
-type held struct{ why string }
-
-func (h *held) Error() string { return h.why }
-
 func (d *Door) aged(q request, in info) error {
 	if d.Brake.Young("go", q.module, in.Time) {
-		return &held{d.Brake.Why("go", q.module, q.version, in.Time)}
+		return d.Brake.Hold("go", q.module, q.version, in.Time)
 	}
 	return nil
 }
 
 // fail answers so that the go command shows the reason. What no proxy has it looks for
-// elsewhere, and only that: 403 ends the search.
-func (d *Door) fail(w http.ResponseWriter, err error) {
-	h := (*held)(nil)
-	switch {
-	case errors.As(err, &h):
-		if d.Refused != nil {
-			d.Refused(h.why)
-		}
-		refuse(w, http.StatusForbidden, h.why)
-	case errors.Is(err, store.ErrDigest):
-		refuse(w, http.StatusForbidden, "what the proxy sent is not what the checksum says: it is not passed on")
-	case upstream.IsMissing(err):
-		refuse(w, http.StatusNotFound, err.Error())
-	default:
-		f := (*upstream.Failure)(nil)
-		if !errors.As(err, &f) {
-			err = errors.New("the store of packages cannot be used")
-		}
-		refuse(w, http.StatusBadGateway, err.Error())
-	}
-}
+// elsewhere, and only that.
+func (d *Door) fail(w http.ResponseWriter, err error) { door.Fail(w, err, door.Text, d.Refused) }
 
 // ask goes through the host's list of proxies as the go command would.
 func ask[T any](d *Door, do func(*upstream.Site) (T, error)) (out T, err error) {
@@ -238,16 +214,4 @@ func (d *Door) known(q request) (store.Digest, bool) {
 		return store.Digest{}, false
 	}
 	return findSum(d.GoSum(), q)
-}
-
-func say(w http.ResponseWriter, kind string, body []byte) {
-	w.Header().Set("Content-Type", kind)
-	w.Write(body)
-}
-
-func refuse(w http.ResponseWriter, status int, why string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Ringfence", "denied")
-	w.WriteHeader(status)
-	fmt.Fprintln(w, "ringfence: "+why)
 }

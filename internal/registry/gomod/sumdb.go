@@ -12,6 +12,8 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb"
 
+	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
@@ -49,7 +51,7 @@ func (s *SumDB) lookup(q request) (store.Digest, bool, error) {
 	}
 	lines, err := s.client.Lookup(q.module, version)
 	if errors.Is(err, sumdb.ErrSecurity) {
-		return store.Digest{}, false, &held{"the sum database contradicts itself: " + s.Name}
+		return store.Digest{}, false, &brake.Held{Rule: "GOSUMDB", Why: "the sum database contradicts itself: " + s.Name}
 	}
 	if err != nil {
 		return store.Digest{}, false, nil // it is not reached: nothing is proved, and nothing kept
@@ -85,13 +87,13 @@ var sumPath = sync.OnceValue(func() *regexp.Regexp {
 // sumdb passes the database on to the go command inside, which checks it by itself.
 func (d *Door) sumdb(w http.ResponseWriter, r *http.Request, path string) {
 	if d.Sums == nil || !strings.HasPrefix(path, d.Sums.Name+"/") {
-		refuse(w, http.StatusNotFound, "this is not the sum database of the host")
+		door.Text(w, http.StatusNotFound, "this is not the sum database of the host")
 		return
 	}
 	path = strings.TrimPrefix(path, d.Sums.Name)
 	switch {
 	case !sumPath().MatchString(path) || strings.Contains(path, ".."):
-		refuse(w, http.StatusNotFound, "this is no question to a sum database")
+		door.Text(w, http.StatusNotFound, "this is no question to a sum database")
 		return
 	case path == "/supported":
 		return // we pass it on
@@ -99,7 +101,7 @@ func (d *Door) sumdb(w http.ResponseWriter, r *http.Request, path string) {
 	if about, ok := strings.CutPrefix(path, "/lookup/"); ok {
 		escaped, _, _ := strings.Cut(about, "@")
 		if name, err := module.UnescapePath(escaped); err != nil || module.MatchPrefixPatterns(d.Sums.NoSum, name) {
-			refuse(w, http.StatusNotFound, "GONOSUMDB or GOPRIVATE of the host names this module: the sum database is not asked for it")
+			door.Text(w, http.StatusNotFound, "GONOSUMDB or GOPRIVATE of the host names this module: the sum database is not asked for it")
 			return
 		}
 	}
@@ -108,7 +110,7 @@ func (d *Door) sumdb(w http.ResponseWriter, r *http.Request, path string) {
 		d.fail(w, err)
 		return
 	}
-	say(w, "text/plain; charset=utf-8", body)
+	door.Say(w, "text/plain; charset=utf-8", body)
 }
 
 // ops is what the client of the database needs of the world.
@@ -136,27 +138,40 @@ func (o ops) ReadRemote(path string) ([]byte, error) {
 	return n.Body, err
 }
 
+// patience is for how long a proxy may think about whether it passes the database on.
+const patience = 30 * time.Second
+
 // way is how the database is reached: by the first proxy that passes it on, else itself.
 func (o ops) way() (*upstream.Site, string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for _, p := range o.door.Proxies {
-		on, known := o.by[p.Site]
-		if !known {
-			a, err := p.Get(context.Background(), upstream.Question{Path: "/sumdb/" + o.Name + "/supported"})
-			if on = err == nil; on {
-				a.Body.Close()
-			}
-			if o.by == nil {
-				o.by = map[*upstream.Site]bool{}
-			}
-			o.by[p.Site] = on
-		}
-		if on {
+		if o.passes(p.Site) {
 			return p.Site, "/sumdb/" + o.Name
 		}
 	}
 	return o.Direct, ""
+}
+
+// passes asks a proxy once. Nobody waits for a lock while it thinks: two may ask.
+func (o ops) passes(site *upstream.Site) bool {
+	o.mu.Lock()
+	on, known := o.by[site]
+	o.mu.Unlock()
+	if known {
+		return on
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	a, err := site.Get(ctx, upstream.Question{Path: "/sumdb/" + o.Name + "/supported"})
+	if err == nil {
+		a.Body.Close()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by == nil {
+		o.by = map[*upstream.Site]bool{}
+	}
+	o.by[site] = err == nil
+	return err == nil
 }
 
 // ReadConfig implements sumdb.ClientOps.

@@ -8,12 +8,8 @@ package npm
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,6 +20,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/registry/brake"
+	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
@@ -35,9 +32,10 @@ type Door struct {
 	Other func(scope string) string // the registry that has a scope, if it is not this one
 	Cache string                    // npm's own on the host; "": there is none
 	Store *store.Store
+	Room  upstream.Room // for large documents
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
-	Refused func(why string)
+	Refused func(*brake.Held)
 	// Skipped is told of a package whose install scripts will not run; nil: they will.
 	Skipped func(name string)
 
@@ -104,8 +102,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	var err error
+	err := d.Brake.Bar("npm", q.name)
 	switch {
+	case err != nil:
 	case q.file != "":
 		err = d.file(r, w, q)
 	case q.version != "":
@@ -114,35 +113,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = d.index(r, w, q)
 	}
 	if err != nil {
-		d.fail(w, err)
-	}
-}
-
-// held is what the brakes say.
-type held struct{ why string }
-
-func (h *held) Error() string { return h.why }
-
-func (d *Door) fail(w http.ResponseWriter, err error) {
-	h, f := (*held)(nil), (*upstream.Failure)(nil)
-	switch {
-	case errors.As(err, &h):
-		if d.Refused != nil {
-			d.Refused(h.why)
-		}
-		refuse(w, http.StatusForbidden, h.why)
-	case errors.Is(err, store.ErrDigest):
-		refuse(w, http.StatusForbidden, "what the registry sent is not what the checksum says: it is not passed on")
-	case upstream.IsMissing(err):
-		refuse(w, http.StatusNotFound, err.Error())
-	case errors.Is(err, upstream.ErrOffline):
-		refuse(w, http.StatusForbidden, err.Error()) // clients try again what looks like a fault
-	case errors.As(err, &f) && f.Status == http.StatusUnauthorized:
-		refuse(w, http.StatusForbidden, f.Why+": the login that the host has for it is not enough")
-	case errors.As(err, &f):
-		refuse(w, http.StatusBadGateway, f.Why)
-	default:
-		refuse(w, http.StatusBadGateway, "the store of packages cannot be used")
+		door.Fail(w, err, refuse, d.Refused)
 	}
 }
 
@@ -187,7 +158,9 @@ func (d *Door) young(q request, p *packument) (out []string) {
 // index serves what may be chosen of a package.
 func (d *Door) index(r *http.Request, w http.ResponseWriter, q request) error {
 	short := strings.Contains(r.Header.Get("Accept"), abbreviated)
-	p, body, err := d.doc(r.Context(), q, !short)
+	ctx, leave := d.Room.Enter(r.Context())
+	defer leave()
+	p, body, err := d.doc(ctx, q, !short)
 	if err != nil {
 		return err
 	}
@@ -208,15 +181,7 @@ func (d *Door) index(r *http.Request, w http.ResponseWriter, q request) error {
 	if short {
 		kind = abbreviated
 	}
-	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-	w.Header().Set("ETag", tag)
-	w.Header().Set("Vary", "Accept")
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	say(w, kind, body)
+	door.Index(w, r, kind, body)
 	return nil
 }
 
@@ -231,6 +196,8 @@ func (p *packument) newest(versions []string) (last time.Time) {
 
 // version serves what a registry says of one version, by its number or by a tag.
 func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) error {
+	ctx, leave := d.Room.Enter(ctx)
+	defer leave()
 	p, _, err := d.doc(ctx, q, true)
 	if err != nil {
 		return err
@@ -241,7 +208,7 @@ func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) er
 		p.hold(young, "")
 		v = p.tags[v]
 	} else if slices.Contains(young, v) {
-		return &held{d.Brake.Why("npm", q.name, v, p.out(v))}
+		return d.Brake.Hold("npm", q.name, v, p.out(v))
 	}
 	if p.versions[v] == nil {
 		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such version"}
@@ -249,7 +216,7 @@ func (d *Door) version(ctx context.Context, w http.ResponseWriter, q request) er
 	if d.Self != "" {
 		p.lead(d.Site.Base, d.Self)
 	}
-	say(w, "application/json", p.versions[v])
+	door.Say(w, "application/json", p.versions[v])
 	return nil
 }
 
@@ -272,16 +239,9 @@ func (d *Door) remember(q request, p *packument) {
 
 // file serves the file of a version: kept, in the host's cache, or from the registry.
 func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
-	p, _, err := d.doc(r.Context(), q, false)
+	info, manifest, err := d.locate(r.Context(), q)
 	if err != nil {
 		return err
-	}
-	version, info, ok := p.find(d.Site.Base, q)
-	if !ok {
-		return &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
-	}
-	if slices.Contains(d.young(q, p), version) {
-		return &held{d.Brake.Why("npm", q.name, version, p.out(version))}
 	}
 	want, err := info.digest()
 	if err != nil {
@@ -292,13 +252,27 @@ func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
 		return err
 	}
 	defer f.Close()
-	d.tell(q.name, p.versions[version])
-	w.Header().Set("Content-Type", "application/octet-stream")
-	if st, err := f.Stat(); err == nil {
-		w.Header().Set("Content-Length", fmt.Sprint(st.Size()))
-	}
-	io.Copy(w, f)
+	d.tell(q.name, manifest)
+	door.File(w, r, "application/octet-stream", f)
 	return nil
+}
+
+// locate finds what the registry says of a file.
+func (d *Door) locate(ctx context.Context, q request) (dist, json.RawMessage, error) {
+	ctx, leave := d.Room.Enter(ctx)
+	defer leave()
+	p, _, err := d.doc(ctx, q, false)
+	if err != nil {
+		return dist{}, nil, err
+	}
+	version, info, ok := p.find(d.Site.Base, q)
+	if !ok {
+		return dist{}, nil, &upstream.Failure{Status: http.StatusNotFound, Why: "the registry has no such file"}
+	}
+	if slices.Contains(d.young(q, p), version) {
+		return dist{}, nil, d.Brake.Hold("npm", q.name, version, p.out(version))
+	}
+	return info, slices.Clone(p.versions[version]), nil
 }
 
 // tell says once that a package has install scripts, which will not run.
@@ -363,19 +337,11 @@ func (d *Door) blob(ctx context.Context, info dist, want store.Digest) (*os.File
 	return in.File, nil
 }
 
-func say(w http.ResponseWriter, kind string, body []byte) {
-	w.Header().Set("Content-Type", kind)
-	w.Write(body)
-}
-
 // refuse answers in the form whose reason npm shows.
 func refuse(w http.ResponseWriter, status int, why string) {
 	body, err := json.Marshal(map[string]string{"error": "ringfence: " + why})
 	if err != nil {
 		body = []byte("{}")
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Ringfence", "denied")
-	w.WriteHeader(status)
-	w.Write(body)
+	door.Say(door.Deny(w, status), "application/json", body)
 }

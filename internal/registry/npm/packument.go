@@ -27,17 +27,10 @@ type packument struct {
 
 var errPackument = &upstream.Failure{Why: "what the registry tells of the package cannot be read"}
 
-// everything walks over a text to see that there is one way to read it.
-type everything struct{}
-
-func (everything) Enter(strictjson.Text, strictjson.Kind) (bool, error) { return true, nil }
-func (everything) Leave()                                               {}
-func (everything) Scalar(strictjson.Text, strictjson.Scalar) error      { return nil }
-
 // readPackument reads it. One about another package is a lie.
 func readPackument(name string, body []byte) (*packument, error) {
 	p := &packument{}
-	if strictjson.Walk(body, everything{}) != nil || json.Unmarshal(body, &p.rest) != nil {
+	if strictjson.Walk(body, nil) != nil || json.Unmarshal(body, &p.rest) != nil {
 		return nil, errPackument
 	}
 	own := ""

@@ -167,6 +167,15 @@ func (s *Store) Note(key string) (Note, bool) {
 	return n, true
 }
 
+// NoteSize is how large a note is; 0: there is none.
+func (s *Store) NoteSize(key string) int64 {
+	st, err := os.Lstat(s.note(key))
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}
+
 // PutNote notes something, in the place of what was noted under its key.
 func (s *Store) PutNote(n Note) error {
 	head, err := json.Marshal(n)

@@ -16,6 +16,11 @@ const Fresh = time.Minute
 // again, then only whether it changed. Without a network what was noted is what there is.
 func (s *Site) Index(ctx context.Context, keep *store.Store, kind string, q Question, most int64) (store.Note, error) {
 	key := kind + " " + s.Name() + " " + q.Path + q.At
+	if keep.NoteSize(key) > Large {
+		if err := take(ctx); err != nil {
+			return store.Note{}, err
+		}
+	}
 	n, had := keep.Note(key)
 	if had && (s.Trip == nil || time.Since(n.When) < Fresh) {
 		return n, nil
@@ -30,12 +35,32 @@ func (s *Site) Index(ctx context.Context, keep *store.Store, kind string, q Ques
 		n.When = time.Now()
 		return n, keep.PutNote(n)
 	}
-	body, err := a.All(most)
+	body, err := a.document(ctx, most)
 	if err != nil {
 		return store.Note{}, err
 	}
 	n = store.Note{Key: key, Tag: a.Tag, Kind: a.Kind, When: time.Now(), Body: body}
 	return n, keep.PutNote(n)
+}
+
+// document reads a whole answer of at most so many bytes, a large one in its turn.
+func (a *Answer) document(ctx context.Context, most int64) ([]byte, error) {
+	if most <= Large {
+		return a.All(most)
+	}
+	defer a.Body.Close()
+	head, err := io.ReadAll(io.LimitReader(a.Body, Large))
+	if err != nil {
+		return nil, &Failure{Why: "the answer broke off"}
+	}
+	if len(head) < Large {
+		return head, nil
+	}
+	if err := take(ctx); err != nil {
+		return nil, err
+	}
+	rest, err := a.All(most - Large)
+	return append(head, rest...), err
 }
 
 // Fetch puts what a registry sends into the store, under no name yet.

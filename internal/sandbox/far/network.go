@@ -97,6 +97,9 @@ func (n *network) Listening() []uint16 {
 	return a.Ports
 }
 
+// Datagrams implements rung.Net: nobody asks the far end for them.
+func (n *network) Datagrams() []netip.AddrPort { return nil }
+
 // Owner implements rung.Net: what the far end says.
 func (n *network) Owner(from, to netip.AddrPort) (int, string) {
 	a, err := ask(n.link, link.Ask{What: link.Owner, From: unmap(from), To: unmap(to)}, recordPatience)

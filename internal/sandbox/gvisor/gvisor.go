@@ -31,7 +31,7 @@ func (Rung) Name() string { return "gvisor" }
 func (r Rung) Offer() rung.Offer {
 	o := rung.Offer{Level: "L3", Kernel: "gVisor's, in user space", Witness: "the host's kernel",
 		Adds:  "a kernel of its own: what the agent calls is answered by a process, not by the host's kernel",
-		Lacks: "the live view, Landlock for the agent, who inside made a connection",
+		Lacks: "the live view, Landlock for the agent",
 		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Review},
 		Why:    map[plan.Wall]string{plan.WallLandlock: "gVisor has no Landlock; it mounts the view read-only a second time, and Landlock stands around the first process on the host"},
 		Weaker: map[string]string{"keyring": "gVisor has no keyrings; the filter refuses the calls"},
@@ -42,6 +42,7 @@ func (r Rung) Offer() rung.Offer {
 	o.Walls[plan.WallLandlock] = rung.Nobody
 	if r.Host {
 		o.Less = "with the host's network stack"
+		o.Lacks += ", who inside made a connection"
 	}
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,7 +57,12 @@ func runAgent(conn *wire.Conn, p *plan.Plan) (syscall.WaitStatus, error) {
 		return 0, &step{"confirm", err}
 	}
 	releaseStdio()
-	time.AfterFunc(giveBackAfter, sys.GiveBack)
+	time.AfterFunc(giveBackAfter, func() {
+		if within(p) {
+			runtime.GOMAXPROCS(runtime.NumCPU()) // it is 1 until here; see package sentry
+		}
+		sys.GiveBack()
+	})
 	in := &first{conn: conn, plan: p, agent: child, beside: map[int]int{}, pumps: map[int]*pump{0: stream}}
 	orders := make(chan order)
 	go obey(conn, orders)
@@ -100,6 +106,8 @@ func obey(conn *wire.Conn, orders chan<- order) {
 			go dial(conn, m, fds)
 		case m.Kind == wire.Servers:
 			go servers(conn, m)
+		case m.Kind == wire.Owner:
+			go made.answer(conn, m)
 		}
 	}
 }

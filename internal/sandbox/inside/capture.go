@@ -74,7 +74,15 @@ func endAtGate(c *plan.Capture) ([]port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket diagnosis: %w", err)
 	}
-	return append(out, port{"diag", fd}), nil
+	out = append(out, port{"diag", fd})
+	if len(c.Rules) == 0 {
+		return out, nil
+	}
+	// And for which datagrams it rejected. Without a capability it tells nothing.
+	if fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER); err != nil {
+		return nil, fmt.Errorf("rejected packets: %w", err)
+	}
+	return append(out, port{"packets", fd}), nil
 }
 
 // backlog is how many connections may wait for the gate; the kernel cuts it to

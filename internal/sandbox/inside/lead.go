@@ -73,6 +73,7 @@ func leadConns(l *net.TCPListener, to netip.AddrPort, places chan struct{}) {
 				over(l, err)
 				return
 			}
+			defer made.carried(c, out)()
 			carry(c, out)
 		}()
 	}

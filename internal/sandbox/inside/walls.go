@@ -72,7 +72,7 @@ func raise(p *plan.Plan) (r raised, err error) {
 		{plan.WallNoNewPriv, func() error { return noNewPrivs(p) }},
 		{plan.WallLandlock, func() error { return restrict(p.Landlock) }},
 		// seccomp last: the calls above are among those it refuses.
-		// On a sentry it was loaded before this program began.
+		// On a sentry it is there already.
 		{plan.WallSeccomp, func() error { return loadFilters(p) }},
 		// From here on this process too waits for the keeper when it opens a file
 		// to write.
@@ -102,7 +102,11 @@ func loadFilters(p *plan.Plan) error {
 	if within(p) {
 		return nil
 	}
-	if err := sys.LoadFilter(p.Seccomp); err != nil || len(p.Filter) == 0 {
+	filter := p.Seccomp
+	if len(p.Watch) > 0 && len(p.Heard) > 0 { // what it leaves out, the watch has refused before anybody runs
+		filter = p.Heard
+	}
+	if err := sys.LoadFilter(filter); err != nil || len(p.Filter) == 0 {
 		return err
 	}
 	return sys.LoadFilter(p.Filter)
@@ -228,7 +232,7 @@ func setLimits(p *plan.Plan) error {
 
 func dropCaps(p *plan.Plan, last []byte) error {
 	if within(p) {
-		return nil // they went before our program began, from every thread; see sentry.Init
+		return nil // they are gone from every thread; see sentry.Init
 	}
 	n, err := sys.LastCap(last)
 	if err != nil {

@@ -27,11 +27,11 @@ type First struct {
 	Kill func()
 	Wait func() syscall.WaitStatus // until it has ended; how, where that is known
 
-	// Leave is called when the agent has ended, and ends it; nil: it ends by itself then.
-	Leave func()
 	// Ended waits for its end, too, and leaves it for Wait; nil: nothing is won by that.
 	Ended func()
 
+	// Leave is called when the agent has ended, and ends it; nil: it ends by itself then.
+	Leave func()
 	// Look is what the host's kernel shows of it; nil: it can be asked at any time.
 	Look func() (map[string]string, error)
 	// Root is its root; nil: it can be opened at any time.

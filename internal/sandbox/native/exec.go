@@ -29,6 +29,7 @@ type process struct {
 	box      *sandbox
 	id       int
 	began    chan error // what became of the start
+	told     bool       // it was said
 	terminal *os.File
 	exit     chan rung.Exit
 }
@@ -60,11 +61,12 @@ func (e *execs) drop(id int) {
 // started hears what became of a start.
 func (e *execs) started(box *sandbox, m wire.Message, came []netns.Socket) {
 	p := e.get(m.ID)
-	if p == nil || len(came) > 1 || len(p.began) > 0 {
+	if p == nil || len(came) > 1 || p.told || box.around != nil && len(came) > 0 { // no descriptor leaves a sentry
 		closePorts(came)
 		box.conn.Send(wire.Message{Kind: wire.Signal, ID: m.ID, Signal: int(syscall.SIGKILL)}) // nobody waits for it any more
 		return
 	}
+	p.told = true
 	if f := m.Failure; f != nil {
 		closePorts(came)
 		p.began <- &rung.Failure{Step: f.Step, Errno: syscall.Errno(f.Errno), Text: f.Text}

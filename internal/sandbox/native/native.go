@@ -4,7 +4,6 @@
 package native
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,7 @@ func StartBorn(ctx context.Context, p *plan.Plan, h rung.Hooks, birth Birth) (ru
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: p.Ops, exit: make(chan struct{}), socks: make(chan *os.File)}
+	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: p.Ops, exit: make(chan struct{})}
 	if err == nil {
 		err = s.launch(ctx, p)
 	}
@@ -205,8 +204,7 @@ type sandbox struct {
 	around *wire.Conn // to PID 1 around a sentry; conn then leads to the one on it
 
 	exit  chan struct{} // closed when result is set
-	asks  sync.Mutex    // one socket is asked for at a time
-	socks chan *os.File // nil: inside could make none
+	asked asked
 	res   rung.Exit
 	execs execs
 
@@ -291,7 +289,7 @@ func (s *sandbox) listen() {
 			break
 		}
 		came := name(nil, fds)
-		if m.Kind == wire.Socket && s.takeSocket(came) {
+		if m.Kind == wire.Socket && s.around == nil && s.asked.take(came) {
 			continue
 		}
 		if m.Kind == wire.Exec {
@@ -300,7 +298,7 @@ func (s *sandbox) listen() {
 		}
 		closePorts(came)
 		switch m.Kind {
-		case wire.Dial, wire.Servers:
+		case wire.Dial, wire.Servers, wire.Owner:
 			s.questions.answered(m)
 		case wire.Exited:
 			s.execs.ended(m.ID, rung.Exit{Status: syscall.WaitStatus(m.Status)})
@@ -336,37 +334,6 @@ func (s *sandbox) Wait() (rung.Exit, error) {
 // Signal passes sig on to the agent's job.
 func (s *sandbox) Signal(sig syscall.Signal) error {
 	return s.conn.Send(wire.Message{Kind: wire.Signal, Signal: int(sig)})
-}
-
-// takeSocket passes a socket on to who waits for it.
-func (s *sandbox) takeSocket(came []netns.Socket) bool {
-	if len(came) > 1 {
-		return false
-	}
-	var f *os.File
-	if len(came) == 1 {
-		f = came[0].File
-	}
-	s.socks <- f
-	return true
-}
-
-// socket asks inside for a socket of its network.
-func (s *sandbox) socket(ipv6 bool) (*os.File, error) {
-	s.asks.Lock()
-	defer s.asks.Unlock()
-	if err := cmp.Or(s.around, s.conn).Send(wire.Message{Kind: wire.Socket, IPv6: ipv6}); err != nil {
-		return nil, err
-	}
-	select {
-	case f := <-s.socks:
-		if f == nil {
-			return nil, errors.New("no socket could be made inside")
-		}
-		return f, nil
-	case <-s.exit:
-		return nil, errors.New("the sandbox has ended")
-	}
 }
 
 // Close kills what is left and waits until it is gone.

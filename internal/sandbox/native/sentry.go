@@ -96,7 +96,7 @@ func (s *sandbox) listenAround() {
 		if err != nil {
 			return
 		}
-		if came := name(nil, fds); m.Kind != wire.Socket || !s.takeSocket(came) {
+		if came := name(nil, fds); m.Kind != wire.Socket || !s.asked.take(came) {
 			closePorts(came)
 		}
 	}

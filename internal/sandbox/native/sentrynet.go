@@ -21,8 +21,22 @@ type sentryNet struct {
 	box *sandbox
 }
 
-// Owner implements rung.Net: frames do not tell who sent them.
-func (*sentryNet) Owner(_, _ netip.AddrPort) (int, string) { return 0, "" }
+// Owner implements rung.Net: frames do not tell who sent them, and PID 1 on the sentry does.
+// A sentry that is broken can name anybody.
+func (n *sentryNet) Owner(from, to netip.AddrPort) (int, string) {
+	unmap := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+	m, err := n.box.ask(wire.Message{Kind: wire.Owner, Made: &wire.Made{From: unmap(from), To: unmap(to)}})
+	if err != nil || m.Made == nil || m.Made.PID < 1 || m.Made.PID > maxPID {
+		return 0, ""
+	}
+	return m.Made.PID, string(m.Made.Name[:min(len(m.Made.Name), maxName)])
+}
+
+// What a kernel has at most: of process numbers, and of bytes of a name.
+const (
+	maxPID  = 1 << 22
+	maxName = 15
+)
 
 // Listening implements rung.Net.
 func (n *sentryNet) Listening() []uint16 {

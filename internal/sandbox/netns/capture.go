@@ -123,6 +123,7 @@ func message(kind netlink.HeaderType, head []byte, attributes func(*netlink.Attr
 //	    ct state established,related accept   (the gate's answers)
 //	    ip daddr 127.0.0.0/8 accept
 //	    ip6 daddr ::1 accept
+//	    ip protocol udp add @udp4 { ip daddr . udp dport }   (only noted; IPv6 alike)
 //	    reject with icmpx port-unreachable
 //	  }
 //	}
@@ -139,5 +140,6 @@ func ruleset(r *rules) {
 	r.add(refuse, known(), verdict(expr.VerdictAccept))
 	r.add(refuse, own4, verdict(expr.VerdictAccept))
 	r.add(refuse, own6, verdict(expr.VerdictAccept))
+	r.note(refuse)
 	r.add(refuse, reject())
 }

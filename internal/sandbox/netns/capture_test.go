@@ -24,10 +24,11 @@ func TestMakeIsPure(t *testing.T) {
 	}
 }
 
-// What has a way is every address but those of multicast and broadcast, and each by one.
+// What has a way is every address but those of multicast, broadcast and neighbours, and each
+// by one.
 func TestEverywhere(t *testing.T) {
 	for addr, want := range map[string]int{"0.0.0.0": 1, "10.1.2.3": 1, "127.0.0.1": 1, "192.0.0.1": 1, "223.255.255.255": 1, "240.0.0.1": 1, "255.255.255.254": 1,
-		"224.0.0.0": 0, "239.255.255.255": 0, "255.255.255.255": 0, "::1": 1, "2001:db8::1": 1, "fe80::1": 1, "feff::": 1, "ff00::": 0, "ff02::fb": 0} {
+		"224.0.0.0": 0, "239.255.255.255": 0, "255.255.255.255": 0, "::1": 1, "2001:db8::1": 1, "fe00::": 1, "fe7f::": 1, "fe80::1": 0, "febf::": 0, "fec0::": 1, "feff::": 1, "ff00::": 0, "ff02::fb": 0} {
 		a, got := netip.MustParseAddr(addr), 0
 		for _, p := range everywhere(a.Is6()) {
 			if p.Contains(a) {

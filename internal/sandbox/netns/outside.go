@@ -22,11 +22,11 @@ type Network struct {
 	ports  []rung.Port
 	socket func(ipv6 bool) (*os.File, error)
 
-	mu   sync.Mutex
-	diag int // a socket of the sandbox's network that says whose a connection is; -1: there is none
-	id   uint32
-	last int // who it was last time, on the host: most likely the same again
-	full time.Time
+	mu      sync.Mutex
+	packets int // a socket that tells of datagrams; -1: there is none
+	diag    int // a socket of the sandbox's network that says whose a connection is; -1: there is none
+	id      uint32
+	search  sys.Search // on the host
 }
 
 // Socket is a descriptor of the network, by its name.
@@ -37,7 +37,7 @@ type Socket struct {
 
 // Hold takes the sockets at which a network ends. socket makes one more inside.
 func Hold(pid int, sockets []Socket, socket func(ipv6 bool) (*os.File, error)) (*Network, error) {
-	n := &Network{pid: pid, socket: socket, diag: -1}
+	n := &Network{pid: pid, socket: socket, diag: -1, packets: -1}
 	var err error
 	for _, s := range sockets {
 		if err == nil {
@@ -59,16 +59,9 @@ func (n *Network) hold(s Socket) (err error) {
 	p := rung.Port{Name: s.Name}
 	switch s.Name {
 	case Diag:
-		if n.diag >= 0 {
-			return errors.New("there are two sockets for diagnosis")
-		}
-		fd, err := unix.FcntlInt(s.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("socket diagnosis cannot be had: %w", err)
-		}
-		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
-		n.diag = fd
-		return nil
+		return holdNetlink(s, &n.diag)
+	case Packets:
+		return holdNetlink(s, &n.packets)
 	case UDPResolver:
 		var c net.PacketConn
 		if c, err = net.FilePacketConn(s.File); err == nil {
@@ -87,17 +80,33 @@ func (n *Network) hold(s Socket) (err error) {
 	return nil
 }
 
+// holdNetlink keeps a copy of a socket of which there is one.
+func holdNetlink(s Socket, to *int) error {
+	if *to >= 0 {
+		return fmt.Errorf("there are two sockets of the name %q", s.Name)
+	}
+	fd, err := unix.FcntlInt(s.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
+	*to = fd
+	return nil
+}
+
 // Ports are the sockets at which the gate stands.
 func (n *Network) Ports() []rung.Port { return n.ports }
 
-// Close ends the questions about owners.
+// Close ends the questions.
 func (n *Network) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.diag >= 0 {
-		unix.Close(n.diag)
+	for _, fd := range []*int{&n.diag, &n.packets} {
+		if *fd >= 0 {
+			unix.Close(*fd)
+		}
+		*fd = -1
 	}
-	n.diag = -1
 }
 
 // Listening lists the TCP ports at which somebody listens inside.

@@ -14,13 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a search, whatever is inside: how long one takes, and how often it goes through
-// all processes.
-const (
-	searchFor   = 25 * time.Millisecond
-	searchEvery = 20 * time.Millisecond
-)
-
 // Owner finds the process that made a connection.
 func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 	n.mu.Lock()
@@ -29,25 +22,11 @@ func (n *Network) Owner(from, to netip.AddrPort) (int, string) {
 	if err != nil || inode == 0 {
 		return 0, ""
 	}
-	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
-	if n.last != 0 && holds(n.last, link) {
-		return describe(n.last)
-	}
-	if time.Since(n.full) < searchEvery {
+	pid := n.search.Holder(uint64(inode), func(deadline time.Time) []int { return tree(n.pid, deadline) })
+	if pid == 0 {
 		return 0, ""
 	}
-	defer func() { n.full = time.Now() }()
-	deadline := time.Now().Add(searchFor)
-	for _, pid := range tree(n.pid, deadline) {
-		if time.Now().After(deadline) {
-			break
-		}
-		if holds(pid, link) {
-			n.last = pid
-			return describe(pid)
-		}
-	}
-	return 0, ""
+	return Describe(pid)
 }
 
 // inode asks the sandbox's network for one socket (inet_diag_req_v2).
@@ -122,29 +101,8 @@ func tree(root int, deadline time.Time) []int {
 	return out
 }
 
-// holds reports whether a process has a socket open.
-func holds(pid int, link string) bool {
-	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
-	d, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(maxTree)
-	if err != nil {
-		return false
-	}
-	buf := make([]byte, 64)
-	for _, n := range names {
-		if size, err := unix.Readlinkat(int(d.Fd()), n, buf); err == nil && string(buf[:size]) == link {
-			return true
-		}
-	}
-	return false
-}
-
-// describe returns the number that a process has inside, and its name.
-func describe(pid int) (int, string) {
+// Describe returns the number that a process has inside, and its name.
+func Describe(pid int) (int, string) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0, ""

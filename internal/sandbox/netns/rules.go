@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const tableName = "ringfence"
+
 // rules are those of one table, as they are written down.
 type rules struct {
 	conn  *nftables.Conn
@@ -37,7 +39,7 @@ func batch(write func(*rules)) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	write(&rules{c, c.AddTable(&nftables.Table{Family: nftables.TableFamilyINet, Name: "ringfence"})})
+	write(&rules{c, c.AddTable(&nftables.Table{Family: nftables.TableFamilyINet, Name: tableName})})
 	if err := c.Flush(); err != nil {
 		return nil, err
 	}

@@ -16,14 +16,14 @@ import (
 // The two ends of a veth pair. The addresses are of ranges that lead nowhere: what RFC 7335
 // keeps for the two ends of one line, and one of IPv6's private ones.
 var (
-	near = end{"agent0", plan.VethMAC[0], netip.MustParsePrefix("192.0.0.1/29"), netip.MustParsePrefix("fd72:6e67:6663::1/64")}
-	far  = end{"gate0", plan.VethMAC[1], netip.MustParsePrefix("192.0.0.2/29"), netip.MustParsePrefix("fd72:6e67:6663::2/64")}
+	near = end{"agent0", plan.VethMAC[0], netip.MustParseAddr("192.0.0.1"), netip.MustParseAddr("fd72:6e67:6663::1")}
+	far  = end{"gate0", plan.VethMAC[1], netip.MustParseAddr("192.0.0.2"), netip.MustParseAddr("fd72:6e67:6663::2")}
 )
 
 type end struct {
 	name   string
 	mac    [6]byte
-	v4, v6 netip.Prefix
+	v4, v6 netip.Addr
 }
 
 // index is the number of either end. Some kernels put a few interfaces into a new
@@ -53,7 +53,7 @@ func OverVeth(c *plan.Capture) (*plan.Capture, error) {
 		}
 		v.Near, v.Far = append(v.Near, n), append(v.Far, f)
 	}
-	return &plan.Capture{Rules: rules, Listen: c.Listen, Gate: plan.Gate{V4: near.v4.Addr(), V6: near.v6.Addr()}, Veth: v}, nil
+	return &plan.Capture{Rules: rules, Listen: c.Listen, Gate: plan.Gate{V4: near.v4, V6: near.v6}, Veth: v}, nil
 }
 
 // vethRules are, in nft's own words:
@@ -68,6 +68,7 @@ func OverVeth(c *plan.Capture) (*plan.Capture, error) {
 //	    ct state established,related accept
 //	    ip daddr GATE meta l4proto tcp accept
 //	    ip daddr GATE udp dport 53 accept
+//	    ip protocol udp add @udp4 { ip daddr . udp dport }   (only noted; IPv6 alike)
 //	    reject with icmpx port-unreachable
 //	  }
 //	  chain answer { type filter hook output priority filter; policy drop;
@@ -85,8 +86,8 @@ func vethRules(r *rules, ports []plan.Listen) {
 		is, gate []expr.Any
 		at       netip.Addr
 	}{
-		{network(unix.NFPROTO_IPV4), to4(netip.PrefixFrom(near.v4.Addr(), 32)), near.v4.Addr()},
-		{network(unix.NFPROTO_IPV6), to6(near.v6.Addr()), near.v6.Addr()},
+		{network(unix.NFPROTO_IPV4), to4(netip.PrefixFrom(near.v4, 32)), near.v4},
+		{network(unix.NFPROTO_IPV6), to6(near.v6), near.v6},
 	} {
 		for _, proto := range []byte{unix.IPPROTO_UDP, unix.IPPROTO_TCP} {
 			r.add(turn, family.is, transport(proto), port(53), turned(netip.AddrPortFrom(family.at, Resolver)))
@@ -100,6 +101,7 @@ func vethRules(r *rules, ports []plan.Listen) {
 		r.add(refuse, family.gate, transport(unix.IPPROTO_TCP), verdict(expr.VerdictAccept))
 		r.add(refuse, family.gate, transport(unix.IPPROTO_UDP), port(53), verdict(expr.VerdictAccept))
 	}
+	r.note(refuse)
 	r.add(refuse, reject())
 	r.add(answer, known(), verdict(expr.VerdictAccept))
 }
@@ -146,11 +148,13 @@ func nested(ae *netlink.AttributeEncoder, typ uint16, fill func(*netlink.Attribu
 	})
 }
 
-// everywhere is all but multicast and broadcast: who sends to those is told at once that
-// there is no way, and no kernel answers them otherwise.
+// everywhere is all but multicast, broadcast and what IPv6 has for the neighbours on a line:
+// who sends to those is told at once that there is no way, and no kernel answers them
+// otherwise. A program that names the interface besides asks for a neighbour all the same.
 func everywhere(six bool) []netip.Prefix {
 	if six {
-		return without(netip.MustParsePrefix("::/0"), netip.MustParsePrefix("ff00::/8"))
+		return append(without(netip.MustParsePrefix("::/0"), netip.MustParsePrefix("fe00::/7")),
+			without(netip.MustParsePrefix("fe00::/8"), netip.MustParsePrefix("fe80::/10"))...)
 	}
 	return append(without(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("224.0.0.0/3")),
 		without(netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("255.255.255.255/32"))...)
@@ -167,12 +171,14 @@ func without(all, but netip.Prefix) (out []netip.Prefix) {
 	return out
 }
 
-// settle raises an end, gives it its address and tells it who the other is. The far one
-// gets a loopback and has the other end as its way to everywhere.
+// settle raises an end, gives it its address and tells it who the other is. Nobody else is
+// on the line: who asks for another address there would wait for an answer, and so that is
+// a way through the other end like any. The far one gets a loopback and has the other end
+// as its way to everywhere.
 func (e end) settle(other end, six, out bool) ([]byte, error) {
-	family, at, to := byte(unix.AF_INET), e.v4, other.v4.Addr()
+	family, at, to := byte(unix.AF_INET), e.v4, other.v4
 	if six {
-		family, at, to = unix.AF_INET6, e.v6, other.v6.Addr()
+		family, at, to = unix.AF_INET6, e.v6, other.v6
 	}
 	number := []byte{index & 0xff, index >> 8, 0, 0} // both machines we build for are little-endian
 	var all []byte
@@ -189,9 +195,9 @@ func (e end) settle(other end, six, out bool) ([]byte, error) {
 		add(unix.RTM_SETLINK, linkHead(index, unix.IFF_UP), nothing)
 	}
 	// struct ifaddrmsg: family, length of the prefix, flags, scope, interface
-	add(unix.RTM_NEWADDR, append([]byte{family, byte(at.Bits()), unix.IFA_F_NODAD, 0}, number...), func(ae *netlink.AttributeEncoder) {
-		ae.Bytes(unix.IFA_LOCAL, at.Addr().AsSlice())
-		ae.Bytes(unix.IFA_ADDRESS, at.Addr().AsSlice())
+	add(unix.RTM_NEWADDR, append([]byte{family, byte(at.BitLen()), unix.IFA_F_NODAD, 0}, number...), func(ae *netlink.AttributeEncoder) {
+		ae.Bytes(unix.IFA_LOCAL, at.AsSlice())
+		ae.Bytes(unix.IFA_ADDRESS, at.AsSlice())
 	})
 	// struct ndmsg: family, nothing, interface, state, flags, type. Nobody has to ask.
 	neighbour := append(append([]byte{family, 0, 0, 0}, number...), unix.NUD_PERMANENT, 0, 0, 0)
@@ -199,17 +205,23 @@ func (e end) settle(other end, six, out bool) ([]byte, error) {
 		ae.Bytes(unix.NDA_DST, to.AsSlice())
 		ae.Bytes(unix.NDA_LLADDR, other.mac[:])
 	})
+	route := func(dst netip.Prefix, scope byte, by netip.Addr) {
+		head := routeHead(family, unix.RT_TABLE_MAIN, scope, unix.RTN_UNICAST)
+		head[1] = byte(dst.Bits())
+		add(unix.RTM_NEWROUTE, head, func(ae *netlink.AttributeEncoder) {
+			ae.Bytes(unix.RTA_DST, dst.Addr().AsSlice())
+			if by.IsValid() {
+				ae.Bytes(unix.RTA_GATEWAY, by.AsSlice())
+			}
+			ae.Uint32(unix.RTA_OIF, index)
+		})
+	}
+	route(netip.PrefixFrom(to, to.BitLen()), unix.RT_SCOPE_LINK, netip.Addr{})
 	if !out {
 		return all, err
 	}
 	for _, dst := range everywhere(six) {
-		head := routeHead(family, unix.RT_TABLE_MAIN, unix.RT_SCOPE_UNIVERSE, unix.RTN_UNICAST)
-		head[1] = byte(dst.Bits())
-		add(unix.RTM_NEWROUTE, head, func(ae *netlink.AttributeEncoder) {
-			ae.Bytes(unix.RTA_DST, dst.Addr().AsSlice())
-			ae.Bytes(unix.RTA_GATEWAY, to.AsSlice())
-			ae.Uint32(unix.RTA_OIF, index)
-		})
+		route(dst, unix.RT_SCOPE_UNIVERSE, to)
 	}
 	return all, err
 }

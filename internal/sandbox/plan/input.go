@@ -21,6 +21,7 @@ type Input struct {
 	Capture  *Capture
 	Watch    []byte // compiled filter of the keeper; needed where a mount is live
 	Observe  bool   // it is loaded also where none is: to hear of what is asked for
+	Heard    []byte // compiled filter in the place of Seccomp, where Watch answers what it leaves out
 	Filter   []byte // a further filter
 }
 

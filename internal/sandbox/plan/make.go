@@ -39,7 +39,7 @@ func Make(in Input) (*Plan, error) {
 	p.Trees = trees(mounts)
 	p.Ops = append(p.Ops, layerOps(mounts, p.Trees)...)
 	if len(p.Trees) > 0 || in.Observe {
-		p.Watch = in.Watch
+		p.Watch, p.Heard = in.Watch, in.Heard
 	}
 	p.Ops = append(p.Ops, fileOps(in)...)
 	p.Ops = append(p.Ops, maskOps(in.Masks)...)

@@ -24,6 +24,7 @@ type Plan struct {
 	Capture  *Capture `json:"capture,omitempty"` // nil: the network is closed
 	Trees    []Tree   `json:"trees,omitempty"`   // what the keeper looks after; empty: there is none
 	Watch    []byte   `json:"watch,omitempty"`   // the filter that calls the keeper
+	Heard    []byte   `json:"heard,omitempty"`   // in the place of Seccomp where Watch is loaded, and only there
 	Filter   []byte   `json:"filter,omitempty"`  // a further filter, of the review view
 	Sentry   *Sentry  `json:"sentry,omitempty"`  // nil: the agent runs on the kernel of the host
 	Built    bool     `json:"built,omitempty"`   // somebody else has built the view: it is compared with the operations

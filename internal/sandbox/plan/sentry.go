@@ -20,7 +20,7 @@ type Sentry struct {
 func (p *Plan) InSentry() *Plan {
 	c := *p
 	c.Sentry = &Sentry{Program: p.Sentry.Program, Inside: true}
-	c.Capture, c.Trees, c.Watch, c.Landlock, c.Ops = nil, nil, nil, Landlock{}, nil
+	c.Capture, c.Trees, c.Watch, c.Heard, c.Landlock, c.Ops = nil, nil, nil, nil, Landlock{}, nil
 	if p.Capture != nil && p.Capture.Veth != nil {
 		c.Capture = &Capture{Listen: p.Capture.Listen, Gate: p.Capture.Gate}
 	}

@@ -164,6 +164,9 @@ type Net interface {
 	Dial(port uint16) (Conn, error)
 	// Listening lists the TCP ports at which somebody inside listens.
 	Listening() []uint16
+	// Datagrams lists where datagrams were to go that the network rejected, the first few
+	// dozen. It is for the record, and may not know.
+	Datagrams() []netip.AddrPort
 	// Owner finds who made a connection, as it is called inside. It is for the record,
 	// never for a verdict, and may not know.
 	Owner(from, to netip.AddrPort) (pid int, command string)

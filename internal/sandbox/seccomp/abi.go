@@ -17,6 +17,8 @@ const (
 	absent     = errno | 38 // ENOSYS
 	noProtocol = errno | 93 // EPROTONOSUPPORT
 	noFamily   = errno | 97 // EAFNOSUPPORT
+
+	told verdict = 0x8000 // with an errno: whoever listens hears of it, see Told
 )
 
 // all is the mask of a match on the whole (lower) word.
@@ -31,10 +33,13 @@ const (
 	sockTypeMask = 0xf // the rest are SOCK_CLOEXEC and SOCK_NONBLOCK
 	sockStream   = 1
 	sockDgram    = 2
+	sockRaw      = 3
 
 	protoDefault = 0
 	protoTCP     = 6
 	protoUDP     = 17
+	protoICMP    = 1
+	protoICMP6   = 58
 	netlinkRoute = 0
 )
 

@@ -1,7 +1,5 @@
 package seccomp
 
-import "slices"
-
 // asked names the calls that ask for something by its path: `ringfence learn` hears of
 // them, notes what was asked for, and lets every one of them go on. It is a record and
 // never a decision: what another thread makes of the path meanwhile meets the same
@@ -21,7 +19,7 @@ var asked = family{
 func Learn(goarch string, keeper bool) ([]byte, error) {
 	var rows []family
 	if keeper {
-		rows = slices.Clone(watched[:])
+		rows = append(handedOver(), watched[:]...)
 	}
 	return program(goarch, &unwatched, append(rows, asked)...)
 }

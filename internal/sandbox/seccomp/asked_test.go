@@ -51,7 +51,7 @@ func TestOtherSessionsAreUntouched(t *testing.T) {
 		program func(string) ([]byte, error)
 		want    map[string]string
 	}{
-		{"Watch", Watch, map[string]string{"amd64": "c2eb9adc75998584", "arm64": "bb93d71395bf95b1"}},
+		{"Watch", Watch, map[string]string{"amd64": "92e09e20c44d9daf", "arm64": "81eba8d2140f3e26"}},
 		{"Review", Review, map[string]string{"amd64": "85687670743daf6c", "arm64": "79d44412563f6e3d"}},
 	} {
 		for _, goarch := range goarches {

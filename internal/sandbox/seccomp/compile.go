@@ -48,13 +48,11 @@ func spansOf(goarch string, table []family, other *family) ([]span, error) {
 	var byNumber [maxNumber + 1]*family
 	for i := range table {
 		for name := range strings.FieldsSeq(table[i].calls) {
-			at, ok := slices.BinarySearchFunc(numbers[:], name, func(n number, name string) int {
-				return strings.Compare(n.name, name)
-			})
+			nr, ok := callNumber(goarch, name)
 			if !ok {
 				return nil, fmt.Errorf("seccomp: table names unknown syscall %q", name)
 			}
-			if nr := numbers[at].on(goarch); nr != none {
+			if nr != none {
 				byNumber[nr] = &table[i]
 			}
 		}
@@ -75,7 +73,7 @@ func spansOf(goarch string, table []family, other *family) ([]span, error) {
 }
 
 func sameOutcome(a, b *family) bool {
-	return a == b || a.rules == nil && b.rules == nil && a.verdict == b.verdict
+	return a == b || a.rules == nil && b.rules == nil && a.verdict.plain() == b.verdict.plain()
 }
 
 // compile puts the architecture first, because a number means nothing without
@@ -117,13 +115,13 @@ func search(spans []span) []insn {
 func (f *family) code() []insn {
 	var code []insn
 	for _, r := range f.rules {
-		body := []insn{{code: opRet, k: uint32(r.then)}}
+		body := []insn{{code: opRet, k: uint32(r.then.plain())}}
 		for _, m := range slices.Backward(r.when) {
 			body = append(m.code(len(body)), body...)
 		}
 		code = append(code, body...)
 	}
-	return append(code, insn{code: opRet, k: uint32(f.verdict)})
+	return append(code, insn{code: opRet, k: uint32(f.verdict.plain())})
 }
 
 // code runs on if the match holds and skips the next rest instructions if not.

@@ -49,6 +49,18 @@ func auditArch(goarch string) (uint32, bool) {
 // has no filter is a way around it.
 func Filter(goarch string) ([]byte, error) { return program(goarch, &unjudged, table[:]...) }
 
+// Heard returns the program that stands in the place of Filter's where Watch's is loaded
+// too: refusals that are told pass here, and there they come to the keeper, which answers
+// them as Filter would. See told.go for why that gives nothing away.
+func Heard(goarch string) ([]byte, error) {
+	return program(goarch, &unjudged, outcomes(table[:], func(v verdict) verdict {
+		if v.told() {
+			return allow
+		}
+		return v
+	})...)
+}
+
 // Review returns a program to be loaded beside Filter's in the review view: a file of
 // the lower layer of an overlay gets another number when it is linked, which git
 // takes for a race and fails. With the answer that is usual between two file systems
@@ -92,4 +104,6 @@ func program(goarch string, other *family, rows ...family) ([]byte, error) {
 // Watch returns the program that hands the calls of the watched table to the
 // keeper. It is loaded beside Filter's, which has the stricter word: a call that
 // is refused there is never seen here.
-func Watch(goarch string) ([]byte, error) { return program(goarch, &unwatched, watched[:]...) }
+func Watch(goarch string) ([]byte, error) {
+	return program(goarch, &unwatched, append(handedOver(), watched[:]...)...)
+}

@@ -3,6 +3,7 @@ package seccomp
 // family is a row of the table: calls that get one verdict for one reason.
 type family struct {
 	why     string
+	say     string  // to a person who wonders, where it is told
 	verdict verdict // where no rule decides
 	rules   []rule  // tried in order on the arguments
 	calls   string  // names, separated by space
@@ -149,6 +150,7 @@ var table = [...]family{
 			"vsock, alg, bluetooth, ...) lead out of the namespace or into rarely walked kernel code. The errors say " +
 			"'not in this kernel' instead of 'forbidden', because callers (libaudit, Go's MPTCP) then carry on " +
 			"without; types stand in an allow-list because (AF_INET, SOCK_PACKET) is AF_PACKET by its old name",
+		say:     "no ping and no raw packets leave the session",
 		verdict: noFamily,
 		rules: []rule{
 			{[]match{{0, all, []uint32{afUnix}}}, allow},
@@ -161,8 +163,14 @@ var table = [...]family{
 			}, allow},
 			{[]match{
 				{0, all, []uint32{afInet, afInet6}},
+				{1, sockTypeMask, []uint32{sockDgram}},
+				{2, all, []uint32{protoICMP, protoICMP6}},
+			}, noProtocol | told},
+			{[]match{
+				{0, all, []uint32{afInet, afInet6}},
 				{1, sockTypeMask, []uint32{sockStream, sockDgram}},
 			}, noProtocol},
+			{[]match{{0, all, []uint32{afInet, afInet6}}, {1, sockTypeMask, []uint32{sockRaw}}}, refuse | told},
 			{[]match{{0, all, []uint32{afInet, afInet6}}}, refuse},
 		},
 		calls: "socket",
@@ -176,13 +184,15 @@ var table = [...]family{
 	{
 		why: "new processes and threads, but no new namespaces: in one of its own a process has every capability " +
 			"again. Bit 0x80 is CLONE_NEWTIME elsewhere and no signal here",
-		verdict: refuse,
+		say:     "a session has no further sandboxes or containers in it",
+		verdict: refuse | told,
 		rules:   []rule{{[]match{{0, cloneNewAny, []uint32{0}}}, allow}},
 		calls:   "clone",
 	},
 	{
 		why:     "the same for the caller; an allow-list, because this call learns new flags",
-		verdict: refuse,
+		say:     "a session has no further sandboxes or containers in it",
+		verdict: refuse | told,
 		rules:   []rule{{[]match{{0, all &^ (cloneFS | cloneFiles | cloneSysVSem), []uint32{0}}}, allow}},
 		calls:   "unshare",
 	},
@@ -226,14 +236,16 @@ var table = [...]family{
 	// Refused with EPERM, as the kernel would without the capability.
 	{
 		why:     "mounts: a detached or replaced mount undoes every read-only carve-out",
-		verdict: refuse,
+		say:     "what the session sees stays as it was built",
+		verdict: refuse | told,
 		calls: `
 			mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick
 			mount_setattr`,
 	},
 	{
 		why:     "joining namespaces",
-		verdict: refuse,
+		say:     "a session has no further sandboxes or containers in it",
+		verdict: refuse | told,
 		calls:   "setns",
 	},
 	{
@@ -253,17 +265,20 @@ var table = [...]family{
 	},
 	{
 		why:     "the kernel itself: another one, more of it, ports, stop",
-		verdict: refuse,
+		say:     "it would change the host's kernel",
+		verdict: refuse | told,
 		calls:   "kexec_load kexec_file_load init_module finit_module delete_module reboot iopl ioperm",
 	},
 	{
 		why:     "swap, accounting, quota: the host's administration",
-		verdict: refuse,
+		say:     "it would change the host",
+		verdict: refuse | told,
 		calls:   "swapon swapoff acct quotactl quotactl_fd",
 	},
 	{
 		why:     "the host's clock; reading it needs none of these",
-		verdict: refuse,
+		say:     "it would set the host's clock",
+		verdict: refuse | told,
 		calls:   "settimeofday clock_settime adjtimex clock_adjtime",
 	},
 	{
@@ -283,7 +298,8 @@ var table = [...]family{
 	},
 	{
 		why:     "fanotify watches whole filesystems, workspace and host alike; inotify remains",
-		verdict: refuse,
+		say:     "it would watch all of the host; inotify works",
+		verdict: refuse | told,
 		calls:   "fanotify_init fanotify_mark",
 	},
 	{

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,8 +15,13 @@ import (
 const rootfs = "/rootfs"
 
 // initCaps are what Init has on the sentry's kernel, and loses before the agent runs: to
-// change mounts, and to make a user namespace with the agent's own number.
-var initCaps = []string{"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_DAC_OVERRIDE"}
+// change mounts, to take devices away, and to empty its bounding set.
+var initCaps = []string{"CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE", "CAP_SETPCAP"}
+
+// initEnv is all that Init has of an environment. Threads are slow to come on the sentry, and
+// each of them takes the filter anew: it starts with as few as can be. Package inside lets
+// more come once the agent runs.
+var initEnv = []string{"GOMAXPROCS=1"}
 
 // The parts of an OCI bundle that runsc reads, and we use.
 type (
@@ -42,9 +46,11 @@ type (
 		GID int `json:"gid"`
 	}
 	capabilities struct {
-		Bounding  []string `json:"bounding"`
-		Effective []string `json:"effective"`
-		Permitted []string `json:"permitted"`
+		Bounding    []string `json:"bounding"`
+		Effective   []string `json:"effective"`
+		Permitted   []string `json:"permitted"`
+		Inheritable []string `json:"inheritable"`
+		Ambient     []string `json:"ambient"`
 	}
 	root struct {
 		Path     string `json:"path"`
@@ -84,10 +90,10 @@ func config(p *plan.Plan) ([]byte, error) {
 		filter = filterReview
 	}
 	s := spec{Version: "1.0.2", Hostname: p.Hostname, Root: root{rootfs, true},
-		Process: process{Args: append([]string{InitName, strconv.Itoa(p.UID), strconv.Itoa(p.GID), filter}, passed()...), Env: []string{}, Dir: "/", NoNewPrivs: true,
-			Capabilities: capabilities{initCaps, initCaps, initCaps}},
+		Process: process{User: user{p.UID, p.GID}, Args: append([]string{InitName, filter}, passed()...), Env: initEnv, Dir: "/", NoNewPrivs: true,
+			Capabilities: capabilities{initCaps, initCaps, initCaps, initCaps, initCaps}},
 		Mounts: []mount{
-			{"/proc", "proc", "proc", []string{"nosuid", "nodev", "noexec"}},
+			{"/proc", "proc", "proc", []string{"ro", "nosuid", "nodev", "noexec"}},
 			{"/sys", "tmpfs", "tmpfs", []string{"ro", "nosuid", "nodev", "noexec", "size=0"}},
 			{"/dev", "tmpfs", "tmpfs", []string{"nosuid", "noexec", "mode=755"}},
 			{"/dev/pts", "devpts", "devpts", []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
@@ -95,7 +101,7 @@ func config(p *plan.Plan) ([]byte, error) {
 	for _, kind := range []string{"pid", "mount", "ipc", "uts", "user"} {
 		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{Type: kind})
 	}
-	s.Linux.Users, s.Linux.Groups = []mapped{{0, stageID, 1}}, []mapped{{0, stageID, 1}}
+	s.Linux.Users, s.Linux.Groups = []mapped{{p.UID, stageID, 1}}, []mapped{{p.GID, stageID, 1}}
 	if veth(p) != nil {
 		s.Linux.Namespaces = append(s.Linux.Namespaces, namespace{"network", "/proc/self/ns/net"}) // the stage's
 	}

@@ -21,7 +21,7 @@ func TestBundle(t *testing.T) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Root.ReadOnly || !s.Process.NoNewPrivs || len(s.Process.Env) > 0 || !slices.Equal(s.Process.Args, []string{InitName, "1000", "100", filterReview}) {
+	if !s.Root.ReadOnly || !s.Process.NoNewPrivs || !slices.Equal(s.Process.Env, initEnv) || !slices.Equal(s.Process.Args, []string{InitName, filterReview}) || s.Process.User != (user{1000, 100}) {
 		t.Errorf("%+v", s)
 	}
 	if slices.ContainsFunc(s.Linux.Namespaces, func(n namespace) bool { return n.Path != "" || n.Type == "network" }) {

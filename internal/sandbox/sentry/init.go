@@ -6,8 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,11 +14,10 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
-// InitName is argv[0] of the first process on the sentry's kernel. The agent never sees
-// it: it stands in a PID namespace of the sentry around the agent's.
+// InitName is argv[0] of the first process on the sentry's kernel.
 const InitName = "ringfence-sentry"
 
-// Which filter the process of the plan gets.
+// Which filter it gets.
 const (
 	filterPlain  = "filter"
 	filterReview = "review"
@@ -30,42 +27,48 @@ const (
 // initControl is where runsc puts the socket to the supervisor.
 const initControl = 3
 
-// InitMain raises what needs privileges on the sentry's kernel, and starts the process that
-// carries the plan out, under name. It does not return.
-func InitMain(args []string, name string) {
-	runtime.LockOSThread()
-	conn := wire.Inherited(initControl)
-	child, err := prepare(args, name)
-	if err != nil {
-		report(conn, "sentry", err)
-		os.Exit(1)
-	}
-	// From here the socket is the child's alone: its end is the end of the session.
-	conn.Close()
-	for fd := range 3 {
-		unix.Close(fd)
-	}
-	for {
-		pid, err := unix.Wait4(-1, nil, 0, nil)
-		if pid == child || err != nil && !errors.Is(err, unix.EINTR) {
-			os.Exit(0)
-		}
+// init keeps the main goroutine on the first thread, which forks the agent: see
+// package inside.
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == InitName {
+		runtime.LockOSThread()
 	}
 }
 
-func prepare(args []string, name string) (child int, err error) {
-	if len(args) != 4+len(passed()) {
-		return 0, errors.New("no user is named")
+// Init raises what needs rights on the sentry's kernel, and gives all of them up. What
+// carries the plan out goes on in the same process: a second start of our program takes
+// long on the sentry.
+func Init(args []string) {
+	if err := prepare(args); err != nil {
+		report(wire.Inherited(initControl), "sentry", err)
+		os.Exit(1)
 	}
-	var ids sys.IDs
-	for i, n := range []*int{&ids.UID, &ids.GID} {
-		if *n, err = strconv.Atoi(args[i+1]); err != nil {
-			return 0, err
+}
+
+func prepare(args []string) error {
+	if len(args) != 2+len(passed()) {
+		return errors.New("no filter is named")
+	}
+	last, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
+	if err != nil {
+		return err
+	}
+	for _, do := range []func() error{restrictRoot, tidyDevices, func() error { return drop(last) }} {
+		if err := do(); err != nil {
+			return err
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return 0, fmt.Errorf("make the first process non-dumpable: %w", err)
+	if args[1] == filterNone {
+		return nil
 	}
+	filter, err := seccomp.Sentry(runtime.GOARCH, args[1] == filterReview)
+	if err != nil {
+		return err
+	}
+	return sys.LoadFilter(filter)
+}
+
+func restrictRoot() error {
 	restrict := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_RDONLY)
 	if mutated("sentry-nosuid") {
 		restrict &^= unix.MS_NOSUID
@@ -74,24 +77,9 @@ func prepare(args []string, name string) (child int, err error) {
 		restrict &^= unix.MS_RDONLY
 	}
 	if err := unix.Mount("", "/", "", restrict, ""); err != nil {
-		return 0, fmt.Errorf("restrict the root: %w", err)
+		return fmt.Errorf("restrict the root: %w", err)
 	}
-	if err := tidyDevices(); err != nil {
-		return 0, err
-	}
-	filter, err := seccomp.Sentry(runtime.GOARCH, args[3] == filterReview)
-	if err != nil {
-		return 0, err
-	}
-	given := filter
-	if args[3] == filterNone {
-		given = nil
-	}
-	if child, err = fork(ids, name, given); err != nil {
-		return 0, err
-	}
-	// This process only waits from here.
-	return child, errors.Join(sys.DropCapabilities(), sys.NoNewPrivs(), sys.LoadFilter(filter))
+	return nil
 }
 
 // devices are those that every program may expect.
@@ -122,53 +110,18 @@ func tidyDevices() error {
 	return unix.Mount("", "/dev", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_RDONLY, "")
 }
 
-// fork starts the process of the plan in a user namespace in which the only user is the
-// sandbox's own, as PID 1 of a PID namespace, with a proc of it. It loses every capability
-// with its program, because that user is not root there or has an empty bounding set: so
-// no thread of it ever has one. The probes at launch look at all of them. The filter is
-// loaded here too: for every thread that it is loaded on, the sentry tries it out with every
-// call, which takes long.
-func fork(ids sys.IDs, name string, filter []byte) (int, error) {
-	proc, err := unix.Open("/proc", unix.O_PATH|unix.O_CLOEXEC, 0)
+// drop gives up every right, on every thread but for their bounding sets: see
+// sys.DropBounding.
+func drop(lastCap []byte) error {
+	last, err := sys.LastCap(lastCap)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer unix.Close(proc)
-	last, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
-	if err != nil {
-		return 0, err
-	}
-	lastCap, err := sys.LastCap(last)
-	if err != nil {
-		return 0, err
-	}
-	const quiet = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	calls := []sys.Call{mountCall("/proc", "none", unix.MS_REMOUNT|unix.MS_BIND|quiet), mountCall("/proc", "proc", quiet)} // over the one of this PID namespace
-	calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_SET_NO_NEW_PRIVS, 1}})
-	for c := 0; c <= lastCap; c++ {
-		calls = append(calls, sys.Call{Number: unix.SYS_PRCTL, Args: [5]uintptr{unix.PR_CAPBSET_DROP, uintptr(c)}})
-	}
-	if filter != nil {
-		load, err := sys.FilterCall(filter)
-		if err != nil {
-			return 0, err
+	if !mutated("sentry-bounding") {
+		if err := sys.DropBounding(last); err != nil {
+			return err
 		}
-		calls = append(calls, load)
 	}
-	s := sys.Spawn{Path: "/proc/self/exe", Argv: append([]string{name}, passed()...), Dir: "/", Files: []int{0, 1, 2, initControl}, Control: -1, Before: calls,
-		Namespaces: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
-		Born:       func(pid int) error { return sys.MapUser(proc, pid, ids, sys.IDs{}) }}
-	mutateChild(&s)
-	pid, err := s.Start(begins)
-	if err != nil {
-		return 0, fmt.Errorf("start the process of the plan: %w", err)
-	}
-	return pid, nil
-}
-
-// mountCall mounts a filesystem in a child.
-func mountCall(at, kind string, flags uintptr) sys.Call {
-	a, k := append([]byte(at), 0), append([]byte(kind), 0)
-	return sys.Call{Number: unix.SYS_MOUNT, Keep: [][]byte{a, k},
-		Args: [5]uintptr{uintptr(unsafe.Pointer(&k[0])), uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&k[0])), flags}}
+	mutateInit()
+	return sys.DropCapabilities()
 }

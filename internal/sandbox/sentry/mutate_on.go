@@ -6,10 +6,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"ringfence.dev/ringfence/internal/file/sys"
 )
 
 // passed is the defence that the test build was told to leave out: each process on the
@@ -18,34 +17,13 @@ func passed() []string { return os.Args[len(os.Args)-1:] }
 
 func mutated(what string) bool { return slices.Contains(strings.Split(passed()[0], ","), what) }
 
-// mutateChild leaves out what the process of the plan is born with.
-func mutateChild(s *sys.Spawn) {
-	if mutated("sentry-user") {
-		s.Namespaces, s.Born = s.Namespaces&^unix.CLONE_NEWUSER, nil
-	}
-	if mutated("sentry-pid") {
-		s.Namespaces &^= unix.CLONE_NEWPID
-	}
-	for what, option := range map[string]uintptr{"sentry-bounding": unix.PR_CAPBSET_DROP, "sentry-privileges": unix.PR_SET_NO_NEW_PRIVS} {
-		if mutated(what) {
-			s.Before = slices.DeleteFunc(s.Before, func(c sys.Call) bool { return c.Number == unix.SYS_PRCTL && c.Args[0] == option })
-		}
-	}
-	if mutated("sentry-seccomp") || mutated("sentry-privileges") { // the one needs the other
-		s.Before = slices.DeleteFunc(s.Before, func(c sys.Call) bool { return c.Number == unix.SYS_SECCOMP })
-	}
-	for i, c := range s.Before {
-		if c.Number == unix.SYS_MOUNT && mutated("sentry-proc") {
-			s.Before[i].Args[3] &^= unix.MS_RDONLY
-		}
-	}
-	if mutated("sentry-told") {
-		s.Env = []string{"TOLD=1"}
+// mutateInit becomes another user, or leaves a descriptor behind.
+func mutateInit() {
+	if mutated("sentry-user") { // by name alone, or it could start no program of the user's
+		syscall.AllThreadsSyscall(unix.SYS_SETRESUID, uintptr(os.Getuid()+1), ^uintptr(0), ^uintptr(0))
 	}
 	if mutated("fds") { // who hands descriptors on from here is PID 1 alone
-		if fd, err := unix.Open("/", unix.O_RDONLY, 0); err == nil {
-			s.Files = append(s.Files, fd)
-		}
+		unix.Open("/", unix.O_RDONLY, 0)
 	}
 }
 
@@ -53,7 +31,20 @@ func mutateChild(s *sys.Spawn) {
 func mutateBundle(s *spec) {
 	s.Process.NoNewPrivs = !mutated("sentry-privileges")
 	s.Root.ReadOnly = !mutated("sentry-root")
+	if mutated("sentry-user") {
+		caps := append(slices.Clone(initCaps), "CAP_SETUID")
+		s.Process.Capabilities = capabilities{caps, caps, caps, caps, caps}
+	}
+	if mutated("sentry-seccomp") || mutated("sentry-privileges") { // the one needs the other
+		s.Process.Args[1] = filterNone
+	}
+	if mutated("sentry-told") {
+		s.Process.Env = []string{"TOLD=1"}
+	}
 	for i, m := range s.Mounts {
+		if m.At == "/proc" && mutated("sentry-proc") {
+			s.Mounts[i].Options = m.Options[1:]
+		}
 		if m.At == "/sys" && mutated("sentry-sys") {
 			s.Mounts[i] = mount{m.At, "sysfs", "sysfs", m.Options[:4]}
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"sync"
 
@@ -36,6 +37,7 @@ const (
 	Socket  Kind = "socket"  // supervisor: make a TCP socket inside; inside: here it is
 	Dial    Kind = "dial"    // supervisor: carry the stream that comes along to this port of the sentry's loopback; inside: it is, or Failure says why not
 	Servers Kind = "servers" // supervisor: where does somebody listen on the sentry's loopback; inside: there
+	Owner   Kind = "owner"   // supervisor: who made this connection; inside: that one, as far as it is known
 	Exec    Kind = "exec"    // supervisor: start this beside the agent, on the three descriptors that come along; inside: it runs (its terminal comes along), or Failure says why not
 	Exited  Kind = "exited"  // inside: what ran beside the agent ended
 	Exit    Kind = "exit"    // inside: the agent ended
@@ -65,10 +67,11 @@ type Message struct {
 	Status   int           `json:"status,omitempty"` // exit: wait status
 	Failure  *Failure      `json:"failure,omitempty"`
 	IPv6     bool          `json:"ipv6,omitempty"` // socket: of which family
-	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent. dial, servers: of which question
+	ID       int           `json:"id,omitempty"`   // exec, exited, signal: of which command; 0 is the agent. dial, servers, owner: of which question
 	Port     uint16        `json:"port,omitempty"` // dial
 	Servers  []uint16      `json:"servers,omitempty"`
 	Command  *Command      `json:"command,omitempty"`
+	Made     *Made         `json:"made,omitempty"` // owner
 	Rows     uint16        `json:"rows,omitempty"` // size
 	Cols     uint16        `json:"cols,omitempty"`
 	Child    *Child        `json:"child,omitempty"`  // clone
@@ -87,6 +90,14 @@ type Child struct {
 	Walls []string `json:"walls"`
 	UID   int      `json:"uid"`
 	GID   int      `json:"gid"`
+}
+
+// Made is a connection, and who made it.
+type Made struct {
+	From netip.AddrPort `json:"from,omitzero"`
+	To   netip.AddrPort `json:"to,omitzero"`
+	PID  int            `json:"pid,omitempty"`
+	Name []byte         `json:"name,omitempty"`
 }
 
 // Command is what runs beside the agent. Strings are bytes: a name need not be text.

@@ -30,8 +30,8 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, sync, grant, thaw, stop, exec, attach, detach
-	Rule string        `json:"rule,omitempty"` // grant: a host rule
+	Do   string        `json:"do"`             // status, inspect, sync, grant, publish, thaw, stop, exec, attach, detach
+	Rule string        `json:"rule,omitempty"` // grant: a host rule; publish: PORT or HOST:INSIDE
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 
 	Argv [][]byte `json:"argv,omitempty"` // exec
@@ -148,11 +148,12 @@ type Server struct {
 
 // Reply answers a request.
 type Reply struct {
-	Error   string          `json:"error,omitempty"`
-	Errno   int             `json:"errno,omitempty"` // exec: why the command could not be started
-	Status  *Status         `json:"status,omitempty"`
-	Grant   *Grant          `json:"grant,omitempty"`
-	Inspect json.RawMessage `json:"inspect,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Errno     int             `json:"errno,omitempty"` // exec: why the command could not be started
+	Status    *Status         `json:"status,omitempty"`
+	Grant     *Grant          `json:"grant,omitempty"`
+	Published *Server         `json:"published,omitempty"`
+	Inspect   json.RawMessage `json:"inspect,omitempty"`
 
 	// Files go along with the answer and are closed after it.
 	Files []*os.File `json:"-"`

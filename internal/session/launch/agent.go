@@ -120,6 +120,9 @@ func (st *settings) showConfig(c agent.Config, p string, j agent.Judge) {
 		st.Masks = append(st.Masks, plan.Mask{Path: p + strings.TrimPrefix(h, real), Why: why})
 	}
 	st.Mounts = append(st.Mounts, plan.Mount{Src: real, Dst: p, Why: why})
+	if info.IsDir() {
+		st.carryLinks(p, real, why)
+	}
 }
 
 func (st *settings) showScrubbed(c agent.Config, p, real, why string, j agent.Judge) {

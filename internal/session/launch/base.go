@@ -133,6 +133,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.highEnough(); err != nil {
 		return b, err
 	}
+	if err := b.refuseSeveral(); err != nil {
+		return b, err
+	}
 	if b.Facts, err = enforcedHere(); err != nil {
 		return b, err
 	}
@@ -263,6 +266,18 @@ func (l Law) Bound(e policy.Entry) error {
 		}
 	}
 	return fmt.Errorf("%s does not allow %s", Ceiling, e.Text)
+}
+
+// BoundPublish holds the publication of a port under the ceiling.
+func (l Law) BoundPublish(text string) error {
+	if l.ceiling == nil {
+		return nil
+	}
+	asked := &policy.Policy{Network: policy.Network{Mode: l.Policy.Network.Mode, Publish: policy.List{{Value: text}}}}
+	if len(policy.Tighten(asked, l.ceiling).Network.Publish) == 0 {
+		return fmt.Errorf("%s does not allow %s to be published", Ceiling, text)
+	}
+	return nil
 }
 
 // Written are the places that a session of this project can write.

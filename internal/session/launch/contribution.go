@@ -51,12 +51,15 @@ type Contribution struct {
 	Git       *repo.Curated // the settings of git inside …
 	Rewrites  []string      // … what leads remotes to the broker …
 	GitConfig string        // … and what is added at their end
+	Ignore    []byte        // what git passes over in every repository
 
 	Brokered Brokered
 	Offered  Offered
 	Upstream *upstream.Proxy
 	Capture  *plan.Capture
 	Lure     *Lure
+
+	Missing []Missing // what the project builds on and is not shown
 
 	Remember []func() error // written with the project's state
 
@@ -86,6 +89,10 @@ func (c *Contribution) Add(o Contribution) {
 		c.Git = o.Git
 		c.Put(GitConfigPath, nil, "curated git config") // settle writes it
 	}
+	if c.Ignore == nil && o.Ignore != nil {
+		c.Put(GitIgnorePath, nil, "what git passes over: by your settings, and what shows phantoms") // settle writes it
+	}
+	c.Ignore = append(c.Ignore, o.Ignore...)
 	c.Files, c.Others = append(c.Files, o.Files...), append(c.Others, o.Others...)
 	c.Rewrites, c.GitConfig = append(c.Rewrites, o.Rewrites...), c.GitConfig+o.GitConfig
 	c.Env, c.Args, c.state = append(c.Env, o.Env...), append(c.Args, o.Args...), append(c.state, o.state...)
@@ -97,6 +104,7 @@ func (c *Contribution) Add(o Contribution) {
 	}
 	c.Pinned, c.GrantDirs, c.Origins = append(c.Pinned, o.Pinned...), append(c.GrantDirs, o.GrantDirs...), append(c.Origins, o.Origins...)
 	c.Brokered.add(o.Brokered)
+	c.Missing = append(c.Missing, o.Missing...)
 	c.Remember = append(c.Remember, o.Remember...)
 	c.Keys, c.Dropped = append(c.Keys, o.Keys...), append(c.Dropped, o.Dropped...)
 	c.Warnings, c.Notices = append(c.Warnings, o.Warnings...), append(c.Notices, o.Notices...)
@@ -120,7 +128,11 @@ func (c *Contribution) Settle() {
 	if c.Git != nil {
 		conf := *c.Git
 		conf.Rewrites = c.Rewrites
-		c.Others = append([]plan.File{{Dst: GitConfigPath, Data: []byte(repo.CuratedConfig(conf) + c.GitConfig)}}, c.Others...)
+		text := repo.CuratedConfig(conf) + c.GitConfig
+		if c.Ignore != nil {
+			text += "[core]\n\texcludesFile = \"" + GitIgnorePath + "\"\n"
+		}
+		c.Others = append([]plan.File{{Dst: GitConfigPath, Data: []byte(text)}, {Dst: GitIgnorePath, Data: c.Ignore}}, c.Others...)
 	}
 	for _, o := range c.Others {
 		for i := range c.Files {
@@ -142,6 +154,9 @@ func (c *Contribution) ShownLinks() (out []plan.Link) {
 	}
 	return out
 }
+
+// Missing is a directory of the host that a file of the project names and that is not shown.
+type Missing struct{ Path, By string }
 
 // TreeMount is a mount that may be changed.
 type TreeMount struct {
@@ -226,6 +241,7 @@ func (c *Contribution) Link(given, real string) {
 }
 
 const (
-	GitConfigPath = plan.Own + "/gitconfig"
-	GitIgnorePath = plan.Own + "/gitignore"
+	GitConfigPath     = plan.Own + "/gitconfig"
+	GitIgnorePath     = plan.Own + "/gitignore"
+	GitAttributesPath = plan.Own + "/gitattributes"
 )

@@ -21,12 +21,31 @@ type note struct {
 	phantoms []string // files that show phantoms
 }
 
+// NoteFile is where the supervisor keeps it, and renews it, in the directory of the session.
+func NoteFile(dir string) string { return filepath.Join(dir, "note") }
+
+// Now is what changes of it while a session runs.
+type Now struct {
+	Phantoms  []string
+	Granted   []string // rules of hosts that hold for now
+	Published []policy.Port
+}
+
+// NoteNow is the note as it is at a moment of a running session.
+func NoteNow(b Base, keys []string, now Now) string {
+	nt := &note{Base: b, phantoms: now.Phantoms}
+	nt.Reach.Publish = now.Published
+	in := nt.input(keys)
+	in.Network.Granted = now.Granted
+	return agent.Note(in)
+}
+
 // Note writes what the agent should know, to its own channel and to NotePath.
 func Note(b Base, keys, phantoms []string) (text string, out Contribution, err error) {
 	nt := &note{Base: b, phantoms: phantoms}
 	text = agent.Note(nt.input(keys))
 	nt.Mounts = append(nt.Mounts, plan.Mount{Src: StatusFile(nt.Work.Dir()), Dst: StatusPath, Why: "how the session does"})
-	nt.Files = append(nt.Files, plan.File{Dst: NotePath, Data: []byte(text), Why: "what the agent is told"})
+	nt.Mounts = append(nt.Mounts, plan.Mount{Src: NoteFile(nt.Work.Dir()), Dst: NotePath, Why: "what the agent is told"})
 	if ch := nt.Profile.Note; ch.Path != "" {
 		own, err := nt.ownInstructions(ch)
 		if err != nil {
@@ -86,6 +105,10 @@ func (nt *note) input(keys []string) agent.NoteInput {
 	in.Review = nt.ViewMode() == plan.Review
 	in.Phantoms = nt.phantoms
 	in.Network = nt.posture()
+	in.Packages = agent.Packages{Scripts: nt.Policy.Supply.ScriptsOn(), Allowed: nt.Policy.Supply.Allow.Values()}
+	if s := nt.Policy.Supply; s.MinAge() > 0 {
+		in.Packages.Age = s.Age.Value
+	}
 	return in
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 	PolicyFile string
 	// Look prepares to be looked at only: nothing is made on the host.
 	Look bool
+	// AllRepos says that a directory above several repositories is meant.
+	AllRepos bool
 	// Server is the name of the MCP server that this session is; "" for an agent.
 	Server string
 	// Learn notes what is asked for and not there, and lets unknown public hosts be

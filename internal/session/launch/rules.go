@@ -83,20 +83,11 @@ func (b *Base) lift(root string) string {
 
 // rules joins the layers of policy.
 func (b *Base) rules() error {
-	var l policy.Layers
-	var err error
-	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+	l, digest, err := b.layers()
+	if err != nil {
 		return err
 	}
 	b.ceiling = l.Ceiling
-	if l.User, err = b.userPolicy(); err != nil {
-		return err
-	}
-	root := b.Workspaces[0].Path
-	var digest string
-	if l.Project, digest, err = policy.LoadProject(root); err != nil {
-		return err
-	}
 	if b.Asked.NoProject {
 		l.Project = nil
 	}
@@ -119,6 +110,15 @@ func (b *Base) rules() error {
 	return b.moreWorkspaces()
 }
 
+// layers reads the files. What is wrong with any of them is said at once.
+func (b *Base) layers() (l policy.Layers, digest string, err error) {
+	var ceiling, user, project error
+	l.Ceiling, ceiling = policy.Load(Ceiling)
+	l.User, user = b.userPolicy()
+	l.Project, digest, project = policy.LoadProject(b.Workspaces[0].Path)
+	return l, digest, policy.All(ceiling, user, project)
+}
+
 // userPolicy is what the user wrote, the secrets that were set, and what the user
 // granted for good: everywhere, and in this project.
 func (b Base) userPolicy() (*policy.Policy, error) {
@@ -126,23 +126,19 @@ func (b Base) userPolicy() (*policy.Policy, error) {
 	if b.Asked.PolicyFile != "" {
 		p, err = policy.LoadNamed(b.Asked.PolicyFile)
 	}
-	if err != nil {
-		return nil, err
-	}
+	wrong := []error{err}
 	for _, file := range []string{filepath.Join(b.Dirs.Config, policy.SecretFile), b.Dirs.GrantFile(""), b.Dirs.GrantFile(b.ProjectRoot())} {
 		more, err := policy.Load(file)
-		if err != nil {
-			return nil, err
+		wrong = append(wrong, err)
+		switch {
+		case more == nil || err != nil:
+		case p == nil:
+			p = policy.Merge(&policy.Policy{}, more)
+		default:
+			p = policy.Merge(p, more)
 		}
-		if more == nil {
-			continue
-		}
-		if p == nil {
-			p = &policy.Policy{}
-		}
-		p = policy.Merge(p, more)
 	}
-	return p, nil
+	return p, policy.All(wrong...)
 }
 
 // Problems lists the rules that cannot be enforced here.

@@ -16,8 +16,8 @@ type gitPart struct {
 	launch.Contribution
 }
 
-// Git shows what a repository needs outside the workspace and curates the
-// global config: the user's identity, no helpers, no includes.
+// Git shows what a repository needs outside the workspace and curates the global
+// config: what of the user's own runs nothing.
 func Git(b launch.Base) (launch.Contribution, error) {
 	gp := &gitPart{Base: b}
 	err := gp.prepare()
@@ -40,9 +40,7 @@ func (gp *gitPart) prepare() error {
 			gp.Notice(fmt.Sprintf("this repository borrows objects from %s: add --ro %[1]s if git misses them", plan.Show(a)))
 		}
 	}
-	own := repo.ReadHost([]string{filepath.Join(gp.ConfigHome(), "git/config"), filepath.Join(gp.User.Home, ".gitconfig")}, gitDir, gp.User.Home, gp.AgentWrites)
-	gp.Warnings = append(gp.Warnings, own.Broken...)
-	gp.Notices = append(gp.Notices, own.LeftOut...)
+	own := gp.ownSettings(gitDir)
 	// All directories: what belongs to another id looks like nobody's inside,
 	// and git would refuse to touch what it was started for.
 	signs, signing, err := signing(gp.Base, own)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
@@ -38,6 +39,9 @@ func (ds *doors) modules() error {
 	}
 	var named []*place
 	for _, p := range s.Proxies {
+		if !s.Named {
+			ds.shut(p.URL)
+		}
 		named = append(named, ds.place(p.URL, s.Named))
 	}
 	ds.Brokered.Sites = append(ds.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
@@ -54,6 +58,14 @@ func (ds *doors) modules() error {
 		return broker.Site{Prefix: "/go", Handler: d}, nil
 	})
 	return nil
+}
+
+// shut closes the public proxy to who would go past the door. One that the user names may
+// have more than modules at its host; the rules say who reaches that.
+func (ds *doors) shut(u *url.URL) {
+	if name, err := address.ParseName(u.Hostname()); err == nil && u.Scheme == "https" {
+		ds.Brokered.Closed = append(ds.Brokered.Closed, launch.ShutHost(name, "modules come by the registry door: GOPROXY="+broker.Endpoint+"/go"))
+	}
 }
 
 // builtinProxy is what Go comes with where no go.env says so: the name that the group of

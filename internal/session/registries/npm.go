@@ -2,7 +2,6 @@ package registries
 
 import (
 	"net/http"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -65,7 +64,7 @@ func (ds *doors) packages() {
 	}
 	ns.tell(env != "" || ns.says[""] != "")
 	for _, r := range ns.order {
-		ns.open(r)
+		ns.entrance(r)
 	}
 	if slices.ContainsFunc(ns.order, func(r *npmRegistry) bool { return r.path != "" }) {
 		ns.stray()
@@ -228,7 +227,7 @@ func (ns *nodes) tell(own bool) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: ns.store, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
 		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
 	if c := ns.variable("cache"); filepath.IsAbs(c) {
 		d.Cache = c
@@ -256,65 +255,15 @@ func (ns *nodes) elsewhere(r *npmRegistry, scope string) string {
 	return ""
 }
 
-// open serves a registry: at the plain endpoint, or where TLS to its name ends.
-func (ns *nodes) open(r *npmRegistry) {
+// entrance serves a registry: at the plain endpoint, or where TLS to its name ends.
+func (ns *nodes) entrance(r *npmRegistry) {
 	if r.path != "" {
 		ns.Brokered.Sites = append(ns.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 			return broker.Site{Prefix: r.path, Handler: ns.door(r, g)}, nil
 		})
 		return
 	}
-	if slices.IndexFunc(ns.order, func(o *npmRegistry) bool { return o.path == "" && o.base.Host == r.base.Host }) != slices.Index(ns.order, r) {
-		return // the first one of a host serves all of it
-	}
-	ns.Brokered.Soft = append(ns.Brokered.Soft, launch.SoftHost{Name: r.name, Port: r.base.Port(), Ruled: !r.named, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
-		h := &hostDoor{rest: ns.rest(r, g)}
-		nearest := slices.Clone(ns.order) // of a path
-		slices.SortStableFunc(nearest, func(a, b *npmRegistry) int { return len(b.base.Path) - len(a.base.Path) })
-		for _, o := range nearest {
-			if o.path == "" && o.base.Host == r.base.Host {
-				h.doors = append(h.doors, ns.door(o, g))
-			}
-		}
-		return broker.Site{Hosts: []address.Name{r.name}, Handler: h, Takes: h.takes}, nil
-	}})
-}
-
-// hostDoor is a host with its registries.
-type hostDoor struct {
-	doors []*npm.Door
-	rest  http.Handler // nil: the rest is refused, or is read as at any common host
-}
-
-func (h *hostDoor) find(r *http.Request) *npm.Door {
-	for _, d := range h.doors {
-		if d.Takes(r) {
-			return d
-		}
-	}
-	return nil
-}
-
-func (h *hostDoor) takes(r *http.Request) bool { return h.find(r) != nil }
-
-// ServeHTTP implements http.Handler.
-func (h *hostDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch d := h.find(r); {
-	case d != nil:
-		d.ServeHTTP(w, r)
-	case h.rest != nil:
-		h.rest.ServeHTTP(w, r)
-	default:
-		h.doors[0].ServeHTTP(w, r) // which says that it is not for that
-	}
-}
-
-// rest is what else a host is asked in mode internet, where every public host may be.
-func (ns *nodes) rest(r *npmRegistry, g launch.Gateway) http.Handler {
-	if ns.Reach.Mode != "internet" {
-		return nil
-	}
-	return broker.Passed(&url.URL{Scheme: "https", Host: r.base.Host}, broker.Transport(g.Reach, g.Roots()))
+	ns.serve(r.name, r.base, r.named, func(g launch.Gateway) taker { return ns.door(r, g) })
 }
 
 // stray serves files of lock files. npm puts the endpoint in the place of the registry

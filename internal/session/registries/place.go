@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/netrc"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -132,8 +133,8 @@ func (p *place) Get(context.Context) (broker.Credential, error) {
 func (p *place) Stale(broker.Credential) {}
 
 // refused records what the brakes held back.
-func (ds *doors) refused(g launch.Gateway, tool string) func(string) {
-	return func(why string) {
-		g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: tool, Verdict: journal.Deny, Rule: "[supply] age", Reason: why})
+func (ds *doors) refused(g launch.Gateway, tool string) func(*brake.Held) {
+	return func(h *brake.Held) {
+		g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: tool, Verdict: journal.Deny, Rule: h.Rule, Reason: h.Why})
 	}
 }

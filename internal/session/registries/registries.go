@@ -5,6 +5,7 @@ package registries
 import (
 	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/store"
+	"ringfence.dev/ringfence/internal/registry/upstream"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -14,9 +15,15 @@ type doors struct {
 	launch.Base
 	launch.Contribution
 	store   *store.Store
+	room    upstream.Room
 	brake   brake.Rules
 	offline bool
+	hosts   []servedHost
 }
+
+// largeDocuments is how many large indexes a supervisor has in memory at once: twelve of the
+// largest took 1.1 GB.
+const largeDocuments = 2
 
 // Stand says whether a session has doors at all.
 func Stand(b launch.Base) bool {
@@ -26,7 +33,7 @@ func Stand(b launch.Base) bool {
 // Part is the part of a session. Without a network the doors answer from the store, where
 // there is one.
 func Part(b launch.Base) (launch.Contribution, error) {
-	ds := &doors{Base: b, store: store.At(b.Dirs.State), brake: brake.Of(&b.Policy.Supply), offline: b.Reach.Mode == launch.ModeNone}
+	ds := &doors{Base: b, store: store.At(b.Dirs.State), room: upstream.NewRoom(largeDocuments), brake: brake.Of(&b.Policy.Supply), offline: b.Reach.Mode == launch.ModeNone}
 	switch {
 	case !Stand(b):
 		return ds.Contribution, nil
@@ -36,6 +43,9 @@ func Part(b launch.Base) (launch.Contribution, error) {
 		ds.Capture = netns.Endpoint()
 	}
 	ds.packages()
+	ds.projects()
+	ds.crates()
 	err := ds.modules()
+	ds.open()
 	return ds.Contribution, err
 }

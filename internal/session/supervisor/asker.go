@@ -169,6 +169,7 @@ func (a *asker) answer(p gate.Pending, answer string) string {
 		a.gate.Refuse(p.Target())
 		return fmt.Sprintf("ringfence: %s is refused: %v", host, err)
 	}
+	a.live.renewNote()
 	return fmt.Sprintf("ringfence: %s is %s", host, said)
 }
 

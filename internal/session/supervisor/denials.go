@@ -21,6 +21,68 @@ func (l *live) openStatus() error {
 	return l.tellStatus()
 }
 
+// openNote makes the file of the note. It must be there before the sandbox is.
+func (l *live) openNote() error {
+	f, err := os.OpenFile(launch.NoteFile(l.session.Work.Dir()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	l.note.mu.Lock()
+	defer l.note.mu.Unlock()
+	l.note.file, l.note.text = f, l.session.Note
+	_, err = f.WriteString(l.note.text)
+	return err
+}
+
+// renewNote writes the note anew where a grant, the end of one, a mask or a port changed it.
+// It is this very file that is seen inside: a reader in that moment may get parts of both.
+func (l *live) renewNote() {
+	l.note.mu.Lock()
+	defer l.note.mu.Unlock()
+	if l.note.file == nil {
+		return
+	}
+	text, next := l.noteNow()
+	if !next.IsZero() { // a little later: then it has ended
+		time.AfterFunc(time.Until(next)+10*time.Millisecond, l.renewNote)
+	}
+	if text == l.note.text {
+		return
+	}
+	if _, err := l.note.file.WriteAt([]byte(text), 0); err != nil {
+		l.Say(fmt.Sprintf("the agent's note cannot be renewed: %v", err))
+		return
+	}
+	l.note.file.Truncate(int64(len(text)))
+	l.note.text = text
+}
+
+// noteNow is what the agent is told as things are, and when the next grant ends.
+func (l *live) noteNow() (text string, next time.Time) {
+	now := launch.Now{Phantoms: l.session.Trees.Phantoms(), Published: l.session.Reach.Publish}
+	if l.gate != nil {
+		now.Published = l.shown()
+		for _, g := range l.gate.Grants() {
+			until := ""
+			if !g.Expires.IsZero() {
+				until = ", until " + g.Expires.Local().Format(time.TimeOnly)
+				if next.IsZero() || g.Expires.Before(next) {
+					next = g.Expires
+				}
+			}
+			now.Granted = append(now.Granted, g.Rule+until)
+		}
+	}
+	return launch.NoteNow(l.session.Base, l.session.Keys, now), next
+}
+
+// told is what the agent is told, as it is now.
+func (l *live) toldNow() string {
+	l.note.mu.Lock()
+	defer l.note.mu.Unlock()
+	return l.note.text
+}
+
 // tellStatus writes the line anew, in place: inside it is this very file that is seen.
 func (l *live) tellStatus() error {
 	l.status.mu.Lock()
@@ -36,6 +98,12 @@ func (l *live) tellStatus() error {
 }
 
 func (l *live) closeStatus() {
+	l.note.mu.Lock()
+	if l.note.file != nil {
+		l.note.file.Close()
+		l.note.file = nil
+	}
+	l.note.mu.Unlock()
 	l.status.mu.Lock()
 	defer l.status.mu.Unlock()
 	if l.status.file != nil {

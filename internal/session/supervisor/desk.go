@@ -72,7 +72,15 @@ func (d *desk) handle(q control.Request) control.Reply {
 		if err != nil {
 			return control.Reply{Error: err.Error()}
 		}
+		l.renewNote()
 		return control.Reply{Grant: &e}
+	case "publish":
+		srv, err := l.publish(q.Rule)
+		if err != nil {
+			return control.Reply{Error: err.Error()}
+		}
+		l.renewNote()
+		return control.Reply{Published: &srv}
 	case "thaw":
 		return reply(l.thaw())
 	case "stop":
@@ -167,12 +175,13 @@ func (d *desk) network(out *control.Status) {
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})
 	}
-	for _, p := range d.live.session.Reach.Publish {
+	shown := d.live.shown()
+	for _, p := range shown {
 		out.Published = append(out.Published, control.Server{Port: p.Inside, Published: p.Host})
 	}
 	for _, port := range g.Servers() {
 		srv := control.Server{Port: port}
-		for _, p := range d.live.session.Reach.Publish {
+		for _, p := range shown {
 			if p.Inside == port {
 				srv.Published = p.Host
 			}

@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
@@ -26,8 +27,11 @@ type door struct {
 	live    *live
 	gate    *gate.Gate
 	ports   []*net.TCPListener // published, in the order of Reach.Publish
-	marks   []int              // of what is published
 	say     func(string)
+
+	mu    sync.Mutex
+	marks []int         // of what is published
+	later []policy.Port // published since the launch
 }
 
 // openDoor makes the gate of a session, still shut. It returns nil where the network
@@ -87,16 +91,6 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	return d, nil
 }
 
-// publish takes a port of the host's loopback, and marks it before.
-func (d *door) publish(port uint16) (*net.TCPListener, error) {
-	mark, err := lending.MarkPort(port)
-	if err != nil {
-		return nil, err
-	}
-	d.marks = append(d.marks, mark)
-	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
-}
-
 // freePort is a suggestion for who has to choose another port.
 func freePort() int {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -120,13 +114,13 @@ func (d *door) running() {
 
 // announce tells of a server inside.
 func (d *door) announce(port uint16) {
-	for _, p := range d.session.Reach.Publish {
+	for _, p := range d.shown() {
 		if p.Inside == port {
 			d.say(fmt.Sprintf("http://localhost:%d → inside:%d", p.Host, port))
 			return
 		}
 	}
-	d.say(fmt.Sprintf("a server inside listens on port %d; --publish %d would show it on the host's loopback", port, port))
+	d.say(fmt.Sprintf("a server inside listens on port %d; to open it here: ringfence publish %s %d", port, d.session.ID, port))
 }
 
 // tell asks a person about a host that waits. The command comes whole or not at all:
@@ -195,6 +189,8 @@ func (d *door) Close() error {
 		d.session.Broker.Close()
 	}
 	err := d.gate.Close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, mark := range d.marks { // last: nobody is connected any more
 		unix.Close(mark)
 	}

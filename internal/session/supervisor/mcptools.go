@@ -77,10 +77,9 @@ func (w *wishes) list() []control.Wish {
 
 // tools are those that the agent may call. None changes anything.
 func (v *serving) tools() []mcp.Tool {
-	s := v.live.session
 	return []mcp.Tool{
 		{Name: "policy_show", About: "What this sandbox allows: files, hosts, limits, and what to do when something is refused.",
-			Call: func(map[string]string) (string, error) { return s.Note, nil }},
+			Call: func(map[string]string) (string, error) { return v.live.toldNow(), nil }},
 		{Name: "why", About: "Which rule decides about a path, a host (NAME or NAME:PORT) or an environment variable, and what would have to change.",
 			Args: []mcp.Arg{{Name: "what", About: "a path, a host, or the name of a variable", Most: 4096}},
 			Call: func(args map[string]string) (string, error) { return v.explain(args["what"]) }},

@@ -47,6 +47,12 @@ func (l *live) settleOthers() {
 
 // heard takes every record that was written.
 func (l *live) heard(r journal.Record) {
+	if r.Event == journal.Refused {
+		l.refusals.Add(r)
+	}
+	if r.Event == journal.Masked {
+		go l.renewNote()
+	}
 	if l.denials.add(r) {
 		l.tellStatus()
 	}
@@ -140,6 +146,13 @@ func (d *denials) add(r journal.Record) bool {
 	d.count += max(1, r.Count)
 	d.again = &control.Denial{Time: r.Time, What: what, Reason: r.Reason, Command: r.Command}
 	return true
+}
+
+// noteFile is the note that the agent reads, of which only the supervisor can write.
+type noteFile struct {
+	mu   sync.Mutex
+	file *os.File
+	text string
 }
 
 // statusLine is shown inside, by a status line of the agent for example. It is a file

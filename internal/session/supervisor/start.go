@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/gate"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -28,6 +29,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/terminal"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/history"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/internal/workspace/review"
@@ -42,11 +44,13 @@ type Result struct {
 	Forks   int64 // processes refused at their limit
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
+	Refused []journal.Line // writes and calls that were not
 	Decoys  []string       // that were read
 	Resume  []string       // words for ringfence, to take up the conversation that the agent says can be
 
 	Review  *review.Report   // what changed on the host, and what waits
 	Applied []review.Outcome // what was held and needed nobody's eyes
+	Shared  history.Report   // conversations that were copied to the host
 }
 
 // Talk is how a starting session speaks to the user.
@@ -104,7 +108,7 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 	}
 	defer live.door.Close()
 	if live.door != nil {
-		live.gate = live.door.gate
+		live.gate, live.shown = live.door.gate, live.door.shown
 	}
 	live.streams, err = OpenStreams(std)
 	if err != nil {
@@ -116,27 +120,30 @@ func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) 
 
 // live is a running session.
 type live struct {
-	session *session.Session
-	limits  cgroup.Report
-	talk    Talk
-	streams *Streams
-	door    *door // nil: the network is closed
-	box     rung.Sandbox
-	program *rung.Program // of others, below the agent; nil: none
-	below   atomic.Pointer[control.Program]
-	relay   *terminal.Relay
-	relayed chan error
-	signals chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
-	began   chan struct{}  // closed when box is there
-	ended   chan struct{}
-	told    chan struct{} // closed when somebody wants it to end
-	telling sync.Once
-	gate    *gate.Gate // of the door, also after it was closed
-	book    book
-	mcp     serving
-	denials denials
-	exit    *int // the agent's status, once it has ended
-	status  statusLine
+	session  *session.Session
+	limits   cgroup.Report
+	talk     Talk
+	streams  *Streams
+	door     *door // nil: the network is closed
+	box      rung.Sandbox
+	program  *rung.Program // of others, below the agent; nil: none
+	below    atomic.Pointer[control.Program]
+	relay    *terminal.Relay
+	relayed  chan error
+	signals  chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
+	began    chan struct{}  // closed when box is there
+	ended    chan struct{}
+	told     chan struct{} // closed when somebody wants it to end
+	telling  sync.Once
+	gate     *gate.Gate           // of the door, also after it was closed
+	shown    func() []policy.Port // of the door as well
+	book     book
+	mcp      serving
+	denials  denials
+	refusals journal.Tally // of writes and calls; the gate counts its own
+	exit     *int          // the agent's status, once it has ended
+	status   statusLine
+	note     noteFile
 
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session
@@ -181,22 +188,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	l.sumProgram()
 	l.settleOthers()
 	defer context.AfterFunc(ctx, func() { l.box.Close() })()
-	if l.talk.Began != nil {
-		l.talk.Began()
-	}
-	if t := l.talk.Terminal; t != nil {
-		t.Began(l.session.ID, titleMark(l.session))
-	}
-	keep.Watch(l.ended)
-	l.streams.CloseInside()
-	if l.door != nil {
-		l.door.running()
-	}
-	if l.relay != nil {
-		l.relayed = make(chan error, 1)
-		go func() { l.relayed <- l.relay.Run(ctx) }()
-		go l.watchTerminal()
-	}
+	l.attend(ctx, keep)
 	for _, d := range giveBack {
 		defer time.AfterFunc(d, sys.GiveBack).Stop()
 	}
@@ -231,6 +223,26 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		err = fault.New(fault.Failed, "", "output of the command was lost: %w", lost)
 	}
 	return res, err
+}
+
+// attend sees to what a running session needs, beside it.
+func (l *live) attend(ctx context.Context, keep *trees.Changes) {
+	if l.talk.Began != nil {
+		l.talk.Began()
+	}
+	if t := l.talk.Terminal; t != nil {
+		t.Began(l.session.ID, titleMark(l.session))
+	}
+	keep.Watch(l.ended)
+	l.streams.CloseInside()
+	if l.door != nil {
+		l.door.running()
+	}
+	if l.relay != nil {
+		l.relayed = make(chan error, 1)
+		go func() { l.relayed <- l.relay.Run(ctx) }()
+		go l.watchTerminal()
+	}
 }
 
 // launch starts the sandbox. The agent runs before it returns: who asks it to leave in
@@ -278,7 +290,7 @@ func impatient(ctx context.Context) (context.Context, func()) {
 // beginTrees begins the work on the trees of the host.
 func (l *live) beginTrees() (*trees.Changes, error) {
 	return trees.Begin(l.session.Base, &l.session.Trees, l.session.Plan, l, l.session.Names(), func() error {
-		if err := l.openStatus(); err != nil || l.talk.Terminal == nil {
+		if err := errors.Join(l.openStatus(), l.openNote()); err != nil || l.talk.Terminal == nil {
 			return err
 		}
 		log, err := control.CreateLog(l.session.Work.Dir())
@@ -301,10 +313,13 @@ func (l *live) settle(exit rung.Exit, keep *trees.Changes) Result {
 	l.closeStatus()
 	var lost error
 	res.Review, res.Applied, lost = keep.End(l.exit)
+	res.Shared = l.session.ShareOut()
+	l.Record(session.SharedOut(res.Shared)...)
 	done()
 	if lost != nil {
 		l.talk.Warn(fmt.Sprintf("the review of what changed is not complete: %v", lost))
 	}
+	res.Refused = l.refusals.Top(session.MaxLines)
 	if l.door == nil {
 		return res
 	}

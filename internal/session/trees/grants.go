@@ -103,6 +103,9 @@ func (gs *grants) prepare() error {
 		gs.mask(r)
 	}
 	gs.Mounts = append(gs.Mounts, gs.Asked.Binds...)
+	if gs.Asked.Server == "" {
+		gs.Missing = missingSiblings(gs.Base, gs.Mounts)
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +20,10 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
@@ -164,6 +167,7 @@ func (k *Changes) start(p *plan.Plan) func(rung.Calls) error {
 	return func(calls rung.Calls) error {
 		conf := keeper.Config{Listener: calls.Watch, PID: calls.PID, Umask: p.Process.Umask, Store: k.store, Stand: k.Work.StandIns(),
 			Held: k.held, Secret: k.named, Shown: k.shown, Failed: func(err error) { k.run.Tell("keeper: " + err.Error()) }}
+		conf.Refused, conf.Refuse = k.refused, refuse
 		if k.names != nil {
 			conf.Asked = k.names.Asked
 		}
@@ -199,6 +203,32 @@ func (k *Changes) held(tree int, rel string, v hostexec.Verdict) {
 	k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Held, Name: filepath.Join(k.Work.Trees[tree].Path, rel), Reason: v.Who + " " + v.When})
 }
 
+// refuse knows the calls that come to the keeper only to be refused.
+func refuse(nr int32, args *[6]uint64) (keeper.Refusal, bool) {
+	r, ok := seccomp.Told(runtime.GOARCH, nr, args)
+	return keeper.Refusal{Call: r.Call, Why: r.Why, Errno: unix.Errno(r.Errno)}, ok
+}
+
+// refused records what a program did not get.
+func (k *Changes) refused(r keeper.Refused) {
+	rec := journal.Record{Kind: journal.Work, Event: journal.Refused, Verdict: journal.Deny, Name: r.Path, Via: "write", Reason: "it is read-only in the session"}
+	switch {
+	case r.Call != "":
+		rec.Name, rec.Via, rec.Reason = r.Call, "call", r.Why
+	case r.Absent:
+		rec.State, rec.Reason = journal.Absent, "it is not in the session's view"
+	}
+	rec.PID, rec.Command = netns.Describe(r.PID)
+	k.run.Record(rec)
+}
+
+// untold records how many refusals were only counted.
+func (k *Changes) untold() {
+	if n := k.keeper.Untold(); n > 0 {
+		k.run.Record(journal.Record{Kind: journal.Work, Event: journal.Refused, Verdict: journal.Deny, Count: n, Reason: "the same again, or beyond the first"})
+	}
+}
+
 // End closes everything once nothing is left inside, brings to the host what needs
 // nobody's eyes, and reviews the rest.
 func (k *Changes) End(exit *int) (report *review.Report, applied []review.Outcome, err error) {
@@ -231,6 +261,7 @@ func (k *Changes) stop() (err error) {
 	k.looks.Wait()
 	if k.keeper != nil {
 		err = k.keeper.Close()
+		k.untold()
 	}
 	for _, f := range k.files {
 		k.closes.Go(func() { f.Close() })

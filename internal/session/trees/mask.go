@@ -552,8 +552,7 @@ func ignoreMasked(c *launch.Contribution, masked map[string]phantom.Kind) {
 		return
 	}
 	slices.Sort(lines)
-	c.Put(launch.GitIgnorePath, []byte(strings.Join(lines, "")), "files that show phantoms, which git passes over")
-	c.GitConfig += "[core]\n\texcludesFile = \"" + launch.GitIgnorePath + "\"\n"
+	c.Ignore = []byte(strings.Join(lines, ""))
 }
 
 var ignoreEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `)

@@ -58,20 +58,14 @@ func (j *configJudge) rest(entries []settings.GitEntry) []settings.GitEntry {
 	return out
 }
 
-// flags are settings that are true or false and execute nothing either way.
-var flags = map[string]bool{
-	"core.filemode": true, "core.logallrefupdates": true, "core.ignorecase": true, "core.precomposeunicode": true,
-	"core.symlinks": true, "core.sparsecheckout": true, "core.sparsecheckoutcone": true, "index.sparse": true,
-}
-
 // settled are those that a repository is made with.
 var settled = map[string]bool{"core.bare": true, "extensions.preciousobjects": true}
 
 // plain reports whether a setting is one of those that git writes in ordinary
 // work, with a value that makes git run nothing.
 func (j *configJudge) plain(e settings.GitEntry) bool {
-	if flags[e.Key] {
-		return flag(e)
+	if harmlessInRepo(e) {
+		return true
 	}
 	if settled[e.Key] {
 		return j.fresh && flag(e) // a repository that is there would not be usable as before
@@ -96,8 +90,6 @@ func (j *configJudge) plain(e settings.GitEntry) bool {
 		return e.Value == "0" || e.Value == "1"
 	case "core.worktree":
 		return j.worktree != nil && j.worktree(e.Value)
-	case "user.name", "user.email":
-		return true
 	case "extensions.objectformat":
 		return j.fresh && (e.Value == "sha1" || e.Value == "sha256")
 	case "extensions.refstorage":
@@ -107,9 +99,6 @@ func (j *configJudge) plain(e settings.GitEntry) bool {
 	}
 	return false
 }
-
-// flag reports whether the value is one that git takes for true or false.
-func flag(e settings.GitEntry) bool { return e.IsTrue() || e.IsFalse() }
 
 func (j *configJudge) plainBranch(name string, e settings.GitEntry) bool {
 	if !printable(name) || strings.HasPrefix(name, "-") {

@@ -170,18 +170,10 @@ func (r *request) removes() bool {
 
 // absolute is where a path begins for the caller, joined with it.
 func (r *request) absolute(dir int, p string) (string, bool) {
-	if strings.HasPrefix(p, "/") {
-		return path.Clean(p), true
+	if dir < 0 {
+		return r.from(unix.AT_FDCWD, p)
 	}
-	link := itoa(int(r.call.PID)) + "/cwd"
-	if dir >= 0 && r.fd(dir) != unix.AT_FDCWD {
-		link = itoa(int(r.call.PID)) + "/fd/" + itoa(r.fd(dir))
-	}
-	at, err := sys.ReadLink(r.proc, link)
-	if err != nil || !strings.HasPrefix(at, "/") {
-		return "", false
-	}
-	return path.Join(at, p), true
+	return r.from(r.fd(dir), p)
 }
 
 // look finds out whether something is there inside. A link that leads nowhere inside

@@ -34,4 +34,6 @@ func opensByName(r *request) (flags uint64, ok bool) {
 
 func accessByName(r *request) (uint32, bool) { return r.flags(1), r.call.Nr == unix.SYS_ACCESS }
 
+func makesByName(nr int32) bool { return nr == unix.SYS_MKDIR }
+
 func removesByName(nr int32) bool { return nr == unix.SYS_UNLINK || nr == unix.SYS_RMDIR }

@@ -58,7 +58,7 @@ type answer struct {
 }
 
 func child(name, dir string) error {
-	all := slices.Concat(operations(), paused, questions, irreplaceable, public)
+	all := slices.Concat(operations(), paused, questions, irreplaceable, public, refusedOps, []operation{unshares})
 	at := slices.IndexFunc(all, func(o operation) bool { return o.name == name })
 	if at < 0 {
 		return fmt.Errorf("there is no operation %q", name)
@@ -119,20 +119,30 @@ func mountBox(dir string) (layer int, err error) {
 	if err := sys.Attach(layer, to); err != nil {
 		return -1, err
 	}
-	tree, err := sys.OpenSource(dir + "/tree")
+	if fixed := fixPlace(); fixed != "" {
+		if err := makeReadOnly(fixed); err != nil {
+			return -1, err
+		}
+	}
+	return layer, makeReadOnly(dir + "/tree")
+}
+
+// makeReadOnly mounts a directory over itself.
+func makeReadOnly(dir string) error {
+	tree, err := sys.OpenSource(dir)
 	if err != nil {
-		return -1, err
+		return err
 	}
 	defer unix.Close(tree)
 	clone, err := sys.CloneTree(tree)
 	if err != nil {
-		return -1, err
+		return err
 	}
 	defer unix.Close(clone)
 	if err := sys.Restrict(clone, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
-		return -1, err
+		return err
 	}
-	return layer, sys.Attach(clone, tree)
+	return sys.Attach(clone, tree)
 }
 
 // text is an error number by its name, or the error's own words.
@@ -197,13 +207,15 @@ type box struct {
 	pipe *os.File
 	undo *undo.Store
 
-	keeps bool // undo leaves what git needs
-	learn bool // hear of what is only asked for, too
+	keeps bool   // undo leaves what git needs
+	fixed string // a further place that is read-only
+	learn bool   // hear of what is only asked for, too
 
-	mu     sync.Mutex
-	held   []string
-	asked  []Ask
-	failed []error
+	mu      sync.Mutex
+	held    []string
+	asked   []Ask
+	refused []Refused
+	failed  []error
 }
 
 // newBox makes the tree with a shell script, before the session begins.
@@ -242,6 +254,9 @@ func (b *box) start(name string, pinned ...string) {
 	b.cmd.Env = append(os.Environ(), childEnv+"="+name+":"+b.dir)
 	if b.learn {
 		b.cmd.Env = append(b.cmd.Env, learnEnv+"=1")
+	}
+	if b.fixed != "" {
+		b.cmd.Env = append(b.cmd.Env, fixedEnv+"="+b.fixed)
 	}
 	b.cmd.ExtraFiles = []*os.File{theirs}
 	b.cmd.Stderr = os.Stderr
@@ -300,6 +315,12 @@ func (b *box) serve(watch, layer *os.File, pinned []string) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.held = append(b.held, rel)
+		},
+		Refuse: testRefuse,
+		Refused: func(r Refused) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.refused = append(b.refused, r)
 		},
 		Failed: func(err error) {
 			b.mu.Lock()

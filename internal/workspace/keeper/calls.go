@@ -54,9 +54,13 @@ func (r *request) find(dirfd int, at uint64, follow bool) (target, error) {
 	}
 	s, err := r.resolve(dirfd, p, follow)
 	if err != nil {
+		r.missed(dirfd, p)
 		return target{}, err
 	}
 	t, err := r.target(s)
+	if errors.Is(err, errContinue) {
+		r.left(s)
+	}
 	if err == nil && s.slash && t.is && !t.isDir() {
 		err = unix.ENOTDIR
 	}

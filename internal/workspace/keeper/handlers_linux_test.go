@@ -10,8 +10,8 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 )
 
-// TestHandlers: what the filter hands over is served here, and nothing is served that
-// it never hands over.
+// TestHandlers: what the filter hands over is served here or is to be refused, and nothing
+// is served that it never hands over.
 func TestHandlers(t *testing.T) {
 	const notify = 0x7fc00000
 	raw, err := seccomp.Watch(runtime.GOARCH)
@@ -39,7 +39,8 @@ func TestHandlers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v == notify
+		_, refused := seccomp.Told(runtime.GOARCH, int32(nr), &[6]uint64{uint64(arg), uint64(arg), uint64(arg), uint64(arg), uint64(arg), uint64(arg)})
+		return v == notify && !refused
 	}
 	for nr := range uint32(1024) {
 		got := handlers[int32(nr)] != nil

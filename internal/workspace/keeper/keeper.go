@@ -78,6 +78,10 @@ type Config struct {
 	// Asked is told of what callers name, where a policy is learnt: see seccomp.Learn.
 	// nil in every other session.
 	Asked func(Ask)
+	// Refused is told of what a program inside did not get: see Refused. nil: nobody is.
+	Refused func(Refused)
+	// Refuse knows the calls that come here only to be refused.
+	Refuse func(nr int32, args *[6]uint64) (Refusal, bool)
 }
 
 // workers bounds the calls that are served at once.
@@ -103,6 +107,7 @@ type Keeper struct {
 	made     ownFiles
 	public   published
 	asks     asking
+	refusals refusals
 	done     sync.WaitGroup
 	watching sync.WaitGroup
 	end      chan struct{} // closed when nobody is left inside

@@ -89,11 +89,15 @@ func (w *worker) answerNext() {
 		w.tryPublish()
 	}
 	do := handlers[w.call.Nr]
-	if w.conf.Asked != nil && w.note() || do == nil {
+	switch {
+	case w.refuse():
+	case w.conf.Asked != nil && w.note():
 		w.pass()
-		return
+	case do == nil: // no filter of ours hands it over
+		w.calls.Fail(&w.call, unix.EPERM)
+	default:
+		do(w)
 	}
-	do(w)
 }
 
 // pass hands the call back to the kernel.

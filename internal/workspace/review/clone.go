@@ -63,7 +63,24 @@ func (w *Work) MakeClone(source string) error {
 	if _, err := git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
 		return err
 	}
+	if err := copyIdentity(source, dir); err != nil {
+		return err
+	}
 	return copyRemotes(source, dir)
+}
+
+// copyIdentity lets the clone commit as its source does, where that has a name of its own.
+func copyIdentity(source, dir string) error {
+	for _, key := range []string{"user.name", "user.email"} {
+		value, err := git(source, "config", "--local", "--no-includes", "-z", "--get", key)
+		if err != nil {
+			continue // there is none
+		}
+		if _, err := git(dir, "config", "--local", key, strings.TrimSuffix(value, "\x00")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyRemotes gives the clone the remotes of its source, so that a push goes where
@@ -86,9 +103,10 @@ func copyRemotes(source, dir string) error {
 	return nil
 }
 
-// unfetched says whether the clone has commits that its source has not. What the
-// clone has is asked for as any fetch would.
-func unfetched(source, clone string) (bool, error) {
+// unfetched says whether the clone has commits that no branch or tag of its source has.
+// What was fetched and is on none goes with the remote, and would be lost. What the clone
+// has is asked for as any fetch would.
+func unfetched(source, id, clone string) (bool, error) {
 	if source == "" {
 		return false, nil
 	}
@@ -99,13 +117,19 @@ func unfetched(source, clone string) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	ask := []string{"rev-list", "--max-count=1"}
 	for line := range strings.Lines(out) {
-		id, _, _ := strings.Cut(line, "\t")
-		if _, err := git(source, "cat-file", "-e", id); err != nil {
+		commit, _, _ := strings.Cut(line, "\t")
+		if _, err := git(source, "cat-file", "-e", commit); err != nil {
 			return true, nil
 		}
+		ask = append(ask, commit)
 	}
-	return false, nil
+	if len(ask) == 2 {
+		return false, nil
+	}
+	left, err := git(source, append(ask, "--not", "--exclude=refs/remotes/"+id+"/*", "--all")...)
+	return left != "" || err != nil, err
 }
 
 // dropClone takes the remote away again.

@@ -31,6 +31,9 @@ func (w *Work) OfferClone() error {
 	if err := plainClone(w.CloneDir()); err != nil {
 		return fmt.Errorf("the clone of session %s is not offered to git fetch: %w", w.ID, err)
 	}
+	if has, err := unfetched(w.Source, w.ID, w.CloneDir()); err == nil && !has {
+		return nil // there is nothing to fetch
+	}
 	if _, err := git(w.Source, "remote", "add", w.ID, w.CloneDir()); err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ func TestOfferAtOnce(t *testing.T) {
 		if _, err := git(source, "clone", "-q", source, w.CloneDir()); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := git(w.CloneDir(), "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "x"); err != nil {
+			t.Fatal(err)
+		}
 		group.Go(func() {
 			<-begin
 			if err := w.OfferClone(); err != nil {

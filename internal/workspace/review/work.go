@@ -460,7 +460,7 @@ func (w *Work) Waits() (bool, error) {
 			return true, err
 		}
 	}
-	return unfetched(w.Source, w.CloneDir())
+	return unfetched(w.Source, w.ID, w.CloneDir())
 }
 
 // Kept says whether something of the session is on the host that undo would take back, or

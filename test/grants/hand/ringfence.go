@@ -77,6 +77,12 @@ func (s *Session) Grant(args ...string) world.Result {
 	return ringfence(s.t, s.w, s.within, append([]string{"grant", s.ID}, args...))
 }
 
+// Publish runs `ringfence publish` on the session.
+func (s *Session) Publish(port string) world.Result {
+	s.t.Helper()
+	return ringfence(s.t, s.w, s.within, []string{"publish", s.ID, port})
+}
+
 // Config writes a file of the user's configuration and returns its path.
 func Config(t testing.TB, w *world.World, name, text string) string {
 	t.Helper()

@@ -28,6 +28,7 @@ var verbs = map[string]func(order.Order) order.Answer{
 	"ended":   ended,
 	"upload":  upload,
 	"listen":  listen,
+	"file":    file,
 	"unix":    func(o order.Order) order.Answer { return askUnix(o.At) },
 	"drip":    drip,
 	"crowd":   crowd,
@@ -98,3 +99,12 @@ func obey(file string) error {
 }
 
 func failed(err error) order.Answer { return order.Answer{Error: err.Error()} }
+
+// file reads a file.
+func file(o order.Order) order.Answer {
+	b, err := os.ReadFile(o.At)
+	if err != nil {
+		return order.Answer{Error: err.Error()}
+	}
+	return order.Answer{Text: string(b)}
+}

@@ -1,0 +1,39 @@
+package knownsecrets
+
+import (
+	"net/url"
+	"strings"
+)
+
+// addressed are the reasons of names that hold an address, whose password is the secret.
+var addressed = map[string]bool{"by its name an address with a password in it": true, "package registry login": true,
+	"proxy address, which may hold a password": true, "database login": true}
+
+// NoLogin holds for a variable that is listed because of the password that may be in its
+// address, and whose value is an address, or several, without one. It is for what people are
+// told: such a name is refused all the same.
+func NoLogin(name, value string) bool {
+	e, ok := Env(name)
+	if !ok || !addressed[e.What] {
+		return false
+	}
+	proxy := strings.HasSuffix(strings.ToUpper(name), "PROXY")
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == '|' || r == ' ' })
+	for _, w := range words {
+		if !plainAddress(w, proxy) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// plainAddress: a name alone in an address is a token, but for a proxy. A list of proxies has
+// words and hosts in it as well.
+func plainAddress(text string, proxy bool) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return proxy && !strings.Contains(text, "@")
+	}
+	_, password := u.User.Password()
+	return !password && (u.User == nil || proxy) && u.RawQuery == "" && u.Fragment == ""
+}
