@@ -18,18 +18,23 @@ type Events struct {
 // read counts as nothing.
 func (g *Group) Events() Events { return eventsIn(g.dirs()) }
 
-// EventsOf reads the counters of the groups that a process is in, which somebody else made
-// for it. Groups that are ours too tell nothing of it.
-func EventsOf(pid int) Events { return hostSystem().eventsOf(pid) }
+// Groups are those that a process is in, and that somebody else made for it.
+type Groups []string
 
-func (s system) eventsOf(pid int) Events {
+// GroupsOf looks for them. Groups that are ours too tell nothing of it.
+func GroupsOf(pid int) Groups { return hostSystem().groupsOf(pid) }
+
+// Events reads their counters, as long as they are there.
+func (g Groups) Events() Events { return eventsIn(g) }
+
+func (s system) groupsOf(pid int) Groups {
 	theirs, err := s.lookAt(strconv.Itoa(pid))
 	ours, err2 := s.look()
 	if err != nil || err2 != nil {
-		return Events{}
+		return nil
 	}
 	own := ours.counted()
-	return eventsIn(slices.DeleteFunc(theirs.counted(), func(dir string) bool { return slices.Contains(own, dir) }))
+	return slices.DeleteFunc(theirs.counted(), func(dir string) bool { return slices.Contains(own, dir) })
 }
 
 // counted are the directories in which the kernel counts.

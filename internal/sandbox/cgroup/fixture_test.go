@@ -218,7 +218,7 @@ func TestEventsOfAProcess(t *testing.T) {
 		f.file("cg/"+dir+"/pids.events", "max 2\n")
 	}
 	for pid, want := range map[int]Events{77: {OOMKills: 1, Limit: true, Refused: 2}, 78: {}, 79: {}, 80: {}} {
-		if e := f.eventsOf(pid); e != want {
+		if e := f.groupsOf(pid).Events(); e != want {
 			t.Errorf("%d: %+v", pid, e)
 		}
 	}

@@ -184,7 +184,7 @@ func kill(pidfd *os.File) {
 func (v *vessel) wait(pidfd *os.File) {
 	if m, _, err := v.conn.Receive(); err == nil && m.Kind == wire.Exited {
 		v.status = syscall.WaitStatus(m.Status)
-		v.whole, v.hit = true, cgroup.EventsOf(v.pid)
+		v.whole, v.hit = true, cgroup.GroupsOf(v.pid).Events()
 	}
 	kill(pidfd) // where the container's first process went first
 	await(pidfd)

@@ -278,12 +278,16 @@ func (v *vessel) become(stdio rung.Stdio, control *os.File) (*native.First, erro
 		v.cut()
 		go v.end()
 	}
+	groups := cgroup.GroupsOf(v.pid)
 	first.Leave = func() { // with it the container goes, and what its limits did
-		v.whole, v.hit = true, cgroup.EventsOf(v.pid)
+		v.whole, v.hit = true, groups.Events()
 		v.cut()
 	}
 	first.Wait = func() syscall.WaitStatus {
 		await(v.first)
+		if !v.whole { // perhaps a limit ended it: the engine takes a moment to remove its groups
+			v.hit = groups.Events()
+		}
 		v.over()
 		at.Close()
 		return v.status
