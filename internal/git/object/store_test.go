@@ -167,7 +167,6 @@ func (w *world) forge(rel, own, head string) {
 	for i := range int(n) {
 		copy(b[fanOutEnd+20*i:], to.Bytes())
 	}
-	binary.BigEndian.PutUint32(b[fanOut:], 0)
 	for i := range int(to.raw[0]) {
 		binary.BigEndian.PutUint32(b[fanOut+4*i:], 0)
 	}
