@@ -31,7 +31,7 @@ func fix(c *command.Console, results []hostfacts.Result) error {
 		c.Say("nothing is left that needs root")
 		return nil
 	}
-	c.Say("the rest needs root, or your hands; nothing of it was done. To run it: ringfence doctor --fix | sudo sh")
+	c.Say("the rest needs root, or your hands; nothing of it was done. Read it, then run it as root: ringfence doctor --fix >fix.sh")
 	_, err = io.WriteString(c.Out, script)
 	return err
 }
@@ -85,13 +85,20 @@ func fixScript(results []hostfacts.Result) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "#!/bin/sh\n# What this host lacks for ringfence. Settings of sysctl and modules last until the next boot.\nset -e\n" + b.String()
+	return "#!/bin/sh\n# What this host lacks for ringfence. Settings of sysctl and modules last until the next boot.\nset -e\ncd /\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\n" + b.String()
 }
+
+// forRoot are the programs that a script for root may run. Each is the system's own, and
+// none reads what lies in the directory that it is started in.
+var forRoot = []string{"sysctl", "modprobe", "mount", "ln", "loginctl"}
 
 // fixCommand takes the command out of a fix, as root runs it; rest is what is said besides.
 func fixCommand(fix string) (run, rest string) {
-	if !strings.HasPrefix(fix, "sudo ") {
-		return "", fix
+	for part := range strings.SplitSeq(fix, " && ") {
+		words := strings.Fields(part)
+		if len(words) < 2 || words[0] != "sudo" || !slices.Contains(forRoot, words[1]) {
+			return "", fix
+		}
 	}
 	run = fix
 	for _, end := range []string{"; or ", ", and ", " ("} {

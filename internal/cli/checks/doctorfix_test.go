@@ -20,10 +20,14 @@ func TestFixScript(t *testing.T) {
 		bad("gate", "no nftables", "sudo modprobe -a nf_tables; or start without a network: --net none"),
 		bad("limits", "no manager", `sudo loginctl enable-linger "$USER" (a user manager makes the scopes)`),
 		bad("landlock", "old\nrm -rf /\x1b[2J", "boot Linux 5.13 or later"),
+		bad("apparmor", "no profile", "sudo make install"), // whose Makefile?
+		bad("two", "one of them is not for root", "sudo sysctl -w a=1 && sudo ./evil"),
 	})
 	want := `#!/bin/sh
 # What this host lacks for ringfence. Settings of sysctl and modules last until the next boot.
 set -e
+cd /
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 # user: user namespaces are switched off
 sysctl -w user.max_user_namespaces=15000
@@ -41,6 +45,12 @@ loginctl enable-linger "${SUDO_USER:-$USER}"
 
 # landlock: old rm -rf /\u001b[2J
 # by hand: boot Linux 5.13 or later
+
+# apparmor: no profile
+# by hand: sudo make install
+
+# two: one of them is not for root
+# by hand: sudo sysctl -w a=1 && sudo ./evil
 `
 	if got != want {
 		t.Errorf("the script is\n%s", got)

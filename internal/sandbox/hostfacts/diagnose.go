@@ -122,7 +122,7 @@ func denied(wall string, errno syscall.Errno, f Facts) (reason, fix string) {
 	case plain && f.Sysctl.AppArmorUserNS == 1 && beforeProc(wall):
 		return "AppArmor takes the capabilities from user namespaces of ordinary programs (kernel.apparmor_restrict_unprivileged_userns is 1); " +
 				"the package, and `make install`, put the profile /etc/apparmor.d/ringfence there for a ringfence in /usr/bin or /usr/local/bin",
-			"sudo make install"
+			"install the package, or run `sudo make install` in ringfence's own source tree"
 	case wall == "user" && f.UID == 0 && !f.has(unix.CAP_SETFCAP):
 		return "root without CAP_SETFCAP cannot map itself into a user namespace", "docker run --cap-add SETFCAP …"
 	case wall == "proc" || wall == "nested":

@@ -90,6 +90,10 @@ func (st *settings) keep(rel string, dir bool, seed []byte, why string) {
 // showConfig shows one settings path of the host, if it exists: itself read-only,
 // or a copy without secrets.
 func (st *settings) showConfig(c agent.Config, p string, j agent.Judge) {
+	if err := st.RefusePlanted(p); err != nil {
+		st.Notice(fmt.Sprintf("%s is not shown: %v", plan.Show(p), err))
+		return
+	}
 	real, err := filepath.EvalSymlinks(p)
 	if err != nil {
 		return

@@ -51,6 +51,10 @@ func (st *settings) carryLink(p, dir, link, at, why string) {
 		to = filepath.Join(filepath.Dir(link), to)
 	}
 	to = filepath.Clean(to)
+	if err := st.RefusePlanted(at); err != nil {
+		st.Notice(fmt.Sprintf("%s: what it leads to is not shown: %v", plan.Show(link), err))
+		return
+	}
 	real, err := filepath.EvalSymlinks(at)
 	if err != nil || file.Within(to, p) && file.Within(real, dir) || st.inWorkspace(to) || System(to) {
 		return // it leads nowhere on the host either, or is there already

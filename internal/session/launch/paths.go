@@ -49,31 +49,6 @@ func sameDir(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// RefusePlanted refuses a path that passes through a link which lies in a project
-// and leads out of it: an agent may have put it there since the user last looked.
-func (p Person) RefusePlanted(given string) error {
-	at := "/"
-	for _, name := range strings.Split(strings.Trim(filepath.Clean(given), "/"), "/") {
-		next := filepath.Join(at, name)
-		st, err := os.Lstat(next)
-		if err != nil || st.Mode()&os.ModeSymlink == 0 {
-			at = next
-			continue
-		}
-		target, err := filepath.EvalSymlinks(next)
-		if err != nil {
-			return nil // opening it will say why
-		}
-		for dir := at; dir != "/"; dir = filepath.Dir(dir) {
-			if p.Dirs.Has(dir) && !file.Within(target, dir) {
-				return fmt.Errorf("%q is a link in the project %q and leads out of it, to %q", next, dir, target)
-			}
-		}
-		at = target
-	}
-	return nil
-}
-
 func Raws(in []string) []plan.Raw {
 	out := make([]plan.Raw, len(in))
 	for i, s := range in {
