@@ -130,12 +130,22 @@ func removeOne(in int, name string) (rest bool, err error) {
 	return rest, err
 }
 
+// allowOwner gives the owner of a directory all rights to it, and follows no link.
+func allowOwner(in int, name string) error {
+	fd, err := unix.Openat(in, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700)
+}
+
 // openOwn opens a directory, and gives its owner all rights to it.
 func openOwn(in int, name string) (*os.File, error) {
 	const how = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err := unix.Openat(in, name, how, 0)
 	if errors.Is(err, unix.EACCES) {
-		if err = unix.Fchmodat(in, name, 0o700, 0); err == nil {
+		if err = allowOwner(in, name); err == nil {
 			fd, err = unix.Openat(in, name, how, 0)
 		}
 	}

@@ -103,7 +103,9 @@ func loadFilters(p *plan.Plan) error {
 		return nil
 	}
 	filter := p.Seccomp
-	if len(p.Watch) > 0 && len(p.Heard) > 0 { // what it leaves out, the watch has refused before anybody runs
+	// What it leaves out, the watch has refused before anybody runs; and user namespaces are
+	// refused by their count, too.
+	if len(p.Watch) > 0 && len(p.Heard) > 0 && has(p, plan.WallNested) {
 		filter = p.Heard
 	}
 	if err := sys.LoadFilter(filter); err != nil || len(p.Filter) == 0 {

@@ -64,7 +64,6 @@ func (l *Link) flush() {
 	l.mu.Lock()
 	l.held, s.reading = nil, false
 	s.passed += int64(sent)
-	whole := true
 	if s.readErr == nil { // else nobody wants the rest
 		rest := sent
 		for _, p := range l.parts {
@@ -72,14 +71,11 @@ func (l *Link) flush() {
 			rest -= skip
 			if skip < len(p) {
 				s.in.put(p[skip:])
-				whole = false
 			}
 		}
 		s.consumed(sent)
 	}
-	if !whole || s.readErr != nil {
-		s.readable.Broadcast()
-	}
+	s.readable.Broadcast() // also who waits in shut
 	clear(l.parts)
 	l.parts = l.parts[:0]
 	l.kick()

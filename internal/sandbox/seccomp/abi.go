@@ -15,6 +15,7 @@ const (
 
 	refuse     = errno | 1  // EPERM
 	absent     = errno | 38 // ENOSYS
+	busy       = errno | 16 // EBUSY
 	noProtocol = errno | 93 // EPROTONOSUPPORT
 	noFamily   = errno | 97 // EAFNOSUPPORT
 
@@ -34,6 +35,9 @@ const (
 	sockStream   = 1
 	sockDgram    = 2
 	sockRaw      = 3
+
+	setModeFilter = 1 // SECCOMP_SET_MODE_FILTER
+	newListener   = 8 // SECCOMP_FILTER_FLAG_NEW_LISTENER
 
 	protoDefault = 0
 	protoTCP     = 6

@@ -51,7 +51,7 @@ func TestOtherSessionsAreUntouched(t *testing.T) {
 		program func(string) ([]byte, error)
 		want    map[string]string
 	}{
-		{"Watch", Watch, map[string]string{"amd64": "92e09e20c44d9daf", "arm64": "81eba8d2140f3e26"}},
+		{"Watch", Watch, map[string]string{"amd64": "904e7f61a3608a0e", "arm64": "0b96c52081850ad4"}},
 		{"Review", Review, map[string]string{"amd64": "85687670743daf6c", "arm64": "79d44412563f6e3d"}},
 	} {
 		for _, goarch := range goarches {

@@ -72,6 +72,13 @@ var watched = [...]family{
 			setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat`,
 	},
 	{
+		why: "filters of its own, but no listener: a process has one, which is the keeper, and must not get another in the " +
+			"moment when that one ends, to let go on what the keeper would have refused",
+		verdict: allow,
+		rules:   []rule{{[]match{{0, all, []uint32{setModeFilter}}, {1, newListener, []uint32{newListener}}}, busy}},
+		calls:   "seccomp",
+	},
+	{
 		why:     "a socket that gets a name in a tree",
 		verdict: notify,
 		calls:   "bind",

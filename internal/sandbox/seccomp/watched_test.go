@@ -68,6 +68,7 @@ var handed = []struct {
 	{"faccessat2", []uint64{0, 0, 2, 0x200}, notify},
 	{"umask", nil, notify},
 	{"bind", nil, notify},
+	{"seccomp", []uint64{1, 8}, busy}, {"seccomp", []uint64{1, 8 | 1}, busy}, {"seccomp", []uint64{1, 1}, allow}, {"seccomp", []uint64{0}, allow},
 	{"setxattr", nil, noXattr}, {"fsetxattr", nil, noXattr}, {"lsetxattr", nil, noXattr}, {"setxattrat", nil, noXattr},
 	{"removexattr", nil, noXattr}, {"fremovexattr", nil, noXattr}, {"removexattrat", nil, noXattr},
 	{"getxattr", nil, allow}, {"listxattr", nil, allow}, {"read", nil, allow}, {"write", nil, allow}, {"ftruncate", nil, allow},
@@ -101,7 +102,7 @@ func TestWatchIsComplete(t *testing.T) {
 		for name, nr := range m.nr {
 			seen := false
 			for _, a := range []uint64{0, 2, 0x10000000} {
-				seen = seen || m.verdict(t, nr, a, a, a, a, a, a) != allow || m.verdict(t, nr, 2, 3, a) != allow
+				seen = seen || m.verdict(t, nr, a, a, a, a, a, a) != allow || m.verdict(t, nr, 2, 3, a) != allow || m.verdict(t, nr, 1, 8) != allow
 			}
 			if seen != slices.Contains(named, name) {
 				t.Errorf("%s: %s: seen: %v", goarch, name, seen)

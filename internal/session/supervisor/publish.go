@@ -6,6 +6,8 @@ import (
 	"net"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
@@ -20,10 +22,15 @@ func (d *door) publish(port uint16) (*net.TCPListener, error) {
 	if err != nil {
 		return nil, err
 	}
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+	if err != nil {
+		unix.Close(mark)
+		return nil, err
+	}
 	d.mu.Lock()
 	d.marks = append(d.marks, mark)
 	d.mu.Unlock()
-	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+	return listener, nil
 }
 
 // shown are the ports that are published, since the launch or later.
