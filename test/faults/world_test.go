@@ -156,7 +156,7 @@ func stateProblems(t *testing.T, state string, scratchAllowed bool) []string {
 		return names
 	}
 	for _, top := range list(state) {
-		if !slices.Contains([]string{"projects", "journal", "remotes", "sessions", "masks", "scans", "seal"}, top) {
+		if !slices.Contains([]string{"projects", "journal", "remotes", "sessions", "masks", "scans", "seal", "small"}, top) {
 			wrong("state holds %q", top)
 		}
 	}

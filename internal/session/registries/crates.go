@@ -73,7 +73,7 @@ func (rs *rusts) read() crates.Settings {
 	}
 	if data, ok := rs.file("credentials.toml", "credentials"); ok && s.Tokens != nil {
 		if err := s.Credentials(data); err != nil {
-			rs.Warn("cargo's credentials.toml: " + err.Error())
+			rs.Notice("cargo's credentials.toml: " + err.Error() + ": no login is lent from it")
 		}
 	}
 	for name := range s.Registries {
