@@ -1,0 +1,83 @@
+package registries
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/session/launch"
+)
+
+// below takes what lies below a path, and says who it is.
+type below struct{ path, is string }
+
+func (b below) Takes(r *http.Request) bool                       { return strings.HasPrefix(r.URL.Path, b.path+"/") }
+func (b below) ServeHTTP(w http.ResponseWriter, r *http.Request) { w.Write([]byte(b.is)) }
+
+func (ds *doors) serveAt(t *testing.T, at, is string, by namer) {
+	t.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := address.ParseName(u.Hostname())
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := bare(u)
+	ds.serve(name, base, by, func(launch.Gateway) taker { return below{base.Path, is} })
+}
+
+// What a project names takes nothing from what the tools come with or the user names,
+// whatever its port and however long its path.
+func TestOneNameHasAllItsDoors(t *testing.T) {
+	for _, mine := range []string{"https://corp.test:443/aaaa/simple", "https://CORP.test:444/aaaa/simple", "https://corp.test/npm/aaaa/longer", "https://corp.test.:443/aaaa"} {
+		ds := &doors{}
+		ds.serveAt(t, mine, "project", project)
+		ds.serveAt(t, "https://corp.test", "tools", tools)
+		ds.serveAt(t, "https://corp.test/npm", "user", user)
+		ds.open()
+		if len(ds.Brokered.Soft) != 1 {
+			t.Fatalf("%s: %d hosts", mine, len(ds.Brokered.Soft))
+		}
+		soft := ds.Brokered.Soft[0]
+		site, err := soft.Site(nil, nil)
+		if err != nil || soft.Name != "corp.test" || soft.Port != "" || soft.Ruled || len(site.Hosts) != 1 {
+			t.Fatalf("%s: %+v, %+v, %v", mine, soft, site, err)
+		}
+		for at, want := range map[string]string{"/npm/lib": "user", "/npm/aaaa/longer/lib": "user", "/lib": "tools", "/aaaa/simple/lib": "tools"} {
+			for _, port := range []string{"", ":443", ":445"} {
+				r := httptest.NewRequest("GET", "https://corp.test"+port+at, nil)
+				if w := httptest.NewRecorder(); !site.Takes(r) {
+					t.Errorf("%s: %s is nobody's", mine, r.URL)
+				} else if site.Handler.ServeHTTP(w, r); w.Body.String() != want {
+					t.Errorf("%s: %s is of %q", mine, r.URL, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// The port that is asked for decides between registries of one name, then the path.
+func TestPortsOfOneName(t *testing.T) {
+	ds := &doors{}
+	ds.serveAt(t, "https://corp.test:8443/npm", "other", user)
+	ds.serveAt(t, "https://corp.test/npm/long", "long", user)
+	ds.serveAt(t, "https://corp.test/npm", "short", user)
+	ds.serveAt(t, "https://corp.test:9443/npm", "project", project)
+	ds.open()
+	site, err := ds.Brokered.Soft[0].Site(nil, nil)
+	if err != nil || len(ds.Brokered.Soft) != 1 {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"corp.test/npm/long/x": "long", "corp.test/npm/x": "short", "corp.test:8443/npm/long/x": "other", "CORP.test.:8443/npm/x": "other", "corp.test:9443/npm/x": "project", "corp.test:1/npm/x": "short"} {
+		w := httptest.NewRecorder()
+		site.Handler.ServeHTTP(w, httptest.NewRequest("GET", "https://"+at, nil))
+		if w.Body.String() != want {
+			t.Errorf("%s: %q", at, w.Body)
+		}
+	}
+}
