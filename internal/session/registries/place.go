@@ -51,11 +51,12 @@ type login struct {
 	read func() (value string, ok bool)
 }
 
-// place describes a registry whose login may be in netrc.
+// place describes a registry whose login may be in netrc. That has names and neither paths
+// nor ports: what only a project names gets nothing of it.
 func (ds *doors) place(u *url.URL, by namer) *place {
 	p := ds.placed(u, by)
 	path, host := ds.netrc(), u.Hostname()
-	if p.login != nil || ds.AgentWrites(path) {
+	if p.login != nil || by == project || ds.AgentWrites(path) {
 		return p
 	}
 	if _, ok := readNetrc(path, host); ok {
