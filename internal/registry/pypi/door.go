@@ -54,37 +54,31 @@ const (
 
 const tool = "pypi"
 
-// Takes holds for a question for the files of a project. What else an index can be asked
-// is not the door's.
+// Takes holds for a question for the files of a project, however it is spelled: what goes
+// past the door goes past the brakes. What else an index can be asked is not the door's.
 func (d *Door) Takes(r *http.Request) bool {
 	_, ok := d.parse(r)
-	return ok && reads(r) || d.TakesFile(r)
+	return ok && !door.Writes(r) || d.takesFile(r)
 }
 
-func reads(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == ""
-}
-
-// TakesFile holds for what looks like a file of a project: where the door has a place of
+// takesFile holds for what looks like a file of a project: where the door has a place of
 // its own in that, else beside the index.
-func (d *Door) TakesFile(r *http.Request) bool {
-	if !reads(r) || !isFile(fileOf(r.URL)) {
-		return false
-	}
+func (d *Door) takesFile(r *http.Request) bool {
 	if d.Self != "" {
 		_, _, ok := d.ownFile(r.URL)
 		return ok
 	}
-	return strings.HasPrefix(r.URL.Path, strings.TrimRight(path.Dir(d.Site.Base.Path), "./")+"/")
+	rest, ok := door.Below(r, path.Dir("/"+d.Site.Base.Path))
+	return ok && installs(path.Base(rest))
 }
 
 // parse reads a request for a project.
 func (d *Door) parse(r *http.Request) (string, bool) {
-	prefix := d.Site.Base.EscapedPath()
+	prefix := d.Site.Base.Path
 	if d.Self != "" {
 		prefix = "/simple"
 	}
-	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+	rest, ok := door.Below(r, prefix)
 	if !ok {
 		return "", false
 	}
@@ -101,14 +95,14 @@ func (d *Door) ownFile(u *url.URL) (name, file string, ok bool) {
 
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !reads(r) {
-		refuse(w, http.StatusMethodNotAllowed, "the index is only read")
+	if why := door.Odd(r); why != "" {
+		refuse(w, http.StatusForbidden, why)
 		return
 	}
 	var err error
 	if name, ok := d.parse(r); ok {
 		err = d.index(w, r, name)
-	} else if d.TakesFile(r) {
+	} else if d.takesFile(r) {
 		err = d.file(w, r)
 	} else {
 		err = &upstream.Failure{Status: http.StatusNotFound, Why: "the index is asked for projects here, and for nothing else"}
@@ -121,14 +115,22 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Files is the door at a host that has files and no index.
 func (d *Door) Files() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := d.file(w, r); err != nil {
+		if why := door.Odd(r); why != "" {
+			refuse(w, http.StatusForbidden, why)
+		} else if err := d.file(w, r); err != nil {
 			door.Fail(w, err, refuse, d.Refused)
 		}
 	})
 }
 
 // IsFile holds for a question to a host of files that is the door's.
-func IsFile(r *http.Request) bool { return reads(r) && isFile(fileOf(r.URL)) }
+func IsFile(r *http.Request) bool {
+	if _, ok := door.Below(r, "/packages"); ok {
+		return true
+	}
+	rest, ok := door.Below(r, "")
+	return ok && installs(path.Base(rest))
+}
 
 // page asks the index about a project.
 func (d *Door) page(ctx context.Context, name string) (*page, error) {
@@ -260,6 +262,9 @@ var errNoFile = &upstream.Failure{Status: http.StatusNotFound, Why: "the index h
 
 // find asks the index for what lies at an address: that alone says what it must be.
 func (d *Door) find(r *http.Request) (string, entry, error) {
+	if !isFile(fileOf(r.URL)) {
+		return "", entry{}, errNoFile
+	}
 	ctx, leave := d.Room.Enter(r.Context())
 	defer leave()
 	names, is := d.names(r)

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -23,8 +24,8 @@ const (
 // Normal is the one spelling of a name.
 func Normal(name string) string { return strings.ToLower(runs().ReplaceAllString(name, "-")) }
 
-// project reads the path of a question for the files of a project, below the index and
-// still escaped: "/name/".
+// project reads the path of a question for the files of a project, below the index:
+// "/name/".
 func project(escaped string) (string, bool) {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
 	return Normal(name), ok && len(name) <= maxName && projectName().MatchString(name)
@@ -34,17 +35,17 @@ func project(escaped string) (string, bool) {
 const metadata = ".metadata"
 
 // ends are what the names of files that can be installed end with.
-var ends = []string{".whl", ".tar.gz", ".zip", ".tar.bz2", ".egg"}
+var ends = []string{".whl", ".tar.gz", ".zip", ".tar.bz2", ".egg", ".tgz", ".tar", ".tbz", ".tar.xz", ".txz", ".tar.lz", ".tar.lzma", ".tlz", ".tar.zst"}
 
 // isFile holds for the name of something that can be installed, or of its metadata.
 func isFile(name string) bool {
-	name = strings.TrimSuffix(name, metadata)
-	for _, end := range ends {
-		if strings.HasSuffix(name, end) {
-			return validFile(name)
-		}
-	}
-	return false
+	return installs(name) && validFile(strings.TrimSuffix(name, metadata))
+}
+
+// installs holds for what a tool would try to install by its name, whatever else is in it.
+func installs(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), metadata)
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // validFile takes names, and no paths.
