@@ -99,7 +99,7 @@ func (rs *rusts) file(names ...string) ([]byte, bool) {
 func (rs *rusts) main(s crates.Settings, builtin *url.URL) {
 	at, by := builtin, tools
 	if s.Registry != "" && s.Index == "" { // where the host would not ask crates.io, nobody does
-		rs.replace("sparse+" + broker.Endpoint + "/crates-elsewhere/")
+		rs.replace(nowhere)
 		return
 	}
 	if s.Index != "" {
@@ -117,10 +117,16 @@ func (rs *rusts) main(s crates.Settings, builtin *url.URL) {
 	}
 }
 
-// replace has cargo ask there instead of crates.io.
+// nowhere is an index that nobody serves.
+var nowhere = "sparse+" + broker.Endpoint + "/crates-elsewhere/"
+
+// replace has cargo ask there instead of crates.io. What cannot be read leads nowhere: who
+// knows what of it is a login.
 func (rs *rusts) replace(index string) {
-	if u, err := url.Parse(index); err == nil {
+	if u, err := url.Parse(index); err == nil && u.Opaque == "" && (u.Host != "" || u.Scheme == "file") {
 		index = bare(u).String()
+	} else {
+		index = nowhere
 	}
 	rs.lines = append(rs.lines, "[source.crates-io]", `replace-with = "ringfence"`, "[source.ringfence]", fmt.Sprintf("registry = %q", index))
 }

@@ -129,11 +129,12 @@ func (ds *doors) netrc() string {
 	return filepath.Join(ds.User.Home, ".netrc")
 }
 
-// bare is a URL without its login, and without the port that is meant where none is said:
-// one place has one spelling.
+// bare is a URL without its login, which may be in its query too, and without the port that
+// is meant where none is said: one place has one spelling.
 func bare(u *url.URL) *url.URL {
 	c := *u
 	c.User, c.Host = nil, strings.ToLower(u.Host)
+	c.RawQuery, c.ForceQuery, c.Fragment, c.RawFragment = "", false, "", ""
 	if port := map[string]string{"https": ":443", "http": ":80"}[strings.TrimPrefix(u.Scheme, "sparse+")]; port != "" {
 		c.Host = strings.TrimSuffix(strings.TrimSuffix(c.Host, port), ":")
 	}
