@@ -31,11 +31,13 @@ import (
 
 // Door answers for one index.
 type Door struct {
-	Site  *upstream.Site // its base is the index itself, as https://host/simple
-	Self  string         // where clients find it, if not by its own name
-	Store *store.Store
-	Room  upstream.Room // for large documents
-	Brake brake.Rules
+	Site *upstream.Site // its base is the index itself, as https://host/simple
+	Self string         // where clients find it, if not by its own name
+	// FilesAt is another host where Files stands; "": there is none.
+	FilesAt string
+	Store   *store.Store
+	Room    upstream.Room // for large documents
+	Brake   brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(*brake.Held)
 
@@ -185,7 +187,9 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 	if err != nil {
 		return err
 	}
-	d.hold(name, p)
+	if h := d.hold(name, p); h != nil {
+		return h
+	}
 	if d.Self != "" {
 		if err := p.lead(d.Self + "/files/" + name + "/"); err != nil {
 			return err
@@ -203,25 +207,54 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 	return nil
 }
 
-// hold marks what is too young or refused. Where nothing is left, that is told once.
-func (d *Door) hold(name string, p *page) {
-	count, last := 0, (*brake.Held)(nil)
-	for i, e := range p.files {
-		if h := d.held(name, e); h != nil {
-			p.files[i].yanked, p.files[i].why = true, "ringfence: "+h.Why
-			count, last = count+1, h
+// hold marks what is too young or refused, so that the reason is shown to who asks for it
+// all the same; what lies where no door is would be had then, and is left out. It is why
+// nothing at all is in the list then. Where nothing can be chosen, that is told once.
+func (d *Door) hold(name string, p *page) *brake.Held {
+	var kept []entry
+	free, last := 0, (*brake.Held)(nil)
+	for _, e := range p.files {
+		switch h := d.held(name, e); {
+		case h == nil:
+			free++
+			kept = append(kept, e)
+		case d.hands(e.at):
+			e.yanked, e.why, last = true, "ringfence: "+h.Why, h
+			kept = append(kept, e)
+		default:
+			last = h
 		}
 	}
+	if p.files = kept; len(kept) == 0 {
+		return last
+	}
+	if free == 0 {
+		d.tell(name, last)
+	}
+	return nil
+}
+
+// hands holds for a file that comes by the door.
+func (d *Door) hands(at *url.URL) bool {
+	if d.Self != "" {
+		return true
+	}
+	r := &http.Request{Method: http.MethodGet, URL: at}
+	return at.Scheme == "https" && (at.Host == d.Site.Base.Host && d.takesFile(r) || d.FilesAt != "" && at.Host == d.FilesAt && IsFile(r))
+}
+
+// tell says once that nothing of a project can be chosen.
+func (d *Door) tell(name string, why *brake.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if count == 0 || count < len(p.files) || d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
+	if d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
 		return
 	}
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}
 	d.told[name] = true
-	d.Refused(last)
+	d.Refused(why)
 }
 
 // lead has files fetched from the door.

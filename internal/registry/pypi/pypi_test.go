@@ -195,6 +195,41 @@ func TestTakesEverySpelling(t *testing.T) {
 	}
 }
 
+// What is held back and lies where no door is, is not in the index: to mark it would
+// stop nobody. Where nothing is left, the index is refused with the reason.
+func TestHeldWithoutDoor(t *testing.T) {
+	trip := answers(func(r *http.Request) (int, string, string) { return 200, kindJSON, doc })
+	ask := func(deny bool, base, files, self string) (int, string) {
+		d := &Door{Site: &upstream.Site{Base: &url.URL{Scheme: "https", Host: base, Path: "/simple"}, Trip: trip, Other: trip}, FilesAt: files, Self: self, Store: store.At(t.TempDir()),
+			Brake: brake.Rules{Age: 72 * time.Hour, Exempt: func(string, string) bool { return false }, Denied: func(string, string) bool { return deny },
+				Now: func() time.Time { return time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC) }}}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "https://"+base+"/simple/lib/", nil)
+		r.Header.Set("Accept", kindJSON)
+		d.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, deny := range []bool{true, false} {
+		if code, body := ask(deny, "index.test", "", ""); code != 200 || strings.Contains(body, "files.test") || !strings.Contains(body, "lib-1.1-py3-none-any.whl") {
+			t.Errorf("deny %v, another host: %d %s", deny, code, body)
+		}
+		if code, body := ask(deny, "index.test", "files.test", ""); code != 200 || !strings.Contains(body, "https://files.test/a/lib-1.0.tar.gz") || strings.Count(body, "ringfence: ") != 2 {
+			t.Errorf("deny %v, the files' host: %d %s", deny, code, body)
+		}
+		if code, body := ask(deny, "index.test", "", "http://door"); code == 200 && (strings.Contains(body, "files.test") || strings.Count(body, "ringfence: ") != 2) {
+			t.Errorf("deny %v, the door's own: %d %s", deny, code, body)
+		}
+	}
+	only := strings.ReplaceAll(doc, "../../packages/", "https://cdn.test/")
+	trip = func(r *http.Request) (int, string, string) { return 200, kindJSON, only }
+	if code, body := ask(true, "index.test", "", ""); code != 403 || !strings.Contains(body, "is refused, in every version") {
+		t.Errorf("nothing left: %d %s", code, body)
+	}
+	if code, body := ask(false, "index.test", "", ""); code != 403 || !strings.Contains(body, "held back") {
+		t.Errorf("nothing left: %d %s", code, body)
+	}
+}
+
 // FuzzPage: whatever an index says, no file has a path for a name, a login or a digest
 // that is none, and what is written is read as the same.
 func FuzzPage(f *testing.F) {

@@ -173,6 +173,9 @@ func (ps *pythons) entrance(i *pyIndex, builtin, files *url.URL) {
 	door := func(g launch.Gateway) *pypi.Door {
 		if made == nil {
 			made = ps.door(i, g)
+			if i.base.String() == builtin.String() {
+				made.FilesAt = files.Host
+			}
 		}
 		return made
 	}
