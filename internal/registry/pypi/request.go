@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // Names as PEP 508 has them. None is a path, none begins with a dot.
@@ -14,21 +16,16 @@ var projectName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 })
 
-var runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
-
 const (
 	maxName = 128
 	maxFile = 256
 )
 
-// Normal is the one spelling of a name.
-func Normal(name string) string { return strings.ToLower(runs().ReplaceAllString(name, "-")) }
-
 // project reads the path of a question for the files of a project, below the index:
 // "/name/".
 func project(escaped string) (string, bool) {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
-	return Normal(name), ok && len(name) <= maxName && projectName().MatchString(name)
+	return policy.NormalProject(name), ok && len(name) <= maxName && projectName().MatchString(name)
 }
 
 // metadata is what stands behind a file's name where its metadata is asked for.
@@ -81,7 +78,7 @@ func valid(name string) []string {
 // version is what a file's name says that it is a version of, for people to read.
 func version(name, file string) string {
 	for i := range file {
-		if file[i] == '-' && Normal(file[:i]) == name {
+		if file[i] == '-' && policy.NormalProject(file[:i]) == name {
 			rest := file[i+1:]
 			for _, end := range ends {
 				rest = strings.TrimSuffix(rest, end)
