@@ -2,6 +2,7 @@ package registries
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -42,10 +43,23 @@ func (ds *doors) open() {
 	for _, h := range ds.hosts {
 		of[h.name] = append(of[h.name], h)
 	}
+	many := 0
 	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if of[name][0].by == project {
+			if many++; many > maxProjectHosts {
+				continue
+			}
+		}
 		ds.Brokered.Soft = append(ds.Brokered.Soft, ds.soft(name, of[name]))
 	}
+	if many > maxProjectHosts {
+		ds.Warn(fmt.Sprintf("files of the project name registries at %d hosts: %d of them have no door, and the rules alone say whether they are reached", many, many-maxProjectHosts))
+	}
 }
+
+// maxProjectHosts bounds for how many hosts the broker speaks because a project names them:
+// it can speak for 256 in all.
+const maxProjectHosts = 64
 
 // order has what is not so before what is.
 func order(a, b bool) int {

@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -79,5 +80,24 @@ func TestPortsOfOneName(t *testing.T) {
 		if w.Body.String() != want {
 			t.Errorf("%s: %q", at, w.Body)
 		}
+	}
+}
+
+// A project names as many hosts as it likes, and the broker speaks for some of them: the
+// rest is told of, and what the user names is there in any case.
+func TestManyHostsOfAProject(t *testing.T) {
+	ds := &doors{}
+	for i := range 300 {
+		ds.serveAt(t, fmt.Sprintf("https://a%03d.test/simple", i), "project", project)
+	}
+	ds.serveAt(t, "https://zzz.test/simple", "user", user)
+	ds.serveAt(t, "https://zz.test/simple", "tools", tools)
+	ds.open()
+	last := ds.Brokered.Soft[len(ds.Brokered.Soft)-2:]
+	if n := len(ds.Brokered.Soft); n != maxProjectHosts+2 || last[0].Name != "zz.test" || last[1].Name != "zzz.test" {
+		t.Errorf("%d hosts, %+v", n, last)
+	}
+	if len(ds.Warnings) != 1 || !strings.Contains(ds.Warnings[0], "236") {
+		t.Errorf("%q", ds.Warnings)
 	}
 }
