@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/registry/crates"
+	"ringfence.dev/ringfence/internal/registry/npm"
+	"ringfence.dev/ringfence/internal/registry/pypi"
+	"ringfence.dev/ringfence/internal/registry/upstream"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -99,5 +103,35 @@ func TestManyHostsOfAProject(t *testing.T) {
 	}
 	if len(ds.Warnings) != 1 || !strings.Contains(ds.Warnings[0], "236") {
 		t.Errorf("%q", ds.Warnings)
+	}
+}
+
+// What may be a package does not get past the doors of a host as plain reading, with a
+// query, by another spelling or by another port; the rest of the host is read.
+func TestRestIsNoPackage(t *testing.T) {
+	asked := ""
+	base := func(path string) *upstream.Site {
+		return &upstream.Site{Base: &url.URL{Scheme: "https", Host: "corp.test", Path: path}}
+	}
+	h := &hostDoor{
+		doors: []portDoor{{&npm.Door{Site: base("/npm")}, ""}, {&pypi.Door{Site: base("/pypi/simple")}, ""}, {&crates.Door{Site: base("/index"), Named: true}, ""}},
+		rest:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.URL.String() }),
+	}
+	for _, path := range []string{"/npm/evil/-/evil-1.0.0.tgz?x=1", "//npm/evil/-/evil-1.0.0.tgz", "/npm//evil?x", "/pypi/simple/evil/?x=1", "/pypi//simple/evil/", "/pypi/files/evil-1.0.tar.xz?x", "/pypi/./evil-1.0.tgz", "/index/ev/il/evil?x=1", "/x/%2e%2e/index//ev/il/evil"} {
+		for _, port := range []string{"", ":443", ":444"} {
+			r := httptest.NewRequest("GET", "https://corp.test"+port+path, nil)
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); !h.takes(r) || asked != "" || w.Code != http.StatusForbidden && w.Code != http.StatusNotFound {
+				t.Errorf("%s: %d, asked %q", r.URL, w.Code, asked)
+			}
+			asked = ""
+		}
+	}
+	for _, path := range []string{"/", "/npm/-/v1/search?text=x", "/releases/tool-1.0.tar.gz?x=1", "/pypi/lib/json"} {
+		r := httptest.NewRequest("GET", "https://corp.test"+path, nil)
+		if h.ServeHTTP(httptest.NewRecorder(), r); h.takes(r) || asked == "" {
+			t.Errorf("control: %s is not read", path)
+		}
+		asked = ""
 	}
 }
