@@ -2,9 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -167,13 +169,20 @@ func (s *Supply) Exempts(tool, name string) bool { return s.Allow.names(tool, na
 // Denies reports whether a package of a registry is refused, in every version.
 func (s *Supply) Denies(tool, name string) bool { return s.Deny.names(tool, name) }
 
+var runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
+
+// NormalProject is the one spelling of the name of a project of PyPI, as PEP 503 has it.
+func NormalProject(name string) string {
+	return strings.ToLower(runs().ReplaceAllString(name, "-"))
+}
+
 // names reports whether a list has a package of a registry. Names of PyPI, and of crates,
 // are one however they are spelled.
 func (l List) names(tool, name string) bool {
 	fold := func(name string) string {
 		switch tool {
 		case "pypi":
-			return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+			return NormalProject(name)
 		case "crates":
 			return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 		}

@@ -91,13 +91,13 @@ func TestResolveSupply(t *testing.T) {
 
 // What is refused stays so, whoever says less, and however it is spelled.
 func TestDenies(t *testing.T) {
-	project := decodeAs(t, "x.toml", "[supply]\ndeny = ['pypi:A_b', 'crates:c-d', 'go:x.test/*']\n")
+	project := decodeAs(t, "x.toml", "[supply]\ndeny = ['pypi:A_b', 'pypi:foo__bar', 'pypi:corp._*', 'crates:c-d', 'go:x.test/*']\n")
 	p, ignored := Resolve(Layers{Project: project, Flags: decodeAs(t, "flags", "[supply]\ndeny = []\n")})
 	if len(ignored) != 0 {
 		t.Errorf("to refuse is no widening: %v", ignored)
 	}
 	for v, want := range map[[2]string]bool{
-		{"pypi", "a.b"}: true, {"npm", "a_b"}: false, {"crates", "C_d"}: true, {"go", "x.test/y"}: true, {"go", "y.test"}: false,
+		{"pypi", "a.b"}: true, {"pypi", "a-_.b"}: true, {"pypi", "foo-bar"}: true, {"pypi", "corp-x"}: true, {"pypi", "corpx"}: false, {"npm", "a_b"}: false, {"crates", "C_d"}: true, {"go", "x.test/y"}: true, {"go", "y.test"}: false,
 	} {
 		if p.Supply.Denies(v[0], v[1]) != want {
 			t.Errorf("%v: %v", v, !want)

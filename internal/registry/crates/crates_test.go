@@ -24,7 +24,7 @@ const doc = `{"name":"libx","vers":"1.0.0","deps":[],"cksum":"` + sum + `","feat
 func TestRequests(t *testing.T) {
 	for path, want := range map[string]request{
 		"/config.json": {config: true}, "/1/a": {name: "a"}, "/2/ab": {name: "ab"}, "/3/a/abc": {name: "abc"}, "/li/bx/libx": {name: "libx"}, "/de/mo/demo-x_y": {name: "demo-x_y"},
-		"/dl/libx/1.0.0/download": {name: "libx", version: "1.0.0"}, "/dl/libx/1.0.0-rc.1%2Bb/download": {name: "libx", version: "1.0.0-rc.1+b"},
+		"/dl/libx/1.0.0/download": {name: "libx", version: "1.0.0"}, "/dl/libx/1.0.0-rc.1+b/download": {name: "libx", version: "1.0.0-rc.1+b"},
 		"": {}, "/": {}, "/libx": {}, "/li/by/libx": {}, "/li/bx/../x": {}, "/li/bx/%2e%2e": {}, "/dl/libx/../download": {}, "/dl/libx/1.0.0/../../x/download": {}, "/dl/../1.0.0/download": {}, "/dl/libx/1.0/download": {}, "/..//..": {}, "/3/a/abd": {name: "abd"}, "/3/b/abd": {}, "/api/v1/crates": {}, "/li/bx/libx/": {},
 	} {
 		if got, ok := parse(path); ok != (want != request{}) || ok && got != want {

@@ -54,30 +54,37 @@ const (
 
 const tool = "crates"
 
-// Takes holds for a question that is the door's.
+// Takes holds for a question that is the door's, however it is spelled: what goes past it
+// goes past the brakes.
 func (d *Door) Takes(r *http.Request) bool {
-	_, ok := d.parse(r)
-	return ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == ""
+	path, ok := d.below(r)
+	if !ok {
+		return false
+	}
+	q, ok := parse(strings.ToLower(path))
+	return ok && (q.version != "" || !door.Writes(r)) || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, ".crate")
 }
 
-func (d *Door) parse(r *http.Request) (request, bool) {
-	path, ok := r.URL.EscapedPath(), true
-	if d.Named {
-		path, ok = strings.CutPrefix(path, d.Site.Base.EscapedPath())
+// below is the path of a request below the index.
+func (d *Door) below(r *http.Request) (string, bool) {
+	if !d.Named {
+		return door.Below(r, "")
 	}
-	if !ok {
-		return request{}, false
-	}
-	return parse(path)
+	return door.Below(r, d.Site.Base.Path)
 }
 
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !d.Takes(r) {
+	path, _ := d.below(r)
+	q, ok := parse(path)
+	if !ok {
 		door.Text(w, http.StatusNotFound, "the index is asked for crates here, and for nothing else")
 		return
 	}
-	q, _ := d.parse(r)
+	if why := door.Odd(r); why != "" {
+		door.Text(w, http.StatusForbidden, why)
+		return
+	}
 	err := d.Brake.Bar(tool, q.name)
 	switch {
 	case err != nil:

@@ -21,10 +21,8 @@ type request struct {
 	version string // "": the whole crate
 }
 
-// parse reads the path of a request, below the index and still escaped. A plus is the one
-// character that a client may have escaped.
-func parse(escaped string) (request, bool) {
-	path := strings.NewReplacer("%2B", "+", "%2b", "+").Replace(escaped)
+// parse reads the path of a request, below the index.
+func parse(path string) (request, bool) {
 	if path == "/config.json" {
 		return request{config: true}, true
 	}

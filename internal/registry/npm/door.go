@@ -53,10 +53,14 @@ const (
 
 const abbreviated = "application/vnd.npm.install-v1+json"
 
-// Takes holds for a question that is the door's. What else a registry can be asked is not.
+// Takes holds for a question that is the door's, however it is spelled: what goes past it
+// goes past the brakes. What else a registry can be asked is not.
 func (d *Door) Takes(r *http.Request) bool {
-	_, ok := d.parse(r)
-	return ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == ""
+	if q, ok := d.parse(r); ok {
+		return q.file != "" || !door.Writes(r)
+	}
+	rest, ok := door.Below(r, d.prefix())
+	return ok && filed(rest)
 }
 
 // Owns holds for a package that comes from this registry.
@@ -67,7 +71,7 @@ func (d *Door) Owns(r *http.Request) bool {
 
 // parse reads a request to the registry by its own name, or to the door.
 func (d *Door) parse(r *http.Request) (request, bool) {
-	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), d.prefix())
+	rest, ok := door.Below(r, d.prefix())
 	if !ok {
 		return request{}, false
 	}
@@ -77,8 +81,9 @@ func (d *Door) parse(r *http.Request) (request, bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	name, known := d.files[r.URL.Path]
-	return request{name: name, file: r.URL.Path}, known
+	at := d.prefix() + rest
+	name, known := d.files[at]
+	return request{name: name, file: at}, known
 }
 
 // prefix is what paths begin with: those of the registry where it is asked by its name.
@@ -86,16 +91,20 @@ func (d *Door) prefix() string {
 	if d.Self != "" {
 		return ""
 	}
-	return d.Site.Base.EscapedPath()
+	return d.Site.Base.Path
 }
 
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !d.Takes(r) {
+	q, ok := d.parse(r)
+	if why := door.Odd(r); ok && why != "" {
+		refuse(w, http.StatusForbidden, why)
+		return
+	}
+	if !ok {
 		refuse(w, http.StatusNotFound, "the registry is asked for packages here, and for nothing else")
 		return
 	}
-	q, _ := d.parse(r)
 	if s := scope(q.name); s != "" && d.Other != nil {
 		if at := d.Other(s); at != "" {
 			refuse(w, http.StatusForbidden, fmt.Sprintf("packages of %s come from %s on this host, and from nowhere else", s, at))

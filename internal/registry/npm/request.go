@@ -21,7 +21,7 @@ type request struct {
 	file    string // a path as it was asked; "": none
 }
 
-// parse reads the path of a request, below the registry's base and still escaped.
+// parse reads the path of a request, below the registry's base.
 func parse(escaped string) (request, bool) {
 	path, err := url.PathUnescape(escaped)
 	if err != nil || len(path) > 1024 || !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "%?#\\") {
@@ -55,6 +55,15 @@ func validFile(file string) bool {
 		}
 	}
 	return true
+}
+
+// filed holds for a path that may be a file of a package, though nobody knows of which.
+func filed(path string) bool {
+	if strings.Contains(path[1:], "/-/") {
+		return true
+	}
+	path = strings.ToLower(path)
+	return strings.HasSuffix(path, ".tgz") || strings.HasSuffix(path, ".tar") || strings.HasSuffix(path, ".tar.gz")
 }
 
 // path is the one spelling of the question for a package.

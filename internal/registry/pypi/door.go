@@ -31,11 +31,13 @@ import (
 
 // Door answers for one index.
 type Door struct {
-	Site  *upstream.Site // its base is the index itself, as https://host/simple
-	Self  string         // where clients find it, if not by its own name
-	Store *store.Store
-	Room  upstream.Room // for large documents
-	Brake brake.Rules
+	Site *upstream.Site // its base is the index itself, as https://host/simple
+	Self string         // where clients find it, if not by its own name
+	// FilesAt is another host where Files stands; "": there is none.
+	FilesAt string
+	Store   *store.Store
+	Room    upstream.Room // for large documents
+	Brake   brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(*brake.Held)
 
@@ -54,37 +56,31 @@ const (
 
 const tool = "pypi"
 
-// Takes holds for a question for the files of a project. What else an index can be asked
-// is not the door's.
+// Takes holds for a question for the files of a project, however it is spelled: what goes
+// past the door goes past the brakes. What else an index can be asked is not the door's.
 func (d *Door) Takes(r *http.Request) bool {
 	_, ok := d.parse(r)
-	return ok && reads(r) || d.TakesFile(r)
+	return ok && !door.Writes(r) || d.takesFile(r)
 }
 
-func reads(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == ""
-}
-
-// TakesFile holds for what looks like a file of a project: where the door has a place of
+// takesFile holds for what looks like a file of a project: where the door has a place of
 // its own in that, else beside the index.
-func (d *Door) TakesFile(r *http.Request) bool {
-	if !reads(r) || !isFile(fileOf(r.URL)) {
-		return false
-	}
+func (d *Door) takesFile(r *http.Request) bool {
 	if d.Self != "" {
 		_, _, ok := d.ownFile(r.URL)
 		return ok
 	}
-	return strings.HasPrefix(r.URL.Path, strings.TrimRight(path.Dir(d.Site.Base.Path), "./")+"/")
+	rest, ok := door.Below(r, path.Dir("/"+d.Site.Base.Path))
+	return ok && installs(path.Base(rest))
 }
 
 // parse reads a request for a project.
 func (d *Door) parse(r *http.Request) (string, bool) {
-	prefix := d.Site.Base.EscapedPath()
+	prefix := d.Site.Base.Path
 	if d.Self != "" {
 		prefix = "/simple"
 	}
-	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+	rest, ok := door.Below(r, prefix)
 	if !ok {
 		return "", false
 	}
@@ -101,14 +97,14 @@ func (d *Door) ownFile(u *url.URL) (name, file string, ok bool) {
 
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !reads(r) {
-		refuse(w, http.StatusMethodNotAllowed, "the index is only read")
+	if why := door.Odd(r); why != "" {
+		refuse(w, http.StatusForbidden, why)
 		return
 	}
 	var err error
 	if name, ok := d.parse(r); ok {
 		err = d.index(w, r, name)
-	} else if d.TakesFile(r) {
+	} else if d.takesFile(r) {
 		err = d.file(w, r)
 	} else {
 		err = &upstream.Failure{Status: http.StatusNotFound, Why: "the index is asked for projects here, and for nothing else"}
@@ -121,14 +117,22 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Files is the door at a host that has files and no index.
 func (d *Door) Files() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := d.file(w, r); err != nil {
+		if why := door.Odd(r); why != "" {
+			refuse(w, http.StatusForbidden, why)
+		} else if err := d.file(w, r); err != nil {
 			door.Fail(w, err, refuse, d.Refused)
 		}
 	})
 }
 
 // IsFile holds for a question to a host of files that is the door's.
-func IsFile(r *http.Request) bool { return reads(r) && isFile(fileOf(r.URL)) }
+func IsFile(r *http.Request) bool {
+	if _, ok := door.Below(r, "/packages"); ok {
+		return true
+	}
+	rest, ok := door.Below(r, "")
+	return ok && installs(path.Base(rest))
+}
 
 // page asks the index about a project.
 func (d *Door) page(ctx context.Context, name string) (*page, error) {
@@ -183,7 +187,9 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 	if err != nil {
 		return err
 	}
-	d.hold(name, p)
+	if h := d.hold(name, p); h != nil {
+		return h
+	}
 	if d.Self != "" {
 		if err := p.lead(d.Self + "/files/" + name + "/"); err != nil {
 			return err
@@ -201,25 +207,54 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 	return nil
 }
 
-// hold marks what is too young or refused. Where nothing is left, that is told once.
-func (d *Door) hold(name string, p *page) {
-	count, last := 0, (*brake.Held)(nil)
-	for i, e := range p.files {
-		if h := d.held(name, e); h != nil {
-			p.files[i].yanked, p.files[i].why = true, "ringfence: "+h.Why
-			count, last = count+1, h
+// hold marks what is too young or refused, so that the reason is shown to who asks for it
+// all the same; what lies where no door is would be had then, and is left out. It is why
+// nothing at all is in the list then. Where nothing can be chosen, that is told once.
+func (d *Door) hold(name string, p *page) *brake.Held {
+	var kept []entry
+	free, last := 0, (*brake.Held)(nil)
+	for _, e := range p.files {
+		switch h := d.held(name, e); {
+		case h == nil:
+			free++
+			kept = append(kept, e)
+		case d.hands(e.at):
+			e.yanked, e.why, last = true, "ringfence: "+h.Why, h
+			kept = append(kept, e)
+		default:
+			last = h
 		}
 	}
+	if p.files = kept; len(kept) == 0 {
+		return last
+	}
+	if free == 0 {
+		d.tell(name, last)
+	}
+	return nil
+}
+
+// hands holds for a file that comes by the door.
+func (d *Door) hands(at *url.URL) bool {
+	if d.Self != "" {
+		return true
+	}
+	r := &http.Request{Method: http.MethodGet, URL: at}
+	return at.Scheme == "https" && (at.Host == d.Site.Base.Host && d.takesFile(r) || d.FilesAt != "" && at.Host == d.FilesAt && IsFile(r))
+}
+
+// tell says once that nothing of a project can be chosen.
+func (d *Door) tell(name string, why *brake.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if count == 0 || count < len(p.files) || d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
+	if d.told[name] || len(d.told) >= maxKnown || d.Refused == nil {
 		return
 	}
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}
 	d.told[name] = true
-	d.Refused(last)
+	d.Refused(why)
 }
 
 // lead has files fetched from the door.
@@ -260,6 +295,9 @@ var errNoFile = &upstream.Failure{Status: http.StatusNotFound, Why: "the index h
 
 // find asks the index for what lies at an address: that alone says what it must be.
 func (d *Door) find(r *http.Request) (string, entry, error) {
+	if !isFile(fileOf(r.URL)) {
+		return "", entry{}, errNoFile
+	}
 	ctx, leave := d.Room.Enter(r.Context())
 	defer leave()
 	names, is := d.names(r)

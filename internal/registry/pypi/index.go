@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 	"ringfence.dev/ringfence/internal/strictjson"
@@ -71,7 +72,7 @@ type jsonFile struct {
 // readJSON reads PEP 691. One about another project is a lie.
 func readJSON(name string, at *url.URL, body []byte) (*page, error) {
 	var j jsonPage
-	if strictjson.Walk(body, nil) != nil || json.Unmarshal(body, &j) != nil || Normal(j.Name) != name || j.Files == nil || len(j.Files) > maxFiles {
+	if strictjson.Walk(body, nil) != nil || json.Unmarshal(body, &j) != nil || policy.NormalProject(j.Name) != name || j.Files == nil || len(j.Files) > maxFiles {
 		return nil, errIndex
 	}
 	p := &page{versions: j.Versions}

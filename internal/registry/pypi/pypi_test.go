@@ -163,6 +163,73 @@ func TestFilesByAddress(t *testing.T) {
 	}
 }
 
+// However a project or a file is spelled, the question is the door's, and what is not its
+// plain address is refused without asking anybody.
+func TestTakesEverySpelling(t *testing.T) {
+	trip := answers(func(r *http.Request) (int, string, string) {
+		t.Errorf("%s was asked", r.URL)
+		return 404, "", ""
+	})
+	d := &Door{Site: &upstream.Site{Base: &url.URL{Scheme: "https", Host: "index.test", Path: "/pypi/simple"}, Trip: trip, Other: trip}, Store: store.At(t.TempDir())}
+	for _, path := range []string{"/pypi/simple/evil/?x=1", "/pypi/simple//evil/", "/pypi/simple/x/../evil/", "/pypi/simple/%2565vil/", "/pypi/packages/evil-1.0.tar.gz?x=1", "/pypi//packages/evil-1.0.tgz", "/pypi/a/../evil-1.0.tar.xz", "/pypi/./evil-1.0.TAR.GZ", "/pypi/e%20vil-1.0.whl"} {
+		r := httptest.NewRequest("GET", "https://index.test"+path, nil)
+		if !d.Takes(r) {
+			t.Errorf("%s goes past the door", path)
+		}
+		for _, h := range []http.Handler{d, d.Files()} {
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code != http.StatusForbidden && w.Code != http.StatusNotFound {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+	}
+	for path, want := range map[string]bool{"/pypi/simple/evil/": true, "/pypi/simple/%65vil": true, "/pypi/x/evil-1.0.tar.xz": true, "/pypi/x/evil-1.0.tgz": true, "/pypi/evil/json": false, "/other/evil-1.0.whl": false, "/pypi/simple/": false} {
+		if got := d.Takes(httptest.NewRequest("GET", "https://index.test"+path, nil)); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	for path, want := range map[string]bool{"/packages/ab/evil": true, "//packages/ab/evil": true, "/ab/evil-1.0.tbz?x": true, "/": false, "/robots.txt": false} {
+		if got := IsFile(httptest.NewRequest("GET", "https://files.test"+path, nil)); got != want {
+			t.Errorf("a file %s: %v", path, got)
+		}
+	}
+}
+
+// What is held back and lies where no door is, is not in the index: to mark it would
+// stop nobody. Where nothing is left, the index is refused with the reason.
+func TestHeldWithoutDoor(t *testing.T) {
+	trip := answers(func(r *http.Request) (int, string, string) { return 200, kindJSON, doc })
+	ask := func(deny bool, base, files, self string) (int, string) {
+		d := &Door{Site: &upstream.Site{Base: &url.URL{Scheme: "https", Host: base, Path: "/simple"}, Trip: trip, Other: trip}, FilesAt: files, Self: self, Store: store.At(t.TempDir()),
+			Brake: brake.Rules{Age: 72 * time.Hour, Exempt: func(string, string) bool { return false }, Denied: func(string, string) bool { return deny },
+				Now: func() time.Time { return time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC) }}}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "https://"+base+"/simple/lib/", nil)
+		r.Header.Set("Accept", kindJSON)
+		d.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, deny := range []bool{true, false} {
+		if code, body := ask(deny, "index.test", "", ""); code != 200 || strings.Contains(body, "files.test") || !strings.Contains(body, "lib-1.1-py3-none-any.whl") {
+			t.Errorf("deny %v, another host: %d %s", deny, code, body)
+		}
+		if code, body := ask(deny, "index.test", "files.test", ""); code != 200 || !strings.Contains(body, "https://files.test/a/lib-1.0.tar.gz") || strings.Count(body, "ringfence: ") != 2 {
+			t.Errorf("deny %v, the files' host: %d %s", deny, code, body)
+		}
+		if code, body := ask(deny, "index.test", "", "http://door"); code == 200 && (strings.Contains(body, "files.test") || strings.Count(body, "ringfence: ") != 2) {
+			t.Errorf("deny %v, the door's own: %d %s", deny, code, body)
+		}
+	}
+	only := strings.ReplaceAll(doc, "../../packages/", "https://cdn.test/")
+	trip = func(r *http.Request) (int, string, string) { return 200, kindJSON, only }
+	if code, body := ask(true, "index.test", "", ""); code != 403 || !strings.Contains(body, "is refused, in every version") {
+		t.Errorf("nothing left: %d %s", code, body)
+	}
+	if code, body := ask(false, "index.test", "", ""); code != 403 || !strings.Contains(body, "held back") {
+		t.Errorf("nothing left: %d %s", code, body)
+	}
+}
+
 // FuzzPage: whatever an index says, no file has a path for a name, a login or a digest
 // that is none, and what is written is read as the same.
 func FuzzPage(f *testing.F) {

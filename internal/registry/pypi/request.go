@@ -4,8 +4,11 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // Names as PEP 508 has them. None is a path, none begins with a dot.
@@ -13,38 +16,33 @@ var projectName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 })
 
-var runs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
-
 const (
 	maxName = 128
 	maxFile = 256
 )
 
-// Normal is the one spelling of a name.
-func Normal(name string) string { return strings.ToLower(runs().ReplaceAllString(name, "-")) }
-
-// project reads the path of a question for the files of a project, below the index and
-// still escaped: "/name/".
+// project reads the path of a question for the files of a project, below the index:
+// "/name/".
 func project(escaped string) (string, bool) {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(escaped, "/"), "/")
-	return Normal(name), ok && len(name) <= maxName && projectName().MatchString(name)
+	return policy.NormalProject(name), ok && len(name) <= maxName && projectName().MatchString(name)
 }
 
 // metadata is what stands behind a file's name where its metadata is asked for.
 const metadata = ".metadata"
 
 // ends are what the names of files that can be installed end with.
-var ends = []string{".whl", ".tar.gz", ".zip", ".tar.bz2", ".egg"}
+var ends = []string{".whl", ".tar.gz", ".zip", ".tar.bz2", ".egg", ".tgz", ".tar", ".tbz", ".tar.xz", ".txz", ".tar.lz", ".tar.lzma", ".tlz", ".tar.zst"}
 
 // isFile holds for the name of something that can be installed, or of its metadata.
 func isFile(name string) bool {
-	name = strings.TrimSuffix(name, metadata)
-	for _, end := range ends {
-		if strings.HasSuffix(name, end) {
-			return validFile(name)
-		}
-	}
-	return false
+	return installs(name) && validFile(strings.TrimSuffix(name, metadata))
+}
+
+// installs holds for what a tool would try to install by its name, whatever else is in it.
+func installs(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), metadata)
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // validFile takes names, and no paths.
@@ -80,7 +78,7 @@ func valid(name string) []string {
 // version is what a file's name says that it is a version of, for people to read.
 func version(name, file string) string {
 	for i := range file {
-		if file[i] == '-' && Normal(file[:i]) == name {
+		if file[i] == '-' && policy.NormalProject(file[:i]) == name {
 			rest := file[i+1:]
 			for _, end := range ends {
 				rest = strings.TrimSuffix(rest, end)

@@ -41,7 +41,7 @@ func (ds *doors) crates() {
 	builtin := builtinCrates()
 	rs.main(s, builtin)
 	if !ds.offline {
-		rs.add(builtin, "", false) // whoever names another one: it can be asked all the same
+		rs.add(builtin, "", tools) // whoever names another one: it can be asked all the same
 		for _, name := range launch.SortedKeys(s.Registries) {
 			rs.other(name, s.Registries[name], s.Tokens[name])
 		}
@@ -97,9 +97,9 @@ func (rs *rusts) file(names ...string) ([]byte, bool) {
 
 // main leads to what stands for crates.io.
 func (rs *rusts) main(s crates.Settings, builtin *url.URL) {
-	at, named := builtin, false
+	at, by := builtin, tools
 	if s.Registry != "" && s.Index == "" { // where the host would not ask crates.io, nobody does
-		rs.replace("sparse+" + broker.Endpoint + "/crates-elsewhere/")
+		rs.replace(nowhere)
 		return
 	}
 	if s.Index != "" {
@@ -109,18 +109,24 @@ func (rs *rusts) main(s crates.Settings, builtin *url.URL) {
 			rs.replace(s.Index)
 			return
 		}
-		at, named = u, true
+		at, by = u, user
 	}
-	i := rs.add(at, s.Tokens[s.Registry], named)
-	if named || i.path != "" {
+	i := rs.add(at, s.Tokens[s.Registry], by)
+	if by == user || i.path != "" {
 		rs.replace("sparse+" + i.at() + "/")
 	}
 }
 
-// replace has cargo ask there instead of crates.io.
+// nowhere is an index that nobody serves.
+var nowhere = "sparse+" + broker.Endpoint + "/crates-elsewhere/"
+
+// replace has cargo ask there instead of crates.io. What cannot be read leads nowhere: who
+// knows what of it is a login.
 func (rs *rusts) replace(index string) {
-	if u, err := url.Parse(index); err == nil {
+	if u, err := url.Parse(index); err == nil && u.Opaque == "" && (u.Host != "" || u.Scheme == "file") {
 		index = bare(u).String()
+	} else {
+		index = nowhere
 	}
 	rs.lines = append(rs.lines, "[source.crates-io]", `replace-with = "ringfence"`, "[source.ringfence]", fmt.Sprintf("registry = %q", index))
 }
@@ -135,7 +141,7 @@ func (rs *rusts) other(name, index, token string) {
 	}
 	rs.lines = append(rs.lines, "[registries."+name+"]", fmt.Sprintf("index = %q", "sparse+"+bare(u).String()+"/"))
 	if _, err := address.ParseName(u.Hostname()); err == nil && u.Scheme == "https" {
-		rs.add(u, token, true)
+		rs.add(u, token, user)
 	}
 }
 
@@ -155,19 +161,19 @@ func (rs *rusts) variables() {
 		}
 		rs.Set("registry", name, "sparse+"+bare(u).String()+"/")
 		if _, err := address.ParseName(u.Hostname()); err == nil && u.Scheme == "https" {
-			rs.add(u, rs.Getenv(of+"_TOKEN"), true)
+			rs.add(u, rs.Getenv(of+"_TOKEN"), user)
 		}
 	}
 }
 
 // add takes an index in, once.
-func (rs *rusts) add(u *url.URL, token string, named bool) *crateIndex {
+func (rs *rusts) add(u *url.URL, token string, by namer) *crateIndex {
 	for _, i := range rs.order {
 		if i.base.String() == bare(u).String() {
 			return i
 		}
 	}
-	i := &crateIndex{place: rs.place(u, named)}
+	i := &crateIndex{place: rs.place(u, by)}
 	if token != "" {
 		i.login = &login{"cargo's token for " + u.Host, broker.AsWord, func() (string, bool) { return token, true }}
 	}
@@ -194,7 +200,7 @@ func (rs *rusts) entrance(i *crateIndex) {
 		return &crates.Door{Site: i.site(g), Self: i.at(), Named: i.path == "", Caches: caches, Store: rs.store, Room: rs.room, Brake: rs.brake, Refused: rs.refused(g, "crates")}
 	}
 	if i.path == "" {
-		rs.serve(i.name, i.base, i.named, func(g launch.Gateway) taker { return door(g) })
+		rs.serve(i.name, i.base, i.by, func(g launch.Gateway) taker { return door(g) })
 		return
 	}
 	rs.Brokered.Sites = append(rs.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {

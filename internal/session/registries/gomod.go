@@ -42,7 +42,7 @@ func (ds *doors) modules() error {
 		if !s.Named {
 			ds.shut(p.URL)
 		}
-		named = append(named, ds.place(p.URL, s.Named))
+		named = append(named, ds.place(p.URL, byUser(s.Named)))
 	}
 	ds.Brokered.Sites = append(ds.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		d := &gomod.Door{NoProxy: s.Unproxied(), GoSum: ds.goSum, Store: ds.store, Cache: s.Cache, Brake: ds.brake, Refused: ds.refused(g, "go")}
@@ -52,7 +52,7 @@ func (ds *doors) modules() error {
 		if name, key, at, ok := s.Database(); ok {
 			db := &gomod.SumDB{Name: name, Key: key, NoSum: s.Unsummed(), Store: ds.store}
 			// One that the user placed elsewhere is the user's word, as a proxy is.
-			db.Direct = ds.place(at, strings.Contains(s.SumDB, " ")).site(g)
+			db.Direct = ds.place(at, byUser(strings.Contains(s.SumDB, " "))).site(g)
 			db.Join(d)
 		}
 		return broker.Site{Prefix: "/go", Handler: d}, nil
@@ -129,9 +129,14 @@ func (ds *doors) netrc() string {
 	return filepath.Join(ds.User.Home, ".netrc")
 }
 
-// bare is a URL without its login.
+// bare is a URL without its login, which may be in its query too, and without the port that
+// is meant where none is said: one place has one spelling.
 func bare(u *url.URL) *url.URL {
 	c := *u
-	c.User = nil
+	c.User, c.Host = nil, strings.ToLower(u.Host)
+	c.RawQuery, c.ForceQuery, c.Fragment, c.RawFragment = "", false, "", ""
+	if port := map[string]string{"https": ":443", "http": ":80"}[strings.TrimPrefix(u.Scheme, "sparse+")]; port != "" {
+		c.Host = strings.TrimSuffix(strings.TrimSuffix(c.Host, port), ":")
+	}
 	return &c
 }

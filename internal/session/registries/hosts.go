@@ -1,6 +1,9 @@
 package registries
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,56 +22,99 @@ type taker interface {
 // servedHost is a door at a host's own name, where TLS ends. A company has many
 // registries at one host.
 type servedHost struct {
-	name  address.Name
-	base  *url.URL
-	named bool // the user's own settings name the host
-	door  func(launch.Gateway) taker
+	name address.Name
+	base *url.URL
+	by   namer
+	door func(launch.Gateway) taker
 }
 
 // serve opens a door at the name of a registry.
-func (ds *doors) serve(name address.Name, base *url.URL, named bool, door func(launch.Gateway) taker) {
-	ds.hosts = append(ds.hosts, servedHost{name, base, named, door})
+func (ds *doors) serve(name address.Name, base *url.URL, by namer, door func(launch.Gateway) taker) {
+	ds.hosts = append(ds.hosts, servedHost{name, base, by, door})
 }
 
-// open makes a host the broker's, once for all of its doors: the nearest of a path first.
+// open makes a host the broker's, once for all of its doors. What only a project names
+// stands behind all others; of the rest, the nearest of a path is first.
 func (ds *doors) open() {
-	slices.SortStableFunc(ds.hosts, func(a, b servedHost) int { return len(b.base.Path) - len(a.base.Path) })
-	var seen []address.Name
+	slices.SortStableFunc(ds.hosts, func(a, b servedHost) int {
+		return cmp.Or(order(a.by == project, b.by == project), order(a.base.Port() != "", b.base.Port() != ""), len(b.base.Path)-len(a.base.Path))
+	})
+	of := map[address.Name][]servedHost{}
 	for _, h := range ds.hosts {
-		if slices.Contains(seen, h.name) {
-			continue
-		}
-		seen = append(seen, h.name)
-		var all []servedHost
-		named := false
-		for _, o := range ds.hosts {
-			if o.name == h.name && o.base.Host == h.base.Host {
-				all, named = append(all, o), named || o.named
-			}
-		}
-		ds.Brokered.Soft = append(ds.Brokered.Soft, launch.SoftHost{Name: h.name, Port: h.base.Port(), Ruled: !named, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
-			d := &hostDoor{rest: ds.rest(h.base, g)}
-			for _, o := range all {
-				d.doors = append(d.doors, o.door(g))
-			}
-			return broker.Site{Hosts: []address.Name{h.name}, Handler: d, Takes: d.takes}, nil
-		}})
+		of[h.name] = append(of[h.name], h)
 	}
+	many := 0
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if of[name][0].by == project {
+			if many++; many > maxProjectHosts {
+				continue
+			}
+		}
+		ds.Brokered.Soft = append(ds.Brokered.Soft, ds.soft(name, of[name]))
+	}
+	if many > maxProjectHosts {
+		ds.Warn(fmt.Sprintf("files of the project name registries at %d hosts: %d of them have no door, and the rules alone say whether they are reached", many, many-maxProjectHosts))
+	}
+}
+
+// maxProjectHosts bounds for how many hosts the broker speaks because a project names them:
+// it can speak for 256 in all.
+const maxProjectHosts = 64
+
+// order has what is not so before what is.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// soft is a name with its doors. Being the broker's opens the way to what the user names.
+func (ds *doors) soft(name address.Name, all []servedHost) launch.SoftHost {
+	first, ruled := all[0], true
+	for _, h := range all {
+		if h.by == user && ruled {
+			first, ruled = h, false
+		}
+	}
+	return launch.SoftHost{Name: name, Port: first.base.Port(), Ruled: ruled, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
+		d := &hostDoor{rest: ds.rest(first.base, g)}
+		for _, h := range all {
+			d.doors = append(d.doors, portDoor{h.door(g), h.base.Port()})
+		}
+		return broker.Site{Hosts: []address.Name{name}, Handler: d, Takes: d.takes}, nil
+	}}
 }
 
 // hostDoor is a host with its registries.
 type hostDoor struct {
-	doors []taker
+	doors []portDoor
 	rest  http.Handler // nil: the rest is refused, or is read as at any common host
 }
 
+type portDoor struct {
+	taker
+	port string // "": the one of https
+}
+
+// find is the door of a request: one of the port that it names, else any. Who names
+// another port than he is connected to gets past no door.
 func (h *hostDoor) find(r *http.Request) taker {
+	port := bare(&url.URL{Scheme: "https", Host: r.Host}).Port()
+	var other taker
 	for _, d := range h.doors {
-		if d.Takes(r) {
-			return d
+		switch {
+		case !d.Takes(r):
+		case d.port == port:
+			return d.taker
+		case other == nil:
+			other = d.taker
 		}
 	}
-	return nil
+	return other
 }
 
 func (h *hostDoor) takes(r *http.Request) bool { return h.find(r) != nil }

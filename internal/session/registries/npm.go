@@ -39,27 +39,31 @@ type nodes struct {
 // packages leads npm, pnpm, yarn and bun to their door.
 func (ds *doors) packages() {
 	ns := &nodes{doors: ds, found: map[string]*npmRegistry{}, says: map[string]string{}}
-	project, env := ns.read()
+	said, env := ns.read()
 	for _, scope := range launch.SortedKeys(ns.says) {
-		ns.add(scope, ns.says[scope], true)
+		ns.add(scope, ns.says[scope], user)
 	}
 	if env != "" {
-		ns.add("", env, true)
+		ns.add("", env, user)
 	}
 	for i, at := range builtinNodes() { // whoever names another one: they can be asked all the same
-		if i == 0 && env == "" && project[""] == "" && ns.says[""] == "" {
-			ns.add("", at, false)
+		if i == 0 && env == "" && said[""] == "" && ns.says[""] == "" {
+			ns.add("", at, tools)
 		} else if !ds.offline {
-			ns.add("builtin-"+strconv.Itoa(i), at, false)
+			ns.add("builtin-"+strconv.Itoa(i), at, tools)
 		}
 	}
-	for _, scope := range launch.SortedKeys(project) {
-		if said := ns.says[scope]; scope != "" && said != "" && said != project[scope] {
+	for _, scope := range launch.SortedKeys(said) {
+		if own := ns.says[scope]; scope != "" && own != "" && own != said[scope] {
 			ns.Warn("the project's .npmrc takes " + scope + " from another registry than you do: yours is asked")
 			continue // a package of the company's must not be taken from whoever took its name
 		}
 		if env == "" || scope != "" {
-			ns.add(scope, project[scope], slices.Contains(ns.values(), project[scope]))
+			by := project
+			if slices.Contains(ns.values(), said[scope]) {
+				by = user
+			}
+			ns.add(scope, said[scope], by)
 		}
 	}
 	ns.tell(env != "" || ns.says[""] != "")
@@ -81,19 +85,19 @@ func (ns *nodes) values() (out []string) {
 const maxRC = 256 << 10
 
 // read gathers what the host's files say: what the agent can write counts as the project's.
-func (ns *nodes) read() (project map[string]string, env string) {
-	project, ns.rc = map[string]string{}, npm.RC{}
-	user := ns.variable("userconfig")
-	if user == "" {
-		user = filepath.Join(ns.User.Home, ".npmrc")
+func (ns *nodes) read() (said map[string]string, env string) {
+	said, ns.rc = map[string]string{}, npm.RC{}
+	own := ns.variable("userconfig")
+	if own == "" {
+		own = filepath.Join(ns.User.Home, ".npmrc")
 	}
-	for _, path := range []string{ns.globalRC(), user} {
+	for _, path := range []string{ns.globalRC(), own} {
 		data, err := file.Read(path, maxRC, 0)
 		if err != nil || path == "" {
 			continue
 		}
 		if ns.AgentWrites(path) {
-			merge(project, npm.ParseRC(data, nil).Registries())
+			merge(said, npm.ParseRC(data, nil).Registries())
 			continue
 		}
 		rc := npm.ParseRC(data, ns.Getenv)
@@ -111,10 +115,10 @@ func (ns *nodes) read() (project map[string]string, env string) {
 	}
 	for _, dir := range dirs {
 		if data, err := file.Read(filepath.Join(dir, ".npmrc"), maxRC, unix.O_NOFOLLOW); err == nil {
-			merge(project, npm.ParseRC(data, nil).Registries())
+			merge(said, npm.ParseRC(data, nil).Registries())
 		}
 	}
-	return project, ns.variable("registry")
+	return said, ns.variable("registry")
 }
 
 func merge(to, from map[string]string) {
@@ -162,7 +166,7 @@ func builtinNodes() (out []string) {
 }
 
 // add takes a registry in, once for all scopes that it is for.
-func (ns *nodes) add(scope, at string, named bool) {
+func (ns *nodes) add(scope, at string, by namer) {
 	u, err := npm.ParseRegistry(at)
 	if err != nil {
 		ns.Warn("a registry of .npmrc is " + err.Error() + ", and is not asked")
@@ -171,9 +175,9 @@ func (ns *nodes) add(scope, at string, named bool) {
 	key := bare(u).String()
 	r := ns.found[key]
 	if r == nil {
-		r = &npmRegistry{place: ns.placed(u, named)}
+		r = &npmRegistry{place: ns.placed(u, by)}
 		ns.found[key], ns.order = r, append(ns.order, r)
-		if l, ok := ns.rc.Login(u); ok && r.login == nil && (named || u.Scheme == "https") { // what only a project names gets none in the clear
+		if l, ok := ns.rc.Login(u); ok && r.login == nil && (by == user || u.Scheme == "https") { // what only a project names gets none in the clear
 			kind := map[bool]string{true: broker.AsBearer, false: broker.AsBasic}[l.Bearer]
 			r.login = &login{".npmrc for " + u.Host, kind, func() (string, bool) { return l.Value, true }}
 		}
@@ -184,7 +188,9 @@ func (ns *nodes) add(scope, at string, named bool) {
 			}
 		}
 	}
-	r.named = r.named || named
+	if by == user {
+		r.by = user
+	}
 	r.scopes = append(r.scopes, scope)
 }
 
@@ -263,7 +269,7 @@ func (ns *nodes) entrance(r *npmRegistry) {
 		})
 		return
 	}
-	ns.serve(r.name, r.base, r.named, func(g launch.Gateway) taker { return ns.door(r, g) })
+	ns.serve(r.name, r.base, r.by, func(g launch.Gateway) taker { return ns.door(r, g) })
 }
 
 // stray serves files of lock files. npm puts the endpoint in the place of the registry

@@ -23,9 +23,25 @@ import (
 type place struct {
 	doors  *doors
 	base   *url.URL
-	named  bool   // the user's own settings name it: it is reached wherever it is
+	by     namer
 	closed string // not "": why it is not asked
 	login  *login // nil: it is asked without
+}
+
+// namer is who names a registry.
+type namer int
+
+const (
+	tools   namer = iota // they come with it
+	user                 // whose own settings name it: it is reached wherever it is
+	project              // a file of it, and nobody else
+)
+
+func byUser(named bool) namer {
+	if named {
+		return user
+	}
+	return tools
 }
 
 // login is what is put on requests to one place. It is read when it is used.
@@ -35,11 +51,12 @@ type login struct {
 	read func() (value string, ok bool)
 }
 
-// place describes a registry whose login may be in netrc.
-func (ds *doors) place(u *url.URL, named bool) *place {
-	p := ds.placed(u, named)
+// place describes a registry whose login may be in netrc. That has names and neither paths
+// nor ports: what only a project names gets nothing of it.
+func (ds *doors) place(u *url.URL, by namer) *place {
+	p := ds.placed(u, by)
 	path, host := ds.netrc(), u.Hostname()
-	if p.login != nil || ds.AgentWrites(path) {
+	if p.login != nil || by == project || ds.AgentWrites(path) {
 		return p
 	}
 	if _, ok := readNetrc(path, host); ok {
@@ -49,17 +66,17 @@ func (ds *doors) place(u *url.URL, named bool) *place {
 }
 
 // placed describes a registry. The ceiling stands above what the user names.
-func (ds *doors) placed(u *url.URL, named bool) *place {
-	p := &place{doors: ds, base: bare(u), named: named}
-	if named {
+func (ds *doors) placed(u *url.URL, by namer) *place {
+	p := &place{doors: ds, base: bare(u), by: by}
+	if by == user {
 		if err := ds.Bound(policy.Entry{Text: u.Hostname()}); err != nil {
 			p.closed = err.Error()
 			ds.Notice(fmt.Sprintf("the registry %s is not asked: %v", u.Hostname(), err))
 		}
 	}
-	if user := u.User; user != nil {
-		pass, _ := user.Password()
-		p.login = &login{"the URL of " + u.Hostname(), broker.AsBasic, func() (string, bool) { return user.Username() + ":" + pass, true }}
+	if who := u.User; who != nil {
+		pass, _ := who.Password()
+		p.login = &login{"the URL of " + u.Hostname(), broker.AsBasic, func() (string, bool) { return who.Username() + ":" + pass, true }}
 	}
 	return p
 }
@@ -91,7 +108,7 @@ func (p *place) site(g launch.Gateway) *upstream.Site {
 	plain := broker.Bare(broker.Noted(broker.Transport(g.Reach, g.Roots()), note))
 	s.Other = plain
 	reach := broker.Reach(g.Reach)
-	if p.named {
+	if p.by == user {
 		reach = p.reach(g)
 	}
 	if p.login == nil {

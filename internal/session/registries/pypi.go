@@ -44,7 +44,7 @@ func (ds *doors) projects() {
 	if !ds.offline {
 		for _, i := range ps.projectUV() { // they are asked by their own names, if at all
 			if u, err := pypi.ParseURL(i.URL); err == nil && u.Scheme == "https" && u.User == nil {
-				ps.add(u, false)
+				ps.add(u, project)
 			}
 		}
 	}
@@ -71,29 +71,29 @@ func (ps *pythons) all(said []pypi.Index, builtin *url.URL) (out []*pyIndex) {
 			out = append(out, nil)
 			continue
 		}
-		x := ps.add(u, true)
+		x := ps.add(u, user)
 		ps.login(x, i)
 		out = append(out, x)
 		if i.Default && main == nil {
 			main = x
 		}
 	}
-	public := ps.add(builtin, false) // whoever names another one: it can be asked all the same
+	public := ps.add(builtin, tools) // whoever names another one: it can be asked all the same
 	return append(out, cmp.Or(main, public))
 }
 
 // add takes an index in, once.
-func (ps *pythons) add(u *url.URL, named bool) *pyIndex {
+func (ps *pythons) add(u *url.URL, by namer) *pyIndex {
 	at := bare(u).String()
 	for _, i := range ps.order {
 		if i.base.String() == at {
-			if named && !i.named { // the ceiling stands above what the user names
-				i.place = ps.place(u, true)
+			if by == user && i.by != user { // the ceiling stands above what the user names
+				i.place = ps.place(u, user)
 			}
 			return i
 		}
 	}
-	i := &pyIndex{place: ps.place(u, named)}
+	i := &pyIndex{place: ps.place(u, by)}
 	var err error
 	if i.name, err = address.ParseName(u.Hostname()); err != nil || u.Scheme != "https" || ps.offline {
 		i.path = "/pypi"
@@ -109,9 +109,9 @@ func (ps *pythons) add(u *url.URL, named bool) *pyIndex {
 // it the name: a project could give it to any host.
 func (ps *pythons) login(x *pyIndex, i pypi.Index) {
 	name := "UV_INDEX_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(i.Name))
-	user, pass := ps.Getenv(name+"_USERNAME"), ps.Getenv(name+"_PASSWORD")
-	if i.Name != "" && user+pass != "" {
-		x.place.login = &login{name, broker.AsBasic, func() (string, bool) { return user + ":" + pass, true }}
+	who, pass := ps.Getenv(name+"_USERNAME"), ps.Getenv(name+"_PASSWORD")
+	if i.Name != "" && who+pass != "" {
+		x.place.login = &login{name, broker.AsBasic, func() (string, bool) { return who + ":" + pass, true }}
 	}
 }
 
@@ -131,7 +131,7 @@ func (ps *pythons) tellPip(all []*pyIndex) {
 			extra = append(extra, i.at()+"/")
 		}
 	}
-	if main.named || main.path != "" {
+	if main.by == user || main.path != "" {
 		ps.Set("registry", "PIP_INDEX_URL", main.at()+"/")
 	}
 	if len(extra) > 0 {
@@ -173,15 +173,18 @@ func (ps *pythons) entrance(i *pyIndex, builtin, files *url.URL) {
 	door := func(g launch.Gateway) *pypi.Door {
 		if made == nil {
 			made = ps.door(i, g)
+			if i.base.String() == builtin.String() {
+				made.FilesAt = files.Host
+			}
 		}
 		return made
 	}
-	ps.serve(i.name, i.base, i.named, func(g launch.Gateway) taker { return door(g) })
+	ps.serve(i.name, i.base, i.by, func(g launch.Gateway) taker { return door(g) })
 	if i.base.String() != builtin.String() {
 		return
 	}
 	if name, err := address.ParseName(files.Host); err == nil {
-		ps.serve(name, files, false, func(g launch.Gateway) taker { return pyFiles{door(g).Files()} })
+		ps.serve(name, files, tools, func(g launch.Gateway) taker { return pyFiles{door(g).Files()} })
 	}
 }
 
