@@ -142,11 +142,11 @@ func TestOfThisProjectAlone(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.has(r.inside, second, "")
-	r.put(r.inside, "bbbbbbbb-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+`{"cwd":"/etc"}`+"\n")
-	r.put(r.inside, "cccccccc-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":"/w/../etc"}`+"\n")
-	r.put(r.inside, "dddddddd-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":7}`+"\n")
-	r.put(r.inside, "eeeeeeee-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"message":"of nowhere"}`+"\n")
-	r.put(r.inside, "ffffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":"/w","cwd":"/etc"}`+"\n")
+	r.put(r.inside, "bbbbbbbb-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+`{"type":"user","cwd":"/etc"}`+"\n")
+	r.put(r.inside, "cccccccc-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":"/w/../etc"}`+"\n")
+	r.put(r.inside, "dddddddd-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":7}`+"\n")
+	r.put(r.inside, "eeeeeeee-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","message":"of nowhere"}`+"\n")
+	r.put(r.inside, "ffffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":"/w","cwd":"/etc"}`+"\n")
 	r.put(r.inside, "0fffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", "no JSON\n")
 	r.put(r.inside, "1fffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+"\n")
 	r.out(0, 7)
@@ -257,9 +257,12 @@ func FuzzTranscript(f *testing.F) {
 	for _, s := range []string{said("x"), said("x") + `{"cwd":"/etc"}`, `{"cwd":"/w/../etc"}` + "\n", `{"CWD":"/etc","cwd":"/w"}` + "\n", `{"cwd":"/w"}{"cwd":"/etc"}` + "\n", "[]\n", "{\n}\n", "\x00\n"} {
 		f.Add([]byte(s))
 	}
+	for _, line := range append(slices.Clone(forged), honest...) {
+		f.Add([]byte(said("x") + line + "\n"))
+	}
 	s := Share{Workspaces: []string{"/w"}}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if s.ofAgent(text) != nil {
+		if s.ofAgent(first, text, 0) != nil {
 			return
 		}
 		lines := strings.SplitAfter(string(text), "\n")
