@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -189,6 +190,24 @@ func TestShape(t *testing.T) {
 	r.put(r.Host, "22222222-2222-3333-4444-555555555555.jsonl", said("victim", "more"))
 	r.in(0, 3)
 	r.has(filepath.Dir(victim), "victim", said("victim"))
+}
+
+// A time that the agent chose does not make its conversation the latest of all days.
+func TestNoDateOfTheFuture(t *testing.T) {
+	r := newRoom(t)
+	past, future := time.Unix(1e9, 0), time.Now().AddDate(70, 0, 0)
+	for name, when := range map[string]time.Time{first: past, second: future} {
+		r.put(r.inside, name, said("x"))
+		if err := os.Chtimes(filepath.Join(r.inside, name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.out(2, 0)
+	for name, ok := range map[string]func(time.Time) bool{first: past.Equal, second: func(at time.Time) bool { return !at.After(time.Now()) }} {
+		if st, err := os.Stat(filepath.Join(r.Host, name)); err != nil || !ok(st.ModTime()) {
+			t.Errorf("%s: %v, %v", name, st.ModTime(), err)
+		}
+	}
 }
 
 func TestTakeBack(t *testing.T) {
