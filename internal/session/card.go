@@ -127,9 +127,9 @@ func (s *Session) missing(c *Card) {
 	}
 	switch n := len(s.Missing); {
 	case n == 1:
-		c.Unusual = append(c.Unusual, fmt.Sprintf("%s needs --ro %s", s.Missing[0].By, plan.Show(s.Missing[0].Path)))
+		c.Unusual = append(c.Unusual, fmt.Sprintf("%s names %s (--ro shows it)", s.Missing[0].By, plan.Show(s.Missing[0].Path)))
 	case n > 1:
-		c.Unusual = append(c.Unusual, fmt.Sprintf("%s needs --ro %s, and %d more (--verbose)", s.Missing[0].By, plan.Show(s.Missing[0].Path), n-1))
+		c.Unusual = append(c.Unusual, fmt.Sprintf("%s names %s (--ro shows it), and %d more (--verbose)", s.Missing[0].By, plan.Show(s.Missing[0].Path), n-1))
 	}
 }
 

@@ -72,8 +72,8 @@ func (s Share) Out() (Report, error) {
 // direction is who gives to whom.
 type direction struct {
 	from, to *side
-	judge    func([]byte) error
-	wanted   func(name string, there bool, size int) bool // nil: all are
+	judge    func(name string, text []byte, from int) error // from: where what is new begins
+	wanted   func(name string, there bool, size int) bool   // nil: all are
 	record   func(move)
 }
 
@@ -167,7 +167,7 @@ func (d direction) one(name string, total *int) (*move, error) {
 	case d.wanted != nil && !d.wanted(name, there, len(theirs)):
 		return nil, nil // it was removed there, or taken back
 	}
-	if err := d.judge(theirs); err != nil {
+	if err := d.judge(name, theirs, len(ours)); err != nil {
 		return nil, err
 	}
 	if *total += len(theirs) - len(ours); *total > maxTotal {

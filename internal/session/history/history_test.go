@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -142,11 +143,11 @@ func TestOfThisProjectAlone(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.has(r.inside, second, "")
-	r.put(r.inside, "bbbbbbbb-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+`{"cwd":"/etc"}`+"\n")
-	r.put(r.inside, "cccccccc-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":"/w/../etc"}`+"\n")
-	r.put(r.inside, "dddddddd-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":7}`+"\n")
-	r.put(r.inside, "eeeeeeee-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"message":"of nowhere"}`+"\n")
-	r.put(r.inside, "ffffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"cwd":"/w","cwd":"/etc"}`+"\n")
+	r.put(r.inside, "bbbbbbbb-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+`{"type":"user","cwd":"/etc"}`+"\n")
+	r.put(r.inside, "cccccccc-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":"/w/../etc"}`+"\n")
+	r.put(r.inside, "dddddddd-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":7}`+"\n")
+	r.put(r.inside, "eeeeeeee-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","message":"of nowhere"}`+"\n")
+	r.put(r.inside, "ffffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", `{"type":"user","cwd":"/w","cwd":"/etc"}`+"\n")
 	r.put(r.inside, "0fffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", "no JSON\n")
 	r.put(r.inside, "1fffffff-bbbb-cccc-dddd-eeeeeeeeeeee.jsonl", said("x")+"\n")
 	r.out(0, 7)
@@ -189,6 +190,24 @@ func TestShape(t *testing.T) {
 	r.put(r.Host, "22222222-2222-3333-4444-555555555555.jsonl", said("victim", "more"))
 	r.in(0, 3)
 	r.has(filepath.Dir(victim), "victim", said("victim"))
+}
+
+// A time that the agent chose does not make its conversation the latest of all days.
+func TestNoDateOfTheFuture(t *testing.T) {
+	r := newRoom(t)
+	past, future := time.Unix(1e9, 0), time.Now().AddDate(70, 0, 0)
+	for name, when := range map[string]time.Time{first: past, second: future} {
+		r.put(r.inside, name, said("x"))
+		if err := os.Chtimes(filepath.Join(r.inside, name), when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.out(2, 0)
+	for name, ok := range map[string]func(time.Time) bool{first: past.Equal, second: func(at time.Time) bool { return !at.After(time.Now()) }} {
+		if st, err := os.Stat(filepath.Join(r.Host, name)); err != nil || !ok(st.ModTime()) {
+			t.Errorf("%s: %v, %v", name, st.ModTime(), err)
+		}
+	}
 }
 
 func TestTakeBack(t *testing.T) {
@@ -257,9 +276,12 @@ func FuzzTranscript(f *testing.F) {
 	for _, s := range []string{said("x"), said("x") + `{"cwd":"/etc"}`, `{"cwd":"/w/../etc"}` + "\n", `{"CWD":"/etc","cwd":"/w"}` + "\n", `{"cwd":"/w"}{"cwd":"/etc"}` + "\n", "[]\n", "{\n}\n", "\x00\n"} {
 		f.Add([]byte(s))
 	}
+	for _, line := range append(slices.Clone(forged), honest...) {
+		f.Add([]byte(said("x") + line + "\n"))
+	}
 	s := Share{Workspaces: []string{"/w"}}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if s.ofAgent(text) != nil {
+		if s.ofAgent(first, text, 0) != nil {
 			return
 		}
 		lines := strings.SplitAfter(string(text), "\n")

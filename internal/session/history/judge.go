@@ -58,9 +58,9 @@ var (
 )
 
 // ofHost judges what the user's own agent wrote: whether it is of this project.
-func (s Share) ofHost(text []byte) error {
+func (s Share) ofHost(_ string, text []byte, _ int) error {
 	for line := range bytes.Lines(text) {
-		if dir, ok := directoryOf(line); ok {
+		if dir, ok := directoryOf(lineFields(line)); ok {
 			if s.within(dir) {
 				return nil
 			}
@@ -70,38 +70,58 @@ func (s Share) ofHost(text []byte) error {
 	return errNowhere
 }
 
-// ofAgent judges what an agent may have written: every line is JSON that all read alike,
-// and each that names a directory names one of this project.
-func (s Share) ofAgent(text []byte) error {
-	named, n := false, 0
+// ofAgent judges what an agent may have written: every line is JSON that all read alike, is
+// a record that the host's agent may find, and names no directory but of this project. What
+// the host has already, up to from, is judged for the project alone.
+func (s Share) ofAgent(name string, text []byte, from int) error {
+	id, at, n, ours := strings.TrimSuffix(name, ".jsonl"), 0, 0, false
 	for line := range bytes.Lines(text) {
 		n++
-		if line[0] != '{' {
-			return fmt.Errorf("line %d is no object", n)
-		}
-		if err := strictjson.Walk(bytes.TrimSuffix(line, []byte("\n")), nil); err != nil {
+		at += len(line)
+		f, err := s.line(id, line, at > from)
+		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		dir, ok := directoryOf(line)
+		dir, ok := directoryOf(f)
 		if ok && !s.within(dir) {
 			return fmt.Errorf("line %d: %w", n, errElsewhere)
 		}
-		named = named || ok
+		ours = ours || ok
 	}
-	if !named {
+	if !ours {
 		return errNowhere
 	}
 	return nil
 }
 
+func (s Share) line(id string, line []byte, fresh bool) (fields, error) {
+	if line[0] != '{' {
+		return nil, errors.New("it is no object")
+	}
+	if err := strictjson.Walk(bytes.TrimSuffix(line, []byte("\n")), nil); err != nil {
+		return nil, err
+	}
+	f := lineFields(line)
+	if !fresh {
+		return f, nil
+	}
+	return f, s.record(id, f)
+}
+
+func lineFields(line []byte) (f fields) {
+	if json.Unmarshal(line, &f) != nil {
+		return nil
+	}
+	return f
+}
+
 // directoryOf is the directory in which a line was written.
-func directoryOf(line []byte) (string, bool) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(line, &fields) != nil || fields["cwd"] == nil {
+func directoryOf(f fields) (string, bool) {
+	if f["cwd"] == nil {
 		return "", false
 	}
-	var dir string
-	if json.Unmarshal(fields["cwd"], &dir) != nil {
+	dir, ok := str(f["cwd"])
+	if !ok {
 		return "", true // it names something that is no place of ours
 	}
 	return filepath.Clean("/" + dir), true

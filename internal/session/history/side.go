@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -127,9 +128,10 @@ func (s *side) write(name string, was, now []byte, there bool) error {
 	return f.Sync()
 }
 
-// date gives a file the time that it has on the other side: agents list by it.
+// date gives a file the time that it has on the other side: agents list by it. None is of
+// the future, in which an agent's would stay the first of every list.
 func (s *side) date(name string, from *side) {
-	t := unix.NsecToTimespec(from.mark(name).Time)
+	t := unix.NsecToTimespec(min(from.mark(name).Time, time.Now().UnixNano()))
 	// The order of a list is all that is at stake.
 	_ = unix.UtimesNanoAt(int(s.dir.Fd()), name, []unix.Timespec{t, t}, unix.AT_SYMLINK_NOFOLLOW)
 }

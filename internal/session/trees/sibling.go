@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/settings"
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -18,6 +18,7 @@ import (
 // Bounds of what a project's files may name.
 const (
 	maxManifest = 1 << 20
+	maxNamed    = 256 // that are looked at, in all files
 	maxSiblings = 16
 )
 
@@ -34,41 +35,80 @@ var manifests = []struct {
 // that are not shown, with the flag that shows each. The files may be an agent's: they are
 // bounded, only what is there is named, and a person decides.
 func missingSiblings(b launch.Base, mounts []plan.Mount) (out []launch.Missing) {
-	dirs := slices.Compact([]string{b.Workspaces[0].Path, b.Dir})
-	for _, dir := range dirs {
+	for _, n := range namedPaths(b) {
+		if len(out) == maxSiblings {
+			break
+		}
+		if sibling(b, n.Path, mounts) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// namedPaths are the paths that the files of the project name, each once. Nothing is asked
+// of them yet.
+func namedPaths(b launch.Base) (out []launch.Missing) {
+	seen := map[string]bool{}
+	for _, dir := range slices.Compact([]string{b.Workspaces[0].Path, b.Dir}) {
 		for _, m := range manifests {
 			text, err := file.Read(filepath.Join(dir, m.name), maxManifest, unix.O_NOFOLLOW)
 			if err != nil {
 				continue
 			}
 			for _, p := range m.read(text) {
-				if len(out) == maxSiblings {
+				at := beforeWildcard(p)
+				if !filepath.IsAbs(at) {
+					at = filepath.Join(dir, at)
+				}
+				at = filepath.Clean(at)
+				if seen[at] || file.Within(at, dir) {
+					continue
+				}
+				if len(out) == maxNamed {
 					return out
 				}
-				at, ok := sibling(b, dir, p, mounts)
-				if ok && !slices.ContainsFunc(out, func(o launch.Missing) bool { return o.Path == at }) {
-					out = append(out, launch.Missing{Path: at, By: m.name})
-				}
+				seen[at] = true
+				out = append(out, launch.Missing{Path: at, By: m.name})
 			}
 		}
 	}
 	return out
 }
 
-// sibling is the directory of the host that a project's file names, if it is there and not
-// shown. What would be refused is not named: nobody is to be led to ask for it.
-func sibling(b launch.Base, dir, p string, mounts []plan.Mount) (string, bool) {
-	at := beforeWildcard(p)
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(dir, at)
+// sibling holds for a directory of the host that is there and not shown. What would be
+// refused is not named: nobody is to be led to ask for it.
+func sibling(b launch.Base, at string, mounts []plan.Mount) bool {
+	if file.Within(b.User.Home, at) || launch.System(at) || strings.ContainsRune(at, 0) {
+		return false
 	}
-	if file.Within(at, dir) || file.Within(b.User.Home, at) || launch.System(at) || strings.ContainsRune(at, 0) {
-		return "", false
+	if slices.ContainsFunc(mounts, func(m plan.Mount) bool { return file.Within(at, m.Dst) }) {
+		return false
 	}
-	if st, err := os.Stat(at); err != nil || !st.IsDir() || b.RefuseCredentials(at, "") != nil {
-		return "", false
+	return besides(b, at) && b.RefuseCredentials(at, "") == nil
+}
+
+// besides holds for a directory beside the workspace or in the home. An agent chose the
+// path: the kernel is asked of no other place, follows no link and enters no other
+// filesystem, for to look at an automounter or a dead server is a request, or never ends.
+func besides(b launch.Base, at string) bool {
+	for _, anchor := range []string{filepath.Dir(b.Workspaces[0].Path), b.User.Home} {
+		rel, err := filepath.Rel(anchor, at)
+		if err != nil || anchor == "/" || !filepath.IsLocal(rel) {
+			continue
+		}
+		dir, err := unix.Open(anchor, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		fd, err := sys.Open(dir, rel, unix.O_PATH|unix.O_DIRECTORY, sys.Beneath|unix.RESOLVE_NO_XDEV|unix.RESOLVE_NO_MAGICLINKS)
+		unix.Close(dir)
+		if err == nil {
+			unix.Close(fd)
+			return true
+		}
 	}
-	return at, !slices.ContainsFunc(mounts, func(m plan.Mount) bool { return file.Within(at, m.Dst) })
+	return false
 }
 
 // beforeWildcard is the directory in which a pattern begins to vary.

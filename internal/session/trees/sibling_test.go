@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,17 @@ import (
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
+// manyPaths are as many as are looked at.
+func manyPaths() string {
+	var b strings.Builder
+	for i := range maxNamed {
+		fmt.Fprintf(&b, `"../nowhere%d", `, i)
+	}
+	return b.String()
+}
+
 func TestMissingSiblings(t *testing.T) {
+	elsewhere := t.TempDir()
 	for name, tt := range map[string]struct {
 		file, text string
 		want       []string // below the home
@@ -29,6 +40,10 @@ func TestMissingSiblings(t *testing.T) {
 		"a credential":      {"package.json", `{"workspaces": ["../.ssh", "../.aws"]}`, nil},
 		"the system":        {"package.json", `{"workspaces": ["/usr/lib", "/etc"]}`, nil},
 		"a file":            {"package.json", `{"workspaces": ["../plain"]}`, nil},
+		"through a link":    {"package.json", `{"workspaces": ["../link", "../link/in"]}`, nil},
+		"elsewhere":         {"package.json", `{"workspaces": ["` + elsewhere + `"]}`, nil},
+		"one, many times":   {"package.json", `{"workspaces": [` + strings.Repeat(`"../nowhere", `, 2*maxNamed) + `"../lib"]}`, []string{"lib"}},
+		"too many":          {"package.json", `{"workspaces": [` + manyPaths() + `"../lib"]}`, nil},
 		"not what it says":  {"go.mod", "\x00\x00", nil},
 		"wrong types":       {"package.json", `{"workspaces": 7, "dependencies": [1], "devDependencies": {"a": {}}}`, nil},
 		"wrong types, TOML": {"Cargo.toml", "dependencies = 7\n[workspace]\nmembers = {}\n", nil},
@@ -40,6 +55,9 @@ func TestMissingSiblings(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(home, d), 0o755); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if err := os.Symlink("project", filepath.Join(home, "link")); err != nil {
+				t.Fatal(err)
 			}
 			for path, text := range map[string]string{"plain": "", ".ssh/id_ed25519": "x", ".aws/credentials": "x", "project/" + tt.file: tt.text} {
 				if err := os.WriteFile(filepath.Join(home, path), []byte(text), 0o600); err != nil {

@@ -140,8 +140,9 @@ var aliased = strings.Fields(`add am apply archive blame branch cat-file checkou
 	fetch for-each-ref format-patch fsck gc grep init log ls-files ls-remote ls-tree merge merge-base mv name-rev notes pull push range-diff rebase reflog remote
 	reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref sparse-checkout stash status switch symbolic-ref tag update-index whatchanged worktree`)
 
-// gitCommand reports whether an alias is a command of git, with words that name no program.
-// It is judged without its quotes: whatever they join counts.
+// gitCommand reports whether an alias is a command of git, with words that name no program
+// and no address: one may hold a login. It is judged without its quotes: whatever they join
+// counts.
 func gitCommand(e settings.GitEntry) bool {
 	if !text(e) {
 		return false
@@ -150,7 +151,14 @@ func gitCommand(e settings.GitEntry) bool {
 	if len(words) == 0 || !slices.Contains(aliased, words[0]) || strings.Contains(e.Value, "!") {
 		return false
 	}
-	return !slices.ContainsFunc(words[1:], func(w string) bool { return namesProgram(words[0], w) })
+	return !slices.ContainsFunc(words[1:], func(w string) bool { return namesProgram(words[0], w) || isAddress(w) })
+}
+
+// isAddress holds for a URL, and for the short form of ssh: a login, a host and a path.
+// "@{upstream}:file" is none.
+func isAddress(w string) bool {
+	_, after, login := strings.Cut(w, "@")
+	return strings.Contains(w, "://") || login && (isAddress(after) || !strings.HasPrefix(after, "{") && strings.Contains(after, ":"))
 }
 
 // programOptions begin the options that name a program. git takes an option by any

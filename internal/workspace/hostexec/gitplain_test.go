@@ -19,7 +19,7 @@ func TestHarmlessOwn(t *testing.T) {
 		"color.ui=auto", "diff.algorithm=histogram", "diff.colormoved=zebra", "diff.go.xfuncname=^func .*$", "merge.conflictstyle=zdiff3",
 		"log.date=format:%Y-%m-%d %H:%M", "advice.detachedhead=false", "rebase.updaterefs=true", "column.ui=auto", "core.abbrev=12",
 		"alias.co=checkout", "alias.lg=log --graph --pretty=format:'%Cred%h%Creset %s' --abbrev-commit", "alias.wipe=clean -fdx",
-		"alias.ri=rebase -i --autosquash", "alias.x=diff --exit-code --exclude-standard", "alias.g=grep -n",
+		"alias.ri=rebase -i --autosquash", "alias.x=diff --exit-code --exclude-standard", "alias.g=grep -n", "alias.up=log @{u}..", "alias.was=show @{u}:README", "alias.p=push origin HEAD:main",
 	} {
 		if !HarmlessOwn(entry(line)) {
 			t.Errorf("%s stays outside", line)
@@ -37,7 +37,8 @@ func TestHarmlessOwn(t *testing.T) {
 		"alias.x=!sh", "alias.x= !sh", "alias.x='!sh'", "alias.x=-c core.pager=x log", "alias.x=difftool", "alias.x=bisect run sh", "alias.x=submodule foreach sh",
 		"alias.x=rebase -x sh", "alias.x=rebase -ix sh", "alias.x=rebase --exec=sh", `alias.x=rebase --e"xec" sh`, `alias.x=rebase --ex\ec sh`, "alias.x=log --ext-diff", "alias.x=grep -Oless",
 		"alias.x=fetch --upload-pack=x", "alias.x=fetch --upl x", "alias.x=push --receive-pack x", "alias.x=fetch ext::sh", "alias.x=nosuch", "alias.x", "alias.x=",
-		"alias.x.command=log", "config.x=y",
+		"alias.x=push --mirror https://me:TOKEN@host.example/x", `alias.x=fetch ht"tps:"//me:TOKEN@host.example/x`, "alias.x=push --repo=https://TOKEN@host.example/x",
+		"alias.x=fetch git@host.example:me/x", "alias.x=fetch me@{u}@host.example:x", "alias.x.command=log", "config.x=y",
 	} {
 		if HarmlessOwn(entry(line)) {
 			t.Errorf("%q comes inside", line)

@@ -1,0 +1,120 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+)
+
+// A transcript is more than what was said. On --resume Claude Code acts on some of its
+// records: it changes to the directory of a worktree and removes it, links the copies of
+// files that a snapshot names, takes a session's settings. So a line comes out only if its
+// type is known here and what it says has the shape that is known of it.
+
+type fields map[string]json.RawMessage
+
+// records are the types that come out.
+var records = map[string]func(s Share, f fields) error{
+	// What was spoken, and what is shown of it.
+	"user": spoken, "assistant": spoken, "system": spoken, "attachment": spoken, "summary": spoken, "last-prompt": spoken,
+	"custom-title": spoken, "ai-title": spoken, "tag": spoken, "queue-operation": spoken, "content-replacement": spoken,
+
+	// Every conversation at a terminal has these two. The mode is shown in lists; --resume
+	// gives none back, which test/agents shows.
+	"permission-mode": only("permissionMode", `^"[A-Za-z]{1,32}"$`),
+	"mode":            only("mode", `^"normal"$`),
+
+	"worktree-state":        only("worktreeSession", `^null$`),
+	"file-history-snapshot": snapshot,
+}
+
+// named are the fields that become a part of a path on the host.
+var named = []string{"slug", "agentId", "agentName", "teamName", "sessionKind"}
+
+var (
+	aName   = regexp.MustCompile(`^"[A-Za-z0-9_@-]{1,128}"$`)
+	aBackup = regexp.MustCompile(`^(null|"[0-9a-f]{16}@v[0-9]{1,9}")$`)
+)
+
+var errActs = errors.New("the host's agent would act on it")
+
+// record judges one line of the conversation id.
+func (s Share) record(id string, f fields) error {
+	kind, ok := str(f["type"])
+	if !ok {
+		return errors.New("it does not say what it is")
+	}
+	judge := records[kind]
+	if judge == nil {
+		return fmt.Errorf("%.40q: %w", kind, errActs)
+	}
+	if of, ok := str(f["sessionId"]); f["sessionId"] != nil && (!ok || of != id) {
+		return errors.New("it is of another conversation")
+	}
+	for _, key := range named {
+		if v := f[key]; v != nil && string(v) != "null" && !aName.Match(v) {
+			return fmt.Errorf("%s: %w", key, errActs)
+		}
+	}
+	if err := judge(s, f); err != nil {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	return nil
+}
+
+func spoken(Share, fields) error { return nil }
+
+// only is a record with one value of its own.
+func only(key, shape string) func(Share, fields) error {
+	re := regexp.MustCompile(shape)
+	return func(_ Share, f fields) error {
+		if !re.Match(f[key]) || !f.within("type", "sessionId", "uuid", "timestamp", key) {
+			return errActs
+		}
+		return nil
+	}
+}
+
+// snapshot names files of the project, and copies of them by digest and version. A person
+// who rewinds the conversation gets those copies back, or loses the files that had none.
+func snapshot(s Share, f fields) error {
+	in, ok := object(f["snapshot"])
+	if !ok || !f.within("type", "sessionId", "messageId", "snapshot", "isSnapshotUpdate") || !in.within("messageId", "trackedFileBackups", "timestamp") {
+		return errActs
+	}
+	files, ok := object(in["trackedFileBackups"])
+	if !ok {
+		return errActs
+	}
+	for path, backup := range files {
+		if !filepath.IsLocal(path) && (!filepath.IsAbs(path) || path != filepath.Clean(path) || !s.within(path)) {
+			return errElsewhere
+		}
+		b, ok := object(backup)
+		if !ok || !b.within("backupFileName", "version", "backupTime") || !aBackup.Match(b["backupFileName"]) {
+			return errActs
+		}
+	}
+	return nil
+}
+
+// within holds if there is no field but these.
+func (f fields) within(keys ...string) bool {
+	known := 0
+	for _, key := range keys {
+		if f[key] != nil {
+			known++
+		}
+	}
+	return known == len(f)
+}
+
+func str(raw json.RawMessage) (v string, ok bool) {
+	return v, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &v) == nil
+}
+
+func object(raw json.RawMessage) (v fields, ok bool) {
+	return v, len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &v) == nil
+}
