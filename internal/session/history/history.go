@@ -14,7 +14,6 @@ package history
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -25,9 +24,11 @@ import (
 // Bounds of what is copied.
 const (
 	maxFile  = 64 << 20
-	maxTotal = 512 << 20
 	maxFiles = 500 // the newest
 )
+
+// maxTotal is how much is read at once.
+var maxTotal = 512 << 20
 
 // Share is one directory of conversations, on the host and inside.
 type Share struct {
@@ -132,6 +133,10 @@ func (s Share) locked(host, inside *side, how func(host, inside *side, m *memory
 			continue
 		}
 		moved, err := d.one(name, &total)
+		if errors.Is(err, errTotal) { // it is looked at again the next time
+			r.leave(name, err.Error())
+			break
+		}
 		switch {
 		case err != nil:
 			r.leave(name, err.Error())
@@ -141,14 +146,21 @@ func (s Share) locked(host, inside *side, how func(host, inside *side, m *memory
 		}
 		m.see(name, host, inside)
 	}
+	m.forget(host, inside)
 	return r, m.save()
 }
+
+// errTotal ends the copying.
+var errTotal = errors.New("there is too much at once: this and what is older waits")
 
 // one copies one conversation, if there is anything to copy.
 func (d direction) one(name string, total *int) (*move, error) {
 	theirs, err := d.from.read(name)
 	if err != nil {
 		return nil, err
+	}
+	if *total += len(theirs); *total > maxTotal { // counted before it is judged: that takes longest
+		return nil, errTotal
 	}
 	theirs = theirs[:bytes.LastIndexByte(theirs, '\n')+1] // another session may be writing the rest
 	if len(theirs) == 0 {
@@ -169,9 +181,6 @@ func (d direction) one(name string, total *int) (*move, error) {
 	}
 	if err := d.judge(name, theirs, len(ours)); err != nil {
 		return nil, err
-	}
-	if *total += len(theirs) - len(ours); *total > maxTotal {
-		return nil, fmt.Errorf("more than %d MiB at once", maxTotal>>20)
 	}
 	if err := d.to.write(name, ours, theirs, there); err != nil {
 		return nil, err

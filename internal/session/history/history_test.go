@@ -210,6 +210,41 @@ func TestNoDateOfTheFuture(t *testing.T) {
 	}
 }
 
+// What is read at once is bounded, whatever is refused of it, and what waited comes later.
+func TestTooMuchAtOnce(t *testing.T) {
+	r := newRoom(t)
+	was := maxTotal
+	t.Cleanup(func() { maxTotal = was })
+	bad := said("x") + `{"type":"agent-setting"}` + "\n"
+	maxTotal = len(bad)
+	r.put(r.inside, first, bad)
+	r.put(r.inside, second, said("waits"))
+	old := time.Unix(1e9, 0)
+	if err := os.Chtimes(filepath.Join(r.inside, second), old, old); err != nil {
+		t.Fatal(err)
+	}
+	r.out(0, 2)
+	r.has(r.Host, second, "")
+	r.out(1, 0)
+	r.has(r.Host, second, said("waits"))
+}
+
+// The memory does not grow with names that are gone.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	r := newRoom(t)
+	r.put(r.inside, first, "no JSON\n")
+	r.put(r.inside, second, said("x"))
+	r.out(1, 1)
+	if err := os.Remove(filepath.Join(r.inside, first)); err != nil {
+		t.Fatal(err)
+	}
+	r.out(0, 0)
+	text, err := os.ReadFile(r.Memory)
+	if err != nil || strings.Contains(string(text), first) || !strings.Contains(string(text), second) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestTakeBack(t *testing.T) {
 	r := newRoom(t)
 	r.put(r.Host, first, said("outside"))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +87,14 @@ func (m *memory) same(name string, host, inside *side) bool {
 
 func (m *memory) see(name string, host, inside *side) {
 	m.Seen[name] = [2]mark{host.mark(name), inside.mark(name)}
+}
+
+// forget drops what neither side has any more: the names are the agent's, who may make any
+// number of them.
+func (m *memory) forget(host, inside *side) {
+	maps.DeleteFunc(m.Seen, func(name string, _ [2]mark) bool {
+		return host.mark(name) == mark{} && inside.mark(name) == mark{}
+	})
 }
 
 func (m *memory) add(s Share, mv move) {
