@@ -56,6 +56,16 @@ func lay(dir string) (fd int, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return -1, err
 	}
+	// One after the other: who began at the same time must find the first one's, and not take
+	// its name from a file that a session is about to be built on.
+	lock, err := file.LockDir(dir, unix.LOCK_EX)
+	if err != nil {
+		return -1, err
+	}
+	defer lock.Close()
+	if fd, err = openHigh(path); err == nil {
+		return fd, nil
+	}
 	thin(dir)
 	if err := file.ReplaceWith(path, mode, write); err != nil {
 		return -1, err

@@ -73,6 +73,38 @@ func TestLay(t *testing.T) {
 	}
 }
 
+// TestLayAtOnce: sessions that begin at the same time share one file, which keeps its name.
+func TestLayAtOnce(t *testing.T) {
+	program, name = small, "0123abcd"
+	t.Cleanup(func() { program, name = "", "" })
+	dir := filepath.Join(t.TempDir(), "program")
+	fds := make(chan int, 16)
+	for range cap(fds) {
+		go func() {
+			fd, err := lay(dir)
+			if err != nil {
+				t.Error(err)
+			}
+			fds <- fd
+		}()
+	}
+	var first unix.Stat_t
+	for i := range cap(fds) {
+		fd := <-fds
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		if i == 0 {
+			first = st
+		}
+		if st.Ino != first.Ino {
+			t.Error("two files")
+		}
+	}
+}
+
 // TestLayNot: where nothing can be laid there is an error, and ringfence starts itself.
 func TestLayNot(t *testing.T) {
 	program, name = small, "0123abcd"
