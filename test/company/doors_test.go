@@ -44,7 +44,7 @@ func TestDoors(t *testing.T) {
 		t.Run(c.tool, func(t *testing.T) {
 			s.t = t
 			if r := s.bare(s.env, c.tool+" --version || "+c.tool+" version"); r.status != 0 {
-				t.Skipf("%s is not on this machine for this user", c.tool)
+				missing(t, c.tool)
 			}
 			clean(t, s)
 			s.Forget()

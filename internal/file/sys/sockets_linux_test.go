@@ -14,7 +14,7 @@ func TestSocketInode(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", at)
 		if err != nil {
-			t.Skip(err) // no IPv6 here
+			t.Fatal(err) // the gate needs both families on the loopback, too
 		}
 		defer l.Close()
 		c, err := net.Dial("tcp", l.Addr().String())
