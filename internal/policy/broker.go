@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,7 @@ import (
 // flag was not written.
 type Broker struct {
 	Secrets    List  // names of secrets that may be used; nil means all
-	ModelAllow List  // features of a provider of models: "files", "fetch", "mcp"
+	ModelAllow List  // of modelFeatures; nil means what the mode of the network gives, see ModelFeatures
 	Git        List  // refusals of git that are switched off
 	Protected  List  // branches besides the default one
 	Repos      List  // further repositories, see ParseRepo
@@ -19,9 +20,38 @@ type Broker struct {
 }
 
 var (
-	modelFeatures = []string{"files", "fetch", "mcp"}
+	modelFeatures = []string{modelSearch, "fetch", "code", "files", "mcp"}
 	gitRefusals   = []string{"push-default", "force", "delete", "tags", "other-repos", "workflows"}
 )
+
+// modelSearch is what the tools of agents need of a provider.
+const modelSearch = "search"
+
+// ModelFeatures are what a provider of models may be asked to do besides answering. Where
+// nobody wrote them down they follow the mode: a search brings in what strangers wrote, and
+// in locked nothing is to come in but the answers of the model.
+func (p *Policy) ModelFeatures() []string {
+	if p.Broker.ModelAllow == nil && p.Network.Mode != nil && groupsIn(p.Network.Mode.Value) {
+		return []string{modelSearch}
+	}
+	return p.Broker.ModelAllow.Values()
+}
+
+// ModelAllows reports whether a provider may be asked for a feature.
+func (p *Policy) ModelAllows(feature string) bool {
+	return slices.Contains(p.ModelFeatures(), feature)
+}
+
+// tightenModel keeps what both allow. A base that says nothing allows a search at most.
+func tightenModel(base, over List) List {
+	switch {
+	case base != nil:
+		return named(base, over)
+	case over == nil, over.has(modelSearch):
+		return nil
+	}
+	return List{}
+}
 
 const patternBranch = `^[^ ~^:?\[\\/][^ ~^:?\[\\]*$`
 
@@ -56,7 +86,7 @@ func (b *Broker) SignOn() bool { return b.Sign.on() }
 // tightenBroker takes from over what can only take away. More protected branches
 // and decoys are the tighter side.
 func tightenBroker(b, o *Broker) {
-	b.ModelAllow = named(b.ModelAllow, o.ModelAllow)
+	b.ModelAllow = tightenModel(b.ModelAllow, o.ModelAllow)
 	b.Git = named(b.Git, o.Git)
 	b.Repos = named(b.Repos, o.Repos)
 	b.Open = named(b.Open, o.Open)
@@ -92,8 +122,12 @@ func widensBroker(k *key, base, over *Policy) List {
 		if k.name == "secrets" && have == nil {
 			return nil
 		}
+		given := have.has
+		if k.name == "model-allow" && have == nil {
+			given = base.ModelAllows
+		}
 		for _, r := range *k.list(over) {
-			if !have.has(r.Value) {
+			if !given(r.Value) {
 				out = append(out, r)
 			}
 		}

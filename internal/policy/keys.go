@@ -198,7 +198,7 @@ var keys = []key{
 		about: "Secrets that sessions may use. Without this key: all of them. An empty list: none.",
 		list:  func(p *Policy) *List { return &p.Broker.Secrets }},
 	{section: "broker", name: "model-allow", form: formList, words: func() []string { return modelFeatures },
-		about: "What the agent may ask of the provider of a model besides answers: to store files, to fetch pages, to call MCP servers.",
+		about: "All that the agent may ask of the provider of a model besides answers: to search the web, to fetch pages, to run code, to keep files, to call MCP servers. Without this key: search, and in mode locked nothing.",
 		list:  func(p *Policy) *List { return &p.Broker.ModelAllow }},
 	{section: "broker", name: "git", form: formList, words: func() []string { return gitRefusals },
 		about: "What git may do although ringfence refuses it by default.",

@@ -296,9 +296,13 @@ func extraHeaders(text string) (http.Header, error) {
 
 // modelAllow is what policy allows of a provider beyond answering.
 func modelAllow(l launch.Law) modelapi.Allow {
-	a := modelapi.Default
-	for _, r := range l.Policy.Broker.ModelAllow {
-		switch r.Value {
+	var a modelapi.Allow
+	for _, f := range l.Policy.ModelFeatures() {
+		switch f {
+		case "search":
+			a.Search = true
+		case "code":
+			a.Code = true
 		case "files":
 			a.Files = true
 		case "fetch":
