@@ -156,6 +156,23 @@ func DecideLaunch(opt Options) (Base, error) {
 	return b, b.trust()
 }
 
+// DecideAudit is DecideLaunch for who only wants to know: it goes on where a launch would
+// be refused.
+func DecideAudit(opt Options) (Base, error) {
+	b, err := Decide(opt)
+	if err == nil {
+		err = b.Describe()
+	}
+	if err == nil {
+		b.Facts, _ = enforcedHere()
+		err = b.network()
+	}
+	if err == nil {
+		err = b.trust()
+	}
+	return b, err
+}
+
 // Who is the user, and where that user's things are.
 func Who(opt Options) (Person, error) {
 	p := Person{Asked: opt}
