@@ -17,6 +17,7 @@ type Broker struct {
 	Open       List  // requests to common hosts besides reading, METHOD HOST/PATH
 	Decoys     *Flag // nil means on
 	Sign       *Flag // nil means on
+	Forges     *Flag // whether logins of forges are used; nil means on
 }
 
 var (
@@ -83,6 +84,9 @@ func (b *Broker) DecoysOn() bool { return b.Decoys.on() }
 // SignOn reports whether commits and tags may be signed.
 func (b *Broker) SignOn() bool { return b.Sign.on() }
 
+// ForgesOn reports whether logins of forges may be used.
+func (b *Broker) ForgesOn() bool { return b.Forges.on() }
+
 // tightenBroker takes from over what can only take away. More protected branches
 // and decoys are the tighter side.
 func tightenBroker(b, o *Broker) {
@@ -102,6 +106,9 @@ func tightenBroker(b, o *Broker) {
 	if !o.Sign.on() && b.Sign.on() {
 		b.Sign = o.Sign
 	}
+	if !o.Forges.on() && b.Forges.on() {
+		b.Forges = o.Forges
+	}
 }
 
 // widensBroker lists what of one key of over base does not give already.
@@ -114,6 +121,10 @@ func widensBroker(k *key, base, over *Policy) List {
 		}
 	case "sign":
 		if f := over.Broker.Sign; f != nil && f.Value && !base.Broker.Sign.on() {
+			out = List{{"true", f.Source}}
+		}
+	case "forges":
+		if f := over.Broker.Forges; f != nil && f.Value && !base.Broker.Forges.on() {
 			out = List{{"true", f.Source}}
 		}
 	case "protected":

@@ -215,6 +215,9 @@ var keys = []key{
 	{section: "broker", name: "decoys", form: formFlag,
 		about: "Whether ringfence puts decoys where a thief looks for credentials.",
 		flag:  func(p *Policy) **Flag { return &p.Broker.Decoys }},
+	{section: "broker", name: "forges", form: formFlag,
+		about: "Whether your logins of forges (gh, glab, secrets) are used. Without them a session reads what is public.",
+		flag:  func(p *Policy) **Flag { return &p.Broker.Forges }},
 	{section: "broker", name: "sign", form: formFlag,
 		about: "Whether a session can sign commits and tags with your key. The key stays outside.",
 		flag:  func(p *Policy) **Flag { return &p.Broker.Sign }},
@@ -231,6 +234,10 @@ var keys = []key{
 	{section: "supply", name: "deny", form: formList, check: checkPackage, pattern: patternPackage, most: maxPackages,
 		about: "Packages that are refused in every version, written as in allow. What is allowed there is refused all the same.",
 		list:  func(p *Policy) *List { return &p.Supply.Deny }},
+
+	{section: "project", name: "for", form: formWord, words: PostureNames,
+		about: "What you are about to do: a named bundle of policy, as with --for. `ringfence postures` prints them. The file of a project can only make a session stricter with it.",
+		word:  func(p *Policy) **Rule { return &p.Project.For }},
 
 	{section: "agent", name: "history", form: formWord, words: func() []string { return []string{PrivateHistory, SharedHistory} },
 		about: "Whether conversations of this project are copied between the agent on the host and the one inside (`shared`). The host's agent then reads what the agent inside wrote. Not written: private.",

@@ -82,6 +82,7 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
+	b.climb()
 	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
 		return b, err
 	}
