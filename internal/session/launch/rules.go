@@ -20,7 +20,7 @@ const Ceiling = "/etc/ringfence/policy.toml"
 // that was named is taken as it is.
 func (b *Base) where() error {
 	for _, g := range b.Asked.Workspaces {
-		path, write := splitWorkspace(g)
+		path, write := policy.SplitWorkspace(g)
 		if err := b.addWorkspace(path, write, "flag --workspace"); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (b Base) enforceable() error {
 // moreWorkspaces opens those that policy names.
 func (b *Base) moreWorkspaces() error {
 	for _, r := range b.Policy.Workspace.Paths {
-		path, write := splitWorkspace(r.Value)
+		path, write := policy.SplitWorkspace(r.Value)
 		if err := b.addWorkspace(policy.Expand(path, b.User.Home), write, r.Source.String()); err != nil {
 			return fmt.Errorf("%s: %w", r.Source.String(), err)
 		}
