@@ -140,6 +140,7 @@ func packagers(t testing.TB) (dir string, all []packager) {
 		{"npm", "npm", "install"}, {"npm-10", "node " + at + "npm-10/bin/npm-cli.js", "install"},
 		{"pnpm-10", "node " + at + "pnpm-10/bin/pnpm.cjs", "add"}, {"pnpm-12", at + "@pnpm/exe.linux-" + arch + "/pnpm", "add"},
 		{"yarn-1", "node " + at + "yarn-1/bin/yarn.js", "add"}, {"yarn-4", "node " + at + "yarn-4/bin/yarn.js", "add"},
+		{"bun", at + "@oven/bun-linux-" + map[string]string{"amd64": "x64", "arm64": "aarch64"}[runtime.GOARCH] + "/bin/bun", "add"},
 	}
 }
 

@@ -123,7 +123,22 @@ type server struct {
 	got []asked
 }
 
-type asked struct{ path, authorization string }
+type asked struct {
+	path, authorization string
+	sent                int64 // bytes of the answer
+}
+
+// counted counts what is written.
+type counted struct {
+	http.ResponseWriter
+	n int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.n += int64(n)
+	return n, err
+}
 
 // serve starts a server at an address of the loopback: others are other hosts.
 func (s *scene) serve(addr string, h http.HandlerFunc) *server {
@@ -134,10 +149,12 @@ func (s *scene) serve(addr string, h http.HandlerFunc) *server {
 	}
 	v := &server{}
 	v.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &counted{ResponseWriter: w}
+		path := r.URL.Path
+		h(c, r)
 		v.mu.Lock()
-		v.got = append(v.got, asked{r.URL.Path, r.Header.Get("Authorization")})
+		v.got = append(v.got, asked{path, r.Header.Get("Authorization"), c.n})
 		v.mu.Unlock()
-		h(w, r)
 	})}}
 	v.Start()
 	s.t.Cleanup(v.Close)
