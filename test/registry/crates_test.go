@@ -153,6 +153,9 @@ func TestCargoAge(t *testing.T) {
 			if out, ok := s.run(s.cargo("=1.1.0", ""), build); ok {
 				t.Errorf("by its number: %s", out)
 			}
+			if out := s.why(); !strings.Contains(out, "libx 1.1.0 is held back") || !strings.Contains(out, "--allow-package crates:libx") {
+				t.Errorf("why: %s", out)
+			}
 			if has(c.asked(), ".crate") {
 				t.Error("it was fetched")
 			}

@@ -92,6 +92,18 @@ func (s *scene) must(dir, script string, flags ...string) string {
 	return out
 }
 
+// why is what ringfence says of the last refusal.
+func (s *scene) why() string {
+	s.t.Helper()
+	cmd := exec.Command(stage.Ringfence, "why", "--last")
+	cmd.Dir, cmd.Env = stage.Work, s.env
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		s.t.Fatal(err)
+	}
+	return string(out)
+}
+
 // log is what the sessions of the scene recorded.
 func (s *scene) log() string {
 	var all strings.Builder
