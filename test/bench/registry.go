@@ -17,36 +17,38 @@ import (
 // maxBuilds is how many rounds there are of what takes a minute.
 const maxBuilds = 3
 
-// registry measures the registry door: work from empty caches of packages inside, all of
-// it in the store, beside the same work on the host with its caches full, and with empty
-// ones as well: filling them is the package manager's own work, wherever it runs. Both
-// compile from nothing.
-func (b *bench) registry() error {
+// registry and modules measure the registry door: work from empty caches of packages
+// inside, all of it in the store, beside the same work on the host with its caches full,
+// and with empty ones as well: filling them is the package manager's own work, wherever it
+// runs. Both compile from nothing.
+func (b *bench) registry() error { return b.fromStore(b.npmPackages) }
+
+func (b *bench) modules() error { return b.fromStore(b.goModules) }
+
+func (b *bench) fromStore(make func(*packages) (job, error)) error {
 	up, err := b.upstream()
 	if err != nil {
 		return err
 	}
 	defer up.Close()
-	for _, make := range []func(*packages) (job, error){b.npmPackages, b.goModules} {
-		j, err := make(up)
-		if err != nil {
-			return err
-		}
-		few := *b
-		few.rounds = min(b.rounds, maxBuilds)
-		host, inside, err := few.turns(j)
-		if err != nil {
-			return fmt.Errorf("%s: %w", j.name, err)
-		}
-		med, least := ratio(inside.clock, host.clock)
-		b.add(j.name+" from the store / on the host, caches full", med <= 1.3, "at most 1.3", "%.2f (minima %.2f; %.2f s and %.2f s)", med, least, inside.clock.median(), host.clock.median())
-		j.fresh += "; " + j.empty
-		if host, inside, err = few.turns(j); err != nil {
-			return fmt.Errorf("%s: %w", j.name, err)
-		}
-		med, least = ratio(inside.clock, host.clock)
-		b.note(j.name+" from the store / on the host, caches empty", "%.2f (minima %.2f; %.2f s and %.2f s)", med, least, inside.clock.median(), host.clock.median())
+	j, err := make(up)
+	if err != nil {
+		return err
 	}
+	few := *b
+	few.rounds = min(b.rounds, maxBuilds)
+	host, inside, err := few.turns(j)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.name, err)
+	}
+	med, least := ratio(inside.clock, host.clock)
+	b.add(j.name+" from the store / on the host, caches full", med <= 1.3, "at most 1.3", "%.2f (minima %.2f; %.2f s and %.2f s)", med, least, inside.clock.median(), host.clock.median())
+	j.fresh += "; " + j.empty
+	if host, inside, err = few.turns(j); err != nil {
+		return fmt.Errorf("%s: %w", j.name, err)
+	}
+	med, least = ratio(inside.clock, host.clock)
+	b.note(j.name+" from the store / on the host, caches empty", "%.2f (minima %.2f; %.2f s and %.2f s)", med, least, inside.clock.median(), host.clock.median())
 	return nil
 }
 
