@@ -259,6 +259,7 @@ func (c *Contribution) Link(given, real string) {
 }
 
 const (
+	AptConfigPath     = plan.Own + "/apt.conf"
 	GitConfigPath     = plan.Own + "/gitconfig"
 	GitIgnorePath     = plan.Own + "/gitignore"
 	GitAttributesPath = plan.Own + "/gitattributes"

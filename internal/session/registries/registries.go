@@ -46,6 +46,7 @@ func Part(b launch.Base) (launch.Contribution, error) {
 	ds.packages()
 	ds.projects()
 	ds.crates()
+	ds.mirrors()
 	err := ds.modules()
 	ds.open()
 	return ds.Contribution, err
