@@ -208,10 +208,13 @@ func (ns *nodes) tell(own bool, said map[string]string) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+	d := &npm.Door{Site: r.site(g), Store: r.store(), Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
 		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
 	if c := ns.NPMVariable("cache"); filepath.IsAbs(c) {
 		d.Cache = c
+	}
+	if r.by == project { // which may name any digest, also of what only the user may read
+		d.Cache = ""
 	}
 	if r.path != "" {
 		d.Self = r.at()

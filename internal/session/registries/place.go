@@ -18,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/netrc"
+	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -157,6 +158,15 @@ func (p *place) site(g launch.Gateway) *upstream.Site {
 	}
 	s.Trip = broker.CarryAs(broker.Transport(reach, g.Roots()), p, note)
 	return s
+}
+
+// store is where what this place sends is kept: what the public registries give to everybody
+// is for all.
+func (p *place) store() *store.Store {
+	if p.by == tools && p.login == nil {
+		return p.doors.store
+	}
+	return p.doors.store.Of((&upstream.Site{Base: p.base, Login: p.login != nil}).Name())
 }
 
 // reach is the way to a registry that the user named: as the rules have it, else straight,

@@ -193,7 +193,7 @@ type pyFiles struct{ http.Handler }
 func (pyFiles) Takes(r *http.Request) bool { return pypi.IsFile(r) }
 
 func (ps *pythons) door(i *pyIndex, g launch.Gateway) *pypi.Door {
-	d := &pypi.Door{Site: i.site(g), Store: ps.store, Room: ps.room, Brake: ps.brake, Refused: ps.refused(g, "pypi")}
+	d := &pypi.Door{Site: i.site(g), Store: i.store(), Room: ps.room, Brake: ps.brake, Refused: ps.refused(g, "pypi")}
 	if i.path != "" {
 		d.Self = broker.Endpoint + i.path
 	}
