@@ -54,6 +54,8 @@ func Parse(text, direct string) (*Proxy, error) {
 		port = cmp.Or(port, "80")
 	case "socks5", "socks5h":
 		p.socks, port = true, cmp.Or(port, "1080")
+	case "https":
+		return nil, errors.New("an upstream proxy by https:// (TLS to the proxy itself) is not supported: most of them have an http:// port too, or a small proxy on this machine can stand before it")
 	default:
 		return nil, fmt.Errorf("an upstream proxy is reached by http:// or socks5h://, not by %q", u.Scheme)
 	}

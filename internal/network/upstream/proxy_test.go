@@ -108,7 +108,7 @@ func TestConnect(t *testing.T) {
 		"yes without words":        {"HTTP/1.1 204\r\n\r\nTUNNEL", "", false},
 		"filtered":                 {"HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno go", "refuses this host (403)", true},
 		"a login":                  {"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n\r\n", "does not accept the login (407)", true},
-		"another login":            {"HTTP/1.1 407 No\r\nproxy-authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n\r\n", "wants a kind of login that ringfence does not have (407, not Basic)", true},
+		"another login":            {"HTTP/1.1 407 No\r\nproxy-authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n\r\n", "wants a kind of login that ringfence does not have (407: negotiate, ntlm, not Basic)", true},
 		"one of two logins":        {"HTTP/1.1 407 No\r\nProxy-Authenticate: NTLM\r\nProxy-Authenticate: basic\r\n\r\n", "does not accept the login (407)", true},
 		"a page to log in":         {"HTTP/1.1 302 Found\r\nLocation: http://portal.test/\r\n\r\n", "sends us elsewhere (302), as one does that wants a login by a browser", true},
 		"too many":                 {"HTTP/1.1 429 Slow\r\n\r\n", "refuses the request (429)", true},
