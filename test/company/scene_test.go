@@ -69,11 +69,23 @@ func begin(t *testing.T, kind, who string) *scene {
 	if kind == "socks" {
 		at, url = socksAddr, "ALL_PROXY=socks5h://"
 	}
+	if kind == "https" {
+		url = "HTTPS_PROXY=https://"
+	}
 	s.Serve(at, append([]string{world.Program("filter"), kind, at, s.log, who}, known...)...)
 	if who != "-" {
 		url += who + "@"
 	}
 	s.env = []string{url + at}
+	if kind == "https" { // the proxy's own certificate stands beside the authority
+		own, err := os.ReadFile(s.log + ".pem")
+		if err == nil {
+			err = os.WriteFile(s.ca, append(cert, own...), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 

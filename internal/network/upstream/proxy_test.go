@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		"socks5h://proxy.test": "proxy.test:1080", "socks5://[fd00::1]:9": "[fd00::1]:9",
 		"http://u:SECRET@proxy.test:1/": "proxy.test:1", "socks5h://u:SECRET@proxy.test:1": "proxy.test:1",
 		"http://u%20x:SECRET%23%3a%40@proxy.test:1": "proxy.test:1",
-		"https://u:SECRET@proxy.test:1":             "", "ftp://proxy.test": "", "http://": "", "http://u:SECRET@": "",
+		"https://u:SECRET@proxy.test:1":             "proxy.test:1", "https://proxy.test": "proxy.test:443", "ftp://proxy.test": "", "http://": "", "http://u:SECRET@": "",
 		"http://u:SECRET@proxy.test:1/path": "", "http://u:SECRET@proxy.test:1?q": "", "http://u:SEC#RET@proxy.test:1": "",
 		"http://proxy.test:0": "", "http://proxy.test:99999": "", "http://a b/": "", "http://pro\r\nxy.test:1": "",
 		"http://u%3av:SECRET@proxy.test:1": "", "socks5h://u:SECRET" + long + "@proxy.test:1": "", "socks5h://u@proxy.test:1": "",
