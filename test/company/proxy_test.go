@@ -183,7 +183,7 @@ func TestSecureProxy(t *testing.T) {
 	if strings.Count(r.out, "origin "+registry) != 2 || strings.Contains(r.out, password) {
 		t.Errorf("not reached:\n%s\nthe proxy was asked:\n%s", r.out, s.asked())
 	}
-	s.byName(proxyAddr)
+	s.byName(secureAddr)
 	if r := s.run(get+"https://"+blocked+"/", "--allow-host", blocked); !strings.Contains(r.out, "the upstream proxy refuses this host (403)") {
 		t.Errorf("refused by the proxy:\n%s", r.out)
 	}
