@@ -21,15 +21,15 @@ func TestDoors(t *testing.T) {
 	if rust := built.Rust(); rust != "" {
 		s.env[len(s.env)-1] += ":" + rust + "/bin"
 		flags = append(flags, "--ro", rust)
-		path := filepath.Join(stage.Home, ".cargo/config.toml")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("[source.crates-io]\nreplace-with = \"corp\"\n[registries.corp]\nindex = \"sparse+"+m.url+"/crates/\"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.Remove(path) })
 	}
+	path := filepath.Join(stage.Home, ".cargo/config.toml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("[source.crates-io]\nreplace-with = \"corp\"\n[registries.corp]\nindex = \"sparse+"+m.url+"/crates/\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(path) })
 	settings := filepath.Join(stage.Home, ".m2/settings.xml")
 	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
 		t.Fatal(err)
