@@ -207,7 +207,7 @@ var decodeErrors = []struct{ name, text, want, hint string }{
 	{"duplicate port", "[network]\nhost-ports = [80, 0x50]\n", `p.toml:2: [network] host-ports: duplicate "80", first written on line 2
     2 | host-ports = [80, 0x50]
       |                   ^~~~`, ""},
-	{"proxy", "[network]\nproxy = 'ftp://x.test:1'\n", `p.toml:2: [network] proxy: "ftp://x.test:1" is neither none, env, http://HOST:PORT nor socks5h://HOST:PORT
+	{"proxy", "[network]\nproxy = 'ftp://x.test:1'\n", `p.toml:2: [network] proxy: "ftp://x.test:1" is neither none, env, http://HOST:PORT, https://HOST:PORT nor socks5h://HOST:PORT
     2 | proxy = 'ftp://x.test:1'
       |         ^~~~~~~~~~~~~~~~`, ""},
 	{"password", "[network]\nproxy = 'http://u:p@x.test:1'\n", `p.toml:2: [network] proxy: a policy holds no password: use env and the launcher's variables

@@ -107,8 +107,8 @@ func checkProxy(v string) error {
 	}
 	scheme, rest, ok := strings.Cut(v, "://")
 	switch {
-	case !ok || scheme != "http" && scheme != "socks5" && scheme != "socks5h":
-		return fmt.Errorf("%q is neither none, env, http://HOST:PORT nor socks5h://HOST:PORT", v)
+	case !ok || scheme != "http" && scheme != "https" && scheme != "socks5" && scheme != "socks5h":
+		return fmt.Errorf("%q is neither none, env, http://HOST:PORT, https://HOST:PORT nor socks5h://HOST:PORT", v)
 	case strings.Contains(rest, "@"):
 		return errors.New("a policy holds no password: use env and the launcher's variables")
 	case strings.Contains(rest, "/"):

@@ -67,7 +67,7 @@ const (
 	patternDeny   = `^((\*\.)?[^*/:\s]+(:[0-9]{1,5})?|[0-9./:]+|\[[0-9a-fA-F:./]+\](:[0-9]{1,5})?|[0-9a-fA-F:]+(/[0-9]+)?)$`
 	patternIP     = `^(\[[0-9A-Fa-f:.]+(/[0-9]+)?\]|[0-9.]+(/[0-9]+)?):[0-9]{1,5}$`
 	patternPair   = `^[0-9]{1,5}:[0-9]{1,5}$`
-	patternProxy  = `^(none|env|(http|socks5h?)://[^/@\s]+:[0-9]{1,5})$`
+	patternProxy  = `^(none|env|(https?|socks5h?)://[^/@\s]+:[0-9]{1,5})$`
 	patternBudget = `^(\*\.)?[^*/:\s]+$`
 	patternBytes  = `^[0-9]+([KMG]i?B)?$`
 )
@@ -140,7 +140,7 @@ var keys = []key{
 		about: "Ports of the host's loopback that the agent can reach, at the same number.",
 		list:  func(p *Policy) *List { return &p.Network.HostPorts }},
 	{section: "network", name: "proxy", form: formWord, check: checkProxy, pattern: patternProxy,
-		about: "Upstream proxy for connections from the host: none, env (your proxy variables), http://HOST:PORT or socks5h://HOST:PORT. It looks up the names that a rule allows.",
+		about: "Upstream proxy for connections from the host: none, env (your proxy variables), http://HOST:PORT, https://HOST:PORT or socks5h://HOST:PORT. It looks up the names that a rule allows.",
 		word:  func(p *Policy) **Rule { return &p.Network.Proxy }},
 	{section: "network", name: "budget", form: formTable, check: checkBytes, pattern: patternBytes, same: plainHost,
 		about: "Most bytes that a session sends to each host of a name. If several match, the lowest counts.",

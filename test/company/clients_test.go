@@ -43,6 +43,7 @@ func newMirror(t *testing.T) *mirror {
 	m.forNode()
 	m.forPython()
 	m.forRust()
+	m.put("maven/corp/parent/1.0/parent-1.0.pom", []byte("<project><modelVersion>4.0.0</modelVersion><groupId>corp</groupId><artifactId>parent</artifactId><version>1.0</version><packaging>pom</packaging><description>from the mirror</description></project>\n"))
 	return m
 }
 

@@ -27,11 +27,20 @@ func TestDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(path) })
+	settings := filepath.Join(stage.Home, ".m2/settings.xml")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("<settings><mirrors><mirror><id>corp</id><mirrorOf>*</mirrorOf><url>"+m.url+"/maven</url></mirror></mirrors></settings>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(settings) })
 	const pip = "python3 -m pip install -q --no-cache-dir --disable-pip-version-check --no-deps --target got "
 	for i, c := range append(adds(node[1:], ""), []client{
 		{"go", "GOFLAGS=-modcacherw GOTOOLCHAIN=local go mod download -json mirror.example.org/lib@v1.0.0", `"Sum": "h1:`},
 		{"npm", "npm_config_fetch_retries=0 npm install --no-audit --no-fund lib@1.0.0 && node -p 'require(\"lib\")'; grep resolved package-lock.json", `"resolved": "` + m.url + `/npm/lib-1.0.0.tgz"`},
 		{"pip", pip + "lib && PYTHONPATH=got python3 -c 'import lib; print(lib.answer)'; env | grep PIP_INDEX", "42\nPIP_INDEX_URL=" + m.url + "/simple/"},
+		{"mvn", `printf '<project><modelVersion>4.0.0</modelVersion><parent><groupId>corp</groupId><artifactId>parent</artifactId><version>1.0</version><relativePath/></parent><artifactId>app</artifactId><packaging>pom</packaging></project>' > pom.xml; mvn -B validate; cat ~/.m2/repository/corp/parent/1.0/*.pom`, "from the mirror"},
 		{"cargo", `mkdir -p src && touch src/lib.rs && printf '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nlib = "1"\n' > Cargo.toml && cargo fetch && ls ~/.cargo/registry/cache/*/`, "lib-1.0.0.crate"},
 		{"cargo", `mkdir -p src && touch src/lib.rs && printf '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nlib = { version = "1", registry = "corp" }\nother = { package = "lib", version = "1", registry = "other" }\n' > Cargo.toml && cargo fetch && cat Cargo.lock`, `source = "sparse+` + m.url + `/crates/"`},
 	}...) {

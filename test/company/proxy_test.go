@@ -169,3 +169,22 @@ func TestNoProxy(t *testing.T) {
 		t.Errorf("control: the proxy was asked:\n%s", asked)
 	}
 }
+
+// TestSecureProxy: a proxy that is reached within TLS is asked for names, with the login, if
+// its certificate is believed; if not, that is said.
+func TestSecureProxy(t *testing.T) {
+	s := begin(t, "https", login)
+	script := get + "https://" + registry + "/; " + get + "http://" + registry + "/"
+	if r := s.run(script, "--allow-host", registry); strings.Contains(r.out, "origin") || !strings.Contains(r.out, "its certificate is not believed") {
+		t.Errorf("control: without the certificate:\n%s", r.out)
+	}
+	s.trusting()
+	r := s.run(script, "--allow-host", registry)
+	if strings.Count(r.out, "origin "+registry) != 2 || strings.Contains(r.out, password) {
+		t.Errorf("not reached:\n%s\nthe proxy was asked:\n%s", r.out, s.asked())
+	}
+	s.byName(secureAddr)
+	if r := s.run(get+"https://"+blocked+"/", "--allow-host", blocked); !strings.Contains(r.out, "the upstream proxy refuses this host (403)") {
+		t.Errorf("refused by the proxy:\n%s", r.out)
+	}
+}

@@ -26,10 +26,11 @@ const (
 	inside   = "inside.example.org" // has an internal address, at the proxy
 	blocked  = "blocked.example.org"
 
-	proxyAddr = "203.0.113.30:3128"
-	socksAddr = "203.0.113.31:1080"
-	login     = "robot:CANARYproxyWord7"
-	password  = "CANARYproxyWord7"
+	proxyAddr  = "203.0.113.30:3128"
+	socksAddr  = "203.0.113.31:1080"
+	secureAddr = "203.0.113.32:3443" // within TLS
+	login      = "robot:CANARYproxyWord7"
+	password   = "CANARYproxyWord7"
 )
 
 var known = []string{registry + "=203.0.113.90", "*.wide.example.org=203.0.113.91", inside + "=10.0.0.1", "localhost=127.0.0.1",
@@ -69,11 +70,27 @@ func begin(t *testing.T, kind, who string) *scene {
 	if kind == "socks" {
 		at, url = socksAddr, "ALL_PROXY=socks5h://"
 	}
+	if kind == "https" {
+		at, url = secureAddr, "HTTPS_PROXY=https://"
+	}
 	s.Serve(at, append([]string{world.Program("filter"), kind, at, s.log, who}, known...)...)
 	if who != "-" {
 		url += who + "@"
 	}
 	s.env = []string{url + at}
+	if kind == "https" { // the proxy's own certificate stands beside the authority
+		var own []byte
+		wait.Eventually(t, "the proxy has a certificate", func() bool {
+			own, err = os.ReadFile(s.log + ".pem")
+			return err == nil && len(own) > 0
+		})
+		if err == nil {
+			err = os.WriteFile(s.ca, append(cert, own...), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 

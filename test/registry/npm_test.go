@@ -310,6 +310,29 @@ func TestNodePaths(t *testing.T) {
 	}
 }
 
+// Commands that change a registry are refused in words that npm shows, and nothing of them
+// reaches the registry.
+func TestNodeWrites(t *testing.T) {
+	s := begin(t)
+	n := s.npmRegistry("127.0.0.1")
+	n.add("lib", "1.0.0", aged)
+	s.env = append(s.env, "npm_config_registry="+n.URL)
+	for i, command := range []string{"npm publish --//127.0.0.1:809/npm/:_authToken=x", "npm deprecate lib@1.0.0 bad", "npm unpublish lib@1.0.0 --force", "npm owner add me lib", "npm dist-tag add lib@1.0.0 stable", "npm access set status=private @corp/lib"} {
+		if !stage.Mine(i) {
+			continue
+		}
+		out, ok := s.run(s.project("package.json", `{"name":"lib","version":"1.0.1"}`), quiet+command)
+		if ok || !strings.Contains(out, "for a person outside the sandbox") {
+			t.Errorf("%s: %s", command, out)
+		}
+		for _, path := range n.asked() {
+			if path != "/lib" {
+				t.Errorf("%s: the registry was asked %s", command, path)
+			}
+		}
+	}
+}
+
 // npm makes directories side by side. Who comes too early for one is told that it is not
 // there, never that the place is read-only.
 func TestNodeDirectories(t *testing.T) {

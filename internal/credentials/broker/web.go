@@ -165,6 +165,21 @@ func Passed(to *url.URL, next http.RoundTripper) http.Handler {
 	})
 }
 
+// Reading passes on what is read of a host, with the fields that reading needs and no other:
+// a credential of the client's stays behind. Parts of a file are not asked for, since they
+// cannot be searched for a credential.
+func Reading(to *url.URL, next http.RoundTripper) http.Handler {
+	pass := relay(to, next, func(w http.ResponseWriter, r *http.Request, err error) {
+		status, why := unreachable(err)
+		refuse(w, status, why)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header = only(r.Header, func(name string) bool { return reading[name] && name != "Range" && name != "If-Range" })
+		r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, 0, nil
+		pass.ServeHTTP(w, r)
+	})
+}
+
 // How CarryAs sends a credential: the Kind of what its source gives.
 const (
 	AsBasic  = "basic" // USER:PASSWORD

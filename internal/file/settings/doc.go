@@ -1,5 +1,5 @@
 // Package settings reads files of settings: JSON, with comments where the tools that obey
-// the file know them, and TOML. Both become the same tree, which knows the line of each
+// the file know them, TOML, and plain YAML. All become the same tree, which knows the line of each
 // value; that of JSON also knows its bytes, so that a text can be changed in place. The
 // configuration of git is a list (ParseGit), read as git reads it; a test of git/repo holds
 // every answer against git's own.

@@ -3,7 +3,6 @@ package gate
 import (
 	"bufio"
 	"errors"
-	"net"
 	"net/netip"
 	"strconv"
 	"time"
@@ -110,13 +109,13 @@ func (k *call) raw() {
 }
 
 // dial connects to the target.
-func (k *call) dial() (c *net.TCPConn, err error) {
+func (k *call) dial() (c relay.Conn, err error) {
 	c, k.addr, err = k.g.dialler.reach(k.g.ctx, k.target, k.rule.Named)
 	return c, err
 }
 
 // carry moves bytes until the end. Some were moved before.
-func (k *call) carry(origin *net.TCPConn, before relay.Counts) {
+func (k *call) carry(origin relay.Conn, before relay.Counts) {
 	o := relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()}
 	relayed := k.g.engine.pair
 	if b := k.g.budgets.of(k.target); b != nil || !k.rule.Until.IsZero() {

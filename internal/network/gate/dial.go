@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/network/relay"
 	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
@@ -39,7 +40,7 @@ type dialler struct {
 // reach connects to a target. The address that is connected to is the very one that
 // passed the guard; addr tells of it, also where it did not answer. named holds where a
 // rule names the host, or the domain that it is in.
-func (d *dialler) reach(ctx context.Context, t address.Target, named bool) (c *net.TCPConn, addr string, err error) {
+func (d *dialler) reach(ctx context.Context, t address.Target, named bool) (c relay.Conn, addr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialling)
 	defer cancel()
 	if d.proxy != nil && !d.proxy.Skips(t) {
@@ -49,13 +50,14 @@ func (d *dialler) reach(ctx context.Context, t address.Target, named bool) (c *n
 	if err != nil {
 		return nil, "", err
 	}
-	if c, err = d.race(ctx, addrs, t.Port); err != nil {
+	direct, err := d.race(ctx, addrs, t.Port)
+	if err != nil {
 		return nil, addrs[0].String(), err
 	}
-	if to, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		return c, to.AddrPort().Addr().Unmap().String(), nil
+	if to, ok := direct.RemoteAddr().(*net.TCPAddr); ok {
+		return direct, to.AddrPort().Addr().Unmap().String(), nil
 	}
-	return c, addrs[0].String(), nil
+	return direct, addrs[0].String(), nil
 }
 
 // close waits for the dials that lost a race.

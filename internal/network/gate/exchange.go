@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/network/httpfwd"
+	"ringfence.dev/ringfence/internal/network/relay"
 	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
@@ -26,7 +26,7 @@ const (
 type exchange struct {
 	call   *call
 	client rung.Conn
-	origin *net.TCPConn
+	origin relay.Conn
 	via    *upstream.Proxy // that origin is; nil: the origin itself
 	in     *bufio.Reader   // what the client sends
 	asked  pending

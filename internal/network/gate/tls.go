@@ -133,7 +133,7 @@ type ahead struct {
 	call *call
 	done chan struct{}
 	stop context.CancelFunc
-	c    *net.TCPConn
+	c    relay.Conn
 	addr string
 	via  *upstream.Proxy
 	err  error
@@ -155,7 +155,7 @@ func (k *call) dialAhead(clear bool) *ahead {
 	return a
 }
 
-func (a *ahead) take() (*net.TCPConn, error) {
+func (a *ahead) take() (relay.Conn, error) {
 	<-a.done
 	a.stop()
 	a.call.addr = a.addr

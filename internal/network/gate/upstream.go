@@ -8,6 +8,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/relay"
 	"ringfence.dev/ringfence/internal/network/upstream"
 )
 
@@ -26,7 +27,7 @@ func (e *unnamedError) Error() string {
 // the mode covers could be a name that the agent made for an internal address; it is
 // looked up here, judged, and asked for by the address. One address of several that is
 // closed is enough to say no.
-func (d *dialler) byProxy(ctx context.Context, t address.Target, named bool) (*net.TCPConn, string, error) {
+func (d *dialler) byProxy(ctx context.Context, t address.Target, named bool) (relay.Conn, string, error) {
 	if what, never := t.Name.Never(); never {
 		return nil, "", &closedError{"the name stands for " + what + ", at the upstream proxy too"}
 	}
@@ -42,7 +43,7 @@ func (d *dialler) byProxy(ctx context.Context, t address.Target, named bool) (*n
 
 // reachClear is reach for requests in the clear. Where a proxy takes them whole, and the
 // name is its to look up, via is that proxy and the connection its own.
-func (d *dialler) reachClear(ctx context.Context, t address.Target, named bool) (c *net.TCPConn, addr string, via *upstream.Proxy, err error) {
+func (d *dialler) reachClear(ctx context.Context, t address.Target, named bool) (c relay.Conn, addr string, via *upstream.Proxy, err error) {
 	_, never := t.Name.Never()
 	if p := d.proxy; p != nil && p.Forwards() && !p.Skips(t) && named && t.Name != "" && !never {
 		ctx, cancel := context.WithTimeout(ctx, dialling)
@@ -57,7 +58,7 @@ func (d *dialler) reachClear(ctx context.Context, t address.Target, named bool) 
 // offer asks the proxy for a host that the user named, whatever the rules say. It is left
 // to be dialled directly where the host's own resolver knows it to be internal, as a
 // gateway of the company's is; asked is false then, and where there is no proxy for it.
-func (d *dialler) offer(ctx context.Context, t address.Target) (c *net.TCPConn, asked bool, err error) {
+func (d *dialler) offer(ctx context.Context, t address.Target) (c relay.Conn, asked bool, err error) {
 	if _, never := t.Name.Never(); d.proxy == nil || t.Name == "" || never || d.proxy.Skips(t) {
 		return nil, false, nil
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -34,7 +35,7 @@ func (p *Proxy) judge(a answer) error {
 	case a.status >= 200 && a.status < 300:
 		return nil
 	case a.status == 407 && len(a.logins) > 0 && !slices.Contains(a.logins, "basic"):
-		return refused("wants a kind of login that ringfence does not have (407, not Basic)")
+		return refused("wants a kind of login that ringfence does not have (407: %s, not Basic)", known(a.logins))
 	case a.status == 407 && p.login:
 		return refused("does not accept the login (407)")
 	case a.status == 407:
@@ -49,6 +50,18 @@ func (p *Proxy) judge(a answer) error {
 		return failed(fmt.Sprintf("did not reach the host (%d)", a.status))
 	}
 	return failed(fmt.Sprintf("gives an answer that is none (%d)", a.status))
+}
+
+// known names the kinds of login that a proxy offers, as far as they are known: the words are
+// the proxy's own.
+func known(logins []string) string {
+	var out []string
+	for _, l := range []string{"negotiate", "ntlm", "kerberos", "digest", "bearer"} {
+		if slices.Contains(logins, l) {
+			out = append(out, l)
+		}
+	}
+	return cmp.Or(strings.Join(out, ", "), "another one")
 }
 
 // answer is what matters of the head of an answer.

@@ -5,13 +5,15 @@
 // A proxy that is given a name looks it up itself. Which names it is given is for the
 // caller to decide.
 //
-// Left at risk: the login of an http:// proxy goes over the wire as the proxy's protocol
-// has it, in the clear.
+// Left at risk: the login of an http:// or SOCKS proxy goes over the wire as the proxy's
+// protocol has it, in the clear; that of an https:// proxy goes within TLS.
 package upstream
 
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -21,12 +23,14 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/network/relay"
 )
 
 // Proxy is one proxy. Its login never leaves this package but to the proxy itself.
 type Proxy struct {
 	socks      bool
-	addr       string // HOST:PORT, on the host's own network
+	tls        *tls.Config // for TLS to the proxy itself; nil: none
+	addr       string      // HOST:PORT, on the host's own network
 	user, pass string
 	login      bool
 	direct     []exception
@@ -36,7 +40,7 @@ type Proxy struct {
 // maxLogin is what SOCKS5 has room for.
 const maxLogin = 255
 
-// Parse reads http://[USER:PASS@]HOST:PORT or socks5h://…, and the list of hosts that
+// Parse reads http://[USER:PASS@]HOST:PORT, https://… or socks5h://…, and the list of hosts that
 // are reached without the proxy, as NO_PROXY has it. What it says of a bad text quotes
 // nothing of it: it may hold a password.
 func Parse(text, direct string) (*Proxy, error) {
@@ -54,8 +58,10 @@ func Parse(text, direct string) (*Proxy, error) {
 		port = cmp.Or(port, "80")
 	case "socks5", "socks5h":
 		p.socks, port = true, cmp.Or(port, "1080")
+	case "https":
+		p.tls, port = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}, cmp.Or(port, "443")
 	default:
-		return nil, fmt.Errorf("an upstream proxy is reached by http:// or socks5h://, not by %q", u.Scheme)
+		return nil, fmt.Errorf("an upstream proxy is reached by http://, https:// or socks5h://, not by %q", u.Scheme)
 	}
 	if _, err := address.ParsePort(port); err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the address of the upstream proxy is not http://HOST:PORT; in a login, every character but letters and digits is written as %XX")
@@ -119,19 +125,53 @@ func (p *Proxy) Authorization() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.pass))
 }
 
+// Trust says whose certificates are believed of the proxy; nil: whose the system believes.
+func (p *Proxy) Trust(roots *x509.CertPool) {
+	if p.tls != nil {
+		p.tls.RootCAs = roots
+	}
+}
+
 // Dial connects to the proxy itself.
-func (p *Proxy) Dial(ctx context.Context, why func(error) string) (*net.TCPConn, error) {
+func (p *Proxy) Dial(ctx context.Context, why func(error) string) (relay.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", p.addr)
 	if err != nil {
 		return nil, failed("is not reached: " + why(err))
 	}
-	return c.(*net.TCPConn), nil
+	if p.tls == nil {
+		return c.(*net.TCPConn), nil
+	}
+	t := tls.Client(c, p.tls)
+	if err := t.HandshakeContext(ctx); err != nil {
+		c.Close()
+		return nil, failed("is not the one of its name, or speaks no TLS: " + certified(err))
+	}
+	return secure{t, c.(*net.TCPConn)}, nil
 }
+
+// certified says what was wrong with TLS, in our own words: the proxy chooses those of a
+// certificate.
+func certified(err error) string {
+	var cert *tls.CertificateVerificationError
+	if errors.As(err, &cert) {
+		return "its certificate is not believed"
+	}
+	return "the handshake failed"
+}
+
+// secure is a connection within TLS to the proxy.
+type secure struct {
+	*tls.Conn
+	under *net.TCPConn
+}
+
+// SetLinger implements relay.Conn.
+func (s secure) SetLinger(sec int) error { return s.under.SetLinger(sec) }
 
 // Connect has the proxy connect to a target, by its name if it has one. why puts an
 // error of the host's network into words.
-func (p *Proxy) Connect(ctx context.Context, t address.Target, patience time.Duration, why func(error) string) (*net.TCPConn, error) {
+func (p *Proxy) Connect(ctx context.Context, t address.Target, patience time.Duration, why func(error) string) (relay.Conn, error) {
 	c, err := p.Dial(ctx, why)
 	if err != nil {
 		return nil, err

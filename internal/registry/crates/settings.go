@@ -3,6 +3,7 @@ package crates
 import (
 	"errors"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file/settings"
@@ -14,6 +15,7 @@ type Settings struct {
 	Registry   string            // its name, by which its login is found; "": none
 	Registries map[string]string // other registries, by their names
 	Tokens     map[string]string // by the names of registries
+	Programs   map[string]bool   // registries whose login a program of the host is asked for; "": all
 }
 
 var form = settings.Rules{Depth: 32, Nodes: 1 << 16}
@@ -24,7 +26,8 @@ func Read(data []byte) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{Registries: map[string]string{}, Tokens: map[string]string{}}
+	s := Settings{Registries: map[string]string{}, Tokens: map[string]string{}, Programs: map[string]bool{}}
+	s.programs(root)
 	for _, n := range root.Get("registries").Members() {
 		if v := n.Get("index").Str(); v != "" && crateName().MatchString(n.Name) {
 			s.Registries[n.Name] = v
@@ -50,6 +53,39 @@ func Read(data []byte) (Settings, error) {
 		return s, errors.New("crates come from a directory or a repository on this host: that is not asked")
 	}
 	return s, nil
+}
+
+// programs finds who is asked for logins. What cargo does by itself, with the tokens of its
+// own files, is no program.
+func (s *Settings) programs(root *settings.Node) {
+	asks := func(n *settings.Node) bool {
+		words := n.Strs()
+		return len(words) > 0 && words[0].Text != "cargo:token"
+	}
+	for _, n := range root.Get("registries").Members() {
+		if asks(n.Get("credential-provider")) {
+			s.Programs[n.Name] = true
+		}
+	}
+	for _, n := range root.Get("registry", "global-credential-providers").Strs() {
+		if n.Text != "cargo:token" {
+			s.Programs[""] = true
+		}
+	}
+}
+
+// CAInfo is the file of authorities that config.toml names; "": none. A relative path is
+// below a directory.
+func CAInfo(data []byte, below string) string {
+	root, _, err := form.TOML(data)
+	if err != nil {
+		return "" // it is told with the registries
+	}
+	path := root.Get("http", "cainfo").Str()
+	if path != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(below, path)
+	}
+	return path
 }
 
 // Credentials adds the logins of credentials.toml.

@@ -39,6 +39,8 @@ type Proxy struct {
 	*upstream.Site
 	// Or holds where the next one is asked whatever went wrong with this one.
 	Or bool
+	// Store has what this one sent.
+	Store *store.Store
 }
 
 // Bounds of answers.
@@ -133,11 +135,11 @@ func (d *Door) aged(q request, in info) error {
 func (d *Door) fail(w http.ResponseWriter, err error) { door.Fail(w, err, door.Text, d.Refused) }
 
 // ask goes through the host's list of proxies as the go command would.
-func ask[T any](d *Door, do func(*upstream.Site) (T, error)) (out T, err error) {
+func ask[T any](d *Door, do func(Proxy) (T, error)) (out T, err error) {
 	err = &upstream.Failure{Status: http.StatusNotFound, Why: "no proxy of the host has it"}
 	for _, p := range d.Proxies {
 		var one error
-		if out, one = do(p.Site); one == nil {
+		if out, one = do(p); one == nil {
 			return out, nil
 		}
 		if errors.Is(one, store.ErrDigest) {
@@ -159,22 +161,39 @@ func ask[T any](d *Door, do func(*upstream.Site) (T, error)) (out T, err error) 
 func (d *Door) file(ctx context.Context, q request) (*os.File, error) {
 	want, known := d.known(q)
 	if known {
-		if f, err := d.Store.Blob(want); err == nil {
-			return f, nil
-		}
-		if d.Cache != "" {
-			if f, err := d.Store.Import(filepath.Join(d.Cache, "cache/download", q.path()), want, most(q)); err == nil {
+		for _, p := range d.Proxies {
+			if f, err := p.Store.Blob(want); err == nil {
 				return f, nil
 			}
 		}
 	}
-	return ask(d, func(s *upstream.Site) (*os.File, error) {
-		in, err := s.Fetch(ctx, d.Store, upstream.Question{Path: q.path()}, most(q))
+	return ask(d, func(p Proxy) (*os.File, error) {
+		if known && d.Cache != "" {
+			if f, err := d.cached(ctx, p, q, want); err == nil {
+				return f, nil
+			}
+		}
+		in, err := p.Fetch(ctx, p.Store, upstream.Question{Path: q.path()}, most(q))
 		if err != nil {
 			return nil, err
 		}
-		return d.prove(q, in, want, known)
+		return d.prove(p, q, in, want, known)
 	})
+}
+
+// cached takes a file from the host's own cache, which may hold what only the user may
+// read: a proxy of this session must have that version, too. go.sum alone is the project's
+// word. Without a network nobody can be asked, and nothing can leave: there it is lent.
+func (d *Door) cached(ctx context.Context, p Proxy, q request, want store.Digest) (*os.File, error) {
+	path := filepath.Join(d.Cache, "cache/download", q.path())
+	_, err := d.told(ctx, p, q.as("info"))
+	switch {
+	case errors.Is(err, upstream.ErrOffline):
+		return p.Store.Borrow(path, want, most(q))
+	case err != nil:
+		return nil, err
+	}
+	return p.Store.Import(path, want, most(q))
 }
 
 func most(q request) int64 {
@@ -186,7 +205,7 @@ func most(q request) int64 {
 
 // prove keeps what can be proved. The rest is passed on and not kept: the go command
 // inside judges it by itself, as it would outside.
-func (d *Door) prove(q request, in *store.Incoming, want store.Digest, known bool) (*os.File, error) {
+func (d *Door) prove(p Proxy, q request, in *store.Incoming, want store.Digest, known bool) (*os.File, error) {
 	if !known {
 		var err error
 		if want, known, err = d.Sums.lookup(q); err != nil {
@@ -198,7 +217,7 @@ func (d *Door) prove(q request, in *store.Incoming, want store.Digest, known boo
 		os.Remove(in.Name())
 		return in.File, nil
 	}
-	if err := d.Store.Keep(in, want); err != nil {
+	if err := p.Store.Keep(in, want); err != nil {
 		in.Discard()
 		return nil, err
 	}

@@ -53,26 +53,29 @@ func (d *Door) info(ctx context.Context, q request) (info, error) {
 }
 
 func (d *Door) asked(ctx context.Context, q request) (info, error) {
-	return ask(d, func(s *upstream.Site) (info, error) {
-		key := "go info " + s.Name() + " " + q.path()
-		lasting := q.what == "info" && q.canonical()
-		if n, ok := d.Store.Note(key); ok && (lasting || s.Trip == nil || time.Since(n.When) < upstream.Fresh) {
-			return readInfo(q, n.Body)
-		}
-		a, err := s.Get(ctx, upstream.Question{Path: q.path()})
-		if err != nil {
-			return info{}, err
-		}
-		body, err := a.All(maxInfo)
-		if err != nil {
-			return info{}, err
-		}
-		in, err := readInfo(q, body)
-		if err == nil {
-			err = d.Store.PutNote(store.Note{Key: key, When: time.Now(), Body: body})
-		}
-		return in, err
-	})
+	return ask(d, func(p Proxy) (info, error) { return d.told(ctx, p, q) })
+}
+
+// told is what one proxy tells.
+func (d *Door) told(ctx context.Context, p Proxy, q request) (info, error) {
+	key := "go info " + p.Name() + " " + q.path()
+	lasting := q.what == "info" && q.canonical()
+	if n, ok := d.Store.Note(key); ok && (lasting || p.Trip == nil || time.Since(n.When) < upstream.Fresh) {
+		return readInfo(q, n.Body)
+	}
+	a, err := p.Get(ctx, upstream.Question{Path: q.path()})
+	if err != nil {
+		return info{}, err
+	}
+	body, err := a.All(maxInfo)
+	if err != nil {
+		return info{}, err
+	}
+	in, err := readInfo(q, body)
+	if err == nil {
+		err = d.Store.PutNote(store.Note{Key: key, When: time.Now(), Body: body})
+	}
+	return in, err
 }
 
 // enough is how many versions in a row have to be old for the rest to be.
@@ -80,8 +83,8 @@ const enough = 10
 
 // list is the versions that may be chosen: those that are too young are left out.
 func (d *Door) list(ctx context.Context, q request) ([]byte, error) {
-	n, err := ask(d, func(s *upstream.Site) (store.Note, error) {
-		return s.Index(ctx, d.Store, "go list", upstream.Question{Path: q.path()}, maxList)
+	n, err := ask(d, func(p Proxy) (store.Note, error) {
+		return p.Index(ctx, d.Store, "go list", upstream.Question{Path: q.path()}, maxList)
 	})
 	if err != nil {
 		return nil, err

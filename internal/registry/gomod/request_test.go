@@ -83,7 +83,7 @@ func TestLists(t *testing.T) {
 	for list, want := range map[string]string{
 		"https://a.test,https://b.test|c.test/x/,direct,https://never.test": "https://a.test , https://b.test | https://c.test/x , direct",
 		"direct": "direct", "off": "off", "": "", "https://a.test|direct": "https://a.test | direct", " https://a.test , off": "https://a.test , off",
-		"file:///srv": "error", "https://a.test?x=1": "error", "ftp://a.test": "error", "https://%zz": "error",
+		"file:///srv/x/,direct": "file:///srv/x , direct", "file://host/srv": "error", "file:srv": "error", "https://a.test?x=1": "error", "ftp://a.test": "error", "https://%zz": "error",
 	} {
 		entries, rest, err := parseList(list)
 		var b strings.Builder

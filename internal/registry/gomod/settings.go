@@ -93,7 +93,7 @@ func parseEnv(data []byte) map[string]string {
 	return out
 }
 
-var errProxy = errors.New("GOPROXY of the host names what is no http:// or https:// URL")
+var errProxy = errors.New("GOPROXY of the host names what is no http://, https:// or file:/// URL")
 
 // parseList reads GOPROXY as far as proxies go: direct and off end the list.
 func parseList(list string) (out []Entry, rest string, err error) {
@@ -115,7 +115,8 @@ func parseList(list string) (out []Entry, rest string, err error) {
 			word = "https://" + word
 		}
 		u, err := url.Parse(word)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		directory := err == nil && u.Scheme == "file" && u.Host == "" && strings.HasPrefix(u.Path, "/")
+		if err != nil || !directory && (u.Scheme != "https" && u.Scheme != "http" || u.Host == "") || u.RawQuery != "" || u.Fragment != "" {
 			return nil, "", errProxy // never with the text: it may hold a password
 		}
 		u.Path = strings.TrimSuffix(u.Path, "/")

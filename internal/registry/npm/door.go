@@ -101,13 +101,17 @@ func (d *Door) prefix() string {
 
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if changes(r) {
+		refuse(w, http.StatusForbidden, "the registry is only read here: to publish, and to change tags, owners or a release, is for a person outside the sandbox")
+		return
+	}
 	q, ok := d.parse(r)
 	if why := door.Odd(r); ok && why != "" {
 		refuse(w, http.StatusForbidden, why)
 		return
 	}
 	if !ok {
-		refuse(w, http.StatusNotFound, "the registry is asked for packages here, and for nothing else")
+		refuse(w, http.StatusNotFound, "the registry is asked for packages here, and for nothing else: accounts, tags and search are for a person outside the sandbox")
 		return
 	}
 	if s := scope(q.name); s != "" && d.Other != nil {
@@ -129,6 +133,11 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		door.Fail(w, err, refuse, d.Refused)
 	}
+}
+
+// changes holds for a request that writes, or that reads what npm is about to write back.
+func changes(r *http.Request) bool {
+	return door.Writes(r) || strings.Contains(r.URL.RawQuery, "write=true")
 }
 
 // doc asks the registry about a package, and for the dates that the brakes need.

@@ -203,3 +203,64 @@ func FuzzRC(f *testing.F) {
 		}
 	})
 }
+
+// What yarn's own files say is said in npm's words; what cannot be read is an error that
+// quotes nothing.
+func TestYarnFiles(t *testing.T) {
+	rc, err := ParseYarn([]byte(`npmRegistryServer: "https://npm.corp.test/all/"
+npmAuthToken: "${TOKEN}"
+npmScopes:
+  corp:
+    npmRegistryServer: https://npm.corp.test:8443/own
+    npmAuthIdent: "${NOBODY:-me}:word"
+  "../x":
+    npmRegistryServer: https://evil.test
+npmRegistries:
+  //other.test/path:
+    npmAuthIdent: bWU6d29yZA==
+httpsCaFilePath: /etc/corp.pem
+`), func(name string) string { return map[string]string{"TOKEN": "t0ken"}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.Registries(); len(got) != 2 || got[""] != "https://npm.corp.test/all/" || got["@corp"] != "https://npm.corp.test:8443/own" || rc["cafile"] != "/etc/corp.pem" {
+		t.Errorf("%q", rc)
+	}
+	for at, want := range map[string]Login{"https://npm.corp.test/all": {true, "t0ken"}, "https://npm.corp.test:8443/own": {false, "me:word"}, "https://other.test/path/deep": {false, "me:word"}, "https://npm.corp.test/else": {}, "https://other.test": {}} {
+		u, err := ParseRegistry(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := rc.Login(u); got != want {
+			t.Errorf("%s: %+v", at, got)
+		}
+	}
+	for _, text := range []string{"npmRegistryServer: [s3cret]\n", "npmAuthToken: |\n  s3cret\nnpmRegistryServer: https://a.test\n", "npmScopes:\n  a: &s3cret\n    npmRegistryServer: &x https://s3cret.test\n"} {
+		if rc, err := ParseYarn([]byte(text), nil); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %q, %v", text, rc, err)
+		}
+	}
+	one := ParseYarn1([]byte("# c\nregistry \"https://npm.corp.test\"\n\"@corp:registry\" \"https://npm.corp.test/own\"\n--install.check-files true\nlastUpdateCheck 1\ncafile /etc/corp.pem\n\"\" x\n"))
+	if got := one.Registries(); len(got) != 2 || got[""] != "https://npm.corp.test" || got["@corp"] != "https://npm.corp.test/own" || one["cafile"] != "/etc/corp.pem" {
+		t.Errorf("%q", one)
+	}
+}
+
+func FuzzYarn(f *testing.F) {
+	for _, s := range []string{"registry \"https://a.test\"\n", "npmRegistryServer: https://a.test\nnpmAuthToken: x\n", "npmScopes:\n  a:\n    npmRegistryServer: \"//\"\n", "npmRegistries:\n  a:\n    npmAuthIdent: b:c\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rc, err := ParseYarn(data, nil)
+		if (rc == nil) != (err != nil) {
+			t.Fatalf("%q, %v", rc, err)
+		}
+		for _, one := range []RC{rc, ParseYarn1(data)} {
+			for scope := range one.Registries() {
+				if scope != "" && !validName(scope+"/x") {
+					t.Fatalf("%q", scope)
+				}
+			}
+		}
+	})
+}

@@ -29,6 +29,9 @@ func ParseRC(data []byte, expand func(string) string) RC {
 			continue
 		}
 		key, value = plain(key, expand), plain(value, expand)
+		if key == "ca[]" && len(rc[key]) < 1<<20 {
+			value = rc[key] + value + "\n" // a list of certificates
+		}
 		if key != "" && len(rc) < 4096 {
 			rc[key] = value
 		}
@@ -63,6 +66,9 @@ func plain(word string, expand func(string) string) string {
 		return s
 	})
 }
+
+// CA is the certificates of authorities that stand in the file itself.
+func (rc RC) CA() string { return strings.ReplaceAll(rc["ca"]+"\n"+rc["ca[]"], `\n`, "\n") }
 
 // Registries are the registries that a file names: "" is for all packages, "@scope" for
 // those of a scope.

@@ -47,18 +47,29 @@ func (c Conf) Read(data []byte) {
 	}
 }
 
+// get is what the file says to pip install.
+func (c Conf) get(name string) string {
+	if v, ok := c["install."+name]; ok {
+		return v
+	}
+	return c["global."+name]
+}
+
+// Cert is the file of authorities that pip believes; "": none is named.
+func (c Conf) Cert() string { return c.get("cert") }
+
+// Keyring holds where pip asks a program of the host for logins.
+func (c Conf) Keyring() bool {
+	v := c.get("keyring-provider")
+	return v != "" && v != "auto" && v != "disabled"
+}
+
 // Indexes are those that pip would install from, the first one first.
 func (c Conf) Indexes() (out []Index) {
-	get := func(name string) string {
-		if v, ok := c["install."+name]; ok {
-			return v
-		}
-		return c["global."+name]
-	}
-	if v := get("index-url"); v != "" {
+	if v := c.get("index-url"); v != "" {
 		out = append(out, Index{URL: v, Default: true})
 	}
-	for v := range strings.FieldsSeq(get("extra-index-url")) {
+	for v := range strings.FieldsSeq(c.get("extra-index-url")) {
 		out = append(out, Index{URL: v})
 	}
 	return out
@@ -94,6 +105,12 @@ func ParseUV(data []byte, path ...string) ([]Index, error) {
 		}
 	}
 	return out, nil
+}
+
+// UVKeyring holds where uv.toml has uv ask a program of the host for logins.
+func UVKeyring(data []byte) bool {
+	root, _, err := settings.Rules{Depth: 32, Nodes: 1 << 16}.TOML(data)
+	return err == nil && (root.Get("keyring-provider").Is("subprocess") || root.Get("pip", "keyring-provider").Is("subprocess"))
 }
 
 // ParseNamed reads one word of UV_INDEX: a URL, or NAME=URL.

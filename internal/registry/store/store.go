@@ -5,6 +5,11 @@
 // digest: nothing that merely claims to be something is kept. A note is what a registry
 // said about names; its key says which registry, so that one never speaks for another.
 //
+// To know a digest is no right to the blob: whoever has a registry of his own can have it
+// name any digest. So blobs of the public registries, which they give to everybody, are for
+// all, and those of any other registry are for sessions that use the same one, in the same
+// way, with a login or without.
+//
 // Left at risk: who writes as the user on the host can write here as everywhere else.
 package store
 
@@ -27,11 +32,20 @@ import (
 )
 
 // Store is one directory.
-type Store struct{ dir string }
+type Store struct {
+	dir string
+	own string // the registry whose blobs these are; "": blobs that are for all
+}
+
+// Of is the store as a session that uses a registry sees it.
+func (s *Store) Of(registry string) *Store {
+	sum := sha256.Sum256([]byte(registry))
+	return &Store{s.dir, hex.EncodeToString(sum[:16])}
+}
 
 // At is the store below the directory of ringfence's state. Nothing is made until
 // something is kept.
-func At(state string) *Store { return &Store{filepath.Join(state, "registry")} }
+func At(state string) *Store { return &Store{dir: filepath.Join(state, "registry")} }
 
 // Filled reports whether anything was ever kept.
 func (s *Store) Filled() bool {
@@ -77,7 +91,7 @@ func (s *Store) Keep(in *Incoming, d Digest) error {
 	if !d.Proves() {
 		return nil
 	}
-	to := s.blob(d)
+	to := s.blob(s.own, d)
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
@@ -96,7 +110,10 @@ func (s *Store) Blob(d Digest) (*os.File, error) {
 	if !d.Proves() {
 		return nil, fs.ErrNotExist
 	}
-	f, err := os.OpenFile(s.blob(d), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(s.blob(s.own, d), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil && s.own != "" {
+		f, err = os.OpenFile(s.blob("", d), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +123,33 @@ func (s *Store) Blob(d Digest) (*os.File, error) {
 
 // Import keeps what a file of the host has, if it is what the digest says.
 func (s *Store) Import(path string, d Digest, most int64) (*os.File, error) {
+	in, err := s.copied(path, most)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Keep(in, d); err != nil {
+		in.Discard()
+		return nil, err
+	}
+	return in.File, nil
+}
+
+// Borrow is what a file of the host has, if it is what the digest says. It is not kept.
+func (s *Store) Borrow(path string, d Digest, most int64) (*os.File, error) {
+	in, err := s.copied(path, most)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Check(in.File); err != nil {
+		in.Discard()
+		return nil, err
+	}
+	os.Remove(in.path)
+	return in.File, nil
+}
+
+// copied is a file of the host, under no name: nobody changes it while it is looked at.
+func (s *Store) copied(path string, most int64) (*Incoming, error) {
 	from, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -118,18 +162,19 @@ func (s *Store) Import(path string, d Digest, most int64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = io.Copy(in, io.LimitReader(from, most)); err == nil {
-		err = s.Keep(in, d)
-	}
-	if err != nil {
+	if _, err = io.Copy(in, io.LimitReader(from, most)); err != nil {
 		in.Discard()
 		return nil, err
 	}
-	return in.File, nil
+	return in, nil
 }
 
-func (s *Store) blob(d Digest) string {
-	return filepath.Join(s.dir, "blobs", string(d.Kind), d.Sum[:2], d.Sum)
+func (s *Store) blob(own string, d Digest) string {
+	whose := "public"
+	if own != "" {
+		whose = "of-" + own
+	}
+	return filepath.Join(s.dir, "blobs", whose, string(d.Kind), d.Sum[:2], d.Sum)
 }
 
 // touch says that a file was used: what was not is the first to go.

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha1"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
@@ -211,5 +212,49 @@ func TestHostileZip(t *testing.T) {
 	io.WriteString(f, "no zip")
 	if _, err := compute(Zip, f); err == nil {
 		t.Error("no zip file")
+	}
+}
+
+// What one registry sent is found by who uses that registry, and what is for all by everybody.
+func TestOf(t *testing.T) {
+	all := At(t.TempDir())
+	kept := func(s *Store, text string) Digest {
+		t.Helper()
+		sum := sha256.Sum256([]byte(text))
+		d := Digest{SHA256, hex.EncodeToString(sum[:])}
+		if err := keep(t, s, text, d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	has := func(s *Store, d Digest) bool {
+		f, err := s.Blob(d)
+		if err == nil {
+			f.Close()
+		}
+		return err == nil
+	}
+	mine, public := kept(all.Of("login https://corp.test"), "mine"), kept(all, "public")
+	for name, want := range map[string]bool{"login https://corp.test": true, "https://corp.test": false, "https://evil.test": false} {
+		if has(all.Of(name), mine) != want || !has(all.Of(name), public) {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+	if has(all, mine) || !has(all, public) {
+		t.Error("who has no registry of his own finds what is another's")
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("lent"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("lent"))
+	d := Digest{SHA256, hex.EncodeToString(sum[:])}
+	if f, err := all.Borrow(path, d, 100); err != nil || has(all, d) {
+		t.Error("lent and kept, or not lent", err)
+	} else {
+		f.Close()
+	}
+	if _, err := all.Borrow(path, mine, 100); err == nil {
+		t.Error("what is not what its digest says is lent")
 	}
 }

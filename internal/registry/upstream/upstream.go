@@ -32,6 +32,14 @@ func (s *Site) Name() string {
 	return s.Base.String()
 }
 
+// who answers, for people: a host, or a directory of this one.
+func (s *Site) who() string {
+	if s.Base.Scheme == "file" {
+		return s.Base.Path
+	}
+	return s.Base.Host
+}
+
 // Failure is an answer that is none, in words for who runs the package manager.
 type Failure struct {
 	Status int // 0: there was no answer
@@ -101,7 +109,7 @@ func (s *Site) Get(ctx context.Context, q Question) (*Answer, error) {
 			}
 		default:
 			resp.Body.Close()
-			return nil, &Failure{resp.StatusCode, fmt.Sprintf("%s answered %d", s.Base.Host, resp.StatusCode)}
+			return nil, &Failure{resp.StatusCode, fmt.Sprintf("%s answered %d", s.who(), resp.StatusCode)}
 		}
 	}
 	return nil, &Failure{Why: s.Base.Host + " led from one place to the next"}
@@ -112,7 +120,7 @@ func (s *Site) own(u *url.URL) bool { return u.Scheme == s.Base.Scheme && u.Host
 
 func (s *Site) parse(at string) (*url.URL, error) {
 	u, err := url.Parse(at)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !s.own(u) {
+	if err != nil || u.Host == "" && !s.own(u) || u.User != nil || u.Scheme != "https" && !s.own(u) {
 		return nil, &Failure{Why: s.Base.Host + " names an address that is not asked"}
 	}
 	u.Fragment = ""

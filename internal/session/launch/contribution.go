@@ -134,6 +134,7 @@ func (c *Contribution) Settle() {
 		}
 		c.Others = append([]plan.File{{Dst: GitConfigPath, Data: []byte(text)}, {Dst: GitIgnorePath, Data: c.Ignore}}, c.Others...)
 	}
+	c.joinFiles()
 	for _, o := range c.Others {
 		for i := range c.Files {
 			if c.Files[i].Dst == o.Dst {
@@ -142,6 +143,23 @@ func (c *Contribution) Settle() {
 		}
 	}
 	c.Brokered.close()
+}
+
+// joinFiles makes one of the files that several parts write lines of.
+func (c *Contribution) joinFiles() {
+	first := map[string]int{}
+	files := c.Files[:0:0]
+	for _, f := range c.Files {
+		i, has := first[f.Dst]
+		if !has {
+			first[f.Dst] = len(files)
+			files = append(files, f)
+			continue
+		}
+		files[i].Data = append(slices.Clone(files[i].Data), f.Data...)
+		files[i].Why += "; " + f.Why
+	}
+	c.Files = files
 }
 
 // ShownLinks leaves out a link where a mount or another link shows already what is there.
@@ -241,6 +259,7 @@ func (c *Contribution) Link(given, real string) {
 }
 
 const (
+	AptConfigPath     = plan.Own + "/apt.conf"
 	GitConfigPath     = plan.Own + "/gitconfig"
 	GitIgnorePath     = plan.Own + "/gitignore"
 	GitAttributesPath = plan.Own + "/gitattributes"

@@ -76,10 +76,14 @@ func (c *Contribution) proxy(b Base) (err error) {
 		for _, entry := range c.Upstream.Unread() {
 			c.Notice(fmt.Sprintf("NO_PROXY: %q is neither a host, an address nor a range; what it means goes through the proxy", entry))
 		}
+		c.Upstream.Trust(b.Trust.Pool)
 		return nil
 	}
-	c.Upstream, err = upstream.Parse(b.Reach.Proxy, "") // NO_PROXY belongs to the environment's
-	return err
+	if c.Upstream, err = upstream.Parse(b.Reach.Proxy, ""); err != nil { // NO_PROXY belongs to the environment's
+		return err
+	}
+	c.Upstream.Trust(b.Trust.Pool)
+	return nil
 }
 
 // learnHosts lets unknown public hosts be reached where that is the mode's only no.

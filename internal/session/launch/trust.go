@@ -45,7 +45,8 @@ var (
 )
 
 // besides are the variables by which clients are told of authorities besides the system's.
-var besides = []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE"}
+var besides = []string{"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE",
+	"npm_config_cafile", "NPM_CONFIG_CAFILE", "YARN_HTTPS_CA_FILE_PATH", "BUNDLE_SSL_CA_CERT"}
 
 const (
 	maxBundle = 4 << 20
@@ -72,6 +73,13 @@ func (b *Base) trust() error {
 			b.Trust.More = append(b.Trust.More, b.authorities(name, path)...)
 		}
 	}
+	for _, f := range b.settingsAuthorities() {
+		if !seen[f.path] && !slices.Contains(systemBundles, f.path) {
+			seen[f.path] = true
+			b.Trust.More = append(b.Trust.More, b.authorities(f.what, f.path)...)
+		}
+		b.Trust.More = append(b.Trust.More, f.inline...)
+	}
 	for _, dir := range filepath.SplitList(b.Getenv("SSL_CERT_DIR")) {
 		if dir != "" && !slices.Contains(systemDirs, filepath.Clean(dir)) {
 			b.Trust.More = append(b.Trust.More, b.store(dir)...)
@@ -95,7 +103,7 @@ func systemBundle() ([]byte, error) {
 	return nil, nil // a host without any trusts nobody; neither does the sandbox
 }
 
-// authorities reads the certificates of a file that a variable names. A file that is not
+// authorities reads the certificates of a file that a variable or a setting names. A file that is not
 // used is said: clients of the host do use it.
 func (b *Base) authorities(variable, path string) []byte {
 	if path == "" {
@@ -148,13 +156,18 @@ func (b *Base) readTrusted(path string) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out = []byte{} // a file without any is there all the same
+	return certificates(data), nil
+}
+
+// certificates are those of a text, without all else.
+func certificates(data []byte) []byte {
+	out := []byte{} // a file without any is there all the same
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {
 			out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // refuseWritten refuses a place that an agent can write: of this session or of another

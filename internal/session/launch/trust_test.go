@@ -126,6 +126,41 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestTrustSettings: authorities that the user's own settings of clients name are believed,
+// and those that settings name which an agent can write are not.
+func TestTrustSettings(t *testing.T) {
+	cert, _ := newAuthority(t, "company")
+	inline := strings.ReplaceAll(strings.TrimSpace(string(cert)), "\n", `\n`)
+	for name, text := range map[string]string{
+		".npmrc": "cafile=@\n", ".npmrc ca": `ca="` + inline + `"`, ".npmrc ca[]": "ca[]=\"x\"\nca[]=\"" + inline + `"`, ".yarnrc": "cafile \"@\"\n", ".yarnrc.yml": "httpsCaFilePath: \"@\"\n", ".config/pip/pip.conf": "[global]\ncert = @\n",
+		".cargo/config.toml": "[http]\ncainfo = \"@\"\n", ".cargo/config.toml relative": "[http]\ncainfo = \"etc/ca.pem\"\n", ".gitconfig": "[http]\n\tsslCAInfo = @\n", ".config/git/config": "[http]\n\tsslCAInfo = ~/etc/ca.pem\n",
+		".gitconfig of one address": "[http \"https://one.test\"]\n\tsslCAInfo = @\n",
+	} {
+		for _, written := range []bool{false, true} {
+			home, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ca, file := filepath.Join(home, "etc/ca.pem"), strings.Fields(name)[0]
+			place(t, ca, cert)
+			place(t, filepath.Join(home, file), []byte(strings.ReplaceAll(text, "@", ca)))
+			if strings.Contains(text, inline) {
+				place(t, filepath.Join(home, file), []byte(text))
+			}
+			b := Base{Person: Person{User: plan.User{Home: home}}, Law: Law{Policy: &policy.Policy{}}, Reach: policy.Reach{Mode: "dev"}}
+			if written {
+				b.Policy.Files.Write = policy.List{{Value: filepath.Join(home, file)}}
+			}
+			if err := b.trust(); err != nil {
+				t.Fatal(err)
+			}
+			if want := !written && !strings.HasSuffix(name, "of one address"); bytes.Contains(b.Trust.More, cert) != want {
+				t.Errorf("%s, written %v: believed %v; %q", name, written, !want, b.Said.Warnings)
+			}
+		}
+	}
+}
+
 // TestTrustSystem: where nobody names an authority, the system's store says all.
 func TestTrustSystem(t *testing.T) {
 	b := Base{Law: Law{Policy: &policy.Policy{}}, Reach: policy.Reach{Mode: "dev"}}

@@ -21,7 +21,7 @@ const (
 // by the variable that names each.
 var settingsFiles = map[string]struct{ who, path, text string }{
 	"SYSTEM_WGETRC": {"wget", plan.Own + "/wgetrc", "ca_certificate = " + bundlePath + "\n"},
-	"APT_CONFIG":    {"apt", plan.Own + "/apt.conf", "Acquire::https::CaInfo \"" + bundlePath + "\";\n"},
+	"APT_CONFIG":    {"apt", launch.AptConfigPath, "Acquire::https::CaInfo \"" + bundlePath + "\";\n"},
 }
 
 // trustHost lets clients inside believe whom the host believes, and the session's own

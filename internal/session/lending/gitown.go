@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ func (gp *gitPart) ownSettings(gitDir string) repo.Host {
 // an address, or are not known.
 func (gp *gitPart) tellOutside(names []string) {
 	const most = 20
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "http.sslcainfo" }) // its certificates come inside
 	if len(names) == 0 {
 		return
 	}

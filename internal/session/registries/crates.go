@@ -33,10 +33,7 @@ type rusts struct {
 // crates leads cargo to its door. Its lock file names crates.io whatever stands in for
 // it, and other registries by their own addresses.
 func (ds *doors) crates() {
-	rs := &rusts{doors: ds, home: filepath.Join(ds.User.Home, ".cargo")}
-	if h := ds.Getenv("CARGO_HOME"); filepath.IsAbs(h) {
-		rs.home = h
-	}
+	rs := &rusts{doors: ds, home: ds.CargoHome()}
 	s := rs.read()
 	builtin := builtinCrates()
 	rs.main(s, builtin)
@@ -44,6 +41,9 @@ func (ds *doors) crates() {
 		rs.add(builtin, "", tools) // whoever names another one: it can be asked all the same
 		for _, name := range launch.SortedKeys(s.Registries) {
 			rs.other(name, s.Registries[name], s.Tokens[name])
+			if s.Tokens[name] == "" && (s.Programs[name] || s.Programs[""]) {
+				rs.keyring("cargo", hostOf(strings.TrimPrefix(s.Registries[name], "sparse+")))
+			}
 		}
 		rs.variables()
 	}
@@ -197,7 +197,7 @@ func (i *crateIndex) at() string {
 func (rs *rusts) entrance(i *crateIndex) {
 	door := func(g launch.Gateway) *crates.Door {
 		caches, _ := filepath.Glob(filepath.Join(rs.home, "registry/cache/*"))
-		return &crates.Door{Site: i.site(g), Self: i.at(), Named: i.path == "", Caches: caches, Store: rs.store, Room: rs.room, Brake: rs.brake, Refused: rs.refused(g, "crates"), Left: rs.left(g, "crates")}
+		return &crates.Door{Site: i.site(g), Self: i.at(), Named: i.path == "", Caches: caches, Store: i.store(), Room: rs.room, Brake: rs.brake, Refused: rs.refused(g, "crates"), Left: rs.left(g, "crates")}
 	}
 	if i.path == "" {
 		rs.serve(i.name, i.base, i.by, func(g launch.Gateway) taker { return door(g) })

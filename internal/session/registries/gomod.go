@@ -47,7 +47,7 @@ func (ds *doors) modules() error {
 	ds.Brokered.Sites = append(ds.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		d := &gomod.Door{NoProxy: s.Unproxied(), GoSum: ds.goSum, Store: ds.store, Cache: s.Cache, Brake: ds.brake, Refused: ds.refused(g, "go")}
 		for i, p := range s.Proxies {
-			d.Proxies = append(d.Proxies, gomod.Proxy{Site: named[i].site(g), Or: p.Or})
+			d.Proxies = append(d.Proxies, gomod.Proxy{Site: named[i].site(g), Or: p.Or, Store: named[i].store()})
 		}
 		if name, key, at, ok := s.Database(); ok {
 			db := &gomod.SumDB{Name: name, Key: key, NoSum: s.Unsummed(), Store: ds.store}

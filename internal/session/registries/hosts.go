@@ -28,18 +28,19 @@ type servedHost struct {
 	base *url.URL
 	by   namer
 	door func(launch.Gateway) taker
+	read bool // it is a mirror without a door: what is below it is read as it is
 }
 
 // serve opens a door at the name of a registry.
 func (ds *doors) serve(name address.Name, base *url.URL, by namer, door func(launch.Gateway) taker) {
-	ds.hosts = append(ds.hosts, servedHost{name, base, by, door})
+	ds.hosts = append(ds.hosts, servedHost{name, base, by, door, false})
 }
 
 // open makes a host the broker's, once for all of its doors. What only a project names
 // stands behind all others; of the rest, the nearest of a path is first.
 func (ds *doors) open() {
 	slices.SortStableFunc(ds.hosts, func(a, b servedHost) int {
-		return cmp.Or(order(a.by == project, b.by == project), order(a.base.Port() != "", b.base.Port() != ""), len(b.base.Path)-len(a.base.Path))
+		return cmp.Or(order(a.read, b.read), order(a.by == project, b.by == project), order(a.base.Port() != "", b.base.Port() != ""), len(b.base.Path)-len(a.base.Path))
 	})
 	of := map[address.Name][]servedHost{}
 	for _, h := range ds.hosts {
@@ -85,7 +86,7 @@ func (ds *doors) soft(name address.Name, all []servedHost) launch.SoftHost {
 	return launch.SoftHost{Name: name, Port: first.base.Port(), Ruled: ruled, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		d := &hostDoor{rest: ds.rest(first.base, g)}
 		for _, h := range all {
-			d.doors = append(d.doors, portDoor{h.door(g), h.base.Port(), h.base.Path, h.by == project})
+			d.doors = append(d.doors, portDoor{h.door(g), h.base.Port(), h.base.Path, h.by == project, h.read})
 		}
 		return broker.Site{Hosts: []address.Name{name}, Handler: d, Takes: d.takes}, nil
 	}}
@@ -102,6 +103,7 @@ type portDoor struct {
 	port    string // "": the one of https
 	base    string // path
 	project bool   // it alone names it
+	read    bool   // it only reads, past no door
 }
 
 // near is how much of a request's path is the door's own: a registry may have files beside
@@ -119,11 +121,20 @@ func (h *hostDoor) find(r *http.Request) (found taker) {
 	port := bare(&url.URL{Scheme: "https", Host: r.Host}).Port()
 	var best portDoor
 	for _, d := range h.doors {
-		if d.Takes(r) && (found == nil || cmp.Or(order(d.port != port, best.port != port), order(d.project, best.project), best.near(r)-d.near(r)) < 0) {
+		if d.Takes(r) && !(d.read && h.behind(d, r)) && (found == nil || cmp.Or(order(d.port != port, best.port != port), order(d.project, best.project), best.near(r)-d.near(r)) < 0) {
 			best, found = d, d.taker
 		}
 	}
 	return found
+}
+
+// behind holds for what is below the address of a registry with a door, which may not be
+// read past it.
+func (h *hostDoor) behind(m portDoor, r *http.Request) bool {
+	return slices.ContainsFunc(h.doors, func(d portDoor) bool {
+		_, below := door.Below(r, d.base)
+		return !d.read && below && len(d.base) >= len(m.base)
+	})
 }
 
 func (h *hostDoor) takes(r *http.Request) bool { return h.find(r) != nil }

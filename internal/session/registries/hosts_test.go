@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,9 +130,11 @@ func TestRestIsNoPackage(t *testing.T) {
 		return &upstream.Site{Base: &url.URL{Scheme: "https", Host: "corp.test", Path: path}}
 	}
 	h := &hostDoor{
-		doors: []portDoor{{taker: &npm.Door{Site: base("/npm")}}, {taker: &pypi.Door{Site: base("/pypi/simple")}}, {taker: &crates.Door{Site: base("/index"), Named: true}}},
+		doors: []portDoor{{taker: &npm.Door{Site: base("/npm")}, base: "/npm"}, {taker: &pypi.Door{Site: base("/pypi/simple")}, base: "/pypi/simple"}, {taker: &crates.Door{Site: base("/index"), Named: true}, base: "/index"}},
 		rest:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.URL.String() }),
 	}
+	// Neither does a mirror of the whole host lead past them.
+	mirror := &hostDoor{doors: append(slices.Clone(h.doors), portDoor{taker: &reader{"", h.rest}, read: true})}
 	for _, path := range []string{"/npm/evil/-/evil-1.0.0.tgz?x=1", "//npm/evil/-/evil-1.0.0.tgz", "/npm//evil?x", "/pypi/simple/evil/?x=1", "/pypi//simple/evil/", "/pypi/files/evil-1.0.tar.xz?x", "/pypi/./evil-1.0.tgz", "/index/ev/il/evil?x=1", "/x/%2e%2e/index//ev/il/evil"} {
 		for _, port := range []string{"", ":443", ":444"} {
 			r := httptest.NewRequest("GET", "https://corp.test"+port+path, nil)
@@ -140,6 +143,22 @@ func TestRestIsNoPackage(t *testing.T) {
 				t.Errorf("%s: %d, asked %q", r.URL, w.Code, asked)
 			}
 			asked = ""
+			if mirror.ServeHTTP(httptest.NewRecorder(), r); asked != "" {
+				t.Errorf("%s: the mirror is asked %q", r.URL, asked)
+			}
+			asked = ""
+		}
+	}
+	for _, path := range []string{"/maven/a.pom", "/x?y=z"} {
+		if mirror.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://corp.test"+path, nil)); asked == "" {
+			t.Errorf("control: the mirror is not asked for %s", path)
+		}
+		asked = ""
+		for _, method := range []string{"PUT", "POST", "DELETE", "PROPFIND"} {
+			w := httptest.NewRecorder()
+			if mirror.ServeHTTP(w, httptest.NewRequest(method, "https://corp.test"+path, nil)); asked != "" || w.Code < 400 {
+				t.Errorf("%s %s: %d, asked %q", method, path, w.Code, asked)
+			}
 		}
 	}
 	for _, path := range []string{"/", "/npm/-/v1/search?text=x", "/releases/tool-1.0.tar.gz?x=1", "/pypi/lib/json"} {

@@ -1,8 +1,8 @@
 package registries
 
 import (
+	"cmp"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,17 +34,21 @@ type nodes struct {
 	found map[string]*npmRegistry
 	order []*npmRegistry
 	says  map[string]string // by scope: what the user's settings say
+	yarn  map[string]string // the same, of yarn's own
 }
 
 // packages leads npm, pnpm, yarn and bun to their door.
 func (ds *doors) packages() {
-	ns := &nodes{doors: ds, found: map[string]*npmRegistry{}, says: map[string]string{}}
+	ns := &nodes{doors: ds, found: map[string]*npmRegistry{}, says: map[string]string{}, yarn: map[string]string{}}
 	said, env := ns.read()
 	for _, scope := range launch.SortedKeys(ns.says) {
 		ns.add(scope, ns.says[scope], user)
 	}
 	if env != "" {
 		ns.add("", env, user)
+	}
+	for _, scope := range launch.SortedKeys(ns.yarn) {
+		ns.add(cmp.Or(scope, forYarn), ns.yarn[scope], user)
 	}
 	for i, at := range builtinNodes() { // whoever names another one: they can be asked all the same
 		if i == 0 && env == "" && said[""] == "" && ns.says[""] == "" {
@@ -55,7 +59,7 @@ func (ds *doors) packages() {
 	}
 	for _, scope := range launch.SortedKeys(said) {
 		if own := ns.says[scope]; scope != "" && own != "" && own != said[scope] {
-			ns.Warn("the project's .npmrc takes " + scope + " from another registry than you do: yours is asked")
+			ns.Warn("the project's settings take " + scope + " from another registry than you do: yours is asked")
 			continue // a package of the company's must not be taken from whoever took its name
 		}
 		if env == "" || scope != "" {
@@ -66,7 +70,8 @@ func (ds *doors) packages() {
 			ns.add(scope, said[scope], by)
 		}
 	}
-	ns.tell(env != "" || ns.says[""] != "")
+	ns.tell(env != "" || ns.says[""] != "", said)
+	ns.tellYarn(said)
 	for _, r := range ns.order {
 		ns.entrance(r)
 	}
@@ -87,71 +92,37 @@ const maxRC = 256 << 10
 // read gathers what the host's files say: what the agent can write counts as the project's.
 func (ns *nodes) read() (said map[string]string, env string) {
 	said, ns.rc = map[string]string{}, npm.RC{}
-	own := ns.variable("userconfig")
-	if own == "" {
-		own = filepath.Join(ns.User.Home, ".npmrc")
-	}
-	for _, path := range []string{ns.globalRC(), own} {
-		data, err := file.Read(path, maxRC, 0)
-		if err != nil || path == "" {
-			continue
-		}
-		if ns.AgentWrites(path) {
+	for _, path := range ns.NPMFiles() {
+		if data, ok := ns.ClientFile(path); ok {
+			rc := npm.ParseRC(data, ns.Getenv)
+			merge(ns.rc, rc)
+			merge(ns.says, rc.Registries())
+		} else {
 			merge(said, npm.ParseRC(data, nil).Registries())
-			continue
 		}
-		rc := npm.ParseRC(data, ns.Getenv)
-		for key, value := range rc {
-			ns.rc[key] = value
-		}
-		merge(ns.says, rc.Registries())
 	}
-	var dirs []string
-	for _, ws := range ns.Workspaces {
-		dirs = append(dirs, ws.Path)
-	}
-	if !slices.Contains(dirs, ns.Dir) {
-		dirs = append(dirs, ns.Dir)
-	}
-	for _, dir := range dirs {
+	ns.readYarn()
+	for _, dir := range ns.projectDirs() {
 		if data, err := file.Read(filepath.Join(dir, ".npmrc"), maxRC, unix.O_NOFOLLOW); err == nil {
 			merge(said, npm.ParseRC(data, nil).Registries())
 		}
+		ns.projectYarn(dir, said)
 	}
-	return said, ns.variable("registry")
+	return said, ns.NPMVariable("registry")
 }
 
-func merge(to, from map[string]string) {
+func (ns *nodes) projectDirs() []string {
+	dirs := ns.Paths()
+	if !slices.Contains(dirs, ns.Dir) {
+		dirs = append(dirs, ns.Dir)
+	}
+	return dirs
+}
+
+func merge[M ~map[string]string](to, from M) {
 	for key, value := range from {
 		to[key] = value
 	}
-}
-
-// variable is a setting of npm's in the environment, however it is spelled.
-func (ns *nodes) variable(name string) string {
-	for _, e := range ns.Asked.Environ {
-		key, value, _ := strings.Cut(e, "=")
-		if strings.EqualFold(key, "npm_config_"+name) && value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
-// globalRC is the file of the node that the host would start.
-func (ns *nodes) globalRC() string {
-	if p := ns.variable("globalconfig"); filepath.IsAbs(p) {
-		return p
-	}
-	for _, dir := range filepath.SplitList(ns.Getenv("PATH")) {
-		if _, err := exec.LookPath(filepath.Join(dir, "node")); err != nil || !filepath.IsAbs(dir) {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "node")); err == nil {
-			return filepath.Join(filepath.Dir(filepath.Dir(real)), "etc/npmrc")
-		}
-	}
-	return ""
 }
 
 // builtinNodes are the registries that npm and yarn come with: names that the group of
@@ -169,7 +140,7 @@ func builtinNodes() (out []string) {
 func (ns *nodes) add(scope, at string, by namer) {
 	u, err := npm.ParseRegistry(at)
 	if err != nil {
-		ns.Warn("a registry of .npmrc is " + err.Error() + ", and is not asked")
+		ns.Warn("a registry of node's packages is " + err.Error() + ", and is not asked")
 		return
 	}
 	key := bare(u).String()
@@ -179,7 +150,7 @@ func (ns *nodes) add(scope, at string, by namer) {
 		ns.found[key], ns.order = r, append(ns.order, r)
 		if l, ok := ns.rc.Login(u); ok && r.login == nil && (by == user || u.Scheme == "https") { // what only a project names gets none in the clear
 			kind := map[bool]string{true: broker.AsBearer, false: broker.AsBasic}[l.Bearer]
-			r.login = &login{".npmrc for " + u.Host, kind, func() (string, bool) { return l.Value, true }}
+			r.login = &login{".npmrc or .yarnrc.yml for " + u.Host, kind, func() (string, bool) { return l.Value, true }}
 		}
 		if r.name, err = address.ParseName(u.Hostname()); err != nil || u.Scheme != "https" || ns.offline {
 			r.path = "/npm"
@@ -191,7 +162,9 @@ func (ns *nodes) add(scope, at string, by namer) {
 	if by == user {
 		r.by = user
 	}
-	r.scopes = append(r.scopes, scope)
+	if !slices.Contains(r.scopes, scope) {
+		r.scopes = append(r.scopes, scope)
+	}
 }
 
 // at is where package managers inside find a registry.
@@ -204,18 +177,19 @@ func (r *npmRegistry) at() string {
 
 // tell writes the settings inside, without a login. Where a registry is not what its
 // tools come with they are told, and where the door has no name of its own.
-func (ns *nodes) tell(own bool) {
+func (ns *nodes) tell(own bool, said map[string]string) {
 	var lines []string
 	for _, r := range ns.order {
 		for _, scope := range r.scopes {
 			switch {
 			case scope == "" && (own || r.path != ""):
 				lines = append(lines, "registry="+r.at()+"/")
-				ns.Set("registry", "YARN_NPM_REGISTRY_SERVER", r.at())
+				if ns.yarn[""] == "" && (said[forYarn] == "" || r.path != "") {
+					ns.Set("registry", "YARN_NPM_REGISTRY_SERVER", r.at())
+				}
 				if r.path != "" { // it outranks a file of the project, whose registry is behind the door
 					ns.Set("registry", "npm_config_registry", r.at()+"/")
 					ns.Set("registry", "NPM_CONFIG_REGISTRY", r.at()+"/")
-					ns.Set("registry", "YARN_UNSAFE_HTTP_WHITELIST", "127.0.0.1")
 					ns.Set("registry", "npm_config_omit_lockfile_registry_resolved", "true")
 				}
 			case strings.HasPrefix(scope, "@") && (r.path != "" || ns.says[scope] != ""):
@@ -225,6 +199,7 @@ func (ns *nodes) tell(own bool) {
 	}
 	if slices.ContainsFunc(ns.order, func(r *npmRegistry) bool { return r.path != "" }) {
 		ns.Set("registry", "npm_config_replace_registry_host", "always")
+		ns.Set("registry", "YARN_UNSAFE_HTTP_WHITELIST", "127.0.0.1")
 	}
 	if len(lines) > 0 {
 		ns.Put(filepath.Join(ns.User.Home, ".npmrc"), []byte(strings.Join(lines, "\n")+"\n"), "leads npm to the host's registries")
@@ -233,10 +208,13 @@ func (ns *nodes) tell(own bool) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Left: ns.left(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+	d := &npm.Door{Site: r.site(g), Store: r.store(), Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Left: ns.left(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
 		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
-	if c := ns.variable("cache"); filepath.IsAbs(c) {
+	if c := ns.NPMVariable("cache"); filepath.IsAbs(c) {
 		d.Cache = c
+	}
+	if r.by == project { // which may name any digest, also of what only the user may read
+		d.Cache = ""
 	}
 	if r.path != "" {
 		d.Self = r.at()
@@ -292,33 +270,44 @@ type strays struct {
 	doors        []*npm.Door
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. The endpoint's own path says which door is meant.
 func (s *strays) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path
+	path, doors := r.URL.Path, s.all()
 	for range 4 {
-		if s.try(w, r, path) {
+		if s.try(w, r, path, doors) {
 			return
 		}
-		if path = s.within(path); path == "" {
+		var rest string
+		if rest, doors = s.within(path); rest == "" {
 			break
 		}
+		path = rest
 	}
 	http.NotFound(w, r)
 }
 
-// within is a path without the endpoint's own at its beginning; "" if it has none.
-func (s *strays) within(path string) string {
-	for _, p := range s.paths {
+func (s *strays) all() (out []int) {
+	for i := range s.doors {
+		out = append(out, i)
+	}
+	return out
+}
+
+// within is a path without the endpoint's own at its beginning, and the door of that; "" if
+// it has none.
+func (s *strays) within(path string) (string, []int) {
+	for i, p := range s.paths {
 		if rest, ok := strings.CutPrefix(path, p+"/"); ok && p != "" {
-			return "/" + rest
+			return "/" + rest, append([]int{i}, s.all()...)
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // try serves a file at a path below one of the registries.
-func (s *strays) try(w http.ResponseWriter, r *http.Request, path string) bool {
-	for i, d := range s.doors {
+func (s *strays) try(w http.ResponseWriter, r *http.Request, path string, doors []int) bool {
+	for _, i := range doors {
+		d := s.doors[i]
 		rest, ok := strings.CutPrefix(path, s.bases[i])
 		if !ok {
 			continue

@@ -2,10 +2,14 @@ package registries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
@@ -14,7 +18,9 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/netrc"
+	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
 )
@@ -26,6 +32,8 @@ type place struct {
 	by     namer
 	closed string // not "": why it is not asked
 	login  *login // nil: it is asked without
+
+	files http.RoundTripper // where it is a directory of the host; nil: it is none
 }
 
 // namer is who names a registry.
@@ -56,7 +64,7 @@ type login struct {
 func (ds *doors) place(u *url.URL, by namer) *place {
 	p := ds.placed(u, by)
 	path, host := ds.netrc(), u.Hostname()
-	if p.login != nil || by == project || ds.AgentWrites(path) {
+	if p.login != nil || host == "" || by == project || ds.AgentWrites(path) {
 		return p
 	}
 	if _, ok := readNetrc(path, host); ok {
@@ -68,6 +76,10 @@ func (ds *doors) place(u *url.URL, by namer) *place {
 // placed describes a registry. The ceiling stands above what the user names.
 func (ds *doors) placed(u *url.URL, by namer) *place {
 	p := &place{doors: ds, base: bare(u), by: by}
+	if u.Scheme == "file" {
+		p.directory()
+		return p
+	}
 	if by == user {
 		if err := ds.Bound(policy.Entry{Text: u.Hostname()}); err != nil {
 			p.closed = err.Error()
@@ -80,6 +92,32 @@ func (ds *doors) placed(u *url.URL, by namer) *place {
 	}
 	return p
 }
+
+// directory has a registry answer that is a directory of the host. One that an agent can
+// write is not read: what it plants there would be read by us.
+func (p *place) directory() {
+	root, err := os.OpenRoot(p.base.Path)
+	if err == nil && p.doors.AgentWrites(p.base.Path) {
+		root.Close()
+		err = errors.New("an agent can write it")
+	}
+	if err != nil {
+		p.doors.Warn(fmt.Sprintf("the registry %s of this host is not read: %v", plan.Show(p.base.Path), err))
+		return
+	}
+	files := http.NewFileTransportFS(root.FS()) // which follows no link out of it
+	p.files = trip(func(r *http.Request) (*http.Response, error) {
+		q, u := r.Clone(r.Context()), *r.URL
+		u.Path, u.RawPath = strings.TrimPrefix(u.Path, p.base.Path), ""
+		q.URL = &u
+		return files.RoundTrip(q)
+	})
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 const maxNetrc = 256 << 10
 
@@ -94,7 +132,10 @@ func readNetrc(path, host string) (value string, ok bool) {
 
 // site is the place once there is a gate. Without a network nobody is asked.
 func (p *place) site(g launch.Gateway) *upstream.Site {
-	s := &upstream.Site{Base: p.base, Login: p.login != nil}
+	s := &upstream.Site{Base: p.base, Login: p.login != nil, Trip: p.files}
+	if p.base.Scheme == "file" {
+		return s
+	}
 	if p.doors.offline {
 		return s
 	}
@@ -117,6 +158,15 @@ func (p *place) site(g launch.Gateway) *upstream.Site {
 	}
 	s.Trip = broker.CarryAs(broker.Transport(reach, g.Roots(), g.Record), p, note)
 	return s
+}
+
+// store is where what this place sends is kept: what the public registries give to everybody
+// is for all.
+func (p *place) store() *store.Store {
+	if p.by == tools && p.login == nil {
+		return p.doors.store
+	}
+	return p.doors.store.Of((&upstream.Site{Base: p.base, Login: p.login != nil}).Name())
 }
 
 // reach is the way to a registry that the user named: as the rules have it, else straight,
@@ -148,6 +198,39 @@ func (p *place) Get(context.Context) (broker.Credential, error) {
 
 // Stale implements broker.Source: it is read anew each time.
 func (p *place) Stale(broker.Credential) {}
+
+// keyring names, once for a host, a login that a program of the host would be asked for. It
+// is not run unless the user's policy names it: settings of package managers are written by
+// many, and what they name would run outside.
+func (ds *doors) keyring(use, host string) {
+	if host == "" || ds.asked[host] || ds.lent(host) {
+		return
+	}
+	if ds.asked == nil {
+		ds.asked = map[string]bool{}
+	}
+	ds.asked[host] = true
+	ds.Warn(fmt.Sprintf("the login of %s is in a keyring, which is not asked: lend it by `ringfence secret set NAME --use %s --host %s -- COMMAND`", host, use, host))
+}
+
+// lent holds for a host that a secret of the user's policy is for.
+func (ds *doors) lent(host string) bool {
+	return slices.ContainsFunc(ds.Policy.Secret, func(s policy.Secret) bool {
+		return slices.ContainsFunc(s.Hosts, func(r policy.Rule) bool {
+			at, _, _ := strings.Cut(r.Value, "/")
+			return at == host
+		})
+	})
+}
+
+// hostOf is the host of an address; "": it has none.
+func hostOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
 
 // refused records what the brakes held back.
 func (ds *doors) refused(g launch.Gateway, tool string) func(*brake.Held) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -194,7 +193,7 @@ type pyFiles struct{ http.Handler }
 func (pyFiles) Takes(r *http.Request) bool { return pypi.IsFile(r) }
 
 func (ps *pythons) door(i *pyIndex, g launch.Gateway) *pypi.Door {
-	d := &pypi.Door{Site: i.site(g), Store: ps.store, Room: ps.room, Brake: ps.brake, Refused: ps.refused(g, "pypi")}
+	d := &pypi.Door{Site: i.site(g), Store: i.store(), Room: ps.room, Brake: ps.brake, Refused: ps.refused(g, "pypi")}
 	if i.path != "" {
 		d.Self = broker.Endpoint + i.path
 	}
@@ -205,12 +204,9 @@ func (ps *pythons) door(i *pyIndex, g launch.Gateway) *pypi.Door {
 // opens nothing.
 func (ps *pythons) pip() (out []pypi.Index) {
 	conf := pypi.Conf{}
-	only := ps.Getenv("PIP_CONFIG_FILE")
-	if only != os.DevNull {
-		for _, path := range ps.pipFiles(only) {
-			if data, err := file.Read(path, maxRC, 0); err == nil && !ps.AgentWrites(path) {
-				conf.Read(data)
-			}
+	for _, path := range ps.PipFiles() {
+		if data, ok := ps.ClientFile(path); ok {
+			conf.Read(data)
 		}
 	}
 	for name, key := range map[string]string{"PIP_INDEX_URL": "index-url", "PIP_EXTRA_INDEX_URL": "extra-index-url"} {
@@ -218,24 +214,22 @@ func (ps *pythons) pip() (out []pypi.Index) {
 			conf["install."+key] = v
 		}
 	}
-	return conf.Indexes()
-}
-
-// pipFiles are the places of pip.conf, what counts more behind what counts less.
-func (ps *pythons) pipFiles(only string) (out []string) {
-	for _, dir := range slices.Backward(filepath.SplitList(cmp.Or(ps.Getenv("XDG_CONFIG_DIRS"), "/etc/xdg"))) {
-		out = append(out, filepath.Join(dir, "pip/pip.conf"))
-	}
-	out = append(out, "/etc/pip.conf", filepath.Join(ps.User.Home, ".pip/pip.conf"), filepath.Join(ps.ConfigHome(), "pip/pip.conf"))
-	for _, dir := range []string{ps.Getenv("VIRTUAL_ENV"), ps.Getenv("CONDA_PREFIX")} {
-		if filepath.IsAbs(dir) {
-			out = append(out, filepath.Join(dir, "pip.conf"))
-		}
-	}
-	if filepath.IsAbs(only) {
-		out = append(out, only)
+	out = conf.Indexes()
+	if v := ps.Getenv("PIP_KEYRING_PROVIDER"); conf.Keyring() || v == "import" || v == "subprocess" {
+		ps.askedKeyring(out)
 	}
 	return out
+}
+
+// askedKeyring names the indexes whose login pip or uv would ask a keyring for.
+func (ps *pythons) askedKeyring(all []pypi.Index) {
+	for _, i := range all {
+		if u, err := pypi.ParseURL(i.URL); err == nil {
+			if _, has := u.User.Password(); !has {
+				ps.keyring("pypi", u.Host)
+			}
+		}
+	}
 }
 
 // uv reads what uv on the host would for every project.
@@ -246,14 +240,19 @@ func (ps *pythons) uv() (out []pypi.Index) {
 	for v := range strings.FieldsSeq(ps.Getenv("UV_INDEX") + " " + ps.Getenv("UV_EXTRA_INDEX_URL")) {
 		out = append(out, pypi.ParseNamed(v))
 	}
+	asks := ps.Getenv("UV_KEYRING_PROVIDER") == "subprocess"
 	paths := []string{filepath.Join(ps.ConfigHome(), "uv/uv.toml"), "/etc/xdg/uv/uv.toml", "/etc/uv/uv.toml"}
 	if only := ps.Getenv("UV_CONFIG_FILE"); filepath.IsAbs(only) {
 		paths = []string{only}
 	}
 	for _, path := range paths {
-		if data, err := file.Read(path, maxRC, 0); err == nil && !ps.AgentWrites(path) {
+		if data, ok := ps.ClientFile(path); ok {
 			out = append(out, ps.parseUV(path, data)...)
+			asks = asks || pypi.UVKeyring(data)
 		}
+	}
+	if asks {
+		ps.askedKeyring(out)
 	}
 	return out
 }

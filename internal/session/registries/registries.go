@@ -19,6 +19,7 @@ type doors struct {
 	brake   brake.Rules
 	offline bool
 	hosts   []servedHost
+	asked   map[string]bool // hosts whose login is in a keyring, and that were named
 }
 
 // largeDocuments is how many large indexes a supervisor has in memory at once: twelve of the
@@ -45,6 +46,7 @@ func Part(b launch.Base) (launch.Contribution, error) {
 	ds.packages()
 	ds.projects()
 	ds.crates()
+	ds.mirrors()
 	err := ds.modules()
 	ds.open()
 	return ds.Contribution, err

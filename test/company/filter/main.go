@@ -9,14 +9,23 @@ package main
 
 import (
 	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // filter is the proxy.
@@ -45,9 +54,16 @@ func run(kind, address, path, login string, names []string) error {
 	if f.log, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
 		return err
 	}
+	secure, err := certified(kind, address, path)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
+	}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	serve := f.http
 	if kind == "socks" {
@@ -63,6 +79,28 @@ func run(kind, address, path, login string, names []string) error {
 			serve(c)
 		}()
 	}
+}
+
+// certified makes a certificate for a proxy within TLS, and lays it beside the log.
+func certified(kind, address, path string) (*tls.Config, error) {
+	if kind != "https" {
+		return nil, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "proxy"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.ParseIP(host)}}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	err = os.WriteFile(path+".pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, err
 }
 
 // knows is where a name leads; an address is none.
