@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -108,9 +107,6 @@ func (n *Network) Close() {
 		*fd = -1
 	}
 }
-
-// Listening lists the TCP ports at which somebody listens inside.
-func (n *Network) Listening() []uint16 { return sys.Listeners("/proc/" + strconv.Itoa(n.pid) + "/net") }
 
 // Dial connects to a server inside, on either loopback. The sockets towards it are made
 // inside the sandbox's network: there is no other way in.
