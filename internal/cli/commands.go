@@ -36,7 +36,7 @@ func made(entries []entry) []*command.Command {
 // groups is the whole table, but for the agents. The first are what is needed every day.
 func groups() []group {
 	return []group{
-		{"Every day", []entry{{"run", runCommand}, {"diff", sessions.Diff}, {"undo", sessions.Undo}, {"why", rules.Why}, {"ps", sessions.PS}}},
+		{"Every day", []entry{{"run", runCommand}, {"diff", sessions.Diff}, {"undo", sessions.Undo}, {"why", rules.Why}, {"ps", sessions.PS}, {"postures", rules.Postures}}},
 		{"Run something else fenced", []entry{{"shell", shellCommand}, {"learn", learnCommand}}},
 		{"Sessions", []entry{{"status", sessions.Status}, {"exec", sessions.Exec}, {"attach", sessions.Attach}, {"detach", sessions.Detach}, {"output", sessions.Output}, {"stop", sessions.Stop}, {"thaw", sessions.Thaw}, {"rm", sessions.RM}}},
 		{"What a session changed", []entry{{"apply", sessions.Apply}, {"discard", sessions.Discard}, {"history", sessions.History}}},

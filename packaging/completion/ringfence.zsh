@@ -11,6 +11,7 @@ _ringfence_ask() {
 _ringfence_claude() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -51,6 +52,7 @@ _ringfence_claude() {
 _ringfence_codex() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -91,6 +93,7 @@ _ringfence_codex() {
 _ringfence_gemini() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -131,6 +134,7 @@ _ringfence_gemini() {
 _ringfence_opencode() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -171,6 +175,7 @@ _ringfence_opencode() {
 _ringfence_run() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -240,6 +245,7 @@ _ringfence_why() {
 		'*--path[the subject is a path]' \
 		'*--push[the subject is a branch to push to]' \
 		'*--variable[the subject is a variable of your environment]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -278,9 +284,17 @@ _ringfence_ps() {
 		'*-q[print ids only]'
 }
 
+_ringfence_postures() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print JSON]' \
+		'1: :{true}'
+}
+
 _ringfence_shell() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -325,6 +339,7 @@ _ringfence_learn() {
 		'*--project[propose for the project'\''s .ringfence.toml, not for your own policy]' \
 		'*--save[write what is proposed into the policy file]' \
 		'*--show[run nothing\: propose from what earlier sessions saw]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -520,6 +535,7 @@ _ringfence_env() {
 		'*--help[explain it]' \
 		'*--agent[NAME of the agent whose environment it is]:NAME: _ringfence_ask agents' \
 		'*--json[print JSON]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -585,6 +601,7 @@ _ringfence_policy_show() {
 		'*--agent[NAME of the agent, with --resolved and --for-agent]:NAME: _ringfence_ask agents' \
 		'*--for-agent[print what the agent is told instead]' \
 		'*--resolved[also print the view it resolves to on this host]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -616,6 +633,7 @@ _ringfence_policy_show() {
 _ringfence_policy_check() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -652,6 +670,7 @@ _ringfence_policy_test() {
 		'*--live[also try each line in a throw-away sandbox; a difference is a failure]' \
 		'*--policy[test FILE in the place of your policy.toml]:FILE:_files' \
 		'*--replay[hold the decisions of past sessions against the policy as it is now\: of those that are named, or of all in this project]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
@@ -695,6 +714,7 @@ _ringfence_policy_groups() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--hosts[also list their hosts]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -822,7 +842,8 @@ _ringfence_doctor() {
 _ringfence_rungs() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--json[print JSON]'
+		'*--json[print JSON]' \
+		'*--levels[show what each level of the ladder buys and what breaks it, L0 to L5]'
 }
 
 _ringfence_verify() {
@@ -901,6 +922,7 @@ _ringfence_mcp_run() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[AGENT whose settings say how the server starts, where policy does not]:AGENT: _ringfence_ask agents' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -999,6 +1021,7 @@ _ringfence() {
 			'undo:bring back what a session changed or deleted on the host'
 			'why:say which rule decides, and what the smallest grant would allow'
 			'ps:list sessions'
+			'postures:choose by the task: a stranger'\''s repository, the web, a night alone'
 			'shell:open a shell in a sandbox'
 			'learn:run a command, and propose the smallest policy for it'
 			'status:show how strongly a session is fenced'
@@ -1051,6 +1074,7 @@ _ringfence() {
 		undo) _ringfence_undo ;;
 		why) _ringfence_why ;;
 		ps) _ringfence_ps ;;
+		postures) _ringfence_postures ;;
 		shell) _ringfence_shell ;;
 		learn) _ringfence_learn ;;
 		status) _ringfence_status ;;
