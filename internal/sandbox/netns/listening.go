@@ -53,7 +53,7 @@ func (n *Network) listeners(family byte, each func(port uint16)) error {
 	if err := unix.Sendto(n.diag, ask, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
 	}
-	buf := make([]byte, 32<<10)
+	buf := n.room()
 	for {
 		size, _, err := unix.Recvfrom(n.diag, buf, 0)
 		if err != nil {
@@ -64,6 +64,14 @@ func (n *Network) listeners(family byte, each func(port uint16)) error {
 			return err
 		}
 	}
+}
+
+// room is for answers of the kernel. It is asked again and again, and most answers are short.
+func (n *Network) room() []byte {
+	if n.answer == nil {
+		n.answer = make([]byte, 32<<10)
+	}
+	return n.answer
 }
 
 // readListeners reads some messages of an answer, and says whether they were the last.

@@ -22,8 +22,9 @@ type Network struct {
 	socket func(ipv6 bool) (*os.File, error)
 
 	mu      sync.Mutex
-	packets int // a socket that tells of datagrams; -1: there is none
-	diag    int // a socket of the sandbox's network that says whose a connection is; -1: there is none
+	packets int    // a socket that tells of datagrams; -1: there is none
+	answer  []byte // see room
+	diag    int    // a socket of the sandbox's network that says whose a connection is; -1: there is none
 	id      uint32
 	search  sys.Search // on the host
 }

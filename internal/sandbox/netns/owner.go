@@ -50,7 +50,7 @@ func (n *Network) inode(from, to netip.AddrPort) (uint32, error) {
 	if err := unix.Sendto(n.diag, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return 0, err
 	}
-	buf := make([]byte, 2048)
+	buf := n.room()
 	for {
 		size, _, err := unix.Recvfrom(n.diag, buf, 0)
 		if err != nil {
