@@ -82,7 +82,12 @@ func dispatch(c *command.Console, args []string) (int, error) {
 
 // find returns the command of a name: ours, an older name of one, or an agent of the user's.
 func find(c *command.Console, name string) *command.Command {
-	for _, cmd := range slices.Concat(commands(), oldNames()) {
+	for _, e := range entries() {
+		if e.name == name {
+			return e.make()
+		}
+	}
+	for _, cmd := range oldNames() {
 		if cmd.Name == name {
 			return cmd
 		}

@@ -13,6 +13,15 @@ import (
 	"ringfence.dev/ringfence/internal/session/control"
 )
 
+// TestEntries: the table calls each command as it calls itself.
+func TestEntries(t *testing.T) {
+	for _, e := range entries() {
+		if name := e.make().Name; name != e.name {
+			t.Errorf("%s is called %s in the table", name, e.name)
+		}
+	}
+}
+
 // TestNamesAreUnique: each name is of one command, and no old name is listed.
 func TestNamesAreUnique(t *testing.T) {
 	of := map[string]int{}

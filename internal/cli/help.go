@@ -19,7 +19,7 @@ func usage(w io.Writer) {
 		if i == 0 {
 			helpRow(w, "AGENT", "run an agent in a sandbox: claude, codex, gemini, opencode, or one of your own")
 		}
-		for _, cmd := range g.commands {
+		for _, cmd := range g.commands() {
 			helpRow(w, cmd.Name, cmd.Short)
 		}
 	}

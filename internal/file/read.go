@@ -19,8 +19,20 @@ var (
 )
 
 // ReadAll reads to the end. More than most bytes are ErrLong, with the first of them.
-func ReadAll(r io.Reader, most int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
+func ReadAll(r io.Reader, most int64) ([]byte, error) { return readSized(r, 0, most) }
+
+// readSized reads what says how long it is. That may be wrong: files of proc say nothing.
+func readSized(r io.Reader, size, most int64) ([]byte, error) {
+	data := make([]byte, min(size, most))
+	n, err := io.ReadFull(r, data)
+	if data = data[:n]; err == io.EOF || err == io.ErrUnexpectedEOF {
+		return data, nil
+	}
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r, most+1-int64(n)))
+		data = append(data, rest...)
+	}
 	if err == nil && int64(len(data)) > most {
 		return data[:most], fmt.Errorf("%w: larger than %d bytes", ErrLong, most)
 	}
@@ -64,7 +76,7 @@ func ReadRegular(f *os.File, most int64) ([]byte, error) {
 	if !st.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "read", Path: f.Name(), Err: ErrNotRegular}
 	}
-	data, err := ReadAll(f, most)
+	data, err := readSized(f, st.Size(), most)
 	if errors.Is(err, ErrLong) {
 		err = &os.PathError{Op: "read", Path: f.Name(), Err: err}
 	}

@@ -43,3 +43,26 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestReadLength: what is read is what is there, whatever length the file says it has.
+func TestReadLength(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("12345678"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.Seek(6, 0)
+	if b, err := file.ReadRegular(f, 8); err != nil || string(b) != "78" {
+		t.Errorf("from the middle: %q, %v", b, err)
+	}
+	if b, err := file.Read(path, 5, 0); !errors.Is(err, file.ErrLong) || string(b) != "12345" {
+		t.Errorf("too long: %q, %v", b, err)
+	}
+	if b, err := file.Read("/proc/self/stat", 1<<16, 0); err != nil || len(b) == 0 {
+		t.Errorf("proc, which says nothing of length: %q, %v", b, err)
+	}
+}

@@ -22,6 +22,21 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return ReplaceWith(path, mode, func(f *os.File) error { return write(f, data) })
 }
 
+// ReplaceSoon puts data at path, whole or not at all for who reads it while the machine runs.
+// A power cut soon after may leave an empty file.
+func ReplaceSoon(path string, data []byte, mode fs.FileMode) error {
+	dir, err := openParent(path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	temp, err := fillAt(dir, mode, func(f *os.File) error { return write(f, data) }, func(*os.File) error { return nil })
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	return renameAt(dir, temp, filepath.Base(path))
+}
+
 // ReplaceWith does what Replace does, with what fill writes.
 func ReplaceWith(path string, mode fs.FileMode, fill func(*os.File) error) error {
 	dir, err := openParent(path)
@@ -66,7 +81,7 @@ func Create(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	defer unix.Close(dir)
-	temp, err := fillAt(dir, mode, func(f *os.File) error { return write(f, data) })
+	temp, err := fillAt(dir, mode, func(f *os.File) error { return write(f, data) }, (*os.File).Sync)
 	if err != nil {
 		return err
 	}
@@ -87,18 +102,25 @@ func Behind(path string) (string, error) {
 }
 
 func replaceAt(dir int, name string, mode fs.FileMode, fill func(*os.File) error) error {
-	temp, err := fillAt(dir, mode, fill)
+	temp, err := fillAt(dir, mode, fill, (*os.File).Sync)
 	if err != nil {
 		return fmt.Errorf("write %q: %w", name, err)
 	}
-	if err := unix.Renameat(dir, temp, dir, name); err != nil {
-		return errors.Join(fmt.Errorf("write %q: %w", name, err), unix.Unlinkat(dir, temp, 0))
+	if err := renameAt(dir, temp, name); err != nil {
+		return err
 	}
 	return syncDir(dir)
 }
 
-// fillAt makes a new file that is complete on the disk.
-func fillAt(dir int, mode fs.FileMode, fill func(*os.File) error) (temp string, err error) {
+func renameAt(dir int, temp, name string) error {
+	if err := unix.Renameat(dir, temp, dir, name); err != nil {
+		return errors.Join(fmt.Errorf("write %q: %w", name, err), unix.Unlinkat(dir, temp, 0))
+	}
+	return nil
+}
+
+// fillAt makes a new file that is complete, as far as settle sees to it also on the disk.
+func fillAt(dir int, mode fs.FileMode, fill, settle func(*os.File) error) (temp string, err error) {
 	temp = Temporary + rand.Text()
 	fd, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -106,7 +128,7 @@ func fillAt(dir int, mode fs.FileMode, fill func(*os.File) error) (temp string, 
 	}
 	f := os.NewFile(uintptr(fd), temp)
 	err = fill(f)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), settle(f), f.Close()); err != nil {
 		return "", errors.Join(err, unix.Unlinkat(dir, temp, 0))
 	}
 	return temp, nil

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Redactor makes records that can be shown to strangers. What tells of a person, of a
@@ -194,10 +195,10 @@ func (d *Redactor) path(p string) string {
 // telling finds what in a text may tell something: paths, hosts, addresses, words of
 // the user. What holds no dot, slash, @ or backslash, and is none of the user's own
 // names, is a word.
-var telling = regexp.MustCompile(`[^\s"'(),;=\[\]]+`)
+var telling = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'(),;=\[\]]+`) })
 
 func (d *Redactor) text(s string) string {
-	return telling.ReplaceAllStringFunc(s, func(word string) string {
+	return telling().ReplaceAllStringFunc(s, func(word string) string {
 		bare := strings.TrimRight(word, ".:")
 		end := word[len(bare):]
 		switch {

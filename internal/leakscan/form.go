@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -80,11 +81,11 @@ func jsonText(s string) []string {
 	return []string{text, strings.ReplaceAll(text, "/", `\/`)}
 }
 
-var escape = regexp.MustCompile(`%[0-9A-F]{2}`)
+var escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[0-9A-F]{2}`) })
 
 func percent(s string) (all []string) {
 	for _, upper := range []string{url.QueryEscape(s), url.PathEscape(s)} {
-		all = append(all, upper, escape.ReplaceAllStringFunc(upper, strings.ToLower))
+		all = append(all, upper, escape().ReplaceAllStringFunc(upper, strings.ToLower))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/fault"
 )
@@ -88,13 +89,15 @@ func checkProgram(v string) error {
 
 // CheckImage wants the name of an image, as engines write it.
 func CheckImage(v string) error {
-	if !imageName.MatchString(v) || len(v) > 512 {
+	if !imageName().MatchString(v) || len(v) > 512 {
 		return errors.New("is not the name of an image")
 	}
 	return nil
 }
 
-var imageName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:-]*(@sha256:[0-9a-f]{64})?$`)
+var imageName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:-]*(@sha256:[0-9a-f]{64})?$`)
+})
 
 // checkSum wants a SHA-256.
 func checkSum(v string) error {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"sync"
 
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
@@ -20,7 +21,7 @@ type Part struct {
 func parts() []Part {
 	return []Part{
 		{"models", lending.Models}, {"mcp", prepareServers}, {"hosts", lending.Hosts}, {"program", launch.Program}, {"network", launch.Network},
-		{"toolchains", launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"registries", registries.Part}, {"decoys", launch.Decoys},
+		{longest, launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"registries", registries.Part}, {"decoys", launch.Decoys},
 	}
 }
 
@@ -56,18 +57,36 @@ var rank = []string{"models", "mcp", "hosts", "program", "network", "toolchains"
 // sum is what was added, by the name of the part or the look.
 type sum map[string]launch.Contribution
 
-// PrepareParts asks parts what they add.
+// PrepareParts asks parts what they add. The one that takes the longest is asked beside the
+// others. If several refuse, it is the first in their order that is told.
 func PrepareParts(b launch.Base, parts []Part) (sum, error) {
-	all := sum{"": b.Said}
-	for _, p := range parts {
-		c, err := p.prepare(b)
-		if err != nil {
-			return nil, err
+	added, refused := make([]launch.Contribution, len(parts)), make([]error, len(parts))
+	prepare := func(i int) { added[i], refused[i] = parts[i].prepare(b) }
+	var beside sync.WaitGroup
+	if i := slices.IndexFunc(parts, func(p Part) bool { return p.name == longest }); i >= 0 {
+		beside.Go(func() { prepare(i) })
+	}
+	for i, p := range parts {
+		if p.name == longest {
+			continue
 		}
-		all[p.name] = c
+		if prepare(i); refused[i] != nil {
+			break
+		}
+	}
+	beside.Wait()
+	all := sum{"": b.Said}
+	for i, p := range parts {
+		if refused[i] != nil {
+			return nil, refused[i]
+		}
+		all[p.name] = added[i]
 	}
 	return all, nil
 }
+
+// longest is the name of the part that follows every entry of PATH and every link in them.
+const longest = "toolchains"
 
 // Total is the sum.
 func (s sum) Total() launch.Contribution {

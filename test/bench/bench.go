@@ -15,14 +15,14 @@ import (
 // bench is one run: a scratch home, so that nothing of the user's is read or left
 // behind, and what was measured.
 type bench struct {
-	ringfence, unkept, far, srt, source string
-	rounds                              int
-	dir, home                           string
-	results                             []result
+	ringfence, unkept, far, srt, source, before string
+	rounds                                      int
+	dir, home                                   string
+	results                                     []result
 }
 
 func (b *bench) open() (err error) {
-	for _, path := range []*string{&b.ringfence, &b.unkept, &b.far, &b.source} {
+	for _, path := range []*string{&b.ringfence, &b.unkept, &b.far, &b.source, &b.before} {
 		if *path == "" {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // memory adds up what the processes of ringfence itself take while an agent idles.
@@ -33,6 +34,7 @@ func (b *bench) memory() error {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		return fmt.Errorf("the agent said %q (%w)", line, err)
 	}
+	time.Sleep(settled)
 	pids, err := family(cmd.Process.Pid)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -189,8 +190,8 @@ func named(hits []hit) ([]string, bool) {
 
 // opencode puts the value of a variable in first, and then looks for names of files.
 var (
-	variable = regexp.MustCompile(`\{env:[^}]+\}`)
-	puzzle   = regexp.MustCompile(`\{(?:f|fi|fil|file)?\x00|\{file:[^}]*\x00`)
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{env:[^}]+\}`) })
+	puzzle   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(?:f|fi|fil|file)?\x00|\{file:[^}]*\x00`) })
 )
 
 // inserted lists the files whose text opencode puts into a file of settings before it
@@ -198,7 +199,7 @@ var (
 // a variable can be any.
 func (t *tree) inserted(rel, data string) (out []string, all bool) {
 	const mark = "{file:"
-	if puzzle.MatchString(variable.ReplaceAllString(data, "\x00")) {
+	if puzzle().MatchString(variable().ReplaceAllString(data, "\x00")) {
 		return nil, false
 	}
 	for at := strings.Index(data, mark); at >= 0; at = strings.Index(data, mark) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -66,7 +67,7 @@ type action struct {
 // methods are how the actions that there are go.
 var methods = map[string]string{"download": http.MethodGet, "upload": http.MethodPut, "verify": http.MethodPost}
 
-var sha256Name = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sha256Name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // readBatch reads a batch. It is written anew for the forge, so what is not read
 // here does not get there.
@@ -92,7 +93,7 @@ func readBatch(r io.Reader) (*batch, error) {
 		return nil, fmt.Errorf("the LFS request has more than %d objects", maxObjects)
 	}
 	for _, o := range b.Objects {
-		if !sha256Name.MatchString(o.OID) || o.Size < 0 {
+		if !sha256Name().MatchString(o.OID) || o.Size < 0 {
 			return nil, fmt.Errorf("%.100q is no LFS object", o.OID)
 		}
 	}

@@ -33,9 +33,9 @@ type tickets struct {
 	m  map[string]ticket
 }
 
-var ticketName = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var ticketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
-func isTicket(s string) bool { return ticketName.MatchString(s) }
+func isTicket(s string) bool { return ticketName().MatchString(s) }
 
 // add keeps a ticket and returns its number. When there is no room the old ones
 // go, and if that does not help, all: a client asks again.

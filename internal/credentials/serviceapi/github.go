@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // githubRoots are read by name; paging answers with the same by number.
@@ -179,7 +180,7 @@ func plainWrite(body object) string {
 		}
 		if name == "assignee" || name == "assignees" {
 			robot := false
-			eachText(value, func(login string) { robot = robot || assigned.MatchString(login) })
+			eachText(value, func(login string) { robot = robot || assigned().MatchString(login) })
 			if robot {
 				return noRobot
 			}
@@ -191,7 +192,7 @@ func plainWrite(body object) string {
 const noRobot = "what is assigned to a robot has it push and open pull requests: assign it to a person"
 
 // assigned are logins that are no person's: whoever gets an issue begins to work on it.
-var assigned = regexp.MustCompile(`(?i)^@?copilot\b|\[bot\]|(?:swe|code)-agent`)
+var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^@?copilot\b|\[bot\]|(?:swe|code)-agent`) })
 
 // robotID holds for ids of robots in GraphQL, in the form of today and in the one before.
 func robotID(v any, vars object) bool {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -30,19 +31,19 @@ func Unclear(s string) string {
 }
 
 // htmlComment is what pages do not show.
-var htmlComment = regexp.MustCompile(`(?s)<!--.*?-->`)
+var htmlComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?-->`) })
 
 // pathLine is a line that begins with a slash and is no command: its first element ends in
 // another slash.
-var pathLine = regexp.MustCompile(`^/[A-Za-z0-9._~+-]*/`)
+var pathLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9._~+-]*/`) })
 
 // Command reports whether a line of a text could be taken for a command: the first
 // thing in it that can be seen is a slash, and it is not a path of several elements.
 func Command(s string) bool {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	for _, text := range []string{s, strings.ReplaceAll(s, "\r", ""), htmlComment.ReplaceAllString(s, ""), htmlComment.ReplaceAllString(s, "\n")} {
+	for _, text := range []string{s, strings.ReplaceAll(s, "\r", ""), htmlComment().ReplaceAllString(s, ""), htmlComment().ReplaceAllString(s, "\n")} {
 		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
-			if strings.HasPrefix(strings.TrimSpace(strings.Map(visible, line)), "/") && !pathLine.MatchString(strings.TrimSpace(line)) {
+			if strings.HasPrefix(strings.TrimSpace(strings.Map(visible, line)), "/") && !pathLine().MatchString(strings.TrimSpace(line)) {
 				return true
 			}
 		}
@@ -67,16 +68,16 @@ func visible(r rune) rune {
 
 // robots are GitHub's own, which do with the rights of the writer what a comment asks
 // of them: merge, close, push.
-var robots = regexp.MustCompile(`(?i)@(?:dependabot|copilot)\b`)
+var robots = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)@(?:dependabot|copilot)\b`) })
 
 // htmlTag is markup, which stands between letters without parting them.
-var htmlTag = regexp.MustCompile(`<[^<>]*>`)
+var htmlTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[^<>]*>`) })
 
 // callsRobot reports whether a text speaks to one of them, as it is written or as it is
 // shown: names are looked for in what Markdown has become.
 func callsRobot(s string) bool {
-	bare := htmlTag.ReplaceAllString(htmlComment.ReplaceAllString(s, ""), "")
-	return slices.ContainsFunc([]string{s, html.UnescapeString(s), html.UnescapeString(bare)}, func(t string) bool { return robots.MatchString(strings.Map(visible, t)) })
+	bare := htmlTag().ReplaceAllString(htmlComment().ReplaceAllString(s, ""), "")
+	return slices.ContainsFunc([]string{s, html.UnescapeString(s), html.UnescapeString(bare)}, func(t string) bool { return robots().MatchString(strings.Map(visible, t)) })
 }
 
 // judgeTexts holds what a body says to what the forge will read in it, names included.

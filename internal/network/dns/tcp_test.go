@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -77,17 +78,26 @@ func TestTCPCloses(t *testing.T) {
 // TestTCPSlowQuery: a query that trickles in does not keep its connection by each
 // of its bytes.
 func TestTCPSlowQuery(t *testing.T) {
-	s := &Server{Handler: always(Answer{}), limits: limits{idle: 50 * time.Millisecond}}
-	c := dial(t, serveTCP(t, s, "127.0.0.1:0").Addr())
-	go func() {
+	synctest.Test(t, func(t *testing.T) { // whose clock goes on when all wait for it
+		const idle, pace = 50 * time.Second, 5 * time.Second
+		s := &Server{Handler: always(Answer{})}
+		c, served := net.Pipe()
+		go func() {
+			s.converse(t.Context(), served, netip.AddrPort{}, idle)
+			served.Close()
+		}()
+		began, sent := time.Now(), 0
 		for _, b := range framed(make([]byte, 20000)) {
 			if _, err := c.Write([]byte{b}); err != nil {
-				return
+				break
 			}
-			time.Sleep(5 * time.Millisecond)
+			sent++
+			<-time.After(pace)
 		}
-	}()
-	closed(t, c)
+		if took := time.Since(began); took < idle || took > idle+pace {
+			t.Errorf("the connection was kept for %v and %d bytes, not for %v", took, sent, idle)
+		}
+	})
 }
 
 // TestTCPSlowReader: a client that asks and asks and takes no reply loses its

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // MCP says where an agent's MCP servers are written on the host, and how it is told
@@ -146,14 +147,14 @@ func texts(v any) (out []string) {
 	return out
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
 // Filled is the server with ${NAME} and ${NAME:-default} in its texts replaced, as the
 // agents do it.
 func (s HostServer) Filled(getenv func(string) string) HostServer {
 	fill := func(text string) string {
-		return variable.ReplaceAllStringFunc(text, func(ref string) string {
-			part := variable.FindStringSubmatch(ref)
+		return variable().ReplaceAllStringFunc(text, func(ref string) string {
+			part := variable().FindStringSubmatch(ref)
 			if v := getenv(part[1]); v != "" {
 				return v
 			}

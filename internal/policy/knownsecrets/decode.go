@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"weak"
 )
 
 var (
@@ -14,11 +15,28 @@ var (
 	envText string
 )
 
-// Decoded on first use: a launch that asks nothing pays nothing.
+// Decoded on first use: a launch that asks nothing pays nothing. Forgotten when nobody has
+// asked since memory was collected: a session that only runs does not keep them.
 var (
-	paths = sync.OnceValue(decodePaths)
-	envs  = sync.OnceValue(decodeEnv)
+	paths = forgotten(decodePaths)
+	envs  = forgotten(decodeEnv)
 )
+
+func forgotten[T any](decode func() T) func() T {
+	var mu sync.Mutex
+	var last weak.Pointer[T]
+	return func() T {
+		mu.Lock()
+		defer mu.Unlock()
+		v := last.Value()
+		if v == nil {
+			v = new(T)
+			*v = decode()
+			last = weak.Make(v)
+		}
+		return *v
+	}
+}
 
 // decode yields the rows of one of our own files. It trusts their form, which
 // the tests check; no foreign text comes here.

@@ -21,8 +21,9 @@ func Path(home, abs string) (Entry, bool) {
 
 	var found Entry
 	closest := len(abs) + 1
-	for i := range paths() {
-		r := &paths()[i]
+	all := paths()
+	for i := range all {
+		r := &all[i]
 		if !in[r.root] {
 			continue
 		}

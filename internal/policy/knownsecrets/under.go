@@ -80,8 +80,9 @@ func (s *search) judge(home, path string) {
 		return
 	}
 	bases := [roots]string{absolute: "/", inHome: home}
-	for i := range paths() {
-		r := &paths()[i]
+	all := paths()
+	for i := range all {
+		r := &all[i]
 		if r.root == anywhere {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -139,7 +140,7 @@ func (i *Image) Rest() string {
 	const most = 8
 	var names []string
 	for _, n := range i.Unused[:min(len(i.Unused), most)] {
-		if !plainWord.MatchString(n) {
+		if !plainWord().MatchString(n) {
 			n = "…"
 		}
 		names = append(names, n)
@@ -151,4 +152,4 @@ func (i *Image) Rest() string {
 	return text
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z$.-]{1,40}$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z$.-]{1,40}$`) })

@@ -116,6 +116,7 @@ func session(conn *wire.Conn) (ws syscall.WaitStatus, stays bool, err error) {
 		ws, err = attendSentry(conn, r.sentry)
 		return ws, false, err
 	}
+	p.Forget()
 	ws, err = runAgent(conn, p)
 	return ws, p.Built, err
 }

@@ -62,7 +62,7 @@ func StartBorn(ctx context.Context, p *plan.Plan, h rung.Hooks, birth Birth) (ru
 		conn.Close()
 		return nil, err
 	}
-	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: p.Ops, exit: make(chan struct{})}
+	s := &sandbox{pid: first.PID, first: first, conn: conn, hooks: h, ops: writtenOps(p.Ops), exit: make(chan struct{})}
 	if err == nil {
 		err = s.launch(ctx, p)
 	}
@@ -199,7 +199,7 @@ type sandbox struct {
 	first *First
 	conn  *wire.Conn
 	hooks rung.Hooks
-	ops   []plan.Op
+	ops   []plan.Op // those by which something can be written
 
 	around *wire.Conn // to PID 1 around a sentry; conn then leads to the one on it
 

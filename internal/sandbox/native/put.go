@@ -55,13 +55,24 @@ func (s *sandbox) Put(p string, data []byte) (rung.Placed, error) {
 	return rung.Done, errors.Join(err, f.Close())
 }
 
+// writtenOps are the operations by which something can be written. The others hold contents of
+// files, half a megabyte of certificates among them, which a session would keep to its end.
+func writtenOps(ops []plan.Op) []plan.Op {
+	var out []plan.Op
+	for _, o := range ops {
+		if o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // layerAt finds where the layer has a path, and where the host has it. A complete copy is a
 // layer too; what is bound in as the host has it is none, and is never written to.
 func layerAt(ops []plan.Op, p string) (upper, host string, ok bool) {
 	best := -1
 	for i, o := range ops {
-		written := o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write
-		if written && file.Within(p, string(o.Dst)) && (best < 0 || len(o.Dst) >= len(ops[best].Dst)) {
+		if file.Within(p, string(o.Dst)) && (best < 0 || len(o.Dst) >= len(ops[best].Dst)) {
 			best = i
 		}
 	}

@@ -68,7 +68,7 @@ func (n *Network) elements(set string, each func(key []byte)) error {
 	if err := unix.Sendto(n.packets, askElements(set, n.id), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
 	}
-	buf := make([]byte, 32<<10)
+	buf := n.room()
 	for {
 		size, _, err := unix.Recvfrom(n.packets, buf, 0)
 		if err != nil {

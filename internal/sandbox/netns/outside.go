@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -23,8 +22,9 @@ type Network struct {
 	socket func(ipv6 bool) (*os.File, error)
 
 	mu      sync.Mutex
-	packets int // a socket that tells of datagrams; -1: there is none
-	diag    int // a socket of the sandbox's network that says whose a connection is; -1: there is none
+	packets int    // a socket that tells of datagrams; -1: there is none
+	answer  []byte // see room
+	diag    int    // a socket of the sandbox's network that says whose a connection is; -1: there is none
 	id      uint32
 	search  sys.Search // on the host
 }
@@ -108,9 +108,6 @@ func (n *Network) Close() {
 		*fd = -1
 	}
 }
-
-// Listening lists the TCP ports at which somebody listens inside.
-func (n *Network) Listening() []uint16 { return sys.Listeners("/proc/" + strconv.Itoa(n.pid) + "/net") }
 
 // Dial connects to a server inside, on either loopback. The sockets towards it are made
 // inside the sandbox's network: there is no other way in.

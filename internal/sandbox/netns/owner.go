@@ -35,18 +35,13 @@ func (n *Network) inode(from, to netip.AddrPort) (uint32, error) {
 		return 0, os.ErrClosed
 	}
 	n.id++
-	b := make([]byte, unix.NLMSG_HDRLEN+56)
 	ne, be := binary.NativeEndian, binary.BigEndian
-	ne.PutUint32(b, uint32(len(b)))
-	ne.PutUint16(b[4:], 20) // SOCK_DIAG_BY_FAMILY
-	ne.PutUint16(b[6:], unix.NLM_F_REQUEST)
-	ne.PutUint32(b[8:], n.id)
-	q := b[unix.NLMSG_HDRLEN:]
-	q[0], q[1] = unix.AF_INET, unix.IPPROTO_TCP
+	family := byte(unix.AF_INET)
 	if from.Addr().Is6() {
-		q[0] = unix.AF_INET6
+		family = unix.AF_INET6
 	}
-	ne.PutUint32(q[4:], ^uint32(0)) // any state
+	b := askSockets(n.id, 0, family, ^uint32(0)) // in any state
+	q := b[unix.NLMSG_HDRLEN:]
 	be.PutUint16(q[8:], from.Port())
 	be.PutUint16(q[10:], to.Port())
 	copy(q[12:28], from.Addr().AsSlice())
@@ -55,13 +50,13 @@ func (n *Network) inode(from, to netip.AddrPort) (uint32, error) {
 	if err := unix.Sendto(n.diag, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return 0, err
 	}
-	buf := make([]byte, 2048)
+	buf := n.room()
 	for {
 		size, _, err := unix.Recvfrom(n.diag, buf, 0)
 		if err != nil {
 			return 0, err
 		}
-		if size < unix.NLMSG_HDRLEN+72 || ne.Uint16(buf[4:]) != 20 {
+		if size < unix.NLMSG_HDRLEN+72 || ne.Uint16(buf[4:]) != sockDiag {
 			return 0, errors.New("no such socket")
 		}
 		if ne.Uint32(buf[8:]) == n.id {

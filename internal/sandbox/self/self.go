@@ -88,12 +88,12 @@ func openHigh(path string) (fd int, err error) {
 // write writes page by page: the kernel keeps in one piece what came in one piece, and
 // shows a process all of it for every byte that it reads.
 func write(f *os.File) error {
-	for b := []byte(program); len(b) > 0; {
-		n, err := f.Write(b[:min(len(b), os.Getpagesize())])
+	for rest := program; rest != ""; {
+		n, err := f.WriteString(rest[:min(len(rest), os.Getpagesize())])
 		if err != nil {
 			return err
 		}
-		b = b[n:]
+		rest = rest[n:]
 	}
 	return nil
 }

@@ -47,7 +47,12 @@ func TestLay(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "program")
 			laidIn(t, dir)
 			path := filepath.Join(dir, "0123abcd")
-			before, err := os.Stat(path)
+			was, err := os.Open(path) // and stays: else the next file could get its inode
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer was.Close()
+			before, err := was.Stat()
 			if err != nil {
 				t.Fatal(err)
 			}

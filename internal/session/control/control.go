@@ -200,7 +200,7 @@ func listen(session string, h Handler, patience time.Duration) (net.Listener, er
 }
 
 func serve(l *net.UnixListener, h Handler, patience time.Duration) {
-	slots := make(chan struct{}, maxClients)
+	slots, mute := make(chan struct{}, maxClients), &mute{}
 	for {
 		c, err := l.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
@@ -210,16 +210,18 @@ func serve(l *net.UnixListener, h Handler, patience time.Duration) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		slots <- struct{}{}
+		mute.makeRoom(slots)
+		c.SetDeadline(time.Now().Add(patience))
+		mute.add(c)
 		go func() {
 			defer c.Close()
 			conn := &Conn{UnixConn: c}
-			c.SetDeadline(time.Now().Add(patience))
 			var q Request
 			err := ours(c)
 			if err == nil {
 				q.Files, err = conn.read(maxMessage, &q)
 			}
+			mute.remove(c)
 			<-slots // what goes on for long must not keep others from asking
 			if err != nil {
 				closeAll(q.Files)

@@ -154,6 +154,23 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestMute: who connects and says nothing loses the place that somebody else needs, long
+// before its time is over.
+func TestMute(t *testing.T) {
+	id := name(t)
+	serveOne(t, id, time.Hour)
+	for range 2 * maxClients {
+		c, err := net.Dial("unix", prefix()+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	if _, err := Ask(id, Request{Do: "status"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Bytes that are no request get an error and harm nobody.
 func TestGarbage(t *testing.T) {
 	id := name(t)

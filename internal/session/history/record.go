@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 // A transcript is more than what was said. On --resume Claude Code acts on some of its
@@ -34,8 +35,8 @@ var records = map[string]func(s Share, f fields) error{
 var named = []string{"slug", "agentId", "agentName", "teamName", "sessionKind"}
 
 var (
-	aName   = regexp.MustCompile(`^"[A-Za-z0-9_@-]{1,128}"$`)
-	aBackup = regexp.MustCompile(`^(null|"[0-9a-f]{16}@v[0-9]{1,9}")$`)
+	aName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"[A-Za-z0-9_@-]{1,128}"$`) })
+	aBackup = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(null|"[0-9a-f]{16}@v[0-9]{1,9}")$`) })
 )
 
 var errActs = errors.New("the host's agent would act on it")
@@ -54,7 +55,7 @@ func (s Share) record(id string, f fields) error {
 		return errors.New("it is of another conversation")
 	}
 	for _, key := range named {
-		if v := f[key]; v != nil && string(v) != "null" && !aName.Match(v) {
+		if v := f[key]; v != nil && string(v) != "null" && !aName().Match(v) {
 			return fmt.Errorf("%s: %w", key, errActs)
 		}
 	}
@@ -68,9 +69,9 @@ func spoken(Share, fields) error { return nil }
 
 // only is a record with one value of its own.
 func only(key, shape string) func(Share, fields) error {
-	re := regexp.MustCompile(shape)
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(shape) })
 	return func(_ Share, f fields) error {
-		if !re.Match(f[key]) || !f.within("type", "sessionId", "uuid", "timestamp", key) {
+		if !re().Match(f[key]) || !f.within("type", "sessionId", "uuid", "timestamp", key) {
 			return errActs
 		}
 		return nil
@@ -93,7 +94,7 @@ func snapshot(s Share, f fields) error {
 			return errElsewhere
 		}
 		b, ok := object(backup)
-		if !ok || !b.within("backupFileName", "version", "backupTime") || !aBackup.Match(b["backupFileName"]) {
+		if !ok || !b.within("backupFileName", "version", "backupTime") || !aBackup().Match(b["backupFileName"]) {
 			return errActs
 		}
 	}

@@ -26,9 +26,13 @@ type Trust struct {
 // Forget drops what only a launch needs.
 func (t *Trust) Forget() { t.Bundle, t.More = nil, nil }
 
+// ownRoom is for the session's own authority, which follows what All returns.
+const ownRoom = 4 << 10
+
 // All is both, each certificate once.
 func (t Trust) All() []byte {
-	out := append(bytes.TrimRight(bytes.Clone(t.Bundle), "\n"), '\n')
+	out := make([]byte, 0, len(t.Bundle)+len(t.More)+ownRoom)
+	out = append(append(out, bytes.TrimRight(t.Bundle, "\n")...), '\n')
 	for block, rest := pem.Decode(t.More); block != nil; block, rest = pem.Decode(rest) {
 		if text := pem.EncodeToMemory(block); !bytes.Contains(out, text) {
 			out = append(out, text...)

@@ -77,7 +77,6 @@ type Talk struct {
 // Start launches the session and returns when it has ended and nothing of it is
 // left.
 func Start(ctx context.Context, s *session.Session, std [3]*os.File, talk Talk) (Result, error) {
-	runtime.LockOSThread() // see rung.Rung
 	// From here to the end: a hang-up must not skip the tidying up.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -134,6 +133,7 @@ type live struct {
 	signals  chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
 	began    chan struct{}  // closed when box is there
 	ended    chan struct{}
+	over     chan struct{} // closed when nothing of it is left
 	told     chan struct{} // closed when somebody wants it to end
 	telling  sync.Once
 	gate     *gate.Gate           // of the door, also after it was closed
@@ -178,6 +178,8 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 		return Result{}, err
 	}
 	defer keep.End(nil)
+	l.over = make(chan struct{})
+	defer close(l.over)
 	if err := l.launch(ctx, keep, p, hooks); err != nil {
 		return Result{}, rung.Explain(err, l.session.Facts)
 	}
@@ -255,7 +257,7 @@ func (l *live) launch(ctx context.Context, keep *trees.Changes, p plan.Plan, h r
 	h.Stdio = rung.Stdio{In: l.streams.files[0], Out: l.streams.files[1], Err: l.streams.files[2], Terminal: l.takeTerminal, Stopped: l.stopped}
 	ctx, stop := impatient(ctx)
 	defer stop()
-	l.box, err = keep.Launch(ctx, l.session.Rung, p, h)
+	l.box, err = l.fromThread(func() (rung.Sandbox, error) { return keep.Launch(ctx, l.session.Rung, p, h) })
 	if f := (*fault.Error)(nil); err != nil && errors.As(context.Cause(ctx), &f) {
 		err = f
 	}
@@ -263,6 +265,21 @@ func (l *live) launch(ctx context.Context, keep *trees.Changes, p plan.Plan, h r
 		l.talk.Warn(fmt.Sprintf("decoys are left on the host: %v", err))
 	}
 	return err
+}
+
+// fromThread starts the sandbox from a thread that stays until it is over: see rung.Rung. The
+// session itself has no thread of its own. Where one has, two threads change places each time
+// that it waits for somebody.
+func (l *live) fromThread(start func() (rung.Sandbox, error)) (box rung.Sandbox, err error) {
+	started := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		box, err = start()
+		close(started)
+		<-l.over
+	}()
+	<-started
+	return box, err
 }
 
 // impatient ends a launch some seconds after somebody asked for the end. What is quick is not

@@ -66,6 +66,7 @@ type Changes struct {
 	// outside are the places that are thrown away; nil: they are not looked at.
 	outside *review.Throwaway
 	stands  map[int]map[string][]byte // phantoms in layers, by tree, that are not written down yet
+	lasts   *time.Timer               // until the session is one that stays
 	ended   bool
 }
 
@@ -89,8 +90,17 @@ func Begin(b launch.Base, trees *Trees, p *plan.Plan, run Running, names *learn.
 	if err != nil {
 		return nil, errors.Join(err, k.Work.Remove())
 	}
+	k.lasts = time.AfterFunc(lastAfter, func() {
+		if err := k.Work.Last(); err != nil {
+			run.Tell(err.Error())
+		}
+	})
 	return k, nil
 }
+
+// lastAfter is when the record of a session is to last. One that is over sooner, and changed
+// nothing, would write it for nobody, and a disk that discards what is deleted waits for it.
+const lastAfter = time.Second
 
 func (k *Changes) makeClone() error {
 	if k.trees.Clone == "" {
@@ -258,6 +268,7 @@ func (k *Changes) Watch(ended <-chan struct{}) {
 // stop ends what serves the sandbox.
 func (k *Changes) stop() (err error) {
 	k.ended = true
+	k.lasts.Stop()
 	k.looks.Wait()
 	if k.keeper != nil {
 		err = k.keeper.Close()

@@ -31,6 +31,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -84,7 +85,9 @@ type Config struct {
 	Refuse func(nr int32, args *[6]uint64) (Refusal, bool)
 }
 
-// workers bounds the calls that are served at once.
+// workers bounds the calls that are served at once. There is one at first; who takes a call
+// while nobody is left to take the next begins another. Most sessions never have eight, and
+// each is a thread.
 const workers = 8
 
 // Keeper serves the calls of one sandbox.
@@ -109,6 +112,8 @@ type Keeper struct {
 	asks     asking
 	refusals refusals
 	done     sync.WaitGroup
+	count    atomic.Int32 // of workers
+	free     atomic.Int32 // of those that wait for a call
 	watching sync.WaitGroup
 	end      chan struct{} // closed when nobody is left inside
 	full     sync.Once     // said that the store is
@@ -130,18 +135,13 @@ func Start(conf Config) (*Keeper, error) {
 		return nil, err
 	}
 	ready := make(chan error)
-	for range workers {
-		k.done.Add(1)
-		go k.serve(ready)
-	}
+	k.count.Add(1)
+	k.done.Go(func() { k.serve(func(err error) { ready <- err }) })
 	if conf.Secret != nil {
 		k.watching.Go(func() { k.watchOwn(k.end) })
 	}
 	k.watching.Go(func() { k.watchPublic(k.end) })
-	for range workers {
-		err = errors.Join(err, <-ready)
-	}
-	if err != nil {
+	if err := <-ready; err != nil {
 		k.Close()
 		return nil, err
 	}

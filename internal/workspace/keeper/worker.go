@@ -32,17 +32,22 @@ type worker struct{ request }
 
 // serve serves calls until nobody is left inside. The thread is given up with it: its
 // umask and capabilities are its own.
-func (k *Keeper) serve(ready chan<- error) {
-	defer k.done.Done()
+func (k *Keeper) serve(begun func(error)) {
+	defer k.count.Add(-1)
 	runtime.LockOSThread()
 	err := confine()
-	ready <- err
+	begun(err)
 	if err != nil {
 		return
 	}
 	w := &worker{request{work: work{Keeper: k}}}
 	for {
-		if err := k.calls.Receive(&w.call); err != nil {
+		k.free.Add(1)
+		err := k.calls.Receive(&w.call)
+		if k.free.Add(-1) == 0 && err == nil {
+			k.another()
+		}
+		if err != nil {
 			if !errors.Is(err, errEnded) {
 				k.conf.Failed(err)
 			}
@@ -51,6 +56,22 @@ func (k *Keeper) serve(ready chan<- error) {
 		w.answerNext()
 		w.closeAll()
 	}
+}
+
+// another begins one more worker. Where it cannot be made as weak as it has to be, those that
+// are there go on, and the next call tries again.
+func (k *Keeper) another() {
+	if k.count.Add(1) > workers {
+		k.count.Add(-1)
+		return
+	}
+	k.done.Go(func() {
+		k.serve(func(err error) {
+			if err != nil {
+				k.conf.Failed(err)
+			}
+		})
+	})
 }
 
 // confine makes this thread as weak as the agent: modes are made by the caller's

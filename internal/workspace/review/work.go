@@ -149,7 +149,25 @@ func (w *Work) Create() error {
 			os.Chmod(w.Upper(n), st.Mode().Perm())
 		}
 	}
-	return w.save()
+	return w.saveBy(file.ReplaceSoon)
+}
+
+// Last makes the record of a session that stays last, also after a power cut. What a session
+// changed in the second before is on no disk either, nor what undo knows of it.
+func (w *Work) Last() error {
+	for _, path := range []string{filepath.Join(w.dir, workFile), w.dir} {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		if err == unix.ENOENT {
+			return nil // it has ended
+		}
+		if err == nil {
+			err = errors.Join(unix.Fsync(fd), unix.Close(fd))
+		}
+		if err != nil {
+			return fmt.Errorf("keep the record of the session: %w", err)
+		}
+	}
+	return nil
 }
 
 // claim makes the session's directory and locks it. Meanwhile nobody sweeps: a directory
@@ -208,8 +226,10 @@ type workJSON struct {
 	Exit    *int       `json:"exit,omitempty"`
 }
 
-// save writes the record.
-func (w *Work) save() error {
+// save writes the record such that it lasts.
+func (w *Work) save() error { return w.saveBy(file.Replace) }
+
+func (w *Work) saveBy(replace func(string, []byte, fs.FileMode) error) error {
 	j := workJSON{Version: workFormat, ID: w.ID, Agent: w.Agent, Project: strconv.QuoteToASCII(w.Project), Started: w.Started.UTC(), Ended: w.Ended.UTC(),
 		Name: w.Name, Cwd: strconv.QuoteToASCII(w.Cwd), Stays: w.Stays, Exit: w.Exit}
 	for _, t := range w.Trees {
@@ -232,7 +252,7 @@ func (w *Work) save() error {
 	if err != nil {
 		return err
 	}
-	return file.Replace(filepath.Join(w.dir, workFile), append(b, '\n'), 0o600)
+	return replace(filepath.Join(w.dir, workFile), append(b, '\n'), 0o600)
 }
 
 // Open reads the work of a session.
@@ -249,6 +269,9 @@ func Open(state, id string) (*Work, error) {
 	st, err := f.Stat()
 	if err != nil || st.Size() > maxWork {
 		return nil, fmt.Errorf("%s: not readable, or too large", f.Name())
+	}
+	if st.Size() == 0 { // the power was cut before Last
+		return nil, fmt.Errorf("%s: %w", f.Name(), fs.ErrNotExist)
 	}
 	b := make([]byte, st.Size())
 	if _, err := f.ReadAt(b, 0); err != nil {

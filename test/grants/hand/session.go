@@ -40,6 +40,8 @@ type Session struct {
 	screen Output // what ringfence says: standard error, or the whole terminal
 	exited chan struct{}
 
+	answers answers // of the terminal
+
 	mu   sync.Mutex
 	last int
 	due  map[int]chan order.Answer
@@ -98,8 +100,12 @@ func (s *Session) begin(terminal bool) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		go io.Copy(&s.screen, tty)
-		s.in, s.close = tty, func() { tty.WriteString("\x04") }
+		s.answers.to = tty
+		go io.Copy(io.MultiWriter(&s.screen, &s.answers), tty)
+		s.in, s.close = tty, func() {
+			tty.WriteString("\x04")
+			s.answers.begin()
+		}
 		s.t.Cleanup(func() { tty.Close() })
 	} else {
 		in, err := s.Cmd.StdinPipe()
@@ -138,6 +144,7 @@ func (s *Session) Begin(o order.Order) <-chan order.Answer {
 // Type types at the terminal what is no order.
 func (s *Session) Type(text string) {
 	s.t.Helper()
+	s.answers.typed(text)
 	if _, err := io.WriteString(s.in, text); err != nil {
 		s.t.Fatal(err)
 	}
