@@ -183,7 +183,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 			*plan.Plan
 		}{s.Where(), s.Plan.Redacted()})
 	case "bwrap":
-		return s.Plan.Bwrap(c.Out)
+		return supervisor.Settled(s).Bwrap(c.Out)
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)
