@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -109,6 +110,10 @@ type Exposure struct {
 	Publish []string // ports that the host can reach
 	Push    []string // remotes that can be pushed to
 	Model   bool     // a model's provider is spoken to
+
+	// Provider is what a model's provider may do besides answering, in words of policy:
+	// "search", "fetch", "code", "files", "mcp".
+	Provider []string
 }
 
 // Meter reads the three legs off an exposure. It looks at nothing else.
@@ -153,6 +158,15 @@ func (e *Exposure) untrusted(l *Leg) {
 	case e.Network == "locked" && len(e.Hosts) > 0:
 		l.raise(Some, "what allowed hosts answer comes in: %s", few(e.Hosts))
 	}
+	if e.provides("search") {
+		l.raise(Some, "the model's provider searches the web: what strangers wrote comes in")
+	}
+	if e.provides("fetch") {
+		l.raise(Full, "the model's provider fetches any page")
+	}
+	if e.provides("mcp") {
+		l.raise(Full, "the model's provider calls MCP servers that the agent names")
+	}
 	if len(e.Servers) > 0 {
 		l.raise(Some, "MCP servers answer: %s", few(e.Servers))
 	}
@@ -185,6 +199,14 @@ func (e *Exposure) wayOut(l *Leg) {
 	if e.Model {
 		l.raise(Some, "the model's provider is spoken to")
 	}
+	if e.provides("fetch") || e.provides("mcp") {
+		l.raise(Full, "the model's provider sends requests to addresses that the agent names")
+	}
+}
+
+// provides holds for what a provider may do, where one is spoken to.
+func (e *Exposure) provides(feature string) bool {
+	return (e.Model || e.Bare) && slices.Contains(e.Provider, feature)
 }
 
 // few names some of a list.

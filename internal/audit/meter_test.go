@@ -16,6 +16,9 @@ func TestMeter(t *testing.T) {
 		"own code, no net":   {Exposure{Network: "none", Workspaces: []string{"/p"}}, [3]Level{Some, None, None}},
 		"own code, packages": {Exposure{Network: "dev", Workspaces: []string{"/p"}, Model: true}, [3]Level{Some, Some, Some}},
 		"only the model":     {Exposure{Network: "locked", Workspaces: []string{"/p"}, Model: true}, [3]Level{Some, None, Some}},
+		"the model searches": {Exposure{Network: "locked", Workspaces: []string{"/p"}, Model: true, Provider: []string{"search"}}, [3]Level{Some, Some, Some}},
+		"the model fetches":  {Exposure{Network: "locked", Model: true, Provider: []string{"fetch"}}, [3]Level{None, Full, Full}},
+		"no model, search":   {Exposure{Network: "none", Provider: []string{"search", "mcp"}}, [3]Level{None, None, None}},
 		"a stranger's code":  {Exposure{Network: "locked", Workspaces: []string{"/p"}, Foreign: "not yours", Model: true}, [3]Level{Some, Full, Some}},
 		"a key in sight":     {Exposure{Network: "none", Secrets: []string{"~/.ssh"}}, [3]Level{Full, None, None}},
 		"a brokered key":     {Exposure{Network: "dev", Brokered: []string{"github"}, Push: []string{"forge.test/a/b"}}, [3]Level{Some, Some, Some}},
@@ -66,12 +69,13 @@ func TestMeterIsMonotonic(t *testing.T) {
 		return Exposure{Bare: rapid.Bool().Draw(t, "bare"), Workspaces: list.Draw(t, "w"), Secrets: list.Draw(t, "s"), Granted: list.Draw(t, "g"), Brokered: list.Draw(t, "b"),
 			Foreign: rapid.SampledFrom([]string{"", "why"}).Draw(t, "f"), Servers: list.Draw(t, "m"), Readers: list.Draw(t, "r"),
 			Network: rapid.SampledFrom(modes).Draw(t, "n"), Hosts: list.Draw(t, "h"), Anyone: list.Draw(t, "a"), Devices: list.Draw(t, "d"),
-			Publish: list.Draw(t, "p"), Push: list.Draw(t, "u"), Model: rapid.Bool().Draw(t, "model")}
+			Publish: list.Draw(t, "p"), Push: list.Draw(t, "u"), Model: rapid.Bool().Draw(t, "model"),
+			Provider: rapid.SliceOfN(rapid.SampledFrom([]string{"search", "fetch", "code", "files", "mcp"}), 0, 3).Draw(t, "provider")}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		e := draw(t)
 		wider := e
-		switch rapid.IntRange(0, 5).Draw(t, "how") {
+		switch rapid.IntRange(0, 6).Draw(t, "how") {
 		case 0:
 			wider.Bare = true
 		case 1:
@@ -82,6 +86,8 @@ func TestMeterIsMonotonic(t *testing.T) {
 			wider.Foreign = "why"
 		case 4:
 			wider.Network = "internet"
+		case 6:
+			wider.Provider = append([]string{"mcp"}, e.Provider...)
 		case 5:
 			wider.Devices, wider.Readers, wider.Push = append(e.Devices, "x"), append(e.Readers, "x"), append(e.Push, "x")
 		}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,13 +19,6 @@ type Rung struct {
 	// Around are hints of what this machine itself stands in. They are no rung: what is
 	// on this machine is within reach all the same.
 	Around []string `json:"around,omitempty"`
-}
-
-var rungTitles = map[string]string{
-	"":   "no agent on PATH",
-	"L0": "the bare agent on the host",
-	"L1": "the agent's own sandbox",
-	"L2": "ringfence: a namespace of its own, on the host's kernel",
 }
 
 // rung is that of the least fenced agent.
@@ -45,7 +39,7 @@ func (l *look) rung() Rung {
 		r.Agents = append(r.Agents, a)
 		r.Evidence = append(r.Evidence, fmt.Sprintf("%s: %s (%s)", a.Name, level, why))
 	}
-	r.Title = rungTitles[r.Level]
+	r.Title = cmp.Or(BoundaryOf(r.Level).Title, "no agent on PATH")
 	r.Around = l.around()
 	return r
 }
@@ -92,6 +86,7 @@ func (l *look) around() (hints []string) {
 type Trigger struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
+	For      string   `json:"for"` // the posture for it
 	Evidence []string `json:"evidence"`
 }
 
@@ -101,13 +96,13 @@ const maxReasons = 8
 func (l *look) triggers() []Trigger {
 	out := []Trigger{}
 	for _, t := range []struct {
-		id, title string
-		find      func(*look) []string
+		id, title, posture string
+		find               func(*look) []string
 	}{
-		{"foreign-repository", "a repository that you did not write", foreignRepository},
-		{"unfamiliar-server", "an MCP server that you may not know", unfamiliarServers},
-		{"untrusted-input", "mail, issues or pages of strangers as input", untrustedInput},
-		{"shared-remote", "a push to a remote that others use", sharedRemote},
+		{"foreign-repository", "a repository that you did not write", "untrusted-repo", foreignRepository},
+		{"unfamiliar-server", "an MCP server that you may not know", "untrusted-repo", unfamiliarServers},
+		{"untrusted-input", "mail, issues or pages of strangers as input", "untrusted-text", untrustedInput},
+		{"shared-remote", "a push to a remote that others use", "untrusted-repo", sharedRemote},
 	} {
 		if why := t.find(l); len(why) > 0 {
 			for i := range why {
@@ -116,7 +111,7 @@ func (l *look) triggers() []Trigger {
 			if len(why) > maxReasons {
 				why = append(why[:maxReasons], fmt.Sprintf("and %d more", len(why)-maxReasons))
 			}
-			out = append(out, Trigger{t.id, t.title, why})
+			out = append(out, Trigger{t.id, t.title, t.posture, why})
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ type group struct {
 // groups is the whole table, but for the agents. The first are what is needed every day.
 func groups() []group {
 	return []group{
-		{"Every day", []*command.Command{runCommand(), sessions.Diff(), sessions.Undo(), rules.Why(), sessions.PS()}},
+		{"Every day", []*command.Command{runCommand(), sessions.Diff(), sessions.Undo(), rules.Why(), sessions.PS(), rules.Postures()}},
 		{"Run something else fenced", []*command.Command{shellCommand(), learnCommand()}},
 		{"Sessions", []*command.Command{sessions.Status(), sessions.Exec(), sessions.Attach(), sessions.Detach(), sessions.Output(), sessions.Stop(), sessions.Thaw(), sessions.RM()}},
 		{"What a session changed", []*command.Command{sessions.Apply(), sessions.Discard(), sessions.History()}},

@@ -205,7 +205,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (*sessions.En
 	before := func(report cgroup.Report) error {
 		told := card{c: c, s: s, report: report}
 		told.show(talk, l.Verbose)
-		if talk && !l.Yes && !l.NoInput && !l.Detach && c.Typing() && told.worthPause() {
+		if talk && !l.Yes && !l.NoInput && !s.Policy.Posture().Silent && !l.Detach && c.Typing() && told.worthPause() {
 			if err := told.pause(); err != nil {
 				return err
 			}
@@ -220,7 +220,7 @@ func start(c *command.Console, s *session.Session, l *rules.Flags) (*sessions.En
 		Say:      sayer(c, talk),
 		Ending:   func() (func(int), func()) { return c.Progress("looking at what changed", 0) },
 		Refused:  func(text string) { c.Say("%s", text) },
-		Person:   !l.NoInput && !l.Detach && c.Person(),
+		Person:   !l.NoInput && !s.Policy.Posture().Silent && !l.Detach && c.Person(),
 		Terminal: c.Kept})
 	if err != nil {
 		return nil, err

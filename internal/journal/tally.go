@@ -22,7 +22,8 @@ type Line struct {
 	Host     string // a name, or an address with its port; as the agent sent it
 	Others   bool   // the sum of hosts that have no line of their own
 	Conns    int    // connections that have ended
-	Sent     int64
+	Requests int    // that the broker made and that have ended
+	Sent     int64  // by the broker's requests, if it made any; else by connections
 	Received int64
 	Denied   int
 	Reason   string // of the last denial
@@ -37,8 +38,10 @@ type Tally struct {
 	others Line
 }
 
-// Add counts a record: a connection and its bytes with its End, unless that has
-// the verdict deny and no bytes; a denial with its Decision, or as Refused. All else is ignored.
+// Add counts a record: a connection or a request of the broker's and its bytes with its
+// End, unless that has the verdict deny and no bytes; a denial with its Decision, or as
+// Refused. All else is ignored. Connections to a host of the broker's end at the broker:
+// from its first request on, what leaves is what its requests sent.
 func (t *Tally) Add(r Record) {
 	passed := r.Event == End && (r.Verdict != Deny || r.Sent > 0 || r.Received > 0)
 	denied := (r.Event == Decision || r.Event == Refused) && r.Verdict == Deny
@@ -59,7 +62,22 @@ func (t *Tally) Add(r Record) {
 		l.Reason = bound(r.Reason, maxText)
 		return
 	}
-	l.Conns = int(add(int64(l.Conns), count))
+	l.pass(r, count, l == &t.others)
+}
+
+// pass counts what went out and came in. others is the line of many hosts.
+func (l *Line) pass(r Record, count int64, others bool) {
+	if r.Kind == Broker {
+		if l.Requests == 0 && !others {
+			l.Sent, l.Received = 0, 0
+		}
+		l.Requests = int(add(int64(l.Requests), count))
+	} else {
+		l.Conns = int(add(int64(l.Conns), count))
+		if l.Requests > 0 && !others {
+			return
+		}
+	}
 	l.Sent, l.Received = add(l.Sent, r.Sent), add(l.Received, r.Received)
 }
 
@@ -67,7 +85,7 @@ func (t *Tally) Add(r Record) {
 func (t *Tally) line(host string, passed bool) *Line {
 	l := t.hosts[host]
 	switch {
-	case l != nil && l.Conns == 0 && passed:
+	case l != nil && l.Conns == 0 && l.Requests == 0 && passed:
 		t.denied--
 	case l != nil:
 	case len(t.hosts) >= maxHosts, !passed && t.denied >= maxDenied:
@@ -114,7 +132,7 @@ func (t *Tally) Top(n int) []Line {
 }
 
 func (l *Line) sum(m Line) {
-	l.Conns, l.Denied = l.Conns+m.Conns, l.Denied+m.Denied
+	l.Conns, l.Requests, l.Denied = l.Conns+m.Conns, l.Requests+m.Requests, l.Denied+m.Denied
 	l.Sent, l.Received = add(l.Sent, m.Sent), add(l.Received, m.Received)
 	l.Reason = cmp.Or(l.Reason, m.Reason)
 }

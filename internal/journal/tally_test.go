@@ -57,6 +57,27 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// What the broker sends is counted once, although the agent's connection to it counts too.
+func TestTallyOfBroker(t *testing.T) {
+	asked := func(name string, sent, received int64) Record {
+		return Record{Kind: Broker, Event: End, Name: name, Sent: sent, Received: received}
+	}
+	var tally Tally
+	for _, r := range []Record{
+		{Kind: Broker, Event: Use, Name: "model.test", Verdict: Allow}, asked("model.test", 100, 20), asked("model.test", 1, 2),
+		end("forge.test", 70, 70), asked("forge.test", 50, 10), end("forge.test", 7, 7), asked("forge.test", 1, 1),
+	} {
+		tally.Add(r)
+	}
+	want := []Line{{Host: "model.test", Requests: 2, Sent: 101, Received: 22}, {Host: "forge.test", Conns: 2, Requests: 2, Sent: 51, Received: 11}}
+	if got := tally.Top(5); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := tally.Top(1); !slices.Equal(got, []Line{{Others: true, Conns: 2, Requests: 4, Sent: 152, Received: 33}}) {
+		t.Errorf("others %+v", got)
+	}
+}
+
 // TestTallyBounds: no flood of names hides a host to which something was sent,
 // takes memory without end, or loses a count.
 func TestTallyBounds(t *testing.T) {

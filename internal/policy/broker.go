@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,19 +10,49 @@ import (
 // flag was not written.
 type Broker struct {
 	Secrets    List  // names of secrets that may be used; nil means all
-	ModelAllow List  // features of a provider of models: "files", "fetch", "mcp"
+	ModelAllow List  // of modelFeatures; nil means what the mode of the network gives, see ModelFeatures
 	Git        List  // refusals of git that are switched off
 	Protected  List  // branches besides the default one
 	Repos      List  // further repositories, see ParseRepo
 	Open       List  // requests to common hosts besides reading, METHOD HOST/PATH
 	Decoys     *Flag // nil means on
 	Sign       *Flag // nil means on
+	Forges     *Flag // whether logins of forges are used; nil means on
 }
 
 var (
-	modelFeatures = []string{"files", "fetch", "mcp"}
+	modelFeatures = []string{modelSearch, "fetch", "code", "files", "mcp"}
 	gitRefusals   = []string{"push-default", "force", "delete", "tags", "other-repos", "workflows"}
 )
+
+// modelSearch is what the tools of agents need of a provider.
+const modelSearch = "search"
+
+// ModelFeatures are what a provider of models may be asked to do besides answering. Where
+// nobody wrote them down they follow the mode: a search brings in what strangers wrote, and
+// in locked nothing is to come in but the answers of the model.
+func (p *Policy) ModelFeatures() []string {
+	if p.Broker.ModelAllow == nil && p.Network.Mode != nil && groupsIn(p.Network.Mode.Value) {
+		return []string{modelSearch}
+	}
+	return p.Broker.ModelAllow.Values()
+}
+
+// ModelAllows reports whether a provider may be asked for a feature.
+func (p *Policy) ModelAllows(feature string) bool {
+	return slices.Contains(p.ModelFeatures(), feature)
+}
+
+// tightenModel keeps what both allow. A base that says nothing allows a search at most.
+func tightenModel(base, over List) List {
+	switch {
+	case base != nil:
+		return named(base, over)
+	case over == nil, over.has(modelSearch):
+		return nil
+	}
+	return List{}
+}
 
 const patternBranch = `^[^ ~^:?\[\\/][^ ~^:?\[\\]*$`
 
@@ -53,10 +84,13 @@ func (b *Broker) DecoysOn() bool { return b.Decoys.on() }
 // SignOn reports whether commits and tags may be signed.
 func (b *Broker) SignOn() bool { return b.Sign.on() }
 
+// ForgesOn reports whether logins of forges may be used.
+func (b *Broker) ForgesOn() bool { return b.Forges.on() }
+
 // tightenBroker takes from over what can only take away. More protected branches
 // and decoys are the tighter side.
 func tightenBroker(b, o *Broker) {
-	b.ModelAllow = named(b.ModelAllow, o.ModelAllow)
+	b.ModelAllow = tightenModel(b.ModelAllow, o.ModelAllow)
 	b.Git = named(b.Git, o.Git)
 	b.Repos = named(b.Repos, o.Repos)
 	b.Open = named(b.Open, o.Open)
@@ -72,6 +106,9 @@ func tightenBroker(b, o *Broker) {
 	if !o.Sign.on() && b.Sign.on() {
 		b.Sign = o.Sign
 	}
+	if !o.Forges.on() && b.Forges.on() {
+		b.Forges = o.Forges
+	}
 }
 
 // widensBroker lists what of one key of over base does not give already.
@@ -86,14 +123,22 @@ func widensBroker(k *key, base, over *Policy) List {
 		if f := over.Broker.Sign; f != nil && f.Value && !base.Broker.Sign.on() {
 			out = List{{"true", f.Source}}
 		}
+	case "forges":
+		if f := over.Broker.Forges; f != nil && f.Value && !base.Broker.Forges.on() {
+			out = List{{"true", f.Source}}
+		}
 	case "protected":
 	default:
 		have := *k.list(base)
 		if k.name == "secrets" && have == nil {
 			return nil
 		}
+		given := have.has
+		if k.name == "model-allow" && have == nil {
+			given = base.ModelAllows
+		}
 		for _, r := range *k.list(over) {
-			if !have.has(r.Value) {
+			if !given(r.Value) {
 				out = append(out, r)
 			}
 		}

@@ -50,6 +50,7 @@ type Policy struct {
 	Broker    Broker
 	Supply    Supply
 	Agent     Agent
+	Project   Project
 	Secret    []Secret // in the order in which they were written
 	MCP       []Server // the same
 

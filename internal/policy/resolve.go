@@ -21,11 +21,16 @@ type Layers struct {
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
 	p := Merge(Builtin(), l.User)
+	if f := l.Flags; f != nil && f.Project.For != nil {
+		p.Project.For = f.Project.For
+	}
+	which := p.Posture()
+	p = s.upon(p, which)
 	var ignored []Change
-	if l.ProjectTrusted && l.Project != nil {
+	if l.ProjectTrusted && !which.Distrust && l.Project != nil {
 		own := p
 		p = Merge(p, l.Project.withoutNamed())
-		p.Workspace.UndoTotal, p.Rung, p.Require.Rung = own.Workspace.UndoTotal, own.Rung, own.Require.Rung
+		p.Project, p.Workspace.UndoTotal, p.Rung, p.Require.Rung = own.Project, own.Workspace.UndoTotal, own.Rung, own.Require.Rung
 		tightenRung(p, l.Project)
 		for _, n := range allNamed {
 			n.tighten(p, l.Project)
@@ -34,7 +39,8 @@ func Resolve(l Layers) (*Policy, []Change) {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)
 	}
-	p = s.tighten(Merge(p, l.Flags), l.Ceiling)
+	p = s.demanded(p, l.Project)
+	p = s.demanded(s.tighten(Merge(p, l.Flags), l.Ceiling), l.Ceiling)
 	if l.Ceiling != nil {
 		p.take(l.Ceiling)
 	}
@@ -43,6 +49,18 @@ func Resolve(l Layers) (*Policy, []Change) {
 	}
 	p.Refused = l.outright()
 	return p, ignored
+}
+
+// demanded bounds a policy by the posture that a layer names.
+func (s scope) demanded(p, layer *Policy) *Policy {
+	if layer == nil || layer.Project.For == nil {
+		return p
+	}
+	out := s.under(p, layer.Posture())
+	if layer.Project.For.Value != out.Project.For.Text() {
+		out.Project.Demanded = append(out.Project.Demanded, *layer.Project.For)
+	}
+	return out
 }
 
 // Bare is the policy that holds without the project's file; whole where there is none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -437,11 +438,16 @@ func widerBroker(base, p *Policy) string {
 		}
 	}
 	b, was := &p.Broker, &base.Broker
-	for _, l := range [][2]List{{b.ModelAllow, was.ModelAllow}, {b.Git, was.Git}, {b.Repos, was.Repos}, {was.Protected, b.Protected}} {
+	for _, l := range [][2]List{{b.Git, was.Git}, {b.Repos, was.Repos}, {was.Protected, b.Protected}} {
 		for _, r := range l[0] {
 			if !l[1].has(r.Value) {
 				return "broker " + r.Value
 			}
+		}
+	}
+	for _, v := range p.ModelFeatures() {
+		if !slices.Contains(base.ModelFeatures(), v) {
+			return "model " + v
 		}
 	}
 	switch {

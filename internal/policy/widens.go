@@ -58,6 +58,7 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range widensBroker(k, base, over) {
 				add(w.Value, w.Source)
 			}
+		case k.section == "project": // which takes away alone, see Resolve
 		case k.section == "agent":
 			for _, w := range widensAgent(base, over) {
 				add(w.Value, w.Source)

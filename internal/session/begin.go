@@ -37,7 +37,7 @@ func (s *Session) Beginning() ([]journal.Record, error) {
 	}
 	out := of(journal.Begin, begin, []string{string(s.Plan.Process.Dir)})
 	given := given(s.Policy)
-	out = append(out, of(journal.Policy, journal.Record{Digest: pol}, sourcesOf(given))...)
+	out = append(out, of(journal.Policy, journal.Record{Digest: pol, Name: s.Policy.Task()}, sourcesOf(given))...)
 	out = append(out, of(journal.Planned, journal.Record{Digest: digest(text)}, nil)...)
 	for _, ws := range s.Workspaces {
 		out = append(out, of(journal.Granted, journal.Record{State: "workspace", Mode: s.View(ws)}, []string{ws.Path})...)

@@ -35,6 +35,15 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 	if walls < all {
 		c.Unusual = append(c.Unusual, fmt.Sprintf("%d of %d walls", walls, all))
 	}
+	level := s.Rung.Offer().Level
+	c.row("level", level+"  "+audit.BoundaryOf(level).Title)
+	if s.Policy.Project.For != nil || len(s.Policy.Project.Demanded) > 0 {
+		c.row("for", s.Policy.Task())
+		c.Unusual = append([]string{"for " + s.Policy.Task()}, c.Unusual...)
+	} else if text := s.Advice(); text != "" {
+		c.words("advice", text)
+		c.Unusual = append([]string{text}, c.Unusual...)
+	}
 	s.askedInVain(c)
 	c.limits(limits)
 	c.row("trifecta", s.Trifecta().Line(audit.UTF8(s.getenv)))

@@ -72,22 +72,28 @@ func Prepare(opt launch.Options) (*Session, error) {
 	return compose(b, all)
 }
 
-// Environment prepares only what makes the environment, for an audit. It may
-// return both an environment and the error that would stop a launch.
+// Environment prepares all that a launch makes its environment of, for an audit: every part
+// but the program, which may not be installed, and the looks that add to it. It may return
+// both an environment and the error that would stop a launch.
 func Environment(opt launch.Options) (environ.Environment, error) {
-	b, err := launch.Decide(opt)
-	if err == nil {
-		err = b.Describe()
-	}
+	b, err := launch.DecideAudit(opt)
 	if err != nil {
 		return environ.Environment{}, err
 	}
-	all, err := PrepareParts(b, []Part{PartOf("toolchains"), PartOf("git")})
+	all, err := PrepareParts(b, slices.DeleteFunc(parts(), func(p Part) bool { return p.name == "program" }))
 	if err != nil {
 		return environ.Environment{}, err
 	}
-	env, _, _, err := environment(&b, all.Total())
-	return env, err
+	s := &Session{Base: b}
+	for _, l := range looks() {
+		if !slices.Contains([]string{"broker", "note", "environment"}, l.name) {
+			continue
+		}
+		if all[l.name], err = l.prepare(s, all.Total()); err != nil {
+			break
+		}
+	}
+	return s.Env, err
 }
 
 // Look prepares only as far as policy.

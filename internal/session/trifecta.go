@@ -36,11 +36,7 @@ func exposure(s *Session) audit.Exposure {
 			}
 		}
 	}
-	for _, f := range s.Policy.Broker.ModelAllow {
-		if e.Model && f.Value == "fetch" {
-			e.Readers = append(e.Readers, "pages that the model's provider fetches")
-		}
-	}
+	e.Provider = s.Policy.ModelFeatures()
 	originOf(s, &e)
 	return e
 }

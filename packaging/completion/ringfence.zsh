@@ -11,6 +11,7 @@ _ringfence_ask() {
 _ringfence_claude() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -51,6 +52,7 @@ _ringfence_claude() {
 _ringfence_codex() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -91,6 +93,7 @@ _ringfence_codex() {
 _ringfence_gemini() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -131,6 +134,7 @@ _ringfence_gemini() {
 _ringfence_opencode() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -171,6 +175,7 @@ _ringfence_opencode() {
 _ringfence_run() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -240,6 +245,7 @@ _ringfence_why() {
 		'*--path[the subject is a path]' \
 		'*--push[the subject is a branch to push to]' \
 		'*--variable[the subject is a variable of your environment]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -278,9 +284,17 @@ _ringfence_ps() {
 		'*-q[print ids only]'
 }
 
+_ringfence_postures() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print JSON]' \
+		'1: :{true}'
+}
+
 _ringfence_shell() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -325,6 +339,7 @@ _ringfence_learn() {
 		'*--project[propose for the project'\''s .ringfence.toml, not for your own policy]' \
 		'*--save[write what is proposed into the policy file]' \
 		'*--show[run nothing\: propose from what earlier sessions saw]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -521,6 +536,7 @@ _ringfence_env() {
 		'*--help[explain it]' \
 		'*--agent[NAME of the agent whose environment it is]:NAME: _ringfence_ask agents' \
 		'*--json[print JSON]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -586,6 +602,7 @@ _ringfence_policy_show() {
 		'*--agent[NAME of the agent, with --resolved and --for-agent]:NAME: _ringfence_ask agents' \
 		'*--for-agent[print what the agent is told instead]' \
 		'*--resolved[also print the view it resolves to on this host]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -617,6 +634,7 @@ _ringfence_policy_show() {
 _ringfence_policy_check() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -653,6 +671,7 @@ _ringfence_policy_test() {
 		'*--live[also try each line in a throw-away sandbox; a difference is a failure]' \
 		'*--policy[test FILE in the place of your policy.toml]:FILE:_files' \
 		'*--replay[hold the decisions of past sessions against the policy as it is now\: of those that are named, or of all in this project]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--mask[hide PATH of the workspace]:PATH:_files' \
@@ -696,6 +715,7 @@ _ringfence_policy_groups() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--hosts[also list their hosts]' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -823,7 +843,8 @@ _ringfence_doctor() {
 _ringfence_rungs() {
 	_arguments -S \
 		'*--help[explain it]' \
-		'*--json[print JSON]'
+		'*--json[print JSON]' \
+		'*--levels[show what each level of the ladder buys and what breaks it, L0 to L5]'
 }
 
 _ringfence_verify() {
@@ -902,6 +923,7 @@ _ringfence_mcp_run() {
 	_arguments -S \
 		'*--help[explain it]' \
 		'*--agent[AGENT whose settings say how the server starts, where policy does not]:AGENT: _ringfence_ask agents' \
+		'*--for[what you are about to do\: POSTURE, such as research or untrusted-repo; ringfence postures lists them]:POSTURE: ' \
 		'*--clone[work in a clone of the repository, of which the host fetches]' \
 		'*--expose[let a granted path show the credentials at PATH]:PATH:_files' \
 		'*--live[let changes reach the host at once, where the user'\''s own policy says review]' \
@@ -1000,6 +1022,7 @@ _ringfence() {
 			'undo:bring back what a session changed or deleted on the host'
 			'why:say which rule decides, and what the smallest grant would allow'
 			'ps:list sessions'
+			'postures:choose by the task: a stranger'\''s repository, the web, a night alone'
 			'shell:open a shell in a sandbox'
 			'learn:run a command, and propose the smallest policy for it'
 			'status:show how strongly a session is fenced'
@@ -1052,6 +1075,7 @@ _ringfence() {
 		undo) _ringfence_undo ;;
 		why) _ringfence_why ;;
 		ps) _ringfence_ps ;;
+		postures) _ringfence_postures ;;
 		shell) _ringfence_shell ;;
 		learn) _ringfence_learn ;;
 		status) _ringfence_status ;;

@@ -178,6 +178,8 @@ func TestModelPathsAndFields(t *testing.T) {
 		{"fetch", ask("image url", "/v1/messages", content(`{"type":"image","source":{"type":"url","url":"https://evil.test/?q"}}`))},
 		{"fetch", ask("document url", "/v1/messages/count_tokens", content(`{"type":"document","source":{"type":"url","url":"https://evil.test/?q"}}`))},
 		{"fetch", ask("fetch tool", "/v1/messages", fields(`"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`))},
+		{"search", ask("search tool", "/v1/messages", fields(`"tools":[{"type":"web_search_20250305","name":"web_search"}]`))},
+		{"code", ask("code tool", "/v1/messages", fields(`"tools":[{"type":"code_execution_20250825","name":"code_execution"}]`))},
 		{"files", ask("file source", "/v1/messages", content(`{"type":"document","source":{"type":"file","file_id":"file_1"}}`))},
 		{"files", ask("container", "/v1/messages", fields(`"container":"container_1"`))},
 	}
@@ -185,13 +187,15 @@ func TestModelPathsAndFields(t *testing.T) {
 	for _, r := range rows {
 		list = append(list, r.call)
 	}
-	for _, allow := range []string{"", "mcp", "fetch", "files"} {
+	for _, allow := range []string{"", "search", "mcp", "fetch", "code", "files"} {
 		t.Run("allow "+allow, func(t *testing.T) {
 			s := begin(t)
 			v, at := s.local(nil)
 			s.env = append(s.env, "ANTHROPIC_API_KEY="+realKey, "ANTHROPIC_BASE_URL="+at)
 			if allow != "" {
 				s.policy("[broker]\nmodel-allow = [\"" + allow + "\"]\n")
+			} else {
+				s.policy("[network]\nmode = \"locked\"\n")
 			}
 			got, r := s.asked(append(list, ask("plain", "/v1/messages", hello))...)
 			want := 1

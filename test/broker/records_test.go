@@ -65,6 +65,34 @@ func TestRecordsOfForge(t *testing.T) {
 	s.silent(r, forgeToken)
 }
 
+// The end of a session counts what the broker sent for it, by host, and so does the
+// journal: nobody reads that nothing went out.
+func TestBrokeredBytes(t *testing.T) {
+	s := begin(t)
+	v, at := s.local(nil)
+	s.env = append(s.env, "ANTHROPIC_API_KEY="+realKey, "ANTHROPIC_BASE_URL="+at)
+	const size = 100_000
+	body := strings.Replace(hello, "hello", strings.Repeat("x", size), 1)
+	r := s.ringfence(append([]string{"claude", "--verbose", "--"}, s.calls(
+		ask("long", "/v1/messages", body), ask("short", "/v1/messages", hello), ask("refused", "/v1/files", hello))...)...)
+	if n := len(v.requests()); n != 2 {
+		t.Fatalf("%d requests\n%s", n, r.show())
+	}
+	var ends int
+	var sent, received int64
+	for _, j := range r.Journal {
+		if j.Kind == journal.Broker && j.Event == journal.End && j.Name == "127.0.0.1" {
+			ends, sent, received = ends+1, sent+j.Sent, received+j.Received
+		}
+	}
+	if ends != 2 || sent < size || sent > size+4096 || received != int64(2*len("ok")) {
+		t.Errorf("%d requests, %d sent, %d received\n%s", ends, sent, received, r.show())
+	}
+	if !strings.Contains(r.Stderr, " 127.0.0.1 by the broker, 2 requests, ") || !strings.Contains(r.Stderr, "  network    1 host, ") {
+		t.Errorf("the end says:\n%s", r.Stderr)
+	}
+}
+
 // A login that is renewed: the request that was refused, the renewal and the request
 // that is sent again are three records.
 func TestRecordsOfLogin(t *testing.T) {

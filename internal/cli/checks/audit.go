@@ -197,7 +197,7 @@ func showRung(c *command.Console, b io.Writer, r *audit.Report, width int) {
 		fmt.Fprintf(b, "%-10s %s\n", []string{"this is", ""}[min(i, 1)], spread(e, 11, width))
 	}
 	for i, t := range r.Triggers {
-		fmt.Fprintf(b, "%-10s %s\n", []string{"climb for", ""}[min(i, 1)], spread(t.Title, 11, width))
+		fmt.Fprintf(b, "%-10s %s\n", []string{"climb for", ""}[min(i, 1)], spread(t.Title+": --for "+t.For, 11, width))
 		for _, e := range t.Evidence {
 			fmt.Fprintf(b, "%-10s   %s\n", "", spread(e, 13, width))
 		}

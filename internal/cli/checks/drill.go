@@ -164,7 +164,7 @@ func drillIn(ctx context.Context, c *command.Console, job drill.Job) (*drill.See
 		seen.Changes = append(seen.Changes, drill.Change{Path: e.Path, Waits: e.State == review.Waits, Runs: e.Rank <= hostexec.Asked})
 	}
 	for _, l := range res.Net {
-		seen.Net = append(seen.Net, drill.Line{Host: l.Host, Passed: l.Conns > 0 || l.Sent > 0, Denied: l.Denied})
+		seen.Net = append(seen.Net, drill.Line{Host: l.Host, Passed: l.Conns > 0 || l.Requests > 0 || l.Sent > 0, Denied: l.Denied})
 	}
 	seen.Undo = func() ([]string, error) { return undone(res.Review.Work) }
 	return seen, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/audit"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -57,11 +58,15 @@ func offers(ctx context.Context, environ []string, lowest int) []offered {
 
 // Rungs prints the ladder as this machine has it.
 func Rungs() *command.Command {
-	cmd := &command.Command{Name: "rungs", Args: "[--json]", Short: "show where walls can stand on this host",
+	cmd := &command.Command{Name: "rungs", Args: "[--levels] [--json]", Short: "show where walls can stand on this host",
 		Long:     "Shows every rung of the ladder: whether it can be had here, whose kernel answers the\nagent, which walls stand, and who looks from outside. `--rung NAME` of a launch uses one.",
-		Examples: []string{"ringfence rungs", "ringfence rungs --json"}}
+		Examples: []string{"ringfence rungs", "ringfence rungs --levels", "ringfence rungs --json"}}
+	levels := cmd.Flags.Bool("levels", false, "show what each level of the ladder buys and what breaks it, L0 to L5")
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
+		if *levels {
+			return 0, showLevels(c, *asJSON)
+		}
 		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
 		}
@@ -74,6 +79,23 @@ func Rungs() *command.Command {
 		return 0, showRungs(c, all)
 	}
 	return cmd
+}
+
+// showLevels prints the ladder of boundaries.
+func showLevels(c *command.Console, asJSON bool) error {
+	if asJSON {
+		return c.JSON(audit.Ladder())
+	}
+	for i, l := range audit.Ladder() {
+		if i > 0 {
+			fmt.Fprintln(c.Out)
+		}
+		fmt.Fprintln(c.Out, l.Level+"  "+l.Title)
+		for _, row := range [][2]string{{"buys", l.Buys}, {"breaks", l.Breaks}, {"how", l.How}} {
+			fmt.Fprintf(c.Out, "    %-8s%s\n", row[0], command.Wrap(row[1], 12, 68))
+		}
+	}
+	return nil
 }
 
 var rungStyle = map[string]command.Style{"ready": command.Good, "degraded": command.Notice, "not here": command.Bad}

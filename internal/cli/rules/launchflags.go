@@ -27,7 +27,7 @@ type Flags struct {
 	net                   string
 	installScripts        bool
 	pids                  int64
-	rung, image           string
+	rung, image, task     string
 	memory                string
 	Yes, NoInput, Verbose bool
 	Summary               string
@@ -98,6 +98,8 @@ func (d *DryRun) Set(s string) error {
 func NewFlags(cmd *command.Command) *Flags {
 	f := &cmd.Flags
 	l := &Flags{Set: f}
+	f.Begin("for the task")
+	f.StringVar(&l.task, "for", "", "what you are about to do: `POSTURE`, such as research or untrusted-repo; ringfence postures lists them")
 	f.Begin("for files")
 	f.Var(&l.workspaces, "workspace", "work in `PATH[:ro]`; may be repeated (default: the repository or directory you are in)")
 	l.rule("ro", "files", "read", "show `PATH` read-only").path = true
@@ -187,6 +189,11 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		return nil, err
 	}
 	p.Rung = high.Rung
+	task, err := policy.For(l.task)
+	if err != nil {
+		return nil, fault.New(fault.Usage, cmp.Or(fault.HintOf(err), "ringfence postures lists them"), "--for: %w", err)
+	}
+	p.Project = task.Project
 	for _, part := range []func(*policy.Policy) error{l.network, l.workspace, l.servers} {
 		if err := part(p); err != nil {
 			return nil, err

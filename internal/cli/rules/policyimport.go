@@ -101,6 +101,12 @@ func foreignText(c *command.Console, file string, r policyimport.Result) error {
 	if err := policy.Write(&b, r.Policy); err != nil {
 		return err
 	}
+	if len(r.Changed) > 0 {
+		fmt.Fprint(&b, "\n# Written in another way:\n")
+	}
+	for _, text := range r.Changed {
+		fmt.Fprintf(&b, "#   %s\n", text)
+	}
 	if len(r.Left) > 0 {
 		fmt.Fprint(&b, "\n# Not carried over:\n")
 	}
@@ -141,8 +147,9 @@ func foreignJSON(c *command.Console, file string, r policyimport.Result) error {
 		File    string              `json:"file"`
 		Policy  string              `json:"policy"`
 		Carried []string            `json:"carried"`
+		Changed []string            `json:"changed,omitempty"`
 		Left    []policyimport.Left `json:"not_carried"`
-	}{file, b.String(), r.Carried, r.Left})
+	}{file, b.String(), r.Carried, r.Changed, r.Left})
 }
 
 // saveForeign adds it to the user's policy file.
@@ -163,6 +170,8 @@ func saveForeign(c *command.Console, r policyimport.Result) (int, error) {
 			return 2, err
 		}
 		text = b.Bytes()
+	} else if err := sameMode(old, file, r.Policy); err != nil {
+		return 2, err
 	} else if text, err = policy.Append(old, file, additions(r.Policy)); err != nil {
 		return 2, err
 	}
@@ -170,10 +179,28 @@ func saveForeign(c *command.Console, r policyimport.Result) (int, error) {
 		return 2, fault.New(fault.Failed, "run it again", "not saved: %w", err)
 	}
 	c.Say("saved in %s", plan.Show(file))
-	if old != nil && (r.Policy.Network.Mode != nil || len(r.Policy.Env.Set) > 0) {
-		c.Say("hint: only lists are added to a file that is there: write [network] mode and [env.set] into it by hand")
+	if old != nil && len(r.Policy.Env.Set) > 0 {
+		c.Say("hint: only lists are added to a file that is there: write [env.set] into it by hand")
 	}
 	return 0, nil
+}
+
+// sameMode refuses to add a list that was the whole list where it comes from to a file in
+// which it would be more than that.
+func sameMode(old []byte, file string, add *policy.Policy) error {
+	want := add.Network.Mode
+	if want == nil {
+		return nil
+	}
+	have, err := policy.Decode(bytes.NewReader(old), file)
+	if err != nil {
+		return err
+	}
+	if have.Network.Mode != nil && have.Network.Mode.Value == want.Value {
+		return nil
+	}
+	return fault.New(fault.Refused, "write mode = \""+want.Value+"\" below [network] in "+plan.Show(file)+", then run it again",
+		"the settings mean mode %q: added to a file that does not say so, their hosts would be an addition to others", want.Value)
 }
 
 // additions are the lists of a policy.

@@ -23,7 +23,7 @@ func NetSummary(c *command.Console, s *session.Session, lines []journal.Line) {
 	var denied, hosts int
 	for _, l := range lines {
 		sent, received, denied = sent+l.Sent, received+l.Received, denied+l.Denied
-		if l.Conns > 0 {
+		if l.Conns > 0 || l.Requests > 0 {
 			hosts++
 		}
 	}
@@ -46,10 +46,14 @@ func netLine(l journal.Line) string {
 	if l.Others {
 		host = "others"
 	}
-	if l.Conns == 0 && l.Denied > 0 {
+	if l.Conns == 0 && l.Requests == 0 && l.Denied > 0 {
 		return fmt.Sprintf("%s refused %d×: %s", host, l.Denied, l.Reason)
 	}
-	text := fmt.Sprintf("%s %s sent, %s received", host, plan.Size(l.Sent), plan.Size(l.Received))
+	text := host
+	if l.Requests > 0 {
+		text += " by the broker, " + plainCount(l.Requests, "request", "requests") + ","
+	}
+	text += fmt.Sprintf(" %s sent, %s received", plan.Size(l.Sent), plan.Size(l.Received))
 	if l.Denied > 0 {
 		text += fmt.Sprintf(", refused %d×: %s", l.Denied, l.Reason)
 	}

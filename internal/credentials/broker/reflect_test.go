@@ -39,7 +39,7 @@ func modelStand(t *testing.T, upstream http.Handler) (at string, phantom Phantom
 	}
 	phantom = NewPhantom("sk-ant-api03-", 108)
 	m := Model{API: modelapi.Anthropic, Name: "test", Upstream: u, Phantom: phantom, Source: fixed{genuine}, Allow: modelapi.Default,
-		Transport: Transport(Direct, nil), Record: func(journal.Record) error { return nil }}
+		Transport: Transport(Direct, nil, silent), Record: silent}
 	_, plain, _ := stand(t, nil, []Site{{Prefix: "/anthropic", Handler: m.Handler()}})
 	return plain, phantom
 }
@@ -226,3 +226,5 @@ func blotted(kind, in string, d serviceapi.Decision) (string, error) {
 	got, err := io.ReadAll(resp.Body)
 	return string(got), err
 }
+
+func silent(journal.Record) error { return nil }

@@ -52,8 +52,11 @@ const (
 
 // Transport makes what requests leave by. Nothing is asked of the environment, and
 // answers come as they are: a compressed one could not be searched. roots are whose
-// certificates are believed; nil: whose the system believes.
-func Transport(reach Reach, roots *x509.CertPool) http.RoundTripper { return newWire(reach, roots) }
+// certificates are believed; nil: whose the system believes. record is told, at the end
+// of each request, how much it sent and received.
+func Transport(reach Reach, roots *x509.CertPool, record Recorder) http.RoundTripper {
+	return tolled{newWire(reach, roots), record}
+}
 
 func newWire(reach Reach, roots *x509.CertPool) *wire {
 	w := &wire{t: transport(reach, roots), old: transport(reach, roots), lines: map[way][]*line{}}

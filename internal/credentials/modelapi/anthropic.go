@@ -54,7 +54,7 @@ func blockType(t strictjson.Text) (feature, bool) {
 var anthropicTools = map[string]feature{
 	"custom": passes, "bash": passes, "text_editor": passes, "memory": passes, "computer": passes,
 	"tool_search_tool_regex": passes, "tool_search_tool_bm25": passes, "advisor": passes,
-	"web_search": search, "web_fetch": fetch, "code_execution": files, "mcp_toolset": mcp,
+	"web_search": search, "web_fetch": fetch, "code_execution": code, "mcp_toolset": mcp,
 }
 
 func anthropicTool(t strictjson.Text) (feature, bool) {
@@ -78,7 +78,7 @@ func undated(name string) string {
 // their dates. Others pass: they change how the model answers, and agents have
 // new ones with every version.
 var betas = map[string]feature{
-	"files-api": files, "code-execution": files, "skills": files, "message-batches": never, "managed-agents": never,
+	"files-api": files, "code-execution": code, "skills": files, "message-batches": never, "managed-agents": never,
 	"user-profiles": never, "ccr-byoc": never, "ccr-triggers": never, "environments": never, "oidc-federation": never,
 	"mcp-client": mcp, "mcp-servers": mcp, "web-fetch": fetch,
 }

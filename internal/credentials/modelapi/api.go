@@ -16,7 +16,8 @@ type Allow struct {
 	Search bool // look for something on the web
 	Fetch  bool // get what an address names
 	MCP    bool // call an MCP server or a connector
-	Files  bool // use what is kept there: files, containers and code run in them, conversations, background runs
+	Code   bool // run code on a machine of the provider's
+	Files  bool // use what is kept there: files, containers, conversations, background runs
 }
 
 // Default is what an agent's own tools need.
@@ -30,6 +31,7 @@ const (
 	search
 	fetch
 	mcp
+	code
 	files
 )
 
@@ -39,6 +41,7 @@ var features = [...]struct{ name, what string }{
 	search: {"search", "a search on the web by the provider"},
 	fetch:  {"fetch", "an address for the provider to fetch"},
 	mcp:    {"mcp", "an MCP server for the provider to call"},
+	code:   {"code", "code for the provider to run"},
 	files:  {"files", "something that is kept with the provider"},
 }
 
@@ -50,6 +53,8 @@ func (a Allow) has(f feature) bool {
 		return a.Fetch
 	case mcp:
 		return a.MCP
+	case code:
+		return a.Code
 	case files:
 		return a.Files
 	}

@@ -50,7 +50,7 @@ var featureBodies = []struct{ kind, body, need string }{
 	{"messages", `{"container":{}}`, "files"},
 	{"messages", `{"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`, "fetch"},
 	{"messages", `{"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":8}]}`, "search"},
-	{"messages", `{"tools":[{"type":"code_execution_20250825","name":"code_execution"}]}`, "files"},
+	{"messages", `{"tools":[{"type":"code_execution_20250825","name":"code_execution"}]}`, "code"},
 	{"messages", `{"tools":[{"name":"a","input_schema":{}},{"name":"b","type":"web_fetch_20260209"}]}`, "fetch"},
 	{"messages", block(`{"type":"image","source":{"type":"url","url":"https://x.test/?secret"}}`), "fetch"},
 	{"messages", block(`{"source":{"url":"https://x.test/"},"type":"document"}`), "fetch"},
@@ -84,8 +84,10 @@ var featureBodies = []struct{ kind, body, need string }{
 	{"responses", `{"tools":[{"type":"web_search"}]}`, "search"},
 	{"responses", `{"tools":[{"type":"web_search_preview_2025_03_11"}]}`, "search"},
 	{"responses", `{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}`, "files"},
-	{"responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]}`, "files"},
-	{"responses", `{"tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`, "files"},
+	{"responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto"}}]}`, "code"},
+	{"responses", `{"tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`, "code"},
+	{"responses", `{"tools":[{"type":"function","name":"f","container":"cntr_1"}]}`, "files"},
+	{"responses", `{"tools":[{"type":"function","name":"f","container":{"type":"auto","file_ids":["file-1"]}}]}`, "files"},
 	{"responses", `{"tools":[{"type":"namespace","name":"x","tools":[{"type":"mcp"}]}]}`, "mcp"},
 	{"responses", `{"input":[{"type":"additional_tools","tools":[{"type":"mcp"}]}]}`, "mcp"},
 	{"responses", `{"input":[{"type":"mcp_approval_response","approve":true}]}`, "mcp"},
@@ -114,7 +116,7 @@ var featureBodies = []struct{ kind, body, need string }{
 	{"generate", `{"tools":[{"google_search":{}}]}`, "search"},
 	{"generate", `{"tools":[{"googleSearchRetrieval":{"dynamicRetrievalConfig":{}}}]}`, "search"},
 	{"generate", `{"tools":{"urlContext":{}}}`, "fetch"},
-	{"generate", `{"tools":[{"codeExecution":{}}]}`, "files"},
+	{"generate", `{"tools":[{"codeExecution":{}}]}`, "code"},
 	{"generate", `{"tools":[{"fileSearch":{"fileSearchStoreNames":["x"]}}]}`, "files"},
 	{"generate", `{"tools":[{"mcpServers":[{"name":"x"}]}]}`, "mcp"},
 	{"generate", `{"cachedContent":"cachedContents/1"}`, "files"},
@@ -135,7 +137,7 @@ func TestFeatures(t *testing.T) {
 		for _, f := range []struct {
 			name  string
 			allow Allow
-		}{{"nothing", Allow{}}, {"search", Allow{Search: true}}, {"fetch", Allow{Fetch: true}}, {"mcp", Allow{MCP: true}}, {"files", Allow{Files: true}}} {
+		}{{"nothing", Allow{}}, {"search", Allow{Search: true}}, {"fetch", Allow{Fetch: true}}, {"mcp", Allow{MCP: true}}, {"code", Allow{Code: true}}, {"files", Allow{Files: true}}} {
 			want := tt.need
 			if f.name == tt.need {
 				want = ""
@@ -188,7 +190,7 @@ func TestWordsAreNotJudged(t *testing.T) {
 
 // What nothing allows.
 func TestNothingHelps(t *testing.T) {
-	all := Allow{true, true, true, true}
+	all := Allow{true, true, true, true, true}
 	for _, tt := range []struct{ kind, body, rule string }{
 		{"messages", `{"tools":[{"type":"something_20270101","name":"x"}]}`, "unknown"},
 		{"messages", `{"tools":[{"type":"WEB_FETCH_20250910"}]}`, "unknown"},

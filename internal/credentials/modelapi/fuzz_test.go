@@ -37,12 +37,12 @@ func FuzzJudgeBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind, bits byte, body []byte) {
 		name := names[int(kind)%len(names)]
-		allow := Allow{bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0}
+		allow := Allow{bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0, bits&16 != 0}
 		rule := judgeBody(t, name, string(body), allow)
 		if rule == "body" {
 			return
 		}
-		if rule == "" && judgeBody(t, name, string(body), Allow{true, true, true, true}) != "" {
+		if rule == "" && judgeBody(t, name, string(body), Allow{true, true, true, true, true}) != "" {
 			t.Fatal("more allowed, less passes")
 		}
 		if strictjson.Walk(body, nil) != nil {

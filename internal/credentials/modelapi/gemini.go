@@ -47,7 +47,7 @@ func geminiTool() *node {
 			"computeruse":          unknown, // runs on the client
 			"googlesearch":         needs(search), "googlesearchretrieval": needs(search), "enterprisewebsearch": needs(search),
 			"urlcontext": needs(fetch), "retrieval": needs(fetch),
-			"codeexecution": needs(files), "filesearch": needs(files),
+			"codeexecution": needs(code), "filesearch": needs(files),
 			"mcpservers": needs(mcp),
 		},
 	}

@@ -21,7 +21,7 @@ func TestForwardPassesWhatIsKnownAlone(t *testing.T) {
 		}
 		in.Set("User-Agent", "agent/1")
 		in.Set("Content-Type", "application/json")
-		out, err := api.Forward(in, Allow{true, true, true, true})
+		out, err := api.Forward(in, Allow{true, true, true, true, true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestForwardJudges(t *testing.T) {
 		{Anthropic, "Anthropic-Beta", "claude-code-20250219,mcp-client-2025-11-20", "mcp"},
 		{Anthropic, "Anthropic-Beta", "MCP-Client-2025-11-20", "mcp"},
 		{Anthropic, "Anthropic-Beta", "files-api-2025-04-14", "files"},
-		{Anthropic, "Anthropic-Beta", "code-execution-2025-08-25", "files"},
+		{Anthropic, "Anthropic-Beta", "code-execution-2025-08-25", "code"},
 		{Anthropic, "Anthropic-Beta", "skills-2025-10-02", "files"},
 		{Anthropic, "Anthropic-Beta", "web-fetch-2025-09-10", "fetch"},
 		{Anthropic, "Anthropic-Beta", "managed-agents-2026-04-01", "unknown"},
@@ -81,7 +81,7 @@ func TestForwardJudges(t *testing.T) {
 		for _, f := range []struct {
 			name  string
 			allow Allow
-		}{{"nothing", Allow{}}, {"fetch", Allow{Fetch: true}}, {"mcp", Allow{MCP: true}}, {"files", Allow{Files: true}}} {
+		}{{"nothing", Allow{}}, {"fetch", Allow{Fetch: true}}, {"mcp", Allow{MCP: true}}, {"code", Allow{Code: true}}, {"files", Allow{Files: true}}} {
 			want := tt.need
 			if f.name == want {
 				want = ""

@@ -72,7 +72,11 @@ func openAITool() *node {
 		"function": {members: map[string]*node{"name": free, "description": free, "parameters": free}},
 		"custom":   {members: map[string]*node{"name": free, "description": free, "format": free}},
 	}}
-	tool.members["tools"] = tool // a namespace has some
+	tool.members["tools"] = tool       // a namespace has some
+	tool.members["container"] = &node{ // a new one for this answer, or one that is kept
+		check:   func(strictjson.Text) (feature, bool) { return files, false },
+		members: map[string]*node{"type": {check: oneOf([]string{"auto"}, nil)}, "memorylimit": free},
+	}
 	return tool
 }
 
@@ -81,7 +85,7 @@ func openAITool() *node {
 var openAITools = map[string]feature{
 	"function": passes, "custom": passes, "namespace": passes, "local_shell": passes, "apply_patch": passes,
 	"tool_search": passes, "computer": passes, "computer_use_preview": passes, "image_generation": passes,
-	"mcp": mcp, "file_search": files, "code_interpreter": files, "shell": files,
+	"mcp": mcp, "file_search": files, "code_interpreter": code, "shell": code,
 }
 
 func toolType(t strictjson.Text) (feature, bool) {

@@ -146,7 +146,13 @@ func (r *reader) sandboxPart(path []string) string {
 		"filesystem.denyRead":    func(v string) string { return r.hide(sandboxPath(v)) },
 		"filesystem.denyWrite":   func(v string) string { return r.fix(sandboxPath(v)) },
 	}
+	if name == "network.allowedDomains" {
+		r.wholeList()
+	}
 	if do, ok := lists[name]; ok {
+		if l.kind == empty && l.text == "[]" {
+			return "there is nothing in it"
+		}
 		if l.kind != text {
 			return notList
 		}

@@ -44,6 +44,7 @@ type Left struct {
 type Result struct {
 	Policy  *policy.Policy
 	Carried []string // keys of the input, in its order
+	Changed []string // what is written in another way here, for people
 	Left    []Left
 }
 

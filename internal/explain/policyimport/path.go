@@ -126,6 +126,15 @@ func (r *reader) fix(p string) string {
 }
 
 // host carries over a host that may, or may not, be reached.
+// wholeList: what the settings allow there is all that is reached there. In mode dev it
+// would be an addition to registries and forges.
+func (r *reader) wholeList() {
+	if r.Policy.Network.Mode == nil {
+		r.Policy.Network.Mode = &policy.Rule{Value: "locked", Source: r.source()}
+		r.Changed = append(r.Changed, `allowedDomains is the whole list: mode = "locked" reaches it and the model, and nothing else`)
+	}
+}
+
 func (r *reader) host(h string, deny bool) string {
 	switch {
 	case h == "*" && deny:

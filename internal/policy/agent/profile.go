@@ -31,9 +31,16 @@ const (
 	DirMark    = "@DIR@"
 )
 
-// Fill puts the values of the marks in.
-func (f File) Fill(broker, dir string) []byte {
-	return []byte(strings.NewReplacer(BrokerMark, broker, DirMark, jsonSafe(dir),
+// searchMark stands in the content of a managed file for NoSearch, or for nothing.
+const searchMark = "@NO-SEARCH@"
+
+// Fill puts the values of the marks in. search is whether the provider may search the web.
+func (f File) Fill(broker, dir string, search bool) []byte {
+	off := f.NoSearch
+	if search {
+		off = ""
+	}
+	return []byte(strings.NewReplacer(searchMark, off, BrokerMark, broker, DirMark, jsonSafe(dir),
 		hookMark, HookProgram, verifyMark, VerifyPrompt, redTeamMark, RedTeamPrompt).Replace(f.Content))
 }
 
@@ -128,6 +135,9 @@ type Network struct {
 type File struct {
 	Path    string `toml:"path"`
 	Content string `toml:"content"`
+	// NoSearch takes away a search by the provider that the agent asks for in every
+	// request: the broker would refuse them all where there is none.
+	NoSearch string `toml:"no-search"`
 }
 
 // Channel is the file by which the agent is told about its sandbox. It holds the

@@ -82,6 +82,7 @@ func Decide(opt Options) (Base, error) {
 	if err := b.rules(); err != nil {
 		return b, err
 	}
+	b.climb()
 	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
 		return b, err
 	}
@@ -154,6 +155,23 @@ func DecideLaunch(opt Options) (Base, error) {
 		return b, err
 	}
 	return b, b.trust()
+}
+
+// DecideAudit is DecideLaunch for who only wants to know: it goes on where a launch would
+// be refused.
+func DecideAudit(opt Options) (Base, error) {
+	b, err := Decide(opt)
+	if err == nil {
+		err = b.Describe()
+	}
+	if err == nil {
+		b.Facts, _ = enforcedHere()
+		err = b.network()
+	}
+	if err == nil {
+		err = b.trust()
+	}
+	return b, err
 }
 
 // Who is the user, and where that user's things are.

@@ -176,8 +176,26 @@ func (b *Base) moreWorkspaces() error {
 }
 
 func (b Base) Trusted(file, digest string) (bool, error) {
-	return TrustStore(b.Dirs.State).Trusted(b.Workspaces[0].Path, file, digest)
+	return b.Accepts().Trusted(b.Workspaces[0].Path, file, digest)
 }
+
+// Accepted tells what of a project the user accepted.
+type Accepted interface {
+	Trusted(root, file, digest string) (bool, error)
+}
+
+// Accepts is the record of what the user accepted, or nothing where the posture is not to go
+// by it.
+func (b Base) Accepts() Accepted {
+	if b.Policy != nil && b.Policy.Distrusts() {
+		return nothing{}
+	}
+	return TrustStore(b.Dirs.State)
+}
+
+type nothing struct{}
+
+func (nothing) Trusted(_, _, _ string) (bool, error) { return false, nil }
 
 // TrustStore opens the record of what the user accepted.
 func TrustStore(state string) *policy.TrustStore {

@@ -1,10 +1,14 @@
 package launch
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/ladder"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
@@ -19,6 +23,25 @@ func Ladder(environ []string) []rung.Rung {
 		}
 	}
 	return ladder.Rungs(p)
+}
+
+// climb takes the highest rung that can be had, where a posture wants it and no flag names
+// one. Where there is none above, what [require] demands decides, and nothing is taken away.
+func (b *Base) climb() {
+	if !b.Policy.WantsHighest() || b.Asked.Flags != nil && b.Asked.Flags.Rung.Use != nil || b.Policy.Rung.Image != nil {
+		return
+	}
+	all := ladder.Rungs(b.Policy)
+	for _, r := range slices.Backward(all) {
+		if r.Name() == b.Policy.Rung.Use.Text() {
+			return
+		}
+		if r.Offer().Level > all[0].Offer().Level && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
+			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Posture().Name}}
+			return
+		}
+	}
+	b.Said.Notice(fmt.Sprintf("%s wants a kernel of its own, and no rung above %s can be had here: ringfence rungs says why", b.Policy.Posture().Name, b.Policy.Rung.Use.Text()))
 }
 
 // highEnough refuses a rung that somebody has a say in and does not accept.

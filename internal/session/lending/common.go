@@ -29,7 +29,7 @@ func (fs *forges) commons() error {
 		}
 	}
 	fs.Brokered.Sites = append(fs.Brokered.Sites, func(g launch.Gateway, b *broker.Broker) (broker.Site, error) {
-		plain := broker.Transport(g.Reach, g.Roots())
+		plain := broker.Transport(g.Reach, g.Roots(), g.Record)
 		return broker.Site{Common: true, Handler: broker.Common{Judge: b.Judge(), Transport: plain, Record: g.Record,
 			Git: func(n address.Name) (http.Handler, error) { return readGit(fs.Dirs.State, n, plain, g) }}.Handler()}, nil
 	})

@@ -171,7 +171,7 @@ func (h *forgeHost) site(b launch.Base, g launch.Gateway) (broker.Site, error) {
 	if err != nil {
 		return broker.Site{}, err
 	}
-	web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach, g.Roots()), Record: g.Record}
+	web := broker.Web{Upstream: h.url, Name: h.secret, Git: f, Transport: broker.Transport(g.Reach, g.Roots(), g.Record), Record: g.Record}
 	if h.kind != "" && !apiApart(h) {
 		if web.API, err = h.apiHandler(h.url, g); err != nil {
 			return broker.Site{}, err
@@ -183,7 +183,7 @@ func (h *forgeHost) site(b launch.Base, g launch.Gateway) (broker.Site, error) {
 
 // handler speaks git with a forge.
 func (h *forgeHost) handler(b launch.Base, g launch.Gateway) (http.Handler, error) {
-	plain, spool := broker.Transport(g.Reach, g.Roots()), filepath.Join(b.Dirs.State, "spool")
+	plain, spool := broker.Transport(g.Reach, g.Roots(), g.Record), filepath.Join(b.Dirs.State, "spool")
 	if err := os.MkdirAll(spool, 0o700); err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (h *forgeHost) apiHandler(at *url.URL, g launch.Gateway) (http.Handler, err
 		return nil, err
 	}
 	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom, Source: h.source,
-		Transport: broker.Transport(g.Reach, g.Roots()), Record: g.Record}.Handler(), nil
+		Transport: broker.Transport(g.Reach, g.Roots(), g.Record), Record: g.Record}.Handler(), nil
 }
 
 // Remotes lists the remotes that the repository of a session has now, and accept makes

@@ -39,6 +39,10 @@ func HostOf(r repo.Remote) (n address.Name, at string, ok bool) {
 // the forge's own client keeps on the host.
 func (fs *forges) forgeCredential(h *forgeHost) {
 	h.kind, h.user = kindOf(h.url.Host), "x-access-token"
+	if off := fs.Policy.Broker.Forges; off != nil && !off.Value {
+		h.secret, h.source = h.url.Host, absent{"logins of forges are switched off by " + off.Source.String()}
+		return
+	}
 	secrets := secrets(fs.services.Base.Law)
 	for _, s := range secrets {
 		kind := serviceapi.Kind(s.Kind())

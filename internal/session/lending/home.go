@@ -98,7 +98,7 @@ func (h *home) site(g launch.Gateway, b *broker.Broker) (broker.Site, error) {
 			continue
 		}
 		svc := p.service
-		svc.Transport, svc.Record = broker.Transport(g.Reach, g.Roots()), g.Record
+		svc.Transport, svc.Record = broker.Transport(g.Reach, g.Roots(), g.Record), g.Record
 		paths.Add(p.base, svc.Handler())
 	}
 	if h.forge != nil {

@@ -93,7 +93,7 @@ type late struct {
 func (l *late) set(g launch.Gateway) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gate, l.rt = g, broker.Noted(broker.Transport(g.Reach, g.Roots()), func(r *http.Request, _ string) error {
+	l.gate, l.rt = g, broker.Noted(broker.Transport(g.Reach, g.Roots(), g.Record), func(r *http.Request, _ string) error {
 		return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "login", Name: r.URL.Hostname(), Method: r.Method, Secret: l.secret,
 			Verdict: journal.Allow, Reason: "to renew it"})
 	})

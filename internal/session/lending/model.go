@@ -88,7 +88,7 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 			}
 		}
 		site := broker.Model{API: modelapi.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
-			Source: c.source, Allow: modelAllow(ms.Base.Law), Transport: broker.Transport(reach, g.Roots()), Record: g.Record}
+			Source: c.source, Allow: modelAllow(ms.Base.Law), Transport: broker.Transport(reach, g.Roots(), g.Record), Record: g.Record}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
@@ -296,9 +296,13 @@ func extraHeaders(text string) (http.Header, error) {
 
 // modelAllow is what policy allows of a provider beyond answering.
 func modelAllow(l launch.Law) modelapi.Allow {
-	a := modelapi.Default
-	for _, r := range l.Policy.Broker.ModelAllow {
-		switch r.Value {
+	var a modelapi.Allow
+	for _, f := range l.Policy.ModelFeatures() {
+		switch f {
+		case "search":
+			a.Search = true
+		case "code":
+			a.Code = true
 		case "files":
 			a.Files = true
 		case "fetch":

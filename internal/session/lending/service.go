@@ -145,7 +145,7 @@ func (sv *services) cloud(u usable) error {
 	setPhantoms(&sv.Contribution, map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": broker.Endpoint + "/aws/" + s.Name,
 		"AWS_CONTAINER_AUTHORIZATION_TOKEN": string(phantom), "AWS_REGION": conf.Region}, nil, "")
 	sv.Brokered.Sites = append(sv.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
-		conf.Transport = broker.Noted(broker.Transport(reach(g), g.Roots()), func(r *http.Request, _ string) error {
+		conf.Transport = broker.Noted(broker.Transport(reach(g), g.Roots(), g.Record), func(r *http.Request, _ string) error {
 			return g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "aws", Name: r.URL.Hostname(), Method: r.Method, Secret: s.Name,
 				Verdict: journal.Allow, Reason: "for credentials that end"})
 		})

@@ -136,5 +136,5 @@ func (ds *doors) rest(base *url.URL, g launch.Gateway) http.Handler {
 	if ds.Reach.Mode != "internet" {
 		return nil
 	}
-	return broker.Passed(&url.URL{Scheme: "https", Host: base.Host}, broker.Transport(g.Reach, g.Roots()))
+	return broker.Passed(&url.URL{Scheme: "https", Host: base.Host}, broker.Transport(g.Reach, g.Roots(), g.Record))
 }

@@ -105,17 +105,17 @@ func (p *place) site(g launch.Gateway) *upstream.Site {
 		}
 		return g.Record(rec)
 	}
-	plain := broker.Bare(broker.Noted(broker.Transport(g.Reach, g.Roots()), note))
+	plain := broker.Bare(broker.Noted(broker.Transport(g.Reach, g.Roots(), g.Record), note))
 	s.Other = plain
 	reach := broker.Reach(g.Reach)
 	if p.by == user {
 		reach = p.reach(g)
 	}
 	if p.login == nil {
-		s.Trip = broker.Bare(broker.Noted(broker.Transport(reach, g.Roots()), note))
+		s.Trip = broker.Bare(broker.Noted(broker.Transport(reach, g.Roots(), g.Record), note))
 		return s
 	}
-	s.Trip = broker.CarryAs(broker.Transport(reach, g.Roots()), p, note)
+	s.Trip = broker.CarryAs(broker.Transport(reach, g.Roots(), g.Record), p, note)
 	return s
 }
 

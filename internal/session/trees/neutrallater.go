@@ -15,7 +15,6 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
-	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 )
 
@@ -141,7 +140,7 @@ func (o *lookout) neutralLater(ws string) error {
 		return err
 	}
 	var u Untrusted
-	files, _, err := u.sift(launch.TrustStore(o.k.Dirs.State), ws, report)
+	files, _, err := u.sift(o.k.Accepts(), ws, report)
 	if err != nil {
 		return err
 	}

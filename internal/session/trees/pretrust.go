@@ -67,7 +67,7 @@ func (pt *pretrust) prepare() error {
 		if err != nil {
 			return err
 		}
-		files, digest, err := pt.Untrusted.sift(launch.TrustStore(pt.Dirs.State), ws.Path, report)
+		files, digest, err := pt.Untrusted.sift(pt.Accepts(), ws.Path, report)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func below(p launch.Place, root string) string {
 }
 
 // sift leaves what is dangerous and not trusted, and the digest of all that.
-func (u *Untrusted) sift(store trustStore, root string, report *scan.Report) ([]scan.File, string, error) {
+func (u *Untrusted) sift(store launch.Accepted, root string, report *scan.Report) ([]scan.File, string, error) {
 	var out []scan.File
 	sum := sha256.New()
 	for _, f := range report.Files {
@@ -162,10 +162,6 @@ func (u *Untrusted) sift(store trustStore, root string, report *scan.Report) ([]
 		return nil, "", nil
 	}
 	return out, hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-type trustStore interface {
-	Trusted(root, file, digest string) (bool, error)
 }
 
 // mended is a file that stands inside for one of the host.
@@ -290,7 +286,7 @@ func (k *Changes) neutralClone(p *plan.Plan) error {
 		return err
 	}
 	var u Untrusted
-	files, _, err := u.sift(launch.TrustStore(k.Dirs.State), k.trees.Clone, report)
+	files, _, err := u.sift(k.Accepts(), k.trees.Clone, report)
 	if err == nil {
 		err = stops(k.trees.Clone, files, nil)
 	}
