@@ -116,8 +116,8 @@ func config(p *plan.Plan) ([]byte, error) {
 		}
 		s.Mounts = append(s.Mounts, m)
 	}
-	// What of ours is renewed while the session runs: of the root the sentry believes that nobody
-	// else changes it, and would give a longer note the size of the first one.
+	// What of ours is renewed while the session runs: of its root the sentry believes that nobody
+	// else changes it, and gave a longer note the size of the first one.
 	if slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return file.Within(string(o.Dst), plan.Own) }) {
 		s.Mounts = append(s.Mounts, mount{plan.Own, "bind", rootfs + plan.Own, []string{"rbind", "ro", "nosuid", "nodev"}})
 	}
