@@ -17,7 +17,7 @@ import (
 func Requests() *command.Command {
 	cmd := &command.Command{Name: "requests", Args: "[SESSION] [flags]", Short: "show which hosts running sessions want and may not reach",
 		Long:     "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each. With --answer you answer here what the session asks at its own terminal.",
-		Examples: []string{"ringfence requests", "ringfence requests demo --json", "ringfence requests --answer demo"},
+		Examples: []string{"ringfence requests", "ringfence requests demo --json"},
 		Takes:    command.One}
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
 	answer := cmd.Flags.Bool("answer", false, "answer the questions of one session, which waits for half a minute with each")
