@@ -49,6 +49,43 @@ func ParsePrefix(s string) (Prefix, error) {
 	return Prefix{p, n}, nil
 }
 
+// ParseDenied reads what a rule denies by its address: ADDRESS or RANGE for every port, or
+// with :PORT as ParsePrefix has it. Port is 0 for every port. A rule may deny any range.
+func ParseDenied(s string) (Prefix, error) {
+	inner := s
+	if in, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(in, "]") {
+		inner = strings.TrimSuffix(in, "]")
+	}
+	if p, err := parseRange(inner); err == nil {
+		return Prefix{Range: p}, nil
+	}
+	host, port, ok := cutLast(s, ':')
+	if !ok {
+		return Prefix{}, fmt.Errorf("%q is not an address or a range", s)
+	}
+	n, err := ParsePort(port)
+	if err != nil {
+		return Prefix{}, fmt.Errorf("%q: %w", s, err)
+	}
+	inner, bracket := strings.CutPrefix(host, "[")
+	if bracket {
+		inner, ok = strings.CutSuffix(inner, "]")
+	}
+	p, err := parseRange(inner)
+	if err != nil || !ok || p.Addr().Is6() != bracket {
+		return Prefix{}, fmt.Errorf("%q is not an address or a range; IPv6 with a port is written as [fd00::/64]:443", s)
+	}
+	return Prefix{p, n}, nil
+}
+
+// Numeric holds for a rule about hosts that is meant to be an address or a range.
+func Numeric(s string) bool {
+	if strings.Trim(s, "0123456789abcdefABCDEF.:/[]") != "" {
+		return false
+	}
+	return strings.ContainsAny(s, "[/") || strings.Count(s, ":") > 1 || strings.Trim(s, "0123456789.:") == ""
+}
+
 func parseRange(s string) (netip.Prefix, error) {
 	if !strings.Contains(s, "/") {
 		a, err := netip.ParseAddr(s)

@@ -1,7 +1,5 @@
 package audit
 
-import "strings"
-
 // Boundary is one level of the ladder: what stands between a misled agent and its user.
 type Boundary struct {
 	Level  string `json:"level"`
@@ -37,14 +35,4 @@ func BoundaryOf(level string) Boundary {
 		}
 	}
 	return Boundary{}
-}
-
-// LadderPage is the table for docs/ladder.md.
-func LadderPage() string {
-	var b strings.Builder
-	b.WriteString("| level | what stands there | what it buys | what breaks it | how |\n|---|---|---|---|---|\n")
-	for _, l := range Ladder() {
-		b.WriteString("| " + strings.Join([]string{l.Level, l.Title, l.Buys, l.Breaks, l.How}, " | ") + " |\n")
-	}
-	return b.String()
 }

@@ -43,7 +43,7 @@ func openBinary(l *look) (hits []hit) {
 }
 
 func (w *World) policyFiles() []string {
-	files := []string{w.at(w.Ceiling)}
+	files := []string{w.at(w.Ceiling), filepath.Join(filepath.Dir(w.at(w.Ceiling)), "defaults.toml")}
 	if w.Config != "" {
 		files = append(files, filepath.Join(w.Config, "policy.toml"), filepath.Join(w.Config, policy.SecretFile))
 	}

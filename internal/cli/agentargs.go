@@ -22,6 +22,9 @@ func forAgent(cmd *command.Command, known, args []string) (ours, theirs []string
 		arg := args[i]
 		name, valued, dashed := flagName(arg)
 		own := cmd.Flags.Lookup(name)
+		if own != nil && own.Usage == "" && slices.Contains(known, name) {
+			own = nil // another spelling of ours gives way
+		}
 		switch {
 		case arg == "--":
 			return ours, append(theirs, args[i+1:]...), nil
@@ -82,7 +85,7 @@ func nearFlag(cmd *command.Command, typed string) (near string) {
 	}
 	most := 2
 	cmd.Flags.VisitAll(func(f *flag.Flag) {
-		if n := fault.Distance(typed, f.Name, most); len(f.Name) >= 4 && n <= most && (n < 2 || len(typed) > 5) {
+		if n := fault.Distance(typed, f.Name, most); len(f.Name) >= 4 && f.Usage != "" && n <= most && (n < 2 || len(typed) > 5) {
 			near, most = f.Name, n-1
 		}
 	})

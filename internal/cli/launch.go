@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/cli/rules"
 	"ringfence.dev/ringfence/internal/cli/sessions"
@@ -51,11 +52,13 @@ func launchCommand(cmd *command.Command) *command.Command {
 	cmd.Flags.BoolVar(&l.Detach, "d", false, "start it, print its id and leave it alone; implies --keep")
 	cmd.Flags.StringVar(&l.Summary, "summary", "", "write how it ended as JSON to `FILE`, or to an open descriptor by its number")
 	cmd.Flags.Var(&l.DryRun, "dry-run", "print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables")
+	cmd.Flags.Also("yes", "y")
+	instead := insteadFlags(cmd)
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if err := source.NoCore(); err != nil {
 			return 125, err
 		}
-		status, err := begin(c, cmd, l, args)
+		status, err := begin(c, cmd, l, instead, args)
 		if err != nil && fault.KindOf(err) == fault.Usage {
 			// Any status below 125 could be the agent's own.
 			c.Explain(err)
@@ -66,10 +69,39 @@ func launchCommand(cmd *command.Command) *command.Command {
 	return cmd
 }
 
-func begin(c *command.Console, cmd *command.Command, l *rules.Flags, args []string) (status int, err error) {
+// insteadFlags are what people of other sandboxes type to get something else than a
+// launch. No list shows them: here each is a command.
+func insteadFlags(cmd *command.Command) map[string]*bool {
+	out := map[string]*bool{}
+	for _, name := range []string{"check", "gc", "shell"} {
+		out[name] = cmd.Flags.Bool(name, false, "")
+	}
+	return out
+}
+
+// runInstead runs the command that such a flag stands for; done is false where none was
+// given.
+func runInstead(c *command.Console, instead map[string]*bool) (status int, err error, done bool) {
+	switch {
+	case *instead["check"]:
+		status, err = c.Execute(checks.Doctor(), nil)
+	case *instead["gc"]:
+		status, err = c.Execute(sessions.GC(), nil)
+	case *instead["shell"]:
+		status, err = c.Execute(shellCommand(), nil)
+	default:
+		return 0, nil, false
+	}
+	return status, err, true
+}
+
+func begin(c *command.Console, cmd *command.Command, l *rules.Flags, instead map[string]*bool, args []string) (status int, err error) {
 	rest, err := parseLaunch(c, cmd, args)
 	if err != nil {
 		return 125, err
+	}
+	if status, err, done := runInstead(c, instead); done {
+		return status, err
 	}
 	if l.Summary == "" || l.DryRun != "" || staysBeside(c, l) {
 		_, status, err = launchOne(c, cmd, l, args, rest)

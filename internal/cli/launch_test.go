@@ -95,7 +95,7 @@ func TestAgentsFlagsPass(t *testing.T) {
 		for _, f := range known {
 			cmd := find(c, name)
 			_, theirs, err := forAgent(cmd, known, []string{"--" + f})
-			if cmd.Flags.Lookup(f) != nil {
+			if own := cmd.Flags.Lookup(f); own != nil && own.Usage != "" {
 				both = append(both, name+" "+f)
 			} else if err != nil || len(theirs) != 1 {
 				t.Errorf("%s --%s: %q, %v", name, f, theirs, err)

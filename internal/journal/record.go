@@ -54,7 +54,7 @@ const (
 
 // The events of the broker and of decoys.
 const (
-	Use    = "use"    // a credential was used, or its use was denied
+	Use    = "use"    // a credential was used, or its use was denied; Held: young releases are not in an index
 	Read   = "read"   // a decoy was read
 	Sent   = "sent"   // a decoy was about to leave
 	Frozen = "frozen" // the session was stopped for it
@@ -90,6 +90,10 @@ const (
 // RuleUpstream is the rule of a refusal that is not ringfence's: that of the proxy on the
 // host's side.
 const RuleUpstream = "upstream proxy"
+
+// RuleScripts is the rule by which install scripts of a dependency are not run; Name is the
+// package, as --allow-package takes it.
+const RuleScripts = "[supply] scripts"
 
 // Absent is the state of a path that is not in the session's view.
 const Absent = "absent"

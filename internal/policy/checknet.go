@@ -38,7 +38,7 @@ func (c *checker) hosts() {
 func denying(p *Policy) denials {
 	out := denials{}
 	for _, v := range p.Network.Deny {
-		if r, err := parseDeny(v.Value); err == nil {
+		if r, err := parseDeny(v.Value); err == nil && !address.Numeric(v.Value) {
 			out.add(Entry{Rule: r, Text: v.Value, Source: v.Source})
 		}
 	}

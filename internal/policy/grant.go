@@ -30,7 +30,7 @@ func Grants(p *Policy, home string) []Grant {
 		out[i].Workspace = out[i].Workspace || g.Workspace
 	}
 	for _, r := range p.Workspace.Paths {
-		dir, write := splitWorkspace(r.Value)
+		dir, write := SplitWorkspace(r.Value)
 		add(Grant{Expand(dir, home), write, true, r.Source})
 	}
 	for _, r := range p.Files.Write {

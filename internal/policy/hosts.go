@@ -17,6 +17,10 @@ func checkHost(v string) error {
 }
 
 func checkDeny(v string) error {
+	if address.Numeric(v) {
+		_, err := address.ParseDenied(v)
+		return err
+	}
 	_, err := parseDeny(v)
 	return err
 }

@@ -64,7 +64,7 @@ const (
 	patternName = `^[A-Za-z_][A-Za-z0-9_]*$`
 
 	patternHost   = `^([A-Z]+(,[A-Z]+)* )?((https|http|tcp)://)?(\*\.)?[^*/:\s]+(:[0-9]{1,5})?(/\S*)?$`
-	patternDeny   = `^(\*\.)?[^*/:\s]+(:[0-9]{1,5})?$`
+	patternDeny   = `^((\*\.)?[^*/:\s]+(:[0-9]{1,5})?|[0-9./:]+|\[[0-9a-fA-F:./]+\](:[0-9]{1,5})?|[0-9a-fA-F:]+(/[0-9]+)?)$`
 	patternIP     = `^(\[[0-9A-Fa-f:.]+(/[0-9]+)?\]|[0-9.]+(/[0-9]+)?):[0-9]{1,5}$`
 	patternPair   = `^[0-9]{1,5}:[0-9]{1,5}$`
 	patternProxy  = `^(none|env|(http|socks5h?)://[^/@\s]+:[0-9]{1,5})$`
@@ -128,7 +128,7 @@ var keys = []key{
 		about: "Hosts that can be reached: NAME, *.NAME, NAME:PORT, tcp://NAME:PORT, or METHOD http://NAME/PATH/*.",
 		list:  func(p *Policy) *List { return &p.Network.Allow }},
 	{section: "network", name: "deny", form: formList, check: checkDeny, pattern: patternDeny,
-		about: "Hosts that cannot be reached, even if another rule allows them: NAME or *.NAME for every port, or NAME:PORT.",
+		about: "Hosts that cannot be reached, even if another rule allows them: NAME, *.NAME, an address or a range such as 203.0.113.0/24, for every port; or with :PORT, IPv6 in brackets.",
 		list:  func(p *Policy) *List { return &p.Network.Deny }},
 	{section: "network", name: "ip", form: formList, check: checkIP, pattern: patternIP,
 		about: "Addresses that can be reached, also internal ones: ADDRESS:PORT or RANGE:PORT, IPv6 in brackets.",

@@ -18,7 +18,8 @@ type Reach struct {
 	IP        []Device // addresses, one by one
 	Publish   []Port
 	HostPorts []uint16
-	Proxy     string // ProxyNone, ProxyEnv, or the URL of a proxy
+	DenyIP    []Device // addresses that cannot be reached, whatever leads there; port 0 is every port
+	Proxy     string   // ProxyNone, ProxyEnv, or the URL of a proxy
 	Budget    []Budget
 	// Learn lets a public host that nobody has judged be reached, and notes it. No
 	// policy and no flag sets it, only `ringfence learn`.
@@ -112,7 +113,19 @@ func allowList(p *Policy, out *Reach) (err error) {
 }
 
 func denyList(p *Policy, out *Reach) (err error) {
-	out.Deny, err = entries(out.Deny, p.Network.Deny, parseDeny)
+	var names List
+	for _, v := range p.Network.Deny {
+		if !address.Numeric(v.Value) {
+			names = append(names, v)
+			continue
+		}
+		prefix, err := address.ParseDenied(v.Value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", v.Source, err)
+		}
+		out.DenyIP = append(out.DenyIP, Device{prefix, v.Value, v.Source})
+	}
+	out.Deny, err = entries(out.Deny, names, parseDeny)
 	return err
 }
 

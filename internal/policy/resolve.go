@@ -2,10 +2,11 @@ package policy
 
 // Layers are the policies of one session. A nil layer was not there.
 type Layers struct {
-	Ceiling *Policy // of /etc: bounds everything, flags included
-	User    *Policy
-	Flags   *Policy
-	Project *Policy // only tightens unless its exact content is trusted
+	Ceiling  *Policy // of /etc: bounds everything, flags included
+	Defaults *Policy // of /etc: what every user of the machine begins with
+	User     *Policy
+	Flags    *Policy
+	Project  *Policy // only tightens unless its exact content is trusted
 
 	ProjectTrusted bool
 
@@ -20,7 +21,7 @@ type Layers struct {
 // What of the ceiling bounds nothing (the proxy, the sizes of undo, gVisor's program) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
 	s := scope{home: l.Home, roots: l.Workspaces}
-	p := Merge(Builtin(), l.User)
+	p := Merge(Merge(Builtin(), l.Defaults), l.User)
 	if f := l.Flags; f != nil && f.Project.For != nil {
 		p.Project.For = f.Project.For
 	}

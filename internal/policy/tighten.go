@@ -106,7 +106,7 @@ func both(base, over List, holds, within func(string) bool) List {
 }
 
 func (s scope) workspace(v string) (string, access) {
-	dir, write := splitWorkspace(v)
+	dir, write := SplitWorkspace(v)
 	if write {
 		return Expand(dir, s.home), writable
 	}
@@ -141,7 +141,7 @@ func (s scope) pinMasks(out, from *Policy) {
 	}
 	var pinned List
 	for _, w := range from.Workspace.Paths {
-		dir, _ := splitWorkspace(w.Value)
+		dir, _ := SplitWorkspace(w.Value)
 		if _, still := dirs[Expand(dir, s.home)]; still {
 			continue
 		}

@@ -56,7 +56,7 @@ func checkWorkspace(p string) error {
 	if strings.HasSuffix(p, ":rw") {
 		return fmt.Errorf("%q ends in :rw: a workspace is read-write unless it ends in :ro", p)
 	}
-	dir, _ := splitWorkspace(p)
+	dir, _ := SplitWorkspace(p)
 	return checkPath(dir)
 }
 
@@ -99,10 +99,14 @@ func (k *key) admit(v string) error {
 	return nil
 }
 
-// splitWorkspace parts PATH[:ro].
-func splitWorkspace(v string) (dir string, write bool) {
-	dir, ro := strings.CutSuffix(v, ":ro")
-	return dir, !ro
+// SplitWorkspace reads PATH, PATH:ro or PATH:readonly.
+func SplitWorkspace(v string) (dir string, write bool) {
+	for _, end := range []string{":ro", ":readonly"} {
+		if dir, ro := strings.CutSuffix(v, end); ro {
+			return dir, false
+		}
+	}
+	return v, true
 }
 
 // printable returns s as it is when every rune of it can be shown, else quoted.

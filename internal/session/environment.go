@@ -1,13 +1,16 @@
 package session
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
-	"path/filepath"
+	"net/url"
+	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -32,6 +35,9 @@ func environment(b *launch.Base, total launch.Contribution) (env environ.Environ
 	if err != nil {
 		return env, in, out, err
 	}
+	for _, name := range databasePorts(b, files) {
+		out.Notice(name)
+	}
 	in = environ.Input{Launcher: b.Asked.Environ, Base: base, Policy: pol, Files: files, Flags: b.Asked.Env, Force: b.Asked.ForceEnv}
 	env, err = environ.Build(in)
 	// What the user asked for and the launcher does not have.
@@ -43,37 +49,38 @@ func environment(b *launch.Base, total launch.Contribution) (env environ.Environ
 	return env, in, out, err
 }
 
-// envFiles are the user's env file, and the project's, which takes trust.
+// envFiles are the user's env file, and the project's, which takes trust. What the broker
+// has of them does not come inside.
 func envFiles(b *launch.Base) ([]environ.File, error) {
-	var out []environ.File
-	user := filepath.Join(b.Dirs.Config, "env")
-	data, err := launch.ReadIfPresent(user, launch.MaxEnvFile)
-	if err != nil {
-		return nil, err
-	}
-	if data != nil {
-		set, err := environ.ParseFile(bytes.NewReader(data), user)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, environ.File{Settings: set, Trusted: true})
-	}
-	data, digest, err := launch.ReadProjectEnv(b.Workspaces[0].Path)
-	if err != nil || data == nil {
-		return out, err
-	}
-	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(b.Workspaces[0].Path, launch.ProjectEnv))
-	if err != nil {
-		return nil, err
-	}
-	ok, err := b.Trusted(launch.ProjectEnv, digest)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range set {
-		if !ok {
-			b.Ignored = append(b.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: launch.ProjectEnv, Line: v.Source.Line}})
+	files, err := b.EnvFiles()
+	for i, f := range files {
+		files[i].Settings = slices.DeleteFunc(slices.Clone(f.Settings), func(v policy.Setting) bool { return f.Trusted && b.Holds(v.Name) })
+		for _, v := range f.Settings {
+			if !f.Trusted {
+				b.Ignored = append(b.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: launch.ProjectEnv, Line: v.Source.Line}})
+			}
 		}
 	}
-	return append(out, environ.File{Settings: set, Trusted: ok}), nil
+	return files, err
+}
+
+// usualPorts are those of databases whose address has none.
+var usualPorts = map[string]string{"postgres": "5432", "postgresql": "5432", "mysql": "3306", "redis": "6379", "mongodb": "27017", "amqp": "5672"}
+
+// databasePorts says which addresses of env files lead to this machine, where the sandbox
+// has a loopback of its own.
+func databasePorts(b *launch.Base, files []environ.File) (out []string) {
+	for _, f := range files {
+		for _, v := range f.Settings {
+			u, err := url.Parse(v.Value)
+			if err != nil || !f.Trusted || !knownsecrets.NoPassword(v.Name, v.Value) || u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" && u.Hostname() != "::1" {
+				continue
+			}
+			port, err := address.ParsePort(cmp.Or(u.Port(), usualPorts[u.Scheme]))
+			if err == nil && !slices.Contains(b.Reach.HostPorts, port) {
+				out = append(out, fmt.Sprintf("%s names a server on this machine, which the sandbox does not reach: --host-port %d lets it", v.Name, port))
+			}
+		}
+	}
+	return out
 }

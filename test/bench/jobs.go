@@ -35,7 +35,7 @@ func (b *bench) gitStatus() (job, error) {
 			`for d in $(seq 200); do mkdir $d; for f in $(seq 30); do echo "$d $f" >$d/$f; done; done`,
 			`git init -q; git add .; git -c user.name=bench -c user.email=bench@localhost commit -qm bench`)
 	})
-	return job{"git status", dir, 5, "git status"}, err
+	return job{name: "git status", dir: dir, runs: 5, script: "git status"}, err
 }
 
 // goBuild: ringfence itself, from vendored modules.
@@ -50,7 +50,7 @@ func (b *bench) goBuild() (job, error) {
 		_, err := run(cmd)
 		return err
 	})
-	return job{"go build", dir, 1, "CGO_ENABLED=0 go build -buildvcs=false -o built ./cmd/ringfence && rm built"}, err
+	return job{name: "go build", dir: dir, runs: 1, script: "CGO_ENABLED=0 go build -buildvcs=false -o built ./cmd/ringfence && rm built"}, err
 }
 
 // npmCI: twenty packages of fifty files each, from tarballs beside the lock file.
@@ -62,11 +62,11 @@ func (b *bench) npmCI() (job, error) {
 			`echo '{"name":"bench","version":"1.0.0"}' >package.json
 		npm install --offline --ignore-scripts --no-audit --no-fund --loglevel=error ./packed/*.tgz`)
 	})
-	return job{"npm ci", dir, 1, "npm ci --offline --ignore-scripts --no-audit --no-fund --loglevel=error"}, err
+	return job{name: "npm ci", dir: dir, runs: 1, script: "npm ci --offline --ignore-scripts --no-audit --no-fund --loglevel=error"}, err
 }
 
 // find: the large tree.
 func (b *bench) find() (job, error) {
 	dir, err := b.workspace("tree", plant)
-	return job{"find", dir, 2, "find . -size +1k"}, err
+	return job{name: "find", dir: dir, runs: 2, script: "find . -size +1k"}, err
 }

@@ -32,7 +32,7 @@ func main() {
 	far := flag.String("far", "", "a test build of the binary, whose sandboxes stand at the far end of a link")
 	source := flag.String("source", ".", "a checkout of ringfence, to be built inside")
 	rounds := flag.Int("rounds", 10, "rounds, each with five runs of everything")
-	only := flag.String("only", "", "one part alone: start, container, gvisor, size, memory, work, net, view, files, large, end or person")
+	only := flag.String("only", "", "one part alone: start, container, gvisor, size, memory, work, registry, modules, net, view, files, large, end or person")
 	flag.Parse()
 	exit(measure(bench{ringfence: *ringfence, unkept: *unkept, far: *far, srt: *srt, source: *source, rounds: *rounds}, *only))
 }
@@ -55,7 +55,7 @@ func measure(with bench, only string) error {
 		name string
 		run  func() error
 	}{
-		{"start", b.start}, {"container", b.container}, {"gvisor", b.gvisor}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"net", b.network},
+		{"start", b.start}, {"container", b.container}, {"gvisor", b.gvisor}, {"size", b.size}, {"memory", b.memory}, {"work", b.work}, {"registry", b.registry}, {"modules", b.modules}, {"net", b.network},
 		{"view", b.views}, {"files", b.files}, {"large", b.large}, {"end", b.end}, {"person", b.person},
 	} {
 		if only != "" && only != part.name {

@@ -89,7 +89,7 @@ func (b *bench) tenThousand() (string, error) {
 
 func (b *bench) viewGitStatus() (viewJob, error) {
 	dir, err := b.tenThousand()
-	return viewJob{job{"git status", dir, 3, "git status"}, "git status", true}, err
+	return viewJob{job{name: "git status", dir: dir, runs: 3, script: "git status"}, "git status", true}, err
 }
 
 func (b *bench) viewGitCommit() (viewJob, error) {
@@ -100,7 +100,7 @@ func (b *bench) viewGitCommit() (viewJob, error) {
 		}
 		return b.in(dir, "cp -a "+quote([]string{from + "/."})+" .")
 	})
-	return viewJob{job{"git commit", dir, 2, "date +%N >1/1; git add 1/1; git commit -qm bench"}, "git status", false}, err
+	return viewJob{job{name: "git commit", dir: dir, runs: 2, script: "date +%N >1/1; git add 1/1; git commit -qm bench"}, "git status", false}, err
 }
 
 // viewGoBuild: a small server that imports nothing but the standard library, one of
@@ -111,7 +111,7 @@ func (b *bench) viewGoBuild() (viewJob, error) {
 		return b.in(dir, `printf 'module server.test\n\ngo 1.24\n' >go.mod; printf 'package main\n' >changed.go
 		printf 'package main\n\nimport "net/http"\n\nfunc main() { http.ListenAndServe("127.0.0.1:0", nil) }\n' >main.go`, build)
 	})
-	return viewJob{job{"go build", dir, 1, `printf 'package main\n\nconst changed = "%s"\n' "$(date +%N)" >changed.go; ` + build}, "true", true}, err
+	return viewJob{job{name: "go build", dir: dir, runs: 1, script: `printf 'package main\n\nconst changed = "%s"\n' "$(date +%N)" >changed.go; ` + build}, "true", true}, err
 }
 
 func (b *bench) viewNpmCI() (viewJob, error) {

@@ -20,6 +20,9 @@ type job struct {
 	name, dir string
 	runs      int // in each round
 	script    string
+	fresh     string   // of both, before each run; it takes no time
+	empty     string   // inside, likewise
+	env       []string // of both, besides the rest
 }
 
 // work compares work inside with the same work on the host, turn by turn.
@@ -45,11 +48,16 @@ func (b *bench) turns(j job) (host, inside *timer, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if host, err = startTimer(b.command(j.dir, name, j.script)); err != nil {
+	start := func(argv ...string) (*timer, error) {
+		cmd := b.command(j.dir, argv...)
+		cmd.Env = append(cmd.Env, j.env...)
+		return startTimer(cmd)
+	}
+	if host, err = start(name, j.script, j.fresh); err != nil {
 		return nil, nil, err
 	}
 	defer host.stop()
-	if inside, err = startTimer(b.command(j.dir, b.inside([]string{"--workspace", j.dir}, name, j.script)...)); err != nil {
+	if inside, err = start(b.inside([]string{"--workspace", j.dir}, name, j.script, j.fresh, j.empty)...); err != nil {
 		return nil, nil, err
 	}
 	defer inside.stop()
@@ -115,6 +123,11 @@ func (t *timer) stop() {
 // timeWork is the timer itself.
 func timeWork(args []string) error {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		for _, before := range args[1:] {
+			if err := exec.Command("sh", "-c", before).Run(); err != nil {
+				return fmt.Errorf("%s: %w", before, err)
+			}
+		}
 		cmd := exec.Command("sh", "-c", args[0])
 		cmd.Stderr = os.Stderr
 		began := time.Now()

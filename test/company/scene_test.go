@@ -130,7 +130,7 @@ func (s *scene) asked() string {
 // records are those of all sessions.
 func (s *scene) denied(rule string) (out []journal.Record) {
 	for _, r := range s.Journal() {
-		if r.Verdict == journal.Deny && r.Rule == rule {
+		if r.Verdict == journal.Deny && r.Rule == rule && r.Kind != journal.Work {
 			out = append(out, r)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -102,18 +101,12 @@ func (c *crates) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rust begins a scene whose cargo takes crates from an index.
-func (s *scene) rust(c *crates) (flags []string) {
+// rust has the scene's cargo take crates from an index.
+func (s *scene) rust(c *crates) {
 	s.t.Helper()
-	rust := built.Rust()
-	if rust == "" {
-		s.t.Skip("cargo is not on this machine for this user")
-	}
-	s.env = append(s.env, "PATH="+rust+"/bin:"+built.GoBin()+":"+os.Getenv("PATH"))
 	path := filepath.Join(stage.Home, ".cargo/config.toml")
 	s.write(path, "[source.crates-io]\nreplace-with = \"corp\"\n[source.corp]\nregistry = \"sparse+"+c.URL+"/\"\n")
 	s.t.Cleanup(func() { os.Remove(path) })
-	return []string{"--ro", rust}
 }
 
 func (s *scene) cargo(version, lock string) string {
@@ -142,29 +135,32 @@ func TestCargoAge(t *testing.T) {
 			c.undated, c.api = dated == "api", dated == "api"
 			c.add("libx", "1.0.0", aged)
 			c.add("libx", "1.1.0", time.Hour)
-			flags := s.rust(c)
-			if out := s.must(s.cargo("1", ""), build+"; cat Cargo.lock", flags...); !strings.Contains(out, "version = \"1.0.0\"") || strings.Contains(out, "127.0.0.1") {
+			s.rust(c)
+			if out := s.must(s.cargo("1", ""), build+"; cat Cargo.lock"); !strings.Contains(out, "version = \"1.0.0\"") || strings.Contains(out, "127.0.0.1") {
 				t.Fatalf("the latest: %s", out)
 			}
 			if got := c.asked(); !has(got, "libx-1.0.0.crate") {
 				t.Errorf("control: %q", got)
 			}
-			s.must(s.cargo("1", ""), build, flags...)
+			s.must(s.cargo("1", ""), build)
 			if got := c.asked(); has(got, ".crate") {
 				t.Errorf("fetched again: %q", got)
 			}
-			out, ok := s.run(s.cargo("1", lockOf(c, 1)), build, flags...)
+			out, ok := s.run(s.cargo("1", lockOf(c, 1)), build)
 			if ok || !strings.Contains(out, "libx 1.1.0 is held back") || !strings.Contains(out, "--allow-package crates:libx") {
 				t.Errorf("locked: %s", out)
 			}
-			if out, ok := s.run(s.cargo("=1.1.0", ""), build, flags...); ok {
+			if out, ok := s.run(s.cargo("=1.1.0", ""), build); ok {
 				t.Errorf("by its number: %s", out)
+			}
+			if out := s.why(); !strings.Contains(out, "libx 1.1.0 is held back") || !strings.Contains(out, "--allow-package crates:libx") {
+				t.Errorf("why: %s", out)
 			}
 			if has(c.asked(), ".crate") {
 				t.Error("it was fetched")
 			}
 			for _, more := range [][]string{{"--allow-package", "crates:libx"}, {"--min-release-age", "0"}} {
-				if out := s.must(s.cargo("1", ""), build, append(more, flags...)...); !strings.Contains(out, "version = \"1.1.0\"") {
+				if out := s.must(s.cargo("1", ""), build, more...); !strings.Contains(out, "version = \"1.1.0\"") {
 					t.Errorf("%q: %s", more, out)
 				}
 			}
@@ -177,14 +173,13 @@ func TestCargoOffline(t *testing.T) {
 	s := begin(t)
 	c := s.crates("127.0.0.1")
 	c.add("libx", "1.0.0", aged)
-	flags := s.rust(c)
-	none := append([]string{"--net", "none"}, flags...)
-	if out, ok := s.run(s.cargo("1", lockOf(c, 0)), build, none...); ok {
+	s.rust(c)
+	if out, ok := s.run(s.cargo("1", lockOf(c, 0)), build, "--net", "none"); ok {
 		t.Fatalf("control: nothing was fetched yet: %s", out)
 	}
-	s.must(s.cargo("1", lockOf(c, 0)), build, flags...)
+	s.must(s.cargo("1", lockOf(c, 0)), build)
 	c.asked()
-	s.must(s.cargo("1", lockOf(c, 0)), "cargo build --quiet --locked && "+build, none...)
+	s.must(s.cargo("1", lockOf(c, 0)), "cargo build --quiet --locked && "+build, "--net", "none")
 	if got := c.asked(); len(got) > 0 {
 		t.Errorf("asked %q", got)
 	}
@@ -197,19 +192,19 @@ func TestCargoLies(t *testing.T) {
 	c := s.crates("127.0.0.1")
 	c.add("libx", "1.0.0", aged)
 	c.lie = true
-	flags := s.rust(c)
-	if out, ok := s.run(s.cargo("1", ""), build, flags...); ok || !strings.Contains(out, "not what the checksum says") || s.blobs() != 0 {
+	s.rust(c)
+	if out, ok := s.run(s.cargo("1", ""), build); ok || !strings.Contains(out, "not what the checksum says") || s.blobs() != 0 {
 		t.Errorf("%d blobs: %s", s.blobs(), out)
 	}
 	c.lie = false
-	s.must(s.cargo("1", ""), build, flags...)
+	s.must(s.cargo("1", ""), build)
 	if s.blobs() != 1 {
 		t.Errorf("%d blobs after the truth", s.blobs())
 	}
 	s = begin(t)
 	c.undated = true
 	s.rust(c)
-	if out, ok := s.run(s.cargo("1", lockOf(c, 0)), build, flags...); ok || !strings.Contains(out, "its date is not known") || !strings.Contains(s.log(), "its date is not known") {
+	if out, ok := s.run(s.cargo("1", lockOf(c, 0)), build); ok || !strings.Contains(out, "its date is not known") || !strings.Contains(s.log(), "its date is not known") {
 		t.Errorf("without a date: %s", out)
 	}
 }
@@ -221,18 +216,18 @@ func TestCargoLogin(t *testing.T) {
 	c := s.crates("127.0.0.1")
 	c.add("libx", "1.0.0", aged)
 	c.token = token
-	flags := s.rust(c)
+	s.rust(c)
 	path := filepath.Join(stage.Home, ".cargo/credentials.toml")
 	s.write(path, "[registries.corp]\ntoken = \""+token+"\"\n")
 	defer os.Remove(path)
-	out := s.must(s.cargo("1", ""), build+"; env; cat ~/.cargo/*.toml", flags...)
+	out := s.must(s.cargo("1", ""), build+"; env; cat ~/.cargo/*.toml")
 	if strings.Contains(out, token) || strings.Contains(out, c.URL) || !strings.Contains(out, "replace-with") {
 		t.Errorf("inside: %s", out)
 	}
 	script := "for p in ../x li/../x li/bx/../../x %2e%2e/x li/bx/libx?x dl/../x/download dl/libx/..%2fx/download dl/libx/1.0.0/../download li/xx/libx; do " +
 		"curl -sS --path-as-is -o /dev/null -w \"%{http_code} $p\\n\" \"http://127.0.0.1:809/crates/$p\"; done"
 	c.asked()
-	if out := s.must(s.cargo("1", ""), script, flags...); len(c.asked()) > 0 || strings.Contains(out, "200 ") {
+	if out := s.must(s.cargo("1", ""), script); len(c.asked()) > 0 || strings.Contains(out, "200 ") {
 		t.Errorf("paths: %s", out)
 	}
 }

@@ -261,7 +261,7 @@ func TestGoLogin(t *testing.T) {
 		t.Errorf("the login is inside: %s", out)
 	}
 	if got := other.all(); len(got) > 0 { // by http, to an address that no rule names
-		t.Errorf("the redirect was followed: %q", got)
+		t.Errorf("the redirect was followed: %v", got)
 	}
 	if !has(front.asked(), "lib/@v/v1.2.0.zip") {
 		t.Error("control: the proxy was not asked")

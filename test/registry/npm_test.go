@@ -13,12 +13,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/stage"
 )
 
@@ -119,28 +119,14 @@ func ball(name string, rel npmRelease) []byte {
 	return b.Bytes()
 }
 
-// packager is a package manager as a command, and how it says that it adds a package.
-type packager struct{ name, command, add string }
-
-// packagers are those of the lock file of `make tools`, and the machine's npm.
-func packagers(t testing.TB) (dir string, all []packager) {
+// packagers are those of node, and where they lie.
+func packagers(t testing.TB) (dir string, all []built.Packager) {
 	t.Helper()
-	lock, err := os.ReadFile("../../internal/policy/toolchain/testdata/npm/package-lock.json")
+	dir, all, err := built.Packagers("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(lock)
-	dir = fmt.Sprintf("/var/cache/ringfence-test/packagers-%x", sum[:6])
-	if _, err := os.Stat(dir); err != nil {
-		t.Fatalf("no package managers: run `make tools` as root: %v", err)
-	}
-	at := dir + "/node_modules/"
-	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	return dir, []packager{
-		{"npm", "npm", "install"}, {"npm-10", "node " + at + "npm-10/bin/npm-cli.js", "install"},
-		{"pnpm-10", "node " + at + "pnpm-10/bin/pnpm.cjs", "add"}, {"pnpm-12", at + "@pnpm/exe.linux-" + arch + "/pnpm", "add"},
-		{"yarn-1", "node " + at + "yarn-1/bin/yarn.js", "add"}, {"yarn-4", "node " + at + "yarn-4/bin/yarn.js", "add"},
-	}
+	return dir, all
 }
 
 func (s *scene) node(more ...string) string {
@@ -160,35 +146,38 @@ func TestNodeAge(t *testing.T) {
 		if !stage.Mine(i) {
 			continue
 		}
-		t.Run(p.name, func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			s := begin(t)
 			n := s.npmRegistry("127.0.0.1")
 			n.add("lib", "1.0.0", aged)
 			n.add("lib", "1.1.0", time.Hour)
 			s.env = append(s.env, "npm_config_registry="+n.URL)
 			run := func(args string, flags ...string) (string, bool) {
-				return s.run(s.node(), quiet+p.command+" "+args+installed, append(flags, "--ro", dir)...)
+				return s.run(s.node(), quiet+p.Command+" "+args+installed, append(flags, "--ro", dir)...)
 			}
-			if out, ok := run(p.add + " lib"); !ok || !strings.HasSuffix(out, "1.0.0\n") {
+			if out, ok := run(p.Add + " lib"); !ok || !strings.HasSuffix(out, "1.0.0\n") {
 				t.Fatalf("the latest: %s", out)
 			}
 			if got := n.asked(); !has(got, ".tgz") {
 				t.Errorf("control: %q", got)
 			}
-			if out, ok := run(p.add + " lib@^1.0.0"); !ok || !strings.HasSuffix(out, "1.0.0\n") {
+			if out, ok := run(p.Add + " lib@^1.0.0"); !ok || !strings.HasSuffix(out, "1.0.0\n") {
 				t.Errorf("a range: %s", out)
 			}
 			if got := n.asked(); has(got, ".tgz") {
 				t.Errorf("fetched again: %q", got)
 			}
-			out, ok := run(p.add + " lib@1.1.0")
+			out, ok := run(p.Add + " lib@1.1.0")
 			if ok || has(n.asked(), "1.1.0.tgz") {
 				t.Errorf("by its number: %s", out)
 			}
-			if strings.HasPrefix(p.name, "npm") && (!strings.Contains(out, "lib 1.1.0 is held back") || !strings.Contains(out, "--allow-package npm:lib")) {
+			if !strings.HasPrefix(p.Name, "npm") { // of which nobody shows it
+				out = s.why()
+			}
+			if !strings.Contains(out, "lib 1.1.0 is held back") || !strings.Contains(out, "--allow-package npm:lib") {
 				t.Errorf("no reason: %s", out)
 			}
-			if out, ok := run(p.add+" lib", "--allow-package", "npm:lib"); !ok || !strings.HasSuffix(out, "1.1.0\n") {
+			if out, ok := run(p.Add+" lib", "--allow-package", "npm:lib"); !ok || !strings.HasSuffix(out, "1.1.0\n") {
 				t.Errorf("exempt: %s", out)
 			}
 		})
@@ -333,22 +322,35 @@ func TestNodeDirectories(t *testing.T) {
 }
 
 // Install scripts of dependencies run if a person allowed them by name; scripts of the
-// project always run. What was skipped is in the record, once, with the command.
+// project always run. What was skipped is in the record and at the end on the terminal,
+// once, with the flag that allows it. bun can be told neither one package nor the project alone.
 func TestNodeScripts(t *testing.T) {
-	s := begin(t)
-	n := s.npmRegistry("127.0.0.1")
-	n.have["hook"] = []npmRelease{{version: "1.0.0", out: time.Now().Add(-aged), script: "touch ../../hook-ran"}}
-	s.env = append(s.env, "npm_config_registry="+n.URL)
-	const own = `{"name":"app","version":"1.0.0","scripts":{"postinstall":"touch own-ran","pretest":"echo BEFORE","test":"true","posttest":"echo AFTER"}}`
-	const script = quiet + "npm install hook && npm install && npm test; ls"
-	out := s.must(s.project("package.json", own), script+"; npm install hook")
-	if strings.Contains(out, "\nhook-ran\n") || !strings.Contains(out, "own-ran") || !strings.Contains(out, "BEFORE") || !strings.Contains(out, "AFTER") {
-		t.Errorf("by default: %s", out)
-	}
-	if got := s.log(); strings.Count(got, "--allow-package npm:hook") != 1 {
-		t.Errorf("the record: %s", got)
-	}
-	if out := s.must(s.project("package.json", own), script, "--allow-package", "npm:hook"); !strings.Contains(out, "\nhook-ran\n") {
-		t.Errorf("allowed: %s", out)
+	dir, all := packagers(t)
+	for i, p := range all {
+		if !stage.Mine(i) {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			s := begin(t)
+			n := s.npmRegistry("127.0.0.1")
+			n.have["hook"] = []npmRelease{{version: "1.0.0", out: time.Now().Add(-aged), script: "touch $INIT_CWD/hook-ran $HOME/hook-ran"}}
+			s.env = append(s.env, "npm_config_registry="+n.URL)
+			const own = `{"name":"app","version":"1.0.0","license":"MIT","scripts":{"postinstall":"touch own-ran","pretest":"echo BEFORE","test":"echo TEST","posttest":"echo AFTER"}}`
+			script := quiet + p.Command + " " + p.Add + " hook && rm -r node_modules && " + p.Command + " install && " + p.Command + " run test; ls . ~"
+			out := s.must(s.node("package.json", own), script, "--ro", dir)
+			if strings.Contains(out, "\nhook-ran\n") || strings.Contains(out, "\nown-ran\n") != (p.Name != "bun") {
+				t.Errorf("by default: %s", out)
+			}
+			if around := p.Name != "yarn-4"; !strings.Contains(out, "TEST") || strings.Contains(out, "BEFORE\n") != around || strings.Contains(out, "AFTER\n") != around { // yarn since 2 runs nothing around a script, anywhere
+				t.Errorf("of the project: %s", out)
+			}
+			if strings.Count(out, "install scripts of 1 package were not run") != 1 || strings.Count(out, "\n             --allow-package npm:hook\n") != 1 || strings.Count(s.log(), "--allow-package npm:hook") != 1 {
+				t.Errorf("told: %s", out)
+			}
+			out = s.must(s.node("package.json", own), script, "--allow-package", "npm:hook", "--ro", dir)
+			if strings.Contains(out, "\nhook-ran\n") != (p.Name != "bun") || strings.Contains(out, "were not run") {
+				t.Errorf("allowed: %s", out)
+			}
+		})
 	}
 }

@@ -92,6 +92,18 @@ func (s *scene) must(dir, script string, flags ...string) string {
 	return out
 }
 
+// why is what ringfence says of the last refusal.
+func (s *scene) why() string {
+	s.t.Helper()
+	cmd := exec.Command(stage.Ringfence, "why", "--last")
+	cmd.Dir, cmd.Env = stage.Work, s.env
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		s.t.Fatal(err)
+	}
+	return string(out)
+}
+
 // log is what the sessions of the scene recorded.
 func (s *scene) log() string {
 	var all strings.Builder
@@ -123,7 +135,22 @@ type server struct {
 	got []asked
 }
 
-type asked struct{ path, authorization string }
+type asked struct {
+	path, authorization string
+	sent                int64 // bytes of the answer
+}
+
+// counted counts what is written.
+type counted struct {
+	http.ResponseWriter
+	n int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(b)
+	c.n += int64(n)
+	return n, err
+}
 
 // serve starts a server at an address of the loopback: others are other hosts.
 func (s *scene) serve(addr string, h http.HandlerFunc) *server {
@@ -134,10 +161,12 @@ func (s *scene) serve(addr string, h http.HandlerFunc) *server {
 	}
 	v := &server{}
 	v.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &counted{ResponseWriter: w}
+		path := r.URL.Path
+		h(c, r)
 		v.mu.Lock()
-		v.got = append(v.got, asked{r.URL.Path, r.Header.Get("Authorization")})
+		v.got = append(v.got, asked{path, r.Header.Get("Authorization"), c.n})
 		v.mu.Unlock()
-		h(w, r)
 	})}}
 	v.Start()
 	s.t.Cleanup(v.Close)

@@ -69,7 +69,7 @@ func option(args []string, letters, long string) bool {
 }
 
 // scaryWords are what a line is searched for that cannot be read.
-var scaryWords = strings.Fields("rm sudo doas su pkexec push curl wget mkfs dd chmod chown terraform tofu destroy shutdown reboot eval base64 rmtree unlink shred wipefs")
+var scaryWords = strings.Fields("rm sudo doas su pkexec push curl wget mkfs dd chmod chown terraform tofu destroy shutdown reboot eval base64 rmtree unlink shred wipefs kubectl DROP TRUNCATE FLUSHALL")
 
 // scary holds for a text in which one of those stands as a word.
 func scary(text string) bool {

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/install"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session/launch"
 )
 
 // installOptions is what install was asked for.
@@ -66,6 +68,10 @@ func installAgents(c *command.Console, names []string, o installOptions) (int, e
 	}
 	if err := mayManage(profiles, o.managed); err != nil {
 		return 2, err
+	}
+	// A shadow in the place of an agent that can no longer start would be found out later.
+	if err := launch.Stands(context.Background(), c.Environ); err != nil {
+		return 1, err
 	}
 	dir, err := shadowDir(c, o.dir)
 	if err != nil {

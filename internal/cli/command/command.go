@@ -135,6 +135,7 @@ func (cmd *Command) ParseMixed(args []string) (rest []string, err error) {
 func (cmd *Command) ParseFlags(args []string) error {
 	cmd.Flags.SetOutput(io.Discard)
 	cmd.Flags.Usage = func() {}
+	cmd.Flags.Also("yes", "y")
 	err := cmd.Flags.Parse(args)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return err
@@ -206,6 +207,13 @@ func (f *FlagSet) settle() {
 	})
 }
 
+// Also lets a flag be given by another name, which no list shows.
+func (f *FlagSet) Also(name, other string) {
+	if fl := f.Lookup(name); fl != nil && f.Lookup(other) == nil {
+		f.Var(fl.Value, other, "")
+	}
+}
+
 // IsSet reports whether a flag was given.
 func (f *FlagSet) IsSet(name string) (set bool) {
 	f.Visit(func(fl *flag.Flag) { set = set || fl.Name == name })
@@ -237,7 +245,7 @@ func (f *FlagSet) Options() (all []Option) {
 			title = f.titles[n-1]
 		}
 		f.VisitAll(func(fl *flag.Flag) {
-			if f.Group[fl.Name] == n {
+			if f.Group[fl.Name] == n && fl.Usage != "" {
 				arg, text := flag.UnquoteUsage(fl)
 				all = append(all, Option{fl.Name, arg, text, title})
 			}

@@ -43,6 +43,7 @@ func (e End) Tell() {
 		}
 	}
 	e.work()
+	e.scripts()
 	e.shared()
 	if words := e.Result.Resume; e.Talk && len(words) > 0 {
 		fmt.Fprintf(e.C.Err, "  resume     ringfence %s\n", strings.Join(words, " "))
@@ -104,6 +105,25 @@ func (e End) work() {
 	}
 	lostSummary(e.C, r)
 	goneSummary(e.C, r.Outside)
+}
+
+// maxSkipped is how many packages are named whose install scripts were not run.
+const maxSkipped = 4
+
+// scripts tells which install scripts were not run, and what runs them the next time.
+func (e End) scripts() {
+	all := e.Result.Skipped
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(e.C.Err, "  scripts    install scripts of %s were not run; to run them, the next time:\n", plainCount(len(all), "package", "packages"))
+	for i, name := range all {
+		if i == maxSkipped {
+			fmt.Fprintf(e.C.Err, "             … and %d more: ringfence log %s\n", len(all)-i, e.Session.ID)
+			return
+		}
+		fmt.Fprintf(e.C.Err, "             --allow-package %s\n", command.Inert(name))
+	}
 }
 
 // shared tells which conversations were copied to the host, and which were not.

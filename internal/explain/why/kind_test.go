@@ -70,6 +70,8 @@ func TestRecall(t *testing.T) {
 		"no name":    {journal.Record{Kind: journal.Net, Via: "dns", Name: "a b", Verdict: journal.Deny}, "", "a b", why.Resolve, true},
 		"the proxy":  {journal.Record{Kind: journal.Net, Via: "tcp", Name: "a.test", Port: 443, Verdict: journal.Deny, Rule: journal.RuleUpstream}, "", "a.test:443", why.Connect, true},
 		"allowed":    {journal.Record{Kind: journal.Net, Via: "tcp", Name: "a.test", Port: 443, Verdict: journal.Allow}, why.Host, "a.test:443", why.Connect, false},
+		"a release":  {journal.Record{Kind: journal.Broker, Event: journal.Held, Via: "registry", Name: "npm", Reason: "lib 1.1.0 is held back"}, "", "npm", "", true},
+		"a package":  {journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: "npm:hook", Verdict: journal.Deny, Rule: journal.RuleScripts}, "", "npm:hook", "", true},
 		"held":       {journal.Record{Kind: journal.Work, Event: journal.Held, Name: "/w/.envrc"}, why.Path, "/w/.envrc", why.Write, true},
 		"masked":     {journal.Record{Kind: journal.Work, Event: journal.Masked, Name: "/w/.env"}, why.Path, "/w/.env", why.Read, true},
 		"applied":    {journal.Record{Kind: journal.Work, Event: journal.Applied, Name: "/w/x", Verdict: journal.Allow}, why.Path, "/w/x", why.Write, false},

@@ -29,7 +29,7 @@ func Refused(r journal.Record) bool {
 	if r.Event == journal.Refused && r.Name == "" {
 		return false // only how many more there were
 	}
-	return r.Verdict == journal.Deny || r.Kind == journal.Work && (r.Event == journal.Held || r.Event == journal.Masked)
+	return r.Verdict == journal.Deny || r.Event == journal.Held || r.Kind == journal.Work && r.Event == journal.Masked
 }
 
 // ForWords says whether a refusal was for what was said on a connection whose target
@@ -75,6 +75,12 @@ func Recall(r journal.Record) Recorded {
 		out.By = WallBroker
 		if out.host(r); r.Via == "git" {
 			out.ref(r)
+		}
+		if r.Via == "registry" { // no rule about hosts says anything of it
+			out.Kind, out.Subject, out.Access, out.By = "", r.Name, "", WallRegistry
+		}
+		if out.Verdict == "" {
+			out.Verdict = r.Event
 		}
 	case journal.Decoy:
 		out.By, out.Subject = "decoys", r.Secret

@@ -178,7 +178,8 @@ func (w *World) showing(s *spot) (text, src string) {
 		list policy.List
 	}{{"[files] write", w.Policy.Files.Write}, {"[files] read", w.Policy.Files.Read}, {"[workspace] paths", w.Policy.Workspace.Paths}} {
 		for _, r := range l.list {
-			path := policy.Expand(strings.TrimSuffix(r.Value, ":ro"), w.User.Home)
+			dir, _ := policy.SplitWorkspace(r.Value)
+			path := policy.Expand(dir, w.User.Home)
 			real, err := filepath.EvalSymlinks(path)
 			if path == string(s.op.Dst) || err == nil && real == string(s.op.Dst) {
 				return fmt.Sprintf("%s = [%q]", l.key, r.Value), where(r.Source)

@@ -119,6 +119,7 @@ const (
 	WallClosed      = "no network"
 	WallLoopback    = "a loopback of the session's own"
 	WallBroker      = "broker"
+	WallRegistry    = "registry door"
 	WallBranch      = "branch rule of the broker"
 	WallUpstream    = "the upstream proxy, which is not ringfence"
 	WallEnvironment = "environment allow-list"

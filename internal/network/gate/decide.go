@@ -49,7 +49,8 @@ type rules struct {
 	allow, deny index
 	needless    index
 	ip          map[netip.Prefix][]prefixRule
-	bits        []int // lengths of the prefixes in ip, v6 ones offset by 1000
+	bits        []int           // lengths of the prefixes in ip, v6 ones offset by 1000
+	denyIP      []policy.Device // addresses that are denied, whatever leads there
 
 	mu     sync.RWMutex
 	grants []grant
@@ -111,7 +112,7 @@ func (x *index) each(n address.Name, do func(policy.Entry) bool) bool {
 }
 
 func newRules(r policy.Reach) *rules {
-	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, now: time.Now, learn: newLearning(r)}
+	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, denyIP: r.DenyIP, now: time.Now, learn: newLearning(r)}
 	for _, e := range r.Allow {
 		out.allow.add(e)
 	}
@@ -305,6 +306,9 @@ func (r *rules) named(n address.Name) bool {
 
 // literal judges an address that was dialled without a name.
 func (r *rules) literal(t address.Target) Decision {
+	if d, denied := r.deniedAddress(t.Addr, t.Port); denied {
+		return Decision{Verdict: Deny, Rule: d.Text, Source: d.Source.String(), Reason: "a rule denies the address"}
+	}
 	if netns.Pool4.Contains(t.Addr) || netns.Pool6.Contains(t.Addr) {
 		return Decision{Verdict: Deny, Rule: "own pool", Reason: "this address stands for no name (any more): look the name up again"}
 	}
@@ -318,6 +322,18 @@ func (r *rules) literal(t address.Target) Decision {
 		return Decision{Verdict: Allow, Proto: address.TCP}
 	}
 	return Decision{Verdict: Deny, Rule: "addresses are closed", Reason: "a literal address has no name to be judged by: use the host's name"}
+}
+
+// deniedAddress finds the rule that denies an address. An address of IPv4 that is written
+// as one of IPv6 is the same.
+func (r *rules) deniedAddress(a netip.Addr, port uint16) (policy.Device, bool) {
+	a = a.Unmap()
+	for _, d := range r.denyIP {
+		if d.Prefix.Range.Contains(a) && (d.Prefix.Port == 0 || d.Prefix.Port == port) {
+			return d, true
+		}
+	}
+	return policy.Device{}, false
 }
 
 // prefix finds the rule that opens an address; what no rule may open stays shut.

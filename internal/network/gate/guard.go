@@ -22,6 +22,9 @@ type guard struct {
 
 // refuses says why an address must not be dialled.
 func (g *guard) refuses(a netip.Addr, port uint16) error {
+	if d, denied := g.rules.deniedAddress(a, port); denied {
+		return fmt.Errorf("a rule denies the address (%s)", d.Text)
+	}
 	if what, closed := address.Closed(a); closed && !mutated("range") {
 		if _, ok := g.rules.prefix(a, port); !ok {
 			return fmt.Errorf("the address is %s", what)

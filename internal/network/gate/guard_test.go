@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // The kernel's word on whose an address is: everything that the interfaces have is
@@ -43,6 +46,29 @@ func TestGuard(t *testing.T) {
 		ap := netip.MustParseAddrPort(s)
 		if err := g.refuses(ap.Addr(), ap.Port()); (err == nil) != ok {
 			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// A range that policy denies is shut for names that lead into it and for literal
+// addresses, also where a rule opens the address.
+func TestDeniedRange(t *testing.T) {
+	p := &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: "internet"}, IP: policy.List{{Value: "10.1.2.3:5432"}},
+		Deny: policy.List{{Value: "203.0.113.0/24"}, {Value: "2001:db8::/32"}, {Value: "198.51.100.7:443"}, {Value: "10.1.2.0/24"}, {Value: "name.test"}}}}
+	r, err := p.Reach(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guard{rules: newRules(r)}
+	defer g.own.close()
+	for s, ok := range map[string]bool{"203.0.113.9:443": false, "203.0.113.9:80": false, "[::ffff:203.0.113.9]:443": false, "[2001:db8::9]:443": false, "198.51.100.7:443": false,
+		"198.51.100.7:80": true, "203.0.114.9:443": true, "10.1.2.3:5432": false} {
+		ap := netip.MustParseAddrPort(s)
+		if err := g.refuses(ap.Addr(), ap.Port()); (err == nil) != ok {
+			t.Errorf("%s: %v", s, err)
+		}
+		if d := g.rules.Decide(Request{Target: address.Target{Addr: ap.Addr(), Port: ap.Port()}}); !ok && (d.Verdict != Deny || d.Rule == "addresses are closed") {
+			t.Errorf("%s as a literal address: %+v", s, d)
 		}
 	}
 }

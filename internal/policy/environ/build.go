@@ -168,7 +168,7 @@ func (b *builder) set(settings []policy.Setting) error {
 		if s.Source.File == builtIn {
 			e.Kind = Set
 		}
-		if row, refused := b.judge(s.Name); refused {
+		if row, refused := b.judge(s.Name); refused && !knownsecrets.NoPassword(s.Name, s.Value) {
 			b.deny(e, row)
 			continue
 		}
@@ -214,7 +214,9 @@ func (b *builder) judge(name string) (knownsecrets.Entry, bool) {
 }
 
 func (b *builder) enter(e Entry) {
-	if row, listed := knownsecrets.Env(e.Name); listed {
+	if _, forced := b.forced[e.Name]; !forced && knownsecrets.NoPassword(e.Name, e.value) {
+		e.Reason = "an address without a password"
+	} else if row, listed := knownsecrets.Env(e.Name); listed {
 		e.Reason = "forced: " + reason(row)
 	} else if was, set := b.in[e.Name]; set && was.Kind == Set && e.Kind == Added {
 		e.Reason = "replaces what ringfence sets"

@@ -27,6 +27,16 @@ func NoLogin(name, value string) bool {
 	return len(words) > 0
 }
 
+// databases are the reasons of names that hold the address of a database.
+var databases = map[string]bool{"by its name an address with a password in it": true, "database login": true}
+
+// NoPassword holds for the address of a database without a password in it. Such a value may
+// come inside: its name was listed for the password alone.
+func NoPassword(name, value string) bool {
+	e, ok := Env(name)
+	return ok && databases[e.What] && NoLogin(name, value)
+}
+
 // plainAddress: a name alone in an address is a token, but for a proxy. A list of proxies has
 // words and hosts in it as well.
 func plainAddress(text string, proxy bool) bool {

@@ -30,9 +30,9 @@ var managers = []manager{
 	{tool: "pnpm-12", allows: true,
 		loose:   []string{"pnpm_config_minimum_release_age=0", "pnpm_config_dangerously_allow_all_builds=true"},
 		project: "pnpm-workspace.yaml", asks: unlocked},
-	{tool: "yarn-1"},
-	{tool: "yarn-3", project: ".yarnrc.yml", asks: "enableScripts: true\n"},
-	{tool: "yarn-4", loose: []string{"YARN_NPM_MINIMAL_AGE_GATE=0", "YARN_ENABLE_SCRIPTS=true"},
+	{tool: "yarn-1", allows: true},
+	{tool: "yarn-3", allows: true, project: ".yarnrc.yml", asks: "enableScripts: true\n"},
+	{tool: "yarn-4", allows: true, loose: []string{"YARN_NPM_MINIMAL_AGE_GATE=0", "YARN_ENABLE_SCRIPTS=true"},
 		project: ".yarnrc.yml", asks: "enableScripts: true\n"},
 }
 
@@ -106,7 +106,7 @@ func (m manager) own(p *project) {
 	p.must(env, "run", "test")
 	for _, name := range []string{"postinstall", "pretest", "test", "posttest"} {
 		around := strings.HasPrefix(m.tool, "yarn-") && m.tool != "yarn-1" || strings.HasPrefix(m.tool, "pnpm") // which never run what is around a script, or only if told
-		if _, err := os.Stat(filepath.Join(p.home, "own-"+name)); err != nil && !(around && (name == "pretest" || name == "posttest")) && !(m.tool == "yarn-1" && name == "postinstall") {
+		if _, err := os.Stat(filepath.Join(p.home, "own-"+name)); err != nil && !(around && (name == "pretest" || name == "posttest")) {
 			p.t.Errorf("%s of the project did not run", name)
 		}
 	}

@@ -61,9 +61,7 @@ func Supply(o SupplyRules) (env []SupplySetting, files []SupplyFile, notes []str
 			files = append(files, SupplyFile{Path: c.home(r), Data: []byte(v), Tool: r.tool, Why: r.why})
 		}
 	}
-	if c.silent() && c.Shell != "" {
-		files = append(files, SupplyFile{Path: c.Shell, Data: []byte(c.shell()), Tool: "npm", Exec: true, Why: "runs no install scripts of dependencies"})
-	}
+	files = append(files, c.scripted()...)
 	for _, r := range remarks {
 		if r.when(c) {
 			notes = append(notes, r.text)

@@ -15,6 +15,8 @@ var noon = time.Date(2026, 3, 10, 12, 30, 15, 5, time.FixedZone("", 3600))
 
 const threeDays = 72 * time.Hour
 
+var shelled = situation{SupplyRules: SupplyRules{Shell: "/d/s"}}
+
 func TestSettings(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -31,9 +33,9 @@ func TestSettings(t *testing.T) {
 			"~/.config/pnpm/rc": "minimum-release-age=4320\n", "~/.yarnrc.yml": "npmMinimalAgeGate: 4320\n",
 			"~/.bunfig.toml": "[install]\nminimumReleaseAge = 259200\n",
 		}},
-		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/", Shell: "/s"}, map[string]string{
-			"npm_config_script_shell": "/s", "pnpm_config_script_shell": "/s", "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
-		}, map[string]string{"~/.yarnrc": "ignore-scripts true\n", "/s": situation{}.shell(), "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},
+		{"scripts", SupplyRules{Now: noon, ConfigHome: "/c/", Shell: "/d/s"}, map[string]string{
+			"npm_config_script_shell": "/d/s", "pnpm_config_script_shell": "/d/s", "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false", "PIP_ONLY_BINARY": ":all:",
+		}, map[string]string{"~/.yarnrc": "ignore-scripts true\nyarn-path \"/d/yarn-1.cjs\"\n", "/d/s": situation{}.shell(), "/d/yarn-1.cjs": shelled.again(), "/c/.bunfig.toml": "[install]\nignoreScripts = true\n"}},
 		{"allow", SupplyRules{Age: 90*time.Second + 1, Now: noon, NoBuild: true, Allow: []string{"npm:hook", "npm:@corp/*", "pypi:A_b", "hook"}}, map[string]string{
 			"pnpm_config_minimum_release_age_exclude": `["@corp/*","hook"]`,
 			"pnpm_config_allow_builds":                `{"hook":true}`, "pnpm_config_strict_dep_builds": "false", "YARN_ENABLE_SCRIPTS": "false",

@@ -69,11 +69,8 @@ var documents = []document{
 		age := only(c.alone(), "minimum-release-age="+c.minutes()+"\n"+lines("minimum-release-age-exclude[]=", c.npm))
 		return age + only(c.silent(), lines("only-built-dependencies[]=", c.exact))
 	}, "pnpm 10 runs the scripts of these; since 10.16 it takes no younger version"},
-	{"yarn", "~/.yarnrc.yml", "", func(c situation) string {
-		return only(c.alone(), "npmMinimalAgeGate: "+c.minutes()+"\n") + only(c.aged(), prefixed("npmPreapprovedPackages: ", c.npm))
-	}, "yarn since 4.15 waits a day by itself, and exempts these"},
-	{"yarn", "~/.yarnrc", "", func(c situation) string { return only(c.silent(), "ignore-scripts true\n") },
-		"yarn 1 runs no install scripts; it heeds no shell for them"},
+	{"yarn", "~/.yarnrc.yml", "", situation.yarnrcYML, "yarn since 4.15 waits a day by itself, and exempts these; it runs the scripts of these alone"},
+	{"yarn", "~/.yarnrc", "", situation.yarnrc, "yarn 1 runs no install scripts but by the shell of ours, to which it is handed over"},
 	{"bun", "~/.bunfig.toml", ".bunfig.toml", func(c situation) string {
 		age := only(c.alone(), "minimumReleaseAge = "+c.seconds()+"\n"+prefixed("minimumReleaseAgeExcludes = ", c.exact))
 		scripts := only(c.silent(), "ignoreScripts = true\n")
@@ -87,11 +84,11 @@ var remarks = []remark{
 	{situation.aged, "pip, uv: an index that does not give upload times has nothing to install"},
 	{situation.alone, "uv: the date is written into uv.lock; --locked fails with a lock file made without it, --frozen works"},
 	{func(c situation) bool { return c.aged() && c.Age < 24*time.Hour }, "pnpm since 11 and yarn since 4.15 wait a day by themselves: this age is shorter"},
-	{situation.silent, "yarn 1, bun: install scripts of the project itself are off too; bun: its bunfig.toml can turn scripts on before 1.4; yarn since 2: dependenciesMeta in package.json can"},
+	{situation.silent, "bun: install scripts of the project itself are off too; bun: its bunfig.toml can turn scripts on before 1.4; yarn since 2: dependenciesMeta in package.json can"},
 	{situation.silent, "pip: a local directory or a repository address is built all the same"},
 	{func(c situation) bool { return c.silent() && !c.NoBuild }, "uv: source distributions are built: UV_NO_BUILD would keep uv from building the project too"},
 	{func(c situation) bool { return c.silent() && c.NoBuild }, "uv: the project itself is not built unless it is allowed by its name, and uv build fails"},
-	{func(c situation) bool { return c.silent() && len(c.exact) > 0 }, "scripts that only the project can allow: npm since 12 (allowScripts in package.json), pnpm 11 (allowBuilds in pnpm-workspace.yaml), yarn since 2 (dependenciesMeta in package.json); bun: none"},
+	{func(c situation) bool { return c.silent() && len(c.exact) > 0 }, "scripts that only the project can allow: npm since 12 (allowScripts in package.json), pnpm 11 (allowBuilds in pnpm-workspace.yaml); bun: none"},
 }
 
 // only is the value if it is to be said at all.

@@ -38,6 +38,9 @@ type Door struct {
 	Brake  brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(*brake.Held)
+	// Left is told, once for a crate, what the index marks so that nobody chooses it; nil:
+	// nobody is.
+	Left func(*brake.Held)
 
 	mu   sync.Mutex
 	told map[string]bool
@@ -173,36 +176,40 @@ func (d *Door) index(w http.ResponseWriter, r *http.Request, name string) error 
 		return err
 	}
 	var body bytes.Buffer
-	held := 0
+	var held []release
 	for i := range all {
 		if d.Brake.Young(tool, name, all[i].out) {
 			if err := all[i].hold(); err != nil {
 				return err
 			}
-			held++
+			held = append(held, all[i])
 		}
 		body.Write(all[i].line)
 		body.WriteByte('\n')
 	}
-	if held > 0 && held == len(all) {
-		d.tell(name, d.Brake.Hold(tool, name, all[held-1].version, all[held-1].out))
+	if n := len(held); n > 0 {
+		d.tell(name, d.Brake.Hold(tool, name, held[n-1].version, held[n-1].out), n == len(all))
 	}
 	door.Index(w, r, "text/plain; charset=utf-8", body.Bytes())
 	return nil
 }
 
-// tell says once that nothing of a crate is left to choose.
-func (d *Door) tell(name string, why *brake.Held) {
+// tell says once what of a crate cannot be chosen. Where that is all of it, it is refused.
+func (d *Door) tell(name string, why *brake.Held, all bool) {
+	say := d.Left
+	if all {
+		say = d.Refused
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Refused == nil || d.told[name] || len(d.told) >= maxTold {
+	if say == nil || d.told[name] || len(d.told) >= maxTold {
 		return
 	}
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}
 	d.told[name] = true
-	d.Refused(why)
+	say(why)
 }
 
 // file serves a release: kept, in the host's cache, or from where the index says.

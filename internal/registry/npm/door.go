@@ -36,6 +36,8 @@ type Door struct {
 	Brake brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(*brake.Held)
+	// Left is told, once for a package, what the index leaves out; nil: nobody is.
+	Left func(*brake.Held)
 	// Skipped is told of a package whose install scripts will not run; nil: they will.
 	Skipped func(name string)
 
@@ -76,13 +78,16 @@ func (d *Door) parse(r *http.Request) (request, bool) {
 		return request{}, false
 	}
 	q, ok := parse(rest)
-	if ok && q.file == "" || ok && strings.HasSuffix(q.file, ".tgz") {
+	if ok && strings.HasSuffix(q.file, ".tgz") {
 		return q, true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := d.prefix() + rest
 	name, known := d.files[at]
+	if ok && q.file == "" && !(known && filed(rest)) { // a file may lie where a package of that name would
+		return q, true
+	}
 	return request{name: name, file: at}, known
 }
 
@@ -179,7 +184,11 @@ func (d *Door) index(r *http.Request, w http.ResponseWriter, q request) error {
 		p.lead(d.Site.Base, d.Self)
 	}
 	if len(young) > 0 {
-		p.hold(young, "ringfence: "+d.Brake.Why("npm", q.name, strings.Join(young, ", "), p.newest(young)))
+		held := d.Brake.Hold("npm", q.name, strings.Join(young, ", "), p.newest(young))
+		p.hold(young, "ringfence: "+held.Why)
+		if d.Left != nil && d.once("left "+q.name) {
+			d.Left(held)
+		}
 	}
 	if d.Self != "" || len(young) > 0 {
 		if body, err = json.Marshal(p.rest); err != nil {
@@ -294,16 +303,23 @@ func (d *Door) tell(name string, manifest json.RawMessage) {
 	for _, event := range []string{"preinstall", "install", "postinstall"} {
 		m.Has = m.Has || m.Scripts[event] != nil
 	}
+	if m.Has && d.Skipped != nil && !d.Brake.Exempt("npm", name) && d.once(name) {
+		d.Skipped(name)
+	}
+}
+
+// once holds the first time that something is to be told.
+func (d *Door) once(what string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !m.Has || d.Skipped == nil || d.told[name] || d.Brake.Exempt("npm", name) || len(d.told) > maxFiles {
-		return
+	if d.told[what] || len(d.told) > maxFiles {
+		return false
 	}
 	if d.told == nil {
 		d.told = map[string]bool{}
 	}
-	d.told[name] = true
-	d.Skipped(name)
+	d.told[what] = true
+	return true
 }
 
 // find is the version that a file is of, by where the registry says that it is.

@@ -41,6 +41,8 @@ type Base struct {
 	Server  serverPlace  // of a session that is an MCP server
 	Visible *view        // what the session shows, once that is known
 	Said    Contribution // what was found while deciding
+
+	held []string // names in env files that the broker has
 }
 
 // Person is who runs ringfence, what was asked for, and where things are kept.
@@ -117,6 +119,9 @@ func (b *Base) Describe() (err error) {
 	b.Profile, err = agent.Load(b.Asked.Agent, b.AgentsDir())
 	if err == nil && b.Asked.Server != "" {
 		b.Profile.Title = serverTitle(b.Asked.Server)
+	}
+	if err == nil {
+		err = b.holdKeys()
 	}
 	return err
 }

@@ -1,15 +1,23 @@
 package launch
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/policy/agent"
+	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 )
 
 // ProjectEnv is the project's env file; it takes trust like its policy.
@@ -31,6 +39,102 @@ func ReadProjectEnv(root string) (data []byte, digest string, err error) {
 	}
 	sum := sha256.Sum256(data)
 	return data, hex.EncodeToString(sum[:]), nil
+}
+
+// EnvFiles are the user's env file, and the project's, which counts if it is trusted.
+func (b *Base) EnvFiles() ([]environ.File, error) {
+	var out []environ.File
+	user := filepath.Join(b.Dirs.Config, "env")
+	data, err := ReadIfPresent(user, MaxEnvFile)
+	if err != nil {
+		return nil, err
+	}
+	if data != nil {
+		set, err := environ.ParseFile(bytes.NewReader(data), user)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, environ.File{Settings: set, Trusted: true})
+	}
+	data, digest, err := ReadProjectEnv(b.Workspaces[0].Path)
+	if err != nil || data == nil {
+		return out, err
+	}
+	set, err := environ.ParseFile(bytes.NewReader(data), filepath.Join(b.Workspaces[0].Path, ProjectEnv))
+	if err != nil {
+		return nil, err
+	}
+	ok, err := b.Trusted(ProjectEnv, digest)
+	if err != nil {
+		return nil, err
+	}
+	b.unignored(set)
+	return append(out, environ.File{Settings: set, Trusted: ok}), nil
+}
+
+// holdKeys gives keys of models and sources of secrets that stand in env files to the
+// broker, as if the launcher had them in its environment: inside there is a phantom. What
+// the launcher has comes first.
+func (b *Base) holdKeys() error {
+	files, err := b.EnvFiles()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		for _, v := range f.Settings {
+			if !f.Trusted || !SecretVariable(v.Name) || b.Holds(v.Name) || !b.takesKey(v.Name) {
+				continue
+			}
+			b.held = append(b.held, v.Name)
+			if b.Getenv(v.Name) == "" {
+				b.Asked.Environ = append(slices.Clone(b.Asked.Environ), v.Name+"="+v.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// Holds reports whether a name of an env file is with the broker.
+func (b *Base) Holds(name string) bool { return slices.Contains(b.held, name) }
+
+// takesKey holds for a variable that the broker reads on the host, for this agent or for
+// another: a file that all of them share stops none of them.
+func (b *Base) takesKey(name string) bool {
+	names, err := agent.Names(b.AgentsDir())
+	if err != nil {
+		names = nil
+	}
+	for _, n := range names {
+		p, err := agent.Load(n, b.AgentsDir())
+		for i := 0; err == nil && i < len(p.Models); i++ {
+			if slices.ContainsFunc(p.Models[i].Keys, func(k agent.Key) bool { return k.Env == name }) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(b.Policy.SecretsOn(), func(s policy.Secret) bool { return s.From.Text() == "env:"+name })
+}
+
+// unignored tells of a project's env file that git would take in with the secrets in it.
+func (b *Base) unignored(set []policy.Setting) {
+	if b.Repo == nil || !slices.ContainsFunc(set, func(v policy.Setting) bool {
+		return SecretVariable(v.Name) && !knownsecrets.NoPassword(v.Name, v.Value)
+	}) {
+		return
+	}
+	data, err := file.Read(filepath.Join(b.Workspaces[0].Path, ".gitignore"), MaxEnvFile, unix.O_NOFOLLOW)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	for line := range strings.Lines(string(data)) {
+		if ok, err := path.Match(strings.TrimPrefix(strings.TrimSpace(line), "/"), ProjectEnv); err == nil && ok {
+			return
+		}
+	}
+	note := ProjectEnv + " holds a secret and .gitignore does not name it: echo " + ProjectEnv + " >>.gitignore"
+	if !slices.Contains(b.Said.Notices, note) {
+		b.Said.Notice(note)
+	}
 }
 
 // Umask reads the launcher's umask; there is no call that only reads it.

@@ -15,12 +15,16 @@ import (
 // Ceiling is the administrator's policy: nobody goes above it.
 const Ceiling = "/etc/ringfence/policy.toml"
 
+// Defaults is what the administrator gives every user to begin with: the user's own policy
+// lies upon it. It widens as the user's own does, and the ceiling bounds both.
+const Defaults = "/etc/ringfence/defaults.toml"
+
 // where finds the workspaces. Without --workspace it is the repository around
 // the current directory, so that git and the agent see all of it; a directory
 // that was named is taken as it is.
 func (b *Base) where() error {
 	for _, g := range b.Asked.Workspaces {
-		path, write := splitWorkspace(g)
+		path, write := policy.SplitWorkspace(g)
 		if err := b.addWorkspace(path, write, "flag --workspace"); err != nil {
 			return err
 		}
@@ -112,11 +116,12 @@ func (b *Base) rules() error {
 
 // layers reads the files. What is wrong with any of them is said at once.
 func (b *Base) layers() (l policy.Layers, digest string, err error) {
-	var ceiling, user, project error
+	var ceiling, defaults, user, project error
 	l.Ceiling, ceiling = policy.Load(Ceiling)
+	l.Defaults, defaults = policy.Load(Defaults)
 	l.User, user = b.userPolicy()
 	l.Project, digest, project = policy.LoadProject(b.Workspaces[0].Path)
-	return l, digest, policy.All(ceiling, user, project)
+	return l, digest, policy.All(ceiling, defaults, user, project)
 }
 
 // userPolicy is what the user wrote, the secrets that were set, and what the user
@@ -167,7 +172,7 @@ func (b Base) enforceable() error {
 // moreWorkspaces opens those that policy names.
 func (b *Base) moreWorkspaces() error {
 	for _, r := range b.Policy.Workspace.Paths {
-		path, write := splitWorkspace(r.Value)
+		path, write := policy.SplitWorkspace(r.Value)
 		if err := b.addWorkspace(policy.Expand(path, b.User.Home), write, r.Source.String()); err != nil {
 			return fmt.Errorf("%s: %w", r.Source.String(), err)
 		}
@@ -207,6 +212,9 @@ func (p Person) OwnPolicy(flags *policy.Policy) (*policy.Policy, error) {
 	l := policy.Layers{Home: p.User.Home, Flags: flags}
 	var err error
 	if l.Ceiling, err = policy.Load(Ceiling); err != nil {
+		return nil, err
+	}
+	if l.Defaults, err = policy.Load(Defaults); err != nil {
 		return nil, err
 	}
 	if l.User, err = policy.Load(filepath.Join(p.Dirs.Config, "policy.toml")); err != nil {

@@ -25,6 +25,27 @@ func Ladder(environ []string) []rung.Rung {
 	return ladder.Rungs(p)
 }
 
+// Stands finds out whether the rung of the user's own policy can be had here, and says what
+// would help.
+func Stands(ctx context.Context, environ []string) error {
+	p := policy.Builtin()
+	if who, err := Who(Options{Environ: environ}); err == nil {
+		if own, err := who.OwnPolicy(&policy.Policy{}); err == nil {
+			p = own
+		}
+	}
+	r, err := ladder.Chosen(p)
+	if err != nil {
+		return err
+	}
+	for _, found := range r.Try(ctx) {
+		if found.Status != hostfacts.OK && found.Status != hostfacts.Degraded {
+			return fault.New(fault.Refused, found.Fix, "no session can start on this machine: %s: %s", found.Name, found.Detail)
+		}
+	}
+	return nil
+}
+
 // climb takes the highest rung that can be had, where a posture wants it and no flag names
 // one. Where there is none above, what [require] demands decides, and nothing is taken away.
 func (b *Base) climb() {

@@ -33,7 +33,7 @@ func (b *Base) refuseSeveral() error {
 	ws := b.Workspaces[0]
 	if b.Repo != nil || len(b.Asked.Workspaces) > 0 || b.Asked.AllRepos || b.Asked.Look || b.Asked.Passing || b.Asked.Server != "" || b.Dirs.Has(ws.Path) ||
 		slices.ContainsFunc(b.Policy.Workspace.Paths, func(r policy.Rule) bool {
-			path, _ := splitWorkspace(r.Value)
+			path, _ := policy.SplitWorkspace(r.Value)
 			return policy.Expand(path, b.User.Home) == ws.Path
 		}) {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
@@ -26,12 +25,6 @@ type Workspace struct {
 // sandbox itself stands on.
 var notWorkspaces = []string{"/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32",
 	"/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/var/tmp", "/mnt", "/media", plan.Own}
-
-// splitWorkspace reads PATH[:ro], as a flag or a policy writes it.
-func splitWorkspace(given string) (path string, write bool) {
-	path, readOnly := strings.CutSuffix(given, ":ro")
-	return path, !readOnly
-}
 
 // openWorkspace resolves a path and refuses what must not be a workspace.
 func openWorkspace(path string, write bool, home, why string) (Workspace, error) {

@@ -197,7 +197,7 @@ func (i *crateIndex) at() string {
 func (rs *rusts) entrance(i *crateIndex) {
 	door := func(g launch.Gateway) *crates.Door {
 		caches, _ := filepath.Glob(filepath.Join(rs.home, "registry/cache/*"))
-		return &crates.Door{Site: i.site(g), Self: i.at(), Named: i.path == "", Caches: caches, Store: rs.store, Room: rs.room, Brake: rs.brake, Refused: rs.refused(g, "crates")}
+		return &crates.Door{Site: i.site(g), Self: i.at(), Named: i.path == "", Caches: caches, Store: rs.store, Room: rs.room, Brake: rs.brake, Refused: rs.refused(g, "crates"), Left: rs.left(g, "crates")}
 	}
 	if i.path == "" {
 		rs.serve(i.name, i.base, i.by, func(g launch.Gateway) taker { return door(g) })

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -83,7 +85,7 @@ func (ds *doors) soft(name address.Name, all []servedHost) launch.SoftHost {
 	return launch.SoftHost{Name: name, Port: first.base.Port(), Ruled: ruled, Site: func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		d := &hostDoor{rest: ds.rest(first.base, g)}
 		for _, h := range all {
-			d.doors = append(d.doors, portDoor{h.door(g), h.base.Port()})
+			d.doors = append(d.doors, portDoor{h.door(g), h.base.Port(), h.base.Path, h.by == project})
 		}
 		return broker.Site{Hosts: []address.Name{name}, Handler: d, Takes: d.takes}, nil
 	}}
@@ -97,24 +99,31 @@ type hostDoor struct {
 
 type portDoor struct {
 	taker
-	port string // "": the one of https
+	port    string // "": the one of https
+	base    string // path
+	project bool   // it alone names it
 }
 
-// find is the door of a request: one of the port that it names, else any. Who names
-// another port than he is connected to gets past no door.
-func (h *hostDoor) find(r *http.Request) taker {
+// near is how much of a request's path is the door's own: a registry may have files beside
+// its index, where another one is.
+func (d portDoor) near(r *http.Request) int {
+	if _, ok := door.Below(r, d.base); ok {
+		return len(d.base) + 1
+	}
+	return len(path.Dir("/" + d.base))
+}
+
+// find is the door of a request: one of the port that it names, else any, and of those the
+// nearest. Who names another port than he is connected to gets past no door.
+func (h *hostDoor) find(r *http.Request) (found taker) {
 	port := bare(&url.URL{Scheme: "https", Host: r.Host}).Port()
-	var other taker
+	var best portDoor
 	for _, d := range h.doors {
-		switch {
-		case !d.Takes(r):
-		case d.port == port:
-			return d.taker
-		case other == nil:
-			other = d.taker
+		if d.Takes(r) && (found == nil || cmp.Or(order(d.port != port, best.port != port), order(d.project, best.project), best.near(r)-d.near(r)) < 0) {
+			best, found = d, d.taker
 		}
 	}
-	return other
+	return found
 }
 
 func (h *hostDoor) takes(r *http.Request) bool { return h.find(r) != nil }

@@ -87,6 +87,21 @@ func TestPortsOfOneName(t *testing.T) {
 	}
 }
 
+// An index of Python has files beside it, where a company may have its other registries:
+// what lies below one of those is that one's.
+func TestFilesBeside(t *testing.T) {
+	at := func(path string) *upstream.Site {
+		return &upstream.Site{Base: &url.URL{Scheme: "https", Host: "corp.test", Path: path}}
+	}
+	node, python := &npm.Door{Site: at("/all/npm")}, &pypi.Door{Site: at("/all/simple")}
+	h := &hostDoor{doors: []portDoor{{taker: python, base: "/all/simple"}, {taker: node, base: "/all/npm"}}}
+	for path, want := range map[string]taker{"/all/npm/lib-1.0.0.tgz": node, "/all/npm/lib/-/lib-1.0.0.tgz": node, "/all/packages/lib-1.0.0.tgz": python, "/all/simple/lib/lib-1.0.0.tgz": python, "/all/simple/lib/": python} {
+		if got := h.find(httptest.NewRequest("GET", "https://corp.test"+path, nil)); got != want {
+			t.Errorf("%s: %T", path, got)
+		}
+	}
+}
+
 // A project names as many hosts as it likes, and the broker speaks for some of them: the
 // rest is told of, and what the user names is there in any case.
 func TestManyHostsOfAProject(t *testing.T) {
@@ -114,7 +129,7 @@ func TestRestIsNoPackage(t *testing.T) {
 		return &upstream.Site{Base: &url.URL{Scheme: "https", Host: "corp.test", Path: path}}
 	}
 	h := &hostDoor{
-		doors: []portDoor{{&npm.Door{Site: base("/npm")}, ""}, {&pypi.Door{Site: base("/pypi/simple")}, ""}, {&crates.Door{Site: base("/index"), Named: true}, ""}},
+		doors: []portDoor{{taker: &npm.Door{Site: base("/npm")}}, {taker: &pypi.Door{Site: base("/pypi/simple")}}, {taker: &crates.Door{Site: base("/index"), Named: true}}},
 		rest:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.URL.String() }),
 	}
 	for _, path := range []string{"/npm/evil/-/evil-1.0.0.tgz?x=1", "//npm/evil/-/evil-1.0.0.tgz", "/npm//evil?x", "/pypi/simple/evil/?x=1", "/pypi//simple/evil/", "/pypi/files/evil-1.0.tar.xz?x", "/pypi/./evil-1.0.tgz", "/index/ev/il/evil?x=1", "/x/%2e%2e/index//ev/il/evil"} {

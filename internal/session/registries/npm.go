@@ -233,7 +233,7 @@ func (ns *nodes) tell(own bool) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
+	d := &npm.Door{Site: r.site(g), Store: ns.store, Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Left: ns.left(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
 		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
 	if c := ns.variable("cache"); filepath.IsAbs(c) {
 		d.Cache = c
@@ -243,7 +243,7 @@ func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
 	}
 	if !ns.Policy.Supply.ScriptsOn() {
 		d.Skipped = func(name string) {
-			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: "npm:" + name, Verdict: journal.Deny, Rule: "[supply] scripts",
+			g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: "npm:" + name, Verdict: journal.Deny, Rule: journal.RuleScripts,
 				Reason: "install scripts of " + name + " are not run; a person can allow them: ringfence run --allow-package npm:" + name})
 		}
 	}

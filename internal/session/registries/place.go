@@ -155,3 +155,11 @@ func (ds *doors) refused(g launch.Gateway, tool string) func(*brake.Held) {
 		g.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "registry", Name: tool, Verdict: journal.Deny, Rule: h.Rule, Reason: h.Why})
 	}
 }
+
+// left records what an index leaves out. Nobody was refused anything by that yet; a client
+// that wants such a release finds none, and cannot tell why.
+func (ds *doors) left(g launch.Gateway, tool string) func(*brake.Held) {
+	return func(h *brake.Held) {
+		g.Record(journal.Record{Kind: journal.Broker, Event: journal.Held, Via: "registry", Name: tool, Rule: h.Rule, Reason: h.Why})
+	}
+}

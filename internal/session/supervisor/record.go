@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -49,6 +50,9 @@ func (l *live) settleOthers() {
 func (l *live) heard(r journal.Record) {
 	if r.Event == journal.Refused {
 		l.refusals.Add(r)
+	}
+	if r.Rule == journal.RuleScripts && r.Verdict == journal.Deny {
+		l.skipped.add(r.Name)
 	}
 	if r.Event == journal.Masked {
 		go l.renewNote()
@@ -160,4 +164,26 @@ type noteFile struct {
 type statusLine struct {
 	mu   sync.Mutex
 	file *os.File
+}
+
+// skips are the packages whose install scripts were not run.
+type skips struct {
+	mu    sync.Mutex
+	names []string
+}
+
+const maxSkips = 256
+
+func (s *skips) add(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.names) < maxSkips && !slices.Contains(s.names, name) {
+		s.names = append(s.names, name)
+	}
+}
+
+func (s *skips) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names
 }

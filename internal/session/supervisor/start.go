@@ -45,6 +45,7 @@ type Result struct {
 	Started time.Time
 	Net     []journal.Line // what went through the gate, and what did not
 	Refused []journal.Line // writes and calls that were not
+	Skipped []string       // packages whose install scripts were not run, as --allow-package takes them
 	Decoys  []string       // that were read
 	Resume  []string       // words for ringfence, to take up the conversation that the agent says can be
 
@@ -141,6 +142,7 @@ type live struct {
 	book     book
 	mcp      serving
 	denials  denials
+	skipped  skips
 	refusals journal.Tally // of writes and calls; the gate counts its own
 	exit     *int          // the agent's status, once it has ended
 	status   statusLine
@@ -328,7 +330,7 @@ func (l *live) settle(exit rung.Exit, keep *trees.Changes) Result {
 		l.talk.Warn(fmt.Sprintf("the record of the network is not complete: %v", lost))
 	}
 	res.Net = l.door.gate.Tally(session.MaxLines)
-	res.Decoys = l.session.Lure.ReadSoFar()
+	res.Decoys, res.Skipped = l.session.Lure.ReadSoFar(), l.skipped.all()
 	l.door = nil
 	return res
 }

@@ -39,6 +39,8 @@ func (gs *grants) refuseOwn(path string, write bool) error {
 	return nil
 }
 
+const settingsOfProject = "settings of the project"
+
 // pinSettings keeps the project's own settings as they are: an agent that could
 // remove them would loosen the next session.
 func (gs *grants) pinSettings(ws launch.Workspace) {
@@ -46,7 +48,7 @@ func (gs *grants) pinSettings(ws launch.Workspace) {
 		p := filepath.Join(ws.Path, name)
 		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && ws.Write {
 			id := launch.Identity(st)
-			gs.Mounts = append(gs.Mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: "settings of the project"})
+			gs.Mounts = append(gs.Mounts, plan.Mount{Src: p, Dst: p, ID: &id, Why: settingsOfProject})
 			gs.Pinned = append(gs.Pinned, p)
 		}
 	}

@@ -46,6 +46,10 @@ func (ts *Trees) Keep(b launch.Base, total *launch.Contribution) error {
 	ts.Clone = total.Clone
 	b.Work.Agent, b.Work.Project = b.Profile.Name, b.ProjectRoot()
 	b.Work.Name, b.Work.Cwd, b.Work.Stays = b.Name, b.Asked.Dir, b.Asked.Keep
+	// Settings of the project that show phantoms are held in place by those.
+	total.Mounts = slices.DeleteFunc(total.Mounts, func(m plan.Mount) bool {
+		return m.Why == settingsOfProject && ts.masking.phantoms[m.Dst] != nil
+	})
 	if total.Mounts, err = plan.Join(total.Mounts); err != nil {
 		return err
 	}
