@@ -21,13 +21,15 @@ else of this machine: no credentials, no other projects, no internal network.
 This is said once.
 `
 
-// welcome greets a person who has no state yet, once: the session makes it.
-func welcome(c *command.Console) {
+// newcomer holds for a person who has no state yet: the first session makes it.
+func newcomer(c *command.Console) bool {
 	dirs, err := c.Dirs()
 	if err != nil || c.Quiet || !c.Person() {
-		return
+		return false
 	}
-	if _, err := os.Lstat(dirs.State); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprint(c.Err, firstCard+"\n")
-	}
+	_, err = os.Lstat(dirs.State)
+	return errors.Is(err, fs.ErrNotExist)
 }
+
+// welcome greets a newcomer whose session begins: one that is refused would be greeted again.
+func welcome(c *command.Console) { fmt.Fprint(c.Err, firstCard+"\n") }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/cli/command"
 )
 
 func TestFirstCardIsShort(t *testing.T) {
@@ -24,19 +26,25 @@ func TestFirstCardIsShort(t *testing.T) {
 	}
 }
 
+func greet(c *command.Console) {
+	if newcomer(c) {
+		welcome(c)
+	}
+}
+
 // TestWelcome: once, and only to a person.
 func TestWelcome(t *testing.T) {
 	home := t.TempDir()
-	if got := shown(t, false, home, welcome); got != "" {
+	if got := shown(t, false, home, greet); got != "" {
 		t.Errorf("a pipe is welcomed: %q", got)
 	}
-	if got := shown(t, true, home, welcome); !strings.Contains(got, "Welcome") {
+	if got := shown(t, true, home, greet); !strings.Contains(got, "Welcome") {
 		t.Errorf("a person is not: %q", got)
 	}
 	if err := os.MkdirAll(home+"/.local/state/ringfence", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(t, true, home, welcome); got != "" {
+	if got := shown(t, true, home, greet); got != "" {
 		t.Errorf("twice: %q", got)
 	}
 }

@@ -146,9 +146,7 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 		return nil, status, err
 	}
 	opt.Look = l.DryRun != ""
-	if !opt.Look {
-		welcome(c)
-	}
+	greet := !opt.Look && newcomer(c)
 	s, err := session.Prepare(opt)
 	if errors.Is(err, launch.ErrSeveral) && meansAll(c, l, err) {
 		opt.AllRepos = true
@@ -160,6 +158,9 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 	defer s.Close()
 	if l.DryRun != "" {
 		return nil, 0, printPlan(c, s, l.DryRun)
+	}
+	if greet {
+		welcome(c)
 	}
 	if end, err = start(c, s, l); err != nil {
 		return nil, fault.ExitStatus(err), err
@@ -215,7 +216,7 @@ func printPlan(c *command.Console, s *session.Session, form rules.DryRun) error 
 			*plan.Plan
 		}{s.Where(), s.Plan.Redacted()})
 	case "bwrap":
-		return s.Plan.Bwrap(c.Out)
+		return supervisor.Settled(s).Bwrap(c.Out)
 	}
 	w := bufio.NewWriter(c.Out)
 	s.Plan.Text(w)

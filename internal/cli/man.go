@@ -62,7 +62,7 @@ func manCommand() *command.Command {
 			if pager, err := exec.LookPath("man"); err == nil {
 				return 0, page(c, pager, text)
 			}
-			c.Say("to read it: ringfence man | man -l -")
+			c.Say("man is not installed, so this is the page as man reads it; in plain words: ringfence help%s", strings.Join(append([]string{""}, args...), " "))
 		}
 		_, err := c.Out.WriteString(text)
 		return 0, err

@@ -14,6 +14,7 @@ type Reach struct {
 	Mode      string   // in "internet" every public host is allowed besides
 	Allow     []Entry  // the agent's own, then groups, then the policy's list
 	Deny      []Entry  // the policy's list, then groups
+	Needless  []Entry  // of the agent: refused as unknown hosts are, but nobody is asked
 	IP        []Device // addresses, one by one
 	Publish   []Port
 	HostPorts []uint16

@@ -138,7 +138,9 @@ func (s *Session) finish(total launch.Contribution) error {
 	if err := s.Trees.Keep(s.Base, &total); err != nil {
 		return err
 	}
-	calls, err := watchedCalls(s.Trees.Any(), s.ViewMode() == plan.Review, s.Asked.Learn)
+	// A rung that can serve a live view has somebody who hears of calls.
+	hears := slices.Contains(s.Rung.Offer().Views, plan.Live)
+	calls, err := watchedCalls(s.Trees.Any(), s.ViewMode() == plan.Review, s.Asked.Learn, hears)
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func (s *Session) finish(total launch.Contribution) error {
 		System: s.System(), There: s.Own != nil, Mounts: total.Mounts, Masks: total.Masks, Files: total.Files, Links: total.ShownLinks(),
 		Sizes:   plan.Sizes{Tmp: lim.Tmp.Number(), Home: lim.Home.Number(), Shm: lim.Shm.Number(), Run: runSize},
 		Limits:  plan.Limits{Pids: uint64(lim.Pids.Number()), Open: uint64(lim.Open.Number())},
-		Capture: total.Capture, Watch: calls.watch, Heard: calls.heard, Observe: s.Asked.Learn, Filter: calls.filter,
+		Capture: total.Capture, Watch: calls.watch, Heard: calls.heard, Observe: calls.observe, Filter: calls.filter,
 		Process: plan.Process{Argv: launch.Raws(total.Command.Argv(total.Args)), Env: launch.Raws(s.Env.Environ()), Dir: plan.Raw(s.Dir),
 			Umask: uint32(launch.Umask())},
 	})
@@ -165,20 +167,26 @@ func (s *Session) finish(total launch.Contribution) error {
 }
 
 // calls are those of the sandbox that are looked at, in programs of seccomp.
-type calls struct{ watch, heard, filter []byte }
+type calls struct {
+	watch, heard, filter []byte
+	observe              bool // also without a tree of the host
+}
 
-func watchedCalls(trees, reviewed, learns bool) (c calls, err error) {
+func watchedCalls(trees, reviewed, learns, hears bool) (c calls, err error) {
+	live := trees && !reviewed
+	c.observe = learns || hears && trees
 	switch {
-	case trees && reviewed:
-		if c.filter, err = seccomp.Review(runtime.GOARCH); err == nil && learns {
-			c.watch, err = seccomp.Learn(runtime.GOARCH, false)
-		}
 	case learns:
-		c.watch, err = seccomp.Learn(runtime.GOARCH, trees)
-	default:
+		c.watch, err = seccomp.Learn(runtime.GOARCH, live)
+	case trees && reviewed && hears:
+		c.watch, err = seccomp.Tell(runtime.GOARCH)
+	case !trees || live:
 		c.watch, err = seccomp.Watch(runtime.GOARCH)
 	}
-	if err == nil && trees && !reviewed {
+	if err == nil && trees && reviewed {
+		c.filter, err = seccomp.Review(runtime.GOARCH)
+	}
+	if err == nil && (live || trees && hears && !learns) {
 		c.heard, err = seccomp.Heard(runtime.GOARCH)
 	}
 	return c, err

@@ -35,7 +35,7 @@ _ringfence_flags() {
 	'apply') echo '--help --json --partial --verbose --yes' ;;
 	'discard') echo '--help --json --verbose --yes' ;;
 	'history') echo '--help --json --take-back' ;;
-	'requests') echo '--help --json' ;;
+	'requests') echo '--help --answer --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;
 	'publish') echo '--help' ;;
 	'log') echo '--help --denied -f --json --kind --net' ;;

@@ -459,6 +459,7 @@ _ringfence_history() {
 _ringfence_requests() {
 	_arguments -S \
 		'*--help[explain it]' \
+		'*--answer[answer the questions of one session, which waits for half a minute with each]' \
 		'*--json[print JSON]' \
 		'1: :{_ringfence_ask sessions; true}'
 }

@@ -38,8 +38,7 @@ func questionOver(t *testing.T, a agent) {
 	p.hire(t, m)
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
-	// What an agent itself looks for when it starts is not to be asked about here.
-	own := []string{a.name, "--name", "asked", "--yes", "--deny-host", "downloads.claude.ai", "--deny-host", "*.opencode.ai", "--deny-host", "opencode.ai", "--deny-host", "models.dev", "--"}
+	own := []string{a.name, "--name", "asked", "--yes", "--"}
 	cmd := p.command(ctx, dir, stage.Ringfence, append(own, a.start.args...)...)
 	pane := screen.NewPane(t, stage.Work, cmd, false)
 	for _, ready := range a.start.ready {

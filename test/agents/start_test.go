@@ -73,7 +73,20 @@ func TestStart(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Error("it goes on without its terminal")
 		}
+		p.expectQuiet(t, dir, s)
 	})
+}
+
+// expectQuiet: an agent that starts wants no host about which a person would be asked, or
+// of which the end would tell.
+func (p *person) expectQuiet(t *testing.T, dir string, s *desk) {
+	t.Helper()
+	if s.Holds("a host is wanted") || s.Shows("is wanted by") {
+		t.Error("there was a question")
+	}
+	if r := p.ringfence(t, dir, "log", "--denied"); r.status != 0 || strings.Contains(r.stdout, "no rule allows") {
+		t.Errorf("status %d, refused:\n%s%s", r.status, r.stdout, r.stderr)
+	}
 }
 
 // openTerminal starts a command at a terminal of its own.

@@ -179,10 +179,7 @@ func same(name, ours, theirs string) row {
 func (t trio) mountRows() []row {
 	ours, theirs := table(t.ours.Mounts), table(t.theirs.Mounts)
 	// The layers are mounted where nobody can go; bubblewrap has nothing like them.
-	// The agent's note is a mount where it is renewed while the session runs, else a file of our root.
-	maps.DeleteFunc(ours, func(at string, _ []string) bool {
-		return strings.HasPrefix(at, "/.ringfence/layer") || at == "/.ringfence/SANDBOX.md"
-	})
+	maps.DeleteFunc(ours, func(at string, _ []string) bool { return strings.HasPrefix(at, "/.ringfence/layer") })
 	out := []row{fewer("mount points", slices.Sorted(maps.Keys(ours)), slices.Sorted(maps.Keys(theirs)))}
 	places := maps.Clone(ours)
 	maps.Copy(places, theirs)

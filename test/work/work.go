@@ -16,7 +16,7 @@ import (
 func Work(t *testing.T, begin func(*testing.T) *Fixture) {
 	for name, test := range map[string]func(*Fixture){
 		"review": review, "ends": ends, "network": network, "offline": offline, "publish": publish, "terminal": terminal,
-		"interrupted": interrupted, "stopped": stopped, "exec": beside, "killed": killed,
+		"interrupted": interrupted, "stopped": stopped, "exec": beside, "killed": killed, "note": note,
 	} {
 		t.Run(name, func(t *testing.T) { test(begin(t)) })
 	}
@@ -149,6 +149,33 @@ func stopped(f *Fixture) {
 		return p.Saw("got word")
 	})
 	p.Sees("status 0")
+}
+
+// note: what the agent is told is renewed whole while it runs: longer after a grant, and
+// shorter when one has ended.
+func note(f *Fixture) {
+	id := f.Start("sleep 1000", "--review")
+	read := func() string {
+		out, _ := f.Cmd("exec", id, "--", "cat", "/.ringfence/SANDBOX.md").Output()
+		return string(out)
+	}
+	before := read()
+	if len(before) == 0 || !strings.HasSuffix(before, "\n") || strings.Contains(before, "granted.test") {
+		f.T.Fatalf("the note: %q", before)
+	}
+	last := before[strings.LastIndex(strings.TrimSpace(before), "\n"):]
+	grant := func(args ...string) {
+		if out, err := f.Cmd(append([]string{"grant", id, "--host"}, args...)...).CombinedOutput(); err != nil {
+			f.T.Fatalf("%v\n%s", err, out)
+		}
+	}
+	grant("granted.test")
+	longer := read()
+	if !strings.Contains(longer, "granted.test") || !strings.HasSuffix(longer, last) {
+		f.T.Errorf("after a grant it is\n%s", longer)
+	}
+	grant("passing.test", "--for", "1s")
+	f.Eventually("the note as before the second", func() bool { return read() == longer })
 }
 
 func beside(f *Fixture) {

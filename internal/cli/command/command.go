@@ -149,7 +149,7 @@ func (cmd *Command) ParseFlags(args []string) error {
 			names = append(names, o.Dashed())
 		}
 		slices.Sort(names)
-		return cmd.misused("%s: %w", cmd.Name, UnknownFlag(text+Suggest(typed, names)))
+		return cmd.misused("%s: %w", cmd.Name, UnknownFlag("there is no flag "+typed+Suggest(typed, names)))
 	}
 	return cmd.misused("%s: %s", cmd.Name, text)
 }

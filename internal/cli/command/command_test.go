@@ -91,9 +91,9 @@ func TestWrongUsage(t *testing.T) {
 		{None, "demo", `look takes no argument "demo"`},
 		{One, "demo other", `look takes no argument "other"`},
 		{One, "demo --json other", `look takes no argument "other"`},
-		{None, "--jsno", `look: flag provided but not defined: --jsno (did you mean "--json"?)`},
-		{Many, "a --dept 3", `look: flag provided but not defined: --dept (did you mean "--depth"?)`},
-		{None, "--frobnicate", "look: flag provided but not defined: --frobnicate"},
+		{None, "--jsno", `look: there is no flag --jsno (did you mean "--json"?)`},
+		{Many, "a --dept 3", `look: there is no flag --dept (did you mean "--depth"?)`},
+		{None, "--frobnicate", "look: there is no flag --frobnicate"},
 		{None, "--depth", "look: flag needs an argument: --depth"},
 		{None, "--depth many", `look: invalid value "many" for flag --depth: parse error`},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/supervisor"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
@@ -99,6 +100,9 @@ func (e End) work() {
 	if e.clone() {
 		fmt.Fprintf(e.C.Err, "  waits      commits in the clone that the repository has not: git fetch %s\n", e.Session.ID)
 	}
+	if n := e.uncommitted(); n > 0 {
+		fmt.Fprintf(e.C.Err, "  waits      %s not committed, which no fetch gets:\n             %s\n", plainCount(n, "file is", "files are"), plan.Show(r.Work.CloneDir()))
+	}
 	lostSummary(e.C, r)
 	goneSummary(e.C, r.Outside)
 }
@@ -140,6 +144,18 @@ func (e End) clone() bool {
 	}
 	waits, err := e.Result.Review.Work.Waits()
 	return waits && err == nil
+}
+
+// uncommitted counts the files in a clone that no commit has; 0 where that is not known.
+func (e End) uncommitted() int {
+	if e.Result.Review == nil {
+		return 0
+	}
+	n, err := e.Result.Review.Work.Uncommitted()
+	if err != nil {
+		return 0 // that the clone is not offered, and why, is told before
+	}
+	return n
 }
 
 // waits holds where something waits for a person.

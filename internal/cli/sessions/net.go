@@ -5,6 +5,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -59,10 +60,10 @@ func netLine(l journal.Line) string {
 	return text
 }
 
-// refused are the lines of hosts of which something was refused.
+// refused are the lines of hosts of which something was refused that somebody may miss.
 func refused(lines []journal.Line) (out []journal.Line) {
 	for _, l := range lines {
-		if l.Denied > 0 {
+		if l.Denied > 0 && l.Reason != gate.Needless {
 			out = append(out, l)
 		}
 	}

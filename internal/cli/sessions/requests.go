@@ -16,12 +16,16 @@ import (
 // Requests shows what running sessions wanted and no rule allows.
 func Requests() *command.Command {
 	cmd := &command.Command{Name: "requests", Args: "[SESSION] [flags]", Short: "show which hosts running sessions want and may not reach",
-		Long:     "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each.",
+		Long:     "Shows the hosts that running sessions want and no rule allows, with the command that\nwould allow each. With --answer you answer here what the session asks at its own terminal.",
 		Examples: []string{"ringfence requests", "ringfence requests demo --json"},
 		Takes:    command.One}
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
+	answer := cmd.Flags.Bool("answer", false, "answer the questions of one session, which waits for half a minute with each")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		one := command.First(args)
+		if *answer {
+			return answerRequests(c, one)
+		}
 		ids, err := control.Sessions()
 		if err != nil {
 			return 2, err

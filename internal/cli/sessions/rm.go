@@ -6,6 +6,7 @@ import (
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
@@ -53,6 +54,10 @@ func forget(c *command.Console, name string, w *review.Work, discard bool) error
 			take = fmt.Sprintf("git fetch %s and git branch NAME %[1]s/%s", w.ID, w.Branch())
 		}
 		return fault.New(fault.Refused, fmt.Sprintf("%s, or ringfence rm %s --discard", take, w.ID), "changes wait in session %s", w.ID)
+	}
+	if n, err := w.Uncommitted(); !discard && (n > 0 || err != nil) {
+		return fault.New(fault.Refused, fmt.Sprintf("copy what you need from %s, or ringfence rm %s --discard", plan.Show(w.CloneDir()), w.ID),
+			"%s not committed in the clone of session %s", plainCount(n, "file is", "files are"), w.ID)
 	}
 	if waits {
 		reopen(c, w, name, 0).entries(journal.Discarded, waitingIn(w))

@@ -43,7 +43,33 @@ type Summary struct {
 	Decoys   []string  `json:"decoys,omitempty"`
 	Next     string    `json:"next,omitempty"`
 	Resume   []string  `json:"resume,omitempty"`
+	// Uncommitted are files in the clone of a session that no commit has.
+	Uncommitted int            `json:"uncommitted,omitempty"`
+	History     *sharedHistory `json:"history,omitempty"`
 	*review.Lists
+}
+
+// sharedHistory is what became of conversations that are shared with the host's agent.
+type sharedHistory struct {
+	Copied []string    `json:"copied"`
+	Left   []notCopied `json:"left"`
+}
+
+type notCopied struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+func (e End) history() *sharedHistory {
+	r := e.Result.Shared
+	if len(r.Copied) == 0 && len(r.Left) == 0 {
+		return nil
+	}
+	out := &sharedHistory{Copied: append([]string{}, r.Copied...), Left: []notCopied{}}
+	for _, l := range r.Left {
+		out.Left = append(out.Left, notCopied{l.Name, l.Why})
+	}
+	return out
 }
 
 // refusal is of a host, of a path that was to be written, or of a call; of neither: more
@@ -63,7 +89,7 @@ const maxListed = 1000
 func (e End) summary() Summary {
 	res, s := e.Result, e.Session
 	out := Summary{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Project: review.NewName(s.Workspaces[0].Path).Text,
-		Started: res.Started.UTC().Round(time.Millisecond), Duration: res.Time.Milliseconds(), Killed: res.OOM, Decoys: res.Decoys, Next: e.Next(), Resume: res.Resume}
+		Started: res.Started.UTC().Round(time.Millisecond), Duration: res.Time.Milliseconds(), Killed: res.OOM, Decoys: res.Decoys, Next: e.Next(), Resume: res.Resume, Uncommitted: e.uncommitted(), History: e.history()}
 	if res.Exit.Status.Signaled() {
 		out.Signal = int(res.Exit.Status.Signal())
 	}

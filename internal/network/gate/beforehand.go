@@ -26,6 +26,10 @@ func (b *Beforehand) Close() { b.guard.own.close() }
 const (
 	RuleRanges = "internal addresses are closed"
 	RuleBroker = "brokered host"
+	// RuleNeedless is a profile's: what it is about needs no person.
+	RuleNeedless = "needless host"
+	// Needless is the reason that goes with it.
+	Needless = "the agent looks for it by itself and works without it"
 )
 
 // Decide is Decide of the rules, and what the broker and the guard say of a target

@@ -91,7 +91,7 @@ func (k *call) recorded(method string) bool {
 // decide asks, and where nobody knows yet, waits for a person.
 func (k *call) decide() bool {
 	k.rule = k.g.rules.Decide(Request{Target: k.target})
-	if k.rule.Verdict == Unknown && k.g.asks.waitable(k.target.Name) && k.wait() {
+	if k.rule.Verdict == Unknown && !k.rule.Unasked && k.g.asks.waitable(k.target.Name) && k.wait() {
 		k.rule = k.g.rules.Decide(Request{Target: k.target})
 	}
 	return k.rule.Verdict == Allow

@@ -38,6 +38,7 @@ type Decision struct {
 	Proto   address.Protocol // what the bytes must be
 	Until   time.Time        // when it ends; zero: with the session
 	Named   bool             // the rule names this host, or a domain whose names are one owner's
+	Unasked bool             // unknown, and not worth a question
 }
 
 // rules are the rules of a session and the one place where it is decided who may go
@@ -46,6 +47,7 @@ type Decision struct {
 type rules struct {
 	mode        string
 	allow, deny index
+	needless    index
 	ip          map[netip.Prefix][]prefixRule
 	bits        []int           // lengths of the prefixes in ip, v6 ones offset by 1000
 	denyIP      []policy.Device // addresses that are denied, whatever leads there
@@ -116,6 +118,9 @@ func newRules(r policy.Reach) *rules {
 	}
 	for _, e := range r.Deny {
 		out.deny.add(e)
+	}
+	for _, e := range r.Needless {
+		out.needless.add(e)
 	}
 	seen := map[int]bool{}
 	for _, p := range r.IP {
@@ -284,10 +289,10 @@ func (r *rules) unknown(q Request) Decision {
 	switch {
 	case q.Method != "":
 		d.Verdict, d.Reason = Deny, fmt.Sprintf("no rule allows %s of this path", q.Method)
-	case q.Target.Port == 0:
-		d.Reason = "no rule allows this name"
-	case r.named(q.Target.Name):
+	case q.Target.Port != 0 && r.named(q.Target.Name):
 		d.Reason = fmt.Sprintf("the name is allowed, port %d is not", q.Target.Port)
+	case r.needless.each(q.Target.Name, func(policy.Entry) bool { return true }):
+		d.Rule, d.Reason, d.Unasked = RuleNeedless, Needless, true
 	default:
 		d.Reason = "no rule allows this name"
 	}

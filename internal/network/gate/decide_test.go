@@ -151,3 +151,27 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// What an agent works without is refused as unknown hosts are, without a question; a rule or
+// a grant allows it as any other.
+func TestNeedless(t *testing.T) {
+	all := reach(t, "dev", []string{"asked.news.test"}, nil, nil)
+	all.Needless = []policy.Entry{entry(t, "news.test"), entry(t, "*.news.test")}
+	r := newRules(all)
+	for _, c := range []struct {
+		target  string
+		verdict Verdict
+		unasked bool
+	}{
+		{"news.test", Unknown, true}, {"news.test:443", Unknown, true}, {"deep.news.test:80", Unknown, true},
+		{"asked.news.test:443", Allow, false}, {"asked.news.test:22", Unknown, false}, {"other.test:443", Unknown, false},
+	} {
+		if d := r.Decide(Request{Target: target(t, c.target)}); d.Verdict != c.verdict || d.Unasked != c.unasked {
+			t.Errorf("%s: %+v", c.target, d)
+		}
+	}
+	r.grant(grant{entry: entry(t, "news.test")})
+	if d := r.Decide(Request{Target: target(t, "news.test:443")}); d.Verdict != Allow {
+		t.Errorf("granted: %+v", d)
+	}
+}

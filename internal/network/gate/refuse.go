@@ -19,7 +19,7 @@ func (k *call) refuse() {
 	}
 	k.owner.wait()
 	k.denied()
-	if k.rule.Verdict == Unknown {
+	if k.rule.Verdict == Unknown && !k.rule.Unasked {
 		k.g.asks.note(k.target)
 	}
 	k.answer(403, "Forbidden", k.denial(k.rule.Reason))

@@ -62,7 +62,7 @@ func (v *resolver) resolve(ctx context.Context, q dns.Question, via string, _ ne
 	host := q.Type == dnsmessage.TypeA || q.Type == dnsmessage.TypeAAAA
 	switch {
 	case d.Verdict == Allow:
-	case d.Verdict == Unknown && host && v.asks.waitable(n):
+	case d.Verdict == Unknown && !d.Unasked && host && v.asks.waitable(n):
 		// The connection that follows waits for a person; until somebody allows
 		// it the name goes nowhere.
 	default:
@@ -82,7 +82,9 @@ func (v *resolver) deny(name, via string, d Decision) dns.Answer {
 	text := fmt.Sprintf("ringfence: %s (%s)", d.Reason, d.Rule)
 	if d.Verdict == Unknown {
 		t := address.Target{Name: address.Name(name)}
-		v.asks.note(t)
+		if !d.Unasked {
+			v.asks.note(t)
+		}
 		text = fmt.Sprintf("ringfence: %s; ask the user: %s", d.Reason, v.advice.command(t, d))
 	}
 	if v.advice.again(name) >= definitive {

@@ -39,10 +39,8 @@ func (p *Profile) check() error {
 	if err := p.Env.check(); err != nil {
 		return fmt.Errorf("env: %w", err)
 	}
-	for _, h := range p.Network.Hosts {
-		if _, err := address.ParseRule(h); err != nil {
-			return fmt.Errorf("network: hosts: %w", err)
-		}
+	if err := p.Network.check(); err != nil {
+		return fmt.Errorf("network: %w", err)
 	}
 	for i, m := range p.Models {
 		if err := m.check(); err != nil {
@@ -166,6 +164,20 @@ func checkPath(p string) error {
 		return fmt.Errorf("%q: not absolute and not below ~/", p)
 	case rest == "" || rest == ".", filepath.Clean(rest) != rest, !filepath.IsLocal(rest), strings.Contains(p, "\x00"):
 		return fmt.Errorf("%q: not a clean path", p)
+	}
+	return nil
+}
+
+func (n *Network) check() error {
+	for _, h := range n.Hosts {
+		if _, err := address.ParseRule(h); err != nil {
+			return fmt.Errorf("hosts: %w", err)
+		}
+	}
+	for _, h := range n.Needless {
+		if r, err := address.ParseRule(h); err != nil || !r.Whole() || r.Port != 0 || r.Proto != "" {
+			return fmt.Errorf("needless: %q is not the name of a host", h)
+		}
 	}
 	return nil
 }

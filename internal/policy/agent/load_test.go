@@ -170,6 +170,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"variable", "name = \"x\"\nbinary.names = [\"x\"]\n[env]\npass = [\"A=B\"]\n", "not a name"},
 		{"note", "name = \"x\"\nbinary.names = [\"x\"]\n[note]\nbase = [\"~/x\"]\n", "note:"},
 		{"host", "name = \"x\"\nbinary.names = [\"x\"]\n[network]\nhosts = [\"*.com\"]\n", "network: hosts: \"*.com\""},
+		{"needless", "name = \"x\"\nbinary.names = [\"x\"]\n[network]\nneedless = [\"tcp://a.test:1\"]\n", "network: needless: \"tcp://a.test:1\""},
 		{"host key", "name = \"x\"\n[network]\nhost = []\n", "unknown key \"network.host\""},
 		{"no program", "name = \"x\"\n", "names is empty"},
 		{"large", "name = \"x\"\n#" + strings.Repeat("x", maxProfile), "larger than"},
@@ -266,7 +267,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("state %q leaves HOME", s.Path)
 			}
 		}
-		for _, h := range p.Network.Hosts {
+		for _, h := range append(p.Network.Hosts, p.Network.Needless...) {
 			if _, err := address.ParseRule(h); err != nil {
 				t.Error(err)
 			}

@@ -126,6 +126,9 @@ type Env struct {
 // Network is what the agent itself reaches, in every mode of the network but none.
 type Network struct {
 	Hosts []string `toml:"hosts"` // as address.ParseRule reads them
+	// Needless are hosts that the agent looks for by itself and works without: news,
+	// counters, a shop. They are refused without a question, unless a rule allows them.
+	Needless []string `toml:"needless"`
 }
 
 // File is a generated file that the agent reads and cannot change.

@@ -114,12 +114,9 @@ func (b *bwrapScript) op(op Op) {
 		b.arg("--size", strconv.FormatInt(op.Size, 10))
 		b.arg("--tmpfs", dst)
 	case DoBind:
-		switch {
-		case op.Write:
+		if op.Write {
 			b.arg("--bind", string(op.Src), dst)
-		case strings.HasPrefix(dst, Own+"/"): // some of it is there only while a session runs
-			b.arg("--ro-bind-try", string(op.Src), dst)
-		default:
+		} else {
 			b.arg("--ro-bind", string(op.Src), dst)
 		}
 	case DoLayer:

@@ -107,3 +107,9 @@ func program(goarch string, other *family, rows ...family) ([]byte, error) {
 func Watch(goarch string) ([]byte, error) {
 	return program(goarch, &unwatched, append(handedOver(), watched[:]...)...)
 }
+
+// Tell returns the program that hands over refusals that are told and nothing else, for a
+// view without a keeper of trees. It goes with Heard's, as Watch's does.
+func Tell(goarch string) ([]byte, error) {
+	return program(goarch, &unwatched, append(handedOver(), lone)...)
+}

@@ -60,13 +60,16 @@ func TestTold(t *testing.T) {
 // refuse what the filter alone refuses, and hand over nothing that Told does not refuse.
 func TestHeardHoldsTheRest(t *testing.T) {
 	for _, goarch := range goarches {
-		filter, heard, watch := newMachine(t, goarch), newProgram(t, goarch, Heard), newProgram(t, goarch, Watch)
+		filter, heard, watch, tell := newMachine(t, goarch), newProgram(t, goarch, Heard), newProgram(t, goarch, Watch), newProgram(t, goarch, Tell)
 		for nr := range uint32(maxNumber + 2) {
 			for _, a := range []uint64{0, 1, 2, 3, 10, 16, 17, 58, 0x5412, 0x10000000, 0x7e020080, 1 << 32, ^uint64(0)} {
 				for _, b := range []uint64{0, 1, 2, 3, 0x80003, 0x5412} {
 					args := []uint64{a, b, a, b, a, b}
 					alone, beside := filter.verdict(t, nr, args...), heard.verdict(t, nr, args...)
 					refusal, told := Told(goarch, int32(nr), (*[6]uint64)(args))
+					if handed := tell.verdict(t, nr, args...) == notify; handed != told {
+						t.Fatalf("%s: call %d(%#x, %#x): handed over without trees: %v, told %v", goarch, nr, a, b, handed, told)
+					}
 					switch {
 					case alone == beside && !told:
 					case told && alone == errno|verdict(refusal.Errno) && refusal.Errno != 0 && beside == allow && watch.verdict(t, nr, args...) == notify:

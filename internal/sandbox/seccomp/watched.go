@@ -71,16 +71,18 @@ var watched = [...]family{
 		calls: `
 			setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat`,
 	},
-	{
-		why: "filters of its own, but no listener: a process has one, which is the keeper, and must not get another in the " +
-			"moment when that one ends, to let go on what the keeper would have refused",
-		verdict: allow,
-		rules:   []rule{{[]match{{0, all, []uint32{setModeFilter}}, {1, newListener, []uint32{newListener}}}, busy}},
-		calls:   "seccomp",
-	},
+	lone,
 	{
 		why:     "a socket that gets a name in a tree",
 		verdict: notify,
 		calls:   "bind",
 	},
+}
+
+var lone = family{
+	why: "filters of its own, but no listener: a process has one, which is the keeper, and must not get another in the " +
+		"moment when that one ends, to let go on what the keeper would have refused",
+	verdict: allow,
+	rules:   []rule{{[]match{{0, all, []uint32{setModeFilter}}, {1, newListener, []uint32{newListener}}}, busy}},
+	calls:   "seccomp",
 }

@@ -116,6 +116,11 @@ func config(p *plan.Plan) ([]byte, error) {
 		}
 		s.Mounts = append(s.Mounts, m)
 	}
+	// What of ours is renewed while the session runs: of its root the sentry believes that nobody
+	// else changes it, and gave a longer note the size of the first one.
+	if slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return file.Within(string(o.Dst), plan.Own) }) {
+		s.Mounts = append(s.Mounts, mount{plan.Own, "bind", rootfs + plan.Own, []string{"rbind", "ro", "nosuid", "nodev"}})
+	}
 	mutateBundle(&s)
 	slices.SortStableFunc(s.Mounts, func(a, b mount) int { return strings.Compare(a.At, b.At) })
 	return json.Marshal(s)

@@ -42,7 +42,7 @@ func (r *Relay) readKeys() error {
 		if r.calls {
 			var opens bool
 			if pass, opens = r.prefix.Run(pass, pasted); opens {
-				r.show(r.wanted.Load(), true)
+				r.called()
 			}
 		}
 		r.keys = append(r.keys, pass...)

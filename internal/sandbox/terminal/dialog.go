@@ -22,6 +22,9 @@ type Dialog struct {
 	Enter func(line string) (said string, known bool)
 	// Left is called when the person wants no question now.
 	Left func()
+	// Elsewhere, if set, opens it in a place beside the agent's screen, and returns at once;
+	// false: there is none. instead opens it over the screen after all; any goroutine may call it.
+	Elsewhere func(instead func()) bool
 }
 
 // openDialog is the state of a dialog in the relay.
@@ -70,9 +73,24 @@ func (r *Relay) tend() {
 	}
 	if r.full() {
 		r.attention(true)
+		if r.instead.Swap(false) {
+			r.show(d, true)
+		}
 		return
 	}
 	r.show(d, false)
+}
+
+// called opens the dialog because the person wants it: beside the screen, or over it.
+func (r *Relay) called() {
+	d := r.wanted.Load()
+	if d != nil && d.Elsewhere != nil && d.Elsewhere(func() {
+		r.instead.Store(true)
+		r.bell.ring(noted)
+	}) {
+		return
+	}
+	r.show(d, true)
 }
 
 // presentable holds where the terminal is ours to write to between two sequences.

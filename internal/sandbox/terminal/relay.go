@@ -96,6 +96,7 @@ type Relay struct {
 	notes   chan string
 	lines   chan string
 	wanted  atomic.Pointer[Dialog]
+	instead atomic.Bool // the dialog could not be shown elsewhere
 	open    *openDialog // nil: no dialog is
 	drawn   string      // its text on the screen
 	calls   bool        // the title says that there is a question

@@ -30,7 +30,7 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, sync, grant, publish, thaw, stop, exec, attach, detach
+	Do   string        `json:"do"`             // status, inspect, sync, grant, publish, thaw, stop, exec, attach, detach, question, answer, leave
 	Rule string        `json:"rule,omitempty"` // grant: a host rule; publish: PORT or HOST:INSIDE
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 
@@ -43,6 +43,9 @@ type Request struct {
 
 	Memory bool `json:"memory,omitempty"` // status: also what takes a look at every process
 	Card   bool `json:"card,omitempty"`   // status: also all that --verbose tells at the start
+
+	Asked  []string `json:"asked,omitempty"` // answer: the question that it is to
+	Answer string   `json:"answer,omitempty"`
 
 	Files []*os.File `json:"-"` // exec: what comes along, the handler's to close
 }
@@ -154,6 +157,8 @@ type Reply struct {
 	Grant     *Grant          `json:"grant,omitempty"`
 	Published *Server         `json:"published,omitempty"`
 	Inspect   json.RawMessage `json:"inspect,omitempty"`
+	Question  []string        `json:"question,omitempty"` // what is asked now; none: nothing
+	Said      string          `json:"said,omitempty"`     // what became of an answer
 
 	// Files go along with the answer and are closed after it.
 	Files []*os.File `json:"-"`

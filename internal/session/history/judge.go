@@ -74,11 +74,14 @@ func (s Share) ofHost(_ string, text []byte, _ int) error {
 // a record that the host's agent may find, and names no directory but of this project. What
 // the host has already, up to from, is judged for the project alone.
 func (s Share) ofAgent(name string, text []byte, from int) error {
-	id, at, n, ours := strings.TrimSuffix(name, ".jsonl"), 0, 0, false
+	id, at, n, ours, side := strings.TrimSuffix(name, ".jsonl"), 0, 0, false, ""
 	for line := range bytes.Lines(text) {
 		n++
 		at += len(line)
 		f, err := s.line(id, line, at > from)
+		if err == nil {
+			side, err = latched(side, f)
+		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}

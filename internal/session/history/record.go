@@ -29,6 +29,18 @@ var records = map[string]func(s Share, f fields) error{
 
 	"worktree-state":        only("worktreeSession", `^null$`),
 	"file-history-snapshot": snapshot,
+
+	// A name and a colour that lists and titles show, which every accepted plan and /rename
+	// write down; a pull request that was made.
+	"agent-name":  only("agentName", `^"[\pL\pN_@(][\pL\pN _.,:;!?@()#+-]{0,127}"$`),
+	"agent-color": only("agentColor", `^"[A-Za-z_]{1,32}"$`),
+	"pr-link":     pullRequest,
+
+	// A latch takes tools away; see latched. What it says of time saved, and of a
+	// tool's progress, is not read again.
+	"isolation-latch":    only("side", `^"[a-z_-]{1,32}"$`),
+	"speculation-accept": only("timeSavedMs", `^[0-9.]{1,16}$`),
+	"progress":           spoken,
 }
 
 // named are the fields that become a part of a path on the host.
@@ -55,6 +67,9 @@ func (s Share) record(id string, f fields) error {
 		return errors.New("it is of another conversation")
 	}
 	for _, key := range named {
+		if kind == "agent-name" && key == "agentName" {
+			continue // as a title it may have spaces, and still no slash
+		}
 		if v := f[key]; v != nil && string(v) != "null" && !aName().Match(v) {
 			return fmt.Errorf("%s: %w", key, errActs)
 		}
@@ -99,6 +114,34 @@ func snapshot(s Share, f fields) error {
 		}
 	}
 	return nil
+}
+
+var (
+	aNumber     = regexp.MustCompile(`^[0-9]{1,9}$`)
+	aRepository = regexp.MustCompile(`^"[A-Za-z0-9_.-]{1,100}(/[A-Za-z0-9_.-]{1,100}){1,8}"$`)
+	aRequest    = regexp.MustCompile(`^"https://[a-z0-9.-]{1,200}(/[A-Za-z0-9_.-]{1,100}){1,8}/(pull|pulls|merge_requests|pull-requests)/[0-9]{1,9}"$`)
+)
+
+// pullRequest is shown, and is what --from-pr finds.
+func pullRequest(_ Share, f fields) error {
+	if !aNumber.Match(f["prNumber"]) || !aRepository.Match(f["prRepository"]) || !aRequest.Match(f["prUrl"]) ||
+		!f.within("type", "sessionId", "uuid", "timestamp", "prNumber", "prUrl", "prRepository") {
+		return errActs
+	}
+	return nil
+}
+
+// latched: the last latch counts, so one of another side would open what an earlier one, of
+// the host's own part too, has shut. was is the side until now.
+func latched(was string, f fields) (string, error) {
+	if kind, _ := str(f["type"]); kind != "isolation-latch" {
+		return was, nil
+	}
+	side, ok := str(f["side"])
+	if !ok || was != "" && side != was {
+		return was, fmt.Errorf("isolation-latch: %w", errActs)
+	}
+	return side, nil
 }
 
 // within holds if there is no field but these.

@@ -17,6 +17,13 @@ var honest = []string{
 	`{"type":"file-history-snapshot","messageId":"m","snapshot":{"messageId":"m","trackedFileBackups":{},"timestamp":"t"},"isSnapshotUpdate":false}`,
 	snapshotOf("a/b.go", `{"backupFileName":"0123456789abcdef@v12","version":12,"backupTime":"t"}`),
 	snapshotOf("/w/b.go", `{"backupFileName":null,"version":1,"backupTime":"t"}`),
+	`{"type":"agent-name","agentName":"Überall: fix the login (again)","sessionId":` + firstID + `}`,
+	`{"type":"agent-color","agentColor":"purple","sessionId":` + firstID + `}`,
+	`{"type":"pr-link","sessionId":` + firstID + `,"prNumber":7,"prUrl":"https://github.com/a/b.c/pull/7","prRepository":"a/b.c","timestamp":"t"}`,
+	`{"type":"isolation-latch","side":"public","sessionId":` + firstID + `}`,
+	`{"type":"isolation-latch","side":"public","sessionId":` + firstID + `}`,
+	`{"type":"speculation-accept","timestamp":"t","timeSavedMs":1234.5}`,
+	`{"type":"progress","data":{"type":"hook_progress"},"sessionId":` + firstID + `}`,
 }
 
 // forged are records on which the host's agent would act.
@@ -40,7 +47,19 @@ var forged = []string{
 	`{"type":"permission-mode","permissionMode":{"a":1}}`,
 	`{"type":"mode","mode":"coordinator"}`,
 	`{"type":"agent-setting","agentSetting":"x"}`,
-	`{"type":"isolation-latch","side":"x"}`,
+	`{"type":"isolation-latch","side":"x/y"}`,
+	`{"type":"isolation-latch","side":null}`,
+	`{"type":"isolation-latch","side":"x","more":1}`,
+	`{"type":"agent-name","agentName":"../../x"}`,
+	`{"type":"agent-name","agentName":"a/b"}`,
+	`{"type":"agent-name","agentName":"a\\u001b]0;x"}`,
+	`{"type":"agent-name","agentName":["a"]}`,
+	`{"type":"agent-color","agentColor":"../x"}`,
+	`{"type":"pr-link","prNumber":7,"prUrl":"http://github.com/a/b/pull/7","prRepository":"a/b"}`,
+	`{"type":"pr-link","prNumber":7,"prUrl":"https://me:secret@github.com/a/b/pull/7","prRepository":"a/b"}`,
+	`{"type":"pr-link","prNumber":7,"prUrl":"https://github.com/a/b/pull/7","prRepository":"--help"}`,
+	`{"type":"pr-link","prNumber":"7;id","prUrl":"https://github.com/a/b/pull/7","prRepository":"a/b"}`,
+	`{"type":"speculation-accept","timeSavedMs":"x"}`,
 	`{"type":"bridge-session","bridgeSessionId":"x"}`,
 	`{"type":"relocated","relocatedCwd":"/w"}`,
 	`{"type":"user","sessionId":"../../../x"}`,
@@ -68,6 +87,18 @@ func TestRecordsOnWhichTheAgentActs(t *testing.T) {
 	for _, line := range forged {
 		if s.ofAgent(first, []byte(said("x")+line+"\n"), 0) == nil {
 			t.Errorf("it comes out: %s", line)
+		}
+	}
+}
+
+// The last latch counts: one of another side would open what an earlier one has shut.
+func TestLatchesOfOneSide(t *testing.T) {
+	s := Share{Workspaces: []string{"/w"}}
+	latch := func(side string) string { return `{"type":"isolation-latch","side":"` + side + `"}` + "\n" }
+	own := said("x") + latch("a")
+	for text, want := range map[string]bool{own + latch("a"): true, own + latch("b"): false, own: true, said("x") + latch("b"): true} {
+		if err := s.ofAgent(first, []byte(text), len(own)); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

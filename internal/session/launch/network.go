@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
@@ -18,10 +19,18 @@ const ModeNone = "none"
 
 // network decides what of the network is there.
 func (b *Base) network() (err error) {
-	if b.Reach, err = b.Policy.Reach(b.ownHosts()); err == nil {
-		b.learnHosts()
+	if b.Reach, err = b.Policy.Reach(b.ownHosts()); err != nil {
+		return err
 	}
-	return err
+	for _, h := range b.Profile.Network.Needless {
+		r, err := address.ParseRule(h)
+		if err != nil {
+			return fmt.Errorf("the agent's host %w", err)
+		}
+		b.Reach.Needless = append(b.Reach.Needless, policy.Entry{Rule: r, Text: h, Group: policy.OwnGroup, Source: policy.Source{File: "agent"}})
+	}
+	b.learnHosts()
+	return nil
 }
 
 // ownHosts are those of the agent. A profile that is the user's own is under the

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -21,6 +22,7 @@ type asker struct {
 	live   *live
 	gate   *gate.Gate
 	dialog *terminal.Dialog
+	popped atomic.Bool // a popup of tmux is being shown
 
 	mu     sync.Mutex
 	queue  []gate.Pending
@@ -36,7 +38,7 @@ const (
 
 func newAsker(l *live) *asker {
 	a := &asker{live: l, turned: map[address.Name]bool{}}
-	a.dialog = &terminal.Dialog{Text: a.text, Enter: a.enter, Left: a.leave}
+	a.dialog = &terminal.Dialog{Text: a.text, Enter: a.enter, Left: a.leave, Elsewhere: a.popup}
 	return a
 }
 

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -124,4 +125,18 @@ func StatusLine(words string, d *denials) string {
 		return words
 	}
 	return fmt.Sprintf("%s · denied %d, last %s at %s", words, n, plan.Show(last.What), last.Time.Local().Format(time.TimeOnly))
+}
+
+// Settled is the plan of a session in which what is renewed while it runs stands as it is at
+// the beginning: for who shows the plan to something that is no session.
+func Settled(s *session.Session) *plan.Plan {
+	p := *s.Plan
+	p.Ops = slices.Clone(p.Ops)
+	now := map[plan.Raw]string{launch.NotePath: s.Note, launch.StatusPath: statusWords(s) + "\n"}
+	for i, op := range p.Ops {
+		if text, ok := now[op.Dst]; ok && op.Do == plan.DoBind {
+			p.Ops[i] = plan.Op{Do: plan.DoFile, Dst: op.Dst, Data: []byte(text), Mode: 0o444, Why: op.Why}
+		}
+	}
+	return &p
 }

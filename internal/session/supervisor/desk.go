@@ -89,6 +89,8 @@ func (d *desk) handle(q control.Request) control.Reply {
 		return l.exec(q)
 	case "attach":
 		return l.attach(q)
+	case "question", "answer", "leave":
+		return l.answer(q)
 	case "detach":
 		if t := l.talk.Terminal; t == nil || !t.Detach() {
 			return control.Reply{Error: "nobody is attached"}
@@ -96,6 +98,19 @@ func (d *desk) handle(q control.Request) control.Reply {
 		return control.Reply{}
 	}
 	return control.Reply{Error: fmt.Sprintf("%q is not known here", q.Do)}
+}
+
+// answer is about the question at the session's terminal, for a person who is elsewhere.
+func (l *live) answer(q control.Request) control.Reply {
+	switch {
+	case l.asks == nil || l.relay == nil:
+		return control.Reply{Error: "the session has no terminal at which it asks; ringfence grant allows a host"}
+	case q.Do == "answer":
+		return l.asks.answered(q)
+	case q.Do == "leave":
+		return l.asks.unwanted()
+	}
+	return l.asks.question()
 }
 
 func reply(err error) control.Reply {

@@ -50,6 +50,7 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	conf.Refused = l.Say
 	ask := newAsker(l)
 	if l.talk.Person {
+		l.asks = ask
 		conf.Wait, conf.Left = patience, ask.left
 		conf.Ask = func(p gate.Pending) {
 			d.tell(p)

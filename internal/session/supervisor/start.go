@@ -129,6 +129,7 @@ type live struct {
 	program  *rung.Program // of others, below the agent; nil: none
 	below    atomic.Pointer[control.Program]
 	relay    *terminal.Relay
+	asks     *asker // nil: nobody is asked
 	relayed  chan error
 	signals  chan os.Signal // what was sent to the supervisor, also before there was an agent to be told
 	began    chan struct{}  // closed when box is there
