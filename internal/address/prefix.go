@@ -57,7 +57,7 @@ func ParseDenied(s string) (Prefix, error) {
 		inner = strings.TrimSuffix(in, "]")
 	}
 	if p, err := parseRange(inner); err == nil {
-		return Prefix{Range: p}, nil
+		return Prefix{Range: p}, notMapped(p)
 	}
 	host, port, ok := cutLast(s, ':')
 	if !ok {
@@ -75,7 +75,15 @@ func ParseDenied(s string) (Prefix, error) {
 	if err != nil || !ok || p.Addr().Is6() != bracket {
 		return Prefix{}, fmt.Errorf("%q is not an address or a range; IPv6 with a port is written as [fd00::/64]:443", s)
 	}
-	return Prefix{p, n}, nil
+	return Prefix{p, n}, notMapped(p)
+}
+
+// notMapped refuses addresses of IPv4 in the spelling of IPv6: they are compared as IPv4.
+func notMapped(p netip.Prefix) error {
+	if p.Addr().Is4In6() {
+		return fmt.Errorf("%s is an address of IPv4: write %s", p, p.Addr().Unmap())
+	}
+	return nil
 }
 
 // Numeric holds for a rule about hosts that is meant to be an address or a range.

@@ -81,18 +81,19 @@ func insteadFlags(cmd *command.Command) map[string]*bool {
 
 // runInstead runs the command that such a flag stands for; done is false where none was
 // given.
-func runInstead(c *command.Console, instead map[string]*bool) (status int, err error, done bool) {
-	switch {
-	case *instead["check"]:
-		status, err = c.Execute(checks.Doctor(), nil)
-	case *instead["gc"]:
-		status, err = c.Execute(sessions.GC(), nil)
-	case *instead["shell"]:
-		status, err = c.Execute(shellCommand(), nil)
-	default:
-		return 0, nil, false
+func runInstead(c *command.Console, instead map[string]*bool, typed []string) (status int, err error, done bool) {
+	for flag, cmd := range map[string]func() *command.Command{"check": checks.Doctor, "gc": sessions.GC, "shell": shellCommand} {
+		if !*instead[flag] {
+			continue
+		}
+		if now := cmd(); len(typed) == 1 {
+			status, err = c.Execute(now, nil)
+		} else { // what else was typed would be lost
+			status, err = 125, fault.New(fault.Usage, "ringfence "+now.Name+" takes flags of its own", "--%s stands alone", flag)
+		}
+		return status, err, true
 	}
-	return status, err, true
+	return 0, nil, false
 }
 
 func begin(c *command.Console, cmd *command.Command, l *rules.Flags, instead map[string]*bool, args []string) (status int, err error) {
@@ -100,7 +101,7 @@ func begin(c *command.Console, cmd *command.Command, l *rules.Flags, instead map
 	if err != nil {
 		return 125, err
 	}
-	if status, err, done := runInstead(c, instead); done {
+	if status, err, done := runInstead(c, instead, args); done {
 		return status, err
 	}
 	if l.Summary == "" || l.DryRun != "" || staysBeside(c, l) {

@@ -102,6 +102,8 @@ const Absent = "absent"
 const (
 	Opened = "opened"
 	Closed = "closed"
+	// Brokered is the state of a connection that ended at the broker.
+	Brokered = "brokered"
 )
 
 // Record is one line. Its first six fields are in every line of every kind, and

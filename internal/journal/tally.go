@@ -23,7 +23,7 @@ type Line struct {
 	Others   bool   // the sum of hosts that have no line of their own
 	Conns    int    // connections that have ended
 	Requests int    // that the broker made and that have ended
-	Sent     int64  // by the broker's requests, if it made any; else by connections
+	Sent     int64
 	Received int64
 	Denied   int
 	Reason   string // of the last denial
@@ -40,8 +40,8 @@ type Tally struct {
 
 // Add counts a record: a connection or a request of the broker's and its bytes with its
 // End, unless that has the verdict deny and no bytes; a denial with its Decision, or as
-// Refused. All else is ignored. Connections to a host of the broker's end at the broker:
-// from its first request on, what leaves is what its requests sent.
+// Refused. All else is ignored. Connections that end at the broker count as such and send
+// nothing: what leaves is what its requests send.
 func (t *Tally) Add(r Record) {
 	passed := r.Event == End && (r.Verdict != Deny || r.Sent > 0 || r.Received > 0)
 	denied := (r.Event == Decision || r.Event == Refused) && r.Verdict == Deny
@@ -62,21 +62,13 @@ func (t *Tally) Add(r Record) {
 		l.Reason = bound(r.Reason, maxText)
 		return
 	}
-	l.pass(r, count, l == &t.others)
-}
-
-// pass counts what went out and came in. others is the line of many hosts.
-func (l *Line) pass(r Record, count int64, others bool) {
 	if r.Kind == Broker {
-		if l.Requests == 0 && !others {
-			l.Sent, l.Received = 0, 0
-		}
 		l.Requests = int(add(int64(l.Requests), count))
 	} else {
 		l.Conns = int(add(int64(l.Conns), count))
-		if l.Requests > 0 && !others {
-			return
-		}
+	}
+	if r.State == Brokered {
+		return
 	}
 	l.Sent, l.Received = add(l.Sent, r.Sent), add(l.Received, r.Received)
 }

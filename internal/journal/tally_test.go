@@ -62,18 +62,23 @@ func TestTallyOfBroker(t *testing.T) {
 	asked := func(name string, sent, received int64) Record {
 		return Record{Kind: Broker, Event: End, Name: name, Sent: sent, Received: received}
 	}
+	inner := func(name string, sent, received int64) Record {
+		r := end(name, sent, received)
+		r.State = Brokered
+		return r
+	}
 	var tally Tally
 	for _, r := range []Record{
 		{Kind: Broker, Event: Use, Name: "model.test", Verdict: Allow}, asked("model.test", 100, 20), asked("model.test", 1, 2),
-		end("forge.test", 70, 70), asked("forge.test", 50, 10), end("forge.test", 7, 7), asked("forge.test", 1, 1),
+		inner("forge.test", 70, 70), asked("forge.test", 50, 10), inner("forge.test", 7, 7), asked("forge.test", 1, 1), end("forge.test", 1000, 1000),
 	} {
 		tally.Add(r)
 	}
-	want := []Line{{Host: "model.test", Requests: 2, Sent: 101, Received: 22}, {Host: "forge.test", Conns: 2, Requests: 2, Sent: 51, Received: 11}}
+	want := []Line{{Host: "forge.test", Conns: 3, Requests: 2, Sent: 1051, Received: 1011}, {Host: "model.test", Requests: 2, Sent: 101, Received: 22}}
 	if got := tally.Top(5); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := tally.Top(1); !slices.Equal(got, []Line{{Others: true, Conns: 2, Requests: 4, Sent: 152, Received: 33}}) {
+	if got := tally.Top(1); !slices.Equal(got, []Line{{Others: true, Conns: 3, Requests: 4, Sent: 1152, Received: 1033}}) {
 		t.Errorf("others %+v", got)
 	}
 }

@@ -19,6 +19,8 @@ type Posture struct {
 	Alone    bool `json:"no_servers"`   // no MCP server of the user's is there, unless a flag names it
 	Distrust bool `json:"distrust"`     // what was trusted of the project counts as not trusted
 	Silent   bool `json:"no_input"`     // nobody is asked anything
+	Plain    bool `json:"plain_env"`    // the environment has nothing of the user's, unless a flag names it
+	Wide     bool `json:"wide"`         // it may set a wider mode than the user's own
 
 	Text string `json:"policy"` // as it is printed
 
@@ -113,6 +115,10 @@ func (p *Posture) say(line string) error {
 		p.Distrust = true
 	case "input: none":
 		p.Silent = true
+	case "environment: built-in":
+		p.Plain = true
+	case "mode: wide":
+		p.Wide = true
 	case "for: " + value:
 		p.For = value
 	case "level: " + value:
@@ -140,9 +146,19 @@ func (p *Policy) Distrusts() bool {
 	return slices.ContainsFunc(p.postures(), func(w *Posture) bool { return w.Distrust })
 }
 
-// WantsHighest reports whether a posture wants the highest rung that can be had.
-func (p *Policy) WantsHighest() bool {
-	return slices.ContainsFunc(p.postures(), func(w *Posture) bool { return w.Highest })
+// WantsHighest reports whether a posture wants the highest rung that can be had. A flag
+// that names a rung outranks the posture that was chosen, and none that was demanded.
+func (p *Policy) WantsHighest(flag bool) bool {
+	all := p.postures()
+	if flag {
+		all = all[1:]
+	}
+	return slices.ContainsFunc(all, func(w *Posture) bool { return w.Highest })
+}
+
+// PlainEnv reports whether nothing of the user's own is in the environment.
+func (p *Policy) PlainEnv() bool {
+	return slices.ContainsFunc(p.postures(), func(w *Posture) bool { return w.Plain })
 }
 
 // Task names the postures for people.
@@ -156,9 +172,34 @@ func (p *Policy) Task() string {
 
 // upon lays a posture upon a policy.
 func (s scope) upon(p *Policy, which *Posture) *Policy {
-	out := s.tighten(Merge(p, which.set), which.bound)
+	out := Merge(p, which.set)
+	if !which.Wide && width(p.Network.Mode) < width(out.Network.Mode) {
+		out.Network.Mode = p.Network.Mode
+	}
+	return s.bounded(out, which)
+}
+
+// bounded leaves of a policy what a posture does. Models stay reachable by the user's own
+// secrets: without them a session would go past a company's gateway, or have no model.
+func (s scope) bounded(p *Policy, which *Posture) *Policy {
+	models := List{}
+	for _, secret := range p.SecretsOn() {
+		if slices.Contains([]string{"anthropic", "openai", "gemini"}, secret.Kind()) {
+			models = append(models, Rule{Value: secret.Name, Source: secret.Source})
+		}
+	}
+	out := s.tighten(p, which.bound)
+	if which.bound.Broker.Secrets != nil {
+		out.Broker.Secrets = models
+	}
+	if which.set.Rung.Network != nil {
+		out.Rung.Network = which.set.Rung.Network
+	}
+	if which.Plain {
+		out.Env = Builtin().clone().Env
+	}
 	if which.Alone {
-		out.withoutServers()
+		out.withoutServers(which)
 	}
 	return out
 }
@@ -166,22 +207,34 @@ func (s scope) upon(p *Policy, which *Posture) *Policy {
 // under bounds a policy by a posture that somebody else chose: it takes away and gives
 // nothing.
 func (s scope) under(p *Policy, which *Posture) *Policy {
-	out := s.tighten(s.tighten(p, which.set), which.bound)
-	if which.Alone {
-		out.withoutServers()
-	}
-	return out
+	return s.bounded(s.tighten(p, which.set), which)
 }
 
-// withoutServers takes the MCP servers away; what is said of ringfence's own stays.
-func (p *Policy) withoutServers() {
-	var own []Server
-	for _, s := range p.MCP {
-		if s.Name == OwnServer {
-			own = append(own, s)
+// source is where the rules of a posture stand.
+func (p *Posture) source() Source { return Source{File: "posture " + p.Name} }
+
+// withoutServers switches the MCP servers off, but for ringfence's own.
+func (p *Policy) withoutServers(by *Posture) {
+	p.MCP = slices.Clone(p.MCP)
+	for i := range p.MCP {
+		if s := &p.MCP[i]; s.Name != OwnServer && !s.IsOff() {
+			s.Off = &Flag{true, by.source()}
 		}
 	}
-	p.MCP = own
+}
+
+// withServers switches those on again that a flag names, where the posture that was chosen
+// switched them off and nobody else.
+func (p *Policy) withServers(flags *Policy) {
+	if flags == nil {
+		return
+	}
+	p.MCP = slices.Clone(p.MCP)
+	for _, f := range flags.MCP {
+		if s := p.FindServer(f.Name); s != nil && s.IsOff() && s.Off.Source == p.Posture().source() {
+			s.Off = nil
+		}
+	}
 }
 
 // For is what the flag --for says; nothing, if it is empty.

@@ -62,7 +62,7 @@ func TestPostureForStrangers(t *testing.T) {
 		if len(p.Network.Allow)+len(p.Network.HostPorts)+len(p.ModelFeatures())+len(p.SecretsOn())+len(p.ServersOn()) > 0 || p.Broker.ForgesOn() {
 			t.Errorf("%s leaves %+v %+v %v", name, p.Network, p.Broker, p.ServersOn())
 		}
-		if name != "untrusted-text" && (len(p.Files.Read)+len(p.Files.Write) > 0 || !p.Distrusts() || !p.WantsHighest()) {
+		if name != "untrusted-text" && (len(p.Files.Read)+len(p.Files.Write) > 0 || !p.Distrusts() || !p.WantsHighest(false)) {
 			t.Errorf("%s leaves %+v", name, p.Files)
 		}
 		flags.Network.Allow = List{{Value: "one.example.org"}}
@@ -70,6 +70,65 @@ func TestPostureForStrangers(t *testing.T) {
 		if !slices.Equal(p.Network.Allow.Values(), []string{"one.example.org"}) {
 			t.Errorf("%s: a flag allows %v", name, p.Network.Allow)
 		}
+	}
+}
+
+// What was granted before does not come back by a trusted file of the project, and what the
+// user has closed stays closed.
+func TestPostureHolds(t *testing.T) {
+	project := mustDecode(t, "[network]\nmode = 'internet'\nallow = ['evil.example.org']\nhost-ports = [80]\n[workspace]\nview = 'live'\n[files]\nread = ['/srv/x']\n"+
+		"[broker]\nmodel-allow = ['fetch', 'mcp']\n[agent]\nhistory = 'shared'\n[env]\npass = ['A']\n[env.set]\nB = 'x'\n")
+	for _, name := range []string{"untrusted-repo", "untrusted-text", "autonomous", "paranoid", "ci", "research"} {
+		flags, _ := For(name)
+		without, _ := Resolve(Layers{Flags: flags})
+		with, _ := Resolve(Layers{Flags: flags, Project: project, ProjectTrusted: true})
+		if with.Agent.Shares() || width(with.Network.Mode) > width(without.Network.Mode) || with.Workspace.View.Text() != without.Workspace.View.Text() || with.ModelAllows("mcp") {
+			t.Errorf("%s: a trusted project has %+v %+v", name, with.Network, with.Broker)
+		}
+		if name != "ci" && name != "autonomous" && len(with.Files.Read)+len(with.Network.Allow) > 0 && name != "untrusted-text" && name != "research" {
+			t.Errorf("%s: %v %v", name, with.Files.Read, with.Network.Allow)
+		}
+		if with.PlainEnv() && (with.Env.Pass.has("A") || len(with.Env.Set) > 0) {
+			t.Errorf("%s: environment %v %v", name, with.Env.Pass, with.Env.Set)
+		}
+		closed, _ := Resolve(Layers{User: mustDecode(t, "[network]\nmode = 'none'\n"), Flags: flags})
+		if closed.Network.Mode.Text() != "none" && name != "research" {
+			t.Errorf("%s opens the network to %s", name, closed.Network.Mode.Text())
+		}
+		gateway, _ := Resolve(Layers{User: mustDecode(t, "[secret.gw]\nuse = 'anthropic'\nhosts = ['llm.example.org']\n[secret.gh]\nuse = 'github'\n[rung]\ngvisor-network = 'host'\n"), Flags: flags})
+		if on := gateway.SecretsOn(); len(on) == 0 || on[0].Name != "gw" {
+			t.Errorf("%s: the model's own secret is gone: %v", name, on)
+		}
+		if name == "paranoid" && gateway.Rung.Network.Text() != "own" {
+			t.Errorf("%s: the network stack is %q", name, gateway.Rung.Network.Text())
+		}
+	}
+}
+
+func TestPostureServers(t *testing.T) {
+	user := mustDecode(t, "[mcp.mail]\ncommand = ['mail']\nhosts = ['mail.example.org']\n[mcp.old]\noff = true\n")
+	flags, _ := For("untrusted-text")
+	p, _ := Resolve(Layers{User: user, Flags: flags})
+	if len(p.ServersOn()) > 0 || !p.FindServer("old").IsOff() {
+		t.Errorf("%+v", p.MCP)
+	}
+	flags.MCP = []Server{{Name: "mail"}, {Name: "old"}}
+	p, _ = Resolve(Layers{User: user, Flags: flags})
+	if on := p.ServersOn(); len(on) != 1 || on[0].Name != "mail" || len(on[0].Hosts) != 1 {
+		t.Errorf("%+v", on)
+	}
+	p, _ = Resolve(Layers{User: user, Flags: flags, Ceiling: mustDecode(t, "[project]\nfor = 'untrusted-text'\n")})
+	if len(p.ServersOn()) > 0 {
+		t.Errorf("under a ceiling: %+v", p.ServersOn())
+	}
+}
+
+// Who is bound by the ceiling's posture trusts nothing of a project either.
+func TestCeilingDistrusts(t *testing.T) {
+	project := mustDecode(t, "[env]\npass = ['A']\n[rung]\nimage = 'evil'\n")
+	p, _ := Resolve(Layers{User: mustDecode(t, "[rung]\nuse = 'container'\n"), Project: project, ProjectTrusted: true, Ceiling: mustDecode(t, "[project]\nfor = 'untrusted-repo'\n")})
+	if p.Env.Pass.has("A") || p.Rung.Image != nil || !p.WantsHighest(true) {
+		t.Errorf("%v %v", p.Env.Pass, p.Rung.Image)
 	}
 }
 

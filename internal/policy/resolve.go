@@ -27,11 +27,15 @@ func Resolve(l Layers) (*Policy, []Change) {
 	}
 	which := p.Posture()
 	p = s.upon(p, which)
+	for _, other := range []*Policy{l.Project, l.Ceiling} {
+		l.ProjectTrusted = l.ProjectTrusted && !which.Distrust && (other == nil || !other.Posture().Distrust)
+	}
 	var ignored []Change
-	if l.ProjectTrusted && !which.Distrust && l.Project != nil {
+	if l.ProjectTrusted && l.Project != nil {
 		own := p
 		p = Merge(p, l.Project.withoutNamed())
 		p.Project, p.Workspace.UndoTotal, p.Rung, p.Require.Rung = own.Project, own.Workspace.UndoTotal, own.Rung, own.Require.Rung
+		p = s.under(p, which) // what was chosen for the task holds, whatever the project may do otherwise
 		tightenRung(p, l.Project)
 		for _, n := range allNamed {
 			n.tighten(p, l.Project)
@@ -41,7 +45,9 @@ func Resolve(l Layers) (*Policy, []Change) {
 		p = s.tighten(p, l.Project)
 	}
 	p = s.demanded(p, l.Project)
-	p = s.demanded(s.tighten(Merge(p, l.Flags), l.Ceiling), l.Ceiling)
+	p = Merge(p, l.Flags)
+	p.withServers(l.Flags)
+	p = s.demanded(s.tighten(p, l.Ceiling), l.Ceiling)
 	if l.Ceiling != nil {
 		p.take(l.Ceiling)
 	}

@@ -49,12 +49,10 @@ func environment(b *launch.Base, total launch.Contribution) (env environ.Environ
 	return env, in, out, err
 }
 
-// envFiles are the user's env file, and the project's, which takes trust. What the broker
-// has of them does not come inside.
+// envFiles are the user's env file, and the project's, which takes trust.
 func envFiles(b *launch.Base) ([]environ.File, error) {
 	files, err := b.EnvFiles()
-	for i, f := range files {
-		files[i].Settings = slices.DeleteFunc(slices.Clone(f.Settings), func(v policy.Setting) bool { return f.Trusted && b.Holds(v.Name) })
+	for _, f := range files {
 		for _, v := range f.Settings {
 			if !f.Trusted {
 				b.Ignored = append(b.Ignored, policy.Change{Section: "env", Key: "set", Value: v.Name, Source: policy.Source{File: launch.ProjectEnv, Line: v.Source.Line}})

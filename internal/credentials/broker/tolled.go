@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -21,7 +22,8 @@ type tolled struct {
 // same, as far as its body was read.
 func (t tolled) RoundTrip(r *http.Request) (*http.Response, error) {
 	toll := &toll{record: t.record, line: journal.Record{Kind: journal.Broker, Event: journal.End, Name: r.URL.Hostname(), Method: r.Method}}
-	toll.sent.Store(headSize(r))
+	head := headSize(r)
+	toll.sent.Store(head)
 	out := r
 	if r.Body != nil && r.Body != http.NoBody {
 		out = r.WithContext(r.Context())
@@ -35,7 +37,9 @@ func (t tolled) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.next.RoundTrip(out)
 	if err != nil {
-		toll.end()
+		if l := (*lost)(nil); errors.As(err, &l) || toll.sent.Load() > head { // else nothing left
+			toll.end()
+		}
 		return nil, err
 	}
 	resp.Body = toll.download(resp.Body)
@@ -81,11 +85,10 @@ func (u *upload) Read(b []byte) (int, error) {
 
 // download counts an answer. One that changed its protocol is written to as well.
 func (t *toll) download(body io.ReadCloser) io.ReadCloser {
-	d := &download{body, t}
-	if w, ok := body.(io.Writer); ok {
-		return &duplex{d, w}
+	if both, ok := body.(io.ReadWriteCloser); ok {
+		return &duplex{both, t}
 	}
-	return d
+	return &download{body, t}
 }
 
 type download struct {
@@ -108,13 +111,26 @@ func (d *download) Close() error {
 	return err
 }
 
+// duplex ends when it is closed: what has nothing more to say may still be spoken to.
 type duplex struct {
-	*download
-	to io.Writer
+	io.ReadWriteCloser
+	toll *toll
+}
+
+func (d *duplex) Read(b []byte) (int, error) {
+	n, err := d.ReadWriteCloser.Read(b)
+	d.toll.received.Add(int64(n))
+	return n, err
 }
 
 func (d *duplex) Write(b []byte) (int, error) {
-	n, err := d.to.Write(b)
+	n, err := d.ReadWriteCloser.Write(b)
 	d.toll.sent.Add(int64(n))
 	return n, err
+}
+
+func (d *duplex) Close() error {
+	err := d.ReadWriteCloser.Close()
+	d.toll.end()
+	return err
 }

@@ -36,8 +36,8 @@ func messagesGrammar() *node {
 	schema := &node{members: map[string]*node{"schema": free}}
 	betas := &node{check: betaText}
 	return &node{members: map[string]*node{
-		"messages": {members: map[string]*node{"role": free, "content": block}},
-		"system":   block, "tools": tool, "metadata": free, "stopsequences": free,
+		"model": {check: modelName}, "messages": {members: map[string]*node{"role": free, "content": block, "tools": tool}},
+		"system": block, "tools": tool, "metadata": free, "stopsequences": free,
 		"outputconfig": {members: map[string]*node{"format": schema}}, "outputformat": schema,
 		"mcpservers": needs(mcp), "container": needs(files),
 		"anthropicbeta": betas, "betas": betas, // gateways take the header's place

@@ -36,9 +36,25 @@ func needs(f feature) *node { return &node{denied: true, needs: f} }
 var risky = map[string]*node{
 	"mcpservers": needs(mcp), "mcpserver": needs(mcp), "serverurl": needs(mcp), "connectorid": needs(mcp),
 	"container": needs(files), "containerid": needs(files), "fileid": needs(files), "fileids": needs(files),
+	"plugins": needs(search), "searchparameters": needs(search), "enablesearch": needs(search), "websearch": needs(search), "websearchoptions": needs(search),
+	"networkpolicy":  needs(fetch), // which hosts code that the provider runs may reach
 	"vectorstoreids": needs(files), "skills": needs(files), "skillid": needs(files),
 	"url": address, "uri": address, "fileuri": address, "fileurl": address, "imageurl": address, "videourl": address,
 	"audiourl": address, "documenturl": address, "gcsuri": address, "href": address,
+}
+
+// modelName passes the name of a model, unless that one searches the web by itself.
+func modelName(t strictjson.Text) (feature, bool) {
+	if t.Size() > 256 {
+		return never, false
+	}
+	name := strings.ToLower(t.String())
+	for _, part := range []string{"search", "deep-research", ":online", "-online", "sonar"} {
+		if strings.Contains(name, part) {
+			return search, false
+		}
+	}
+	return noAddress(t)
 }
 
 // words passes any string: it is read by the model, or kept for it.

@@ -21,7 +21,7 @@ func responsesGrammar() *node {
 		"tools": tool, // what Codex adds, or a search for tools found
 	}}
 	return &node{members: map[string]*node{
-		"input": item, "instructions": item, "tools": tool, "metadata": free, "clientmetadata": free,
+		"model": {check: modelName}, "input": item, "instructions": item, "tools": tool, "metadata": free, "clientmetadata": free,
 		"text":               {members: map[string]*node{"format": {members: map[string]*node{"schema": free, "description": free}}}},
 		"prompt":             {members: map[string]*node{"id": needs(files), "variables": {members: map[string]*node{}}}}, // a template kept there
 		"previousresponseid": needs(files), "conversation": needs(files),
@@ -37,12 +37,13 @@ func chatGrammar() *node {
 	function := &node{members: map[string]*node{"name": free, "arguments": free, "input": free}}
 	message := &node{members: map[string]*node{
 		"role": free, "name": free, "content": part, "refusal": free, "toolcallid": free,
+		"tools":        openAITool(),
 		"toolcalls":    {members: map[string]*node{"id": free, "function": function, "custom": function}},
 		"functioncall": function,
 		"reasoning":    free, "reasoningcontent": free, "reasoningdetails": free, // what models of other makers said to themselves
 	}}
 	return &node{members: map[string]*node{
-		"messages": message, "tools": openAITool(), "metadata": free, "stop": free,
+		"model": {check: modelName}, "messages": message, "tools": openAITool(), "metadata": free, "stop": free,
 		"functions":        {members: map[string]*node{"name": free, "description": free, "parameters": free}},
 		"responseformat":   {members: map[string]*node{"jsonschema": free}},
 		"prediction":       {members: map[string]*node{"content": part}},

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -102,6 +103,7 @@ func (k *call) brokered() {
 	k.first = append(raw, k.first...)
 	c := &counted{Conn: k.client, call: k}
 	k.g.conf.Broker.Serve(c, k.target.Name)
+	k.state = journal.Brokered
 	k.ended(c.up.Load(), c.down.Load(), nil)
 }
 
@@ -157,6 +159,15 @@ func (g *Gate) Record(r journal.Record) error {
 
 // Denies reports whether a rule of the user's denies a target, whoever asks.
 func (g *Gate) Denies(t address.Target) bool {
+	if t.Name == "" {
+		return g.DeniesAddress(t.Addr, t.Port)
+	}
 	_, denied := g.rules.denied(Request{Target: t})
+	return denied
+}
+
+// DeniesAddress reports whether a rule of the user's denies an address, whatever leads there.
+func (g *Gate) DeniesAddress(a netip.Addr, port uint16) bool {
+	_, denied := g.rules.deniedAddress(a, port)
 	return denied
 }

@@ -29,6 +29,7 @@ type call struct {
 	owner  *owner
 	accept string // how the client wants a refusal to be written
 	heard  bool   // a request was read
+	state  string // of its end, where it is not the usual one
 	mute   bool   // what we would say belongs to a tunnel
 	expiry expiry // when the grant that it needs ends
 }
@@ -133,7 +134,7 @@ func (k *call) ended(sent, received int64, err error) {
 		k.owner.wait()
 	}
 	r := k.line(journal.End)
-	r.Sent, r.Received = sent, received
+	r.Sent, r.Received, r.State = sent, received, k.state
 	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
 		r.Verdict, r.Reason = journal.Deny, err.Error()
 	}

@@ -2,6 +2,7 @@ package knownsecrets
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -30,11 +31,16 @@ func NoLogin(name, value string) bool {
 // databases are the reasons of names that hold the address of a database.
 var databases = map[string]bool{"by its name an address with a password in it": true, "database login": true}
 
+// database is the address of one, and nothing else: a scheme that is known, a host, a port
+// and the name of a database. What clients read behind that may be a password.
+var database = regexp.MustCompile(`^(postgres|postgresql|mysql|mariadb|redis|rediss|mongodb|amqp|amqps|cockroachdb|clickhouse)://` +
+	`([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9_-]*)?$`)
+
 // NoPassword holds for the address of a database without a password in it. Such a value may
 // come inside: its name was listed for the password alone.
 func NoPassword(name, value string) bool {
 	e, ok := Env(name)
-	return ok && databases[e.What] && NoLogin(name, value)
+	return ok && databases[e.What] && len(value) < 512 && database.MatchString(value)
 }
 
 // plainAddress: a name alone in an address is a token, but for a proxy. A list of proxies has

@@ -2,6 +2,23 @@ package knownsecrets
 
 import "testing"
 
+func TestNoPassword(t *testing.T) {
+	for value, want := range map[string]bool{
+		"postgres://localhost/myapp": true, "postgresql://[::1]:5432/my_app": true, "redis://cache:6379/0": true, "mysql://db.example.org": true,
+		"postgres://me@localhost/myapp": false, "postgres://me:word@localhost/myapp": false, "postgres://localhost/myapp?password=x": false,
+		"sqlserver://db.corp;database=x;user=sa;password=word": false, "mysql://h/db;password=x": false, "postgres://h/db%3Fpassword=x": false,
+		"postgres://h/u:pw@h2/db": false, "https://host/T000/SECRET": false, "postgres://h1,h2/db": false, "postgres://h/db postgres://me:w@h/db": false,
+		"postgres://h/db\nx": false, "postgres://h.": false, "": false, "myapp": false,
+	} {
+		if got := NoPassword("DATABASE_URL", value); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+	if NoPassword("NPM_TOKEN", "postgres://localhost/x") || NoPassword("PATH", "postgres://localhost/x") {
+		t.Error("a name that is no database's")
+	}
+}
+
 func TestNoLogin(t *testing.T) {
 	for _, c := range []struct {
 		name, value string

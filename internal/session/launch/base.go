@@ -42,7 +42,8 @@ type Base struct {
 	Visible *view        // what the session shows, once that is known
 	Said    Contribution // what was found while deciding
 
-	held []string // names in env files that the broker has
+	held  []string // names in the user's env file that the broker has
+	filed []string // those of them whose value is the file's
 }
 
 // Person is who runs ringfence, what was asked for, and where things are kept.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -36,6 +37,7 @@ type Gateway interface {
 	Roots() *x509.CertPool // whose certificates are believed out there; nil: whose the system believes
 	Record(journal.Record) error
 	Denies(address.Target) bool
+	DeniesAddress(netip.Addr, uint16) bool
 	Decoys() *leakscan.Set
 	Caught(host, decoy, form string)
 	Mentioned(host, decoy, form string)

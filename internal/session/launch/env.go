@@ -41,20 +41,27 @@ func ReadProjectEnv(root string) (data []byte, digest string, err error) {
 	return data, hex.EncodeToString(sum[:]), nil
 }
 
-// EnvFiles are the user's env file, and the project's, which counts if it is trusted.
+// userEnv is the user's own env file.
+func (b *Base) userEnv() ([]policy.Setting, error) {
+	name := filepath.Join(b.Dirs.Config, "env")
+	data, err := ReadIfPresent(name, MaxEnvFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return environ.ParseFile(bytes.NewReader(data), name)
+}
+
+// EnvFiles are the user's env file, without what the broker has of it, and the project's,
+// which counts if it is trusted.
 func (b *Base) EnvFiles() ([]environ.File, error) {
 	var out []environ.File
-	user := filepath.Join(b.Dirs.Config, "env")
-	data, err := ReadIfPresent(user, MaxEnvFile)
+	own, err := b.userEnv()
 	if err != nil {
 		return nil, err
 	}
-	if data != nil {
-		set, err := environ.ParseFile(bytes.NewReader(data), user)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, environ.File{Settings: set, Trusted: true})
+	if own != nil && !b.Policy.PlainEnv() {
+		own = slices.DeleteFunc(own, func(v policy.Setting) bool { return b.Holds(v.Name) })
+		out = append(out, environ.File{Settings: own, Trusted: true})
 	}
 	data, digest, err := ReadProjectEnv(b.Workspaces[0].Path)
 	if err != nil || data == nil {
@@ -72,27 +79,31 @@ func (b *Base) EnvFiles() ([]environ.File, error) {
 	return append(out, environ.File{Settings: set, Trusted: ok}), nil
 }
 
-// holdKeys gives keys of models and sources of secrets that stand in env files to the
-// broker, as if the launcher had them in its environment: inside there is a phantom. What
-// the launcher has comes first.
+// holdKeys gives keys of models and sources of secrets that stand in the user's env file to
+// the broker, as if the launcher had them in its environment: inside there is a phantom.
+// What the launcher has comes first. A project's file has none to give: a session would run
+// on its author's account.
 func (b *Base) holdKeys() error {
-	files, err := b.EnvFiles()
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		for _, v := range f.Settings {
-			if !f.Trusted || !SecretVariable(v.Name) || b.Holds(v.Name) || !b.takesKey(v.Name) {
-				continue
-			}
-			b.held = append(b.held, v.Name)
-			if b.Getenv(v.Name) == "" {
-				b.Asked.Environ = append(slices.Clone(b.Asked.Environ), v.Name+"="+v.Value)
-			}
+	set, err := b.userEnv()
+	for _, v := range set {
+		if !SecretVariable(v.Name) || b.Holds(v.Name) || !b.takesKey(v.Name) {
+			continue
+		}
+		b.held = append(b.held, v.Name)
+		if b.Getenv(v.Name) == "" {
+			b.filed = append(b.filed, v.Name)
+			b.Asked.Environ = append(slices.Clone(b.Asked.Environ), v.Name+"="+v.Value)
 		}
 	}
-	return nil
+	if err == nil {
+		_, err = b.EnvFiles() // for what is to be said of the project's
+	}
+	return err
 }
+
+// Filed reports whether the value of a variable is that of the user's env file. A variable
+// that says where requests go was not written with it.
+func (b *Base) Filed(name string) bool { return slices.Contains(b.filed, name) }
 
 // Holds reports whether a name of an env file is with the broker.
 func (b *Base) Holds(name string) bool { return slices.Contains(b.held, name) }

@@ -49,20 +49,22 @@ func Stands(ctx context.Context, environ []string) error {
 // climb takes the highest rung that can be had, where a posture wants it and no flag names
 // one. Where there is none above, what [require] demands decides, and nothing is taken away.
 func (b *Base) climb() {
-	if !b.Policy.WantsHighest() || b.Asked.Flags != nil && b.Asked.Flags.Rung.Use != nil || b.Policy.Rung.Image != nil {
+	chosen := b.Asked.Flags != nil && b.Asked.Flags.Rung.Use != nil
+	if !b.Policy.WantsHighest(chosen) {
 		return
 	}
 	all := ladder.Rungs(b.Policy)
 	for _, r := range slices.Backward(all) {
-		if r.Name() == b.Policy.Rung.Use.Text() {
+		higher := r.Offer().Level > all[0].Offer().Level
+		if r.Name() == b.Policy.Rung.Use.Text() && higher {
 			return
 		}
-		if r.Offer().Level > all[0].Offer().Level && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
-			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Posture().Name}}
+		if higher && b.Policy.Rung.Image == nil && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
+			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Task()}}
 			return
 		}
 	}
-	b.Said.Notice(fmt.Sprintf("%s wants a kernel of its own, and no rung above %s can be had here: ringfence rungs says why", b.Policy.Posture().Name, b.Policy.Rung.Use.Text()))
+	b.Said.Warn(fmt.Sprintf("%s wants a kernel of its own, and no rung above %s can be had here: ringfence rungs says why", b.Policy.Task(), b.Policy.Rung.Use.Text()))
 }
 
 // highEnough refuses a rung that somebody has a say in and does not accept.

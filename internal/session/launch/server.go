@@ -28,6 +28,13 @@ func ServerDir(dir, project, name string) string {
 // under everything that only takes away. Nothing that the user allows agents in general
 // is its to have.
 func (b *Base) serverRules(l policy.Layers) error {
+	// The posture of the session that starts it has decided already whether it may start.
+	l.User, l.Defaults = policy.Merge(policy.Merge(&policy.Policy{}, l.Defaults), l.User), nil
+	l.User.Project = policy.Project{}
+	if l.Flags != nil {
+		l.Flags = policy.Merge(&policy.Policy{}, l.Flags)
+		l.Flags.Project = policy.Project{}
+	}
 	all, _ := policy.Resolve(l)
 	s := &policy.Server{Name: b.Asked.Server}
 	if found := all.FindServer(b.Asked.Server); found != nil {

@@ -125,7 +125,10 @@ func Direct(b launch.Base, g launch.Gateway) broker.Reach {
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := c.RemoteAddr().(*net.TCPAddr); !ok || at.IP.IsLoopback() && (publishes(b, t.Port) || isMarked(t.Port)) {
+		if at, ok := c.RemoteAddr().(*net.TCPAddr); ok && g.DeniesAddress(at.AddrPort().Addr(), t.Port) {
+			c.Close() // before anything is said
+			return nil, &address.Unreached{Reason: "a rule denies the address"}
+		} else if !ok || at.IP.IsLoopback() && (publishes(b, t.Port) || isMarked(t.Port)) {
 			c.Close()
 			return nil, &address.Unreached{Reason: broker.OwnPort}
 		}
@@ -135,10 +138,6 @@ func Direct(b launch.Base, g launch.Gateway) broker.Reach {
 
 // denied holds for an upstream that a rule of policy denies.
 func denied(g launch.Gateway, u *url.URL) bool {
-	n, err := address.ParseName(u.Hostname())
-	if err != nil {
-		return false // rules are about names
-	}
 	port := uint16(443)
 	if u.Scheme == "http" {
 		port = 80
@@ -146,7 +145,11 @@ func denied(g launch.Gateway, u *url.URL) bool {
 	if p, err := address.ParsePort(u.Port()); err == nil {
 		port = p
 	}
-	return g.Denies(address.Target{Name: n, Port: port})
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return g.DeniesAddress(a, port)
+	}
+	n, err := address.ParseName(u.Hostname())
+	return err == nil && g.Denies(address.Target{Name: n, Port: port})
 }
 
 // found is the credential for a model, and where it goes.
@@ -245,14 +248,17 @@ func (ms *models) credentialOf(m agent.Model) (found, error) {
 	}
 	for _, k := range m.Keys {
 		if v := ms.Getenv(k.Env); v != "" {
-			if name, base := ms.baseOf(m); base != "" {
+			if name, base := ms.baseOf(m); base != "" && !ms.Filed(k.Env) {
 				ms.Notice(fmt.Sprintf("%s of the launcher is where %s requests go; the agent is not told", name, m.API))
 			}
 			if k.As == string(modelapi.OAuth) {
 				f.facts = map[string]string{}
 			}
 			f.source, f.name = variable{k.Env, v, k.As}, k.Env
-			return f, nil
+			if ms.Filed(k.Env) {
+				err = ms.onlyVendor(m, &f)
+			}
+			return f, err
 		}
 	}
 	if ok, err := ms.loginOf(m, &f); ok || err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -46,6 +47,11 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 			}
 		}
 	}
+	target, _ := address.ParseTarget("localhost:" + free)
+	if c, err := lending.Direct(b, noProxy{denied: netip.MustParsePrefix("127.0.0.0/8")})(context.Background(), target); err == nil {
+		c.Close()
+		t.Error("an address that a rule denies is reached")
+	}
 }
 
 // The same for a port that another session publishes: a gateway that is down must not
@@ -85,7 +91,12 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 }
 
 // noProxy is a gateway of a host without an upstream proxy.
-type noProxy struct{ launch.Gateway }
+type noProxy struct {
+	launch.Gateway
+	denied netip.Prefix
+}
+
+func (n noProxy) DeniesAddress(a netip.Addr, _ uint16) bool { return n.denied.Contains(a.Unmap()) }
 
 func (noProxy) ByProxy(context.Context, address.Target) (net.Conn, bool, error) {
 	return nil, false, nil
