@@ -301,8 +301,10 @@ func TestOneRecordForEachRequest(t *testing.T) {
 						return way
 					})
 					at, phantom, records := attemptStand(t, h)
-					before, races := 0, way == early || way == "ok, then close"
+					before, closes := 0, way == early || way == "ok, then close"
 					for name, raw := range wanted {
+						// Half a body after a HEAD belongs to no answer: the line is closed for it.
+						races := closes || way == "half"
 						for range 2 {
 							exchange(t, at, fmt.Sprintf(raw, phantom))
 							got, _ := h.counted()
