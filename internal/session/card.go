@@ -39,7 +39,11 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 	c.row("level", level+"  "+audit.BoundaryOf(level).Title)
 	if s.Policy.Project.For != nil || len(s.Policy.Project.Demanded) > 0 {
 		c.row("for", s.Policy.Task())
-		c.Unusual = append([]string{"for " + s.Policy.Task()}, c.Unusual...)
+		task := "for " + s.Policy.Task()
+		if s.Policy.WantsHighest(false) && level < "L3" {
+			task += ", without a kernel of its own (ringfence rungs)"
+		}
+		c.Unusual = append([]string{task}, c.Unusual...)
 	} else if text := s.Advice(); text != "" {
 		c.words("advice", text)
 		c.Unusual = append([]string{text}, c.Unusual...)
