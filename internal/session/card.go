@@ -41,7 +41,7 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 		c.row("for", s.Policy.Task())
 		task := "for " + s.Policy.Task()
 		if s.Policy.WantsHighest(false) && level < "L3" {
-			task += ", without a kernel of its own (ringfence rungs)"
+			task += ", on the host's kernel (ringfence rungs)"
 		}
 		c.Unusual = append([]string{task}, c.Unusual...)
 	} else if text := s.Advice(); text != "" {
