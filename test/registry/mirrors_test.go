@@ -63,10 +63,12 @@ var mirrorClients = []client{
 	}, file: ".m2/settings.xml", text: `<settings xmlns="http://maven.apache.org/SETTINGS/1.0.0"><mirrors><mirror><id>corp</id><mirrorOf>*</mirrorOf><url>@URL@</url></mirror></mirrors>
 <servers><server><id>corp</id><username>` + mirrorUser + `</username><password>${env.MIRROR_WORD}</password></server></servers></settings>`,
 		script: `printf '<project><modelVersion>4.0.0</modelVersion><parent><groupId>corp</groupId><artifactId>parent</artifactId><version>1.0</version><relativePath/></parent><artifactId>app</artifactId><packaging>pom</packaging></project>' > pom.xml; mvn -B validate 2>&1; cat ~/.m2/repository/corp/parent/1.0/*.pom ~/.m2/settings.xml`, want: "from the mirror"},
-	{tool: "curl", prep: func(t *testing.T, dir string) { shell(t, dir, "echo from the mirror > a.pom") },
-		file: ".gradle/gradle.properties", text: "org.gradle.jvmargs=-Xmx1g\ncorpUrl=@URL@\ncorpUsername=" + mirrorUser + "\ncorpPassword=" + mirrorWord + "\n",
+	{tool: "curl", prep: func(t *testing.T, dir string) {
+		shell(t, dir, "mkdir m && echo from the mirror > m/a.pom && echo CANARYbeside > secret")
+	},
+		file: ".gradle/gradle.properties", text: "org.gradle.jvmargs=-Xmx1g\ncorpMavenUrl=@URL@/m\njiraUrl=@URL@/jira\njiraUsername=me\njiraToken=CANARYjira\ncorpMavenUsername=" + mirrorUser + "\ncorpMavenPassword=" + mirrorWord + "\n",
 		more:   [2]string{".gradle/init.gradle", "println 'CANARY'\n"},
-		script: `. ~/.gradle/gradle.properties; curl -sS -u $corpUsername:$corpPassword $corpUrl/a.pom; curl -sS -X PUT -d x $corpUrl/a.pom; cat ~/.gradle/*`, want: "from the mirror\nringfence: the mirror is only read"},
+		script: `. ~/.gradle/gradle.properties; curl -sS -u $corpMavenUsername:$corpMavenPassword $corpMavenUrl/a.pom; curl -sS -X PUT -d x $corpMavenUrl/a.pom; for p in ..\;/secret %2e%2e\;a=b/secret ../secret; do curl -sS --path-as-is $corpMavenUrl/$p; done; cat ~/.gradle/*`, want: "from the mirror\nringfence: the mirror is only read"},
 	{tool: "bundle", prep: func(t *testing.T, dir string) { shell(t, dir, "echo from the mirror > info") },
 		file: ".bundle/config", text: "---\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"@AUTH@\"\nBUNDLE_GEMS__CORP__TEST: \"me:CANARYother\"\n",
 		script: "bundle config get mirror.https://rubygems.org; curl -sS $(sed -n 's/.*RUBYGEMS__ORG.*\"\\(.*\\)\"/\\1/p' ~/.bundle/config)/info; cat ~/.bundle/config", want: "from the mirror"},

@@ -370,6 +370,14 @@ func TestNodeScripts(t *testing.T) {
 			if strings.Count(out, "install scripts of 1 package were not run") != 1 || strings.Count(out, "\n             --allow-package npm:hook\n") != 1 || strings.Count(s.log(), "--allow-package npm:hook") != 1 {
 				t.Errorf("told: %s", out)
 			}
+			if p.Name == "yarn-1" { // which unpacks elsewhere than in node_modules too
+				spot := s.node("package.json", own)
+				more := `mkdir -p ~/dep && (cd ~/dep && git init -q . && printf '{"name":"evil","version":"1.0.0","scripts":{"prepare":"touch $INIT_CWD/prepared $HOME/prepared","postinstall":"touch $HOME/hook-ran"}}' > package.json && git add . && git -c user.name=a -c user.email=a@b.test commit -qm x); ` +
+					p.Command + ` add git+file://$HOME/dep; rm -rf node_modules; echo '--modules-folder "web/vendor"' > .yarnrc; ` + p.Command + " add hook; ls . ~"
+				if out, _ := s.run(spot, more, "--ro", dir); strings.Contains(out, "\nprepared\n") || strings.Contains(out, "\nhook-ran\n") || !strings.Contains(out, "\nown-ran\n") {
+					t.Errorf("elsewhere: %s", out)
+				}
+			}
 			out = s.must(s.node("package.json", own), script, "--allow-package", "npm:hook", "--ro", dir)
 			if strings.Contains(out, "\nhook-ran\n") != (p.Name != "bun") || strings.Contains(out, "were not run") {
 				t.Errorf("allowed: %s", out)

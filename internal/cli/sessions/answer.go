@@ -90,7 +90,7 @@ func (a *answering) ask(q control.Request) (done bool, err error) {
 	if q.Do == "question" && slices.Equal(r.Question, a.shown) {
 		return false, nil
 	}
-	if a.shown != nil && q.Do == "question" {
+	if a.shown != nil && !slices.Equal(r.Question, a.shown) { // what was typed before was for another
 		a.from = time.Now().Add(readingTime)
 	}
 	a.show(r)

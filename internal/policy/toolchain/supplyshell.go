@@ -21,7 +21,7 @@ at=$(pwd -P)
 case $at/ in
 */node_modules/*) name=${at##*/node_modules/} ;;
 */_cacache/tmp/*) name='a git dependency' ;; # its own name is its author's word
-*) name= ;;
+*) name=$ringfence_dependency ;; # yarn 1 unpacks elsewhere too, and tells so here
 esac
 if [ -n "$name" ]; then
 	case $npm_lifecycle_event in

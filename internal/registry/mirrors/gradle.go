@@ -9,7 +9,7 @@ import (
 )
 
 // GradleURL is a property whose value is a plain URL, with the login that stands beside it
-// by its name: corpUrl with corpUsername and corpPassword.
+// by its name: corpMavenUrl with corpMavenUsername and corpMavenPassword.
 type GradleURL struct {
 	Key, URL   string
 	Login      Login
@@ -20,6 +20,13 @@ var (
 	propertyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`) })
 	urlName      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)[._-]?(url|uri)$`) })
 )
+
+// repository is how the property of a repository is called. The file has addresses of
+// everything, with tokens beside them: of trackers, of scanners, of forges. So the address
+// must have a path too: a host as a whole has other things on it.
+var repository = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(maven|nexus|artifactory|repo|repository|mirror|registry)s?[._-]?(base)?[._-]?(url|uri)?$`)
+})
 
 // ReadGradle reads a gradle.properties. What stands for proxies and for the JVM is not for
 // us, and a value with an escape is none that is known.
@@ -41,7 +48,7 @@ func ReadGradle(data []byte) (out []GradleURL) {
 		all[key] = value
 	}
 	for _, key := range order {
-		if u, err := ParseURL(all[key]); err == nil && len(out) < most {
+		if u, err := ParseURL(all[key]); err == nil && len(out) < most && repository().MatchString(key) && strings.Trim(u.Path, "/") != "" {
 			g := GradleURL{Key: key, URL: u.String()}
 			g.login(all, urlName().ReplaceAllString(key, ""))
 			out = append(out, g)

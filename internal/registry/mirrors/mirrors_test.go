@@ -41,12 +41,12 @@ func TestMaven(t *testing.T) {
 }
 
 func TestGradle(t *testing.T) {
-	got := ReadGradle([]byte("# corpUrl=https://no.test\norg.gradle.x=https://no.test\nsystemProp.https.proxyHost=https://no.test\ncorpUrl=https\\://me:x@maven.corp.test/m/\ncorpUsername = me\ncorpPassword: word\nother.url=https://other.test\nplain=text\nbad=https://a\\u0041.test\n=x\nquery=https://a.test?x=1\n"))
+	got := ReadGradle([]byte("# corpMavenUrl=https://no.test\norg.gradle.x=https://no.test\nsystemProp.https.proxyHost=https://no.test\ncorpMavenUrl=https\\://me:x@maven.corp.test/m/\ncorpMavenUsername = me\ncorpMavenPassword: word\nother.repo.url=https://other.test/r\nwhole.repo.url=https://whole.test\njiraUrl=https://jira.test/x\njiraToken=canary\nsonar.host.url=https://sonar.test/x\nplain=text\nbad=https://a\\u0041.test\n=x\nquery=https://a.test?x=1\n"))
 	if len(got) != 2 || got[0].URL != "https://me:x@maven.corp.test/m" || got[0].Login != (Login{User: "me", Password: "word"}) || got[1].Word != "" {
 		t.Errorf("%+v", got)
 	}
 	got[0].URL = "https://maven.corp.test/m"
-	if text := string(WriteGradle(got)); strings.Contains(text, "word") && !strings.Contains(text, "corpPassword=ringfence") {
+	if text := string(WriteGradle(got)); strings.Contains(text, "word") && !strings.Contains(text, "corpMavenPassword=ringfence") {
 		t.Error(text)
 	}
 }

@@ -56,12 +56,13 @@ func (n *Network) inode(from, to netip.AddrPort) (uint32, error) {
 		if err != nil {
 			return 0, err
 		}
+		if size >= unix.NLMSG_HDRLEN && ne.Uint32(buf[8:]) != n.id {
+			continue // of a question before
+		}
 		if size < unix.NLMSG_HDRLEN+72 || ne.Uint16(buf[4:]) != sockDiag {
 			return 0, errors.New("no such socket")
 		}
-		if ne.Uint32(buf[8:]) == n.id {
-			return ne.Uint32(buf[unix.NLMSG_HDRLEN+68:]), nil // idiag_inode
-		}
+		return ne.Uint32(buf[unix.NLMSG_HDRLEN+68:]), nil // idiag_inode
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -126,6 +127,17 @@ var (
 func pullRequest(_ Share, f fields) error {
 	if !aNumber.Match(f["prNumber"]) || !aRepository.Match(f["prRepository"]) || !aRequest.Match(f["prUrl"]) ||
 		!f.within("type", "sessionId", "uuid", "timestamp", "prNumber", "prUrl", "prRepository") {
+		return errActs
+	}
+	// The three say the same, and no part of a path leads elsewhere.
+	repo := strings.Trim(string(f["prRepository"]), `"`)
+	for part := range strings.SplitSeq(repo, "/") {
+		if part == "." || part == ".." || strings.HasPrefix(part, "-") {
+			return errActs
+		}
+	}
+	address := strings.Trim(string(f["prUrl"]), `"`)
+	if !strings.Contains(address, "/"+repo+"/") || !strings.HasSuffix(address, "/"+string(f["prNumber"])) {
 		return errActs
 	}
 	return nil

@@ -87,7 +87,7 @@ func (ms *mirrored) add(what, at string, l mirrors.Login) (inside string, ok boo
 			return m.at(), true
 		}
 	}
-	m := &mirror{place: ms.place(u, user)}
+	m := &mirror{place: ms.placed(u, user)} // none of these clients reads netrc
 	if l.Password != "" {
 		kind := map[bool]string{true: broker.AsBearer, false: broker.AsBasic}[l.Bearer]
 		m.login = &login{what + " for " + u.Host, kind, func() (string, bool) { return l.Value(), true }}
@@ -96,6 +96,11 @@ func (ms *mirrored) add(what, at string, l mirrors.Login) (inside string, ok boo
 		m.path = fmt.Sprintf("/mirror-%d", len(ms.order))
 	}
 	ms.order = append(ms.order, m)
+	with := ""
+	if m.login != nil {
+		with = ", with the login that stands there"
+	}
+	ms.Notice(fmt.Sprintf("%s: what is below %s is read%s", what, at, with))
 	return m.at(), true
 }
 
@@ -166,14 +171,21 @@ func (m *mirror) turn(h http.Header, from *url.URL) {
 
 // Takes holds for what is read below the address.
 func (d *reader) Takes(r *http.Request) bool {
-	_, ok := door.Below(r, d.below)
+	_, ok := d.rest(r)
 	return ok && !door.Writes(r)
+}
+
+// rest is what is below the address. Some servers cut what follows a semicolon off a part of
+// a path before they read it: "..;x" is another spelling of "..".
+func (d *reader) rest(r *http.Request) (string, bool) {
+	rest, ok := door.Below(r, d.below)
+	return rest, ok && !strings.Contains(rest, ";")
 }
 
 // ServeHTTP implements http.Handler. What is sent on is the path in its one spelling, by
 // which it was judged: apt asks for "./Packages".
 func (d *reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rest, ok := door.Below(r, d.below)
+	rest, ok := d.rest(r)
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		door.Text(w, http.StatusForbidden, "the mirror is only read")
@@ -239,7 +251,7 @@ func (ms *mirrored) gradle() {
 		}
 	}
 	if len(scripts) > 0 {
-		ms.left("Gradle's "+filepath.Base(scripts[0]), "it is a program and is not carried: name its mirror in ~/.gradle/gradle.properties (corpUrl=https://…), or in the project")
+		ms.left("Gradle's "+filepath.Base(scripts[0]), "it is a program and is not carried: name its mirror in ~/.gradle/gradle.properties (corpMavenUrl=https://…), or in the project")
 	}
 	data, _ := ms.read(filepath.Join(home, "gradle.properties"))
 	var out []mirrors.GradleURL

@@ -88,9 +88,14 @@ func covers(rule string, t address.Target) bool {
 }
 
 // text is the question about the first host, and over a screen the list of all.
-func (a *asker) text(over bool) (lines []string) {
+func (a *asker) text(over bool) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.lines(over)
+}
+
+// lines is the same for who has the lock.
+func (a *asker) lines(over bool) (lines []string) {
 	if len(a.queue) == 0 {
 		return nil
 	}
@@ -118,10 +123,17 @@ func wantedBy(p gate.Pending) string {
 
 // enter takes an answer.
 func (a *asker) enter(line string) (said string, known bool) {
+	said, known, _ = a.enterFor(nil, line)
+	return said, known
+}
+
+// enterFor takes an answer to the question that was shown; nil is whatever is asked now.
+// stale: another one is.
+func (a *asker) enterFor(shown []string, line string) (said string, known, stale bool) {
 	a.mu.Lock()
-	if len(a.queue) == 0 {
+	if len(a.queue) == 0 || shown != nil && !slices.Equal(a.lines(true), shown) {
 		a.mu.Unlock()
-		return "", false
+		return "", false, true
 	}
 	p, sure := a.queue[0], a.sure
 	answer := strings.ToLower(strings.TrimSpace(line))
@@ -133,12 +145,12 @@ func (a *asker) enter(line string) (said string, known bool) {
 	case answer == "a":
 		a.sure, a.vain = true, 0
 		a.mu.Unlock()
-		return "", true
+		return "", true, false
 	case answer == "":
 		answer = "n"
 	case !slices.Contains([]string{"o", "s", "n"}, answer):
 		a.mu.Unlock()
-		return "", false
+		return "", false, false
 	}
 	a.vain = 0
 	a.queue = a.queue[1:]
@@ -146,7 +158,7 @@ func (a *asker) enter(line string) (said string, known bool) {
 		a.turned[p.Domain] = true
 	}
 	a.mu.Unlock()
-	return a.answer(p, answer), true
+	return a.answer(p, answer), true, false
 }
 
 // answer does what was answered, and says what that was.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,10 +80,13 @@ func (a *asker) question() control.Reply { return control.Reply{Question: a.text
 
 // answered takes an answer from elsewhere. It counts only for the question that was seen there.
 func (a *asker) answered(q control.Request) control.Reply {
-	if !slices.Equal(a.text(true), q.Asked) {
+	if q.Asked == nil {
+		q.Asked = []string{}
+	}
+	said, known, stale := a.enterFor(q.Asked, q.Answer)
+	if stale {
 		return a.question()
 	}
-	said, known := a.enter(q.Answer)
 	if !known {
 		said = "ringfence: that is none of the answers"
 	}
