@@ -57,8 +57,9 @@ func (ms *mirrored) read(paths ...string) (data []byte, path string) {
 	return nil, ""
 }
 
-// left says once what of a client's settings is not carried.
-func (ms *mirrored) left(what, why string) { ms.Warn(what + ": " + why) }
+// left says once what of a client's settings is not carried. It stops nobody at the start:
+// most projects do not use the client.
+func (ms *mirrored) left(what, why string) { ms.Notice(what + ": " + why) }
 
 // unlent names a login that is not lent, with what lends it.
 func (ms *mirrored) unlent(what, why, host string) {

@@ -210,7 +210,7 @@ func (ds *doors) keyring(use, host string) {
 		ds.asked = map[string]bool{}
 	}
 	ds.asked[host] = true
-	ds.Warn(fmt.Sprintf("the login of %s is in a keyring, which is not asked: lend it by `ringfence secret set NAME --use %s --host %s -- COMMAND`", host, use, host))
+	ds.Notice(fmt.Sprintf("the login of %s is in a keyring, which is not asked: lend it by `ringfence secret set NAME --use %s --host %s -- COMMAND`", host, use, host))
 }
 
 // lent holds for a host that a secret of the user's policy is for.

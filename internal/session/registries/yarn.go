@@ -28,7 +28,7 @@ func (ns *nodes) readYarn() {
 		}
 		rc, err := parseYarn(name, data, ns.Getenv)
 		if err != nil {
-			ns.Warn(fmt.Sprintf("%s: %v: its registries are not asked", plan.Show(path), err))
+			ns.Notice(fmt.Sprintf("%s: %v: its registries are not asked", plan.Show(path), err))
 			continue
 		}
 		merge(ns.rc, rc)
