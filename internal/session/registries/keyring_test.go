@@ -46,7 +46,7 @@ func TestKeyrings(t *testing.T) {
 			ds.crates()
 			ds.projects()
 			ds.projects()
-			if got := strings.Join(ds.Warnings, "\n"); strings.Count(got, "ringfence secret set") != min(1, len(tt.want)) || !strings.Contains(got, tt.want) {
+			if got := strings.Join(ds.Notices, "\n"); strings.Count(got, "ringfence secret set") != min(1, len(tt.want)) || !strings.Contains(got, tt.want) {
 				t.Errorf("%q", got)
 			}
 		})
