@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -308,8 +310,32 @@ func (s *screen) start(env []string, argv ...string) {
 	s.t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
+		endSession(s.cmd.Process.Pid)
 	})
 	s.watch()
+}
+
+// endSession ends what is left of a session whose leader is gone: a job that was stopped
+// wakes up then, and would write its report while the directory is removed.
+func endSession(id int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		_, rest, ok := strings.Cut(string(text), ") ")
+		f := strings.Fields(rest)
+		if err != nil || !ok || len(f) < 4 || f[3] != strconv.Itoa(id) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue
+		}
+		if unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		}
+		unix.Close(fd)
+	}
 }
 
 // run starts a supervisor with argv as its agent.
