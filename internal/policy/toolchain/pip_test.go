@@ -28,7 +28,7 @@ func newPip(t *testing.T) *project {
 	if err != nil {
 		t.Fatal("python3 is missing: ", err)
 	}
-	p := &project{t: t, program: []string{python, "-m", "pip", "--disable-pip-version-check"}, home: t.TempDir(), dir: t.TempDir()}
+	p := &project{t: t, program: []string{python, "-m", "pip", "--disable-pip-version-check"}, home: t.TempDir(), dir: t.TempDir(), tmp: t.TempDir()}
 	p.base = []string{"PATH=/usr/bin:/bin", "HOME=" + p.home}
 	p.write(filepath.Join(p.dir, "links/wheel-1.0-py3-none-any.whl"), wheel(t))
 	p.write(filepath.Join(p.dir, "links/source-1.0.tar.gz"), source(t))
