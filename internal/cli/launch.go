@@ -147,6 +147,7 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 		return nil, status, err
 	}
 	opt.Look = l.DryRun != ""
+	opt.Nobody = l.NoInput || !l.Detach && c.Kept == nil && !c.Person()
 	greet := !opt.Look && newcomer(c)
 	s, err := session.Prepare(opt)
 	if errors.Is(err, launch.ErrSeveral) && meansAll(c, l, err) {

@@ -35,6 +35,10 @@ type Where struct {
 	Home string
 	Dir  string
 	Git  func(dir string) Branches // nil: nothing is known of repositories
+	// Work tells what no commit has below some paths, or all of a repository; nil: nobody
+	// can tell.
+	Work func(dir string, paths []string, ignored bool) ([]Unsaved, error)
+	Belt Belt
 }
 
 // Branches is what matters of a repository to a push.

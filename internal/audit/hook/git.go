@@ -52,6 +52,7 @@ func (l *look) gitCommand(dir string, aliases map[string]string, name string, ar
 		l.gitCommand(dir, nil, words[0], words[1:], in)
 		return
 	}
+	l.gitLoses(dir, name, args)
 	switch name {
 	case "push", "send-pack":
 		l.push(dir, args)

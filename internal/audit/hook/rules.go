@@ -87,6 +87,9 @@ func removal(l *look, name string, args []string, _ string) {
 			level = perhaps // only the files in there
 		}
 		l.lost(level, target, "removes")
+		if level == little && deep {
+			l.removedWork(target)
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ func Hook() *command.Command {
 		if !slices.Contains(hookAgents, agent) {
 			return 2, fault.New(fault.Usage, "one of: "+strings.Join(hookAgents, ", "), "hook: no protocol is known of %q", agent)
 		}
-		where := hook.Where{Home: c.Getenv("HOME"), Git: hook.Repository}
+		home := c.Getenv("HOME")
+		where := hook.Where{Home: home, Git: hook.Repository, Work: hook.Worktrees(home), Belt: hook.ReadBelt(launch.BeltPath)}
 		if where.Dir, _ = os.Getwd(); where.Dir == "" {
 			where.Dir = "/"
 		}

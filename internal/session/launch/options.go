@@ -41,6 +41,8 @@ type Options struct {
 	// Learn notes what is asked for and not there, and lets unknown public hosts be
 	// reached; `ringfence learn` alone sets it.
 	Learn bool
+	// Nobody is there to answer a question.
+	Nobody bool
 	// Name is what the user calls the session; it may be empty.
 	Name string
 	// Version is that of ringfence, for the journal.

@@ -1,17 +1,15 @@
 package review
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/safe"
 )
 
 // CloneDir is where the clone of a session is, if it works in one.
@@ -28,25 +26,7 @@ const gitTime = 10 * time.Minute
 func git(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()
-	program, err := exec.LookPath("git")
-	if err != nil {
-		return "", errors.New("git is not installed")
-	}
-	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr = dir, &stderr
-	cmd.Env = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "HOME=/nonexistent",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "PATH=" + filepath.Dir(program) + ":/usr/bin:/bin"}
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, firstLine(stderr.String()))
-	}
-	return string(out), nil
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
+	return safe.Run(ctx, dir, args...)
 }
 
 // MakeClone clones the repository at source into the session's state, on a branch

@@ -1,17 +1,17 @@
 package review
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/git/safe"
 )
 
 // Uncommitted counts the files of the clone that differ from its last commit: no fetch gets
-// them, and they go with the session. The settings of the clone's repository are the
-// session's and could name programs, so git compares from a repository of ours that only has the
-// clone's objects; nested repositories are not looked into.
+// them, and they go with the session. The index of the clone is the session's work, and is
+// not read.
 func (w *Work) Uncommitted() (int, error) {
 	clone := w.CloneDir()
 	if _, err := os.Lstat(clone); w.Source == "" || err != nil {
@@ -20,42 +20,14 @@ func (w *Work) Uncommitted() (int, error) {
 	if err := plainClone(clone); err != nil {
 		return 0, err
 	}
-	own, err := os.MkdirTemp(w.dir, "status-")
+	head, err := git(w.dir, "ls-remote", "--", clone, "HEAD")
 	if err != nil {
 		return 0, err
 	}
-	defer file.RemoveTree(own)
-	if _, err := git(own, "init", "-q", "."); err != nil {
-		return 0, err
-	}
-	gitDir := filepath.Join(own, ".git")
-	if err := os.WriteFile(filepath.Join(gitDir, "objects/info/alternates"), []byte(filepath.Join(clone, ".git/objects")+"\n"), 0o600); err != nil {
-		return 0, err
-	}
-	here := []string{"--git-dir=" + gitDir, "--work-tree=" + clone}
-	head, err := git(own, "ls-remote", "--", clone, "HEAD")
-	if err != nil {
-		return 0, err
-	}
-	if commit, _, ok := strings.Cut(head, "\t"); ok {
-		if _, err := git(own, append(here, "read-tree", commit)...); err != nil {
-			return 0, err
-		}
-	}
-	// Against an empty branch every file of the index is new: what counts is the second column.
-	out, err := git(own, append(here, "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all")...)
-	if err != nil {
-		return 0, err
-	}
-	return differing(out), nil
-}
-
-// differing counts the entries of which the file is not as in the index.
-func differing(status string) (n int) {
-	for entry := range strings.SplitSeq(status, "\x00") {
-		if len(entry) > 3 && entry[1] != ' ' {
-			n++
-		}
-	}
-	return n
+	commit, _, _ := strings.Cut(head, "\t")
+	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
+	defer cancel()
+	tree := safe.Tree{Path: clone, Objects: filepath.Join(clone, ".git/objects"), Head: commit}
+	changed, err := safe.Changes(ctx, tree, w.dir, false)
+	return len(changed), err
 }
