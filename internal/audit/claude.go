@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 )
 
 // claudeChecks: Claude Code's own sandbox and permissions.
@@ -153,13 +154,9 @@ func (w *World) expand(p string) string {
 	return path.Clean(p)
 }
 
-// keepers are where credentials lie that everybody has.
-var keepers = []string{".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker/config.json", ".config/gh",
-	".netrc", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".password-store", ".config/rclone", ".cargo/credentials.toml"}
-
 // gaps lists the credentials that are here and that no rule covers.
 func (l *look) gaps(rules []string) (out []string) {
-	for _, rel := range keepers {
+	for _, rel := range knownsecrets.Keepers() {
 		at := l.home(rel)
 		if _, there := l.stat(at); !there {
 			continue

@@ -27,17 +27,28 @@ const (
 // maxSettings bounds the file of settings.
 const maxSettings = 1 << 20
 
-// Gate is the settings of a machine, and the record of what was done to them.
+// Gate is the settings of a machine or of a user, and the record of what was done to them.
 type Gate struct {
 	Settings string
 	Record   string
 	Program  string // the ringfence that hooks call
+	// Bare is for one user's agent without a sandbox instead; Strict has more rules for it.
+	Bare, Strict bool
+}
+
+// rules are what goes into the settings.
+func (g Gate) rules() []rule {
+	if g.Bare {
+		return bareRules(g.Program, g.Strict)
+	}
+	return gateRules(g.Program)
 }
 
 // gateState says how the settings were, and what was made of them.
 type gateState struct {
 	Made    []string     `json:"made,omitempty"`   // directories
 	Edit    settingsEdit `json:"edit"`             // of the settings
+	Strict  bool         `json:"strict,omitempty"` // which rules they are
 	Existed bool         `json:"existed"`          // there was a file
 	Before  []byte       `json:"before,omitempty"` // what it held
 	Mode    uint32       `json:"mode,omitempty"`
@@ -88,7 +99,7 @@ func (g Gate) merged(now []byte) ([]byte, settingsEdit, error) {
 	if now == nil {
 		now = []byte("{}\n")
 	}
-	out, edit, err := mergeRules(now, gateRules(g.Program))
+	out, edit, err := mergeRules(now, g.rules())
 	if err != nil {
 		return nil, settingsEdit{}, err
 	}
@@ -130,7 +141,7 @@ func (g Gate) Install() error {
 	if err != nil {
 		return err
 	}
-	r.Edit, r.Written = edit, digest(out)
+	r.Edit, r.Written, r.Strict = edit, digest(out), g.Strict
 	missing := absent(filepath.Dir(g.Settings))
 	r.Made = append(r.Made, missing...)
 	if err := save(file, r); err != nil {
@@ -167,6 +178,12 @@ func save(file footprint, r gateState) error {
 		return err
 	}
 	return writeFile(file.Path, append(data, '\n'), 0o600)
+}
+
+// Installed reports whether the settings were written to, and with which rules.
+func (g Gate) Installed() (was, strict bool, err error) {
+	r, err := g.load(footprint{Path: g.Record})
+	return r.Written != "", r.Strict, err
 }
 
 // Uninstall takes the gate out. It reports whether there was one.

@@ -3,10 +3,12 @@ package install
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/policy/knownsecrets"
 	"ringfence.dev/ringfence/internal/strictjson"
 )
 
@@ -30,40 +32,76 @@ type rule struct {
 // insideProgram is where a sandbox has ringfence. Outside only root could put one there.
 const insideProgram = "/.ringfence/bin/ringfence"
 
-// gateMark is in every command of the gate, whichever program it names.
-const gateMark = " hook claude --gate"
+// A mark is in every hook of ours, whichever program it names.
+const (
+	gateMark = " hook claude --gate || exit 2"
+	beltMark = " hook claude || exit 2"
+)
 
-// gateRules are the rules of the gate. A hook that cannot be run does not stop anything,
-// so the shell is told to.
-func gateRules(program string) []rule {
+// hookRule runs ringfence, in a sandbox the one that is there. A hook that cannot be run does
+// not stop anything, so the shell is told to.
+func hookRule(program, mark, event, matcher string) rule {
 	quoted := "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
-	command := "r=" + insideProgram + "; [ -x $r ] || r=" + quoted + `; "$r"` + gateMark + " || exit 2"
-	hook := func(matcher string) string {
-		m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 10}}}
-		if matcher != "" {
-			m["matcher"] = matcher
-		}
-		return mustJSON(m)
+	command := "r=" + insideProgram + "; [ -x $r ] || r=" + quoted + `; "$r"` + mark
+	m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 10}}}
+	if matcher != "" {
+		m["matcher"] = matcher
 	}
+	return rule{List: []string{"hooks", event}, Element: mustJSON(m)}
+}
+
+// gateRules are the rules of the gate.
+func gateRules(program string) []rule {
 	rules := []rule{
-		{List: []string{"hooks", "SessionStart"}, Element: hook("")},
-		{List: []string{"hooks", "UserPromptSubmit"}, Element: hook("")},
-		{List: []string{"hooks", "PreToolUse"}, Element: hook("*")},
+		hookRule(program, gateMark, "SessionStart", ""), hookRule(program, gateMark, "UserPromptSubmit", ""), hookRule(program, gateMark, "PreToolUse", "*"),
 		// By this variable the agent would run no hooks at all.
 		{List: []string{"env"}, Name: "CLAUDE_CODE_SIMPLE", Element: mustJSON("0")},
 	}
-	for _, d := range gateDeny {
-		rules = append(rules, rule{List: []string{"permissions", "deny"}, Element: mustJSON(d)})
-	}
-	return rules
+	return append(rules, denied(append(gateDeny, unread()...)...)...)
 }
 
-// gateDeny are rules in the agent's own words for what the hook denies in all forms, and for
-// files that no agent has to read. They hold where hooks do not run.
+// bareRules are for an agent that runs without a sandbox: the hook before its commands, and
+// what it may not read or edit. strict adds rules by the text of a command, which hold in a
+// sandbox as well and know no harmless case, and switches the agent's own sandbox on.
+func bareRules(program string, strict bool) []rule {
+	rules := append([]rule{hookRule(program, beltMark, "PreToolUse", "Bash")}, denied(append(append(gateDeny, unread()...), unedited...)...)...)
+	for _, k := range knownsecrets.Keepers() {
+		rules = append(rules, rule{List: []string{"sandbox", "filesystem", "denyRead"}, Element: mustJSON("~/" + k)})
+	}
+	if !strict {
+		return rules
+	}
+	return append(append(rules, denied("Bash(rm -rf *)", "Bash(git reset --hard*)", "Bash(curl *|bash*)", "Bash(wget *|bash*)")...),
+		rule{List: []string{"sandbox"}, Name: "enabled", Element: "true"}, rule{List: []string{"sandbox"}, Name: "allowUnsandboxedCommands", Element: "false"})
+}
+
+func denied(texts ...string) (out []rule) {
+	for _, d := range texts {
+		out = append(out, rule{List: []string{"permissions", "deny"}, Element: mustJSON(d)})
+	}
+	return out
+}
+
+// gateDeny are rules in the agent's own words for what the hook denies in all forms. They
+// hold where hooks do not run.
 var gateDeny = []string{
 	"Bash(sudo:*)", "Bash(doas:*)", "Bash(pkexec:*)", "Bash(terraform destroy:*)", "Bash(tofu destroy:*)",
 	"Bash(git push --force:*)", "Bash(git push -f:*)", "Bash(chmod 777:*)", "Bash(chmod -R 777:*)",
-	"Read(~/.ssh/**)", "Read(~/.gnupg/**)", "Read(~/.aws/**)", "Read(~/.kube/**)", "Read(~/.config/gcloud/**)", "Read(~/.netrc)",
+}
+
+// unedited are what a shell runs when it starts.
+var unedited = []string{"Edit(~/.bashrc)", "Edit(~/.zshrc)", "Edit(~/.profile)", "Edit(~/.bash_profile)", "Edit(~/.config/fish/**)"}
+
+// unread are the rules for credentials, as a file and as a directory: the rule need not know
+// which of them is there.
+func unread() (out []string) {
+	for _, k := range knownsecrets.Keepers() {
+		if path.Ext(k) == "" || strings.Count(k, ".") == 1 {
+			out = append(out, "Read(~/"+k+"/**)")
+		}
+		out = append(out, "Read(~/"+k+")")
+	}
+	return out
 }
 
 func mustJSON(v any) string {
@@ -81,7 +119,14 @@ func (r rule) same(element []byte) bool {
 	if json.Unmarshal(element, &a) != nil || json.Unmarshal([]byte(r.Element), &b) != nil {
 		return false
 	}
-	return reflect.DeepEqual(a, b) || r.List[0] == "hooks" && commandOf(a) != "" && strings.Contains(commandOf(a), gateMark) && strings.Contains(commandOf(a), "ringfence")
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	mark := beltMark
+	if strings.HasSuffix(commandOf(b), gateMark) {
+		mark = gateMark
+	}
+	return r.List[0] == "hooks" && strings.HasSuffix(commandOf(a), mark) && strings.Contains(commandOf(a), "ringfence")
 }
 
 // commandOf is the one command of a hook; "" if there are more.

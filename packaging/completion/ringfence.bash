@@ -63,7 +63,7 @@ _ringfence_flags() {
 	'verify') echo '--help --json --rung' ;;
 	'drill') echo '--help --json' ;;
 	'init') echo '--help --global --yes' ;;
-	'install') echo '--help --dir --dry-run --json --managed --print-prompt' ;;
+	'install') echo '--help --dir --dry-run --json --managed --print-prompt --rules' ;;
 	'uninstall') echo '--help --managed' ;;
 	'hook') echo '--help --check --gate' ;;
 	'mcp') echo '--help' ;;
@@ -103,7 +103,7 @@ _ringfence_values() {
 	'policy groups') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
 	'verify') echo '--rung' ;;
-	'install') echo '--dir' ;;
+	'install') echo '--dir --rules' ;;
 	'hook') echo '--check' ;;
 	'mcp run') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
 	'gc') echo '--days --package-size --log-days --log-keep --log-size' ;;

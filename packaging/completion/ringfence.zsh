@@ -876,6 +876,7 @@ _ringfence_install() {
 		'*--json[print the list as JSON]' \
 		'*--managed[as root, with claude\: refuse prompts outside of a sandbox, for every user]' \
 		'*--print-prompt[print a prompt that has an agent try its sandbox]' \
+		'*--rules[with claude\: rules for the bare agent in your settings; KIND is belt or strict]:KIND: ' \
 		'*: :{_ringfence_ask agents; compadd all; true}'
 }
 

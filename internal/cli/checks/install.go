@@ -19,6 +19,7 @@ import (
 type installOptions struct {
 	dir     string
 	managed bool
+	rules   string
 	dryRun  bool
 }
 
@@ -33,6 +34,7 @@ func Install() *command.Command {
 	var o installOptions
 	f.StringVar(&o.dir, "dir", "", "the `DIR` of PATH; ~/.local/bin, or /usr/local/bin for root")
 	f.BoolVar(&o.managed, "managed", false, "as root, with claude: refuse prompts outside of a sandbox, for every user")
+	f.StringVar(&o.rules, "rules", "", "with claude: rules for the bare agent in your settings; `KIND` is belt or strict")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done")
 	asJSON := f.Bool("json", false, "print the list as JSON")
 	prompt := f.Bool("print-prompt", false, "print a prompt that has an agent try its sandbox")
@@ -69,6 +71,9 @@ func installAgents(c *command.Console, names []string, o installOptions) (int, e
 	if err := mayManage(profiles, o.managed); err != nil {
 		return 2, err
 	}
+	if err := mayRule(profiles, o.rules); err != nil {
+		return 2, err
+	}
 	// A shadow in the place of an agent that can no longer start would be found out later.
 	if err := launch.Stands(context.Background(), c.Environ); err != nil {
 		return 1, err
@@ -97,6 +102,9 @@ func installAgents(c *command.Console, names []string, o installOptions) (int, e
 		if err := installManaged(c, program, o.dryRun); err != nil {
 			return 1, err
 		}
+	}
+	if err := installRules(c, profiles, program, o); err != nil {
+		return 1, err
 	}
 	if !o.dryRun {
 		c.Say("in shells that are open: hash -r")
@@ -220,6 +228,13 @@ func listShadows(c *command.Console, asJSON bool) (int, error) {
 		if !st.Active {
 			notActive(c, st)
 		}
+	}
+	old, err := listRules(c)
+	if err != nil {
+		return 2, err
+	}
+	if old {
+		status = 1
 	}
 	if len(states) == 0 {
 		c.Say("nothing is installed")

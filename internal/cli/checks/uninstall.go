@@ -52,6 +52,13 @@ func uninstall(c *command.Console, agent string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
+	ruled, err := uninstallRules(c, agent)
+	if err != nil {
+		return 1, err
+	}
+	if ruled && len(done) == 0 {
+		return 0, nil
+	}
 	if len(done) == 0 {
 		c.Say("there was nothing to take back")
 		return 0, nil
