@@ -54,6 +54,9 @@ type File struct {
 	WithAll bool
 	// Neutral is what stands for the file; nil if it is shown as it is.
 	Neutral []byte
+	// Unlogged is the file without the credentials in it; nil if there are none. It stands
+	// for the file whoever trusts the rest.
+	Unlogged []byte
 	// Content is the file as it is.
 	Content []byte
 	Danger  bool // one of its findings is

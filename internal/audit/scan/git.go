@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"ringfence.dev/ringfence/internal/file/settings"
 	"ringfence.dev/ringfence/internal/workspace/hostexec"
 )
 
@@ -28,6 +29,13 @@ func gitConfig(rules *hostexec.Rules, data []byte, bare bool) judged {
 		return judged{hits: []hit{unclear(err)}, neutral: []byte{}, mended: true}
 	}
 	var out judged
+	out.unlogged, out.hits = gitLogins(data)
+	if out.unlogged != nil {
+		data = out.unlogged
+		if found, err = rules.GitSettings(data); err != nil {
+			return judged{hits: []hit{unclear(err)}, neutral: []byte{}, mended: true}
+		}
+	}
 	gone := map[[2]string]bool{}
 	for _, s := range found {
 		k, ok := gitKind(strings.ToLower(s.Key), s.Value)
@@ -50,6 +58,19 @@ func gitConfig(rules *hostexec.Rules, data []byte, bare bool) judged {
 		}
 	}
 	return out
+}
+
+// gitLogins takes the credentials out of a configuration of git. No finding quotes them.
+func gitLogins(data []byte) ([]byte, []hit) {
+	clean, found, err := settings.WithoutGitLogins(data)
+	if err != nil {
+		return nil, nil // it is not clear anyway
+	}
+	var out []hit
+	for _, l := range found {
+		out = append(out, hit{kind: kLogin, line: l.Line, what: quote(l.Key) + " holds a login", seed: l.Key})
+	}
+	return clean, out
 }
 
 // usual are settings that lead nowhere, or that git itself and its tools write.

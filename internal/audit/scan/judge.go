@@ -28,6 +28,9 @@ type judged struct {
 	hits    []hit
 	neutral []byte
 	mended  bool
+	// unlogged is the file without the credentials in it, whoever trusts the rest; nil if
+	// there are none.
+	unlogged []byte
 }
 
 // judge looks into one file.

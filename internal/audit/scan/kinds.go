@@ -40,6 +40,7 @@ var (
 	kBare      = kind{"SC-042", Danger, "git takes a directory of the tree for a repository, and its settings run programs"}
 	kModule    = kind{"SC-043", Danger, "fetching submodules runs a command or writes where it should not"}
 	kGitLocal  = kind{"SC-044", Note, "files of the tree run at git commands"}
+	kLogin     = kind{"SC-045", Note, "nothing inside, where it is not shown; outside, whoever can read the file has the login"}
 	kTask      = kind{"SC-050", Danger, "a command runs when the folder is opened"}
 	kEditor    = kind{"SC-051", Danger, "a program of the repository's choice runs when the folder is opened"}
 	kContainer = kind{"SC-052", Danger, "a command runs on the host, or the container gets the host's files or rights"}

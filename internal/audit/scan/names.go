@@ -88,12 +88,23 @@ func (s *scan) write(t *text) {
 	if f.Danger {
 		f.Neutral, f.Mended = s.neutral(t)
 	}
+	f.Unlogged = s.unlogged(t)
 	for i, n := range t.names {
 		s.tell(n, t, t.hits[i], f.Mended && n.counts)
 	}
 	if !slices.ContainsFunc(s.report.Files, func(o File) bool { return o.Path == t.real }) { // else it is left out
 		s.report.Files = append(s.report.Files, f)
 	}
+}
+
+// unlogged is a file without the credentials that one of its names finds in it.
+func (s *scan) unlogged(t *text) []byte {
+	for i, n := range t.names {
+		if slices.ContainsFunc(t.hits[i], func(h hit) bool { return h.kind.id == kLogin.id }) {
+			return s.judge(n, t.data).unlogged
+		}
+	}
+	return nil
 }
 
 // level is how much a hit asks of a person under this name.

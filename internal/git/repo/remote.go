@@ -24,19 +24,8 @@ const maxRemotes = 64
 // Remotes lists the remotes of a repository, from its own config. An agent may have
 // written that file: what it names is a wish, not a right.
 func (r *Repo) Remotes() ([]Remote, error) {
-	if r.CommonDir == "" {
-		return nil, nil
-	}
-	d, err := openDir(unix.AT_FDCWD, r.CommonDir, unix.RESOLVE_NO_SYMLINKS)
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	b, err := d.read("config", settings.MaxGitBytes)
-	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
-	}
-	if err != nil {
+	b, err := r.config()
+	if err != nil || b == nil {
 		return nil, err
 	}
 	entries, err := settings.ParseGit(b)
@@ -57,6 +46,47 @@ func (r *Repo) Remotes() ([]Remote, error) {
 		}
 	}
 	return out, nil
+}
+
+// Login returns who and what stands in the address of a remote on this host, by TLS. It is
+// false where there is none, or more than one.
+func (r *Repo) Login(is func(Remote) bool) (user, secret string, ok bool) {
+	b, err := r.config()
+	if err != nil || b == nil {
+		return "", "", false
+	}
+	_, found, err := settings.WithoutGitLogins(b)
+	for _, l := range found {
+		m, named := ParseRemote(l.URL)
+		if !named || !strings.HasPrefix(l.URL, "https://") || !strings.HasPrefix(l.Key, "remote.") || !is(m) {
+			continue
+		}
+		if l.Secret == "" { // the token stands in the place of the name
+			l.User, l.Secret = "", l.User
+		}
+		if ok && (user != l.User || secret != l.Secret) {
+			return "", "", false
+		}
+		user, secret, ok = l.User, l.Secret, true
+	}
+	return user, secret, ok && err == nil
+}
+
+// config reads the repository's own settings; nil if there are none.
+func (r *Repo) config() ([]byte, error) {
+	if r.CommonDir == "" {
+		return nil, nil
+	}
+	d, err := openDir(unix.AT_FDCWD, r.CommonDir, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	b, err := d.read("config", settings.MaxGitBytes)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	return b, err
 }
 
 // ParseRemote reads the address of a remote in one of the forms that git knows. It is

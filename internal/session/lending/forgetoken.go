@@ -65,6 +65,9 @@ func (fs *forges) forgeCredential(h *forgeHost) {
 		h.user = "oauth2"
 	}
 	if h.source == nil {
+		fs.addressLogin(h)
+	}
+	if h.source == nil {
 		fs.withoutToken(h, secrets)
 		return
 	}
@@ -72,6 +75,23 @@ func (fs *forges) forgeCredential(h *forgeHost) {
 	if h.kind != "" {
 		fs.forgePhantom(h)
 	}
+}
+
+// addressLogin takes the login that stands in the address of the remote, where the host has
+// no other. It goes to that host alone, where it would have gone.
+func (fs *forges) addressLogin(h *forgeHost) {
+	if fs.Repo == nil {
+		return
+	}
+	user, secret, ok := fs.Repo.Login(func(r repo.Remote) bool { _, at, ok := HostOf(r); return ok && !r.SSH && at == h.url.Host })
+	if !ok {
+		return
+	}
+	if user != "" {
+		h.user = user
+	}
+	h.secret = "the login in .git/config"
+	h.source = variable{name: h.secret, value: secret}
 }
 
 // withoutToken says what would help. A person whose secret was taken for this host by

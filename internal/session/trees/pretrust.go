@@ -31,6 +31,7 @@ type Untrusted struct {
 	First    bool           // a tree was looked at for the first time
 
 	neutral []string // files that stand inside without it
+	logins  []string // settings of git that hold one
 	seen    map[string]seenScan
 	watched map[string]scanned // by workspace
 	bytes   int                // of them
@@ -86,6 +87,9 @@ func (pt *pretrust) prepare() error {
 		}
 	}
 	pt.asTheyAre(mended)
+	for _, p := range pt.Untrusted.logins {
+		pt.Notice(fmt.Sprintf("%s holds a login: it is not shown inside, and git cannot write that file there", plan.Show(p)))
+	}
 	return nil
 }
 
@@ -134,23 +138,29 @@ func below(p launch.Place, root string) string {
 	return strings.TrimPrefix(p.Dir[len(root):], "/")
 }
 
-// sift leaves what is dangerous and not trusted, and the digest of all that.
-func (u *Untrusted) sift(store launch.Accepted, root string, report *scan.Report) ([]scan.File, string, error) {
-	var out []scan.File
-	sum := sha256.New()
+// sift leaves what is dangerous and not trusted, the digest of all that, and what holds a
+// login, which is not shown whoever trusts the rest.
+func (u *Untrusted) sift(store launch.Accepted, root string, report *scan.Report) (out []scan.File, digest string, err error) {
+	sum, dangers := sha256.New(), 0
 	for _, f := range report.Files {
-		if !f.Danger {
-			continue
-		}
-		if f.Digest != "" {
-			if ok, err := store.Trusted(root, f.Path, f.Digest); err != nil || ok {
-				if err != nil {
-					return nil, "", err
-				}
-				continue
+		trusted := !f.Danger
+		if f.Danger && f.Digest != "" {
+			if trusted, err = store.Trusted(root, f.Path, f.Digest); err != nil {
+				return nil, "", err
 			}
 		}
+		if f.Unlogged != nil {
+			u.logins = append(u.logins, f.Path)
+		}
+		if trusted && f.Unlogged != nil {
+			f.Neutral, f.Mended = f.Unlogged, true
+			out = append(out, f)
+		}
+		if trusted {
+			continue
+		}
 		out = append(out, f)
+		dangers++
 		fmt.Fprintf(sum, "%q %s\n", f.Path, f.Digest)
 		for _, finding := range report.About(f) {
 			if finding.Level == scan.Danger {
@@ -158,8 +168,8 @@ func (u *Untrusted) sift(store launch.Accepted, root string, report *scan.Report
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil, "", nil
+	if dangers == 0 {
+		return out, "", nil
 	}
 	return out, hex.EncodeToString(sum.Sum(nil)), nil
 }
