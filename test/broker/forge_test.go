@@ -133,6 +133,16 @@ func (s *scene) keepToken() {
 	}
 }
 
+// tokenInAddress has the token in the address of the remote, as who cloned with it.
+func (s *scene) tokenInAddress() {
+	s.t.Helper()
+	cmd := exec.Command("git", "remote", "set-url", "origin", "https://x-access-token:"+forgeToken+"@"+forgeName+"/"+ownRepo+".git")
+	cmd.Dir = s.Dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // standInGH puts a gh on the host's PATH that is logged in.
 func (s *scene) standInGH() {
 	s.t.Helper()

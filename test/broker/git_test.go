@@ -18,7 +18,7 @@ const as = "git -c user.name=A -c user.email=a@a.test "
 // The way of a working day: clone, fetch, a branch that is pushed. By each source of
 // the token.
 func TestGitWorks(t *testing.T) {
-	for name, source := range map[string]func(*scene){"store": (*scene).keepToken, "gh": (*scene).standInGH} {
+	for name, source := range map[string]func(*scene){"store": (*scene).keepToken, "gh": (*scene).standInGH, "address": (*scene).tokenInAddress} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			f := s.forge()

@@ -52,7 +52,7 @@ func (e *evidence) inside() bool { return e.seen != nil }
 
 // All lists the drills.
 func All() []*Drill {
-	return []*Drill{rmHome(), hookPlant(), docxExfil(), terraformDestroy(), envLeak()}
+	return []*Drill{rmHome(), hookPlant(), docxExfil(), terraformDestroy(), envLeak(), ciToken()}
 }
 
 // Find returns the drill of a name, or nil.

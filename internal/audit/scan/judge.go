@@ -58,6 +58,8 @@ func (r *rule) judge(data []byte) judged {
 		return r.front(data)
 	case asCode:
 		return r.whole(data)
+	case asWorkflow:
+		return workflow(data)
 	}
 	return judged{}
 }

@@ -46,6 +46,8 @@ var (
 	kContainer = kind{"SC-052", Danger, "a command runs on the host, or the container gets the host's files or rights"}
 	kSetup     = kind{"SC-053", Note, "a command runs in the container when it is made or started"}
 	kStartup   = kind{"SC-054", Danger, "a configuration runs when the project is opened"}
+	kTheirCode = kind{"SC-055", Note, "code of anybody's pull request runs in CI with the repository's secrets and a token that can write"}
+	kTheirText = kind{"SC-056", Note, "a title, a comment or the name of a branch becomes a command in CI, with the repository's secrets"}
 	kDirenv    = kind{"SC-060", Note, "shell code runs in every shell there, once it is allowed"}
 	kMise      = kind{"SC-061", Note, "shell code or variables take effect in every shell there, once they are trusted"}
 	kHistory   = kind{"SC-070", Note, "the secret, from git's objects: no mask can keep it. Replace it"}

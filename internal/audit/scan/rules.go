@@ -42,5 +42,5 @@ var rules = sync.OnceValue(func() []rule {
 		}
 		out = append(out, r)
 	}
-	return out
+	return append(out, workflowRule)
 })
