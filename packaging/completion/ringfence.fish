@@ -125,7 +125,7 @@ complete -c ringfence -n '__ringfence_at "" 0' -a 'diff' -d 'show what a session
 complete -c ringfence -n '__ringfence_at "" 0' -a 'undo' -d 'bring back what a session changed or deleted on the host'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'why' -d 'say which rule decides, and what the smallest grant would allow'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'ps' -d 'list sessions'
-complete -c ringfence -n '__ringfence_at "" 0' -a 'postures' -d 'choose by the task: a stranger'\''s repository, the web, a night alone'
+complete -c ringfence -n '__ringfence_at "" 0' -a 'postures' -d 'choose --for by the task: a stranger'\''s repository, the web, a night alone'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'shell' -d 'open a shell in a sandbox'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'learn' -d 'run a command, and propose the smallest policy for it'
 complete -c ringfence -n '__ringfence_at "" 0' -a 'status' -d 'show how strongly a session is fenced'

@@ -1023,7 +1023,7 @@ _ringfence() {
 			'undo:bring back what a session changed or deleted on the host'
 			'why:say which rule decides, and what the smallest grant would allow'
 			'ps:list sessions'
-			'postures:choose by the task: a stranger'\''s repository, the web, a night alone'
+			'postures:choose --for by the task: a stranger'\''s repository, the web, a night alone'
 			'shell:open a shell in a sandbox'
 			'learn:run a command, and propose the smallest policy for it'
 			'status:show how strongly a session is fenced'

@@ -12,7 +12,7 @@ import (
 
 // Postures prints the named bundles of policy.
 func Postures() *command.Command {
-	cmd := &command.Command{Name: "postures", Args: "[NAME] [--json]", Takes: command.One, Short: "choose by the task: a stranger's repository, the web, a night alone",
+	cmd := &command.Command{Name: "postures", Args: "[NAME] [--json]", Takes: command.One, Short: "choose --for by the task: a stranger's repository, the web, a night alone",
 		Long:     "Shows the postures: bundles of policy by what you are about to do, for --for NAME of a\nlaunch, or [project] for in your policy. With NAME: what is in it. It lies upon your own\npolicy; a flag still says otherwise.",
 		Examples: []string{"ringfence postures", "ringfence postures untrusted-repo"}}
 	asJSON := cmd.Flags.Bool("json", false, "print JSON")
