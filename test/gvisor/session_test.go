@@ -196,3 +196,15 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPostures: a posture for strangers, for a long run or for everything takes the highest
+// rung that can be had, which is this one, without being told; another does not climb.
+func TestPostures(t *testing.T) {
+	f := newFixture(t)
+	for name, climbs := range map[string]bool{"untrusted-repo": true, "autonomous": true, "paranoid": true, "work": false, "ci": false} {
+		out, err := f.Cmd("run", "--no-input", "--net", "none", "--for", name, "--", "cat", "/proc/version").CombinedOutput()
+		if err != nil || strings.Contains(string(out), "gvisor") != climbs {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
