@@ -38,7 +38,7 @@ func Revoke() *command.Command {
 		Long: "Takes back what a running session may reach, whoever gave it, until the session ends:\n" +
 			"a host or *.DOMAIN, an address or a range, or a port of this machine that is published\n" +
 			"or open to the session. Connections to it are cut. A later grant opens a host again.",
-		Examples: []string{"ringfence revoke demo api.example.org", "ringfence revoke demo 192.168.1.20", "ringfence revoke demo 3000"},
+		Examples: []string{"ringfence revoke demo github.com", "ringfence revoke demo 192.168.1.20"},
 		Takes:    command.Many}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		if len(args) != 2 {
