@@ -48,7 +48,7 @@ func launchCommand(cmd *command.Command) *command.Command {
 	l := rules.NewFlags(cmd)
 	cmd.Flags.Begin("for the start")
 	l.Interactive()
-	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so")
+	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so, and with one that has ended you can go on")
 	cmd.Flags.BoolVar(&l.Keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
 	cmd.Flags.BoolVar(&l.Detach, "d", false, "start it, print its id and leave it alone; implies --keep")
 	cmd.Flags.StringVar(&l.Summary, "summary", "", "write how it ended as JSON to `FILE`, or to an open descriptor by its number")
@@ -135,6 +135,9 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 	agentName, argv, err := toRun(c, cmd.Name, rest)
 	if err != nil {
 		return nil, 125, err
+	}
+	if !staysBeside(c, l) {
+		argv = goOn(c, l, agentName, argv)
 	}
 	opt, err := l.Options(c, agentName, argv)
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 	Shared  = "history" // Count conversations in List were copied; State says which way
 	Limit   = "limit"   // a limit was hit: Name, and how many times
 	Lost    = "lost"    // the session ended without a word; Count records were not signed by then
-	Exit    = "exit"    // the last record of a session that ended; Code is its status
+	Exit    = "exit"    // the last record of a session that ended; Code is its status, List the words that take its conversation up
 )
 
 // The events of a gate.

@@ -41,7 +41,7 @@ _ringfence_claude() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -82,7 +82,7 @@ _ringfence_codex() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -123,7 +123,7 @@ _ringfence_gemini() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -164,7 +164,7 @@ _ringfence_opencode() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -205,7 +205,7 @@ _ringfence_run() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -324,7 +324,7 @@ _ringfence_shell() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \

@@ -86,7 +86,7 @@ func (g *Gate) TakeBack(e policy.Entry) (cut int, err error) {
 	if err := g.rules.takeBack(e); err != nil {
 		return 0, err
 	}
-	return g.less(journal.Record{Event: journal.Revoke, Verdict: journal.Deny, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String()})
+	return g.less(journal.Record{Event: journal.Revoke, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String()})
 }
 
 // TakeBackAddress closes an address for the rest of the session, whatever leads there.
@@ -100,7 +100,7 @@ func (g *Gate) TakeBackAddress(d policy.Device) (cut int, err error) {
 	if full {
 		return 0, errTaken
 	}
-	return g.less(journal.Record{Event: journal.Revoke, Verdict: journal.Deny, Addr: d.Prefix.Range.String(), Port: d.Prefix.Port, Rule: d.Text, Source: d.Source.String()})
+	return g.less(journal.Record{Event: journal.Revoke, Addr: d.Prefix.Range.String(), Port: d.Prefix.Port, Rule: d.Text, Source: d.Source.String()})
 }
 
 // Narrow holds the gate to another reach from now on, which the caller knows to be narrower.
@@ -125,7 +125,7 @@ func (g *Gate) Unpublish(host, inside uint16, source string) (cut int, err error
 	if l != nil {
 		l.Close()
 	}
-	return g.less(journal.Record{Event: journal.Revoke, Verdict: journal.Deny, Via: "publish", Port: inside, Rule: "publish " + portText(host), Source: source})
+	return g.less(journal.Record{Event: journal.Revoke, Via: "publish", Port: inside, Rule: "publish " + portText(host), Source: source})
 }
 
 // shows reports whether a port of the host is published.

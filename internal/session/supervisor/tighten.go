@@ -95,7 +95,7 @@ func (l *live) tighten(less Less, out *control.Tightened) error {
 	}
 	l.less.base.Store(&base)
 	out.Mode = less.Mode
-	rec := journal.Record{Event: journal.Tighten, Verdict: journal.Deny, Mode: less.Mode, State: out.Was, Source: less.By, Reason: less.Why}
+	rec := journal.Record{Event: journal.Tighten, Mode: less.Mode, State: out.Was, Source: less.By, Reason: less.Why}
 	if out.Cut, err = l.gate.Narrow(base.Reach, false, rec); err != nil {
 		err = fmt.Errorf("done, and not recorded: %w", err)
 	}
@@ -156,7 +156,7 @@ func (l *live) revokePort(port uint16, by string) (int, error) {
 	}
 	base.Reach.HostPorts = l.left(base.Reach.HostPorts)
 	l.less.base.Store(&base)
-	return l.gate.Narrow(base.Reach, true, journal.Record{Event: journal.Revoke, Verdict: journal.Deny, Via: "host-port", Port: port, Rule: fmt.Sprintf("host-port %d", port), Source: by})
+	return l.gate.Narrow(base.Reach, true, journal.Record{Event: journal.Revoke, Via: "host-port", Port: port, Rule: fmt.Sprintf("host-port %d", port), Source: by})
 }
 
 // left are the ports of the host that were not taken back.
