@@ -92,7 +92,7 @@ type Env struct {
 // Network is the posture of the network and what is told apart from it. Modes are
 // ordered from tight to wide.
 type Network struct {
-	Mode      *Rule     // "none", "locked", "dev" or "internet"; nil means not written
+	Mode      *Rule     // of modes; nil means not written
 	Groups    List      // switches of named groups: +NAME and -NAME
 	Allow     List      // hosts that can be reached, as address.ParseRule reads them
 	Deny      List      // hosts that cannot, whatever allows them: NAME or NAME:PORT

@@ -27,7 +27,7 @@ _ringfence_claude() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -68,7 +68,7 @@ _ringfence_codex() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -109,7 +109,7 @@ _ringfence_gemini() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -150,7 +150,7 @@ _ringfence_opencode() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -191,7 +191,7 @@ _ringfence_run() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -261,7 +261,7 @@ _ringfence_why() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -310,7 +310,7 @@ _ringfence_shell() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -355,7 +355,7 @@ _ringfence_learn() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -566,7 +566,7 @@ _ringfence_env() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -632,7 +632,7 @@ _ringfence_policy_show() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -664,7 +664,7 @@ _ringfence_policy_check() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -700,7 +700,7 @@ _ringfence_policy_test() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -745,7 +745,7 @@ _ringfence_policy_groups() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -953,7 +953,7 @@ _ringfence_mcp_run() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \

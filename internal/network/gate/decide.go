@@ -269,22 +269,27 @@ func (r *rules) allowed(q Request, after int) (best Decision, ok bool) {
 	return t.public(q)
 }
 
-// public is the mode internet: every name that can be of the public network.
+// modeOpen is the mode in which names are no matter: see literal.
+const modeOpen = "open"
+
+// public is the mode internet: every name that can be of the public network. In mode open the
+// bytes may be anything besides: who may reach every address would go around the check.
 func (r *table) public(q Request) (Decision, bool) {
-	if r.mode != "internet" || q.Target.Name.Single() {
+	if !policy.Wide(r.mode) || q.Target.Name.Single() {
 		return Decision{}, false
 	}
 	if _, special := q.Target.Name.Special(); special {
 		return Decision{}, false
 	}
 	proto := address.TCP
-	switch q.Target.Port {
-	case 443:
+	switch {
+	case r.mode == modeOpen:
+	case q.Target.Port == 443:
 		proto = address.TLS
-	case 80:
+	case q.Target.Port == 80:
 		proto = address.HTTP
 	}
-	return Decision{Verdict: Allow, Rule: "every public host", Source: "mode internet", Proto: proto}, true
+	return Decision{Verdict: Allow, Rule: "every public host", Source: "mode " + r.mode, Proto: proto}, true
 }
 
 func (r *rules) granted(n address.Name, after int, do func(e policy.Entry, until time.Time) bool) {
@@ -356,6 +361,9 @@ func (r *rules) literal(t address.Target) Decision {
 	}
 	if what, closed := address.Closed(t.Addr); closed {
 		return Decision{Verdict: Deny, Rule: RuleRanges, Reason: "the address is " + what}
+	}
+	if r.at.Load().mode == modeOpen {
+		return Decision{Verdict: Allow, Rule: "every public address", Source: "mode open", Proto: address.TCP}
 	}
 	if mutated("literal") {
 		return Decision{Verdict: Allow, Proto: address.TCP}

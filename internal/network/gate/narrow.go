@@ -61,7 +61,7 @@ func (r *rules) takeBack(e policy.Entry) error {
 // Allows reports whether any of what a rule speaks of can be reached now.
 func (g *Gate) Allows(r address.Rule) bool {
 	t := g.rules.at.Load()
-	if t.mode == "internet" || t.learns {
+	if policy.Wide(t.mode) || t.learns {
 		return true
 	}
 	overlaps := func(e policy.Entry) bool {

@@ -98,7 +98,7 @@ func (c *Contribution) proxy(b Base) (err error) {
 // learnHosts lets unknown public hosts be reached where that is the mode's only no.
 // What somebody locked stays locked, and nobody goes above the ceiling.
 func (b *Base) learnHosts() {
-	over := b.ceiling != nil && b.ceiling.Network.Mode != nil && b.ceiling.Network.Mode.Value != "internet"
+	over := b.ceiling != nil && b.ceiling.Network.Mode != nil && !policy.Wide(b.ceiling.Network.Mode.Value)
 	b.Reach.Learn = b.Asked.Learn && b.Reach.Mode == "dev" && !over
 }
 
