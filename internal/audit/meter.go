@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ringfence.dev/ringfence/internal/policy"
 )
 
 // Level is how much of a leg is there.
@@ -151,7 +153,7 @@ func (e *Exposure) untrusted(l *Leg) {
 		l.raise(Full, "brings in what strangers write: %s", few(e.Readers))
 	}
 	switch {
-	case e.Bare, e.Network == "internet":
+	case e.Bare, policy.Wide(e.Network):
 		l.raise(Full, "any page of the internet can be read")
 	case e.Network == "dev":
 		l.raise(Some, "packages and their documentation come in")
@@ -176,6 +178,8 @@ func (e *Exposure) wayOut(l *Leg) {
 	switch {
 	case e.Bare:
 		l.raise(Full, "every host and port can be reached")
+	case e.Network == "open":
+		l.raise(Full, "every public address and port can be reached")
 	case e.Network == "internet":
 		l.raise(Full, "every public host can be reached")
 	case e.Network == "dev":

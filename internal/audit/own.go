@@ -126,7 +126,7 @@ func passed(l *look) (hits []hit) {
 
 func openNetwork(l *look) (hits []hit) {
 	for _, p := range l.policies() {
-		if m := p.Network.Mode; m != nil && m.Value == "internet" {
+		if m := p.Network.Mode; m != nil && policy.Wide(m.Value) {
 			hits = append(hits, hit{path: m.Source.File, line: m.Source.Line})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -47,7 +48,7 @@ func launchCommand(cmd *command.Command) *command.Command {
 	l := rules.NewFlags(cmd)
 	cmd.Flags.Begin("for the start")
 	l.Interactive()
-	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so")
+	cmd.Flags.StringVar(&l.Name, "name", "", "call the session `NAME`; no other that runs may be called so, and with one that has ended you can go on")
 	cmd.Flags.BoolVar(&l.Keep, "keep", false, "let the session outlive this terminal; ringfence attach comes back to it")
 	cmd.Flags.BoolVar(&l.Detach, "d", false, "start it, print its id and leave it alone; implies --keep")
 	cmd.Flags.StringVar(&l.Summary, "summary", "", "write how it ended as JSON to `FILE`, or to an open descriptor by its number")
@@ -135,6 +136,9 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 	if err != nil {
 		return nil, 125, err
 	}
+	if !staysBeside(c, l) {
+		argv = goOn(c, l, agentName, argv)
+	}
 	opt, err := l.Options(c, agentName, argv)
 	if err != nil {
 		return nil, 125, err
@@ -149,6 +153,9 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 	opt.Look = l.DryRun != ""
 	opt.Nobody = l.NoInput || !l.Detach && c.Kept == nil && !c.Person()
 	greet := !opt.Look && newcomer(c)
+	if !opt.Look && !l.Yes && !l.NoInput && !l.Detach && c.Person() {
+		opt.AskServers = func(names []string) bool { return comeAlong(c, names) }
+	}
 	s, err := session.Prepare(opt)
 	if errors.Is(err, launch.ErrSeveral) && meansAll(c, l, err) {
 		opt.AllRepos = true
@@ -178,6 +185,15 @@ func meansAll(c *command.Console, l *rules.Flags, err error) bool {
 	}
 	c.Say("%s", err)
 	return c.Confirm("Show them all?", false)
+}
+
+// comeAlong asks about MCP servers of the host that no table of policy names.
+func comeAlong(c *command.Console, names []string) bool {
+	for i, n := range names {
+		names[i] = plan.Show(n)
+	}
+	c.Say("MCP servers of your settings: %s", strings.Join(names, ", "))
+	return c.Confirm("Start them, each in a sandbox of its own?", false)
 }
 
 // toRun says what is run, of what was typed behind the flags.

@@ -39,7 +39,7 @@ const (
 	Shared  = "history" // Count conversations in List were copied; State says which way
 	Limit   = "limit"   // a limit was hit: Name, and how many times
 	Lost    = "lost"    // the session ended without a word; Count records were not signed by then
-	Exit    = "exit"    // the last record of a session that ended; Code is its status
+	Exit    = "exit"    // the last record of a session that ended; Code is its status, List the words that take its conversation up
 )
 
 // The events of a gate.
@@ -48,6 +48,8 @@ const (
 	End      = "end"      // a connection that was decided upon has ended
 	Request  = "request"  // a connection waits for a person
 	Grant    = "grant"    // a person allowed something
+	Revoke   = "revoke"   // a person took something back; Count connections were cut
+	Tighten  = "tighten"  // the session moved to the stricter Mode; Count connections were cut
 	Listen   = "listen"   // a server began to listen inside
 	Gate     = "gate"     // State says what became of the gate
 )

@@ -106,6 +106,8 @@ func (d *Redactor) item(r Record, item string) string {
 		return d.rule(item)
 	case r.Event == Policy:
 		return d.text(item)
+	case r.Event == Exit:
+		return d.pseudonym("text", item)
 	}
 	return d.path(item)
 }

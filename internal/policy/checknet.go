@@ -150,7 +150,7 @@ func (c *checker) switches() {
 		switch on := v.Value[0] == '+'; {
 		case on && mode.Value == locked:
 			why = "has no groups"
-		case !on && mode.Value == internet:
+		case !on && Wide(mode.Value):
 			why = "reaches every public host"
 		default:
 			continue

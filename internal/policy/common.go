@@ -62,10 +62,10 @@ type Commons struct {
 	Opens []Opening      // what else it opens
 }
 
-// Commons reads which hosts are common under p: none in mode internet, where every
+// Commons reads which hosts are common under p: none in modes internet and open, where every
 // public host can be written to, and none without a network.
 func (p *Policy) Commons() (Commons, error) {
-	if p.Network.Mode == nil || p.Network.Mode.Value == internet || p.Network.Mode.Value == modes[0] {
+	if p.Network.Mode == nil || Wide(p.Network.Mode.Value) || p.Network.Mode.Value == modes[0] {
 		return Commons{}, nil
 	}
 	out := Commons{List: readCommons()}

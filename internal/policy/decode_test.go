@@ -165,10 +165,10 @@ var decodeErrors = []struct{ name, text, want, hint string }{
 	{"set deep", "[env.set]\nA.B = ''\n", `p.toml:2: [env] set holds strings, not tables
     2 | A.B = ''
       |   ^`, ""},
-	{"mode", "[network]\nmode = 'host'\n", `p.toml:2: [network] mode: "host" is unknown here; known: none, locked, dev, internet
+	{"mode", "[network]\nmode = 'host'\n", `p.toml:2: [network] mode: "host" is unknown here; known: none, locked, dev, internet, open
     2 | mode = 'host'
       |        ^~~~~~`, ""},
-	{"near mode", "[network]\nmode = 'dve'\n", `p.toml:2: [network] mode: "dve" is unknown here; known: none, locked, dev, internet
+	{"near mode", "[network]\nmode = 'dve'\n", `p.toml:2: [network] mode: "dve" is unknown here; known: none, locked, dev, internet, open
     2 | mode = 'dve'
       |        ^~~~~`, `did you mean "dev"?`},
 	{"group", "[network]\ngroups = ['+rsut']\n", `p.toml:2: [network] groups: there is no group "rsut"; ringfence policy groups lists them

@@ -64,7 +64,7 @@ type GroupState struct {
 
 // groupsIn holds for a mode in which groups that allow can be on. What is locked
 // stays so, whatever a switch says.
-func groupsIn(mode string) bool { return mode == dev || mode == internet }
+func groupsIn(mode string) bool { return mode == dev || Wide(mode) }
 
 // GroupsOn lists every group, on or off.
 func (p *Policy) GroupsOn() []GroupState {

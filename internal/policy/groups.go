@@ -1,9 +1,9 @@
 package policy
 
 var (
-	usual  = []string{dev, internet}         // groups that most work needs
-	always = []string{locked, dev, internet} // groups that deny
-	never  = []string(nil)                   // groups that are there to be switched on
+	usual  = []string{dev, internet, opened}         // groups that most work needs
+	always = []string{locked, dev, internet, opened} // groups that deny
+	never  = []string(nil)                           // groups that are there to be switched on
 )
 
 // allGroups is every group. A host is listed because a tool of the ecosystem needs

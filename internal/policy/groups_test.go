@@ -34,7 +34,7 @@ func TestGroupsAreWellFormed(t *testing.T) {
 		}
 	}
 	for _, g := range Groups() {
-		if !slices.ContainsFunc([][]string{nil, {"dev", "internet"}, {"locked", "dev", "internet"}}, func(m []string) bool { return slices.Equal(m, g.Modes) }) ||
+		if !slices.ContainsFunc([][]string{nil, {"dev", "internet", "open"}, {"locked", "dev", "internet", "open"}}, func(m []string) bool { return slices.Equal(m, g.Modes) }) ||
 			g.Deny != slices.Contains(g.Modes, "locked") {
 			t.Errorf("%s is on in %q", g.Name, g.Modes)
 		}
@@ -115,7 +115,7 @@ func TestParseNet(t *testing.T) {
 		{"", `--net: "" is no switch: write +NAME or -NAME`, ""},
 		{"dev,", `--net: "" is no switch: write +NAME or -NAME`, ""},
 		{"dve", `--net: there is no mode "dve"`, `did you mean "dev"?`},
-		{"host", `--net: there is no mode "host"`, "the modes are: none, locked, dev, internet"},
+		{"host", `--net: there is no mode "host"`, "the modes are: none, locked, dev, internet, open"},
 		{"rust", `--net: there is no mode "rust"`, "a group is switched by +rust or -rust"},
 		{"dev,rust", `--net: "rust" is no switch: write +NAME or -NAME`, `did you mean "+rust"?`},
 		{"+rust,dev", `--net: "dev" is no switch: write +NAME or -NAME`, ""},

@@ -4,7 +4,7 @@ import "slices"
 
 // modes are the postures of the network from tight to wide. The order is what
 // Tighten and Widens compare by, so a new mode is inserted where it belongs.
-var modes = []string{"none", "locked", "dev", "internet"}
+var modes = []string{"none", "locked", "dev", "internet", "open"}
 
 // WallNames lists the walls that a policy can require, in launch order.
 func WallNames() []string {
@@ -29,7 +29,11 @@ const (
 	locked   = "locked"
 	dev      = "dev"
 	internet = "internet"
+	opened   = "open"
 )
+
+// Wide holds for a mode in which every public host can be reached.
+func Wide(mode string) bool { return mode == internet || mode == opened }
 
 // width ranks a mode. What was not written is as tight as can be, and what is
 // unknown (it cannot come from Decode) as wide as can be.

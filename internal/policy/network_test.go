@@ -110,7 +110,7 @@ func (m model) permits(at probe) bool {
 			return false
 		}
 	}
-	if _, special := at.name.Special(); m.mode == "internet" && !special && at.natural() {
+	if _, special := at.name.Special(); !special && (m.mode == "open" || m.mode == "internet" && at.natural()) {
 		return true
 	}
 	return slices.ContainsFunc(m.allow, func(r address.Rule) bool {

@@ -53,6 +53,7 @@ type Policy struct {
 	Project   Project
 	Secret    []Secret // in the order in which they were written
 	MCP       []Server // the same
+	Unnamed   *Rule    // what becomes of MCP servers that no table names, of unnamedWords; nil means none
 
 	// Refused is what somebody asked for outright and the ceiling forbids. Only
 	// Resolve fills it, and Check reports it.
@@ -91,7 +92,7 @@ type Env struct {
 // Network is the posture of the network and what is told apart from it. Modes are
 // ordered from tight to wide.
 type Network struct {
-	Mode      *Rule     // "none", "locked", "dev" or "internet"; nil means not written
+	Mode      *Rule     // of modes; nil means not written
 	Groups    List      // switches of named groups: +NAME and -NAME
 	Allow     List      // hosts that can be reached, as address.ParseRule reads them
 	Deny      List      // hosts that cannot, whatever allows them: NAME or NAME:PORT

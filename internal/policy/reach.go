@@ -11,7 +11,7 @@ import (
 // beats Allow. A deny without a port is about every port. What is internal needs
 // an entry of IP or HostPorts in every mode.
 type Reach struct {
-	Mode      string   // in "internet" every public host is allowed besides
+	Mode      string   // in "internet" every public host is allowed besides, in "open" every public address
 	Allow     []Entry  // the agent's own, then groups, then the policy's list
 	Deny      []Entry  // the policy's list, then groups
 	Needless  []Entry  // of the agent: refused as unknown hosts are, but nobody is asked

@@ -85,7 +85,7 @@ func reached(base *Policy) func(string) bool {
 	}
 }
 
-func open(p *Policy) bool { return p.Network.Mode != nil && p.Network.Mode.Value == internet }
+func open(p *Policy) bool { return p.Network.Mode != nil && Wide(p.Network.Mode.Value) }
 
 // public holds for a rule that gives no more than any public host does: a name of
 // the public network, TLS on 443 and HTTP on 80.

@@ -27,7 +27,7 @@ _ringfence_claude() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -41,7 +41,7 @@ _ringfence_claude() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -68,7 +68,7 @@ _ringfence_codex() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -82,7 +82,7 @@ _ringfence_codex() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -109,7 +109,7 @@ _ringfence_gemini() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -123,7 +123,7 @@ _ringfence_gemini() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -150,7 +150,7 @@ _ringfence_opencode() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -164,7 +164,7 @@ _ringfence_opencode() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -191,7 +191,7 @@ _ringfence_run() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -205,7 +205,7 @@ _ringfence_run() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -261,7 +261,7 @@ _ringfence_why() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -310,7 +310,7 @@ _ringfence_shell() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -324,7 +324,7 @@ _ringfence_shell() {
 		'*-d[start it, print its id and leave it alone; implies --keep]' \
 		'*--dry-run[print the plan and start nothing; =json for programs; =bwrap as a bubblewrap command, which holds the values of variables]' \
 		'*--keep[let the session outlive this terminal; ringfence attach comes back to it]' \
-		'*--name[call the session NAME; no other that runs may be called so]:NAME: ' \
+		'*--name[call the session NAME; no other that runs may be called so, and with one that has ended you can go on]:NAME: ' \
 		'*--no-input[never ask anything, and tell nothing at the end]' \
 		'*--summary[write how it ended as JSON to FILE, or to an open descriptor by its number]:FILE:_files' \
 		'*--verbose[tell everything at the start and at the end, also without a terminal]' \
@@ -355,7 +355,7 @@ _ringfence_learn() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -476,6 +476,20 @@ _ringfence_grant() {
 		'1: :{_ringfence_ask sessions; true}'
 }
 
+_ringfence_revoke() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'1: :{_ringfence_ask sessions; true}' \
+		'2: :{true}'
+}
+
+_ringfence_tighten() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--net[the MODE to move to\: locked leaves the agent its model, none leaves nothing]:MODE: ' \
+		'1: :{_ringfence_ask sessions; true}'
+}
+
 _ringfence_publish() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -552,7 +566,7 @@ _ringfence_env() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -618,7 +632,7 @@ _ringfence_policy_show() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -650,7 +664,7 @@ _ringfence_policy_check() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -686,7 +700,7 @@ _ringfence_policy_test() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -731,7 +745,7 @@ _ringfence_policy_groups() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -940,7 +954,7 @@ _ringfence_mcp_run() {
 		'*--allow-ip[let the address or range CIDR\:PORT be reached, an internal one too]:CIDR\:PORT: ' \
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
-		'*--net[the network\: none, locked, dev or internet, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -1039,6 +1053,8 @@ _ringfence() {
 			'history:list conversations that were copied to the host'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
+			'revoke:take a host, an address or a port back from a running session'
+			'tighten:move a running session to a stricter network'
 			'publish:open a server of a running session on the host'\''s loopback'
 			'log:show, verify or export what a session did and what was decided'
 			'env:show what of the environment comes inside, by name'
@@ -1092,6 +1108,8 @@ _ringfence() {
 		history) _ringfence_history ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
+		revoke) _ringfence_revoke ;;
+		tighten) _ringfence_tighten ;;
 		publish) _ringfence_publish ;;
 		log) _ringfence_log ;;
 		env) _ringfence_env ;;

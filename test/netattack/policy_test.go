@@ -28,7 +28,7 @@ func patterns(t *testing.T, sum *summary) {
 		refused(t, w, "--allow-ip", ip)
 	}
 	for flag, values := range map[string][]string{
-		"--net": {"open", "", "dev,rust", "dev,+nosuch", "none,internet", "*"}, "--publish": {"0", "x", "3000:3000", "70000"}, "--host-port": {"0", "x", "1-2", "127.0.0.1:80"},
+		"--net": {"wide", "", "dev,rust", "dev,+nosuch", "none,internet", "*"}, "--publish": {"0", "x", "3000:3000", "70000"}, "--host-port": {"0", "x", "1-2", "127.0.0.1:80"},
 		"--proxy":     {"x", "ftp://x.test:1", "http://u:p@x.test:1", "http://x.test:1/p", "https://u:p@x.test:1", "https://x.test:1/p"},
 		"--deny-host": {"*", "http://x.test", "10.0.0.1/24", "10.0.0.0/33", "010.0.0.1", "10.1", "10.0.0.1:0", "::ffff:10.0.0.1", "[::1", "fe80::1%eth0"},
 	} {

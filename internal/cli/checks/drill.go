@@ -213,8 +213,8 @@ func reachable(r policy.Reach, host string, port uint16) (string, bool) {
 		}
 		return "", false
 	}
-	if r.Mode == "internet" {
-		return "the mode internet allows every public host", true
+	if policy.Wide(r.Mode) {
+		return "the mode " + r.Mode + " allows every public host", true
 	}
 	for _, e := range r.Allow {
 		if _, on := e.Rule.On(port); on && e.Rule.Covers(address.Name(host)) {

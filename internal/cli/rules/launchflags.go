@@ -114,7 +114,7 @@ func NewFlags(cmd *command.Command) *Flags {
 	f.Var(&l.env, "env", "pass a variable, or set it: `NAME[=VALUE]`")
 	f.Var(&l.forceEnv, "force-env", "pass `NAME` although it is refused by default")
 	f.Begin("for the network")
-	f.StringVar(&l.net, "net", "", "the network: none, locked, dev or internet, and groups to switch, as in `dev,+rust,-docs`")
+	f.StringVar(&l.net, "net", "", "the network: none, locked, dev, internet or open, and groups to switch, as in `dev,+rust,-docs`")
 	l.rule("allow-host", "network", "allow", "let `HOST[:PORT]` be reached, such as api.example.org or *.example.org:8443")
 	l.rule("deny-host", "network", "deny", "never let `HOST[:PORT]` be reached")
 	l.rule("allow-ip", "network", "ip", "let the address or range `CIDR:PORT` be reached, an internal one too")

@@ -53,6 +53,9 @@ func (p Posture) open(b *strings.Builder) {
 	case "internet":
 		b.WriteString("Mode internet: you can reach every public host, by name and over TCP. Every connection is recorded.\n\n")
 		return
+	case "open":
+		b.WriteString("Mode open: you can reach every public host and address over TCP, at any port. Every connection is recorded.\n\n")
+		return
 	case "locked":
 		what = "the model's own API and what the human allowed"
 	}
@@ -69,19 +72,26 @@ func (p Posture) open(b *strings.Builder) {
 
 // closed says what is not there, so that it is not tried again.
 func (p Posture) closed(b *strings.Builder) {
-	if p.Mode == "internet" {
+	if p.Mode == "internet" || p.Mode == "open" {
 		b.WriteString("A name that is refused is refused at once")
 	} else {
 		b.WriteString("Every other name is refused at once")
 	}
 	b.WriteString(", and stays refused until the human grants it: no retry, port, resolver or mirror changes that.\n" +
-		"There is no UDP but for looking up names, so no QUIC, and no ICMP: ping never answers. A bare IP address, and every\n" +
-		"internal one (private ranges, the host itself, cloud metadata), is closed.\n")
+		"There is no UDP but for looking up names, so no QUIC, and no ICMP: ping never answers. " + p.bare())
 	if p.Proxy != "" {
 		b.WriteString("No proxy is needed. A tool that insists on one can use " + quoteHost("http://"+p.Proxy) + " (HTTP CONNECT and SOCKS5).\n")
 	}
 	b.WriteString("\n")
 	list(b, "Open all the same:", p.Devices)
+}
+
+// bare says which addresses are closed.
+func (p Posture) bare() string {
+	if p.Mode == "open" {
+		return "Every internal address\n(private ranges, the host itself, cloud metadata) is closed.\n"
+	}
+	return "A bare IP address, and every\ninternal one (private ranges, the host itself, cloud metadata), is closed.\n"
 }
 
 func (p Posture) ports(b *strings.Builder) {

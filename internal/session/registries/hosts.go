@@ -11,6 +11,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/door"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
@@ -151,9 +152,9 @@ func (h *hostDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rest is what else a host is asked in mode internet, where every public host may be.
+// rest is what else a host is asked where every public host may be.
 func (ds *doors) rest(base *url.URL, g launch.Gateway) http.Handler {
-	if ds.Reach.Mode != "internet" {
+	if !policy.Wide(ds.Reach.Mode) {
 		return nil
 	}
 	return broker.Passed(&url.URL{Scheme: "https", Host: base.Host}, broker.Transport(g.Reach, g.Roots(), g.Record))

@@ -116,7 +116,8 @@ func ending(res *Result) []journal.Record {
 	case res.Exit.Status.Signaled():
 		state = "signalled"
 	}
-	return append(out, journal.Record{Kind: journal.Session, Event: journal.Exit, State: state, Code: res.Exit.Code()})
+	resume, _ := journal.MakeNames(res.Resume)
+	return append(out, journal.Record{Kind: journal.Session, Event: journal.Exit, State: state, Code: res.Exit.Code(), List: resume})
 }
 
 // denials counts what was refused and remembers the last of it, for who asks how
