@@ -71,3 +71,18 @@ func lookTools(s *Session, _ launch.Contribution) (out launch.Contribution, err 
 	out.Mounts = []plan.Mount{{Src: box.Shown(), Dst: launch.ToolsDir, Why: "tools of the project"}}
 	return out, nil
 }
+
+// Tools are those that are there now.
+func (s *Session) Tools() (out []string) {
+	if !Tooled(s.Base) {
+		return nil
+	}
+	have, err := Box(s.Base).List()
+	if err != nil {
+		return nil
+	}
+	for _, r := range have {
+		out = append(out, r.Tool)
+	}
+	return out
+}

@@ -82,6 +82,15 @@ func (a *archive) host(dir string, args ...string) (out string, ok bool) {
 	return string(got), err == nil
 }
 
+// plain runs ringfence as it is: who is in another user namespace asks no running session.
+func (a *archive) plain(dir string, args ...string) (out string, ok bool) {
+	a.t.Helper()
+	cmd := exec.Command(stage.Ringfence, args...)
+	cmd.Dir, cmd.Env = dir, a.env
+	got, err := cmd.CombinedOutput()
+	return string(got), err == nil
+}
+
 // pack makes a package of a tree.
 func pack(name, depends, tree string) string {
 	return fmt.Sprintf("mkdir -p src/%[1]s/DEBIAN; printf 'Package: %[1]s\\nVersion: 1.0\\nArchitecture: all\\nMaintainer: a\\nDepends: %[2]s\\nDescription: x\\n' > src/%[1]s/DEBIAN/control; (cd src/%[1]s; %[3]s)\n", name, depends, tree)
@@ -125,5 +134,95 @@ func TestToolOfDebian(t *testing.T) {
 	}
 	if out, _ := a.run(dir, script); strings.Contains(out, "frob of") {
 		t.Errorf("it is still there: %s", out)
+	}
+}
+
+// policy is what the user of the scene wrote.
+func (a *archive) policy(text string) {
+	a.write(filepath.Join(a.state, "config/ringfence/policy.toml"), text)
+}
+
+// An agent asks: without a rule a person has to say yes, outside, and then the running session
+// has the tool. A wish is shown to people, with the command.
+func TestToolIsAskedFor(t *testing.T) {
+	a := newArchive(t, pack("frobnicate", "frob-part", frob)+pack("frob-part", "", part))
+	dir := a.project()
+	cmd := exec.Command(stage.Ringfence, "run", "--name", "asks", "--", "sh", "-c", `get-tool frobnicate 2>said; get-tool -x 2>/dev/null; echo $? >>said; mv said asked; exec cat`)
+	cmd.Dir, cmd.Env = dir, a.env
+	hold, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer hold.Close()
+	var said []byte
+	wait.Eventually(t, "the agent has asked", func() bool { said, err = os.ReadFile(filepath.Join(dir, "asked")); return err == nil })
+	if !strings.Contains(string(said), "a person has to say yes") || !strings.Contains(string(said), "\n  ringfence tools add debian:frobnicate\n") || !strings.HasSuffix(string(said), "\n2\n") {
+		t.Errorf("%s", said)
+	}
+	if out, _ := a.plain(dir, "requests", "asks"); !strings.Contains(out, "the agent asks for tool debian:frobnicate") || !strings.Contains(out, "ringfence tools add debian:frobnicate") {
+		t.Errorf("%s", out)
+	}
+	if out, ok := a.host(dir, "tools", "add", "debian:frobnicate"); !ok {
+		t.Fatalf("%s", out)
+	}
+	if out, _ := a.plain(dir, "exec", "asks", "--", "frobnicate"); !strings.Contains(out, "frob of the archive\nand its part\n") {
+		t.Errorf("the running session does not have it: %s", out)
+	}
+	if out, _ := a.plain(dir, "status", "asks"); !strings.Contains(out, "debian:frobnicate") {
+		t.Errorf("%s", out)
+	}
+}
+
+// What [tools] allows is fetched for the agent; what is switched off is refused, to a person
+// too, with the place of the rule.
+func TestToolsByPolicy(t *testing.T) {
+	a := newArchive(t, pack("frobnicate", "frob-part", frob)+pack("frob-part", "", part))
+	dir := a.project()
+	a.policy("[tools]\nallow = ['debian:frobnicate']\ndefault = 'none'\n")
+	if out, ok := a.host(dir, "run", "--", "sh", "-c", "get-tool frobnicate && frobnicate; get-tool debian:frob-part && echo CANARY"); ok || !strings.Contains(out, "frob of the archive\nand its part") || !strings.Contains(out, `[tools] default is "none"`) || strings.Contains(out, "CANARY") {
+		t.Errorf("%s", out)
+	}
+	if out, ok := a.host(dir, "tools", "add", "debian:frob-part"); ok || !strings.Contains(out, "policy.toml:3") {
+		t.Errorf("%s", out)
+	}
+	if log := a.log(); !strings.Contains(log, `"via":"tools"`) || !strings.Contains(log, "a tool is fetched") {
+		t.Error("the journal does not have it")
+	}
+	a.policy("[tools]\ndefault = 'none'\n")
+	if out, _ := a.run(a.project(), "command -v get-tool; ls -d /ringfence; nosuchcommand"); strings.Contains(out, "get-tool") || strings.Contains(out, "\n/ringfence\n") {
+		t.Errorf("nothing of it is there: %s", out)
+	}
+}
+
+// An archive that lies: another key, an index that another has signed, a package that is not
+// the one of the index. Each is refused, and nothing of it is kept. The control is above.
+func TestArchivesThatLie(t *testing.T) {
+	for name, script := range map[string]string{
+		"another key":     `rm -r gnupg; cp archive.gpg true.gpg; SIGN=1`,
+		"another index":   `echo "Description: other" >> dists/stable/main/binary-amd64/Packages; cp dists/stable/main/binary-amd64/Packages dists/stable/main/binary-arm64/Packages`,
+		"another package": `printf x >> pool/frobnicate_1.0_all.deb`,
+		"no signature":    `rm dists/stable/InRelease`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t, pack("frobnicate", "", frob))
+			shell(t, a.dir, script)
+			if strings.Contains(script, "SIGN") {
+				a.index()
+			}
+			dir := a.project()
+			if out, ok := a.host(dir, "tools", "add", "debian:frobnicate"); ok || !strings.Contains(out, "could not be fetched") {
+				t.Errorf("%s", out)
+			}
+			if out, _ := a.host(dir, "tools", "ls", "--json"); strings.TrimSpace(out) != "[]" {
+				t.Errorf("%s", out)
+			}
+			if left, _ := filepath.Glob(filepath.Join(a.state, "ringfence/projects/*/tools/new-*")); len(left) > 0 {
+				t.Errorf("%q is left", left)
+			}
+		})
 	}
 }
