@@ -53,3 +53,20 @@ func widerTools(base, p *Policy) string {
 func drawTools(t *rapid.T, label string) Tools {
 	return Tools{Default: drawWord(t, label+" tools", ToolsAsk, ToolsNone), Allow: drawList(t, label+" tools", rapid.StringMatching(`(npm|debian):[ab]b`))}
 }
+
+// An agent chooses the name. What is taken is one argument, no option, and one spelling.
+func FuzzParseTool(f *testing.F) {
+	for _, v := range []string{"debian:jq", "npm:@a/b", "go:a.test/b", "debian:-x", "npm:../x", "pypi:a b", "nix:a#b", "crates:\x00"} {
+		f.Add(v)
+	}
+	schema := regexp.MustCompile(patternTool)
+	f.Fuzz(func(t *testing.T, v string) {
+		got, err := ParseTool(v)
+		if err != nil {
+			return
+		}
+		if got.String() != v || !schema.MatchString(v) || strings.HasPrefix(got.Name, "-") || strings.ContainsAny(got.Name, " \t\n\x00'\"$;&|<>*?#=:\\") || strings.Contains("/"+got.Name+"/", "/../") || len(v) > maxTool {
+			t.Errorf("%q is taken for %v", v, got)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/wait"
@@ -120,6 +121,9 @@ func TestToolOfDebian(t *testing.T) {
 	if strings.Contains(out, "NOT THE HOSTS") || strings.Contains(out, "CANARY") {
 		t.Errorf("%s", out)
 	}
+	if out, _ := a.plain(dir, "run", "--", "frobnicate"); !strings.Contains(out, "frob of the archive\n") {
+		t.Errorf("as the command of a session: %s", out)
+	}
 	if out, _ := a.run(a.project(), script); strings.Contains(out, "frob of") {
 		t.Errorf("another project has it: %s", out)
 	}
@@ -129,11 +133,24 @@ func TestToolOfDebian(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(stage.Home, "ran")); err == nil {
 		t.Error("a script of the package ran outside")
 	}
+	if out, ok := a.host(dir, "tools", "add", "--project", "/elsewhere", "debian:frob-part"); ok {
+		t.Errorf("it came to another project than was meant: %s", out)
+	}
 	if out, ok := a.host(dir, "tools", "rm", "debian:frobnicate"); !ok {
 		t.Errorf("%s", out)
 	}
 	if out, _ := a.run(dir, script); strings.Contains(out, "frob of") {
 		t.Errorf("it is still there: %s", out)
+	}
+	if out, ok := a.host(dir, "tools", "add", "debian:frob-part"); !ok {
+		t.Fatalf("%s", out)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = a.plain(stage.Work, "gc", "--yes")
+	if left, _ := filepath.Glob(filepath.Join(a.state, "ringfence/projects/*/tools/records")); len(left) > 0 {
+		t.Errorf("the project is gone, its tools are not: %s", out)
 	}
 }
 
@@ -222,6 +239,59 @@ func TestArchivesThatLie(t *testing.T) {
 			}
 			if left, _ := filepath.Glob(filepath.Join(a.state, "ringfence/projects/*/tools/new-*")); len(left) > 0 {
 				t.Errorf("%q is left", left)
+			}
+		})
+	}
+}
+
+// tool is the one package of the registries here that has a program: it says its version.
+const tool = "frob"
+
+// Tools of the package managers come through the registry door: the young release is held
+// back, no script is run, and the program works where it is used.
+func TestToolsOfRegistries(t *testing.T) {
+	for i, c := range []struct {
+		name    string
+		prepare func(s *scene)
+	}{
+		{"npm:frob", func(s *scene) {
+			n := s.npmRegistry("127.0.0.1")
+			n.have[tool] = []npmRelease{{"1.0.0", time.Now().Add(-aged), "touch ../ran; echo CANARY"}, {"1.1.0", time.Now(), ""}}
+			s.env = append(s.env, "npm_config_registry="+n.URL)
+		}},
+		{"pypi:frob", func(s *scene) {
+			p := s.pypi("127.0.0.1")
+			p.add(tool, "1.0.0", aged)
+			p.add(tool, "1.1.0", time.Hour)
+			s.python(p)
+		}},
+		{"go:example.test/frob", func(s *scene) {
+			m := s.modules()
+			for version, age := range map[string]time.Duration{"v1.0.0": aged, "v1.1.0": time.Hour} {
+				m.have["example.test/frob@"+version] = &release{"module example.test/frob\n\ngo 1.21\n", "package main\n\nfunc main() { print(\"frob " + version[1:] + "\\n\") }\n", time.Now().Add(-age)}
+			}
+		}},
+		{"crates:frob", func(s *scene) {
+			c := s.crates("127.0.0.1")
+			c.add(tool, "1.0.0", aged)
+			c.add(tool, "1.1.0", time.Hour)
+			s.rust(c)
+		}},
+	} {
+		if !stage.Mine(i) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			s := begin(t)
+			c.prepare(s)
+			dir := s.project()
+			cmd := exec.Command(stage.Ringfence, "tools", "add", c.name)
+			cmd.Dir, cmd.Env = dir, s.env
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.name+" is there") || strings.Contains(string(out), "CANARY") {
+				t.Fatalf("%s", out)
+			}
+			if out, _ := s.run(dir, "frob; command -v frob; find /ringfence -name ran", "--net", "none"); out != "frob 1.0.0\n/ringfence/tools/bin/frob\n" {
+				t.Errorf("%s", out)
 			}
 		})
 	}

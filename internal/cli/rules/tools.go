@@ -36,12 +36,16 @@ debian (this machine's apt sources), npm, pypi, go, crates, or nix. Releases tha
 young are held back, and scripts of packages are not run, as [supply] of your policy says.`
 
 func toolsAdd() *command.Command {
-	cmd := &command.Command{Name: "tools add", Args: "SOURCE:NAME", Short: "fetch a tool", Long: aboutAdd,
+	cmd := &command.Command{Name: "tools add", Args: "SOURCE:NAME [flags]", Short: "fetch a tool", Long: aboutAdd,
 		Examples: []string{"ringfence tools add debian:ripgrep", "ringfence tools add npm:prettier"}, Takes: command.One}
+	of := cmd.Flags.String("project", "", "only if the project here is the one at `PATH`")
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
 		t, s, err := chosenTool(c, args)
 		if err != nil {
 			return 2, err
+		}
+		if *of != "" && *of != s.ProjectRoot() {
+			return 1, fault.New(fault.Refused, "", "the project here is %s, not %s", plan.Show(s.ProjectRoot()), plan.Show(*of))
 		}
 		if r := &s.Policy.Tools; !r.Allows(t) && !r.Asks() {
 			return 1, fault.New(fault.Refused, "allow it there: [tools] allow = [\""+t.String()+"\"]", "%s is not fetched: [tools] default is %q (%s)", t, policy.ToolsNone, r.Default.Source.String())

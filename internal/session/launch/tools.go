@@ -1,9 +1,13 @@
 package launch
 
 import (
+	"os"
+	"path/filepath"
+
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/environ"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // Where the project's tools are inside, and the program that asks for more. It is not below
@@ -42,4 +46,21 @@ func (b *Base) fetchRules(l policy.Layers) error {
 		return fault.New(fault.Refused, "the administrator can allow mode dev there", "tools cannot be fetched: %s allows the network %s", m.Source.String(), m.Text())
 	}
 	return nil
+}
+
+// ToolBox is where the tools of a project lie on the host.
+func ToolBox(d state.Dirs, root string) string {
+	return filepath.Join(d.State, "projects", state.Key(root), "tools")
+}
+
+// ToolsShown is what of it sessions see as ToolsDir.
+const ToolsShown = "shown"
+
+// hasTool holds for a command that only a tool of the project has.
+func (b *Base) hasTool(name string) bool {
+	if name == "" || name != filepath.Base(name) || !Tooled(*b) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(ToolBox(b.Dirs, b.ProjectRoot()), ToolsShown, "bin", name))
+	return err == nil
 }

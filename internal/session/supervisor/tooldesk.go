@@ -127,7 +127,7 @@ func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	d.live.Say("fetching " + t.String() + " for the agent: [tools] allow has it")
 	ctx, cancel := context.WithTimeout(ctx, maxFetchTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "tools", "add", t.String())
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "tools", "add", "--project", s.ProjectRoot(), t.String()) // the agent may have changed what is a project there
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.Asked.Environ, s.Workspaces[0].Path, &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it tidies up
 	cmd.WaitDelay = serverGrace

@@ -18,7 +18,9 @@ func NixBuild(name string) []string {
 }
 
 // LinkNix leads to the commands of what nix printed. Nothing is copied.
-func (f *Fetch) LinkNix(printed string) error {
+func (f *Fetch) LinkNix(printed string) error { return f.linkNix(NixStore, printed) }
+
+func (f *Fetch) linkNix(store, printed string) error {
 	bin := filepath.Join(f.Outside(), "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return err
@@ -29,7 +31,7 @@ func (f *Fetch) LinkNix(printed string) error {
 		if at == "" {
 			continue
 		}
-		if filepath.Dir(at) != NixStore || strings.Trim(filepath.Base(at), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._?=") != "" {
+		if filepath.Dir(at) != store || strings.Trim(filepath.Base(at), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._?=") != "" {
 			return fmt.Errorf("nix printed %.80q, which is no place in its store", at)
 		}
 		entries, err := os.ReadDir(filepath.Join(at, "bin"))

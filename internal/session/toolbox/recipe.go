@@ -41,6 +41,9 @@ missing=$(find "$to" -type f -path '*bin/*' -perm -1 -exec env LD_LIBRARY_PATH="
 [ -z "$missing" ] || echo "these libraries are not there, and what needs them will not start: $missing" >&2`,
 }
 
+// largest bounds a single file: 4 GiB, or 8 where the shell counts in KiB.
+const largest = "ulimit -f 8388608\n"
+
 // Recipe is the command that fetches a tool, inside, and what it needs to see for that.
 func Recipe(t policy.Tool, to string) (argv []string, shown []plan.Mount) {
 	if t.Source == "debian" {
@@ -50,7 +53,7 @@ func Recipe(t policy.Tool, to string) (argv []string, shown []plan.Mount) {
 			}
 		}
 	}
-	return []string{"sh", "-euc", recipes[t.Source], "sh", t.Name, to}, shown
+	return []string{"sh", "-euc", largest + recipes[t.Source], "sh", t.Name, to}, shown
 }
 
 // aptNeeds are the host's keys, its choices among versions, and what it has installed. Neither

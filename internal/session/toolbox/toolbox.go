@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	shownName   = "shown" // what sessions see
+	shownName   = launch.ToolsShown
 	recordsName = "records"
 	newPrefix   = "new-" // what is being fetched
 
@@ -43,7 +43,7 @@ type Box struct{ dir string }
 
 // Of is the box of the project whose root this is. Its state must be there.
 func Of(d state.Dirs, root string) Box {
-	return Box{filepath.Join(d.State, "projects", state.Key(root), "tools")}
+	return Box{launch.ToolBox(d, root)}
 }
 
 // Shown is the directory that sessions see as Dir.

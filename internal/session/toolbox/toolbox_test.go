@@ -240,6 +240,22 @@ func TestNix(t *testing.T) {
 		}
 		f.End()
 	}
+	store := t.TempDir()
+	for _, name := range []string{"xyz-jq-1.6/bin/jq", "xyz-jq-1.6/bin/a b", "abc-jq-man/share/man"} {
+		if err := os.MkdirAll(filepath.Join(store, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := fetched(t, newBox(t), "nix:jq")
+	if err := f.linkNix(store, store+"/xyz-jq-1.6\n"+store+"/abc-jq-man\n"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(f.Outside(), "bin/jq")); err != nil || string(text) != "#!/bin/sh\nexec '"+store+"/xyz-jq-1.6/bin/jq' \"$@\"\n" {
+		t.Errorf("%s %v", text, err)
+	}
+	if k := keep(t, f); !slices.Equal(k.Commands, []string{"jq"}) {
+		t.Errorf("%+v", k)
+	}
 	if got := NixBuild("jq"); got[len(got)-1] != "nixpkgs#jq" {
 		t.Error(got)
 	}
