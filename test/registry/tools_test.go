@@ -1,6 +1,9 @@
 package registry
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
@@ -292,6 +295,94 @@ func TestToolsOfRegistries(t *testing.T) {
 			}
 			if out, _ := s.run(dir, "frob; command -v frob; find /ringfence -name ran", "--net", "none"); out != "frob 1.0.0\n/ringfence/tools/bin/frob\n" {
 				t.Errorf("%s", out)
+			}
+		})
+	}
+}
+
+// deb is a package by hand, with what dpkg-deb would not build.
+func deb(t *testing.T, name string, data ...*tar.Header) string {
+	t.Helper()
+	ball := func(all ...*tar.Header) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		w := tar.NewWriter(z)
+		for _, h := range all {
+			own, text := *h, h.PAXRecords["text"]
+			own.PAXRecords, own.Size = nil, int64(len(text))
+			if err := w.WriteHeader(&own); err != nil {
+				t.Fatal(err)
+			}
+			w.Write([]byte(text))
+		}
+		w.Close()
+		z.Close()
+		return b.Bytes()
+	}
+	control := "Package: " + name + "\nVersion: 1.0\nArchitecture: all\nMaintainer: a\nDescription: x\n"
+	out := []byte("!<arch>\n")
+	for _, m := range []struct {
+		name string
+		data []byte
+	}{{"debian-binary", []byte("2.0\n")}, {"control.tar.gz", ball(entry("./control", 0o644, control))}, {"data.tar.gz", ball(data...)}} {
+		out = fmt.Appendf(out, "%-16s%-12d%-6d%-6d%-8s%-10d`\n", m.name, 0, 0, 0, "100644", len(m.data))
+		if out = append(out, m.data...); len(m.data)%2 == 1 {
+			out = append(out, '\n')
+		}
+	}
+	path := filepath.Join(t.TempDir(), name+"_1.0_all.deb")
+	if err := os.WriteFile(path, out, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func entry(name string, mode int64, text string) *tar.Header {
+	return &tar.Header{Name: name, Mode: mode, PAXRecords: map[string]string{"text": text}}
+}
+
+func link(kind byte, name, to string) *tar.Header {
+	return &tar.Header{Typeflag: kind, Name: name, Linkname: to, Mode: 0o777}
+}
+
+// A package that the archive's own key has signed, and that wants out of its directory.
+func TestHostilePackages(t *testing.T) {
+	victim := filepath.Join(stage.Home, "victim")
+	evil := entry("./usr/bin/evil", 0o755, "#!/bin/sh\necho evil runs inside\n")
+	for i, c := range []struct {
+		name string
+		data []*tar.Header
+		kept bool // the harmless part of it is
+	}{
+		{"plain", []*tar.Header{evil}, true}, // the control
+		{"upwards", []*tar.Header{evil, entry("../../../../../../../.."+victim+"/escape", 0o644, "x")}, false},
+		{"absolute", []*tar.Header{evil, entry(victim+"/escape", 0o644, "x")}, true}, // within its own directory
+		{"through-a-link", []*tar.Header{evil, link(tar.TypeSymlink, "./usr/out", victim), entry("./usr/out/escape", 0o644, "x")}, false},
+		{"hard-link", []*tar.Header{evil, link(tar.TypeLink, "./usr/bin/theirs", "/etc/passwd")}, false},
+		{"setuid", []*tar.Header{entry("./usr/bin/evil", 0o4755, "x")}, false},
+		{"device", []*tar.Header{evil, {Typeflag: tar.TypeBlock, Name: "./usr/disk", Devmajor: 8, Mode: 0o666}}, false},
+		{"fifo", []*tar.Header{evil, {Typeflag: tar.TypeFifo, Name: "./usr/pipe", Mode: 0o666}}, false},
+	} {
+		if !stage.Mine(i) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.MkdirAll(victim, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(victim)
+			a := newArchive(t, pack("harmless", "", part)+"mkdir pool; cp "+deb(t, c.name, c.data...)+" pool/\n")
+			dir := a.project()
+			out, ok := a.host(dir, "tools", "add", "debian:"+c.name)
+			if ok != c.kept {
+				t.Errorf("%s", out)
+			}
+			if left, _ := os.ReadDir(victim); len(left) > 0 {
+				t.Errorf("%v was written outside", left)
+			}
+			got, _ := a.run(dir, "evil; ls /ringfence/tools")
+			if strings.Contains(got, "evil runs inside\n") != c.kept || !c.kept && strings.Contains(got, "\nbin\n") && strings.Count(got, "\n") > 3 {
+				t.Errorf("%s", got)
 			}
 		})
 	}
