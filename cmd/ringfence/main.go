@@ -22,6 +22,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/sentry"
+	"ringfence.dev/ringfence/internal/session/toolbox"
 )
 
 // carriedName is the digest of what is carried.
@@ -58,6 +59,9 @@ func main() {
 	}
 	if len(os.Args) > 0 && mcp.IsClient(os.Args[0]) {
 		os.Exit(mcp.ClientMain(os.Args, os.Stdin, os.Stdout, os.Stderr, strings.TrimPrefix(broker.Endpoint, "http://")))
+	}
+	if len(os.Args) > 0 && toolbox.IsClient(os.Args[0]) {
+		os.Exit(toolbox.ClientMain(os.Args, os.Stdout, os.Stderr, strings.TrimPrefix(broker.Endpoint, "http://")))
 	}
 	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr, roles))
 }

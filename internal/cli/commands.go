@@ -42,7 +42,7 @@ func groups() []group {
 		{"What a session changed", []entry{{"apply", sessions.Apply}, {"discard", sessions.Discard}, {"history", sessions.History}}},
 		{"What is allowed", []entry{{"requests", sessions.Requests}, {"grant", sessions.Grant}, {"revoke", sessions.Revoke}, {"tighten", sessions.Tighten}, {"publish", sessions.Publish}, {"log", sessions.Log}, {"env", rules.Env}, {"policy", rules.Policy}, {"secret", rules.Secret}, {"trust", rules.Trust}}},
 		{"How exposed you are", []entry{{"audit", checks.Audit}, {"scan", rules.Scan}, {"doctor", checks.Doctor}, {"rungs", checks.Rungs}, {"verify", checks.Verify}, {"drill", checks.Drill}}},
-		{"Make it the default", []entry{{"init", rules.Init}, {"install", checks.Install}, {"uninstall", checks.Uninstall}, {"hook", checks.Hook}, {"mcp", rules.MCP}, {"gc", sessions.GC}}},
+		{"Make it the default", []entry{{"init", rules.Init}, {"install", checks.Install}, {"uninstall", checks.Uninstall}, {"hook", checks.Hook}, {"mcp", rules.MCP}, {"tools", rules.Tools}, {"gc", sessions.GC}}},
 		{"ringfence itself", []entry{{"completion", completionCommand}, {"man", manCommand}, {"version", versionCommand}, {"help", helpCommand}}},
 	}
 }

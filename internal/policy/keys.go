@@ -240,6 +240,12 @@ var keys = []key{
 	{section: serverSection, name: unnamedKey, form: formWord, words: func() []string { return unnamedWords },
 		about: "What becomes of MCP servers of the agent's own settings on the host that no [mcp.NAME] names: none stays outside, ask asks you at the start, all brings them, each in a sandbox of its own. Without this key: none. A project's file can only write none.",
 		word:  func(p *Policy) **Rule { return &p.Unnamed }},
+	{section: "tools", name: "allow", form: formList, check: checkTool, pattern: patternTool, most: maxTools,
+		about: "Tools that are fetched when an agent wants them, without a question: debian:NAME, npm:NAME, pypi:NAME, crates:NAME, go:PATH or nix:NAME.",
+		list:  func(p *Policy) *List { return &p.Tools.Allow }},
+	{section: "tools", name: "default", form: formWord, words: func() []string { return []string{ToolsAsk, ToolsNone} },
+		about: "What holds for all other tools: a person may add them (`ask`), or nobody (`none`). Not written: ask.",
+		word:  func(p *Policy) **Rule { return &p.Tools.Default }},
 
 	{section: "project", name: "for", form: formWord, words: PostureNames,
 		about: "What you are about to do: a named bundle of policy, as with --for. `ringfence postures` prints them. The file of a project can only make a session stricter with it.",

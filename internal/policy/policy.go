@@ -49,6 +49,7 @@ type Policy struct {
 	Require   Require
 	Broker    Broker
 	Supply    Supply
+	Tools     Tools
 	Agent     Agent
 	Project   Project
 	Secret    []Secret // in the order in which they were written

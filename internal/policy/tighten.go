@@ -35,6 +35,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	s.tightenWorkspace(out, base, over)
 	tightenBroker(&out.Broker, &over.Broker)
 	tightenSupply(&out.Supply, &over.Supply)
+	tightenTools(&out.Tools, &over.Tools)
 	tightenAgent(&out.Agent, &over.Agent)
 	tightenUnnamed(out, over)
 	for _, n := range allNamed {

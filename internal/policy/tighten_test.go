@@ -109,7 +109,7 @@ func wider(s scope, base, p *Policy) string {
 			}
 		}
 	}
-	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p); w != "" {
+	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p) + widerTools(base, p); w != "" {
 		return w
 	}
 	if p.unnamedWidth() > base.unnamedWidth() {
@@ -180,10 +180,10 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 		p.Env.Set = append(p.Env.Set, Setting{Name: r.Value, Value: rapid.SampledFrom([]string{"x", "y"}).Draw(t, label+" value")})
 	}
 	p.Network = drawNetwork(t, label)
-	p.Broker, p.Secret, p.Supply = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label)
 	if word := rapid.SampledFrom(append([]string{""}, unnamedWords...)).Draw(t, label+" unnamed"); word != "" {
 		p.Unnamed = &Rule{Value: word}
 	}
+	p.Broker, p.Secret, p.Supply, p.Tools = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label), drawTools(t, label)
 	return p
 }
 
@@ -268,7 +268,7 @@ func TestNoWideningMeansMergeDoesNotWiden(t *testing.T) {
 func TestMergeWidens(t *testing.T) {
 	base := mustDecode(t, "[files]\nread = ['/a']\n[require]\nwalls = ['user', 'mount']\n"+
 		"[network]\nmode = 'dev'\nallow = ['webhook.site']\n[network.budget]\n'a.test' = '1KB'\n"+
-		"[workspace]\npaths = ['/c']\nview = 'review'\nreveal = ['a', '/c/b/*']\nmask = ['c']\nundo = '1GiB'\nundo-file = '1MiB'\n[supply]\nage = '3d'\nallow = ['npm:a*']\n"+
+		"[workspace]\npaths = ['/c']\nview = 'review'\nreveal = ['a', '/c/b/*']\nmask = ['c']\nundo = '1GiB'\nundo-file = '1MiB'\n[supply]\nage = '3d'\nallow = ['npm:a*']\n[tools]\ndefault = 'none'\nallow = ['npm:a']\n"+
 		"[broker]\nsecrets = ['a']\nsign = false\n[secret.a]\nuse = 'npm'\ndeny = ['GET /a']\n[secret.b]\nuse = 'npm'\n")
 	for _, text := range []string{
 		"[files]\nwrite = ['/a/b']\n", "[files]\nread = ['/b']\n", "[files]\nexpose = ['/a']\n", "[workspace]\npaths = ['/b:ro']\n",
@@ -280,6 +280,7 @@ func TestMergeWidens(t *testing.T) {
 		"[workspace]\nview = 'live'\n", "[workspace]\nreveal = ['c']\n", "[workspace]\nreveal = ['/c/c']\n", "[workspace]\npaths = ['/c/c']\n",
 		"[workspace]\nundo = 0\n", "[workspace]\nundo = '2GiB'\n", "[workspace]\nundo-file = '0'\n",
 		"[supply]\nage = '71h'\n", "[supply]\nage = '0'\n", "[supply]\nscripts = true\n", "[supply]\nallow = ['a']\n", "[supply]\nallow = ['pypi:a']\n",
+		"[tools]\ndefault = 'ask'\n", "[tools]\nallow = ['npm:b']\n",
 		"[broker]\ndecoys = false\n", "[broker]\nsign = true\n", "[secret.a]\nuse = 'npm'\n", "[secret.a]\nuse = 'pypi'\ndeny = ['GET /a']\n",
 	} {
 		over := mustDecode(t, text)

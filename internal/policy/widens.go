@@ -71,6 +71,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range widensSupply(k, base, over) {
 				add(w.Value, w.Source)
 			}
+		case k.section == "tools":
+			for _, w := range widensTools(k, base, over) {
+				add(w.Value, w.Source)
+			}
 		case k.table != nil:
 			for _, v := range over.Env.Set {
 				if !slices.ContainsFunc(base.Env.Set, func(b Setting) bool { return b.Name == v.Name && b.Value == v.Value }) {

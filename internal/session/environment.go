@@ -19,7 +19,7 @@ func environment(b *launch.Base, total launch.Contribution) (env environ.Environ
 	base := total.Env
 	for _, v := range []struct{ name, value string }{
 		{"HOME", b.User.Home}, {"USER", b.User.Name}, {"LOGNAME", b.User.Name}, {"SHELL", b.User.Shell},
-		{"PATH", total.Path}, {"PWD", b.Dir}, {"TMPDIR", "/tmp"},
+		{"PATH", withTools(*b, total.Path)}, {"PWD", b.Dir}, {"TMPDIR", "/tmp"},
 		{"XDG_RUNTIME_DIR", fmt.Sprintf("/run/user/%d", b.User.UID)}, {"RINGFENCE", b.ID},
 	} {
 		base = append(base, policy.Setting{Name: v.name, Value: v.value, Source: policy.Source{File: "ringfence"}})

@@ -21,7 +21,7 @@ type Part struct {
 func parts() []Part {
 	return []Part{
 		{"models", lending.Models}, {"mcp", prepareServers}, {"hosts", lending.Hosts}, {"program", launch.Program}, {"network", launch.Network},
-		{longest, launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"registries", registries.Part}, {"decoys", launch.Decoys},
+		{longest, launch.Toolchains}, {"git", lending.Git}, {"grants", trees.Grants}, {"hooks", launch.Hooks}, {"supply", prepareSupply}, {"registries", registries.Part}, {"decoys", launch.Decoys}, {"tools", prepareTools},
 	}
 }
 
@@ -40,7 +40,7 @@ type look struct {
 func looks() []look {
 	return []look{
 		{"broker", LookBroker}, {"foreign", ofBase(trees.Foreign)}, {"sources", lookSources}, {"masks", lookMasks}, {"pretrust", lookTrust},
-		{"settings", ofBase(launch.Settings)}, {"note", lookNote}, {"environment", lookEnvironment}, {"state", lookState}, {"laid", ofBase(launch.LayDecoys)},
+		{"settings", ofBase(launch.Settings)}, {"note", lookNote}, {"environment", lookEnvironment}, {"state", lookState}, {"toolbox", lookTools}, {"laid", ofBase(launch.LayDecoys)},
 	}
 }
 
@@ -52,7 +52,7 @@ func ofBase(f func(launch.Base, launch.Contribution) (launch.Contribution, error
 // rank is in which order the sum has what the parts and the looks add: that in which
 // people read it, and in which the last of two variables of one name counts.
 var rank = []string{"models", "mcp", "hosts", "program", "network", "toolchains", "git", "broker", "grants", "foreign", "sources", "masks", "pretrust",
-	"settings", "note", "hooks", "supply", "registries", "decoys", "environment", "state", "laid"}
+	"settings", "note", "hooks", "supply", "registries", "decoys", "tools", "environment", "state", "toolbox", "laid"}
 
 // sum is what was added, by the name of the part or the look.
 type sum map[string]launch.Contribution

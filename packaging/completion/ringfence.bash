@@ -2,11 +2,12 @@
 
 _ringfence_subs() {
 	case "$1" in
-	'') echo 'claude codex gemini opencode run diff undo why ps postures shell learn status exec attach detach output stop thaw rm apply discard history requests grant revoke tighten publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'') echo 'claude codex gemini opencode run diff undo why ps postures shell learn status exec attach detach output stop thaw rm apply discard history requests grant revoke tighten publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp tools gc completion man version help' ;;
 	'log') echo 'list verify export' ;;
 	'policy') echo 'show check test import groups schema' ;;
 	'secret') echo 'set ls test rm' ;;
 	'mcp') echo 'run ls trust' ;;
+	'tools') echo 'add ls rm' ;;
 	esac
 }
 
@@ -72,6 +73,10 @@ _ringfence_flags() {
 	'mcp run') echo '--help --agent --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
+	'tools') echo '--help' ;;
+	'tools add') echo '--help --project' ;;
+	'tools ls') echo '--help --json' ;;
+	'tools rm') echo '--help' ;;
 	'gc') echo '--help --days --discard --json --package-size --yes --log-bad --log-days --log-keep --log-size' ;;
 	'completion') echo '--help' ;;
 	'man') echo '--help --dir' ;;
@@ -109,6 +114,7 @@ _ringfence_values() {
 	'install') echo '--dir --rules' ;;
 	'hook') echo '--check' ;;
 	'mcp run') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'tools add') echo '--project' ;;
 	'gc') echo '--days --package-size --log-days --log-keep --log-size' ;;
 	'man') echo '--dir' ;;
 	esac
@@ -218,6 +224,7 @@ _ringfence_kind() {
 	'mcp run --ro') echo 'files' ;;
 	'mcp run --rw') echo 'files' ;;
 	'mcp run --workspace') echo 'files' ;;
+	'tools add --project') echo 'files' ;;
 	'man --dir') echo 'files' ;;
 	esac
 }
@@ -261,6 +268,7 @@ _ringfence_args() {
 	'uninstall 0') echo 'agents =all' ;;
 	'hook 0') echo 'agents' ;;
 	'mcp 0') echo '=run =ls =trust' ;;
+	'tools 0') echo '=add =ls =rm' ;;
 	'completion 0') echo '=bash =zsh =fish' ;;
 	'man 0') echo 'commands' ;;
 	'help 0') echo 'commands' ;;

@@ -982,6 +982,50 @@ _ringfence_mcp_trust() {
 		'1: :{true}'
 }
 
+_ringfence_tools() {
+	local curcontext=$curcontext state line
+	typeset -A opt_args
+	_arguments -C '*--help[explain it]' '1: :->first' '*:: :->rest' && return 0
+	case $state in
+	first)
+		local -a list=(
+			'add:fetch a tool'
+			'ls:list the tools of this project'
+			'rm:remove a tool'
+		)
+		_describe subcommand list
+		compadd add ls rm
+		;;
+	rest)
+		case $line[1] in
+		add) _ringfence_tools_add ;;
+		ls) _ringfence_tools_ls ;;
+		rm) _ringfence_tools_rm ;;
+		*) _files ;;
+		esac
+		;;
+	esac
+}
+
+_ringfence_tools_add() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--project[only if the project here is the one at PATH]:PATH:_files' \
+		'1: :{true}'
+}
+
+_ringfence_tools_ls() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--json[print JSON]'
+}
+
+_ringfence_tools_rm() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'1: :{true}'
+}
+
 _ringfence_gc() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -1072,6 +1116,7 @@ _ringfence() {
 			'uninstall:take back what install made'
 			'hook:judge a tool call of an agent, for its hooks'
 			'mcp:run MCP servers of the host, each in its own sandbox'
+			'tools:fetch tools for this project that the machine lacks'
 			'gc:remove stale state of projects and sessions'
 			'completion:print the completion of a shell'
 			'man:print the manual, or write its pages'
@@ -1127,6 +1172,7 @@ _ringfence() {
 		uninstall) _ringfence_uninstall ;;
 		hook) _ringfence_hook ;;
 		mcp) _ringfence_mcp ;;
+		tools) _ringfence_tools ;;
 		gc) _ringfence_gc ;;
 		completion) _ringfence_completion ;;
 		man) _ringfence_man ;;

@@ -49,7 +49,11 @@ func crateFile(name string, r crate, more string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
-	for _, f := range [][2]string{{"Cargo.toml", "[package]\nname = \"" + name + "\"\nversion = \"" + r.version + "\"\nedition = \"2021\"\n"}, {"src/lib.rs", "pub const VERSION: &str = \"" + r.version + "\";\n" + more}} {
+	files := [][2]string{{"Cargo.toml", "[package]\nname = \"" + name + "\"\nversion = \"" + r.version + "\"\nedition = \"2021\"\n"}, {"src/lib.rs", "pub const VERSION: &str = \"" + r.version + "\";\n" + more}}
+	if name == tool {
+		files = append(files, [2]string{"src/main.rs", "fn main() { println!(\"frob {}\", frob::VERSION) }\n"})
+	}
+	for _, f := range files {
 		w.WriteHeader(&tar.Header{Name: name + "-" + r.version + "/" + f[0], Mode: 0o644, Size: int64(len(f[1]))})
 		w.Write([]byte(f[1]))
 	}

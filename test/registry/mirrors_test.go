@@ -38,7 +38,7 @@ type client struct {
 	want   string
 }
 
-func shell(t *testing.T, dir, script string) {
+func shell(t testing.TB, dir, script string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir = dir

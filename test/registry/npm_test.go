@@ -99,6 +99,9 @@ func (n *npmRegistry) answer(w http.ResponseWriter, r *http.Request) {
 
 func manifest(name string, rel npmRelease) map[string]any {
 	m := map[string]any{"name": name, "version": rel.version, "license": "MIT", "main": "index.js"}
+	if name == tool {
+		m["bin"] = map[string]string{name: "cli.js"}
+	}
 	if rel.script != "" {
 		m["scripts"] = map[string]string{"postinstall": rel.script}
 	}
@@ -110,7 +113,7 @@ func ball(name string, rel npmRelease) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
-	for _, f := range [][2]string{{"package.json", string(data)}, {"index.js", "module.exports = " + string(data)}} {
+	for _, f := range [][2]string{{"package.json", string(data)}, {"index.js", "module.exports = " + string(data)}, {"cli.js", "#!/usr/bin/env node\nconsole.log('frob " + rel.version + "')\n"}} {
 		w.WriteHeader(&tar.Header{Name: "package/" + f[0], Mode: 0o644, Size: int64(len(f[1]))})
 		w.Write([]byte(f[1]))
 	}

@@ -60,6 +60,10 @@ func wheel(name string, r pyRelease, more string) []byte {
 	info := name + "-" + r.version + ".dist-info/"
 	files := [][2]string{{name + ".py", "version = '" + r.version + "'\n" + more}, {info + "METADATA", pyMetadata(name, r)},
 		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}}
+	if name == tool {
+		files[0][1] += "def main(): print('frob', version)\n"
+		files = append(files, [2]string{info + "entry_points.txt", "[console_scripts]\n" + name + " = " + name + ":main\n"})
+	}
 	record := info + "RECORD,,\n"
 	for _, f := range files {
 		record += f[0] + ",,\n"

@@ -72,6 +72,9 @@ func showRequests(c *command.Console, all []control.Status) error {
 			if q.Kind == "host" {
 				fmt.Fprintf(w, "    ringfence grant %s --host %s\n", s.Session, plan.Show(q.What))
 			}
+			if q.Kind == "tool" {
+				fmt.Fprintf(w, "    in %s: ringfence tools add %s\n", plan.Show(s.Dir), plan.Show(q.What))
+			}
 		}
 		for _, g := range s.Grants {
 			fmt.Fprintf(w, "  granted %s %s\n", plan.Show(g.Rule), until(g.Expires))

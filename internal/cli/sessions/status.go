@@ -192,6 +192,9 @@ func showStatus(c *command.Console, s *control.Status) error {
 			WriteRow(c.Out, r)
 		}
 	}
+	if len(s.Tools) > 0 {
+		WriteRow(c.Out, control.Row{Key: "tools", Text: strings.Join(s.Tools, ", "), List: true})
+	}
 	for _, g := range s.Grants {
 		row("granted", plan.Show(g.Rule)+" "+until(g.Expires))
 	}

@@ -19,6 +19,7 @@ type NoteInput struct {
 	Phantoms   []string // files of secrets that show other values
 	Network    Posture
 	Packages   Packages
+	Tools      Tools
 	Keys       []string // what a broker outside uses on the agent's behalf
 	Limits     []Limit
 }
@@ -70,6 +71,7 @@ func Note(in NoteInput) string {
 		"projects is the answer, not a fault; so is \"read-only file system\".\n\n")
 	in.Network.write(&b, in.Agent)
 	in.Packages.write(&b, in)
+	in.Tools.write(&b, in)
 	keys(&b, in.Keys)
 	limits(&b, in.Limits)
 	b.WriteString(more(in.Agent))

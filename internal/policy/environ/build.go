@@ -95,7 +95,7 @@ func (b *builder) force(in Input) error {
 
 func (b *builder) base(in Input) error {
 	for _, s := range in.Base {
-		if err := check(s); err != nil {
+		if err := check(s); err != nil && s.Name != NotFound {
 			return err
 		}
 		b.in[s.Name] = Entry{Name: s.Name, Kind: Set, Source: s.Source, value: s.Value}

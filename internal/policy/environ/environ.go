@@ -60,6 +60,10 @@ func (e Environment) Environ() []string {
 	return env
 }
 
+// NotFound is the function that bash runs where a command is not there. It is the one name
+// that is not plain, and ringfence alone sets it.
+const NotFound = "BASH_FUNC_command_not_found_handle%%"
+
 // maxName bounds a name that somebody asks for; longer ones are nobody's.
 const maxName = 255
 

@@ -68,6 +68,7 @@ type Status struct {
 	// listens yet.
 	Published []Server `json:"published,omitempty"`
 	Wishes    []Wish   `json:"wishes,omitempty"`
+	Tools     []string `json:"tools,omitempty"` // of the project, that are there now
 
 	Rung     string          `json:"rung"`
 	Less     string          `json:"less,omitempty"`    // what of it a person chose to have less of
@@ -133,7 +134,7 @@ type Others struct {
 
 // Wish is what the agent asked a person for, in its own words.
 type Wish struct {
-	Kind   string    `json:"kind"` // host, read, write, env
+	Kind   string    `json:"kind"` // host, read, write, env, tool
 	What   string    `json:"what"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`

@@ -121,6 +121,9 @@ func (b *Base) Describe() (err error) {
 	if err == nil && b.Asked.Server != "" {
 		b.Profile.Title = serverTitle(b.Asked.Server)
 	}
+	if err == nil && b.Asked.Fetch != "" {
+		b.Profile.Title = "tool " + b.Asked.Fetch
+	}
 	if err == nil {
 		err = b.holdKeys()
 	}

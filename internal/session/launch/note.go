@@ -109,6 +109,10 @@ func (nt *note) input(keys []string) agent.NoteInput {
 	if s := nt.Policy.Supply; s.MinAge() > 0 {
 		in.Packages.Age = s.Age.Value
 	}
+	in.Tools = agent.Tools{Asks: nt.Policy.Tools.Asks(), Allowed: nt.Policy.Tools.Allow.Values()}
+	if Tooled(nt.Base) && (in.Tools.Asks || len(in.Tools.Allowed) > 0) {
+		in.Tools.Client = ToolClient
+	}
 	return in
 }
 

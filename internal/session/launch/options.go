@@ -38,6 +38,8 @@ type Options struct {
 	AllRepos bool
 	// Server is the name of the MCP server that this session is; "" for an agent.
 	Server string
+	// Fetch is the tool that this session fetches; "" for all others.
+	Fetch string
 	// Learn notes what is asked for and not there, and lets unknown public hosts be
 	// reached; `ringfence learn` alone sets it.
 	Learn bool

@@ -35,6 +35,9 @@ func Program(b Base) (Contribution, error) {
 		q.Command = b.Asked.Args[0]
 	}
 	bin, err := b.Profile.Find(q)
+	if err != nil && b.hasTool(q.Command) {
+		return pg.Contribution, nil
+	}
 	if err != nil {
 		return pg.Contribution, err
 	}

@@ -109,6 +109,9 @@ func (b *Base) rules() error {
 	if b.Asked.Server != "" {
 		return b.serverRules(l)
 	}
+	if b.Asked.Fetch != "" {
+		return b.fetchRules(l)
+	}
 	b.Policy, b.Ignored = policy.Resolve(l)
 	b.Bare = l.Bare(b.Policy)
 	return b.moreWorkspaces()

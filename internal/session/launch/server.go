@@ -112,5 +112,6 @@ func (b Base) stateRoot() string {
 // serverTitle is what people read in the place of an agent's title.
 func serverTitle(name string) string { return fmt.Sprintf("MCP server %s", name) }
 
-// ClientDir is where the programs lie that git calls to sign.
+// ClientDir is where our own programs lie inside: those that git calls to sign, and those
+// that ask the host.
 const ClientDir = plan.Own + "/bin"

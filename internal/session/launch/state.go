@@ -20,7 +20,7 @@ type stateItem struct {
 // PlaceState makes the project's state ready and binds it. A look makes nothing:
 // it shows where things would be.
 func PlaceState(b Base, total Contribution) (project *state.Project, out Contribution, err error) {
-	if b.Asked.Passing {
+	if b.Asked.Passing || b.Asked.Fetch != "" {
 		return nil, out, nil
 	}
 	root := b.stateRoot()

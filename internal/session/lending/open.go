@@ -1,17 +1,15 @@
 package lending
 
 import (
-	"net/http"
-
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
-// Open begins to serve, through the gate that is about to open. mcp leads to MCP servers;
-// nil: there are none.
-func Open(b *broker.Broker, of launch.Brokered, g launch.Gateway, mcp http.Handler) error {
+// Open begins to serve, through the gate that is about to open. own are sites of the
+// supervisor itself.
+func Open(b *broker.Broker, of launch.Brokered, g launch.Gateway, own ...broker.Site) error {
 	for _, ready := range of.Ready {
 		ready(g)
 	}
@@ -23,9 +21,7 @@ func Open(b *broker.Broker, of launch.Brokered, g launch.Gateway, mcp http.Handl
 		}
 		sites = append(sites, site)
 	}
-	if mcp != nil {
-		sites = append(sites, broker.Site{Prefix: "/mcp", Handler: mcp})
-	}
+	sites = append(sites, own...)
 	for i, site := range sites {
 		sites[i].Handler = broker.Search(g.Decoys(), func(host, decoy, form string) bool {
 			if site.Model {

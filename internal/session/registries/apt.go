@@ -35,7 +35,7 @@ func (ms *mirrored) apt() {
 			lines = append(lines, s.String())
 		}
 	}
-	if !own {
+	if !own && ms.Asked.Fetch == "" {
 		return
 	}
 	if broken {

@@ -164,7 +164,7 @@ func (d *desk) status(q control.Request) *control.Status {
 		out.Walls = append(out.Walls, string(w))
 	}
 	out.Denied, out.Denial = l.denials.last()
-	out.Wishes = l.mcp.wish.list()
+	out.Wishes, out.Tools = l.mcp.wish.list(), s.Tools()
 	select {
 	case <-l.began:
 		out.Program = l.below.Load()

@@ -3,19 +3,20 @@ package supervisor
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/network/gate"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
 	"ringfence.dev/ringfence/internal/session/lending"
+	"ringfence.dev/ringfence/internal/session/toolbox"
 )
 
 // patience is how long a host that nobody knows waits for a person.
@@ -73,11 +74,14 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 	ask.gate = d.gate
 	s.LearnAt(d.gate)
 	if s.Broker != nil {
-		var servers http.Handler
+		var own []broker.Site
 		if l.mcp.Own || len(l.mcp.Started) > 0 {
-			servers = l.mcp.handler(d.gate)
+			own = append(own, broker.Site{Prefix: "/mcp", Handler: l.mcp.handler(d.gate)})
 		}
-		if err := lending.Open(s.Broker, s.Brokered, d.gate, servers); err != nil {
+		if session.Tooled(s.Base) {
+			own = append(own, broker.Site{Prefix: toolbox.Prefix, Handler: &toolDesk{live: l, gate: d.gate}})
+		}
+		if err := lending.Open(s.Broker, s.Brokered, d.gate, own...); err != nil {
 			d.Close()
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/mcp"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/session/control"
 )
 
@@ -85,8 +86,8 @@ func (v *serving) tools() []mcp.Tool {
 			Call: func(args map[string]string) (string, error) { return v.explain(args["what"]) }},
 		{Name: "request_grant", About: "Ask the person outside to allow something. Nothing is allowed by asking, and there may be no answer: go on without it.",
 			Args: []mcp.Arg{
-				{Name: "kind", About: "what is wanted", Words: []string{"host", "read", "write", "env"}, Most: 16},
-				{Name: "what", About: "the host, the path or the variable", Most: maxWishWhat},
+				{Name: "kind", About: "what is wanted", Words: []string{"host", "read", "write", "env", "tool"}, Most: 16},
+				{Name: "what", About: "the host, the path, the variable, or the tool as SOURCE:NAME (debian, npm, pypi, go, crates, nix)", Most: maxWishWhat},
 				{Name: "reason", About: "what it is needed for, in a sentence", Most: maxWishWhy},
 			},
 			Call: v.request},
@@ -113,6 +114,11 @@ func (v *serving) request(args map[string]string) (string, error) {
 			return "", fmt.Errorf("what is no host: %w", err)
 		}
 		wish.What = r.String()
+	}
+	if wish.Kind == "tool" {
+		if _, err := policy.ParseTool(wish.What); err != nil {
+			return "", fmt.Errorf("what is no tool: %w", err)
+		}
 	}
 	if err := v.wish.add(wish); err != nil {
 		return "", err

@@ -1,0 +1,180 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/session"
+	"ringfence.dev/ringfence/internal/session/control"
+	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/internal/session/toolbox"
+)
+
+// toolDesk is where an agent asks for tools. A name is all that it can say. What policy
+// allows is fetched, beside the session and in a sandbox of its own; for all else a person
+// has to say yes, outside.
+type toolDesk struct {
+	live *live
+	gate launch.Gateway
+
+	mu      sync.Mutex // one at a time
+	fetched int
+}
+
+// maxFetched bounds what an agent has fetched in one session.
+const maxFetched = 32
+
+// ServeHTTP implements http.Handler.
+func (d *toolDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	wish := strings.TrimPrefix(r.URL.Path, "/")
+	if r.Method != http.MethodPost || r.URL.RawQuery != "" || r.ContentLength != 0 || wish == "" || len(wish) > maxWishWhat {
+		http.Error(w, "ringfence: the way to a tool is "+launch.ToolClient+" NAME", http.StatusBadRequest)
+		return
+	}
+	text, err := d.answer(r.Context(), wish)
+	if err != nil {
+		d.record(wish, journal.Deny, err.Error())
+		http.Error(w, "ringfence: "+err.Error(), http.StatusForbidden)
+		return
+	}
+	io.WriteString(w, text+"\n")
+}
+
+func (d *toolDesk) record(what, v, why string) error {
+	return d.gate.Record(journal.Record{Kind: journal.Broker, Event: journal.Use, Via: "tools", Name: plan.Show(what), Verdict: v, Reason: why})
+}
+
+// answer says where a tool is, or why it is not there and who can change that.
+func (d *toolDesk) answer(ctx context.Context, wish string) (string, error) {
+	s := d.live.session
+	if err := d.live.mcp.wish.mayAsk(time.Now()); err != nil {
+		return "", err
+	}
+	rules := &s.Policy.Tools
+	all, err := toolbox.Sources(wish, rules.Allow, onHost)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range all {
+		if r, err := session.Box(s.Base).Find(t); err != nil {
+			return "", err
+		} else if r != nil {
+			return there(r), nil
+		}
+	}
+	for _, t := range all {
+		if rules.Allows(t) {
+			return d.fetch(ctx, t)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return "", fmt.Errorf("no source here is known to have %s.%s\nIf you know one: %s SOURCE:NAME", plan.Show(wish), managed(s), launch.ToolClient)
+	case !rules.Asks():
+		return "", fmt.Errorf("%s is not fetched: [tools] default is %q (%s).\nGo on without it, and tell the human that you miss it", all[0], policy.ToolsNone, rules.Default.Source.String())
+	}
+	return "", d.wish(all)
+}
+
+func there(r *toolbox.Record) string {
+	return fmt.Sprintf("%s is here, behind all else on PATH: %s", r.Tool, strings.Join(r.Commands[:min(len(r.Commands), 20)], ", "))
+}
+
+// wish puts tools to a person, and tells the agent what to say.
+func (d *toolDesk) wish(all []policy.Tool) error {
+	l := d.live
+	var names []string
+	for _, t := range all {
+		names = append(names, t.String())
+	}
+	dir := plan.Show(l.session.Workspaces[0].Path)
+	err := l.mcp.wish.add(control.Wish{Kind: "tool", What: names[0], Reason: "a command that is not here", Since: time.Now()})
+	if err == nil {
+		l.Say(fmt.Sprintf("the agent asks for a tool; in %s: ringfence tools add %s", dir, names[0]))
+	}
+	more := ""
+	if len(names) > 1 {
+		more = "\nIt can also come from " + strings.Join(names[1:], ", ") + "."
+	}
+	return fmt.Errorf("%s is not here, and a person has to say yes.%s\nTell your human to run this in %s, outside:\n  ringfence tools add %s\nThen it works here at once, without a new session. Go on without it until then.%s",
+		names[0], more, dir, names[0], managed(l.session))
+}
+
+// fetch has a tool fetched that policy allows.
+func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.live.session
+	if d.fetched >= maxFetched {
+		return "", errors.New("too many tools were fetched in this session already")
+	}
+	d.fetched++
+	if err := d.record(t.String(), journal.Allow, "a tool is fetched"); err != nil {
+		return "", errors.New("the journal cannot be written, and what cannot be recorded is not done")
+	}
+	d.live.Say("fetching " + t.String() + " for the agent: [tools] allow has it")
+	ctx, cancel := context.WithTimeout(ctx, maxFetchTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "tools", "add", "--project", s.ProjectRoot(), t.String()) // the agent may have changed what is a project there
+	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.Asked.Environ, s.Workspaces[0].Path, &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it tidies up
+	cmd.WaitDelay = serverGrace
+	var said bytes.Buffer
+	cmd.Stderr = &bounded{&said, maxSaid}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s could not be fetched:\n%s", t, strings.TrimSpace(said.String()))
+	}
+	r, err := session.Box(s.Base).Find(t)
+	if err != nil || r == nil {
+		return "", errors.Join(fmt.Errorf("%s could not be fetched", t), err)
+	}
+	return there(r), nil
+}
+
+const (
+	maxFetchTime = 15 * time.Minute
+	maxSaid      = 8 << 10
+)
+
+// bounded keeps the first bytes that are written.
+type bounded struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.to.Write(p[:n])
+	b.left -= n
+	return len(p), nil
+}
+
+func onHost(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// managed names a version manager of the host whose tools are shown as they are: what a
+// person installs with it is there at once.
+func managed(s *session.Session) string {
+	for _, m := range []struct{ why, command string }{{"toolchain mise", "mise use"}, {"toolchain asdf", "asdf install"}} {
+		for _, v := range s.Visible.Mounts {
+			if v.Why == m.why {
+				return "\nIf it is one that " + strings.TrimPrefix(m.why, "toolchain ") + " has, your human can also run: " + m.command + " NAME@VERSION"
+			}
+		}
+	}
+	return ""
+}
