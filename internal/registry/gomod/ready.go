@@ -21,6 +21,9 @@ import (
 // maxReady is how large a module is that is unpacked beforehand.
 const maxReady = 64 << 20
 
+// modCache is the module cache, below the directory of which a session has its own.
+const modCache = "mod"
+
 // toolchain is a module that the go command unpacks in its own way.
 const toolchain = "golang.org/toolchain"
 
@@ -30,7 +33,7 @@ func (d *Door) ready(q request, sum store.Digest, f *os.File) {
 	if d.Ready == nil || q.module == toolchain {
 		return
 	}
-	at := filepath.Join("cache/download", q.path())
+	at := filepath.Join(modCache, "cache/download", q.path())
 	if q.what == "mod" {
 		d.Ready.Link(f, at)
 		return
@@ -56,7 +59,7 @@ func unpack(dir string, q request, sum store.Digest, f *os.File) error {
 	if err != nil {
 		return err
 	}
-	to, temp := filepath.Join(dir, path+"@"+version), filepath.Join(dir, file.Temporary+rand.Text())
+	to, temp := filepath.Join(dir, modCache, path+"@"+version), filepath.Join(dir, file.Temporary+rand.Text())
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
@@ -73,7 +76,7 @@ func unpack(dir string, q request, sum store.Digest, f *os.File) error {
 		file.RemoveTree(temp)
 		return err
 	}
-	at := filepath.Join(dir, "cache/download", q.path())
+	at := filepath.Join(dir, modCache, "cache/download", q.path())
 	if err := ready.LinkAt(f, at); err != nil {
 		return err
 	}
