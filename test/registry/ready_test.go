@@ -3,11 +3,13 @@ package registry
 import (
 	"crypto/sha512"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -266,5 +268,61 @@ func TestReadyGC(t *testing.T) {
 	}
 	if out := s.must(s.summed(m), goAsks); strings.Contains(out, "ASKED 0\n") || !strings.Contains(out, "lib@v1.2.0\n") {
 		t.Errorf("afterwards: %s", out)
+	}
+}
+
+// Where what is ready cannot be shown, the session's own cache is there alone, and the door has
+// everything: here the mount is refused because a link leads to the layers.
+func TestReadyCannotBeShown(t *testing.T) {
+	s := begin(t)
+	m := s.modules()
+	m.add("example.test/lib", "v1.2.0", "", aged)
+	s.must(s.summed(m), goAsks)
+	if err := errors.Join(os.Rename(s.readyDir(), s.readyDir()+"-moved"), os.Symlink(s.readyDir()+"-moved", s.readyDir())); err != nil {
+		t.Fatal(err)
+	}
+	dir := s.summed(m)
+	if out := s.must(dir, goAsks); strings.Contains(out, "ASKED 0\n") || !strings.Contains(out, "lib@v1.2.0\n") {
+		t.Errorf("the door: %s", out)
+	}
+	if out := s.must(dir, goAsks); !strings.Contains(out, "ASKED 0\n") {
+		t.Errorf("its own cache: %s", out)
+	}
+}
+
+// A project whose cache lies above what is ready keeps what it fetches by itself, and a second
+// session beside the first has a cache of its own.
+func TestReadyStays(t *testing.T) {
+	s := begin(t)
+	m := s.modules()
+	m.add("example.test/lib", "v1.2.0", "", aged)
+	m.add("example.test/base", "v1.0.0", "", aged)
+	s.must(s.summed(m), goAsks)
+	dir := s.summed(m)
+	s.must(dir, goAsks+"; go mod download example.test/base@v1.0.0; touch ~/go/pkg/mine; rm -rf ~/go/pkg/mod/cache/download/example.test/lib")
+	out := s.must(dir, "ls ~/go/pkg; ls ~/go/pkg/mod/cache/download/example.test; "+goAsks)
+	if !strings.Contains(out, "mine\n") || !strings.Contains(out, "base\n") || strings.Contains(out, "\nlib\n") || !strings.Contains(out, "lib@v1.2.0\n") {
+		t.Errorf("the next session: %s", out)
+	}
+	fifo := filepath.Join(dir, "go.on")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan string)
+	go func() {
+		out, _ := s.run(dir, "echo > go.on; read x < go.on; ls ~/go/pkg")
+		first <- out
+	}()
+	if _, err := os.ReadFile(fifo); err != nil { // it stands
+		t.Fatal(err)
+	}
+	if out := s.must(dir, goAsks+"; ls ~/go/pkg"); strings.Contains(out, "mine\n") || !strings.Contains(out, "lib@v1.2.0\n") {
+		t.Errorf("beside another: %s", out)
+	}
+	if err := os.WriteFile(fifo, []byte("x\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-first; !strings.Contains(out, "mine\n") {
+		t.Errorf("the first: %s", out)
 	}
 }

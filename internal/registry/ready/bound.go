@@ -38,37 +38,44 @@ func (v *View) tidy(now time.Time) error {
 	return v.merge(old)
 }
 
-// merge makes one layer of several. Where they are shown they stay until they are not.
+// merge makes one layer of those that no session shows.
 func (v *View) merge(old []layer) error {
+	free := &Held{}
+	defer free.Close()
+	one := layer{}
+	for _, l := range old { // the youngest first, as they are shown
+		if f := hold(l.path, unix.LOCK_EX); f != nil {
+			free.Paths, free.locks = append(free.Paths, l.path), append(free.locks, f)
+			one.since = max(one.since, l.since)
+			if one.until == 0 || l.until < one.until {
+				one.until = l.until
+			}
+		}
+	}
+	if len(free.Paths) < 2 {
+		return nil
+	}
 	dir := filepath.Join(v.root, "new", rand.Text())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	lock := hold(dir, unix.LOCK_EX)
 	if lock == nil {
-		return nil
+		return nil // gc takes it for what was left behind
 	}
 	defer lock.Close()
-	since := old[0].since
-	for _, l := range old { // the youngest first, as they are shown
-		since = min(since, l.since)
-		held := hold(l.path, unix.LOCK_SH)
-		if held == nil {
-			continue
-		}
-		err := linkTree(l.path, dir)
-		held.Close()
-		if err != nil {
+	for _, from := range free.Paths {
+		if err := linkTree(from, dir); err != nil {
 			file.RemoveTree(dir)
 			return err
 		}
 	}
-	if err := v.publish(dir, since); err != nil {
+	if err := v.publish(dir, one); err != nil {
 		file.RemoveTree(dir)
 		return err
 	}
-	for _, l := range old {
-		if err := Drop(l.path); err != nil {
+	for _, path := range free.Paths {
+		if err := remove(path); err != nil {
 			return err
 		}
 	}
@@ -100,6 +107,11 @@ func Drop(path string) error {
 		return nil
 	}
 	defer f.Close()
+	return remove(path)
+}
+
+// remove is Drop of what is locked.
+func remove(path string) error {
 	trash := filepath.Join(filepath.Dir(filepath.Dir(path)), "new", rand.Text())
 	if err := os.MkdirAll(filepath.Dir(trash), 0o700); err != nil {
 		return err

@@ -132,8 +132,7 @@ func (g *Gathering) ended() bool {
 	return g.over && g.queue == nil
 }
 
-// Publish has later sessions see what was gathered. It is called when nothing is handed out
-// any more.
+// Publish has later sessions see what was gathered. It is called when the session is over.
 func (g *Gathering) Publish() error {
 	if g == nil {
 		return nil
@@ -157,7 +156,8 @@ func (g *Gathering) Publish() error {
 		<-g.done
 		hurry.Stop()
 	}
-	err := g.view.publish(g.dir, g.since.Unix())
+	g.held.Close() // the session is over, and shows nothing any more
+	err := g.view.publish(g.dir, g.view.layer(g.since))
 	if err != nil {
 		file.RemoveTree(g.dir)
 	}
@@ -171,19 +171,24 @@ func (g *Gathering) Publish() error {
 	return nil
 }
 
+// layer is one that begins now.
+func (v *View) layer(since time.Time) layer {
+	l := layer{since: since.Unix()}
+	if v.lasts > 0 {
+		l.until = l.since + int64(v.lasts/time.Second)
+	}
+	return l
+}
+
 // publish gives a layer its name, once all of it is on the disk: a torn one would be believed.
-func (v *View) publish(dir string, since int64) error {
+func (v *View) publish(dir string, l layer) error {
 	if err := syncAll(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(v.dir, 0o700); err != nil {
 		return err
 	}
-	until := int64(0)
-	if v.lasts > 0 {
-		until = since + int64(v.lasts/time.Second)
-	}
-	return os.Rename(dir, filepath.Join(v.dir, layerName(since, until)))
+	return os.Rename(dir, filepath.Join(v.dir, l.name()))
 }
 
 // syncAll writes the whole file system out: a layer has thousands of small files.

@@ -66,9 +66,7 @@ type layer struct {
 
 func (l layer) over(now time.Time) bool { return l.until != 0 && l.until <= now.Unix() }
 
-func layerName(since, until int64) string {
-	return fmt.Sprintf("%d-%d-%s", since, until, rand.Text())
-}
+func (l layer) name() string { return fmt.Sprintf("%d-%d-%s", l.since, l.until, rand.Text()) }
 
 func parseLayer(dir, name string) (layer, bool) {
 	parts := strings.Split(name, "-")
@@ -99,19 +97,18 @@ func layers(dir string) (out []layer) {
 type Held struct {
 	Paths []string
 	locks []*os.File
-	since int64 // of the oldest
 }
 
 // Hold takes the layers that a session is to be shown.
 func (v *View) Hold(now time.Time) *Held {
-	h := &Held{since: now.Unix()}
+	h := &Held{}
 	for _, l := range layers(v.dir) {
 		if l.over(now) || len(h.Paths) == maxLayers {
 			continue
 		}
 		if f := hold(l.path, unix.LOCK_SH); f != nil {
 			os.Chtimes(l.path, now, now) // it was used: what was not is the first to go
-			h.Paths, h.locks, h.since = append(h.Paths, l.path), append(h.locks, f), min(h.since, l.since)
+			h.Paths, h.locks = append(h.Paths, l.path), append(h.locks, f)
 		}
 	}
 	return h

@@ -181,6 +181,7 @@ type Missing struct{ Path, By string }
 // Cache is a directory in HOME below which something is ready.
 type Cache struct {
 	At   string
+	Sign string // what a private directory has in it that needs nothing ready
 	Held *ready.Held
 }
 

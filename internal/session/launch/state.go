@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,13 +66,16 @@ func PlaceState(b Base, total Contribution) (project *state.Project, out Contrib
 	return project, out, nil
 }
 
-// layReady shows what is ready below private directories that are empty. One that is not has
-// what it needs, and what an overlay leaves in its layer is for an overlay alone: the
+// layReady shows what is ready below private directories that have no packages yet. One that
+// has needs none, and what an overlay leaves in its layer is for an overlay alone: the
 // layer is therefore another directory, which nothing else ever shows.
 func (c *Contribution) layReady(project *state.Project, total Contribution) {
 	for _, k := range total.Caches {
 		i := slices.IndexFunc(c.Mounts, func(m plan.Mount) bool { return m.Dst == k.At })
-		if i < 0 || len(k.Held.Paths) == 0 || total.below(k.At) || !empty(c.Mounts[i].Src) {
+		if i < 0 || len(k.Held.Paths) == 0 || total.below(k.At) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(c.Mounts[i].Src, k.Sign)); !os.IsNotExist(err) {
 			continue
 		}
 		if upper, work, ok := project.Layer(filepath.Base(k.At)); ok {
@@ -88,16 +89,6 @@ func (c *Contribution) below(at string) bool {
 	return slices.ContainsFunc(c.Mounts, func(m plan.Mount) bool { return file.Within(m.Dst, at) }) ||
 		slices.ContainsFunc(c.Files, func(f plan.File) bool { return file.Within(f.Dst, at) }) ||
 		slices.ContainsFunc(c.Masks, func(m plan.Mask) bool { return file.Within(m.Path, at) })
-}
-
-func empty(dir string) bool {
-	f, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(1)
-	return len(names) == 0 && errors.Is(err, io.EOF)
 }
 
 // mountPoints are what must exist in the project's state because something is

@@ -70,7 +70,7 @@ func (ds *doors) readyModules(s gomod.Settings, named []*place) *ready.Gathering
 	for i, p := range named {
 		places = append(places, p.judged(strconv.FormatBool(s.Proxies[i].Or)))
 	}
-	return ds.ready("go", "go/pkg", 0, places, s.Unproxied(), s.Unsummed(), s.SumDB, s.Cache)
+	return ds.ready("go", "go/pkg", "mod", 0, places, s.Unproxied(), s.Unsummed(), s.SumDB, s.Cache)
 }
 
 // shut closes the public proxy to who would go past the door. One that the user names may

@@ -79,7 +79,7 @@ func (ds *doors) packages() {
 	for _, r := range ns.order {
 		places = append(places, r.judged(r.scopes...))
 	}
-	ns.gathered = ns.ready("npm", ".npm", lasts, places, ns.cache())
+	ns.gathered = ns.ready("npm", ".npm", "_cacache", lasts, places, ns.cache())
 	for _, r := range ns.order {
 		ns.entrance(r)
 	}

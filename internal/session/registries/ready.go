@@ -40,7 +40,7 @@ const lasts = 24 * time.Hour
 
 // ready shows what was handed out before below a private directory of HOME, and gathers more
 // of it. Where that directory cannot lie above it, the door is asked for everything.
-func (ds *doors) ready(tool, at string, lasts time.Duration, places []judged, settings ...string) *ready.Gathering {
+func (ds *doors) ready(tool, at, sign string, lasts time.Duration, places []judged, settings ...string) *ready.Gathering {
 	if _, linked := ds.Rung.(rung.Linked); linked || ds.Rung.Name() != "native" || ds.Own != nil || ds.offline {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (ds *doors) ready(tool, at string, lasts time.Duration, places []judged, se
 	}
 	held := v.Hold(time.Now())
 	g := v.Gather(held)
-	ds.Caches = append(ds.Caches, launch.Cache{At: filepath.Join(ds.User.Home, at), Held: held})
+	ds.Caches = append(ds.Caches, launch.Cache{At: filepath.Join(ds.User.Home, at), Sign: sign, Held: held})
 	ds.Brokered.Done = append(ds.Brokered.Done, g.Publish)
 	return g
 }
