@@ -212,6 +212,11 @@ func TestReadyLogin(t *testing.T) {
 			t.Errorf("%q: %s", text, out)
 		}
 	}
+	corp.token = "CANARYtoken2" // which may read less
+	s.write(rc, "registry="+corp.URL+"\n"+strings.ReplaceAll(login, token, corp.token))
+	if out := s.must(s.locked(corp, "lib"), "find ~/.npm -type f; "+npmAsks); strings.Contains(out, "content-v2") || !strings.Contains(out, "1.0.0\nASKED 1\n") {
+		t.Errorf("another login: %s", out)
+	}
 }
 
 // go.sum is the project's own file: under a name that it gives a file of another module,

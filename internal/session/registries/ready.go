@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,8 @@ type judgement struct {
 
 // judged is a registry as a session asks it.
 type judged struct {
-	Name   string // which tells whether it is asked with a login
+	Name   string
+	Login  string // its digest: another one may read something else
 	By     namer
 	Closed string
 	Scopes []string
@@ -74,6 +76,11 @@ func values(l policy.List) (out []string) {
 // judged is how a session asks a place.
 func (p *place) judged(scopes ...string) judged {
 	j := judged{Name: p.name(), By: p.by, Closed: p.closed, Scopes: slices.Sorted(slices.Values(scopes))}
+	if p.login != nil {
+		value, ok := p.login.read()
+		sum := sha256.Sum256([]byte(value))
+		j.Login = fmt.Sprintf("%v %x", ok, sum)
+	}
 	name, err := address.ParseName(p.base.Hostname())
 	for _, list := range [][]policy.Entry{p.doors.Reach.Allow, p.doors.Reach.Deny} {
 		for _, e := range list {
