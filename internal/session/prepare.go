@@ -51,6 +51,7 @@ type Session struct {
 	shares   []history.Share // of conversations; none: they are private
 	sharedIn []string        // conversations that came from the host
 	lesson   *pupil          // nil: nothing is learnt from it
+	caches   []launch.Cache  // what is shown stays as long as it is
 }
 
 // Prepare decides everything about a session. It starts nothing and writes
@@ -126,7 +127,7 @@ func compose(b launch.Base, all sum) (*Session, error) {
 // finish makes the plan.
 func (s *Session) finish(total launch.Contribution) error {
 	s.Warnings, s.Notices, s.Keys, s.Dropped = total.Warnings, total.Notices, total.Keys, total.Dropped
-	s.Missing = total.Missing
+	s.Missing, s.caches = total.Missing, total.Caches
 	s.Visible.Mounts, s.Visible.Masks = total.Mounts, total.Masks
 	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
@@ -230,8 +231,11 @@ func lookState(s *Session, total launch.Contribution) (out launch.Contribution, 
 	return out, err
 }
 
-// Close lets go of the project's state.
+// Close lets go of the project's state, and of what is ready for it.
 func (s *Session) Close() error {
+	for _, c := range s.caches {
+		c.Held.Close()
+	}
 	if s.project == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ const (
 	asideName  = "aside"  // what was found where something else belongs
 	lockName   = "lock"   // held shared by sessions, exclusively by removal
 	recordName = "record" // which root this is; mtime: last used
+	overName   = "over"   // layers of overlays: the agent writes to them, and sees them through one alone
 )
 
 // Project is the state of one project, held against removal until Close.
@@ -29,6 +30,7 @@ type Project struct {
 	fd   int
 	home int
 	lock int
+	over []*os.File // layers that are this session's
 }
 
 // Open returns the state that belongs to root, making it if there is none, and
@@ -100,8 +102,27 @@ func (p *Project) OpenDir(rel string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), rel), nil
 }
 
+// Layer is the pair of directories that an overlay writes to, for one session at a time. It
+// is not there where another session has it, or the file system takes no marks.
+func (p *Project) Layer(name string) (upper, work string, ok bool) {
+	dir := filepath.Join(p.dir, overName, name)
+	upper, work = filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+	if errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)) != nil {
+		return "", "", false
+	}
+	f, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil {
+		return "", "", false
+	}
+	p.over = append(p.over, f)
+	return upper, work, unix.Fsetxattr(int(f.Fd()), "user.ringfence", []byte("1"), 0) == nil
+}
+
 // Close lets go of the project.
 func (p *Project) Close() error {
+	for _, f := range p.over {
+		f.Close()
+	}
 	return errors.Join(unix.Close(p.home), unix.Close(p.fd), unix.Close(p.lock))
 }
 

@@ -9,6 +9,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session/trees"
@@ -100,6 +101,7 @@ type rubbish struct {
 	records  []string // of what sessions did
 	works    []oldWork
 	packages []string // files of the store of packages that are beyond its bound
+	ready    []string // and what was made of such
 	excess   int64    // how much they are
 }
 
@@ -133,17 +135,27 @@ func (r *rubbish) beyond(size string) error {
 			return fault.New(fault.Usage, "for example --package-size 2GiB", "--package-size %q is not a size", size)
 		}
 	}
-	var err error
-	r.packages, r.excess, _, err = store.At(r.dirs.State).Excess(most, time.Now())
+	packages, now := store.At(r.dirs.State), time.Now()
+	_, _, total, err := packages.Excess(most, now)
+	if err != nil {
+		return err
+	}
+	var made, left int64
+	r.ready, made, left = ready.Excess(r.dirs.State, most-total, now) // it can be made again
+	r.packages, r.excess, _, err = packages.Excess(most-left, now)
+	r.excess += made
 	return err
 }
 
 func (r *rubbish) count() int {
-	return len(r.projects) + len(r.records) + len(removable(r.works)) + len(r.packages)
+	return len(r.projects) + len(r.records) + len(removable(r.works)) + r.kept()
 }
 
+// kept is how many files and directories of packages there are among it.
+func (r *rubbish) kept() int { return len(r.packages) + len(r.ready) }
+
 func (r *rubbish) question() string {
-	return fmt.Sprintf("Remove the state of %d project(s), %d record(s), the work of %d session(s) and %d file(s) of packages?", len(r.projects), len(r.records), len(removable(r.works)), len(r.packages))
+	return fmt.Sprintf("Remove the state of %d project(s), %d record(s), the work of %d session(s) and %d file(s) of packages?", len(r.projects), len(r.records), len(removable(r.works)), r.kept())
 }
 
 func (r *rubbish) remove(c *command.Console, discard bool) error {
@@ -160,6 +172,9 @@ func (r *rubbish) remove(c *command.Console, discard bool) error {
 	}
 	for _, id := range r.records {
 		all = append(all, func() error { return journal.Remove(r.dirs.Journal(), id) })
+	}
+	for _, path := range r.ready {
+		all = append(all, func() error { return ready.Drop(path) })
 	}
 	for _, path := range r.packages {
 		all = append(all, func() error {
@@ -192,8 +207,8 @@ func showRubbish(c *command.Console, r *rubbish, asJSON bool) error {
 		for _, id := range r.records {
 			rows = append(rows, map[string]any{"session": id, "why": "record"})
 		}
-		if len(r.packages) > 0 {
-			rows = append(rows, map[string]any{"why": "packages", "files": len(r.packages), "size": r.excess})
+		if r.kept() > 0 {
+			rows = append(rows, map[string]any{"why": "packages", "files": r.kept(), "size": r.excess})
 		}
 		if err := c.JSONLine(rows); err != nil {
 			return err
@@ -206,10 +221,10 @@ func showRubbish(c *command.Console, r *rubbish, asJSON bool) error {
 	if len(r.records) > 0 {
 		c.Say("%d record%s of sessions can go", len(r.records), command.Plural(len(r.records), "", "s"))
 	}
-	if len(r.packages) > 0 {
-		c.Say("%d file%s of packages can go, %.1f MiB", len(r.packages), command.Plural(len(r.packages), "", "s"), float64(r.excess)/(1<<20))
+	if n := r.kept(); n > 0 {
+		c.Say("%d file%s of packages can go, %.1f MiB", n, command.Plural(n, "", "s"), float64(r.excess)/(1<<20))
 	}
-	if len(r.projects)+len(r.works)+len(r.records)+len(r.packages) == 0 && !asJSON {
+	if len(r.projects)+len(r.works)+len(r.records)+r.kept() == 0 && !asJSON {
 		c.Say("nothing is stale")
 	}
 	return nil

@@ -82,7 +82,7 @@ func (v view) link(path string) (string, bool) {
 		return v.magic(path)
 	case op.Do == plan.DoSymlink:
 		return string(op.Src), string(op.Dst) == path
-	case op.Do == plan.DoBind || op.Do == plan.DoLayer:
+	case op.Do == plan.DoBind || op.Do == plan.DoLayer || op.Do == plan.DoCache:
 		if string(op.Dst) == path {
 			return "", false // a source holds no link
 		}
@@ -142,7 +142,7 @@ func (v view) at(path string) spot {
 	s := spot{path: path, op: v.shows(path)}
 	if s.op != nil {
 		switch s.op.Do {
-		case plan.DoBind, plan.DoLayer, plan.DoDevice:
+		case plan.DoBind, plan.DoLayer, plan.DoCache, plan.DoDevice:
 			s.host = source(s.op, path)
 			s.st, s.err = os.Lstat(s.host)
 		}

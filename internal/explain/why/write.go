@@ -32,7 +32,7 @@ func (w *World) write(s *spot) Finding {
 	switch s.op.Do {
 	case plan.DoTmpfs:
 		return w.writePrivate(s, f)
-	case plan.DoBind, plan.DoLayer:
+	case plan.DoBind, plan.DoLayer, plan.DoCache:
 		return w.writeTree(s, f)
 	case plan.DoDevice, plan.DoPts:
 		f.Verdict, f.By, f.Reason = Private, WallPrivate, "a device of the session's own /dev"

@@ -17,6 +17,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/door"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
@@ -32,6 +33,8 @@ type Door struct {
 	Brake   brake.Rules
 	// Refused is told what was held back, and why.
 	Refused func(*brake.Held)
+	// Ready has what later sessions find in their module cache; nil: nobody gathers it.
+	Ready *ready.Gathering
 }
 
 // Proxy is a module proxy of the host's list.
@@ -163,6 +166,9 @@ func (d *Door) file(ctx context.Context, q request) (*os.File, error) {
 	if known {
 		for _, p := range d.Proxies {
 			if f, err := p.Store.Blob(want); err == nil {
+				if d.named(q, want) {
+					d.ready(q, want, f)
+				}
 				return f, nil
 			}
 		}
@@ -193,7 +199,12 @@ func (d *Door) cached(ctx context.Context, p Proxy, q request, want store.Digest
 	case err != nil:
 		return nil, err
 	}
-	return p.Store.Import(path, want, most(q))
+	f, err := p.Store.Import(path, want, most(q))
+	if err == nil {
+		d.name(p, q, want)
+		d.ready(q, want, f)
+	}
+	return f, err
 }
 
 func most(q request) int64 {
@@ -221,6 +232,8 @@ func (d *Door) prove(p Proxy, q request, in *store.Incoming, want store.Digest, 
 		in.Discard()
 		return nil, err
 	}
+	d.name(p, q, want)
+	d.ready(q, want, in.File)
 	return in.File, nil
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/registry/brake"
 	"ringfence.dev/ringfence/internal/registry/door"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/registry/store"
 	"ringfence.dev/ringfence/internal/registry/upstream"
 )
@@ -40,6 +41,8 @@ type Door struct {
 	Left func(*brake.Held)
 	// Skipped is told of a package whose install scripts will not run; nil: they will.
 	Skipped func(name string)
+	// Ready has what later sessions find in npm's cache; nil: nobody gathers it.
+	Ready *ready.Gathering
 
 	mu    sync.Mutex
 	told  map[string]bool
@@ -279,7 +282,12 @@ func (d *Door) file(r *http.Request, w http.ResponseWriter, q request) error {
 		return err
 	}
 	defer f.Close()
-	d.tell(q.name, manifest)
+	scripts := hasScripts(manifest)
+	if scripts {
+		d.tell(q.name)
+	} else if want.Kind == store.SHA512 && d.Ready != nil { // who has scripts is told of each time
+		d.Ready.Link(f, content(want))
+	}
 	door.File(w, r, "application/octet-stream", f)
 	return nil
 }
@@ -302,8 +310,8 @@ func (d *Door) locate(ctx context.Context, q request) (dist, json.RawMessage, er
 	return info, slices.Clone(p.versions[version]), nil
 }
 
-// tell says once that a package has install scripts, which will not run.
-func (d *Door) tell(name string, manifest json.RawMessage) {
+// hasScripts holds for a package that wants to run something when it is installed.
+func hasScripts(manifest json.RawMessage) bool {
 	var m struct {
 		Has     bool `json:"hasInstallScript"`
 		Scripts map[string]any
@@ -312,7 +320,12 @@ func (d *Door) tell(name string, manifest json.RawMessage) {
 	for _, event := range []string{"preinstall", "install", "postinstall"} {
 		m.Has = m.Has || m.Scripts[event] != nil
 	}
-	if m.Has && d.Skipped != nil && !d.Brake.Exempt("npm", name) && d.once(name) {
+	return m.Has
+}
+
+// tell says once that a package has install scripts, which will not run.
+func (d *Door) tell(name string) {
+	if d.Skipped != nil && !d.Brake.Exempt("npm", name) && d.once(name) {
 		d.Skipped(name)
 	}
 }
@@ -347,12 +360,17 @@ func (p *packument) find(base *url.URL, q request) (string, dist, bool) {
 	return "", dist{}, false
 }
 
+// content is where npm's cache has what a digest names.
+func content(d store.Digest) string {
+	return filepath.Join("_cacache/content-v2", string(d.Kind), d.Sum[:2], d.Sum[2:4], d.Sum[4:])
+}
+
 func (d *Door) blob(ctx context.Context, info dist, want store.Digest) (*os.File, error) {
 	if f, err := d.Store.Blob(want); err == nil {
 		return f, nil
 	}
 	if d.Cache != "" && want.Proves() {
-		path := filepath.Join(d.Cache, "_cacache/content-v2", string(want.Kind), want.Sum[:2], want.Sum[2:4], want.Sum[4:])
+		path := filepath.Join(d.Cache, content(want))
 		if f, err := d.Store.Import(path, want, maxFile); err == nil {
 			return f, nil
 		}

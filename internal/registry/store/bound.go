@@ -23,6 +23,9 @@ type kept struct {
 func (s *Store) Excess(most int64, now time.Time) (paths []string, excess, total int64, err error) {
 	var all []kept
 	err = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path == filepath.Join(s.dir, "ready") {
+			return fs.SkipDir // what is made of blobs is counted by who makes it
+		}
 		if err != nil || d.IsDir() {
 			return skipMissing(err)
 		}

@@ -13,7 +13,7 @@ func observe(p *plan.Plan) []wire.Observation {
 	var writable []string
 	for _, op := range p.Ops {
 		layer := op.Do == plan.DoLayer && !strings.HasPrefix(string(op.Dst), plan.Own+"/")
-		if op.Do == plan.DoTmpfs || op.Do == plan.DoBind && op.Write || layer {
+		if op.Do == plan.DoTmpfs || op.Do == plan.DoBind && op.Write || op.Do == plan.DoCache || layer {
 			writable = append(writable, string(op.Dst))
 		}
 	}

@@ -129,6 +129,8 @@ func (v *view) apply(op *plan.Op) error {
 		return v.bind(op, quietAttr)
 	case plan.DoLayer:
 		return v.layer(op)
+	case plan.DoCache:
+		return v.cache(op)
 	case plan.DoDevice:
 		// Read-only, so that root cannot change the mode of the host's own node;
 		// a device is written all the same.

@@ -119,6 +119,8 @@ func (b *bwrapScript) op(op Op) {
 		} else {
 			b.arg("--ro-bind", string(op.Src), dst)
 		}
+	case DoCache:
+		b.arg("--bind", string(op.Src), dst)
 	case DoLayer:
 		if !strings.HasPrefix(dst, Own) { // bubblewrap 0.8 has no overlay
 			b.arg("--ro-bind", string(op.Src), dst)

@@ -15,6 +15,7 @@ const (
 	maxArgs = 100000
 	maxData = 4 << 20
 
+	maxLower  = 8 // whose names the kernel takes in one text of at most 255 bytes
 	maxTrees  = 100
 	maxListen = 100 // so that all descriptors fit one message
 )
@@ -133,6 +134,15 @@ func (o *Op) validate() error {
 		for _, s := range []string{string(o.Src), string(o.Upper), string(o.Work)} {
 			if !path.IsAbs(s) || strings.ContainsRune(s, 0) {
 				return fmt.Errorf("layer %q: %q is not an absolute path", dst, s)
+			}
+		}
+	case DoCache:
+		if len(o.Lower) == 0 || len(o.Lower) > maxLower {
+			return fmt.Errorf("cache %q has %d directories below, at least 1 and at most %d are shown", dst, len(o.Lower), maxLower)
+		}
+		for _, s := range append([]Raw{o.Src, o.Upper, o.Work}, o.Lower...) {
+			if !path.IsAbs(string(s)) || strings.ContainsRune(string(s), 0) {
+				return fmt.Errorf("cache %q: %q is not an absolute path", dst, string(s))
 			}
 		}
 	case DoTmpfs:

@@ -129,3 +129,31 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A private directory above what is ready is written, names what is below, and is decoded as
+// strictly as all else.
+func TestCache(t *testing.T) {
+	in := input()
+	in.Mounts = append(in.Mounts, plan.Mount{Src: "/state/home/.npm", Dst: in.User.Home + "/.npm", Write: true, Layer: &plan.Layer{Upper: "/state/over/upper", Work: "/state/over/work"}, Below: []string{"/ready/b", "/ready/a"}})
+	p := make1(t, in)
+	b, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := plan.Decode(b); err != nil || !cmp.Equal(p, got) {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string][]byte{
+		"nothing below": bytes.Replace(b, []byte(`"lower":["/ready/b","/ready/a"]`), []byte(`"lower":[]`), 1),
+		"not absolute":  bytes.Replace(b, []byte(`"/ready/b"`), []byte(`"ready/bb"`), 1),
+		"no layer":      bytes.Replace(b, []byte(`"upper":"/state/over/upper"`), []byte(`"upper":""`), 1),
+		"too many":      bytes.Replace(b, []byte(`"/ready/b",`), []byte(strings.Repeat(`"/ready/b",`, 8)), 1),
+	} {
+		if bytes.Equal(bad, b) {
+			t.Errorf("%s: the test is out of date", name)
+		}
+		if _, err := plan.Decode(bad); err == nil {
+			t.Errorf("%s: decoded", name)
+		}
+	}
+}

@@ -46,8 +46,9 @@ type Mount struct {
 	Write    bool
 	ID       *Identity
 	Why      string
-	View     View   // how a directory that may be written is shown
-	Layer    *Layer // its private layer
+	View     View     // how a directory that may be written is shown
+	Layer    *Layer   // its private layer
+	Below    []string // of a private directory: what is ready below its layer, the first on top
 }
 
 // View is how the agent's changes to a directory reach the host.

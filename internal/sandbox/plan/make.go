@@ -168,10 +168,19 @@ func mountSpots(mounts []Mount) []spot {
 		switch {
 		case m.live():
 			op.Write = false
+		case m.Write && m.View == Direct && len(m.Below) > 0:
+			op.Do, op.Upper, op.Work, op.Lower = DoCache, Raw(m.Layer.Upper), Raw(m.Layer.Work), raws(m.Below)
 		case m.Write && m.View == Review:
 			op.Do, op.Write, op.Upper, op.Work = DoLayer, false, Raw(m.Layer.Upper), Raw(m.Layer.Work)
 		}
 		out = append(out, spot{m.Dst, []Op{op}})
+	}
+	return out
+}
+
+func raws(list []string) (out []Raw) {
+	for _, s := range list {
+		out = append(out, Raw(s))
 	}
 	return out
 }
@@ -243,7 +252,7 @@ func landlock(abi int, ops []Op, trees []Tree) Landlock {
 		write = append(write, string(t.Path))
 	}
 	for _, op := range ops {
-		writable := op.Do == DoTmpfs || (op.Do == DoBind && op.Write) || op.Do == DoLayer
+		writable := op.Do == DoTmpfs || (op.Do == DoBind && op.Write) || op.Do == DoLayer || op.Do == DoCache
 		if writable && op.Dst != "/dev" && !file.Within(string(op.Dst), Own) {
 			write = append(write, string(op.Dst))
 		}

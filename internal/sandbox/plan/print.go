@@ -35,6 +35,8 @@ func (o Op) mode() string {
 			return "rw"
 		}
 		return "ro"
+	case DoCache:
+		return "rw"
 	case DoLayer:
 		return "cow"
 	case DoTmpfs:
@@ -54,9 +56,9 @@ func (o Op) mode() string {
 func (o Op) what() string {
 	s := Show(string(o.Dst))
 	switch {
-	case o.Do == DoSymlink, o.Do == DoBind && o.Src != o.Dst:
+	case o.Do == DoSymlink, (o.Do == DoBind || o.Do == DoCache) && o.Src != o.Dst:
 		arrow := " -> "
-		if o.Do == DoBind {
+		if o.Do != DoSymlink {
 			arrow = " <- "
 		}
 		s += arrow + Show(string(o.Src))

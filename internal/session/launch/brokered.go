@@ -19,6 +19,7 @@ import (
 type Brokered struct {
 	Sites  []SiteFunc      // made once there is a gate
 	Ready  []func(Gateway) // called then
+	Done   []func() error  // called when the gate is shut
 	Hosts  []BrokeredHost
 	Closed []BrokeredHost // shut where nobody else has the host
 	Forged []string       // hosts to which the broker speaks git
@@ -46,7 +47,7 @@ type Gateway interface {
 }
 
 func (b *Brokered) add(o Brokered) {
-	b.Sites, b.Ready = append(b.Sites, o.Sites...), append(b.Ready, o.Ready...)
+	b.Sites, b.Ready, b.Done = append(b.Sites, o.Sites...), append(b.Ready, o.Ready...), append(b.Done, o.Done...)
 	b.Hosts, b.Closed = append(b.Hosts, o.Hosts...), append(b.Closed, o.Closed...)
 	b.Forged, b.Soft = append(b.Forged, o.Forged...), append(b.Soft, o.Soft...)
 	if len(o.Commons.List) > 0 {

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/git/repo"
 	"ringfence.dev/ringfence/internal/network/upstream"
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
@@ -28,6 +29,7 @@ type Contribution struct {
 	Files  []plan.File
 	Links  []plan.Link
 	Trees  []TreeMount // which of the mounts may be changed
+	Caches []Cache     // private directories below which something is ready
 
 	// others are files of other parts, as they are to be shown.
 	Others []plan.File
@@ -83,7 +85,7 @@ func (c command) Argv(args []string) []string {
 }
 
 func (c *Contribution) Add(o Contribution) {
-	c.Trees = append(c.Trees, o.Trees...)
+	c.Trees, c.Caches = append(c.Trees, o.Trees...), append(c.Caches, o.Caches...)
 	c.Mounts, c.Masks, c.Links = append(c.Mounts, o.Mounts...), append(c.Masks, o.Masks...), append(c.Links, o.Links...)
 	if o.Git != nil {
 		c.Git = o.Git
@@ -175,6 +177,13 @@ func (c *Contribution) ShownLinks() (out []plan.Link) {
 
 // Missing is a directory of the host that a file of the project names and that is not shown.
 type Missing struct{ Path, By string }
+
+// Cache is a directory in HOME below which something is ready.
+type Cache struct {
+	At   string
+	Sign string // what a private directory has in it that needs nothing ready
+	Held *ready.Held
+}
 
 // TreeMount is a mount that may be changed.
 type TreeMount struct {

@@ -62,7 +62,33 @@ func PlaceState(b Base, total Contribution) (project *state.Project, out Contrib
 		}
 		out.bindState(b.User.Home, all[i], pl)
 	}
+	out.layReady(project, total)
 	return project, out, nil
+}
+
+// layReady shows what is ready below private directories that have no packages yet. One that
+// has needs none, and what an overlay leaves in its layer is for an overlay alone: the
+// layer is therefore another directory, which nothing else ever shows.
+func (c *Contribution) layReady(project *state.Project, total Contribution) {
+	for _, k := range total.Caches {
+		i := slices.IndexFunc(c.Mounts, func(m plan.Mount) bool { return m.Dst == k.At })
+		if i < 0 || len(k.Held.Paths) == 0 || total.below(k.At) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(c.Mounts[i].Src, k.Sign)); !os.IsNotExist(err) {
+			continue
+		}
+		if upper, work, ok := project.Layer(filepath.Base(k.At)); ok {
+			c.Mounts[i].Layer, c.Mounts[i].Below = &plan.Layer{Upper: upper, Work: work}, k.Held.Paths
+		}
+	}
+}
+
+// below holds where something else is shown at a place, or below it.
+func (c *Contribution) below(at string) bool {
+	return slices.ContainsFunc(c.Mounts, func(m plan.Mount) bool { return file.Within(m.Dst, at) }) ||
+		slices.ContainsFunc(c.Files, func(f plan.File) bool { return file.Within(f.Dst, at) }) ||
+		slices.ContainsFunc(c.Masks, func(m plan.Mask) bool { return file.Within(m.Path, at) })
 }
 
 // mountPoints are what must exist in the project's state because something is

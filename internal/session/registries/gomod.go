@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/gomod"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -44,8 +46,9 @@ func (ds *doors) modules() error {
 		}
 		named = append(named, ds.place(p.URL, byUser(s.Named)))
 	}
+	gathered := ds.readyModules(s, named)
 	ds.Brokered.Sites = append(ds.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
-		d := &gomod.Door{NoProxy: s.Unproxied(), GoSum: ds.goSum, Store: ds.store, Cache: s.Cache, Brake: ds.brake, Refused: ds.refused(g, "go")}
+		d := &gomod.Door{NoProxy: s.Unproxied(), GoSum: ds.goSum, Store: ds.store, Cache: s.Cache, Brake: ds.brake, Refused: ds.refused(g, "go"), Ready: gathered}
 		for i, p := range s.Proxies {
 			d.Proxies = append(d.Proxies, gomod.Proxy{Site: named[i].site(g), Or: p.Or, Store: named[i].store()})
 		}
@@ -58,6 +61,16 @@ func (ds *doors) modules() error {
 		return broker.Site{Prefix: "/go", Handler: d}, nil
 	})
 	return nil
+}
+
+// readyModules shows what is ready below the module cache. The host's own cache lends to
+// sessions what the door names for them, so that it is a part of the judgement.
+func (ds *doors) readyModules(s gomod.Settings, named []*place) *ready.Gathering {
+	var places []judged
+	for i, p := range named {
+		places = append(places, p.judged(strconv.FormatBool(s.Proxies[i].Or)))
+	}
+	return ds.ready("go", "go/pkg", "mod", 0, places, s.Unproxied(), s.Unsummed(), s.SumDB, s.Cache)
 }
 
 // shut closes the public proxy to who would go past the door. One that the user names may

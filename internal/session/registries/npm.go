@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/registry/npm"
+	"ringfence.dev/ringfence/internal/registry/ready"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -35,6 +36,8 @@ type nodes struct {
 	order []*npmRegistry
 	says  map[string]string // by scope: what the user's settings say
 	yarn  map[string]string // the same, of yarn's own
+
+	gathered *ready.Gathering // what later sessions find in npm's cache
 }
 
 // packages leads npm, pnpm, yarn and bun to their door.
@@ -72,6 +75,11 @@ func (ds *doors) packages() {
 	}
 	ns.tell(env != "" || ns.says[""] != "", said)
 	ns.tellYarn(said)
+	var places []judged
+	for _, r := range ns.order {
+		places = append(places, r.judged(r.scopes...))
+	}
+	ns.gathered = ns.ready("npm", ".npm", "_cacache", lasts, places, ns.cache())
 	for _, r := range ns.order {
 		ns.entrance(r)
 	}
@@ -208,11 +216,8 @@ func (ns *nodes) tell(own bool, said map[string]string) {
 
 // door makes the door of a registry, once there is a gate.
 func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
-	d := &npm.Door{Site: r.site(g), Store: r.store(), Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Left: ns.left(g, "npm"), Cache: filepath.Join(ns.User.Home, ".npm"),
-		Other: func(scope string) string { return ns.elsewhere(r, scope) }}
-	if c := ns.NPMVariable("cache"); filepath.IsAbs(c) {
-		d.Cache = c
-	}
+	d := &npm.Door{Site: r.site(g), Store: r.store(), Room: ns.room, Brake: ns.brake, Refused: ns.refused(g, "npm"), Left: ns.left(g, "npm"), Cache: ns.cache(),
+		Other: func(scope string) string { return ns.elsewhere(r, scope) }, Ready: ns.gathered}
 	if r.by == project { // which may name any digest, also of what only the user may read
 		d.Cache = ""
 	}
@@ -226,6 +231,14 @@ func (ns *nodes) door(r *npmRegistry, g launch.Gateway) *npm.Door {
 		}
 	}
 	return d
+}
+
+// cache is npm's own on the host.
+func (ns *nodes) cache() string {
+	if c := ns.NPMVariable("cache"); filepath.IsAbs(c) {
+		return c
+	}
+	return filepath.Join(ns.User.Home, ".npm")
 }
 
 // elsewhere is the registry that has a scope, if it is another one: a package of the

@@ -166,8 +166,11 @@ func (p *place) store() *store.Store {
 	if p.by == tools && p.login == nil {
 		return p.doors.store
 	}
-	return p.doors.store.Of((&upstream.Site{Base: p.base, Login: p.login != nil}).Name())
+	return p.doors.store.Of(p.name())
 }
+
+// name tells a registry from others, and from itself without a login.
+func (p *place) name() string { return (&upstream.Site{Base: p.base, Login: p.login != nil}).Name() }
 
 // reach is the way to a registry that the user named: as the rules have it, else straight,
 // also to a private address. What a rule denies stays denied.

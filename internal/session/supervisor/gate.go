@@ -195,6 +195,11 @@ func (d *door) Close() error {
 		d.session.Broker.Close()
 	}
 	err := d.gate.Close()
+	for _, done := range d.session.Brokered.Done {
+		if err := done(); err != nil {
+			d.say(err.Error()) // the door has what is not ready
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, mark := range d.marks { // last: nobody is connected any more
