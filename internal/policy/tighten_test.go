@@ -112,6 +112,9 @@ func wider(s scope, base, p *Policy) string {
 	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p); w != "" {
 		return w
 	}
+	if p.Agent.innerStrength() < base.Agent.innerStrength() {
+		return "the agent's own sandbox"
+	}
 	if p.unnamedWidth() > base.unnamedWidth() {
 		return "MCP servers that nobody names"
 	}
@@ -183,6 +186,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	p.Broker, p.Secret, p.Supply = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label)
 	if word := rapid.SampledFrom(append([]string{""}, unnamedWords...)).Draw(t, label+" unnamed"); word != "" {
 		p.Unnamed = &Rule{Value: word}
+	}
+	if word := rapid.SampledFrom(append([]string{""}, innerWords...)).Draw(t, label+" inner"); word != "" {
+		p.Agent.Inner = &Rule{Value: word}
 	}
 	return p
 }
