@@ -254,6 +254,9 @@ var keys = []key{
 	{section: "agent", name: "history", form: formWord, words: func() []string { return []string{PrivateHistory, SharedHistory} },
 		about: "Whether conversations of this project are copied between the agent on the host and the one inside (`shared`). The host's agent then reads what the agent inside wrote. Not written: private.",
 		word:  func(p *Policy) **Rule { return &p.Agent.History }},
+	{section: "agent", name: "inner", form: formWord, words: func() []string { return innerWords },
+		about: "Whether the agent's own sandbox is on inside: on, or the launch is refused with the reason; off; auto (the default): on where the rung has a kernel of its own and lets a sandbox be made in it. No rung does today.",
+		word:  func(p *Policy) **Rule { return &p.Agent.Inner }},
 }
 
 // sections lists the sections in the order of the table, and those of named tables last.

@@ -112,6 +112,9 @@ func wider(s scope, base, p *Policy) string {
 	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p) + widerTools(base, p); w != "" {
 		return w
 	}
+	if p.Agent.innerStrength() < base.Agent.innerStrength() {
+		return "the agent's own sandbox"
+	}
 	if p.unnamedWidth() > base.unnamedWidth() {
 		return "MCP servers that nobody names"
 	}
@@ -184,6 +187,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 		p.Unnamed = &Rule{Value: word}
 	}
 	p.Broker, p.Secret, p.Supply, p.Tools = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label), drawTools(t, label)
+	if word := rapid.SampledFrom(append([]string{""}, innerWords...)).Draw(t, label+" inner"); word != "" {
+		p.Agent.Inner = &Rule{Value: word}
+	}
 	return p
 }
 

@@ -60,7 +60,7 @@ func (s scope) widens(base, over *Policy) []Change {
 			}
 		case k.section == "project": // which takes away alone, see Resolve
 		case k.section == "agent":
-			for _, w := range widensAgent(base, over) {
+			for _, w := range widensAgent(k, base, over) {
 				add(w.Value, w.Source)
 			}
 		case k.section == serverSection:

@@ -10,6 +10,7 @@ package agent
 
 import (
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -34,13 +35,22 @@ const (
 // searchMark stands in the content of a managed file for NoSearch, or for nothing.
 const searchMark = "@NO-SEARCH@"
 
-// Fill puts the values of the marks in. search is whether the provider may search the web.
-func (f File) Fill(broker, dir string, search bool) []byte {
+// innerMark stands there for whether the agent's own sandbox is on, as JSON has it.
+const innerMark = "@INNER@"
+
+// HasInner reports whether the agent's own sandbox can be left on.
+func (p *Profile) HasInner() bool {
+	return slices.ContainsFunc(p.Managed, func(f File) bool { return strings.Contains(f.Content, innerMark) })
+}
+
+// Fill puts the values of the marks in. search is whether the provider may search the web,
+// inner whether the agent's own sandbox is on.
+func (f File) Fill(broker, dir string, search, inner bool) []byte {
 	off := f.NoSearch
 	if search {
 		off = ""
 	}
-	return []byte(strings.NewReplacer(searchMark, off, BrokerMark, broker, DirMark, jsonSafe(dir),
+	return []byte(strings.NewReplacer(searchMark, off, innerMark, strconv.FormatBool(inner), BrokerMark, broker, DirMark, jsonSafe(dir),
 		hookMark, HookProgram, verifyMark, VerifyPrompt, redTeamMark, RedTeamPrompt).Replace(f.Content))
 }
 

@@ -56,8 +56,12 @@ func (st *settings) prepare(managed map[string][]byte) error {
 		}
 		st.Put(path, data, "leads the agent to the broker")
 	}
+	inner, err := st.inner()
+	if err != nil {
+		return err
+	}
 	for _, f := range st.Profile.Managed {
-		st.Put(f.Path, append(f.Fill(broker.Endpoint, st.Dir, st.Law.Policy.ModelAllows("search")), managed[f.Path]...), "tells the agent that it is sandboxed")
+		st.Put(f.Path, append(f.Fill(broker.Endpoint, st.Dir, st.Law.Policy.ModelAllows("search"), inner), managed[f.Path]...), "tells the agent that it is sandboxed")
 	}
 	return nil
 }
