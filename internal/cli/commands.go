@@ -40,7 +40,7 @@ func groups() []group {
 		{"Run something else fenced", []entry{{"shell", shellCommand}, {"learn", learnCommand}}},
 		{"Sessions", []entry{{"status", sessions.Status}, {"exec", sessions.Exec}, {"attach", sessions.Attach}, {"detach", sessions.Detach}, {"output", sessions.Output}, {"stop", sessions.Stop}, {"thaw", sessions.Thaw}, {"rm", sessions.RM}}},
 		{"What a session changed", []entry{{"apply", sessions.Apply}, {"discard", sessions.Discard}, {"history", sessions.History}}},
-		{"What is allowed", []entry{{"requests", sessions.Requests}, {"grant", sessions.Grant}, {"publish", sessions.Publish}, {"log", sessions.Log}, {"env", rules.Env}, {"policy", rules.Policy}, {"secret", rules.Secret}, {"trust", rules.Trust}}},
+		{"What is allowed", []entry{{"requests", sessions.Requests}, {"grant", sessions.Grant}, {"revoke", sessions.Revoke}, {"tighten", sessions.Tighten}, {"publish", sessions.Publish}, {"log", sessions.Log}, {"env", rules.Env}, {"policy", rules.Policy}, {"secret", rules.Secret}, {"trust", rules.Trust}}},
 		{"How exposed you are", []entry{{"audit", checks.Audit}, {"scan", rules.Scan}, {"doctor", checks.Doctor}, {"rungs", checks.Rungs}, {"verify", checks.Verify}, {"drill", checks.Drill}}},
 		{"Make it the default", []entry{{"init", rules.Init}, {"install", checks.Install}, {"uninstall", checks.Uninstall}, {"hook", checks.Hook}, {"mcp", rules.MCP}, {"gc", sessions.GC}}},
 		{"ringfence itself", []entry{{"completion", completionCommand}, {"man", manCommand}, {"version", versionCommand}, {"help", helpCommand}}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/checks"
 	"ringfence.dev/ringfence/internal/cli/command"
@@ -148,6 +149,9 @@ func launchOne(c *command.Console, cmd *command.Command, l *rules.Flags, typed, 
 	}
 	opt.Look = l.DryRun != ""
 	greet := !opt.Look && newcomer(c)
+	if !opt.Look && !l.Yes && !l.NoInput && !l.Detach && c.Person() {
+		opt.AskServers = func(names []string) bool { return comeAlong(c, names) }
+	}
 	s, err := session.Prepare(opt)
 	if errors.Is(err, launch.ErrSeveral) && meansAll(c, l, err) {
 		opt.AllRepos = true
@@ -177,6 +181,15 @@ func meansAll(c *command.Console, l *rules.Flags, err error) bool {
 	}
 	c.Say("%s", err)
 	return c.Confirm("Show them all?", false)
+}
+
+// comeAlong asks about MCP servers of the host that no table of policy names.
+func comeAlong(c *command.Console, names []string) bool {
+	for i, n := range names {
+		names[i] = plan.Show(n)
+	}
+	c.Say("MCP servers of your settings: %s", strings.Join(names, ", "))
+	return c.Confirm("Start them, each in a sandbox of its own?", false)
 }
 
 // toRun says what is run, of what was typed behind the flags.

@@ -48,6 +48,8 @@ const (
 	End      = "end"      // a connection that was decided upon has ended
 	Request  = "request"  // a connection waits for a person
 	Grant    = "grant"    // a person allowed something
+	Revoke   = "revoke"   // a person took something back; Count connections were cut
+	Tighten  = "tighten"  // the session moved to the stricter Mode; Count connections were cut
 	Listen   = "listen"   // a server began to listen inside
 	Gate     = "gate"     // State says what became of the gate
 )

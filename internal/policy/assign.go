@@ -9,7 +9,7 @@ import (
 
 // assign gives the value v to the key that parts spell.
 func (d *decoder) assign(parts []part, v *unstable.Node) error {
-	if n := findNamed(parts[0].name); n != nil {
+	if n := findNamed(parts[0].name); n != nil && !plainKey(parts, v) {
 		return n.assign(d, parts, v)
 	}
 	if err := d.known(parts); err != nil {
@@ -28,6 +28,9 @@ func (d *decoder) assign(parts []part, v *unstable.Node) error {
 	k := findKey(parts[0].name, parts[1].name)
 	if k.table != nil {
 		return d.setting(k, parts, v)
+	}
+	if k.section == serverSection && d.project && string(v.Data) != UnnamedNone {
+		return d.fail(d.place(v, last), "write it in your own policy", "a project's file brings no MCP server of yours: it can only write %q", UnnamedNone)
 	}
 	if len(parts) > 2 {
 		return d.fail(parts[2].at, "", "%s is %s, not a table", k, k.form)
@@ -264,4 +267,9 @@ func kindName(k unstable.Kind) string {
 		return "a table"
 	}
 	return "a date"
+}
+
+// plainKey holds for a key of a section of named tables that is none of them.
+func plainKey(parts []part, v *unstable.Node) bool {
+	return len(parts) == 2 && v.Kind != unstable.InlineTable && findKey(parts[0].name, parts[1].name) != nil
 }

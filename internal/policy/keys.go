@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // form is the shape of a key's value.
 type form int
 
@@ -235,6 +237,10 @@ var keys = []key{
 		about: "Packages that are refused in every version, written as in allow. What is allowed there is refused all the same.",
 		list:  func(p *Policy) *List { return &p.Supply.Deny }},
 
+	{section: serverSection, name: unnamedKey, form: formWord, words: func() []string { return unnamedWords },
+		about: "What becomes of MCP servers of the agent's own settings on the host that no [mcp.NAME] names: none stays outside, ask asks you at the start, all brings them, each in a sandbox of its own. Without this key: none. A project's file can only write none.",
+		word:  func(p *Policy) **Rule { return &p.Unnamed }},
+
 	{section: "project", name: "for", form: formWord, words: PostureNames,
 		about: "What you are about to do: a named bundle of policy, as with --for. `ringfence postures` prints them. The file of a project can only make a session stricter with it.",
 		word:  func(p *Policy) **Rule { return &p.Project.For }},
@@ -253,7 +259,9 @@ func sections() []string {
 		}
 	}
 	for _, n := range allNamed {
-		out = append(out, n.title())
+		if !slices.Contains(out, n.title()) {
+			out = append(out, n.title())
+		}
 	}
 	return out
 }

@@ -53,6 +53,7 @@ type Policy struct {
 	Project   Project
 	Secret    []Secret // in the order in which they were written
 	MCP       []Server // the same
+	Unnamed   *Rule    // what becomes of MCP servers that no table names, of unnamedWords; nil means none
 
 	// Refused is what somebody asked for outright and the ceiling forbids. Only
 	// Resolve fills it, and Check reports it.

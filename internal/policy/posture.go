@@ -215,6 +215,9 @@ func (p *Posture) source() Source { return Source{File: "posture " + p.Name} }
 
 // withoutServers switches the MCP servers off, but for ringfence's own.
 func (p *Policy) withoutServers(by *Posture) {
+	if p.UnnamedServers() != UnnamedNone {
+		p.Unnamed = &Rule{Value: UnnamedNone, Source: by.source()}
+	}
 	p.MCP = slices.Clone(p.MCP)
 	for i := range p.MCP {
 		if s := &p.MCP[i]; s.Name != OwnServer && !s.IsOff() {

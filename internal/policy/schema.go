@@ -19,7 +19,11 @@ func Schema() []byte {
 		props[s] = object(of)
 	}
 	for _, n := range allNamed {
-		props[n.title()] = n.schema()
+		of := n.schema()
+		if plain, ok := props[n.title()].(map[string]any); ok { // keys of the section itself
+			of["properties"] = plain["properties"]
+		}
+		props[n.title()] = of
 	}
 	root := object(props)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -143,6 +143,6 @@ func (s *tables[T]) widens(base, over *Policy) []Change {
 // withoutNamed is a policy without secrets and MCP servers.
 func (p *Policy) withoutNamed() *Policy {
 	out := *p
-	out.Secret, out.MCP = nil, nil
+	out.Secret, out.MCP, out.Unnamed = nil, nil, nil
 	return &out
 }

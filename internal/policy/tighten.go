@@ -36,6 +36,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	tightenBroker(&out.Broker, &over.Broker)
 	tightenSupply(&out.Supply, &over.Supply)
 	tightenAgent(&out.Agent, &over.Agent)
+	tightenUnnamed(out, over)
 	for _, n := range allNamed {
 		n.tighten(out, over)
 	}

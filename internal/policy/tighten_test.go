@@ -112,6 +112,9 @@ func wider(s scope, base, p *Policy) string {
 	if w := widerNetwork(base, p) + widerBroker(base, p) + widerWorkspace(s, base, p) + widerSupply(base, p); w != "" {
 		return w
 	}
+	if p.unnamedWidth() > base.unnamedWidth() {
+		return "MCP servers that nobody names"
+	}
 	for _, w := range WallNames() {
 		if needs(base, w) && !needs(p, w) {
 			return "wall " + w
@@ -178,6 +181,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	}
 	p.Network = drawNetwork(t, label)
 	p.Broker, p.Secret, p.Supply = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label)
+	if word := rapid.SampledFrom(append([]string{""}, unnamedWords...)).Draw(t, label+" unnamed"); word != "" {
+		p.Unnamed = &Rule{Value: word}
+	}
 	return p
 }
 

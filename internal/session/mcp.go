@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,6 +50,9 @@ func (sv *servers) prepare(m agent.MCP) error {
 	}
 	for _, s := range sv.Policy.ServersOn() {
 		sv.offer(s, host)
+	}
+	for _, name := range sv.unnamed(host) {
+		sv.offer(policy.Server{Name: name, Source: sv.Policy.Unnamed.Source}, host)
 	}
 	sv.leftOut(host)
 	if len(sv.Offered.Started) == 0 && !sv.Offered.Own {
@@ -126,19 +130,53 @@ func (sv *servers) offerRemote(h agent.HostServer) {
 	sv.entries[h.Name] = sv.Profile.MCP.Remote(h)
 }
 
-// leftOut says which servers of the host stay outside.
-func (sv *servers) leftOut(host map[string]agent.HostServer) {
+// unnamed are the servers of the host that come though no table names them.
+func (sv *servers) unnamed(host map[string]agent.HostServer) []string {
 	var out []string
 	for name := range host {
-		if sv.entries[name] == nil && policy.CheckServerName(name) == nil && sv.Policy.FindServer(name) == nil {
+		if sv.stays(name) && name != policy.OwnServer {
 			out = append(out, name)
-		} else if policy.CheckServerName(name) != nil {
+		}
+	}
+	slices.Sort(out)
+	switch sv.Policy.UnnamedServers() {
+	case policy.UnnamedAll:
+		return out
+	case policy.UnnamedAsk:
+		if ask := sv.Asked.AskServers; len(out) > 0 && ask != nil && !sv.Policy.Posture().Silent && ask(slices.Clone(out)) {
+			return out
+		}
+	}
+	return nil
+}
+
+// stays holds for a server of the host that could come, and that nobody named.
+func (sv *servers) stays(name string) bool {
+	return sv.entries[name] == nil && policy.CheckServerName(name) == nil && sv.Policy.FindServer(name) == nil
+}
+
+// leftOut says which servers of the host stay outside, and what brings them.
+func (sv *servers) leftOut(host map[string]agent.HostServer) {
+	var out, flags []string
+	for _, name := range slices.Sorted(maps.Keys(host)) {
+		switch {
+		case sv.stays(name) && !slices.Contains(sv.Offered.Started, name):
+			out, flags = append(out, name), append(flags, "--mcp "+name)
+		case policy.CheckServerName(name) != nil:
 			out = append(out, fmt.Sprintf("%.40q", name))
 		}
 	}
-	if slices.Sort(out); len(out) > 0 {
-		sv.Notice(fmt.Sprintf("MCP servers of the host stay outside: %s; --mcp NAME or [mcp.NAME] lets one in", strings.Join(out, ", ")))
+	if len(out) == 0 {
+		return
 	}
+	how := "their names are none that ringfence takes"
+	switch n := len(flags); {
+	case n > 3:
+		how = fmt.Sprintf("[mcp] default = %q in your policy brings them", policy.UnnamedAll)
+	case n > 0:
+		how = fmt.Sprintf("ringfence %s %s brings %s", sv.Profile.Name, strings.Join(flags, " "), plural(n, "it", "them"))
+	}
+	sv.Notice(fmt.Sprintf("MCP servers of the host stay outside: %s; %s", strings.Join(out, ", "), how))
 }
 
 // tellAgent writes the servers into what the agent reads.

@@ -136,6 +136,11 @@ func Servers(opt launch.Options) ([]Listed, error) {
 	for i := range b.Policy.MCP {
 		listServer(&b.Policy.MCP[i], at(b.Policy.MCP[i].Name))
 	}
+	for name, l := range known {
+		if l.State == "outside" && b.Policy.UnnamedServers() == policy.UnnamedAll && policy.CheckServerName(name) == nil {
+			l.State, l.Named = "ready", b.Policy.Unnamed.Source.String()
+		}
+	}
 	seen, err := os.ReadDir(launch.ServerDir(b.Dirs.State, b.ProjectRoot(), ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -33,7 +33,7 @@ type Session struct {
 	Notices  []string // what the user should know before the agent starts
 	Note     string   // what the agent is told
 	Dropped  []string // PATH entries that stay outside, with the reason
-	Trees    trees.Trees
+	Trees    *trees.Trees
 	Keys     []string         // what the broker uses, and by whose word: for people
 	Missing  []launch.Missing // what the project builds on and is not shown
 
@@ -84,7 +84,7 @@ func Environment(opt launch.Options) (environ.Environment, error) {
 	if err != nil {
 		return environ.Environment{}, err
 	}
-	s := &Session{Base: b}
+	s := &Session{Base: b, Trees: &trees.Trees{}}
 	for _, l := range looks() {
 		if !slices.Contains([]string{"broker", "note", "environment"}, l.name) {
 			continue
@@ -102,12 +102,12 @@ func Look(opt launch.Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{Base: b, Warnings: b.Said.Warnings}, nil
+	return &Session{Base: b, Trees: &trees.Trees{}, Warnings: b.Said.Warnings}, nil
 }
 
 // compose makes a session of what its parts add.
 func compose(b launch.Base, all sum) (*Session, error) {
-	s := &Session{Base: b}
+	s := &Session{Base: b, Trees: &trees.Trees{}}
 	for _, l := range looks() {
 		c, err := l.prepare(s, all.Total())
 		if err != nil {

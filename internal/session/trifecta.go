@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/audit"
@@ -33,6 +34,11 @@ func exposure(s *Session) audit.Exposure {
 			e.Servers = append(e.Servers, m.Name)
 			if audit.Carrier(m.Name+" "+strings.Join(m.Command.Values(), " ")) != "" {
 				e.Readers = append(e.Readers, "MCP server "+m.Name)
+			}
+		}
+		for _, name := range s.Offered.Started { // that nobody named, and all were to come
+			if !slices.Contains(e.Servers, name) {
+				e.Servers, e.Readers = append(e.Servers, name), append(e.Readers, "MCP server "+name)
 			}
 		}
 	}

@@ -2,7 +2,7 @@
 
 _ringfence_subs() {
 	case "$1" in
-	'') echo 'claude codex gemini opencode run diff undo why ps postures shell learn status exec attach detach output stop thaw rm apply discard history requests grant publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
+	'') echo 'claude codex gemini opencode run diff undo why ps postures shell learn status exec attach detach output stop thaw rm apply discard history requests grant revoke tighten publish log env policy secret trust audit scan doctor rungs verify drill init install uninstall hook mcp gc completion man version help' ;;
 	'log') echo 'list verify export' ;;
 	'policy') echo 'show check test import groups schema' ;;
 	'secret') echo 'set ls test rm' ;;
@@ -37,6 +37,8 @@ _ringfence_flags() {
 	'history') echo '--help --json --take-back' ;;
 	'requests') echo '--help --answer --json' ;;
 	'grant') echo '--help --always --for --host --project --session --yes' ;;
+	'revoke') echo '--help' ;;
+	'tighten') echo '--help --net' ;;
 	'publish') echo '--help' ;;
 	'log') echo '--help --denied -f --json --kind --net' ;;
 	'log list') echo '--help --json' ;;
@@ -92,6 +94,7 @@ _ringfence_values() {
 	'stop') echo '--time' ;;
 	'history') echo '--take-back' ;;
 	'grant') echo '--for --host' ;;
+	'tighten') echo '--net' ;;
 	'log') echo '--kind' ;;
 	'log verify') echo '--since' ;;
 	'log export') echo '--format -o' ;;
@@ -240,6 +243,8 @@ _ringfence_args() {
 	'discard 1') echo 'files' ;;
 	'requests 0') echo 'sessions' ;;
 	'grant 0') echo 'sessions' ;;
+	'revoke 0') echo 'sessions' ;;
+	'tighten 0') echo 'sessions' ;;
 	'publish 0') echo 'sessions' ;;
 	'log 0') echo 'sessions' ;;
 	'log verify 0') echo 'sessions' ;;

@@ -476,6 +476,20 @@ _ringfence_grant() {
 		'1: :{_ringfence_ask sessions; true}'
 }
 
+_ringfence_revoke() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'1: :{_ringfence_ask sessions; true}' \
+		'2: :{true}'
+}
+
+_ringfence_tighten() {
+	_arguments -S \
+		'*--help[explain it]' \
+		'*--net[the MODE to move to\: locked leaves the agent its model, none leaves nothing]:MODE: ' \
+		'1: :{_ringfence_ask sessions; true}'
+}
+
 _ringfence_publish() {
 	_arguments -S \
 		'*--help[explain it]' \
@@ -1038,6 +1052,8 @@ _ringfence() {
 			'history:list conversations that were copied to the host'
 			'requests:show which hosts running sessions want and may not reach'
 			'grant:allow a host in a running session'
+			'revoke:take a host, an address or a port back from a running session'
+			'tighten:move a running session to a stricter network'
 			'publish:open a server of a running session on the host'\''s loopback'
 			'log:show, verify or export what a session did and what was decided'
 			'env:show what of the environment comes inside, by name'
@@ -1091,6 +1107,8 @@ _ringfence() {
 		history) _ringfence_history ;;
 		requests) _ringfence_requests ;;
 		grant) _ringfence_grant ;;
+		revoke) _ringfence_revoke ;;
+		tighten) _ringfence_tighten ;;
 		publish) _ringfence_publish ;;
 		log) _ringfence_log ;;
 		env) _ringfence_env ;;

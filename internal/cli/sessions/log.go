@@ -210,6 +210,10 @@ func eventLine(r journal.Record) (text string, whole bool) {
 		return fmt.Sprintf("listen inside:%d", r.Port), true
 	case journal.Grant:
 		return "grant " + r.Rule + " " + r.Reason, true
+	case journal.Revoke:
+		return fmt.Sprintf("taken back %s, %d cut", r.Rule, r.Count), true
+	case journal.Tighten:
+		return strings.TrimSpace(fmt.Sprintf("network %s, it was %s, %d cut, by %s %s", r.Mode, r.State, r.Count, r.Source, r.Reason)), true
 	case journal.Exec:
 		return fmt.Sprintf("exec %s and %d words", plan.Show(r.Name), max(r.Count-1, 0)), true
 	case journal.Asked:

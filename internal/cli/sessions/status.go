@@ -182,7 +182,11 @@ func showStatus(c *command.Console, s *control.Status) error {
 		on += " " + s.Less
 	}
 	row("posture", fmt.Sprintf("%s, %s, %d of %d walls, since %s", s.Level, on, len(s.Walls), s.Of, s.Started.Local().Format(time.DateTime)))
-	row("network", s.Mode)
+	network := s.Mode
+	if s.Began != "" {
+		network += ", tightened: it began in " + s.Began
+	}
+	row("network", network)
 	for _, r := range s.Card {
 		if r.Key != "walls" { // which the posture has
 			WriteRow(c.Out, r)
@@ -190,6 +194,9 @@ func showStatus(c *command.Console, s *control.Status) error {
 	}
 	for _, g := range s.Grants {
 		row("granted", plan.Show(g.Rule)+" "+until(g.Expires))
+	}
+	for _, r := range s.Revoked {
+		row("taken back", plan.Show(r))
 	}
 	if len(s.Pending) > 0 {
 		row("waits", fmt.Sprintf("%d host%s: ringfence requests %s", len(s.Pending), command.Plural(len(s.Pending), "", "s"), s.Session))

@@ -255,7 +255,7 @@ func attemptStand(t *testing.T, h *hostile) (at string, phantom Phantom, records
 		return nil
 	}
 	phantom = NewPhantom("sk-ant-api03-", 108)
-	m := Model{API: modelapi.Anthropic, Name: "test", Upstream: h.at, Phantom: phantom, Source: &renewing{}, Allow: modelapi.Default, Transport: w, Record: record}
+	m := Model{API: modelapi.Anthropic, Name: "test", Upstream: h.at, Phantom: phantom, Source: &renewing{}, Allow: usual, Transport: w, Record: record}
 	svc, err := serviceapi.New(serviceapi.Config{Kind: serviceapi.Bearer, Host: h.at.Host, Allow: []string{"* /**", "WEBSOCKET /ws"}})
 	if err != nil {
 		t.Fatal(err)
@@ -486,7 +486,7 @@ func TestUnrecordedDoesNotLeave(t *testing.T) {
 		w := newWire(Direct, nil)
 		w.t.TLSClientConfig = h.client
 		n := 0
-		m := Model{API: modelapi.Anthropic, Name: "test", Upstream: h.at, Phantom: "phantom-phantom-phantom", Source: &renewing{}, Allow: modelapi.Default, Transport: w,
+		m := Model{API: modelapi.Anthropic, Name: "test", Upstream: h.at, Phantom: "phantom-phantom-phantom", Source: &renewing{}, Allow: usual, Transport: w,
 			Record: func(r journal.Record) error {
 				if r.Verdict == journal.Allow {
 					if n++; n > lasts {

@@ -20,7 +20,7 @@ type Model struct {
 	Extra     http.Header // fields that the user's upstream wants, on the host's leg alone
 	Phantom   Phantom
 	Source    Source
-	Allow     modelapi.Allow
+	Allow     func() modelapi.Allow // as it is at each request
 	Transport http.RoundTripper
 	Record    Recorder
 }
@@ -56,7 +56,7 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.deny(w, r, http.StatusForbidden, err)
 		return
 	}
-	head, err := s.API.Forward(r.Header, s.Allow)
+	head, err := s.API.Forward(r.Header, s.Allow())
 	if err != nil {
 		s.deny(w, r, http.StatusForbidden, err)
 		return
@@ -70,7 +70,7 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := whole(r, modelapi.MaxBody)
 	if err == nil {
-		err = s.API.JudgeBody(rule, body, s.Allow)
+		err = s.API.JudgeBody(rule, body, s.Allow())
 	}
 	if err != nil {
 		s.deny(w, r, http.StatusForbidden, err)

@@ -38,7 +38,7 @@ func modelStand(t *testing.T, upstream http.Handler) (at string, phantom Phantom
 		t.Fatal(err)
 	}
 	phantom = NewPhantom("sk-ant-api03-", 108)
-	m := Model{API: modelapi.Anthropic, Name: "test", Upstream: u, Phantom: phantom, Source: fixed{genuine}, Allow: modelapi.Default,
+	m := Model{API: modelapi.Anthropic, Name: "test", Upstream: u, Phantom: phantom, Source: fixed{genuine}, Allow: usual,
 		Transport: Transport(Direct, nil, silent), Record: silent}
 	_, plain, _ := stand(t, nil, []Site{{Prefix: "/anthropic", Handler: m.Handler()}})
 	return plain, phantom
@@ -228,3 +228,6 @@ func blotted(kind, in string, d serviceapi.Decision) (string, error) {
 }
 
 func silent(journal.Record) error { return nil }
+
+// usual is what policy allows of a provider by itself.
+func usual() modelapi.Allow { return modelapi.Default }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/netns"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
@@ -156,6 +157,7 @@ func TestHostPort(t *testing.T) {
 			}
 		}()
 		g, _, at := opened(t, 2, func(g *Gate, c rung.Conn) { g.hostPort(c, port) })
+		g.rules.at.Store(newTable(policy.Reach{Mode: "dev", HostPorts: []uint16{port}}))
 		c := dial(t, at)
 		io.WriteString(c, "there and back")
 		c.CloseWrite()

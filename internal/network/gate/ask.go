@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -118,9 +119,13 @@ func (k *call) wait() (granted bool) {
 				g.asks.leave(p, false)
 				return false
 			}
-			if g.rules.Decide(Request{Target: k.target}).Verdict == Allow {
+			switch g.rules.Decide(Request{Target: k.target}).Verdict {
+			case Allow:
 				g.asks.leave(p, true)
 				return true
+			case Deny: // it was taken back, or the network was
+				g.asks.leave(p, false)
+				return false
 			}
 			changed = g.asks.next()
 		case <-timer.C:
@@ -307,6 +312,9 @@ func (g *Gate) GrantOnce(e policy.Entry) error {
 
 func (g *Gate) grant(add grant, how string) error {
 	e := add.entry
+	if g.Mode() == ModeNone {
+		return errors.New("the session has no network any more, and no grant brings it back")
+	}
 	if d, denied := g.rules.forbids(e.Rule); denied {
 		return fmt.Errorf("a rule denies it, which no grant opens: %s (%s)", d.Rule, d.Source)
 	}

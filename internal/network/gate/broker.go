@@ -129,11 +129,12 @@ func (c *counted) Write(b []byte) (int, error) {
 // Reach connects to a host on the broker's behalf: what the rules do not allow is not
 // dialled, and the address passes the guard as every other. What fails is Unreached.
 func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
+	state := g.open.state()
 	d := g.rules.Decide(Request{Target: t})
 	if d.Verdict != Allow {
 		return nil, &address.Unreached{Reason: "no rule allows this host"}
 	}
-	c, _, err := g.dialler.reach(ctx, t, d.Named)
+	c, addr, err := g.dialler.reach(ctx, t, d.Named)
 	if err != nil {
 		if d, no := g.refusal(t, err); no {
 			g.records.refuseNow(journal.Record{Event: journal.Decision, Verdict: journal.Deny, Via: "broker", Name: string(t.Name), Port: t.Port, Rule: d.Rule, Reason: d.Reason})
@@ -141,7 +142,14 @@ func (g *Gate) Reach(ctx context.Context, t address.Target) (net.Conn, error) {
 		}
 		return nil, &address.Unreached{Reason: dialReason(err)}
 	}
-	return c, nil
+	var to netip.AddrPort
+	if a, err := netip.ParseAddr(addr); err == nil {
+		to = netip.AddrPortFrom(a, t.Port)
+	}
+	if held := g.lent(state, c, to, func() bool { return g.rules.Decide(Request{Target: t}).Verdict == Allow }); held != nil {
+		return held, nil
+	}
+	return nil, &address.Unreached{Reason: "no rule allows this host any more"}
 }
 
 // Roots are whom the broker believes to be the host that it reached.
@@ -157,12 +165,16 @@ func (g *Gate) Record(r journal.Record) error {
 	return g.records.write(r)
 }
 
-// Denies reports whether a rule of the user's denies a target, whoever asks.
+// Denies reports whether a rule of the user's denies a target, or he took it back, whoever
+// asks.
 func (g *Gate) Denies(t address.Target) bool {
 	if t.Name == "" {
 		return g.DeniesAddress(t.Addr, t.Port)
 	}
 	_, denied := g.rules.denied(Request{Target: t})
+	if _, back := g.rules.takenBack(Request{Target: t}); back && !denied {
+		denied = g.rules.Decide(Request{Target: t}).Verdict != Allow // nobody granted it since
+	}
 	return denied
 }
 

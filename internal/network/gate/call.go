@@ -32,6 +32,7 @@ type call struct {
 	state  string // of its end, where it is not the usual one
 	mute   bool   // what we would say belongs to a tunnel
 	expiry expiry // when the grant that it needs ends
+	held   *held  // ends it when what allowed it is taken back; nil: nothing did
 }
 
 // captured handles a connection that the sandbox's network turned to us.
@@ -91,11 +92,29 @@ func (k *call) recorded(method string) bool {
 
 // decide asks, and where nobody knows yet, waits for a person.
 func (k *call) decide() bool {
-	k.rule = k.g.rules.Decide(Request{Target: k.target})
-	if k.rule.Verdict == Unknown && !k.rule.Unasked && k.g.asks.waitable(k.target.Name) && k.wait() {
+	for {
+		at := k.g.open.state()
 		k.rule = k.g.rules.Decide(Request{Target: k.target})
+		if k.rule.Verdict == Unknown && !k.rule.Unasked && k.g.asks.waitable(k.target.Name) && k.wait() {
+			at = k.g.open.state()
+			k.rule = k.g.rules.Decide(Request{Target: k.target})
+		}
+		if k.rule.Verdict != Allow {
+			return false
+		}
+		if k.held = k.g.open.enter(at, k.client, k.fits); k.held != nil {
+			return true
+		}
 	}
-	return k.rule.Verdict == Allow
+}
+
+// fits reports whether what the call does now is allowed still.
+func (k *call) fits() bool {
+	q := k.expiry.request()
+	if q.Target == (address.Target{}) {
+		q = Request{Target: k.target}
+	}
+	return k.g.rules.Decide(q).Verdict == Allow
 }
 
 // raw relays whatever comes: it was judged by name and port alone.
@@ -117,7 +136,11 @@ func (k *call) dial() (c relay.Conn, err error) {
 
 // carry moves bytes until the end. Some were moved before.
 func (k *call) carry(origin relay.Conn, before relay.Counts) {
-	o := relay.Options{First: k.first, Idle: idle, Inspect: k.inspector()}
+	if !k.joins(origin) {
+		k.ended(before.Sent, before.Received, relay.ErrCut)
+		return
+	}
+	o := relay.Options{First: k.first, Idle: idle, Inspect: k.inspector(), Hold: k.held.relayed()}
 	relayed := k.g.engine.pair
 	if b := k.g.budgets.of(k.target); b != nil || !k.rule.Until.IsZero() {
 		o.Inspect, relayed = b.under(o.Inspect), k.g.engine.copy
@@ -135,8 +158,11 @@ func (k *call) ended(sent, received int64, err error) {
 	}
 	r := k.line(journal.End)
 	r.Sent, r.Received, r.State = sent, received, k.state
-	if errors.Is(err, errBudget) || errors.Is(err, errDecoy) {
+	switch {
+	case errors.Is(err, errBudget) || errors.Is(err, errDecoy):
 		r.Verdict, r.Reason = journal.Deny, err.Error()
+	case k.held.gone():
+		r.Verdict, r.Reason = journal.Deny, cutShort
 	}
 	k.g.records.write(r)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ringfence.dev/ringfence/internal/address"
@@ -45,18 +46,28 @@ type Decision struct {
 // where. They are indexed so that ten thousand of them cost no
 // more than ten.
 type rules struct {
+	at atomic.Pointer[table] // of the session's policy, as it holds now
+
+	mu      sync.RWMutex
+	grants  []grant
+	taken   []taken         // hosts that a person took back
+	takenIP []policy.Device // and addresses
+	words   int             // grants and what was taken back so far
+	now     func() time.Time
+
+	learn *learning // nil: this is no session to learn from
+}
+
+// table is what a policy says. It never changes: a narrower one takes its place.
+type table struct {
 	mode        string
 	allow, deny index
 	needless    index
 	ip          map[netip.Prefix][]prefixRule
 	bits        []int           // lengths of the prefixes in ip, v6 ones offset by 1000
 	denyIP      []policy.Device // addresses that are denied, whatever leads there
-
-	mu     sync.RWMutex
-	grants []grant
-	now    func() time.Time
-
-	learn *learning // nil: this is no session to learn from
+	hostPorts   []uint16
+	learns      bool
 }
 
 type prefixRule struct {
@@ -69,6 +80,7 @@ type grant struct {
 	entry   policy.Entry
 	expires time.Time // zero: with the session
 	once    bool      // what has begun by then goes on
+	word    int       // which of a person's words it is: the last one holds
 }
 
 // index finds the rules that cover a name.
@@ -112,7 +124,13 @@ func (x *index) each(n address.Name, do func(policy.Entry) bool) bool {
 }
 
 func newRules(r policy.Reach) *rules {
-	out := &rules{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, denyIP: r.DenyIP, now: time.Now, learn: newLearning(r)}
+	out := &rules{now: time.Now, learn: newLearning(r)}
+	out.at.Store(newTable(r))
+	return out
+}
+
+func newTable(r policy.Reach) *table {
+	out := &table{mode: r.Mode, ip: map[netip.Prefix][]prefixRule{}, denyIP: r.DenyIP, hostPorts: r.HostPorts, learns: r.Learn}
 	for _, e := range r.Allow {
 		out.allow.add(e)
 	}
@@ -145,11 +163,18 @@ func (r *rules) Decide(q Request) Decision {
 	if d, denied := r.denied(q); denied {
 		return d
 	}
-	if d, ok := r.allowed(q); ok {
+	t := r.at.Load()
+	back, gone := r.takenBack(q)
+	if d, ok := r.allowed(q, back.word); ok {
 		return d
 	}
-	if d, ok := r.learn.decide(q); ok {
-		return d
+	if gone {
+		return Decision{Verdict: Deny, Rule: "taken back: " + back.entry.Text, Source: back.entry.Source.String(), Reason: "a person took it back while the session runs"}
+	}
+	if t.learns {
+		if d, ok := r.learn.decide(q); ok {
+			return d
+		}
 	}
 	return r.unknown(q)
 }
@@ -157,22 +182,27 @@ func (r *rules) Decide(q Request) Decision {
 // denied: a rule without a port denies them all, one without a method and path all
 // requests. What is not seen yet is asked about again when it is.
 func (r *rules) denied(q Request) (d Decision, hit bool) {
-	hit = r.deny.each(q.Target.Name, func(e policy.Entry) bool {
-		if e.Rule.Port != 0 && e.Rule.Port != q.Target.Port {
-			return false
-		}
-		if e.Rule.Proto != "" && e.Rule.Port == 0 {
-			if _, on := e.Rule.On(q.Target.Port); !on {
-				return false
-			}
-		}
-		if !e.Rule.Whole() && (q.Method == "" || !deniesRequest(e.Rule, q)) {
+	hit = r.at.Load().deny.each(q.Target.Name, func(e policy.Entry) bool {
+		if !denies(e.Rule, q) {
 			return false
 		}
 		d = Decision{Verdict: Deny, Rule: e.Text, Source: source(e), Reason: "a rule denies it"}
 		return true
 	})
 	return d, hit
+}
+
+// denies reports whether a rule that denies, and covers the name, is about a request.
+func denies(r address.Rule, q Request) bool {
+	if r.Port != 0 && r.Port != q.Target.Port {
+		return false
+	}
+	if r.Proto != "" && r.Port == 0 {
+		if _, on := r.On(q.Target.Port); !on {
+			return false
+		}
+	}
+	return r.Whole() || q.Method != "" && deniesRequest(r, q)
 }
 
 // forbids reports whether everything that a rule would allow is denied.
@@ -199,8 +229,9 @@ func deniesRequest(r address.Rule, q Request) bool {
 }
 
 // allowed finds the widest rule that covers the request. For a name alone any rule
-// about it will do.
-func (r *rules) allowed(q Request) (best Decision, ok bool) {
+// about it will do. Of what a person took back only a later grant allows anything:
+// after is which word that was, 0 where it was none.
+func (r *rules) allowed(q Request, after int) (best Decision, ok bool) {
 	consider := func(e policy.Entry, until time.Time) bool {
 		proto := address.TCP
 		if q.Target.Port != 0 {
@@ -224,19 +255,22 @@ func (r *rules) allowed(q Request) (best Decision, ok bool) {
 		best.Named = named
 		return proto == address.TCP
 	}
-	r.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })
-	if ok {
-		return best, true
+	t := r.at.Load()
+	if after == 0 {
+		t.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })
+		if ok {
+			return best, true
+		}
 	}
-	r.granted(q.Target.Name, consider)
-	if ok {
-		return best, true
+	r.granted(q.Target.Name, after, consider)
+	if ok || after > 0 {
+		return best, ok
 	}
-	return r.public(q)
+	return t.public(q)
 }
 
 // public is the mode internet: every name that can be of the public network.
-func (r *rules) public(q Request) (Decision, bool) {
+func (r *table) public(q Request) (Decision, bool) {
 	if r.mode != "internet" || q.Target.Name.Single() {
 		return Decision{}, false
 	}
@@ -253,7 +287,7 @@ func (r *rules) public(q Request) (Decision, bool) {
 	return Decision{Verdict: Allow, Rule: "every public host", Source: "mode internet", Proto: proto}, true
 }
 
-func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time) bool) {
+func (r *rules) granted(n address.Name, after int, do func(e policy.Entry, until time.Time) bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, g := range r.grants {
@@ -261,7 +295,7 @@ func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time)
 		if g.once {
 			ends = time.Time{}
 		}
-		if g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, ends) {
+		if (after == 0 || g.word > after) && g.entry.Rule.Covers(n) && r.holds(g) && do(g.entry, ends) {
 			return
 		}
 	}
@@ -271,6 +305,8 @@ func (r *rules) granted(n address.Name, do func(e policy.Entry, until time.Time)
 func (r *rules) grant(g grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.words++
+	g.word = r.words
 	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == g.entry.Text || !r.holds(have) })
 	r.grants = append(r.grants, g)
 }
@@ -285,13 +321,16 @@ func (r *rules) holding() []grant {
 func (r *rules) holds(g grant) bool { return g.expires.IsZero() || r.now().Before(g.expires) }
 
 func (r *rules) unknown(q Request) Decision {
-	d := Decision{Verdict: Unknown, Rule: "mode " + r.mode}
+	t := r.at.Load()
+	d := Decision{Verdict: Unknown, Rule: "mode " + t.mode}
 	switch {
+	case t.mode == ModeNone:
+		d.Verdict, d.Reason = Deny, "the session has no network any more"
 	case q.Method != "":
 		d.Verdict, d.Reason = Deny, fmt.Sprintf("no rule allows %s of this path", q.Method)
 	case q.Target.Port != 0 && r.named(q.Target.Name):
 		d.Reason = fmt.Sprintf("the name is allowed, port %d is not", q.Target.Port)
-	case r.needless.each(q.Target.Name, func(policy.Entry) bool { return true }):
+	case t.needless.each(q.Target.Name, func(policy.Entry) bool { return true }):
 		d.Rule, d.Reason, d.Unasked = RuleNeedless, Needless, true
 	default:
 		d.Reason = "no rule allows this name"
@@ -300,7 +339,7 @@ func (r *rules) unknown(q Request) Decision {
 }
 
 func (r *rules) named(n address.Name) bool {
-	_, ok := r.allowed(Request{Target: address.Target{Name: n}})
+	_, ok := r.allowed(Request{Target: address.Target{Name: n}}, 0)
 	return ok
 }
 
@@ -328,9 +367,11 @@ func (r *rules) literal(t address.Target) Decision {
 // as one of IPv6 is the same.
 func (r *rules) deniedAddress(a netip.Addr, port uint16) (policy.Device, bool) {
 	a = a.Unmap()
-	for _, d := range r.denyIP {
-		if d.Prefix.Range.Contains(a) && (d.Prefix.Port == 0 || d.Prefix.Port == port) {
-			return d, true
+	for _, list := range [][]policy.Device{r.at.Load().denyIP, r.takenAddresses()} {
+		for _, d := range list {
+			if d.Prefix.Range.Contains(a) && (d.Prefix.Port == 0 || d.Prefix.Port == port) {
+				return d, true
+			}
 		}
 	}
 	return policy.Device{}, false
@@ -341,7 +382,8 @@ func (r *rules) prefix(a netip.Addr, port uint16) (prefixRule, bool) {
 	if _, never := address.Never(a); never {
 		return prefixRule{}, false
 	}
-	for _, key := range r.bits {
+	t := r.at.Load()
+	for _, key := range t.bits {
 		bits, six := key%1000, key >= 1000
 		if six != a.Is6() {
 			continue
@@ -350,7 +392,7 @@ func (r *rules) prefix(a netip.Addr, port uint16) (prefixRule, bool) {
 		if err != nil {
 			continue
 		}
-		for _, rule := range r.ip[p] {
+		for _, rule := range t.ip[p] {
 			if rule.port == port {
 				return rule, true
 			}

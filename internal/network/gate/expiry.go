@@ -29,6 +29,13 @@ func (e *expiry) set(until time.Time, asked Request) {
 	e.start()
 }
 
+// request is what is under way; none: nobody said.
+func (e *expiry) request() Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked
+}
+
 // watch begins to watch, once both sides are there. The caller calls stop at the end.
 func (e *expiry) watch(tasks *sync.WaitGroup, r *rules, client, origin net.Conn) (stop func()) {
 	e.mu.Lock()

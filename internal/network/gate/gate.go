@@ -85,6 +85,7 @@ type Gate struct {
 	sockets sockets
 	engine  engine
 	hellos  hellos
+	open    open
 
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -95,9 +96,11 @@ type Gate struct {
 	closing sync.Once
 	lost    error // of closing
 
-	mu       sync.Mutex
-	servers  []uint16
-	rejected map[netip.AddrPort]bool // datagrams that were recorded; of the one who watches
+	mu      sync.Mutex
+	servers []uint16
+	// published are the listeners on the host's loopback, by their ports.
+	published map[uint16]*net.TCPListener
+	rejected  map[netip.AddrPort]bool // datagrams that were recorded; of the one who watches
 }
 
 // New makes a gate that is still shut: it opens with Take.
@@ -234,6 +237,7 @@ func (g *Gate) accept(l net.Listener, handle func(rung.Conn)) {
 			defer func() { <-g.slots }()
 			if g.sockets.hold(c) {
 				defer g.sockets.release(c)
+				defer g.open.leave(c)
 				defer g.survive(c)
 				handle(c)
 			}

@@ -37,6 +37,9 @@ func (k *call) http() {
 		return
 	}
 	defer k.g.sockets.release(c)
+	if !k.joins(c) {
+		return
+	}
 	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	if k.recorded(head.Method) {
 		(&exchange{call: k, client: k.client, origin: c, via: origin.via, in: r}).run(head)

@@ -163,6 +163,9 @@ func (k *call) absolute(head *httpfwd.Head, r *bufio.Reader) {
 		return
 	}
 	defer k.g.sockets.release(origin)
+	if !k.joins(origin) {
+		return
+	}
 	k.client.Unread(keepAlive) // what it is sent, and is in nobody's hands
 	head.Close = true
 	(&exchange{call: k, client: k.client, origin: origin, via: via, in: r}).run(head)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"net"
+	"net/netip"
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/journal"
@@ -13,12 +14,26 @@ import (
 // Publish carries what connects to l, on the host's loopback, to a port inside.
 func (g *Gate) Publish(l *net.TCPListener, inside uint16) {
 	g.sockets.listen(l)
+	host := uint16(l.Addr().(*net.TCPAddr).Port)
+	g.mu.Lock()
+	if g.published == nil {
+		g.published = map[uint16]*net.TCPListener{}
+	}
+	g.published[host] = l
+	g.mu.Unlock()
 	g.tasks.Go(func() {
-		g.accept(netns.Listener{TCPListener: l}, func(c rung.Conn) { g.published(c, inside) })
+		g.accept(netns.Listener{TCPListener: l}, func(c rung.Conn) { g.comesIn(c, host, inside) })
 	})
 }
 
-func (g *Gate) published(c rung.Conn, port uint16) {
+func (g *Gate) comesIn(c rung.Conn, host, port uint16) {
+	state := g.open.state()
+	fits := func() bool { return g.shows(host) }
+	held := g.open.enter(state, c, fits)
+	if held == nil || !fits() {
+		reset(c)
+		return
+	}
 	r := journal.Record{Event: journal.Decision, Conn: g.calls.Add(1), Via: "publish", Protocol: string(address.TCP), Addr: "inside", Port: port,
 		Verdict: journal.Allow, Rule: "publish " + portText(port)}
 	to, err := g.net.Dial(port)
@@ -32,7 +47,10 @@ func (g *Gate) published(c rung.Conn, port uint16) {
 		reset(c)
 		return
 	}
-	n, _ := g.engine.pair(c, to, relay.Options{Idle: idle})
+	if !held.join(to, netip.AddrPort{}) {
+		return
+	}
+	n, _ := g.engine.pair(c, to, relay.Options{Idle: idle, Hold: held.relayed()})
 	// Seen from inside: what comes in was sent by the host.
 	r.Event, r.Sent, r.Received = journal.End, n.Received, n.Sent
 	g.records.write(r)

@@ -42,6 +42,10 @@ func (k *call) tls() {
 		return
 	}
 	defer k.g.sockets.release(c)
+	if !k.joins(c) {
+		k.ended(0, 0, relay.ErrCut)
+		return
+	}
 	n, err := (&greeting{k.client, c, k, k.upward(c, false), k.target.Name}).relay(raw)
 	if err != nil {
 		if second := (*secondHelloError)(nil); errors.As(err, &second) {

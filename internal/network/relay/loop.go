@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"encoding/binary"
 	"sync"
 	"time"
 
@@ -28,10 +27,12 @@ type loop struct {
 	again  []*flow    // that can go on without an event
 	turn   []*flow    // again of the last round
 	idle   []*pair    // that are so, it seems
+	cut    []*pair    // that somebody else wants ended
 	ended  chan struct{}
 
 	mu     sync.Mutex
 	slots  []*pair
+	doomed []*pair // to be ended, by somebody else's word
 	free   []int32
 	age    int32
 	closed bool
@@ -131,6 +132,11 @@ func (l *loop) serve() bool {
 			l.move(f)
 		}
 	}
+	for _, p := range l.cut {
+		if !p.over {
+			l.end(p, ErrCut)
+		}
+	}
 	for _, p := range l.idle {
 		if !p.over && p.last+p.idle <= l.now {
 			l.end(p, ErrIdle)
@@ -160,10 +166,14 @@ func (l *loop) resolve(n int) bool {
 	for i := range l.events[:n] {
 		e := &l.events[i]
 		l.pairs[i] = nil
+		if e.Fd == bellEvent {
+			l.hush()
+		}
 		if e.Fd != bellEvent && l.slots[e.Fd>>1] != nil && l.slots[e.Fd>>1].age == e.Pad {
 			l.pairs[i] = l.slots[e.Fd>>1]
 		}
 	}
+	l.cut, l.doomed = append(l.cut[:0], l.doomed...), l.doomed[:0]
 	l.idle = l.idle[:0]
 	if l.now-l.looked >= tick {
 		l.looked = l.now
@@ -215,7 +225,7 @@ func (l *loop) close() {
 	defer l.mu.Unlock()
 	if !l.closed {
 		l.closed = true
-		_, _ = unix.Write(l.bell, binary.NativeEndian.AppendUint64(nil, 1))
+		l.ring()
 	}
 }
 

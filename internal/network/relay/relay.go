@@ -30,6 +30,7 @@ import (
 var (
 	ErrIdle   = errors.New("no byte for too long")
 	ErrClosed = errors.New("the relay is closed")
+	ErrCut    = errors.New("it was cut")
 )
 
 // Options of one pair.
@@ -40,6 +41,7 @@ type Options struct {
 	// ends the pair. Such bytes are not spliced. It is called on a thread of the
 	// engine and must not block. nil: nobody looks.
 	Inspect func([]byte) error
+	Hold    *Hold // lets somebody else end an engine's pair; nil: nobody does
 }
 
 // Counts are bytes that the sockets took.
@@ -96,16 +98,21 @@ func (e *Engine) Pair(client, origin *net.TCPConn, o Options) (Counts, error) {
 	}
 	p := newPair(c, s, o)
 	err := errors.Join(cerr, serr)
+	if err == nil && o.Hold.Gone() {
+		err = ErrCut
+	}
 	if err == nil {
 		err = p.send(o.First)
 	}
+	l := e.loops[int(e.next.Add(1))%len(e.loops)]
 	if err == nil {
-		err = e.loops[int(e.next.Add(1))%len(e.loops)].enter(p)
+		err = l.enter(p)
 	}
 	if err != nil {
 		p.close(err)
 		return p.counts(), err
 	}
+	o.Hold.has(l, p)
 	<-p.ended
 	return p.counts(), p.failure
 }

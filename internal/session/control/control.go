@@ -30,8 +30,8 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, sync, grant, publish, thaw, stop, exec, attach, detach, question, answer, leave
-	Rule string        `json:"rule,omitempty"` // grant: a host rule; publish: PORT or HOST:INSIDE
+	Do   string        `json:"do"`             // status, inspect, sync, grant, revoke, tighten, publish, thaw, stop, exec, attach, detach, question, answer, leave
+	Rule string        `json:"rule,omitempty"` // grant: a host rule; revoke: a host rule, an address or a port; tighten: a mode; publish: PORT or HOST:INSIDE
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 
 	Argv [][]byte `json:"argv,omitempty"` // exec
@@ -61,6 +61,8 @@ type Status struct {
 	Pending []Pending `json:"pending"`
 	Others  []Others  `json:"others,omitempty"`
 	Grants  []Grant   `json:"grants"`
+	Revoked []string  `json:"revoked,omitempty"` // hosts and addresses that a person took back
+	Began   string    `json:"began,omitempty"`   // the mode of the network at the start, where it is another now
 	Servers []Server  `json:"servers"`
 	// Published are ports of the host at which a server inside is reached, also where none
 	// listens yet.
@@ -143,6 +145,15 @@ type Grant struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
+// Tightened is what became of a session that is to have less.
+type Tightened struct {
+	Mode    string   `json:"mode"`              // of the network, from now on
+	Was     string   `json:"was"`               // before
+	Revoked string   `json:"revoked,omitempty"` // what was taken back
+	Grants  []string `json:"grants,omitempty"`  // that went with the mode
+	Cut     int      `json:"cut"`               // connections
+}
+
 // Server listens inside.
 type Server struct {
 	Port      uint16 `json:"port"`
@@ -156,6 +167,7 @@ type Reply struct {
 	Status    *Status         `json:"status,omitempty"`
 	Grant     *Grant          `json:"grant,omitempty"`
 	Published *Server         `json:"published,omitempty"`
+	Tightened *Tightened      `json:"tightened,omitempty"`
 	Inspect   json.RawMessage `json:"inspect,omitempty"`
 	Question  []string        `json:"question,omitempty"` // what is asked now; none: nothing
 	Said      string          `json:"said,omitempty"`     // what became of an answer

@@ -36,6 +36,8 @@ type Gateway interface {
 	ByProxy(context.Context, address.Target) (c net.Conn, asked bool, err error)
 	Roots() *x509.CertPool // whose certificates are believed out there; nil: whose the system believes
 	Record(journal.Record) error
+	Direct(c net.Conn, t address.Target, locked bool) (net.Conn, error)
+	Mode() string // of the network, as it is now
 	Denies(address.Target) bool
 	DeniesAddress(netip.Addr, uint16) bool
 	Decoys() *leakscan.Set

@@ -106,3 +106,34 @@ func ModeOf(p *policy.Policy) string { return p.Network.Mode.Text() }
 
 // Locked is the posture in which only the agent's own API is there.
 const Locked = "locked"
+
+// Narrowed is the base of a session that was moved to a stricter mode of the network, as one
+// that had been started in it: but that what the broker serves stays as it was begun, and that
+// common hosts are closed where it does not stand before them.
+func (b Base) Narrowed(mode string, of Brokered) (Base, error) {
+	before := b.Reach
+	b.Policy = b.Policy.In(mode)
+	b.Asked.Learn = false
+	if err := b.network(); err != nil || mode == ModeNone {
+		return b, err
+	}
+	for _, e := range before.Allow {
+		model := slices.ContainsFunc(b.Profile.Models, func(m agent.Model) bool { return m.Host() == e.Rule.Name })
+		if e.Source.File == BrokerSource && (mode != Locked || model) {
+			b.Reach.Allow = append(b.Reach.Allow, e)
+		}
+	}
+	commons, err := b.Policy.Commons()
+	if err != nil || len(of.Commons.List) > 0 {
+		return b, err
+	}
+	for _, c := range commons.List {
+		if !of.has(c.Rule.Name) {
+			b.Reach.Deny = append(b.Reach.Deny, policy.Entry{Rule: c.Rule, Text: c.Rule.String(), Source: b.Policy.Network.Mode.Source})
+		}
+	}
+	return b, nil
+}
+
+// BrokerSource is the source of rules that being the broker's opens.
+const BrokerSource = "broker"

@@ -43,6 +43,9 @@ type Options struct {
 	Learn bool
 	// Name is what the user calls the session; it may be empty.
 	Name string
+	// AskServers asks a person whether MCP servers of the host come along; nil: nobody is
+	// there to be asked.
+	AskServers func(names []string) bool `json:"-"`
 	// Version is that of ringfence, for the journal.
 	Version string
 	// Keep lets what is known of the session stay after its end.

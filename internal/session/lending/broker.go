@@ -51,7 +51,7 @@ func allowBroker(b *launch.Base, hosts []launch.BrokeredHost, out *launch.Contri
 		if err != nil {
 			return fmt.Errorf("brokered host %s: %w", h.Name, err)
 		}
-		e := policy.Entry{Rule: r, Text: text, Source: policy.Source{File: "broker"}}
+		e := policy.Entry{Rule: r, Text: text, Source: policy.Source{File: launch.BrokerSource}}
 		if err := b.Bound(e); err != nil {
 			out.Notice(fmt.Sprintf("the broker does not reach %s: %v", h.Name, err))
 			continue

@@ -80,7 +80,7 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 	ms.Brokered.Sites = append(ms.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {
 		reach := broker.Reach(g.Reach)
 		if c.trusted {
-			if reach = Direct(ms.Base, g); isPublished(ms.Base, c.upstream) {
+			if reach = Direct(ms.Base, g, true); isPublished(ms.Base, c.upstream) {
 				return broker.Site{}, fault.New(fault.Refused, "publish another port", "%s requests are to go to %s, which is published from inside: the agent would get the credential", m.API, c.upstream.Host)
 			}
 			if denied(g, c.upstream) {
@@ -88,7 +88,7 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 			}
 		}
 		site := broker.Model{API: modelapi.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
-			Source: c.source, Allow: modelAllow(ms.Base.Law), Transport: broker.Transport(reach, g.Roots(), g.Record), Record: g.Record}
+			Source: c.source, Allow: func() modelapi.Allow { return modelAllow(ms.Base.Law, g.Mode()) }, Transport: broker.Transport(reach, g.Roots(), g.Record), Record: g.Record}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil
@@ -115,11 +115,18 @@ func publishes(b launch.Base, port uint16) bool {
 // Direct is the way to an upstream that the user named, wherever it is, but for a port that
 // a session publishes, this one or another: a gateway that is down may have left its place
 // to an agent. Loopback has many names: what counts is where the connection went. What is
-// not internal goes by the upstream proxy, if there is one.
-func Direct(b launch.Base, g launch.Gateway) broker.Reach {
+// not internal goes by the upstream proxy, if there is one. locked says whether the way stays
+// open where a running session is moved to that mode.
+func Direct(b launch.Base, g launch.Gateway, locked bool) broker.Reach {
 	return func(ctx context.Context, t address.Target) (net.Conn, error) {
+		if _, err := g.Direct(nil, t, locked); err != nil {
+			return nil, err
+		}
 		if c, asked, err := g.ByProxy(ctx, t); asked {
-			return c, err
+			if err != nil {
+				return nil, err
+			}
+			return g.Direct(c, t, locked)
 		}
 		c, err := broker.Direct(ctx, t)
 		if err != nil {
@@ -132,7 +139,7 @@ func Direct(b launch.Base, g launch.Gateway) broker.Reach {
 			c.Close()
 			return nil, &address.Unreached{Reason: broker.OwnPort}
 		}
-		return c, nil
+		return g.Direct(c, t, locked)
 	}
 }
 
@@ -300,10 +307,10 @@ func extraHeaders(text string) (http.Header, error) {
 	return h, nil
 }
 
-// modelAllow is what policy allows of a provider beyond answering.
-func modelAllow(l launch.Law) modelapi.Allow {
+// modelAllow is what policy allows of a provider beyond answering, in a mode of the network.
+func modelAllow(l launch.Law, mode string) modelapi.Allow {
 	var a modelapi.Allow
-	for _, f := range l.Policy.ModelFeatures() {
+	for _, f := range l.Policy.In(mode).ModelFeatures() {
 		switch f {
 		case "search":
 			a.Search = true

@@ -131,7 +131,7 @@ func (sv *services) cloud(u usable) error {
 	}
 	reach := func(g launch.Gateway) broker.Reach { return g.Reach }
 	if conf.Endpoint = sv.Getenv("AWS_ENDPOINT_URL_STS"); conf.Endpoint != "" {
-		reach = func(g launch.Gateway) broker.Reach { return Direct(sv.Base, g) }
+		reach = func(g launch.Gateway) broker.Reach { return Direct(sv.Base, g, false) }
 	} else if err := sv.ownURL(source.RoleEndpoint(conf.Region), "ringfence asks it for the agent"); err != nil {
 		return err
 	}

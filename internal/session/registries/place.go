@@ -172,7 +172,7 @@ func (p *place) store() *store.Store {
 // reach is the way to a registry that the user named: as the rules have it, else straight,
 // also to a private address. What a rule denies stays denied.
 func (p *place) reach(g launch.Gateway) broker.Reach {
-	direct := lending.Direct(p.doors.Base, g)
+	direct := lending.Direct(p.doors.Base, g, false)
 	return func(ctx context.Context, t address.Target) (net.Conn, error) {
 		if p.closed != "" {
 			return nil, &address.Unreached{Reason: p.closed}

@@ -60,7 +60,8 @@ func (l *live) renewNote() {
 
 // noteNow is what the agent is told as things are, and when the next grant ends.
 func (l *live) noteNow() (text string, next time.Time) {
-	now := launch.Now{Phantoms: l.session.Trees.Phantoms(), Published: l.session.Reach.Publish}
+	s := l.current()
+	now := launch.Now{Phantoms: s.Trees.Phantoms(), Published: s.Reach.Publish}
 	if l.gate != nil {
 		now.Published = l.shown()
 		for _, g := range l.gate.Grants() {
@@ -74,7 +75,7 @@ func (l *live) noteNow() (text string, next time.Time) {
 			now.Granted = append(now.Granted, g.Rule+until)
 		}
 	}
-	return launch.NoteNow(l.session.Base, l.session.Keys, now), next
+	return launch.NoteNow(s.Base, s.Keys, now), next
 }
 
 // told is what the agent is told, as it is now.
@@ -91,7 +92,7 @@ func (l *live) tellStatus() error {
 	if l.status.file == nil {
 		return nil
 	}
-	line := StatusLine(statusWords(l.session), &l.denials) + "\n"
+	line := StatusLine(statusWords(l.current()), &l.denials) + "\n"
 	if _, err := l.status.file.WriteAt([]byte(line), 0); err != nil {
 		return err
 	}

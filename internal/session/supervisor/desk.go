@@ -74,6 +74,10 @@ func (d *desk) handle(q control.Request) control.Reply {
 		}
 		l.renewNote()
 		return control.Reply{Grant: &e}
+	case "revoke":
+		return tightened(l.Tighten(Less{Revoke: q.Rule, By: "ringfence revoke"}))
+	case "tighten":
+		return tightened(l.Tighten(Less{Mode: q.Rule, By: "ringfence tighten"}))
 	case "publish":
 		srv, err := l.publish(q.Rule)
 		if err != nil {
@@ -151,7 +155,7 @@ func (l *live) grant(q control.Request) (control.Grant, error) {
 }
 
 func (d *desk) status(q control.Request) *control.Status {
-	s, l := d.live.session, d.live
+	s, l := d.live.current(), d.live
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
 		Rung: s.Rung.Name(), Less: s.Rung.Offer().Less, Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
@@ -190,6 +194,16 @@ func (d *desk) network(out *control.Status) {
 	for _, e := range g.Grants() {
 		out.Grants = append(out.Grants, control.Grant{Rule: e.Rule, Expires: e.Expires})
 	}
+	hosts, addresses := g.Taken()
+	for _, e := range hosts {
+		out.Revoked = append(out.Revoked, e.Text)
+	}
+	for _, a := range addresses {
+		out.Revoked = append(out.Revoked, a.Text)
+	}
+	if was := d.live.session.Mode(); was != out.Mode {
+		out.Began = was
+	}
 	shown := d.live.shown()
 	for _, p := range shown {
 		out.Published = append(out.Published, control.Server{Port: p.Inside, Published: p.Host})
@@ -207,7 +221,7 @@ func (d *desk) network(out *control.Status) {
 
 // inspect tells everything that was decided, without the values of secrets.
 func (d *desk) inspect() control.Reply {
-	s := d.live.session
+	s := d.live.current()
 	b, err := json.Marshal(map[string]any{
 		"status": d.status(control.Request{Memory: true, Card: true}), "plan": s.Plan.Redacted(), "env": s.Env.Entries, "keys": s.Keys, "masked": s.Trees.Masked(),
 		"warnings": s.Warnings, "notices": s.Notices, "workspaces": s.Workspaces, "state": s.Work.Dir(),

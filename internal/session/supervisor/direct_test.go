@@ -38,7 +38,7 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", host, err)
 			}
-			c, err := lending.Direct(b, noProxy{})(context.Background(), target)
+			c, err := lending.Direct(b, noProxy{}, true)(context.Background(), target)
 			if (err == nil) != want || !want && !strings.Contains(err.Error(), broker.OwnPort) {
 				t.Errorf("%s, published %v: %v", host, !want, err)
 			}
@@ -48,7 +48,7 @@ func TestDirectNeverLeadsInside(t *testing.T) {
 		}
 	}
 	target, _ := address.ParseTarget("localhost:" + free)
-	if c, err := lending.Direct(b, noProxy{denied: netip.MustParsePrefix("127.0.0.0/8")})(context.Background(), target); err == nil {
+	if c, err := lending.Direct(b, noProxy{denied: netip.MustParsePrefix("127.0.0.0/8")}, true)(context.Background(), target); err == nil {
 		c.Close()
 		t.Error("an address that a rule denies is reached")
 	}
@@ -70,7 +70,7 @@ func TestDirectNeverLeadsIntoAnotherSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := lending.Direct(other, noProxy{})(context.Background(), target)
+		c, err := lending.Direct(other, noProxy{}, true)(context.Background(), target)
 		if err == nil {
 			c.Close()
 		}
@@ -97,6 +97,8 @@ type noProxy struct {
 }
 
 func (n noProxy) DeniesAddress(a netip.Addr, _ uint16) bool { return n.denied.Contains(a.Unmap()) }
+
+func (noProxy) Direct(c net.Conn, _ address.Target, _ bool) (net.Conn, error) { return c, nil }
 
 func (noProxy) ByProxy(context.Context, address.Target) (net.Conn, bool, error) {
 	return nil, false, nil

@@ -30,8 +30,9 @@ type door struct {
 	say     func(string)
 
 	mu    sync.Mutex
-	marks []int         // of what is published
-	later []policy.Port // published since the launch
+	marks map[uint16]int // of what is published, by the port of the host
+	later []policy.Port  // published since the launch
+	gone  []uint16       // ports of the host of the launch that were taken back
 }
 
 // openDoor makes the gate of a session, still shut. It returns nil where the network

@@ -98,7 +98,7 @@ func (v *serving) explain(what string) (string, error) {
 	if err := v.wish.mayAsk(time.Now()); err != nil {
 		return "", err
 	}
-	return v.live.session.Explain(what)
+	return v.live.current().Explain(what)
 }
 
 // request records what the agent wishes, and tells a person.

@@ -28,7 +28,10 @@ func (d *door) publish(port uint16) (*net.TCPListener, error) {
 		return nil, err
 	}
 	d.mu.Lock()
-	d.marks = append(d.marks, mark)
+	if d.marks == nil {
+		d.marks = map[uint16]int{}
+	}
+	d.marks[port] = mark
 	d.mu.Unlock()
 	return listener, nil
 }
@@ -37,7 +40,8 @@ func (d *door) publish(port uint16) (*net.TCPListener, error) {
 func (d *door) shown() []policy.Port {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append(slices.Clone(d.session.Reach.Publish), d.later...)
+	begun := slices.DeleteFunc(slices.Clone(d.session.Reach.Publish), func(p policy.Port) bool { return slices.Contains(d.gone, p.Host) })
+	return append(begun, d.later...)
 }
 
 // publish shows a port of a running session on the host's loopback, until the session ends.
@@ -47,7 +51,7 @@ func (l *live) publish(text string) (control.Server, error) {
 		return control.Server{}, err
 	}
 	d := l.door
-	if d == nil || l.session.Mode() == launch.ModeNone {
+	if d == nil || l.current().Mode() == launch.ModeNone {
 		return control.Server{}, errors.New("the session has no network at all: start it without --net none")
 	}
 	select {

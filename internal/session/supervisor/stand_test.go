@@ -33,6 +33,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/session"
 	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/internal/session/trees"
 	"ringfence.dev/ringfence/test/wait"
 )
 
@@ -127,7 +128,7 @@ func (s *stand) open() (*played, error) {
 	if err != nil {
 		return nil, err
 	}
-	prepared := &session.Session{Base: b, Plan: &plan.Plan{Capture: all.Total().Capture}}
+	prepared := &session.Session{Base: b, Trees: &trees.Trees{}, Plan: &plan.Plan{Capture: all.Total().Capture}}
 	if _, err := session.LookBroker(prepared, all.Total()); err != nil {
 		return nil, err
 	}

@@ -148,6 +148,8 @@ type live struct {
 	status   statusLine
 	note     noteFile
 
+	less lessened // what it has less of than at its start
+
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session
 
@@ -309,7 +311,7 @@ func impatient(ctx context.Context) (context.Context, func()) {
 
 // beginTrees begins the work on the trees of the host.
 func (l *live) beginTrees() (*trees.Changes, error) {
-	return trees.Begin(l.session.Base, &l.session.Trees, l.session.Plan, l, l.session.Names(), func() error {
+	return trees.Begin(l.session.Base, l.session.Trees, l.session.Plan, l, l.session.Names(), func() error {
 		if err := errors.Join(l.openStatus(), l.openNote()); err != nil || l.talk.Terminal == nil {
 			return err
 		}

@@ -26,6 +26,7 @@ var verbs = map[string]func(order.Order) order.Answer{
 	"raw":     raw,
 	"open":    open,
 	"ended":   ended,
+	"say":     say,
 	"upload":  upload,
 	"listen":  listen,
 	"file":    file,

@@ -164,8 +164,17 @@ func open(o order.Order) order.Answer {
 		conf.ServerName, _, _ = net.SplitHostPort(at)
 		c = tls.Client(c, conf)
 	}
+	a := ask(c, o.Text)
+	if a.Error == "" {
+		keep(o.Keep, c)
+	}
+	return a
+}
+
+// ask says something and reads what comes first.
+func ask(c net.Conn, text string) order.Answer {
 	c.SetDeadline(time.Now().Add(wait.Patience))
-	if _, err := io.WriteString(c, o.Text); err != nil {
+	if _, err := io.WriteString(c, text); err != nil {
 		c.Close()
 		return failed(err)
 	}
@@ -176,8 +185,18 @@ func open(o order.Order) order.Answer {
 		return failed(err)
 	}
 	c.SetDeadline(time.Time{})
-	keep(o.Keep, c)
 	return order.Answer{Text: string(buf[:n])}
+}
+
+// say says something more on a connection that is kept.
+func say(o order.Order) order.Answer {
+	kept.Lock()
+	c := kept.conns[o.Keep]
+	kept.Unlock()
+	if c == nil {
+		return failed(fmt.Errorf("there is no connection %q", o.Keep))
+	}
+	return ask(c, o.Text)
 }
 
 // ended waits for the end of a connection that was kept, and counts what comes until
