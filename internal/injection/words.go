@@ -59,8 +59,8 @@ func (r *reader) step(at int) int {
 		r.put(word{is: mPipe}, at, at+1)
 		return at + 1
 	case c == '<' || c == '[':
-		if n := marker(r.text[at:]); n > 0 {
-			r.put(word{is: mMarker}, at, at+n)
+		if n, is := marker(r.text[at:]); n > 0 {
+			r.put(word{is: is}, at, at+n)
 			r.lead = true
 			return at + n
 		}

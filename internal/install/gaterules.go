@@ -49,6 +49,7 @@ func gateRules(program string) []rule {
 		{List: []string{"hooks", "SessionStart"}, Element: hook("")},
 		{List: []string{"hooks", "UserPromptSubmit"}, Element: hook("")},
 		{List: []string{"hooks", "PreToolUse"}, Element: hook("*")},
+		{List: []string{"hooks", "PostToolUse"}, Element: hook("Bash|BashOutput|Read|Grep|WebFetch|WebSearch|Task|mcp__.*")},
 		// By this variable the agent would run no hooks at all.
 		{List: []string{"env"}, Name: "CLAUDE_CODE_SIMPLE", Element: mustJSON("0")},
 	}

@@ -37,6 +37,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	tightenSupply(&out.Supply, &over.Supply)
 	tightenAgent(&out.Agent, &over.Agent)
 	tightenUnnamed(out, over)
+	tightenScan(out, over)
 	for _, n := range allNamed {
 		n.tighten(out, over)
 	}

@@ -115,6 +115,9 @@ func wider(s scope, base, p *Policy) string {
 	if p.unnamedWidth() > base.unnamedWidth() {
 		return "MCP servers that nobody names"
 	}
+	if p.hitStrength() < base.hitStrength() {
+		return "what follows a hit"
+	}
 	for _, w := range WallNames() {
 		if needs(base, w) && !needs(p, w) {
 			return "wall " + w
@@ -183,6 +186,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	p.Broker, p.Secret, p.Supply = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label)
 	if word := rapid.SampledFrom(append([]string{""}, unnamedWords...)).Draw(t, label+" unnamed"); word != "" {
 		p.Unnamed = &Rule{Value: word}
+	}
+	if word := rapid.SampledFrom(append([]string{""}, hitWords...)).Draw(t, label+" on-hit"); word != "" {
+		p.Scan.OnHit = &Rule{Value: word}
 	}
 	return p
 }
