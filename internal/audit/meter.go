@@ -56,6 +56,16 @@ type Trifecta struct {
 	WayOut    Leg `json:"way_out"`
 }
 
+// Tainted says that text has come in which tries to give orders, so many times, and how the
+// first one did.
+func (t *Trifecta) Tainted(times int, kind string) {
+	what := "a tool returned text that tries to give orders"
+	if times > 1 {
+		what = fmt.Sprintf("tools returned text that tries to give orders, %d times", times)
+	}
+	t.Untrusted.raise(Full, "%s (%s)", what, kind)
+}
+
 // Legs counts the legs that are there at all.
 func (t Trifecta) Legs() int {
 	n := 0

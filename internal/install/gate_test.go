@@ -188,7 +188,7 @@ func TestEditedThenInstalled(t *testing.T) {
 	got := w.install()
 	w.write(strings.Replace(got, `"a": 1`, `"a": 2`, 1))
 	w.Program = "/usr/bin/ringfence"
-	if got := w.install(); strings.Contains(got, "/usr/local/bin/ringfence") || strings.Count(got, gateMark) != 3 {
+	if got := w.install(); strings.Contains(got, "/usr/local/bin/ringfence") || strings.Count(got, gateMark) != 4 {
 		t.Errorf("two gates: %s", got)
 	}
 	w.uninstall()

@@ -29,6 +29,9 @@ type rule struct {
 	Element string   `json:"element"`        // JSON
 }
 
+// reads are the tools whose results are judged: what comes in by them may be a stranger's.
+const reads = "Bash|BashOutput|Read|Grep|WebFetch|WebSearch|Task|mcp__.*"
+
 // insideProgram is where a sandbox has ringfence. Outside only root could put one there.
 const insideProgram = "/.ringfence/bin/ringfence"
 
@@ -54,6 +57,7 @@ func hookRule(program, mark, event, matcher string) rule {
 func gateRules(program string) []rule {
 	rules := []rule{
 		hookRule(program, gateMark, "SessionStart", ""), hookRule(program, gateMark, "UserPromptSubmit", ""), hookRule(program, gateMark, "PreToolUse", "*"),
+		hookRule(program, gateMark, "PostToolUse", reads),
 		// By this variable the agent would run no hooks at all.
 		{List: []string{"env"}, Name: "CLAUDE_CODE_SIMPLE", Element: mustJSON("0")},
 	}
@@ -64,7 +68,7 @@ func gateRules(program string) []rule {
 // what it may not read or edit. strict adds rules by the text of a command, which hold in a
 // sandbox as well and know no harmless case, and switches the agent's own sandbox on.
 func bareRules(program string, strict bool) []rule {
-	rules := append([]rule{hookRule(program, beltMark, "PreToolUse", "Bash")}, denied(append(append(gateDeny, unread()...), unedited...)...)...)
+	rules := append([]rule{hookRule(program, beltMark, "PreToolUse", "Bash"), hookRule(program, beltMark, "PostToolUse", reads)}, denied(append(append(gateDeny, unread()...), unedited...)...)...)
 	for _, k := range knownsecrets.Keepers() {
 		rules = append(rules, rule{List: []string{"sandbox", "filesystem", "denyRead"}, Element: mustJSON("~/" + k)})
 	}

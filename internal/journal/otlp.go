@@ -128,7 +128,7 @@ func otlpOf(r Record) otlpRecord {
 	at := strconv.FormatInt(r.Time.UnixNano(), 10)
 	out := otlpRecord{TimeUnixNano: at, ObservedTimeUnixNano: at, SeverityNumber: severityInfo, SeverityText: "INFO",
 		EventName: "ringfence." + r.Kind + "." + r.Event}
-	if r.Verdict == Deny || r.Kind == Decoy || r.Event == Lost {
+	if r.Verdict == Deny || r.Kind == Decoy || r.Event == Suspect || r.Event == Lost {
 		out.SeverityNumber, out.SeverityText = severityWarn, "WARN"
 	}
 	body := r.Kind + " " + r.Event

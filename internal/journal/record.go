@@ -15,15 +15,16 @@ const (
 	Broker  = "broker"  // of the use of credentials
 	Decoy   = "decoy"   // of credentials that nobody has a reason to touch
 	Work    = "work"    // of the trees of the host
+	Text    = "text"    // of text from outside that came to the model
 	Session = "session" // of the session itself
 )
 
 // Kinds are all kinds.
-func Kinds() []string { return []string{Session, Net, Broker, Decoy, Work} }
+func Kinds() []string { return []string{Session, Net, Broker, Decoy, Work, Text} }
 
 // known holds for the kinds that a reader takes.
 func known(kind string) bool {
-	return kind == Net || kind == Broker || kind == Decoy || kind == Work || kind == Session
+	return kind == Net || kind == Broker || kind == Decoy || kind == Work || kind == Session || kind == Text
 }
 
 // The events of a session.
@@ -60,6 +61,13 @@ const (
 	Read   = "read"   // a decoy was read
 	Sent   = "sent"   // a decoy was about to leave
 	Frozen = "frozen" // the session was stopped for it
+)
+
+// The events of text: Rule is what it does, Reason a little of it that is no order to
+// anybody.
+const (
+	Suspect = "suspect" // a result of a tool tries to give the agent orders
+	Unread  = "unread"  // there was more in one request than is looked at
 )
 
 // The events of the trees: Name is the path.

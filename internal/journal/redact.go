@@ -83,10 +83,10 @@ func (d *Redactor) name(r Record) string {
 	return d.host(r.Name)
 }
 
-// reason redacts the free text. What the broker and decoys say repeats what the
+// reason redacts the free text. What the broker, decoys and texts say repeats what the
 // agent sent: of that nothing stays.
 func (d *Redactor) reason(r Record) string {
-	if r.Kind == Broker || r.Kind == Decoy {
+	if r.Kind == Broker || r.Kind == Decoy || r.Kind == Text {
 		return d.pseudonym("text", r.Reason)
 	}
 	return d.text(r.Reason)

@@ -247,6 +247,10 @@ var keys = []key{
 		about: "What holds for all other tools: a person may add them (`ask`), or nobody (`none`). Not written: ask.",
 		word:  func(p *Policy) **Rule { return &p.Tools.Default }},
 
+	{section: "scan", name: "on-hit", form: formWord, words: func() []string { return hitWords },
+		about: "What follows when a tool returns text that tries to give the agent orders: warn tells you, tighten also closes the network but for the model, for the rest of the session. Without this key: warn. It is a smoke detector, and errs.",
+		word:  func(p *Policy) **Rule { return &p.Scan.OnHit }},
+
 	{section: "project", name: "for", form: formWord, words: PostureNames,
 		about: "What you are about to do: a named bundle of policy, as with --for. `ringfence postures` prints them. The file of a project can only make a session stricter with it.",
 		word:  func(p *Policy) **Rule { return &p.Project.For }},

@@ -52,6 +52,7 @@ type Policy struct {
 	Tools     Tools
 	Agent     Agent
 	Project   Project
+	Scan      Scan
 	Secret    []Secret // in the order in which they were written
 	MCP       []Server // the same
 	Unnamed   *Rule    // what becomes of MCP servers that no table names, of unnamedWords; nil means none

@@ -38,6 +38,7 @@ func (s scope) tighten(base, over *Policy) *Policy {
 	tightenTools(&out.Tools, &over.Tools)
 	tightenAgent(&out.Agent, &over.Agent)
 	tightenUnnamed(out, over)
+	tightenScan(out, over)
 	for _, n := range allNamed {
 		n.tighten(out, over)
 	}

@@ -118,6 +118,9 @@ func wider(s scope, base, p *Policy) string {
 	if p.unnamedWidth() > base.unnamedWidth() {
 		return "MCP servers that nobody names"
 	}
+	if p.hitStrength() < base.hitStrength() {
+		return "what follows a hit"
+	}
 	for _, w := range WallNames() {
 		if needs(base, w) && !needs(p, w) {
 			return "wall " + w
@@ -189,6 +192,9 @@ func drawPolicy(t *rapid.T, label string, tilde bool) *Policy {
 	p.Broker, p.Secret, p.Supply, p.Tools = drawBroker(t, label), drawSecrets(t, label), drawSupply(t, label), drawTools(t, label)
 	if word := rapid.SampledFrom(append([]string{""}, innerWords...)).Draw(t, label+" inner"); word != "" {
 		p.Agent.Inner = &Rule{Value: word}
+	}
+	if word := rapid.SampledFrom(append([]string{""}, hitWords...)).Draw(t, label+" on-hit"); word != "" {
+		p.Scan.OnHit = &Rule{Value: word}
 	}
 	return p
 }

@@ -63,6 +63,10 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range widensAgent(k, base, over) {
 				add(w.Value, w.Source)
 			}
+		case k.section == "scan":
+			for _, w := range widensScan(base, over) {
+				add(w.Value, w.Source)
+			}
 		case k.section == serverSection:
 			for _, w := range widensUnnamed(base, over) {
 				add(w.Value, w.Source)

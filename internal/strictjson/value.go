@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"hash/maphash"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -28,6 +29,9 @@ type Text struct {
 
 // Size is the number of bytes before decoding, which are never fewer than after.
 func (t Text) Size() int { return len(t.raw) }
+
+// Hash is of t as it stands there: to know it again, not to compare what it means.
+func (t Text) Hash(seed maphash.Seed) uint64 { return maphash.Bytes(seed, t.raw) }
 
 // Append decodes t to the end of dst.
 func (t Text) Append(dst []byte) []byte {

@@ -42,6 +42,7 @@ var rooms = []room{
 	{"internal/address", 1, "host names, rules about them, ranges that are closed"},
 	{"internal/fault", 1, "the error that a person sees, with the one command that helps"},
 	{"internal/file", 1, "paths, settings with comments, and thin system calls on files"},
+	{"internal/injection", 1, "judges text from outside: does it try to give the agent orders?"},
 	{"internal/leakscan", 1, "finds secrets in streams of bytes"},
 	{"internal/strictjson", 1, "JSON that everybody reads alike"},
 }

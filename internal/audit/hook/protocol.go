@@ -20,6 +20,8 @@ type Call struct {
 	Tool    string
 	Command string // of a tool that runs a command line
 	Dir     string
+	// Results are the texts that a tool returned, of a call that has happened.
+	Results []string
 }
 
 // ReadCall reads what an agent sends.
@@ -38,11 +40,15 @@ func ReadCall(r io.Reader) (Call, error) {
 	return c.call, nil
 }
 
+// resultName is the member with what a tool returned.
+const resultName = "tool_response"
+
 // collector takes the few texts out of a call that matter.
 type collector struct {
-	call  Call
-	depth int
-	input bool // inside of tool_input
+	call   Call
+	depth  int
+	input  bool // inside of tool_input
+	result int  // the depth below tool_response, 0 outside of it
 }
 
 func (c *collector) Enter(name strictjson.Text, kind strictjson.Kind) (bool, error) {
@@ -51,6 +57,11 @@ func (c *collector) Enter(name strictjson.Text, kind strictjson.Kind) (bool, err
 			return false, errors.New("not an object")
 		}
 		c.depth++
+		return true, nil
+	}
+	if c.result > 0 || c.depth == 1 && name.Size() < 64 && name.String() == resultName {
+		c.depth++
+		c.result++
 		return true, nil
 	}
 	if c.depth == 1 && name.Size() < 64 && name.String() == "tool_input" && kind == strictjson.Object {
@@ -67,11 +78,18 @@ func (c *collector) Enter(name strictjson.Text, kind strictjson.Kind) (bool, err
 func (c *collector) Leave() {
 	c.depth--
 	c.input = false
+	c.result = max(0, c.result-1)
 }
 
 func (c *collector) Scalar(name strictjson.Text, value strictjson.Scalar) error {
 	if c.depth == 0 {
 		return errors.New("not an object")
+	}
+	if c.result > 0 || c.depth == 1 && name.Size() < 64 && name.String() == resultName {
+		if value.Kind == strictjson.String {
+			c.call.Results = append(c.call.Results, value.Text.String())
+		}
+		return nil
 	}
 	if name.Size() > 64 {
 		return nil
@@ -133,6 +151,8 @@ func Answer(agent string, c Call, where Where, g Gate) (string, Verdict) {
 		}
 		v := Judge(c.Command, where)
 		return tell(agent, v), v
+	case "PostToolUse", "AfterTool":
+		return warn(c), Verdict{}
 	}
 	return "", Verdict{}
 }

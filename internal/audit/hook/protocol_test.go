@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,7 @@ func call(t *testing.T, v map[string]any) Call {
 func TestReadCall(t *testing.T) {
 	c := call(t, map[string]any{"session_id": "x", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": "/w",
 		"tool_input": map[string]any{"command": "ls", "description": "d", "env": map[string]any{"command": "no"}}, "other": map[string]any{"cwd": "no"}})
-	if want := (Call{"PreToolUse", "Bash", "ls", "/w"}); c != want {
+	if want := (Call{Event: "PreToolUse", Tool: "Bash", Command: "ls", Dir: "/w"}); !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v", c)
 	}
 	for _, bad := range []string{"", "{}", "[]", "1", `{"hook_event_name":1}`, `{"hook_event_name":"a","hook_event_name":"b"}`, `{"hook_event_name":"a"} x`,

@@ -9,7 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"ringfence.dev/ringfence/internal/file/settings"
-	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/injection"
 )
 
 // node is one value of a settings file, whatever its form. A table keeps the order
@@ -98,7 +98,7 @@ var errName = errors.New("a name with characters that nobody sees")
 // nameReads refuses names that a reader could take for others.
 func nameReads(n *node) error {
 	for _, r := range n.Name {
-		if r == utf8.RuneError || hostexec.Invisible(r) {
+		if r == utf8.RuneError || injection.Invisible(r) {
 			return errName
 		}
 	}

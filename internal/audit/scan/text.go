@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"ringfence.dev/ringfence/internal/workspace/hostexec"
+	"ringfence.dev/ringfence/internal/injection"
 )
 
 // instructions judges a text that an agent reads and returns it without what nobody
@@ -45,12 +44,12 @@ func (t *textJudge) lines(text string) string {
 		kept := t.look(line)
 		if strings.TrimSpace(kept) == "" {
 			blank++
-			if blank < farLines {
+			if blank < injection.FarLines {
 				out.WriteString(kept)
 			}
 			continue
 		}
-		if blank >= farLines {
+		if blank >= injection.FarLines {
 			t.add(kFar, fmt.Sprintf("behind %d empty lines: %s", blank, quote(strings.TrimSpace(line))), line)
 		}
 		blank = 0
@@ -58,9 +57,6 @@ func (t *textJudge) lines(text string) string {
 	}
 	return out.String()
 }
-
-// farLines without a word are more than a screen.
-const farLines = 80
 
 type textJudge struct {
 	line   int
@@ -86,7 +82,7 @@ func (t *textJudge) look(line string) string {
 		if !t.may(len(line)) {
 			return "\n"
 		}
-		if style().MatchString(line) {
+		if concealed(line) {
 			t.add(kStyle, quote(strings.TrimSpace(line)), line)
 			return "\n"
 		}
@@ -113,6 +109,25 @@ func (t *textJudge) look(line string) string {
 	return line
 }
 
+// concealed holds for a line with a tag whose content nobody sees.
+func concealed(line string) bool {
+	for rest := line; ; {
+		i := strings.IndexByte(rest, '<')
+		if i < 0 {
+			return false
+		}
+		rest = rest[i:]
+		end := strings.IndexByte(rest, '>') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		if injection.Concealed(rest[:end]) {
+			return true
+		}
+		rest = rest[1:]
+	}
+}
+
 // may spends the time that a text gets: patterns are slow, and a text can be made for
 // that. What is left over is said, and goes.
 func (t *textJudge) may(n int) bool {
@@ -125,7 +140,6 @@ func (t *textJudge) may(n int) bool {
 
 const (
 	maxWork  = 96 << 10
-	farSpace = 160 // a table may be wide; nobody aligns by so much
 	blobSize = 600
 )
 
@@ -138,7 +152,7 @@ func farRight(line string) int {
 			n++
 		case '\r', '\n':
 		default:
-			if n >= farSpace {
+			if n >= injection.FarSpace {
 				return i
 			}
 			n = 0
@@ -162,47 +176,18 @@ func longest(line string) int {
 	return most
 }
 
-var (
-	style    = pattern(`(?i)<[a-z][^>]*(?:style\s*=\s*["'](?:[^"'>]*[;\s])?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*[01](?:px|pt|em|%)?\s*[;"']|opacity\s*:\s*0(?:\.0+)?\s*[;"']|color\s*:\s*(?:white|transparent|#fff(?:fff)?)\b)|\shidden(?:\s|>|=))`)
-	imported = pattern(`(?:^|\s)@((?:~|/|\.\.)[^\s` + "`" + `]*)`)
-	// orders are what a comment for people does not say.
-	orders = pattern(`(?i)\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|other|system|user'?s?)\b.{0,30}\b(?:instructions?|rules?|prompts?|messages?|guidelines?)` +
-		`|\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|telling|mention(?:ing)?|inform(?:ing)?|reveal(?:ing)?|show(?:ing)?|alert(?:ing)?|ask(?:ing)?|notify(?:ing)?)\b.{0,20}\b(?:user|human|developer|anyone|anybody|them|him|person|reviewer)` +
-		`|\b(?:curl|wget)\b[^\n]*(?:\||https?://)|\bbase64\s+(?:-d|--decode)|\b(?:ba|z)?sh\s+-c\b|~?/\.(?:ssh|aws|gnupg|netrc|kube|claude/\.credentials)\b` +
-		`|\b(?:exfiltrat|send|upload|post|copy|leak|email)\w*\b.{0,60}\b(?:secrets?|credentials?|tokens?|passwords?|api[ _-]?keys?|private keys?|\.env|environment variables?)` +
-		`|\byou (?:must|are now|will now|have to)\b.{0,80}\b(?:run|execute|install|fetch|download|read|open|send|add|allow|grant|approve|disable|use)\b` +
-		`|\b(?:ai|assistant|agents?|claude|codex|gemini|copilot|cursor|model)\b.{0,40}\b(?:must|should|shall|always|secretly|silently)\b.{0,60}\b(?:run|execute|install|fetch|download|read|send|include|add|insert|allow|grant|approve|disable)\b` +
-		`|\bask the (?:user|human|person)\b.{0,60}\b(?:allow|grant|approve|permit|trust|disable)\b|\b(?:allow|grant|approve|permit)\b.{0,30}\bevil\b|\bdangerously[ -]?(?:skip|disable)`)
-)
-
-// commentsIn finds them. One without an end goes to the end.
-func commentsIn(text string) [][2]int {
-	var out [][2]int
-	for at := 0; ; {
-		begin := strings.Index(text[at:], "<!--")
-		if begin < 0 {
-			return out
-		}
-		begin += at
-		end := strings.Index(text[begin+4:], "-->")
-		if end < 0 {
-			return append(out, [2]int{begin, len(text)})
-		}
-		at = begin + 4 + end + 3
-		out = append(out, [2]int{begin, at})
-	}
-}
+var imported = pattern(`(?:^|\s)@((?:~|/|\.\.)[^\s` + "`" + `]*)`)
 
 // comments takes out those that give orders. A page does not show them, an agent
 // reads them.
 func (t *textJudge) comments(text string) string {
 	var out strings.Builder
 	last := 0
-	for _, at := range commentsIn(text) {
+	for _, at := range injection.Comments(text) {
 		c := text[at[0]:at[1]]
 		plain := strings.Join(strings.Fields(c), " ")
 		if t.may(4 * len(plain)) {
-			if !orders().MatchString(plain) {
+			if !injection.Orders(plain) {
 				continue
 			}
 			t.line = 1 + strings.Count(text[:at[0]], "\n")
@@ -221,15 +206,15 @@ func (t *textJudge) characters(line string) string {
 		return line
 	}
 	runes := []rune(line)
-	rtl := hasRTL(runes)
+	rtl := injection.RightToLeft(runes)
 	var kept strings.Builder
 	var unseen, turning []rune
 	for i := 0; i < len(runes); {
-		n, what := unseenAt(runes, i, t.line == 1 && i == 0, rtl)
+		n, what := injection.Unseen(runes, i, t.line == 1 && i == 0, rtl)
 		switch what {
 		case 0:
 			kept.WriteString(string(runes[i : i+n]))
-		case turns:
+		case injection.Turns:
 			turning = append(turning, runes[i:i+n]...)
 		default:
 			unseen = append(unseen, runes[i:i+n]...)
@@ -270,105 +255,4 @@ func spelt(rs []rune) string {
 		out += ", which spell " + quote(tags.String())
 	}
 	return out
-}
-
-// What a character does that is not seen.
-const (
-	hides = 'h'
-	turns = 't'
-)
-
-// unseenAt judges the character at i, with those that belong to it. Sequences of
-// emoji, joiners in scripts that have them and marks of direction beside a script
-// that runs from right to left are as they should be.
-func unseenAt(rs []rune, i int, first, rtl bool) (n int, what rune) {
-	r := rs[i]
-	if i+1 < len(rs) && r == 0x1f3f4 { // a flag that tags spell
-		if end := flagEnd(rs, i+1); end > 0 {
-			return end - i, 0
-		}
-	}
-	switch {
-	case r == '\n', r == '\t', r == '\r', r == '\f':
-		return 1, 0
-	case r == 0xfeff && first:
-		return 1, 0
-	case r == 0x202d, r == 0x202e:
-		return 1, turns
-	case 0x202a <= r && r <= 0x202c, 0x2066 <= r && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x61c:
-		if rtl {
-			return 1, 0
-		}
-		return 1, turns
-	case r == 0x200c, r == 0x200d:
-		if joins(rs, i) {
-			return 1, 0
-		}
-		return 1, hides
-	case 0xfe00 <= r && r <= 0xfe0f, 0xe0100 <= r && r <= 0xe01ef:
-		if i > 0 && selectable(rs[i-1]) {
-			return 1, 0
-		}
-		return 1, hides
-	case r == 0xad: // where a word may be broken
-		if i > 0 && i+1 < len(rs) && unicode.IsLetter(rs[i-1]) && unicode.IsLetter(rs[i+1]) {
-			return 1, 0
-		}
-		return 1, hides
-	case hostexec.Invisible(r):
-		return 1, hides
-	}
-	return 1, 0
-}
-
-// flagEnd returns where the tags of a flag end: a few lower-case letters and digits,
-// then the tag that cancels.
-func flagEnd(rs []rune, i int) int {
-	for n := i; n < len(rs) && n-i <= 6; n++ {
-		r := rs[n]
-		if r == 0xe007f && n-i >= 3 {
-			return n + 1
-		}
-		if !(0xe0061 <= r && r <= 0xe007a || 0xe0030 <= r && r <= 0xe0039) {
-			return 0
-		}
-	}
-	return 0
-}
-
-// joins reports whether a joiner stands between what it is for: emoji, or letters of
-// a script whose shapes depend on it.
-func joins(rs []rune, i int) bool {
-	if i == 0 || i+1 >= len(rs) {
-		return false
-	}
-	before, after := rs[i-1], rs[i+1]
-	if rs[i] == 0x200d && (symbol(before) || before == 0xfe0f || 0x1f3fb <= before && before <= 0x1f3ff) && symbol(after) {
-		return true
-	}
-	return shaped(before) && (shaped(after) || unicode.IsSpace(after) || unicode.IsPunct(after))
-}
-
-func symbol(r rune) bool {
-	return 0x1f000 <= r && r <= 0x1faff || 0x2190 <= r && r <= 0x2bff || 0x3030 <= r && r <= 0x3299
-}
-
-func shaped(r rune) bool {
-	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
-		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Mongolian, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Nko, unicode.Thaana)
-}
-
-// selectable: a variation selector behind it chooses a shape.
-func selectable(r rune) bool {
-	return symbol(r) || unicode.In(r, unicode.Han, unicode.Mongolian, unicode.Myanmar, unicode.Phags_Pa) || 0x2000 <= r && r < 0x2190 && !hostexec.Invisible(r) && unicode.IsGraphic(r) ||
-		r == '#' || r == '*' || '0' <= r && r <= '9' || r == 0xa9 || r == 0xae || 0x2194 <= r && r <= 0x2bff || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sm, r)
-}
-
-func hasRTL(rs []rune) bool {
-	for _, r := range rs {
-		if unicode.IsLetter(r) && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam) {
-			return true
-		}
-	}
-	return false
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/credentials/modelapi"
+	"ringfence.dev/ringfence/internal/injection"
 	"ringfence.dev/ringfence/internal/journal"
 )
 
@@ -23,6 +24,9 @@ type Model struct {
 	Allow     func() modelapi.Allow // as it is at each request
 	Transport http.RoundTripper
 	Record    Recorder
+	// Suspect hears of what tools returned that tries to give the model orders. It is
+	// told before the request goes on, and stops nothing. nil: nobody looks.
+	Suspect func(injection.Report)
 }
 
 // Handler serves the API.
@@ -37,7 +41,8 @@ func (m Model) Handler() http.Handler {
 
 type modelSite struct {
 	Model
-	relay http.Handler
+	relay  http.Handler
+	judged judged
 }
 
 // ServeHTTP judges a request in the order in which it gets expensive, writes the
@@ -77,6 +82,9 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if s.Suspect != nil {
+		s.judged.look(s.API, body, s.Suspect)
+	}
 	r.Header = head
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.Trim), ""
 	s.relay.ServeHTTP(w, r)

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/address"
+	"ringfence.dev/ringfence/internal/injection"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/network/dns"
@@ -54,6 +55,7 @@ type Config struct {
 	Roots   *x509.CertPool           // whom the broker believes; nil: whom the system does
 	Decoys  *leakscan.Set            // what must not leave; nil: nothing is searched
 	Caught  func(Caught)             // tells that one was about to; may be nil
+	Suspect func(injection.Finding)  // tells of text that tries to give orders; may be nil
 }
 
 // Bounds of one session.

@@ -10,6 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/address"
 	"ringfence.dev/ringfence/internal/credentials/broker"
+	"ringfence.dev/ringfence/internal/injection"
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/leakscan"
 	"ringfence.dev/ringfence/internal/policy"
@@ -44,6 +45,7 @@ type Gateway interface {
 	Decoys() *leakscan.Set
 	Caught(host, decoy, form string)
 	Mentioned(host, decoy, form string)
+	Suspect(host string, r injection.Report)
 }
 
 func (b *Brokered) add(o Brokered) {

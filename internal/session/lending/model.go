@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/credentials/broker"
 	"ringfence.dev/ringfence/internal/credentials/modelapi"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/injection"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/agent"
 	"ringfence.dev/ringfence/internal/session/launch"
@@ -88,7 +89,8 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 			}
 		}
 		site := broker.Model{API: modelapi.API(m.API), Name: c.name, Upstream: c.upstream, Trim: m.Trim, Extra: extra, Phantom: phantom,
-			Source: c.source, Allow: func() modelapi.Allow { return modelAllow(ms.Base.Law, g.Mode()) }, Transport: broker.Transport(reach, g.Roots(), g.Record), Record: g.Record}
+			Source: c.source, Allow: func() modelapi.Allow { return modelAllow(ms.Base.Law, g.Mode()) }, Transport: broker.Transport(reach, g.Roots(), g.Record), Record: g.Record,
+			Suspect: func(r injection.Report) { g.Suspect(c.upstream.Hostname(), r) }}
 		return broker.Site{Prefix: "/" + m.API, Handler: site.Handler(), Model: true}, nil
 	})
 	return c.missing, nil

@@ -159,7 +159,7 @@ func (d *desk) status(q control.Request) *control.Status {
 	out := &control.Status{Session: s.ID, Name: s.Name, Agent: s.Profile.Title, Dir: s.Workspaces[0].Path, Mode: s.Mode(), Started: d.started,
 		Rung: s.Rung.Name(), Less: s.Rung.Offer().Less, Level: s.Rung.Offer().Level, Of: len(plan.AllWalls()), View: s.View(s.Workspaces[0]), PID: os.Getpid(),
 		Kept: l.talk.Terminal != nil, Attached: l.talk.Terminal != nil && l.talk.Terminal.Attached(), Frozen: l.frozen.Load()}
-	out.Meter, _ = json.Marshal(s.Trifecta())
+	out.Meter, _ = json.Marshal(l.exposed(s.Trifecta()))
 	for _, w := range s.Plan.Walls {
 		out.Walls = append(out.Walls, string(w))
 	}

@@ -49,7 +49,7 @@ func openDoor(s *session.Session, l *live) (*door, error) {
 		conf.Resolve, conf.Dial = &canaries{}, (&canaries{}).dial
 	}
 	conf.Alarm = func(err error) { l.Say(err.Error() + ": connections are refused until it can") }
-	conf.Refused = l.Say
+	conf.Refused, conf.Suspect = l.Say, l.suspect
 	ask := newAsker(l)
 	if l.talk.Person {
 		l.asks = ask

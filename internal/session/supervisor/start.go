@@ -148,7 +148,8 @@ type live struct {
 	status   statusLine
 	note     noteFile
 
-	less lessened // what it has less of than at its start
+	smoke suspected // text that tried to give orders
+	less  lessened  // what it has less of than at its start
 
 	frozen  atomic.Bool
 	alarmed atomic.Pointer[string] // why ringfence ended the session

@@ -21,6 +21,7 @@ import (
 // thing that is taken back.
 type Less struct {
 	Mode   string // of the network
+	Alone  bool   // with Mode: nothing is left in it but the model, not even what a rule allows
 	Revoke string // a host rule, an address or range, or a port of the host
 	By     string // who wants it: a command, or a part of ringfence
 	Why    string // for the journal; may be empty
@@ -82,7 +83,7 @@ func (l *live) tellLess(less Less, out control.Tightened) {
 
 // tighten moves the session to a stricter mode.
 func (l *live) tighten(less Less, out *control.Tightened) error {
-	if err := policy.Stricter(out.Was, less.Mode); err != nil {
+	if err := policy.Stricter(out.Was, less.Mode); err != nil && !(less.Alone && out.Was == less.Mode) {
 		return err
 	}
 	base, err := l.session.Base.Narrowed(less.Mode, l.session.Brokered)
@@ -90,6 +91,9 @@ func (l *live) tighten(less Less, out *control.Tightened) error {
 		return err
 	}
 	base.Reach.HostPorts = l.left(base.Reach.HostPorts)
+	if less.Alone {
+		base.Reach = alone(base.Reach)
+	}
 	for _, g := range l.gate.Grants() {
 		out.Grants = append(out.Grants, g.Rule)
 	}
@@ -107,6 +111,13 @@ func (l *live) tighten(less Less, out *control.Tightened) error {
 		go l.mcp.Close() // a server of ours may be answering just now
 	}
 	return err
+}
+
+// alone is a reach with nothing in it but what the broker speaks to.
+func alone(r policy.Reach) policy.Reach {
+	r.Allow = slices.DeleteFunc(slices.Clone(r.Allow), func(e policy.Entry) bool { return e.Source.File != launch.BrokerSource })
+	r.IP, r.HostPorts = nil, nil
+	return r
 }
 
 // revoke takes one thing back.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/injection"
 )
 
 // Line is one line of a file of NAME=VALUE, or NAME VALUE.
@@ -54,19 +56,7 @@ func lineOf(n int, text string) Line {
 func otherBlank(r rune) bool { return r != ' ' && r != '\t' && r != '\n' && Blank(r) }
 
 // Blank holds for what some reader may take for white space.
-func Blank(r rune) bool { return unicode.IsSpace(r) || Invisible(r) }
-
-// Invisible: nobody sees it, in whatever place.
-func Invisible(r rune) bool {
-	switch {
-	case r < ' ', 0x7f <= r && r < 0xa0 && r != 0x85:
-		return true
-	case r == 0x200b, r == 0x2060, r == 0xfeff, r == 0x180e, 0x2061 <= r && r <= 0x2064, 0x206a <= r && r <= 0x206f, r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0,
-		0xe0000 <= r && r <= 0xe0fff, r == 0x2028, r == 0x2029, 0xfff9 <= r && r <= 0xfffb, 0x1d173 <= r && r <= 0x1d17a, r == 0x17b4, r == 0x17b5:
-		return true
-	}
-	return false
-}
+func Blank(r rune) bool { return unicode.IsSpace(r) || injection.Invisible(r) }
 
 func splitLine(line string) (name, value string) {
 	line = strings.TrimSpace(line)

@@ -8,6 +8,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/settings"
+	"ringfence.dev/ringfence/internal/injection"
 )
 
 // Test tells by the name and the value of a setting whether it is dangerous, or harmless.
@@ -204,7 +205,7 @@ func plainValue(_ string, v *node) bool { return v.Kind == 0 || plainText(v) }
 // plainText: there is nothing in a text that people do not see.
 func plainText(v *node) bool {
 	return v.Kind == '"' && !strings.ContainsFunc(strings.ReplaceAll(v.Text, "\r\n", "\n"), func(r rune) bool {
-		return r == utf8.RuneError || r != '\n' && r != '\t' && Invisible(r)
+		return r == utf8.RuneError || r != '\n' && r != '\t' && injection.Invisible(r)
 	})
 }
 
