@@ -103,7 +103,7 @@ var launchMistakes = each(`
 	codex --model x --net none
 	run --dry-run=xml -- tool
 	run --net -- tool
-	run --net open -- tool
+	run --net wide -- tool
 	run --net dev,+nobody -- tool
 	run --net dev,rust -- tool
 	run --net none --allow-host api.example.test -- tool
@@ -208,7 +208,7 @@ func policyMistakes() (out []mistake) {
 		"[files]\nmask = [\"/opt/x\"]\n", "[files]\nmask = [\"*.key\"]\n", "[files]\nread = [\"~/.ssh\"]\n",
 		"[workspace]\nview = \"lively\"\n", "[workspace]\npaths = [\"../x\"]\n", "[workspace]\nmask = [\"[\"]\n", "[workspace]\nundo = \"many\"\n",
 		"[env]\npass = [\"BAD-NAME\"]\n", "[env]\nforce = [\"LD_PRELOAD\"]\n", "[env.set]\nX = 1\n", "[env.set]\n\"a b\" = \"x\"\n",
-		"[network]\nmode = \"open\"\n", "[network]\ngroups = [\"rust\"]\n", "[network]\ngroups = [\"+nobody\"]\n", "[network]\ngroups = [\"+rust\", \"-rust\"]\n",
+		"[network]\nmode = \"wide\"\n", "[network]\ngroups = [\"rust\"]\n", "[network]\ngroups = [\"+nobody\"]\n", "[network]\ngroups = [\"+rust\", \"-rust\"]\n",
 		"[network]\nallow = [\"http://x.test/**/y\"]\n", "[network]\nallow = [\"*.com\"]\n", "[network]\nallow = [\"BREW https://x.test/\"]\n",
 		"[network]\ndeny = [\"x.test/path\"]\n", "[network]\nip = [\"10.0.0.1\"]\n", "[network]\npublish = [0]\n", "[network]\nhost-ports = [\"80\"]\n",
 		"[network]\nproxy = \"proxy.example.test\"\n", "[network.budget]\n\"x.test\" = \"many\"\n",
