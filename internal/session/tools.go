@@ -49,6 +49,7 @@ func prepareTools(b launch.Base) (out launch.Contribution, err error) {
 	if b.Policy.Tools.Asks() || len(b.Policy.Tools.Allow) > 0 {
 		out.MissingCommand()
 	}
+	out.Put(launch.ToolsProfile, []byte(launch.ToolsAgain), "a login shell sets PATH anew")
 	have, err := Box(b).List()
 	if slices.ContainsFunc(have, func(r toolbox.Record) bool { t, _ := policy.ParseTool(r.Tool); return t.Source == "nix" }) {
 		out.Mounts = append(out.Mounts, plan.Mount{Src: toolbox.NixStore, Dst: toolbox.NixStore, Why: "tools of nix"})

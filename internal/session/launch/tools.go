@@ -22,6 +22,13 @@ const (
 // function reaches every bash below; it starts nothing.
 const missingCommand = `() { printf '%s: command not found\nringfence: ` + ToolClient + ` %s  says where it can come from, and asks for it\n' "$1" "$1" >&2; return 127; }`
 
+// ToolsProfile is read by login shells, which some agents start, once the system's profile has
+// set PATH anew.
+const (
+	ToolsProfile = "/etc/profile.d/ringfence.sh"
+	ToolsAgain   = "case \":$PATH:\" in *:" + ToolsBin + ":*) ;; *) PATH=\"$PATH:" + ToolsBin + "\"; export PATH ;; esac\n"
+)
+
 // Tooled says whether a session can have tools of its project. A place with programs of its
 // own cannot run this machine's; a server and a fetch have none.
 func Tooled(b Base) bool {
