@@ -21,11 +21,6 @@ const (
 	Encoded    Kind = "encoded text"      // orders that have to be decoded first
 )
 
-// Kinds are all of them.
-func Kinds() []Kind {
-	return []Kind{Order, Imitation, Leak, Link, Hidden, Characters, Turned, Encoded}
-}
-
 // Finding is one place that looks like an attempt.
 type Finding struct {
 	Kind Kind

@@ -28,6 +28,7 @@ _ringfence_claude() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -69,6 +70,7 @@ _ringfence_codex() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -110,6 +112,7 @@ _ringfence_gemini() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -151,6 +154,7 @@ _ringfence_opencode() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -192,6 +196,7 @@ _ringfence_run() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -262,6 +267,7 @@ _ringfence_why() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -311,6 +317,7 @@ _ringfence_shell() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -356,6 +363,7 @@ _ringfence_learn() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -567,6 +575,7 @@ _ringfence_env() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -633,6 +642,7 @@ _ringfence_policy_show() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -665,6 +675,7 @@ _ringfence_policy_check() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -701,6 +712,7 @@ _ringfence_policy_test() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -746,6 +758,7 @@ _ringfence_policy_groups() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \
@@ -955,6 +968,7 @@ _ringfence_mcp_run() {
 		'*--deny-host[never let HOST\[\:PORT\] be reached]:HOST[\:PORT]: ' \
 		'*--host-port[let port N of the host'\''s loopback be reached at the same number]:N: ' \
 		'*--net[the network\: none, locked, dev, internet or open, and groups to switch, as in dev,+rust,-docs]:dev,+rust,-docs: ' \
+		'*--on-hit[warn or tighten, when a tool returns text that tries to give orders]:warn: ' \
 		'*--proxy[go out through a proxy\: URL, or env for HTTPS_PROXY]:URL: ' \
 		'*--publish[show port \[HOST\:\]PORT of a server inside on the host'\''s loopback]:[HOST\:]PORT: ' \
 		'*--allow-package[exempt the package NAME, npm\:NAME, pypi\:NAME, crates\:NAME or go\:PATH; * may stand at its end]:NAME: ' \

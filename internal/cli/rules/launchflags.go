@@ -121,6 +121,7 @@ func NewFlags(cmd *command.Command) *Flags {
 	l.rule("publish", "network", "publish", "show port `[HOST:]PORT` of a server inside on the host's loopback")
 	l.rule("host-port", "network", "host-ports", "let port `N` of the host's loopback be reached at the same number")
 	l.rule("proxy", "network", "proxy", "go out through a proxy: `URL`, or env for HTTPS_PROXY")
+	l.rule("on-hit", "scan", "on-hit", "`warn` or tighten, when a tool returns text that tries to give orders")
 	f.Begin("for packages and tools")
 	l.rule("min-release-age", "supply", "age", "install packages only when their release is `AGE` old, such as 3d or 72h; 0 for no wait")
 	f.BoolVar(&l.installScripts, "install-scripts", false, "let packages run scripts when they are installed")

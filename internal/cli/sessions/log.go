@@ -51,7 +51,7 @@ func Log() *command.Command {
 func wantedKinds(text string, net bool) ([]string, error) {
 	var want []string
 	if net {
-		want = []string{journal.Net, journal.Broker, journal.Decoy, journal.Text}
+		want = []string{journal.Net, journal.Broker, journal.Decoy}
 	}
 	for _, k := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(journal.Kinds(), k) {
