@@ -49,6 +49,7 @@ type gateState struct {
 	Made    []string     `json:"made,omitempty"`   // directories
 	Edit    settingsEdit `json:"edit"`             // of the settings
 	Strict  bool         `json:"strict,omitempty"` // which rules they are
+	File    string       `json:"file,omitempty"`   // the settings; "": those that everybody has
 	Existed bool         `json:"existed"`          // there was a file
 	Before  []byte       `json:"before,omitempty"` // what it held
 	Mode    uint32       `json:"mode,omitempty"`
@@ -121,6 +122,9 @@ func (g Gate) Install() error {
 	if err != nil {
 		return err
 	}
+	if r.File != "" && r.File != g.Settings {
+		return fault.New(fault.Refused, "ringfence uninstall claude, then again", "the rules are in %q", r.File)
+	}
 	now, mode, err := g.read()
 	if err != nil {
 		return err
@@ -141,7 +145,7 @@ func (g Gate) Install() error {
 	if err != nil {
 		return err
 	}
-	r.Edit, r.Written, r.Strict = edit, digest(out), g.Strict
+	r.Edit, r.Written, r.Strict, r.File = edit, digest(out), g.Strict, g.Settings
 	missing := absent(filepath.Dir(g.Settings))
 	r.Made = append(r.Made, missing...)
 	if err := save(file, r); err != nil {
@@ -163,6 +167,9 @@ func (g Gate) load(file footprint) (gateState, error) {
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return r, fault.New(fault.Refused, "", "%q: %w", file.Path, err)
+	}
+	if r.File != "" && (!filepath.IsAbs(r.File) || filepath.Clean(r.File) != r.File) {
+		return r, fault.New(fault.Refused, "", "%q: %q is no file of settings", file.Path, r.File)
 	}
 	for _, d := range r.Made {
 		if !filepath.IsAbs(d) || filepath.Clean(d) != d {
@@ -186,8 +193,21 @@ func (g Gate) Installed() (was, strict bool, err error) {
 	return r.Written != "", r.Strict, err
 }
 
+// Recorded is the gate in the settings that were written to, whichever are meant now.
+func (g Gate) Recorded() (Gate, error) {
+	r, err := g.load(footprint{Path: g.Record})
+	if r.File != "" {
+		g.Settings = r.File
+	}
+	return g, err
+}
+
 // Uninstall takes the gate out. It reports whether there was one.
 func (g Gate) Uninstall() (bool, error) {
+	g, err := g.Recorded()
+	if err != nil {
+		return false, err
+	}
 	file := footprint{Path: g.Record}
 	if err := errors.Join(file.Sweep(), (footprint{Path: g.Settings}).Sweep()); err != nil {
 		return false, err

@@ -46,7 +46,7 @@ const (
 func hookRule(program, mark, event, matcher string) rule {
 	quoted := "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
 	command := "r=" + insideProgram + "; [ -x $r ] || r=" + quoted + `; "$r"` + mark
-	m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 10}}}
+	m := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 60}}}
 	if matcher != "" {
 		m["matcher"] = matcher
 	}

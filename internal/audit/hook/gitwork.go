@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -27,12 +28,24 @@ func (l *look) gitLoses(dir, name string, args []string) {
 		if option(args, "S", "staged") && !option(args, "W", "worktree") {
 			return
 		}
-		if paths := broad(operands(longValues(args, "--source"), "s")); len(paths) > 0 {
+		if paths := l.broad(dir, operands(longValues(args, "--source"), "s")); len(paths) > 0 {
 			l.overwrites(dir, paths)
 		}
 	case "rm":
 		if option(args, "f", "force") && option(args, "r", "") && !option(args, "n", "dry-run") && !option(args, "", "cached") {
 			l.overwrites(dir, operands(args, ""))
+		}
+	case "checkout-index":
+		if option(args, "f", "force") {
+			l.overwrites(dir, nil)
+		}
+	case "read-tree":
+		if option(args, "u", "") && option(args, "", "reset") {
+			l.overwrites(dir, nil)
+		}
+	case "worktree":
+		if words := operands(args, ""); len(words) > 1 && words[0] == "remove" && option(args, "f", "force") {
+			l.removedWork(absFrom(dir, words[1]))
 		}
 	case "clean":
 		l.clean(dir, args)
@@ -50,16 +63,23 @@ func (l *look) checkout(dir string, args []string) {
 	if at := slices.Index(args, "--"); at >= 0 {
 		words = args[at+1:]
 	}
-	paths := broad(words)
+	paths := l.broad(dir, words)
 	if len(paths) > 0 || option(args, "f", "force") {
 		l.overwrites(dir, paths)
 	}
 }
 
-// broad are the paths that are more than a file: a directory by its spelling, a pattern.
-func broad(words []string) (out []string) {
+// broad are the paths that are more than a file: a directory, a pattern.
+func (l *look) broad(dir string, words []string) (out []string) {
+	folder := func(w string) bool {
+		if l.sh.where.Work == nil || !known(dir) || !known(w) {
+			return false
+		}
+		st, err := os.Stat(absFrom(dir, w))
+		return err == nil && st.IsDir()
+	}
 	for _, w := range words {
-		if w == "." || w == ".." || strings.HasSuffix(w, "/") || strings.HasSuffix(w, "/.") || strings.HasPrefix(w, ":") || strings.ContainsAny(w, "*?[") {
+		if folder(w) || w == "." || w == ".." || strings.HasSuffix(w, "/") || strings.HasSuffix(w, "/.") || strings.HasPrefix(w, ":") || strings.ContainsAny(w, "*?[") {
 			out = append(out, w)
 		}
 	}

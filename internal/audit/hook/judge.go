@@ -41,6 +41,16 @@ func newLook(line string, where Where) *look {
 
 // Judge says what becomes of a command line.
 func Judge(line string, where Where) Verdict {
+	// What is denied by its words alone waits for no look at a repository.
+	quick := where
+	quick.Work = func(string, []string, bool) ([]Unsaved, error) { return nil, nil }
+	if v := judge(line, quick); v.Decision == Deny {
+		return v
+	}
+	return judge(line, where)
+}
+
+func judge(line string, where Where) Verdict {
 	l := newLook(line, where)
 	l.script(unmarked(line), "")
 	return l.verdict

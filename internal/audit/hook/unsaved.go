@@ -15,9 +15,10 @@ import (
 	"ringfence.dev/ringfence/internal/git/safe"
 )
 
-// Bounds of a look at a repository: the agent waits for it.
+// Bounds of all looks at repositories for one call: the agent waits for it, and gives up on a
+// hook that takes too long, which would let the call pass.
 const (
-	workTime  = 6 * time.Second
+	workTime  = 4 * time.Second
 	maxIndex  = 256 << 20
 	maxCount  = 20000 // files of a directory whose sizes are added
 	maxTarget = 200   // what a pattern may lead to
@@ -25,18 +26,25 @@ const (
 
 // Worktrees tells what of the repositories on this machine no commit has.
 func Worktrees(home string) func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
+	var until time.Time
 	return func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), workTime)
+		if until.IsZero() {
+			until = time.Now().Add(workTime)
+		}
+		ctx, cancel := context.WithDeadline(context.Background(), until)
 		defer cancel()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		targets, err := spread(paths)
 		if err != nil || len(paths) > 0 && len(targets) == 0 {
 			return nil, err
 		}
-		out, err := unsaved(ctx, dir, home, targets, ignored)
+		out, root, err := unsaved(ctx, dir, home, targets, ignored)
 		for _, t := range targets { // a repository of its own goes with all that is in it
-			if _, e := os.Lstat(filepath.Join(t, ".git")); e == nil && err == nil {
+			if _, e := os.Lstat(filepath.Join(t, ".git")); e == nil && err == nil && t != root {
 				var more []Unsaved
-				more, err = unsaved(ctx, t, home, nil, ignored)
+				more, _, err = unsaved(ctx, t, home, nil, ignored)
 				out = append(out, more...)
 			}
 		}
@@ -60,8 +68,8 @@ func spread(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// unsaved asks one repository.
-func unsaved(ctx context.Context, dir, home string, targets []string, ignored bool) ([]Unsaved, error) {
+// unsaved asks one repository, and says which.
+func unsaved(ctx context.Context, dir, home string, targets []string, ignored bool) (out []Unsaved, root string, err error) {
 	for { // what is not there yet is looked for from where it would be
 		if _, err := os.Stat(dir); err == nil || dir == "/" {
 			break
@@ -70,7 +78,7 @@ func unsaved(ctx context.Context, dir, home string, targets []string, ignored bo
 	}
 	r, err := repo.Find(dir, home)
 	if r == nil || err != nil || r.WorkTree == "" || r.GitDir == "" {
-		return nil, err
+		return nil, "", err
 	}
 	t := safe.Tree{Path: r.WorkTree, Objects: filepath.Join(r.CommonDir, "objects"), Head: repo.Head(r)}
 	if r.Objects != "" {
@@ -81,33 +89,32 @@ func unsaved(ctx context.Context, dir, home string, targets []string, ignored bo
 		t.Seen = info.ModTime() // first: a later one would hide changes
 	}
 	if t.Index, err = file.Read(index, maxIndex, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, "", err
 	}
 	t.Exclude, _ = file.Read(filepath.Join(r.CommonDir, "info/exclude"), 1<<20, 0)
 	found, err := safe.Changes(ctx, t, "", ignored, targets...)
 	if errors.Is(err, safe.ErrNoGit) {
-		return nil, nil
+		return nil, "", nil
 	}
-	var out []Unsaved
 	for _, c := range found {
-		size, largest, there := weigh(filepath.Join(r.WorkTree, c.Path))
+		size, largest, there := weigh(ctx, filepath.Join(r.WorkTree, c.Path))
 		if !there && !c.Staged {
 			continue // it is gone already
 		}
 		out = append(out, Unsaved{Path: c.Path, Size: size, Largest: largest, Tracked: c.Staged || c.Changed, Ignored: c.Ignored})
 	}
-	return out, err
+	return out, r.WorkTree, err
 }
 
 // weigh adds up the files of a tree. A large one weighs more than anything keeps.
-func weigh(path string) (size, largest int64, there bool) {
+func weigh(ctx context.Context, path string) (size, largest int64, there bool) {
 	left := maxCount
 	err := filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // gone, or not ours to read
 		}
 		there = true
-		if left--; left < 0 {
+		if left--; left < 0 || ctx.Err() != nil {
 			return errors.New("enough")
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {

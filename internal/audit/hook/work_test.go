@@ -59,6 +59,12 @@ func TestWork(t *testing.T) {
 		"git clean -f":               `"loose.txt", "src/new.go"`,
 		"git clean -fdX":             `".env"`,
 		"git rm -rf src":             `"src/a.go"`,
+		"git checkout -- src":        `"src/a.go"`,
+		"git restore src":            `"src/a.go"`,
+		"git checkout HEAD src":      `"src/a.go"`,
+		"git restore .":              `has: "src/a.go". `,
+		"git checkout-index -af":     `"src/a.go"`,
+		"git checkout src/a.go":      "",
 		"rm -rf old docs build":      "",
 		"git checkout old/":          "",
 		"git restore docs/ old/":     "",
@@ -121,5 +127,21 @@ func TestBeltIsReadAsWritten(t *testing.T) {
 	}
 	if got := ReadBelt(path); got != (Belt{}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestWorkIsBounded: a repository that cannot be looked at in time holds nothing up for good,
+// and what is denied by its words does not wait for it.
+func TestWorkIsBounded(t *testing.T) {
+	asked := 0
+	where := Where{Home: "/home/ann", Dir: "/home/ann/app", Work: func(string, []string, bool) ([]Unsaved, error) {
+		asked++
+		return nil, os.ErrDeadlineExceeded
+	}}
+	if v := Judge("rm -rf a; rm -rf b; sudo ls", where); v.Decision != Deny || asked != 0 {
+		t.Errorf("%v after %d looks", v, asked)
+	}
+	if v := Judge("git reset --hard", where); v.Decision != Ask || asked != 1 {
+		t.Errorf("%v after %d looks", v, asked)
 	}
 }

@@ -31,7 +31,11 @@ var theirText = pattern(`\$\{\{[^}]*\bgithub\.(head_ref|event\.(issue|pull_reque
 // token of the runner; it is no reader of YAML, and what is spelled in an odd way passes.
 func workflow(data []byte) judged {
 	var out judged
-	w := workflowLines{}
+	event := workflowLines{}
+	for text := range strings.Lines(string(data)) { // it may stand behind what it causes
+		event.next(strings.TrimRight(text, "\r\n"))
+	}
+	w := workflowLines{event: event.event}
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++

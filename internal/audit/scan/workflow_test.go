@@ -16,7 +16,7 @@ func TestWorkflows(t *testing.T) {
 		target + checkout: "SC-055", "\"on\": [push, pull_request_target]\n" + checkout: "SC-055", "on:\n  workflow_run:\n    workflows: [x]\n" + checkout: "SC-055",
 		target + inline: "SC-055", "on:\n  - pull_request_target\n" + inline: "SC-055",
 		target + "jobs:\n  a:\n    steps:\n      - run: gh pr checkout $N\n": "SC-055",
-		target + script: "SC-056", "on: issue_comment\n" + strings.ReplaceAll(script, "pull_request.title", "comment.body"): "SC-056", target + short: "SC-056",
+		script + target: "SC-056", target + script: "SC-056", "on: issue_comment\n" + strings.ReplaceAll(script, "pull_request.title", "comment.body"): "SC-056", target + short: "SC-056",
 		"on:\n  pull_request_target:\n    types: [opened] # all\n" + short: "SC-056",
 		push + checkout: "", push + script: "", target + safe: "", "on: pull_request\n" + checkout: "", "# on: pull_request_target\n" + push + checkout: "",
 		push + "# pull_request_target\n" + checkout: "", target + "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n": "",

@@ -99,6 +99,9 @@ func listRules(c *command.Console) (old bool, err error) {
 	if !had || err != nil {
 		return false, err
 	}
+	if g, err = g.Recorded(); err != nil {
+		return false, err
+	}
 	g.Strict = strict
 	text, err := g.Plan()
 	word := "rules"
@@ -119,6 +122,9 @@ func uninstallRules(c *command.Console, agent string) (bool, error) {
 	}
 	g, err := userRules(c, "", "")
 	if err != nil {
+		return false, err
+	}
+	if g, err = g.Recorded(); err != nil {
 		return false, err
 	}
 	was, err := g.Uninstall()

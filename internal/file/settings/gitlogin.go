@@ -44,7 +44,7 @@ func WithoutGitLogins(text []byte) ([]byte, []GitLogin, error) {
 			value, more = withoutUser(value)
 		}
 		switch {
-		case plainSub != sub, secretName.MatchString(e.Name()) && e.Value != "":
+		case plainSub != sub, secretName.MatchString(e.Name()) && e.Value != "", bareLogin(e):
 			found = append(found, GitLogin{Key: shown, Line: e.Line})
 			continue
 		case user != nil:
@@ -59,6 +59,24 @@ func WithoutGitLogins(text []byte) ([]byte, []GitLogin, error) {
 	}
 	return []byte(b.String()), found, nil
 }
+
+// bareLogin holds for settings that hold a credential without the look of an address: a proxy
+// without a scheme, a token in the place of a name, one in the query of an address, one in the
+// program that a credential is asked of.
+func bareLogin(e GitEntry) bool {
+	switch name := strings.ToLower(e.Name()); {
+	case name == "proxy" || strings.HasSuffix(name, "proxy"):
+		return !strings.Contains(e.Value, "://") && strings.Contains(e.Value, "@")
+	case e.Section() == "credential" && name == "username":
+		return len(e.Value) >= longName
+	case e.Section() == "credential" && name == "helper":
+		return strings.Contains(e.Value, "password=")
+	}
+	return secretQuery.MatchString(e.Value)
+}
+
+// secretQuery is a credential in the query of an address.
+var secretQuery = regexp.MustCompile(`(?i)://[^ ]*[?&;][^=&;]*(pass|password|passwd|token|secret|apikey|api_key|auth)=[^&;]`)
 
 // withoutUser takes a credential out of an address. A short name without a password is none.
 // It cuts by the text: what url.Parse refuses, git may still take.

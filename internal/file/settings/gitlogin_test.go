@@ -48,6 +48,8 @@ func TestWithoutGitLogins(t *testing.T) {
 	for _, text := range []string{
 		"[http \"https://host.test/\"]\n\textraheader = AUTHORIZATION: basic s3cret\n", "[http]\n\tExtraHeader = PRIVATE-TOKEN: s3cret\n",
 		"[url \"https://ann:s3cret@host.test/\"]\n\tinsteadOf = https://host.test/\n", "[sendemail]\n\tsmtpPass = s3cret\n", "[hub]\n\toauthtoken = s3cret\n",
+		"[http]\n\tproxy = me:s3cret@proxy.test:3128\n", "[credential \"https://host.test\"]\n\tusername = s3cretTokenOfTwentyOrMore\n",
+		"[remote \"o\"]\n\turl = https://host.test/a/b?private_token=s3cret\n", "[credential]\n\thelper = \"!f() { echo password=s3cret; }; f\"\n",
 		"[credential \"https://ann:s3cret@host.test\"]\n\tusername = ann\n",
 	} {
 		clean, found, err := WithoutGitLogins([]byte(text + "[core]\n\tbare = false\n"))

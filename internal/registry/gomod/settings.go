@@ -66,6 +66,10 @@ func Read(h Host, builtin string) (Settings, error) {
 		}
 		s.Cache = filepath.Join(filepath.SplitList(path)[0], "pkg/mod")
 	}
+	// What a session can write says nothing of a module to another project.
+	if !filepath.IsAbs(s.Cache) || h.Unsafe(s.Cache) {
+		s.Cache = ""
+	}
 	s.Flags = harmless(find("GOFLAGS"))
 	var err error
 	s.Proxies, s.Rest, err = parseList(cmp.Or(find("GOPROXY"), root["GOPROXY"], builtin))

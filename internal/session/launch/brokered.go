@@ -90,6 +90,9 @@ type BrokeredHost struct {
 	Why  string // not "": TLS to it is refused, for this reason
 	// ruled is set where being the broker's opens nothing: the rules must allow it.
 	Ruled bool
+	// Model is set for the hosts of the agent's own model, and those that renew its login:
+	// they stay where everything else is closed.
+	Model bool
 	// claimed is set for a host whose secret is switched off: it is as taken as before.
 	Claimed bool
 }
@@ -112,6 +115,17 @@ func (b *Brokered) Claim(n address.Name) error {
 		}
 	}
 	return nil
+}
+
+// OwnModel is Own for a host of the agent's own model.
+func (b *Brokered) OwnModel(n address.Name, why string) {
+	b.Own(n, why)
+	b.Hosts[len(b.Hosts)-1].Model = true
+}
+
+// model holds for such a host.
+func (b *Brokered) model(n address.Name) bool {
+	return slices.ContainsFunc(b.Hosts, func(h BrokeredHost) bool { return h.Name == n && h.Model })
 }
 
 // Own makes a host the broker's.

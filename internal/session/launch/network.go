@@ -118,8 +118,7 @@ func (b Base) Narrowed(mode string, of Brokered) (Base, error) {
 		return b, err
 	}
 	for _, e := range before.Allow {
-		model := slices.ContainsFunc(b.Profile.Models, func(m agent.Model) bool { return m.Host() == e.Rule.Name })
-		if e.Source.File == BrokerSource && (mode != Locked || model) {
+		if e.Source.File == BrokerSource && (mode != Locked || of.model(e.Rule.Name)) {
 			b.Reach.Allow = append(b.Reach.Allow, e)
 		}
 	}

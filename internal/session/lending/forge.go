@@ -32,6 +32,18 @@ type forgeHost struct {
 	user   string // that git sends beside the token
 
 	phantom broker.Phantom // that stands for the token inside
+
+	// wished: the login stands in the repository's own settings. Whoever made the clone wrote
+	// it, so it opens no host, and it is for git alone.
+	wished bool
+}
+
+// forAPI is the credential for the forge's API.
+func (h *forgeHost) forAPI() broker.Source {
+	if h.wished {
+		return absent{"the login in .git/config is for git alone; ringfence secret set NAME --host " + h.url.Host}
+	}
+	return h.source
 }
 
 // forges are the hosts of this repository's remotes.
@@ -139,6 +151,7 @@ func (fs *forges) forge(h *forgeHost) error {
 		return err
 	}
 	_, none := h.source.(absent)
+	none = none || h.wished
 	shared := fs.homeAt(h.url.Host) // GitLab has its registries of packages below paths
 	if shared == nil || none {
 		if err := fs.Brokered.OwnAt(h.name, h.url.Port()); err != nil {
@@ -289,7 +302,7 @@ func (h *forgeHost) apiHandler(at *url.URL, g launch.Gateway) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom, Source: h.source,
+	return broker.Service{Service: svc, Kind: h.kind, Name: h.secret, Upstream: at, Phantom: h.phantom, Source: h.forAPI(),
 		Transport: broker.Transport(g.Reach, g.Roots(), g.Record), Record: g.Record}.Handler(), nil
 }
 

@@ -72,7 +72,7 @@ func (fs *forges) forgeCredential(h *forgeHost) {
 		return
 	}
 	fs.Keys = append(fs.Keys, h.url.Host+" by "+h.secret)
-	if h.kind != "" {
+	if h.kind != "" && !h.wished {
 		fs.forgePhantom(h)
 	}
 }
@@ -91,7 +91,7 @@ func (fs *forges) addressLogin(h *forgeHost) {
 		h.user = user
 	}
 	h.secret = "the login in .git/config"
-	h.source = variable{name: h.secret, value: secret}
+	h.source, h.wished = variable{name: h.secret, value: secret}, true
 }
 
 // withoutToken says what would help. A person whose secret was taken for this host by

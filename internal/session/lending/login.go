@@ -76,7 +76,7 @@ var loginUpstream = map[string]string{
 // business there.
 func (ms *models) renewal(server string, via *late) {
 	if n, err := address.ParseName(server); err == nil {
-		ms.Brokered.Own(n, "the host renews the login, the agent has nothing to do there")
+		ms.Brokered.OwnModel(n, "the host renews the login, the agent has nothing to do there")
 	}
 	ms.Brokered.Ready = append(ms.Brokered.Ready, via.set)
 }

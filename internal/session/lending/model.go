@@ -73,9 +73,9 @@ func (ms *models) model(m agent.Model) (missing string, err error) {
 	if c.missing == "" {
 		ms.Keys = append(ms.Keys, m.API+" by "+c.name)
 	}
-	ms.Brokered.Own(m.Host(), "ringfence speaks to it for the agent, at "+at)
+	ms.Brokered.OwnModel(m.Host(), "ringfence speaks to it for the agent, at "+at)
 	if n, err := address.ParseName(c.upstream.Hostname()); err == nil && n != m.Host() {
-		ms.Brokered.Own(n, "ringfence speaks to it for the agent, at "+at)
+		ms.Brokered.OwnModel(n, "ringfence speaks to it for the agent, at "+at)
 		ms.Brokered.Hosts[len(ms.Brokered.Hosts)-1].Ruled = c.trusted
 	}
 	ms.Brokered.Sites = append(ms.Brokered.Sites, func(g launch.Gateway, _ *broker.Broker) (broker.Site, error) {

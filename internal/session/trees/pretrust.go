@@ -196,7 +196,7 @@ func (pt *pretrust) neutralise(root string, files []scan.File) []mended {
 		}
 		pt.Files = append(pt.Files, plan.File{Dst: dst, Data: pt.Untrusted.spend(f.Neutral), Why: "project settings that nobody has trusted"})
 		pt.Pinned = append(pt.Pinned, dst)
-		out = append(out, mended{dst, f.Content})
+		out = append(out, mended{dst, asIsContent(f)})
 	}
 	return out
 }
@@ -209,6 +209,14 @@ func (u *Untrusted) spend(data []byte) []byte {
 		return nil
 	}
 	return data
+}
+
+// asIsContent is what git inside may see of a file; nil for one that holds a login.
+func asIsContent(f scan.File) []byte {
+	if f.Unlogged != nil {
+		return nil
+	}
+	return f.Content
 }
 
 // Where git inside finds the files as they are on the host.
@@ -308,7 +316,7 @@ func (k *Changes) neutralClone(p *plan.Plan) error {
 	for _, f := range files {
 		if dst := filepath.Join(k.trees.Clone, f.Path); f.Mended {
 			put = append(put, plan.File{Dst: dst, Data: u.spend(f.Neutral), Why: "project settings that nobody has trusted"})
-			changed = append(changed, mended{dst, f.Content})
+			changed = append(changed, mended{dst, asIsContent(f)})
 		}
 	}
 	p.Ops = slices.Clone(p.Ops)
