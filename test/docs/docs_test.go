@@ -97,12 +97,18 @@ var answers = map[string][]int{
 	"ringfence audit":              {1}, // nobody has fenced the agents here
 	"ringfence audit --all --json": {1},
 	"ringfence doctor --json":      {0, 1},
+
+	"ringfence tools add debian:jq":      {1}, // switched off here: it would ask a real archive
+	"ringfence tools add debian:ripgrep": {1},
+	"ringfence tools add npm:prettier":   {1},
+	"ringfence tools rm debian:jq":       {1},
 }
 
 // planted is what examples speak of, by their page.
 var planted = map[string]map[string]string{
 	"ringfence-trust.1": {"project/.ringfence.toml": "[network]\nmode = \"locked\"\n"},
 	"ringfence-mcp.1":   {"notes/today.md": "nothing\n", ".local/bin/mcp-server-files": "#!/bin/sh\nexec cat >/dev/null\n"},
+	"ringfence-tools.1": {"project/.ringfence.toml": "[tools]\ndefault = \"none\"\n"},
 	"ringfence-policy.1": {
 		"project/.ringfence.test":    "deny read ~/.ssh/**\ndeny connect 10.0.0.1:443\n",
 		"project/new.toml":           "[network]\nmode = \"locked\"\n",
