@@ -43,7 +43,7 @@ func (f *Fetch) linkNix(store, printed string) error {
 				continue
 			}
 			text := "#!/bin/sh\nexec " + quote(filepath.Join(at, "bin", e.Name())) + " \"$@\"\n"
-			if err := os.WriteFile(filepath.Join(bin, e.Name()), []byte(text), 0o755); err != nil {
+			if err := os.WriteFile(filepath.Join(bin, e.Name()), []byte(text), 0o700); err != nil {
 				return err
 			}
 			n++

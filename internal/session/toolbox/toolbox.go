@@ -231,7 +231,7 @@ func (f *Fetch) keep(found tree, now time.Time) (out Kept, err error) {
 		return out, err
 	}
 	for _, name := range out.Commands {
-		if err := file.Replace(filepath.Join(f.box.Shown(), "bin", name), []byte(scripts[name]), 0o755); err != nil {
+		if err := file.Replace(filepath.Join(f.box.Shown(), "bin", name), []byte(scripts[name]), 0o700); err != nil {
 			return out, err
 		}
 	}
