@@ -23,8 +23,9 @@ const (
 	maxTarget = 200   // what a pattern may lead to
 )
 
-// Worktrees tells what of the repositories on this machine no commit has.
-func Worktrees(home string) func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
+// Worktrees tells what of the repositories on this machine no commit has. git is the program
+// that looks at a worktree.
+func Worktrees(home string, git func(tree string) safe.Git) func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
 	return func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), workTime)
 		defer cancel()
@@ -32,11 +33,11 @@ func Worktrees(home string) func(dir string, paths []string, ignored bool) ([]Un
 		if err != nil || len(paths) > 0 && len(targets) == 0 {
 			return nil, err
 		}
-		out, err := unsaved(ctx, dir, home, targets, ignored)
+		out, err := unsaved(ctx, git, dir, home, targets, ignored)
 		for _, t := range targets { // a repository of its own goes with all that is in it
 			if _, e := os.Lstat(filepath.Join(t, ".git")); e == nil && err == nil {
 				var more []Unsaved
-				more, err = unsaved(ctx, t, home, nil, ignored)
+				more, err = unsaved(ctx, git, t, home, nil, ignored)
 				out = append(out, more...)
 			}
 		}
@@ -61,7 +62,7 @@ func spread(paths []string) ([]string, error) {
 }
 
 // unsaved asks one repository.
-func unsaved(ctx context.Context, dir, home string, targets []string, ignored bool) ([]Unsaved, error) {
+func unsaved(ctx context.Context, git func(string) safe.Git, dir, home string, targets []string, ignored bool) ([]Unsaved, error) {
 	for { // what is not there yet is looked for from where it would be
 		if _, err := os.Stat(dir); err == nil || dir == "/" {
 			break
@@ -84,7 +85,7 @@ func unsaved(ctx context.Context, dir, home string, targets []string, ignored bo
 		return nil, err
 	}
 	t.Exclude, _ = file.Read(filepath.Join(r.CommonDir, "info/exclude"), 1<<20, 0)
-	found, err := safe.Changes(ctx, t, "", ignored, targets...)
+	found, err := git(t.Path).Changes(ctx, t, "", ignored, targets...)
 	if errors.Is(err, safe.ErrNoGit) {
 		return nil, nil
 	}

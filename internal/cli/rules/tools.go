@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,15 +52,16 @@ func toolsAdd() *command.Command {
 		if r := &s.Policy.Tools; !r.Allows(t) && !r.Asks() {
 			return 1, fault.New(fault.Refused, "allow it there: [tools] allow = [\""+t.String()+"\"]", "%s is not fetched: [tools] default is %q (%s)", t, policy.ToolsNone, r.Default.Source.String())
 		}
-		if _, err := exec.LookPath(toolbox.Programs[t.Source]); err != nil {
-			return 1, fault.New(fault.Refused, "choose another source, or install it", "tools of %s are fetched by %s, which is not on this machine", t.Source, toolbox.Programs[t.Source])
+		program, err := s.Program(toolbox.Programs[t.Source])
+		if err != nil {
+			return 1, fault.New(fault.Refused, "choose another source, or install it", "tools of %s are fetched by %s, which is not on this machine, or only where an agent can write", t.Source, toolbox.Programs[t.Source])
 		}
 		project, err := s.Dirs.Open(s.ProjectRoot())
 		if err != nil {
 			return 1, err
 		}
 		defer project.Close()
-		kept, err := addTool(c, s, t)
+		kept, err := addTool(c, s, t, program)
 		if err != nil {
 			return 1, err
 		}
@@ -89,7 +92,7 @@ func projectHere(c *command.Console) (*session.Session, error) {
 	return session.Look(launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}})
 }
 
-func addTool(c *command.Console, s *session.Session, t policy.Tool) (kept toolbox.Kept, err error) {
+func addTool(c *command.Console, s *session.Session, t policy.Tool, program string) (kept toolbox.Kept, err error) {
 	f, err := session.Box(s.Base).Begin(t)
 	if err != nil {
 		return kept, err
@@ -98,7 +101,7 @@ func addTool(c *command.Console, s *session.Session, t policy.Tool) (kept toolbo
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if t.Source == "nix" {
-		err = buildNix(ctx, c, f)
+		err = buildNix(ctx, c, f, program)
 	} else {
 		err = fetchTool(ctx, c, f)
 	}
@@ -155,10 +158,11 @@ func fetchTool(ctx context.Context, c *command.Console, f *toolbox.Fetch) error 
 
 // buildNix has the host's own nix build a tool. That is its user's program and daemon, as in
 // any other terminal; the name is all that is said to it.
-func buildNix(ctx context.Context, c *command.Console, f *toolbox.Fetch) error {
-	argv := toolbox.NixBuild(f.Tool.Name)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stderr = c.Environ, "/", c.Err
+func buildNix(ctx context.Context, c *command.Console, f *toolbox.Fetch, program string) error {
+	cmd := exec.CommandContext(ctx, program, toolbox.NixBuild(f.Tool.Name)...)
+	cmd.Dir, cmd.Stderr = "/", c.Err
+	// What nix starts by itself is not to be the agent's either. The last value counts.
+	cmd.Env = append(slices.Clone(c.Environ), "PATH="+filepath.Dir(program)+":/usr/local/bin:/usr/bin:/bin")
 	out, err := cmd.Output()
 	if err != nil {
 		return fault.New(fault.Failed, "", "%s could not be built: %w", f.Tool, err)

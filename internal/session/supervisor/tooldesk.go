@@ -63,7 +63,7 @@ func (d *toolDesk) answer(ctx context.Context, wish string) (string, error) {
 		return "", err
 	}
 	rules := &s.Policy.Tools
-	all, err := toolbox.Sources(wish, rules.Allow, onHost)
+	all, err := toolbox.Sources(wish, rules.Allow, func(p string) bool { _, err := s.Program(p); return err == nil })
 	if err != nil {
 		return "", err
 	}
@@ -159,11 +159,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 	b.to.Write(p[:n])
 	b.left -= n
 	return len(p), nil
-}
-
-func onHost(program string) bool {
-	_, err := exec.LookPath(program)
-	return err == nil
 }
 
 // managed names a version manager of the host whose tools are shown as they are: what a
