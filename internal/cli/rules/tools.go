@@ -210,8 +210,13 @@ func toolsRemove() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		if err := session.Box(s.Base).Remove(t); err != nil {
+		emptied, err := session.Box(s.Base).Remove(t)
+		if err != nil {
 			return 1, err
+		}
+		if emptied {
+			c.Say("the list of this project's tools could not be read: all of them were removed")
+			return 0, nil
 		}
 		c.Say("removed %s", t)
 		return 0, nil
