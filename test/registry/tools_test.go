@@ -300,6 +300,31 @@ func TestToolsOfRegistries(t *testing.T) {
 	}
 }
 
+// What the project's own file denies is not fetched for it either.
+func TestToolTheProjectDenies(t *testing.T) {
+	if !stage.Mine(0) {
+		return
+	}
+	s := begin(t)
+	n := s.npmRegistry("127.0.0.1")
+	n.have[tool] = []npmRelease{{"1.0.0", time.Now().Add(-aged), ""}}
+	s.env = append(s.env, "npm_config_registry="+n.URL)
+	add := func(dir string) (string, error) {
+		cmd := exec.Command(stage.Ringfence, "tools", "add", "npm:frob")
+		cmd.Dir, cmd.Env = dir, s.env
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := add(s.project()); err != nil { // the control
+		t.Fatalf("%s", out)
+	}
+	dir := s.project()
+	s.write(filepath.Join(dir, ".ringfence.toml"), "[supply]\ndeny = ['npm:frob']\n")
+	if out, err := add(dir); err == nil {
+		t.Errorf("it is fetched: %s", out)
+	}
+}
+
 // deb is a package by hand, with what dpkg-deb would not build.
 func deb(t *testing.T, name string, data ...*tar.Header) string {
 	t.Helper()

@@ -100,10 +100,15 @@ func addTool(c *command.Console, s *session.Session, t policy.Tool, program stri
 	defer func() { err = errors.Join(err, f.End()) }()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if t.Source == "nix" {
-		err = buildNix(ctx, c, f, program)
+	empty, err := os.MkdirTemp("", "ringfence-tool-")
+	if err != nil {
+		return kept, err
+	}
+	defer os.Remove(empty)
+	if o := fetchOptions(c, s, f, empty); t.Source == "nix" {
+		err = buildNix(ctx, c, o, f, program)
 	} else {
-		err = fetchTool(ctx, c, f)
+		err = fetchTool(ctx, c, o, f)
 	}
 	if err != nil {
 		return kept, err
@@ -111,17 +116,17 @@ func addTool(c *command.Console, s *session.Session, t policy.Tool, program stri
 	return f.Keep(time.Now())
 }
 
+// fetchOptions are those of the session that fetches a tool, in an empty directory.
+func fetchOptions(c *command.Console, s *session.Session, f *toolbox.Fetch, empty string) launch.Options {
+	argv, shown := toolbox.Recipe(f.Tool, f.Inside())
+	return launch.Options{Agent: agent.Command, Args: argv, Dir: empty, Workspaces: []string{empty + ":ro"}, Flags: &policy.Policy{}, Environ: c.Environ, Version: command.VersionText(),
+		NoProject: true, Fetch: f.Tool.String(), Wanting: s.Policy, Binds: append(shown, plan.Mount{Src: f.Outside(), Dst: f.Inside(), Write: true, Why: "where the tool comes to"})}
+}
+
 // fetchTool runs the package manager, in a sandbox that has an empty directory to read and
 // one to write, the registries, and nothing else of the user's.
-func fetchTool(ctx context.Context, c *command.Console, f *toolbox.Fetch) error {
-	empty, err := os.MkdirTemp("", "ringfence-tool-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(empty)
-	argv, shown := toolbox.Recipe(f.Tool, f.Inside())
-	s, err := session.Prepare(launch.Options{Agent: agent.Command, Args: argv, Dir: empty, Workspaces: []string{empty + ":ro"}, Flags: &policy.Policy{}, Environ: c.Environ, Version: command.VersionText(),
-		NoProject: true, Fetch: f.Tool.String(), Binds: append(shown, plan.Mount{Src: f.Outside(), Dst: f.Inside(), Write: true, Why: "where the tool comes to"})})
+func fetchTool(ctx context.Context, c *command.Console, o launch.Options, f *toolbox.Fetch) error {
+	s, err := session.Prepare(o)
 	if err != nil {
 		return err
 	}
@@ -157,8 +162,12 @@ func fetchTool(ctx context.Context, c *command.Console, f *toolbox.Fetch) error 
 }
 
 // buildNix has the host's own nix build a tool. That is its user's program and daemon, as in
-// any other terminal; the name is all that is said to it.
-func buildNix(ctx context.Context, c *command.Console, f *toolbox.Fetch, program string) error {
+// any other terminal; the name is all that is said to it. Where no session could fetch a tool,
+// nix does not either.
+func buildNix(ctx context.Context, c *command.Console, o launch.Options, f *toolbox.Fetch, program string) error {
+	if _, err := session.Look(o); err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, program, toolbox.NixBuild(f.Tool.Name)...)
 	cmd.Dir, cmd.Stderr = "/", c.Err
 	// What nix starts by itself is not to be the agent's either. The last value counts.
