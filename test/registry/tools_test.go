@@ -139,6 +139,11 @@ func TestToolOfDebian(t *testing.T) {
 	if out, ok := a.host(dir, "tools", "add", "--project", "/elsewhere", "debian:frob-part"); ok {
 		t.Errorf("it came to another project than was meant: %s", out)
 	}
+	for _, name := range []string{"debian:frobnicat.", "debian:frob.icate", "debian:frob-part-", "debian:frob-part+"} { // apt-get would take a pattern, and orders
+		if out, ok := a.host(dir, "tools", "add", name); ok || !strings.Contains(out, "have no package "+name[7:]) {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
 	if out, ok := a.host(dir, "tools", "rm", "debian:frobnicate"); !ok {
 		t.Errorf("%s", out)
 	}
