@@ -94,16 +94,30 @@ func (b Box) List() ([]Record, error) {
 	return all, nil
 }
 
-// Find is one of them, or nil.
+// Find is one of them, or nil. One whose commands are not all there counts as none, as after
+// a crash while it was fetched anew: it is fetched again.
 func (b Box) Find(t policy.Tool) (*Record, error) {
 	all, err := b.List()
 	for i := range all {
-		if all[i].Tool == t.String() {
+		if all[i].Tool == t.String() && b.whole(&all[i]) {
 			return &all[i], err
 		}
 	}
 	return nil, err
 }
+
+func (b Box) whole(r *Record) bool {
+	for _, c := range r.Commands {
+		text, err := file.Read(filepath.Join(b.Shown(), "bin", c), maxScript, unix.O_NOFOLLOW)
+		if err != nil || !strings.Contains(string(text), filepath.Join(Dir, r.ID)+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// maxScript bounds a script: it has the directories of libraries in it.
+const maxScript = 1 << 20
 
 func validID(id string) bool {
 	return len(id) > 4 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
@@ -235,13 +249,14 @@ func (f *Fetch) keep(found tree, now time.Time) (out Kept, err error) {
 	if err := os.Rename(f.Outside(), filepath.Join(f.box.Shown(), f.ID)); err != nil {
 		return out, err
 	}
-	if err := f.box.write(records); err != nil {
-		return out, err
-	}
 	for _, name := range out.Commands {
 		if err := file.Replace(filepath.Join(f.box.Shown(), "bin", name), []byte(scripts[name]), 0o755); err != nil {
 			return out, err
 		}
+	}
+	// Last: what the list names is there whole.
+	if err := f.box.write(records); err != nil {
+		return out, err
 	}
 	return out, f.box.unlink()
 }

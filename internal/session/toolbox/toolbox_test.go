@@ -334,3 +334,42 @@ func TestRemoveFromABoxThatCannotBeRead(t *testing.T) {
 	}
 	keep(t, fetched(t, b, "npm:jq", "bin/jq", "x"))
 }
+
+// What a crash left is no tool that is there: neither scripts without a record, nor a record
+// without its scripts.
+func TestHalfKept(t *testing.T) {
+	b := newBox(t)
+	k := keep(t, fetched(t, b, "npm:jq", "bin/jq", "x"))
+	tool := mustTool(t, "npm:jq")
+	if r, err := b.Find(tool); err != nil || r == nil {
+		t.Fatal(r, err)
+	}
+	script := filepath.Join(b.Shown(), "bin/jq")
+	for _, text := range []string{"", "#!/bin/sh\nexec '" + Dir + "/another0/bin/jq'\n"} {
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := b.Find(tool); err != nil || r != nil {
+			t.Errorf("%q: %v %v", text, r, err)
+		}
+	}
+	if again := keep(t, fetched(t, b, "npm:jq", "bin/jq", "x")); again.ID == k.ID {
+		t.Error(again.ID)
+	}
+	if r, err := b.Find(tool); err != nil || r == nil {
+		t.Error(r, err)
+	}
+}
+
+// A directory that cannot be read to its end is not taken for one that was looked at.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
+	f, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	l := &looker{dirs: map[string]bool{}}
+	if err := l.walk(f, "", 0); err == nil {
+		t.Error("it counts as looked at")
+	}
+}
