@@ -84,6 +84,9 @@ func (t *Tools) Asks() bool { return t.Default.Text() != ToolsNone }
 // tightenTools takes from over what can only take away.
 func tightenTools(t, o *Tools) {
 	t.Allow = both(t.Allow, o.Allow, o.Allow.has, t.Allow.has)
+	if !o.Asks() && o.Allow == nil { // it switches tools off, and has no list of its own
+		t.Allow = List{}
+	}
 	if !o.Asks() && t.Asks() {
 		t.Default = o.Default
 	}

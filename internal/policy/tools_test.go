@@ -37,6 +37,27 @@ func TestToolsDecide(t *testing.T) {
 	}
 }
 
+// What can only take away and says "none" switches tools off, those too that others allow;
+// with a list of its own, that is what is left.
+func TestToolsSwitchedOff(t *testing.T) {
+	user := mustDecode(t, "[tools]\nallow = ['debian:jq', 'npm:a']\n")
+	for over, want := range map[string]string{"default = 'none'": "", "default = 'none'\nallow = ['npm:a']": "npm:a", "allow = ['npm:a']": "npm:a", "default = 'ask'": "debian:jq npm:a", "allow = []": ""} {
+		got := Tighten(user, mustDecode(t, "[tools]\n"+over+"\n"))
+		var have []string
+		for _, r := range got.Tools.Allow {
+			have = append(have, r.Value)
+		}
+		if strings.Join(have, " ") != want {
+			t.Errorf("%s: %v", over, have)
+		}
+	}
+	for _, name := range []string{"ci", "autonomous", "paranoid", "untrusted-repo", "untrusted-text"} {
+		if p := (scope{}).bounded(user, PostureOf(name)); p.Tools.Asks() || len(p.Tools.Allow) > 0 {
+			t.Errorf("%s: %+v", name, p.Tools)
+		}
+	}
+}
+
 // widerTools names the first tool that p gives and base does not, or "".
 func widerTools(base, p *Policy) string {
 	if p.Tools.Default.Text() != ToolsNone && base.Tools.Default.Text() == ToolsNone {

@@ -51,10 +51,13 @@ func prepareTools(b launch.Base) (out launch.Contribution, err error) {
 	}
 	out.Put(launch.ToolsProfile, []byte(launch.ToolsAgain), "a login shell sets PATH anew")
 	have, err := Box(b).List()
+	if err != nil { // a package must not be able to keep a project from starting
+		out.Notice(err.Error() + "; ringfence tools rm SOURCE:NAME empties it")
+	}
 	if slices.ContainsFunc(have, func(r toolbox.Record) bool { t, _ := policy.ParseTool(r.Tool); return t.Source == "nix" }) {
 		out.Mounts = append(out.Mounts, plan.Mount{Src: toolbox.NixStore, Dst: toolbox.NixStore, Why: "tools of nix"})
 	}
-	return out, err
+	return out, nil
 }
 
 // lookTools shows the box of the project, read-only, once its state is there. It is shown

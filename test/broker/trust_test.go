@@ -76,7 +76,7 @@ func TestTrust(t *testing.T) {
 	if err != nil || !slices.Contains(cert.PermittedDNSDomains, privateOne) || slices.Contains(cert.PermittedDNSDomains, world.Allowed) || !cert.PermittedDNSDomainsCritical {
 		t.Errorf("the authority: %v, for %v", err, cert.PermittedDNSDomains)
 	}
-	if out := h.say("grep -rl 'PRIVATE KEY' /.ringfence"); out != "" {
+	if out := h.say("grep -rlI 'PRIVATE KEY' /.ringfence"); out != "" {
 		t.Errorf("a key: %s", out)
 	}
 	// The control: without the variables nobody trusts it.

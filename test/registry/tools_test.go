@@ -139,6 +139,11 @@ func TestToolOfDebian(t *testing.T) {
 	if out, ok := a.host(dir, "tools", "add", "--project", "/elsewhere", "debian:frob-part"); ok {
 		t.Errorf("it came to another project than was meant: %s", out)
 	}
+	for _, name := range []string{"debian:frobnicat.", "debian:frob.icate", "debian:frob-part-", "debian:frob-part+"} { // apt-get would take a pattern, and orders
+		if out, ok := a.host(dir, "tools", "add", name); ok || !strings.Contains(out, "have no package "+name[7:]) {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
 	if out, ok := a.host(dir, "tools", "rm", "debian:frobnicate"); !ok {
 		t.Errorf("%s", out)
 	}
@@ -297,6 +302,31 @@ func TestToolsOfRegistries(t *testing.T) {
 				t.Errorf("%s", out)
 			}
 		})
+	}
+}
+
+// What the project's own file denies is not fetched for it either.
+func TestToolTheProjectDenies(t *testing.T) {
+	if !stage.Mine(0) {
+		return
+	}
+	s := begin(t)
+	n := s.npmRegistry("127.0.0.1")
+	n.have[tool] = []npmRelease{{"1.0.0", time.Now().Add(-aged), ""}}
+	s.env = append(s.env, "npm_config_registry="+n.URL)
+	add := func(dir string) (string, error) {
+		cmd := exec.Command(stage.Ringfence, "tools", "add", "npm:frob")
+		cmd.Dir, cmd.Env = dir, s.env
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := add(s.project()); err != nil { // the control
+		t.Fatalf("%s", out)
+	}
+	dir := s.project()
+	s.write(filepath.Join(dir, ".ringfence.toml"), "[supply]\ndeny = ['npm:frob']\n")
+	if out, err := add(dir); err == nil {
+		t.Errorf("it is fetched: %s", out)
 	}
 }
 

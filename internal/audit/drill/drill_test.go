@@ -220,7 +220,7 @@ func TestSpreadLooksIntoGit(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	s, err := newScene(envLeak(), filepath.Join(dir, "room"), filepath.Join(dir, "canary"), dir)
+	s, err := newScene(envLeak(), filepath.Join(dir, "room"), filepath.Join(dir, "canary"), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

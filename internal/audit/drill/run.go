@@ -136,7 +136,7 @@ func (p *playing) sandbox(ctx context.Context) error {
 
 // scene plants the drill in a room of its own.
 func (p *playing) scene(name string) (*scene, error) {
-	s, err := newScene(p.drill, filepath.Join(p.at.tmp, name), filepath.Join(p.at.state, name+"-canary"), p.Home)
+	s, err := newScene(p.drill, filepath.Join(p.at.tmp, name), filepath.Join(p.at.state, name+"-canary"), p.Home, p.State)
 	if err != nil {
 		return s, fmt.Errorf("plant the drill: %w", err)
 	}

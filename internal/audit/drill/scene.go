@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/leakscan"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // scene is what stands on the host during a drill: a workspace, a home directory
@@ -25,6 +26,7 @@ type scene struct {
 	marks   string   // where what should not run leaves its mark
 	outside string   // a file in ringfence's own state directory
 	user    string   // the user's own home directory; in the copy outside, home
+	kept    string   // ringfence's own state directory
 	environ []string // canaries that the launcher has among its variables
 
 	needles []leakscan.Named
@@ -39,9 +41,9 @@ type scene struct {
 }
 
 // newScene makes the room and plants the drill.
-func newScene(d *Drill, room, outside, user string) (*scene, error) {
+func newScene(d *Drill, room, outside, user, kept string) (*scene, error) {
 	s := &scene{room: room, work: filepath.Join(room, "project"), home: filepath.Join(room, "home"), marks: filepath.Join(room, "marks"),
-		outside: outside, user: user, secret: map[string]bool{}, heard: &atomic.Int64{}}
+		outside: outside, user: user, kept: kept, secret: map[string]bool{}, heard: &atomic.Int64{}}
 	for _, dir := range []string{room, s.work, s.home, s.marks} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return s, err
@@ -149,7 +151,11 @@ func (s *scene) exists(rel string) bool {
 func (s *scene) git(ctx context.Context, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
+	git, err := state.Dirs{State: s.kept}.Program("git", os.Getenv("PATH"), nil)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, git, args...)
 	cmd.Dir = s.work
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_CEILING_DIRECTORIES=" + s.room,

@@ -24,8 +24,9 @@ const (
 	maxTarget = 200   // what a pattern may lead to
 )
 
-// Worktrees tells what of the repositories on this machine no commit has.
-func Worktrees(home string) func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
+// Worktrees tells what of the repositories on this machine no commit has. git is the program
+// that looks at a worktree.
+func Worktrees(home string, git func(tree string) safe.Git) func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
 	var until time.Time
 	return func(dir string, paths []string, ignored bool) ([]Unsaved, error) {
 		if until.IsZero() {
@@ -40,11 +41,11 @@ func Worktrees(home string) func(dir string, paths []string, ignored bool) ([]Un
 		if err != nil || len(paths) > 0 && len(targets) == 0 {
 			return nil, err
 		}
-		out, root, err := unsaved(ctx, dir, home, targets, ignored)
+		out, root, err := unsaved(ctx, git, dir, home, targets, ignored)
 		for _, t := range targets { // a repository of its own goes with all that is in it
 			if _, e := os.Lstat(filepath.Join(t, ".git")); e == nil && err == nil && t != root {
 				var more []Unsaved
-				more, _, err = unsaved(ctx, t, home, nil, ignored)
+				more, _, err = unsaved(ctx, git, t, home, nil, ignored)
 				out = append(out, more...)
 			}
 		}
@@ -69,7 +70,7 @@ func spread(paths []string) ([]string, error) {
 }
 
 // unsaved asks one repository, and says which.
-func unsaved(ctx context.Context, dir, home string, targets []string, ignored bool) (out []Unsaved, root string, err error) {
+func unsaved(ctx context.Context, git func(string) safe.Git, dir, home string, targets []string, ignored bool) (out []Unsaved, root string, err error) {
 	for { // what is not there yet is looked for from where it would be
 		if _, err := os.Stat(dir); err == nil || dir == "/" {
 			break
@@ -92,7 +93,7 @@ func unsaved(ctx context.Context, dir, home string, targets []string, ignored bo
 		return nil, "", err
 	}
 	t.Exclude, _ = file.Read(filepath.Join(r.CommonDir, "info/exclude"), 1<<20, 0)
-	found, err := safe.Changes(ctx, t, "", ignored, targets...)
+	found, err := git(t.Path).Changes(ctx, t, "", ignored, targets...)
 	if errors.Is(err, safe.ErrNoGit) {
 		return nil, "", nil
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/git/safe"
 )
 
 // project is a repository with a commit, an edit, a new file, things that are passed over,
@@ -42,7 +44,7 @@ git config core.fsmonitor "touch $HOME/ran"`)
 
 func TestWork(t *testing.T) {
 	dir, home := project(t)
-	where := Where{Home: home, Dir: dir, Work: Worktrees(home), Belt: Belt{Total: 1 << 20, File: 1 << 16}}
+	where := Where{Home: home, Dir: dir, Work: Worktrees(home, hostGit(t)), Belt: Belt{Total: 1 << 20, File: 1 << 16}}
 	for line, want := range map[string]string{
 		"rm -rf src":                 `"src/a.go", "src/new.go"`,
 		"rm -r ./src/":               `"src/a.go", "src/new.go"`,
@@ -105,7 +107,7 @@ func TestWorkWithNobody(t *testing.T) {
 		"nobody, a copy":         {Belt{Nobody: true, Copy: true}, Pass, ""},
 		"somebody, a copy":       {Belt{Copy: true}, Ask, "works in a copy"},
 	} {
-		v := Judge("git reset --hard", Where{Home: home, Dir: dir, Work: Worktrees(home), Belt: c.belt})
+		v := Judge("git reset --hard", Where{Home: home, Dir: dir, Work: Worktrees(home, hostGit(t)), Belt: c.belt})
 		if v.Decision != c.want || !strings.Contains(v.Reason, c.says) {
 			t.Errorf("%s: %v", name, v)
 		}
@@ -144,4 +146,13 @@ func TestWorkIsBounded(t *testing.T) {
 	if v := Judge("git reset --hard", where); v.Decision != Ask || asked != 1 {
 		t.Errorf("%v after %d looks", v, asked)
 	}
+}
+
+func hostGit(t *testing.T) func(string) safe.Git {
+	t.Helper()
+	at, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(string) safe.Git { return safe.Git(at) }
 }

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/audit/hook"
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/git/safe"
 	"ringfence.dev/ringfence/internal/session/launch"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // hookAgents are those whose protocol is known.
@@ -33,7 +36,7 @@ func Hook() *command.Command {
 			return 2, fault.New(fault.Usage, "one of: "+strings.Join(hookAgents, ", "), "hook: no protocol is known of %q", agent)
 		}
 		home := c.Getenv("HOME")
-		where := hook.Where{Home: home, Git: hook.Repository, Work: hook.Worktrees(home), Belt: hook.ReadBelt(launch.BeltPath)}
+		where := hook.Where{Home: home, Git: hook.Repository, Work: hook.Worktrees(home, hookGit(c)), Belt: hook.ReadBelt(launch.BeltPath)}
 		if where.Dir, _ = os.Getwd(); where.Dir == "" {
 			where.Dir = "/"
 		}
@@ -73,4 +76,21 @@ func hookCheck(c *command.Console, line string, where hook.Where) int {
 	}
 	fmt.Fprintf(c.Out, "%s  %s  %s\n", v.Decision, v.Rule, command.Inert(v.Reason))
 	return 1
+}
+
+// hookGit finds the git that looks at a worktree. Inside all programs are the agent's already;
+// outside, none runs that lies where it writes files without a question.
+func hookGit(c *command.Console) func(tree string) safe.Git {
+	return func(tree string) safe.Git {
+		if launch.Nested() {
+			at, _ := exec.LookPath("git")
+			return safe.Git(at)
+		}
+		dirs, err := c.Dirs()
+		if err != nil {
+			return ""
+		}
+		at, _ := dirs.Program("git", c.Getenv("PATH"), state.Below(tree))
+		return safe.Git(at)
+	}
 }

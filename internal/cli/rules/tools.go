@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,15 +52,16 @@ func toolsAdd() *command.Command {
 		if r := &s.Policy.Tools; !r.Allows(t) && !r.Asks() {
 			return 1, fault.New(fault.Refused, "allow it there: [tools] allow = [\""+t.String()+"\"]", "%s is not fetched: [tools] default is %q (%s)", t, policy.ToolsNone, r.Default.Source.String())
 		}
-		if _, err := exec.LookPath(toolbox.Programs[t.Source]); err != nil {
-			return 1, fault.New(fault.Refused, "choose another source, or install it", "tools of %s are fetched by %s, which is not on this machine", t.Source, toolbox.Programs[t.Source])
+		program, err := s.Program(toolbox.Programs[t.Source])
+		if err != nil {
+			return 1, fault.New(fault.Refused, "choose another source, or install it", "tools of %s are fetched by %s, which is not on this machine, or only where an agent can write", t.Source, toolbox.Programs[t.Source])
 		}
 		project, err := s.Dirs.Open(s.ProjectRoot())
 		if err != nil {
 			return 1, err
 		}
 		defer project.Close()
-		kept, err := addTool(c, s, t)
+		kept, err := addTool(c, s, t, program)
 		if err != nil {
 			return 1, err
 		}
@@ -89,7 +92,7 @@ func projectHere(c *command.Console) (*session.Session, error) {
 	return session.Look(launch.Options{Agent: agent.Command, Dir: dir, Environ: c.Environ, Flags: &policy.Policy{}})
 }
 
-func addTool(c *command.Console, s *session.Session, t policy.Tool) (kept toolbox.Kept, err error) {
+func addTool(c *command.Console, s *session.Session, t policy.Tool, program string) (kept toolbox.Kept, err error) {
 	f, err := session.Box(s.Base).Begin(t)
 	if err != nil {
 		return kept, err
@@ -97,10 +100,15 @@ func addTool(c *command.Console, s *session.Session, t policy.Tool) (kept toolbo
 	defer func() { err = errors.Join(err, f.End()) }()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if t.Source == "nix" {
-		err = buildNix(ctx, c, f)
+	empty, err := os.MkdirTemp("", "ringfence-tool-")
+	if err != nil {
+		return kept, err
+	}
+	defer os.Remove(empty)
+	if o := fetchOptions(c, s, f, empty); t.Source == "nix" {
+		err = buildNix(ctx, c, o, f, program)
 	} else {
-		err = fetchTool(ctx, c, f)
+		err = fetchTool(ctx, c, o, f)
 	}
 	if err != nil {
 		return kept, err
@@ -108,17 +116,17 @@ func addTool(c *command.Console, s *session.Session, t policy.Tool) (kept toolbo
 	return f.Keep(time.Now())
 }
 
+// fetchOptions are those of the session that fetches a tool, in an empty directory.
+func fetchOptions(c *command.Console, s *session.Session, f *toolbox.Fetch, empty string) launch.Options {
+	argv, shown := toolbox.Recipe(f.Tool, f.Inside())
+	return launch.Options{Agent: agent.Command, Args: argv, Dir: empty, Workspaces: []string{empty + ":ro"}, Flags: &policy.Policy{}, Environ: c.Environ, Version: command.VersionText(),
+		NoProject: true, Fetch: f.Tool.String(), Wanting: s.Policy, Binds: append(shown, plan.Mount{Src: f.Outside(), Dst: f.Inside(), Write: true, Why: "where the tool comes to"})}
+}
+
 // fetchTool runs the package manager, in a sandbox that has an empty directory to read and
 // one to write, the registries, and nothing else of the user's.
-func fetchTool(ctx context.Context, c *command.Console, f *toolbox.Fetch) error {
-	empty, err := os.MkdirTemp("", "ringfence-tool-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(empty)
-	argv, shown := toolbox.Recipe(f.Tool, f.Inside())
-	s, err := session.Prepare(launch.Options{Agent: agent.Command, Args: argv, Dir: empty, Workspaces: []string{empty + ":ro"}, Flags: &policy.Policy{}, Environ: c.Environ, Version: command.VersionText(),
-		NoProject: true, Fetch: f.Tool.String(), Binds: append(shown, plan.Mount{Src: f.Outside(), Dst: f.Inside(), Write: true, Why: "where the tool comes to"})})
+func fetchTool(ctx context.Context, c *command.Console, o launch.Options, f *toolbox.Fetch) error {
+	s, err := session.Prepare(o)
 	if err != nil {
 		return err
 	}
@@ -154,11 +162,16 @@ func fetchTool(ctx context.Context, c *command.Console, f *toolbox.Fetch) error 
 }
 
 // buildNix has the host's own nix build a tool. That is its user's program and daemon, as in
-// any other terminal; the name is all that is said to it.
-func buildNix(ctx context.Context, c *command.Console, f *toolbox.Fetch) error {
-	argv := toolbox.NixBuild(f.Tool.Name)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stderr = c.Environ, "/", c.Err
+// any other terminal; the name is all that is said to it. Where no session could fetch a tool,
+// nix does not either.
+func buildNix(ctx context.Context, c *command.Console, o launch.Options, f *toolbox.Fetch, program string) error {
+	if _, err := session.Look(o); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, toolbox.NixBuild(f.Tool.Name)...)
+	cmd.Dir, cmd.Stderr = "/", c.Err
+	// What nix starts by itself is not to be the agent's either. The last value counts.
+	cmd.Env = append(slices.Clone(c.Environ), "PATH="+filepath.Dir(program)+":/usr/local/bin:/usr/bin:/bin")
 	out, err := cmd.Output()
 	if err != nil {
 		return fault.New(fault.Failed, "", "%s could not be built: %w", f.Tool, err)
@@ -206,8 +219,13 @@ func toolsRemove() *command.Command {
 		if err != nil {
 			return 2, err
 		}
-		if err := session.Box(s.Base).Remove(t); err != nil {
+		emptied, err := session.Box(s.Base).Remove(t)
+		if err != nil {
 			return 1, err
+		}
+		if emptied {
+			c.Say("the list of this project's tools could not be read: all of them were removed")
+			return 0, nil
 		}
 		c.Say("removed %s", t)
 		return 0, nil

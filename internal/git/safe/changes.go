@@ -36,7 +36,7 @@ type Change struct {
 // it. git does so from a repository of ours that only borrows the objects: the settings of
 // the other could name programs. Nested repositories are not looked into. temp is where our
 // repository is made.
-func Changes(ctx context.Context, t Tree, temp string, ignored bool, paths ...string) ([]Change, error) {
+func (g Git) Changes(ctx context.Context, t Tree, temp string, ignored bool, paths ...string) ([]Change, error) {
 	own, err := os.MkdirTemp(temp, "status-")
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Changes(ctx context.Context, t Tree, temp string, ignored bool, paths ...st
 	}
 	here := []string{"--git-dir=" + own, "--work-tree=" + t.Path, "--literal-pathspecs"}
 	if t.Index == nil && t.Head != "" {
-		if _, err := Run(ctx, own, append(here, "read-tree", t.Head)...); err != nil {
+		if _, err := g.Run(ctx, own, append(here, "read-tree", t.Head)...); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func Changes(ctx context.Context, t Tree, temp string, ignored bool, paths ...st
 	if ignored {
 		status = append(status, "--ignored")
 	}
-	out, err := Run(ctx, t.Path, append(append(status, "--"), paths...)...)
+	out, err := g.Run(ctx, t.Path, append(append(status, "--"), paths...)...)
 	return changes(out), err
 }
 

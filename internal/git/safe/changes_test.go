@@ -2,6 +2,7 @@ package safe_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,14 @@ func sh(t *testing.T, dir, script string) string {
 // TestChanges compares with what git itself says, for both formats of objects, with and
 // without an index, and sees that no program of the repository's settings ran.
 func TestChanges(t *testing.T) {
+	at, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := safe.Git(at)
+	if _, err := safe.Git("git").Run(t.Context(), t.TempDir(), "version"); !errors.Is(err, safe.ErrNoGit) {
+		t.Errorf("PATH is asked: %v", err)
+	}
 	for _, format := range []string{"sha1", "sha256"} {
 		dir := filepath.Join(t.TempDir(), "app")
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -46,7 +55,7 @@ echo out >.git/info/exclude`)
 		}
 		exclude, _ := os.ReadFile(dir + "/.git/info/exclude")
 		tree := safe.Tree{Path: dir, Objects: dir + "/.git/objects", Head: sh(t, dir, "git rev-parse HEAD"), Index: index, Seen: info.ModTime(), Exclude: exclude}
-		got, err := safe.Changes(context.Background(), tree, t.TempDir(), true)
+		got, err := git.Changes(context.Background(), tree, t.TempDir(), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +76,7 @@ echo out >.git/info/exclude`)
 			t.Errorf("%s:\n%s\nwant\n%s", format, text, plain)
 		}
 		tree.Index = nil
-		if got, err = safe.Changes(context.Background(), tree, t.TempDir(), false, filepath.Join(dir, "b")); err != nil || len(got) != 1 || got[0] != (safe.Change{Path: "b", Changed: true}) {
+		if got, err = git.Changes(context.Background(), tree, t.TempDir(), false, filepath.Join(dir, "b")); err != nil || len(got) != 1 || got[0] != (safe.Change{Path: "b", Changed: true}) {
 			t.Errorf("%s: without an index: %v, %v", format, got, err)
 		}
 		if entries, _ := os.ReadDir(filepath.Dir(dir)); slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "ran" }) {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"ringfence.dev/ringfence/internal/sandbox/probe"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // ending is what the host saw of the workspace when the session was over, by check. The
@@ -143,7 +144,7 @@ const (
 // it ran anything. What it says itself does not matter. Only what our own probe wrote is
 // ever run: it makes a file.
 func (p *plant) runGit(ctx context.Context) gitRuns {
-	git, err := exec.LookPath("git")
+	git, err := state.Dirs{State: filepath.Dir(p.state)}.Program("git", os.Getenv("PATH"), nil)
 	if err != nil {
 		return gitNone
 	}

@@ -330,6 +330,11 @@ func (b Base) AgentWrites(path string) bool {
 	return err != nil
 }
 
+// Program finds a program of the host that no agent can have put there.
+func (b Base) Program(name string) (string, error) {
+	return b.Dirs.Program(name, b.Getenv("PATH"), b.refuseWritten)
+}
+
 // writes holds for a path, as it is spelled, that a session of this project can write.
 func (b Base) writes(path string) bool {
 	return slices.ContainsFunc(b.Written(), func(dir string) bool { return file.Within(path, dir) })

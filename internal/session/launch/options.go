@@ -40,6 +40,9 @@ type Options struct {
 	Server string
 	// Fetch is the tool that this session fetches; "" for all others.
 	Fetch string
+	// Wanting is what holds in the project that wants the tool: its brakes hold for the
+	// fetch too.
+	Wanting *policy.Policy
 	// Learn notes what is asked for and not there, and lets unknown public hosts be
 	// reached; `ringfence learn` alone sets it.
 	Learn bool

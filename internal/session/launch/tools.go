@@ -48,6 +48,9 @@ func (b *Base) fetchRules(l policy.Layers) error {
 	own.Network = policy.Network{Mode: &policy.Rule{Value: "dev", Source: off.Source}, Groups: user.Network.Groups, Deny: user.Network.Deny, Proxy: user.Network.Proxy}
 	own.Broker = policy.Broker{Forges: off, Sign: off, Decoys: off}
 	b.Policy, _ = policy.Resolve(policy.Layers{Ceiling: l.Ceiling, User: own, Home: l.Home})
+	if w := b.Asked.Wanting; w != nil { // what its file and its posture deny; without a network a person may add tools all the same
+		b.Policy = policy.Tighten(b.Policy, &policy.Policy{Supply: w.Supply, Network: policy.Network{Deny: w.Network.Deny}})
+	}
 	b.Bare = b.Policy
 	if m := b.Policy.Network.Mode; m.Text() != "dev" {
 		return fault.New(fault.Refused, "the administrator can allow mode dev there", "tools cannot be fetched: %s allows the network %s", m.Source.String(), m.Text())

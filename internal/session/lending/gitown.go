@@ -91,8 +91,8 @@ const (
 // settings runs nothing. The repository's own are read on the way, and are left out of the
 // answer.
 func (gp *gitPart) askIncluded(gitDir string) map[string]bool {
-	program, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(program) || gp.AgentWrites(program) {
+	program, err := gp.Program("git")
+	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"net/url"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -94,19 +93,15 @@ func builtinProxy() string {
 
 // goroot finds the go command that the host would start.
 func (ds *doors) goroot() string {
-	for _, dir := range filepath.SplitList(ds.Getenv("PATH")) {
-		path := filepath.Join(dir, "go")
-		if !filepath.IsAbs(dir) || ds.AgentWrites(path) {
-			continue
-		}
-		if _, err := exec.LookPath(path); err != nil {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return filepath.Dir(filepath.Dir(real))
-		}
+	path, err := ds.Program("go")
+	if err != nil {
+		return ""
 	}
-	return ""
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(filepath.Dir(real))
 }
 
 const maxGoSum = 16 << 20

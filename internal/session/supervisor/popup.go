@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -39,16 +38,11 @@ func (l *live) tmux() string {
 	if l.session.Getenv("TMUX") == "" {
 		return ""
 	}
-	for _, dir := range filepath.SplitList(l.session.Getenv("PATH")) {
-		path := filepath.Join(dir, "tmux")
-		if !filepath.IsAbs(dir) || l.session.AgentWrites(path) {
-			continue
-		}
-		if _, err := exec.LookPath(path); err == nil {
-			return path
-		}
+	path, err := l.session.Program("tmux")
+	if err != nil {
+		return ""
 	}
-	return ""
+	return path
 }
 
 // tmuxPatience is what tmux gets to answer a question.

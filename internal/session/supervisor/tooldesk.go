@@ -1,13 +1,13 @@
 package supervisor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,7 +63,7 @@ func (d *toolDesk) answer(ctx context.Context, wish string) (string, error) {
 		return "", err
 	}
 	rules := &s.Policy.Tools
-	all, err := toolbox.Sources(wish, rules.Allow, onHost)
+	all, err := toolbox.Sources(wish, rules.Allow, func(p string) bool { _, err := s.Program(p); return err == nil })
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func (d *toolDesk) answer(ctx context.Context, wish string) (string, error) {
 		if r, err := session.Box(s.Base).Find(t); err != nil {
 			return "", err
 		} else if r != nil {
-			return there(r), nil
+			return d.there(t, r), nil
 		}
 	}
 	for _, t := range all {
@@ -88,7 +88,11 @@ func (d *toolDesk) answer(ctx context.Context, wish string) (string, error) {
 	return "", d.wish(all)
 }
 
-func there(r *toolbox.Record) string {
+func (d *toolDesk) there(t policy.Tool, r *toolbox.Record) string {
+	shown := func(m plan.Mount) bool { return m.Dst == toolbox.NixStore }
+	if t.Source == "nix" && !slices.ContainsFunc(d.live.session.Visible.Mounts, shown) {
+		return r.Tool + " was built, and is here at the next start of the session: this one does not see " + toolbox.NixStore
+	}
 	return fmt.Sprintf("%s is here, behind all else on PATH: %s", r.Tool, strings.Join(r.Commands[:min(len(r.Commands), 20)], ", "))
 }
 
@@ -131,40 +135,17 @@ func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.Asked.Environ, s.Workspaces[0].Path, &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it tidies up
 	cmd.WaitDelay = serverGrace
-	var said bytes.Buffer
-	cmd.Stderr = &bounded{&said, maxSaid}
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s could not be fetched:\n%s", t, strings.TrimSpace(said.String()))
+	if err := cmd.Run(); err != nil { // what it said has paths of the host in it
+		return "", fmt.Errorf("%s could not be fetched. Your human sees why with: ringfence tools add %s", t, t)
 	}
 	r, err := session.Box(s.Base).Find(t)
 	if err != nil || r == nil {
 		return "", errors.Join(fmt.Errorf("%s could not be fetched", t), err)
 	}
-	return there(r), nil
+	return d.there(t, r), nil
 }
 
-const (
-	maxFetchTime = 15 * time.Minute
-	maxSaid      = 8 << 10
-)
-
-// bounded keeps the first bytes that are written.
-type bounded struct {
-	to   *bytes.Buffer
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.left)
-	b.to.Write(p[:n])
-	b.left -= n
-	return len(p), nil
-}
-
-func onHost(program string) bool {
-	_, err := exec.LookPath(program)
-	return err == nil
-}
+const maxFetchTime = 15 * time.Minute
 
 // managed names a version manager of the host whose tools are shown as they are: what a
 // person installs with it is there at once.

@@ -3,6 +3,7 @@ package toolbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -96,8 +97,11 @@ func (l *looker) walk(dir *os.File, rel string, depth int) error {
 				return err
 			}
 		}
-		if err != nil || len(names) == 0 {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err != nil: // what was not looked at is not kept
+			return &os.PathError{Op: "read", Path: rel, Err: err}
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 // NixStore is where nix keeps all that it builds. Its files never change.
 const NixStore = "/nix/store"
 
-// NixBuild is the command by which the host's own nix builds a tool, or fetches it, and
+// NixBuild are the arguments by which the host's own nix builds a tool, or fetches it, and
 // prints where it is. Its daemon builds in a sandbox of its own.
 func NixBuild(name string) []string {
-	return []string{"nix", "--extra-experimental-features", "nix-command flakes", "build", "--no-link", "--print-out-paths", "nixpkgs#" + name}
+	return []string{"--extra-experimental-features", "nix-command flakes", "build", "--no-link", "--print-out-paths", "nixpkgs#" + name}
 }
 
 // LinkNix leads to the commands of what nix printed. Nothing is copied.

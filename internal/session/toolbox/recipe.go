@@ -24,15 +24,17 @@ rm -f "$2"/bin/pip* "$2"/bin/activate* "$2"/bin/Activate*`,
 
 	"crates": `exec cargo install --quiet --locked --root "$2" "$1"`,
 
-	// apt proves the archive's signature by the host's keys, and by it the index and every
+	// A name that no package has would be a pattern to apt-get, or with a last "-" an order to
+	// remove: it is looked up first. apt proves the archive's signature by the host's keys, and by it the index and every
 	// package. What the host has installed is not fetched again. dpkg-deb unpacks, and no
 	// script of a package is run.
 	"debian": `d=$(mktemp -d)
 mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
-apt() { apt-get -qq -o Dir::Etc::Parts=/dev/null -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o Dir::State::status=/var/lib/dpkg/status -o Debug::NoLocking=true \
+apt() { p=$1; shift; "$p" -qq -o Dir::Etc::Parts=/dev/null -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o Dir::State::status=/var/lib/dpkg/status -o Debug::NoLocking=true \
   -o APT::Sandbox::User=root -o APT::Install-Recommends=false -o Acquire::Languages=none -o Acquire::AllowInsecureRepositories=false "$@"; }
-apt update
-apt --yes --download-only install "$1"
+apt apt-get update
+apt apt-cache pkgnames | grep -Fxq -- "$1" || { echo "the sources of this machine have no package $1" >&2; exit 1; }
+apt apt-get --yes --download-only install "$1"
 set -- "$1" "$2" "$d"/cache/archives/*.deb
 [ -e "$3" ] || { echo "$1 is installed on this machine already" >&2; exit 1; }
 to=$2; shift 2

@@ -34,8 +34,9 @@ const (
 	recordsName = "records"
 	newPrefix   = "new-" // what is being fetched
 
-	maxRecords = 1 << 20
-	maxKept    = 128 // tools of one project
+	maxRecords  = 1 << 20
+	maxKept     = 128 // tools of one project
+	maxCommands = 256 // commands of one tool
 )
 
 // Box is the tools of one project, in its state.
@@ -88,21 +89,35 @@ func (b Box) List() ([]Record, error) {
 		}
 	}
 	if err != nil {
-		return nil, fault.New(fault.Failed, "ringfence gc shows the state of projects and removes it", "tools of the project: %w", err)
+		return nil, fault.New(fault.Failed, "empty it, and fetch them again: ringfence tools rm SOURCE:NAME", "the list of this project's tools cannot be read: %w", err)
 	}
 	return all, nil
 }
 
-// Find is one of them, or nil.
+// Find is one of them, or nil. One whose commands are not all there counts as none, as after
+// a crash while it was fetched anew: it is fetched again.
 func (b Box) Find(t policy.Tool) (*Record, error) {
 	all, err := b.List()
 	for i := range all {
-		if all[i].Tool == t.String() {
+		if all[i].Tool == t.String() && b.whole(&all[i]) {
 			return &all[i], err
 		}
 	}
 	return nil, err
 }
+
+func (b Box) whole(r *Record) bool {
+	for _, c := range r.Commands {
+		text, err := file.Read(filepath.Join(b.Shown(), "bin", c), maxScript, unix.O_NOFOLLOW)
+		if err != nil || !strings.Contains(string(text), filepath.Join(Dir, r.ID)+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// maxScript bounds a script: it has the directories of libraries in it.
+const maxScript = 1 << 20
 
 func validID(id string) bool {
 	return len(id) > 4 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
@@ -224,10 +239,14 @@ func (f *Fetch) keep(found tree, now time.Time) (out Kept, err error) {
 	if len(out.Commands) == 0 {
 		return out, fault.New(fault.Refused, "name a package that has a program", "%s is not kept: it has no command of its own", f.Tool)
 	}
-	if err := os.Rename(f.Outside(), filepath.Join(f.box.Shown(), f.ID)); err != nil {
+	if len(out.Commands) > maxCommands {
+		return out, fault.New(fault.Refused, "", "%s is not kept: it has more than %d commands", f.Tool, maxCommands)
+	}
+	records, err := encode(append(all, out.Record))
+	if err != nil {
 		return out, err
 	}
-	if err := f.box.write(append(all, out.Record)); err != nil {
+	if err := os.Rename(f.Outside(), filepath.Join(f.box.Shown(), f.ID)); err != nil {
 		return out, err
 	}
 	for _, name := range out.Commands {
@@ -235,16 +254,28 @@ func (f *Fetch) keep(found tree, now time.Time) (out Kept, err error) {
 			return out, err
 		}
 	}
+	// Last: what the list names is there whole.
+	if err := f.box.write(records); err != nil {
+		return out, err
+	}
 	return out, f.box.unlink()
 }
 
-func (b Box) write(all []Record) error {
-	slices.SortFunc(all, func(x, y Record) int { return strings.Compare(x.Tool, y.Tool) })
+// encode refuses what List would not read: a box that cannot be read has no tools at all.
+func encode(all []Record) ([]byte, error) {
+	all = slices.SortedFunc(slices.Values(all), func(x, y Record) int { return strings.Compare(x.Tool, y.Tool) })
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return file.Replace(filepath.Join(b.dir, recordsName), append(data, '\n'), 0o600)
+	if len(data) >= maxRecords {
+		return nil, fault.New(fault.Refused, "remove some: ringfence tools rm SOURCE:NAME", "the tools of this project have too many commands")
+	}
+	return append(data, '\n'), nil
+}
+
+func (b Box) write(records []byte) error {
+	return file.Replace(filepath.Join(b.dir, recordsName), records, 0o600)
 }
 
 // unlink removes commands that no tool has any more.
@@ -263,24 +294,28 @@ func (b Box) unlink() error {
 	return err
 }
 
-// Remove removes a tool. A program of it that runs goes on without its files.
-func (b Box) Remove(t policy.Tool) error {
+// Remove removes a tool. A program of it that runs goes on without its files. Where the list
+// cannot be read, all of them go: that is reported.
+func (b Box) Remove(t policy.Tool) (emptied bool, err error) {
 	if _, err := os.Lstat(b.dir); err != nil {
-		return fault.New(fault.Refused, "ringfence tools ls", "this project has no tool %s", t)
+		return false, fault.New(fault.Refused, "ringfence tools ls", "this project has no tool %s", t)
 	}
 	f, err := b.begin(t)
 	if err != nil {
-		return err
+		return false, err
 	}
 	all, err := b.List()
 	if err != nil {
-		return errors.Join(err, f.lock.Close())
+		err = errors.Join(os.RemoveAll(filepath.Join(b.dir, recordsName)), b.unlink())
+		return true, errors.Join(err, f.End())
 	}
 	rest := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Tool == t.String() })
 	if len(rest) == len(all) {
 		err = fault.New(fault.Refused, "ringfence tools ls", "this project has no tool %s", t)
-	} else if err = b.write(rest); err == nil {
+	} else if records, bad := encode(rest); bad != nil {
+		err = bad
+	} else if err = b.write(records); err == nil {
 		err = b.unlink()
 	}
-	return errors.Join(err, f.End())
+	return false, errors.Join(err, f.End())
 }

@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,11 +84,11 @@ func TestKeepAndRemove(t *testing.T) {
 		t.Errorf("%v: the older one is left", entries)
 	}
 	for _, name := range []string{"debian:jq", "npm:jq"} {
-		if err := b.Remove(mustTool(t, name)); err != nil {
-			t.Error(err)
+		if emptied, err := b.Remove(mustTool(t, name)); err != nil || emptied {
+			t.Error(emptied, err)
 		}
 	}
-	if b.Remove(mustTool(t, "npm:jq")) == nil {
+	if _, err := b.Remove(mustTool(t, "npm:jq")); err == nil {
 		t.Error("removed twice")
 	}
 	left, _ := filepath.Glob(b.Shown() + "/*/*")
@@ -258,5 +259,117 @@ func TestNix(t *testing.T) {
 	}
 	if got := NixBuild("jq"); got[len(got)-1] != "nixpkgs#jq" {
 		t.Error(got)
+	}
+}
+
+// A package with thousands of commands is refused, and what is there stays readable: no tool
+// can keep the sessions of a project from starting.
+func TestTooManyCommands(t *testing.T) {
+	many := func(from, n int) (files []string) {
+		for i := range n {
+			files = append(files, fmt.Sprintf("bin/c%0100d", from+i), "x")
+		}
+		return files
+	}
+	b := newBox(t)
+	keep(t, fetched(t, b, "npm:most", many(0, maxCommands)...))
+	refused := func(f *Fetch, want string) {
+		t.Helper()
+		if _, err := f.Keep(time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		if err := f.End(); err != nil {
+			t.Error(err)
+		}
+	}
+	refused(fetched(t, b, "npm:more", many(1000, maxCommands+1)...), "more than 256 commands")
+	var all []Record
+	for n := 0; ; n++ { // as many as the list can hold
+		r := Record{Tool: fmt.Sprintf("npm:t%d", n), ID: state.NewID()}
+		for i := range 80 {
+			r.Commands = append(r.Commands, fmt.Sprintf("n%d-%d-%0100d", n, i, i))
+		}
+		if n == maxKept-1 {
+			break
+		}
+		if _, err := encode(append(all, r)); err != nil {
+			break
+		}
+		all = append(all, r)
+	}
+	records, err := encode(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if err := os.Mkdir(filepath.Join(b.Shown(), r.ID), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.write(records); err != nil {
+		t.Fatal(err)
+	}
+	refused(fetched(t, b, "npm:last", many(2000, maxCommands)...), "too many commands")
+	if _, err := b.List(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A list that cannot be read is not the end of it: removing any tool empties the box.
+func TestRemoveFromABoxThatCannotBeRead(t *testing.T) {
+	b := newBox(t)
+	keep(t, fetched(t, b, "npm:jq", "bin/jq", "x"))
+	if err := os.WriteFile(filepath.Join(b.dir, recordsName), make([]byte, maxRecords+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.List(); err == nil {
+		t.Fatal("it is read")
+	}
+	if emptied, err := b.Remove(mustTool(t, "npm:jq")); err != nil || !emptied {
+		t.Fatal(emptied, err)
+	}
+	left, _ := filepath.Glob(b.Shown() + "/*/*")
+	if len(left) != 1 || filepath.Base(left[0]) != Client {
+		t.Errorf("%q is left", left)
+	}
+	keep(t, fetched(t, b, "npm:jq", "bin/jq", "x"))
+}
+
+// What a crash left is no tool that is there: neither scripts without a record, nor a record
+// without its scripts.
+func TestHalfKept(t *testing.T) {
+	b := newBox(t)
+	k := keep(t, fetched(t, b, "npm:jq", "bin/jq", "x"))
+	tool := mustTool(t, "npm:jq")
+	if r, err := b.Find(tool); err != nil || r == nil {
+		t.Fatal(r, err)
+	}
+	script := filepath.Join(b.Shown(), "bin/jq")
+	for _, text := range []string{"", "#!/bin/sh\nexec '" + Dir + "/another0/bin/jq'\n"} {
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := b.Find(tool); err != nil || r != nil {
+			t.Errorf("%q: %v %v", text, r, err)
+		}
+	}
+	if again := keep(t, fetched(t, b, "npm:jq", "bin/jq", "x")); again.ID == k.ID {
+		t.Error(again.ID)
+	}
+	if r, err := b.Find(tool); err != nil || r == nil {
+		t.Error(r, err)
+	}
+}
+
+// A directory that cannot be read to its end is not taken for one that was looked at.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
+	f, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	l := &looker{dirs: map[string]bool{}}
+	if err := l.walk(f, "", 0); err == nil {
+		t.Error("it counts as looked at")
 	}
 }

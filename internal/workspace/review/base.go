@@ -8,7 +8,7 @@ import (
 
 // base returns what git had at a path when the session began: both sides come from
 // it, whatever was changed and not committed by then.
-func (t *Tree) base(rel string) ([]byte, bool) {
+func (t treeWork) base(rel string) ([]byte, bool) {
 	if t.Head == "" || t.Prefix != "" {
 		return nil, false
 	}
@@ -20,7 +20,7 @@ func (t *Tree) base(rel string) ([]byte, bool) {
 
 // baseIndex returns the host's index if it lists just what that commit has: whoever
 // asks git for the status writes it anew, and nobody's work is in it.
-func (t *Tree) baseIndex() ([]byte, bool) {
+func (t treeWork) baseIndex() ([]byte, bool) {
 	if _, same := t.askGit("diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=dirty", t.Head); !same {
 		return nil, false
 	}
@@ -29,12 +29,12 @@ func (t *Tree) baseIndex() ([]byte, bool) {
 }
 
 // askGit asks git with nothing of the repository's own settings that could run a program.
-func (t *Tree) askGit(args ...string) ([]byte, bool) {
-	git, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(git) {
+func (t treeWork) askGit(args ...string) ([]byte, bool) {
+	git := t.work.host()
+	if git == "" {
 		return nil, false
 	}
-	cmd := exec.Command(git, append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-replace-objects"}, args...)...)
+	cmd := exec.Command(string(git), append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-replace-objects"}, args...)...)
 	cmd.Dir = t.Path
 	cmd.Env = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
 	out, err := cmd.Output()

@@ -10,6 +10,7 @@ import (
 
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/git/safe"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // CloneDir is where the clone of a session is, if it works in one.
@@ -21,12 +22,26 @@ func (w *Work) Branch() string { return "ringfence/" + w.ID }
 // gitTime bounds one call of git: a clone copies the whole history.
 const gitTime = 10 * time.Minute
 
+// host is the git of the host, where neither this session nor another could have put it.
+func (w *Work) host() safe.Git {
+	written := []string{w.Source, w.Project, w.dir}
+	for _, t := range w.Trees {
+		written = append(written, t.Path)
+	}
+	d := state.Dirs{State: filepath.Dir(filepath.Dir(w.dir))}
+	at, err := d.Program("git", os.Getenv("PATH"), state.Below(written...))
+	if err != nil {
+		return ""
+	}
+	return safe.Git(at)
+}
+
 // git runs git on the host. Nothing that a repository could make it run is in
 // force: its hooks and its monitor are off, the user's settings are not read.
-func git(dir string, args ...string) (string, error) {
+func (w *Work) git(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()
-	return safe.Run(ctx, dir, args...)
+	return w.host().Run(ctx, dir, args...)
 }
 
 // MakeClone clones the repository at source into the session's state, on a branch
@@ -37,26 +52,26 @@ func (w *Work) MakeClone(source string) error {
 		return err
 	}
 	dir := w.CloneDir()
-	if _, err := git(source, "clone", "-q", "--local", "--no-hardlinks", "--origin", "host", "--", source, dir); err != nil {
+	if _, err := w.git(source, "clone", "-q", "--local", "--no-hardlinks", "--origin", "host", "--", source, dir); err != nil {
 		return err
 	}
-	if _, err := git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
+	if _, err := w.git(dir, "checkout", "-q", "-b", w.Branch()); err != nil {
 		return err
 	}
-	if err := copyIdentity(source, dir); err != nil {
+	if err := w.copyIdentity(source, dir); err != nil {
 		return err
 	}
-	return copyRemotes(source, dir)
+	return w.copyRemotes(source, dir)
 }
 
 // copyIdentity lets the clone commit as its source does, where that has a name of its own.
-func copyIdentity(source, dir string) error {
+func (w *Work) copyIdentity(source, dir string) error {
 	for _, key := range []string{"user.name", "user.email"} {
-		value, err := git(source, "config", "--local", "--no-includes", "-z", "--get", key)
+		value, err := w.git(source, "config", "--local", "--no-includes", "-z", "--get", key)
 		if err != nil {
 			continue // there is none
 		}
-		if _, err := git(dir, "config", "--local", key, strings.TrimSuffix(value, "\x00")); err != nil {
+		if _, err := w.git(dir, "config", "--local", key, strings.TrimSuffix(value, "\x00")); err != nil {
 			return err
 		}
 	}
@@ -65,8 +80,8 @@ func copyIdentity(source, dir string) error {
 
 // copyRemotes gives the clone the remotes of its source, so that a push goes where
 // one from the source would.
-func copyRemotes(source, dir string) error {
-	out, err := git(source, "config", "-z", "--get-regexp", `^remote\..*\.url$`)
+func (w *Work) copyRemotes(source, dir string) error {
+	out, err := w.git(source, "config", "-z", "--get-regexp", `^remote\..*\.url$`)
 	if err != nil {
 		return nil // there is none
 	}
@@ -76,7 +91,7 @@ func copyRemotes(source, dir string) error {
 		if name == "host" || strings.HasPrefix(name, "-") || filepath.IsAbs(url) && strings.Contains(url, "/sessions/") {
 			continue // the clones of other sessions
 		}
-		if _, err := git(dir, "remote", "add", "--", name, url); err != nil {
+		if _, err := w.git(dir, "remote", "add", "--", name, url); err != nil {
 			return err
 		}
 	}
@@ -86,21 +101,22 @@ func copyRemotes(source, dir string) error {
 // unfetched says whether the clone has commits that no branch or tag of its source has.
 // What was fetched and is on none goes with the remote, and would be lost. What the clone
 // has is asked for as any fetch would.
-func unfetched(source, id, clone string) (bool, error) {
+func (w *Work) unfetched() (bool, error) {
+	source, id, clone := w.Source, w.ID, w.CloneDir()
 	if source == "" {
 		return false, nil
 	}
 	if _, err := os.Lstat(clone); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	out, err := git(source, "ls-remote", "--heads", "--tags", "--", clone)
+	out, err := w.git(source, "ls-remote", "--heads", "--tags", "--", clone)
 	if err != nil {
 		return true, err
 	}
 	ask := []string{"rev-list", "--max-count=1"}
 	for line := range strings.Lines(out) {
 		commit, _, _ := strings.Cut(line, "\t")
-		if _, err := git(source, "cat-file", "-e", commit); err != nil {
+		if _, err := w.git(source, "cat-file", "-e", commit); err != nil {
 			return true, nil
 		}
 		ask = append(ask, commit)
@@ -108,17 +124,18 @@ func unfetched(source, id, clone string) (bool, error) {
 	if len(ask) == 2 {
 		return false, nil
 	}
-	left, err := git(source, append(ask, "--not", "--exclude=refs/remotes/"+id+"/*", "--all")...)
+	left, err := w.git(source, append(ask, "--not", "--exclude=refs/remotes/"+id+"/*", "--all")...)
 	return left != "" || err != nil, err
 }
 
 // dropClone takes the remote away again.
-func dropClone(source, id, clone string) error {
+func (w *Work) dropClone() error {
+	source, id, clone := w.Source, w.ID, w.CloneDir()
 	if source == "" {
 		return nil
 	}
-	if out, err := git(source, "remote", "get-url", "--", id); err == nil && strings.TrimSpace(out) == clone {
-		if _, err := git(source, "remote", "remove", "--", id); err != nil {
+	if out, err := w.git(source, "remote", "get-url", "--", id); err == nil && strings.TrimSpace(out) == clone {
+		if _, err := w.git(source, "remote", "remove", "--", id); err != nil {
 			return err
 		}
 	}

@@ -25,19 +25,19 @@ func (w *Work) OfferClone() error {
 		return nil
 	}
 	defer inTurn(w.Source)()
-	if _, err := git(w.Source, "remote", "get-url", "--", w.ID); err == nil {
+	if _, err := w.git(w.Source, "remote", "get-url", "--", w.ID); err == nil {
 		return nil // it is there
 	}
 	if err := plainClone(w.CloneDir()); err != nil {
 		return fmt.Errorf("the clone of session %s is not offered to git fetch: %w", w.ID, err)
 	}
-	if has, err := unfetched(w.Source, w.ID, w.CloneDir()); err == nil && !has {
+	if has, err := w.unfetched(); err == nil && !has {
 		return nil // there is nothing to fetch
 	}
-	if _, err := git(w.Source, "remote", "add", w.ID, w.CloneDir()); err != nil {
+	if _, err := w.git(w.Source, "remote", "add", w.ID, w.CloneDir()); err != nil {
 		return err
 	}
-	_, err := git(w.Source, "remote", "set-url", "--push", w.ID, noPush)
+	_, err := w.git(w.Source, "remote", "set-url", "--push", w.ID, noPush)
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 // TestOfferAtOnce: sessions that end at the same time all get their remote.
 func TestOfferAtOnce(t *testing.T) {
 	source := t.TempDir()
-	if _, err := git(source, "init", "-q"); err != nil {
+	if _, err := (&Work{}).git(source, "init", "-q"); err != nil {
 		t.Fatal(err)
 	}
 	const many = 12
@@ -23,10 +23,10 @@ func TestOfferAtOnce(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(w.CloneDir()), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := git(source, "clone", "-q", source, w.CloneDir()); err != nil {
+		if _, err := w.git(source, "clone", "-q", source, w.CloneDir()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := git(w.CloneDir(), "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "x"); err != nil {
+		if _, err := w.git(w.CloneDir(), "-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "x"); err != nil {
 			t.Fatal(err)
 		}
 		group.Go(func() {
@@ -38,7 +38,7 @@ func TestOfferAtOnce(t *testing.T) {
 	}
 	close(begin)
 	group.Wait()
-	out, err := git(source, "remote")
+	out, err := (&Work{folder: folder{t.TempDir()}}).git(source, "remote")
 	if got := len(strings.Fields(out)); err != nil || got != many {
 		t.Errorf("%d remotes: %v", got, err)
 	}

@@ -20,7 +20,7 @@ func (w *Work) Uncommitted() (int, error) {
 	if err := plainClone(clone); err != nil {
 		return 0, err
 	}
-	head, err := git(w.dir, "ls-remote", "--", clone, "HEAD")
+	head, err := w.git(w.dir, "ls-remote", "--", clone, "HEAD")
 	if err != nil {
 		return 0, err
 	}
@@ -28,6 +28,6 @@ func (w *Work) Uncommitted() (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()
 	tree := safe.Tree{Path: clone, Objects: filepath.Join(clone, ".git/objects"), Head: commit}
-	changed, err := safe.Changes(ctx, tree, w.dir, false)
+	changed, err := w.host().Changes(ctx, tree, w.dir, false)
 	return len(changed), err
 }

@@ -468,7 +468,7 @@ func (w *Work) End(now time.Time, changed bool) error {
 // Layer is the private layer over a tree.
 func (w *Work) Layer(n int) *overlay.Layer {
 	t := &w.Trees[n]
-	return &overlay.Layer{Root: t.Path, Upper: w.Upper(n), Copy: t.View == Copy, Since: w.Started, Base: t.base, Step: w.Step}
+	return &overlay.Layer{Root: t.Path, Upper: w.Upper(n), Copy: t.View == Copy, Since: w.Started, Base: w.tree(n).base, Step: w.Step}
 }
 
 // Waits says whether something waits for review.
@@ -483,7 +483,7 @@ func (w *Work) Waits() (bool, error) {
 			return true, err
 		}
 	}
-	return unfetched(w.Source, w.ID, w.CloneDir())
+	return w.unfetched()
 }
 
 // Kept says whether something of the session is on the host that undo would take back, or
@@ -507,7 +507,7 @@ func (w *Work) Kept() bool {
 
 // Remove forgets the work.
 func (w *Work) Remove() error {
-	if err := dropClone(w.Source, w.ID, w.CloneDir()); err != nil {
+	if err := w.dropClone(); err != nil {
 		return err
 	}
 	// Without its record it counts as never begun, and is swept if this is cut short.
