@@ -116,6 +116,11 @@ func (d *toolDesk) wish(all []policy.Tool) error {
 func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	ctx, done, err := d.live.less.aside.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	s := d.live.session
 	if d.fetched >= maxFetched {
 		return "", errors.New("too many tools were fetched in this session already")
@@ -133,7 +138,9 @@ func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	cmd.WaitDelay = serverGrace
 	var said bytes.Buffer
 	cmd.Stderr = &bounded{&said, maxSaid}
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); d.live.less.aside.ended() != nil {
+		return "", errBeside
+	} else if err != nil {
 		return "", fmt.Errorf("%s could not be fetched:\n%s", t, strings.TrimSpace(said.String()))
 	}
 	r, err := session.Box(s.Base).Find(t)
