@@ -49,6 +49,9 @@ func Revoke() *command.Command {
 			return 1, fault.New(fault.Refused, "", "not taken back: %w", err)
 		}
 		c.Say("%s: taken back: %s; %d %s cut", id, t.Revoked, t.Cut, command.Plural(t.Cut, "connection was", "connections were"))
+		if t.Stays != "" {
+			c.Say("%s", t.Stays)
+		}
 		return 0, nil
 	}
 	return cmd

@@ -311,8 +311,8 @@ func (g *Gate) GrantOnce(e policy.Entry) error {
 }
 
 func (g *Gate) grant(add grant, how string) error {
-	e := add.entry
-	if g.Mode() == ModeNone {
+	e, judged := add.entry, g.rules.at.Load()
+	if judged.mode == ModeNone {
 		return errors.New("the session has no network any more, and no grant brings it back")
 	}
 	if d, denied := g.rules.forbids(e.Rule); denied {
@@ -323,10 +323,14 @@ func (g *Gate) grant(add grant, how string) error {
 			return err
 		}
 	}
-	if err := g.records.write(journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: how}); err != nil {
+	r := journal.Record{Event: journal.Grant, Verdict: journal.Allow, Name: string(e.Rule.Name), Port: e.Rule.Port, Rule: e.Text, Source: e.Source.String(), Reason: how}
+	if err := g.records.write(r); err != nil {
 		return err
 	}
-	g.rules.grant(add)
+	if !g.rules.grantIn(judged, add) {
+		r.Verdict, r.Reason = journal.Deny, "something was taken from the session at the same moment"
+		return errors.Join(errors.New(r.Reason+": look at ringfence status, and grant it again"), g.records.write(r))
+	}
 	g.advice.forget()
 	g.asks.granted(e.Rule)
 	return nil

@@ -256,6 +256,9 @@ func (r *rules) allowed(q Request, after int) (best Decision, ok bool) {
 		return proto == address.TCP
 	}
 	t := r.at.Load()
+	if t.mode == ModeNone {
+		return Decision{}, false
+	}
 	if after == 0 {
 		t.allow.each(q.Target.Name, func(e policy.Entry) bool { return consider(e, time.Time{}) })
 		if ok {
@@ -306,14 +309,20 @@ func (r *rules) granted(n address.Name, after int, do func(e policy.Entry, until
 	}
 }
 
-// grant adds a rule, in the place of the same one before. It forgets those that ended.
-func (r *rules) grant(g grant) {
+// grantIn adds a rule, in the place of the same one before. It forgets those that ended. It
+// adds none where the table is another by now than the one that it was judged by: less may be
+// allowed since.
+func (r *rules) grantIn(judged *table, g grant) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.at.Load() != judged {
+		return false
+	}
 	r.words++
 	g.word = r.words
 	r.grants = slices.DeleteFunc(r.grants, func(have grant) bool { return have.entry.Text == g.entry.Text || !r.holds(have) })
 	r.grants = append(r.grants, g)
+	return true
 }
 
 // holding lists the grants that have not ended.

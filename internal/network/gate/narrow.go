@@ -107,12 +107,13 @@ func (g *Gate) TakeBackAddress(d policy.Device) (cut int, err error) {
 // Where grants is not set, what a person granted before is gone with the old one. It is done
 // also where it cannot be recorded: then it says so.
 func (g *Gate) Narrow(r policy.Reach, grants bool, as journal.Record) (cut int, err error) {
-	g.rules.at.Store(newTable(r))
+	t := newTable(r)
+	g.rules.mu.Lock() // a grant is judged by the old table and gone with it, or by the new one
+	g.rules.at.Store(t)
 	if !grants {
-		g.rules.mu.Lock()
 		g.rules.grants = nil
-		g.rules.mu.Unlock()
 	}
+	g.rules.mu.Unlock()
 	return g.less(as)
 }
 

@@ -100,3 +100,21 @@ func TestSweepMissesNobody(t *testing.T) {
 		t.Errorf("by address %d were cut", n)
 	}
 }
+
+// grant adds a rule now.
+func (r *rules) grant(g grant) { r.grantIn(r.at.Load(), g) }
+
+// TestNoGrantInNone: a grant that came while all of the network was taken away opens nothing.
+func TestNoGrantInNone(t *testing.T) {
+	rs := newRules(policy.Reach{Mode: "dev"})
+	before := rs.at.Load()
+	rs.at.Store(newTable(policy.Reach{Mode: ModeNone}))
+	late := grant{entry: entry(t, "a.x.test")}
+	if rs.grantIn(before, late) || len(rs.holding()) != 0 {
+		t.Error("a grant of before is taken for one of now")
+	}
+	rs.grant(late)
+	if d := rs.Decide(Request{Target: address.Target{Name: "a.x.test", Port: 443}}); d.Verdict != Deny {
+		t.Errorf("%+v", d)
+	}
+}

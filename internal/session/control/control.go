@@ -151,6 +151,7 @@ type Tightened struct {
 	Mode    string   `json:"mode"`              // of the network, from now on
 	Was     string   `json:"was"`               // before
 	Revoked string   `json:"revoked,omitempty"` // what was taken back
+	Stays   string   `json:"stays,omitempty"`   // what leads there all the same
 	Grants  []string `json:"grants,omitempty"`  // that went with the mode
 	Cut     int      `json:"cut"`               // connections
 }

@@ -54,6 +54,10 @@ func (v *serving) handler(g launch.Gateway) http.Handler {
 			v.refuse(w, g, name, http.StatusBadRequest, "the way to a server is the program "+session.ClientPath)
 			return
 		}
+		if err := v.live.less.aside.ended(); err != nil {
+			v.refuse(w, g, name, http.StatusForbidden, err.Error())
+			return
+		}
 		if !v.pace(time.Now()) {
 			http.Error(w, "ringfence: MCP servers were started too often in this session", http.StatusTooManyRequests)
 			return
@@ -287,7 +291,15 @@ func ServerNote(name string) string { return "ringfence: mcp " + name + ": " }
 
 // Close ends every server. It returns when none is left.
 func (v *serving) Close() {
+	v.shutDown()
+	v.all.Wait()
+}
+
+// shutDown ends every server and lets none begin. It does not wait: one of ours may be
+// answering just now.
+func (v *serving) shutDown() {
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.shut = true
 	for c, cmd := range v.open {
 		c.Close()
@@ -295,6 +307,4 @@ func (v *serving) Close() {
 			time.AfterFunc(serverGrace, func() { cmd.Process.Kill() })
 		}
 	}
-	v.mu.Unlock()
-	v.all.Wait()
 }

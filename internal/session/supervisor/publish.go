@@ -50,6 +50,8 @@ func (l *live) publish(text string) (control.Server, error) {
 	if err != nil {
 		return control.Server{}, err
 	}
+	l.less.one.Lock() // so that nothing is published while all of it is taken away
+	defer l.less.one.Unlock()
 	d := l.door
 	if d == nil || l.current().Mode() == launch.ModeNone {
 		return control.Server{}, errors.New("the session has no network at all: start it without --net none")

@@ -32,6 +32,7 @@ type lessened struct {
 	one   sync.Mutex                  // at a time
 	base  atomic.Pointer[launch.Base] // nil: as it was begun
 	ports []uint16                    // of the host's loopback, that were taken back
+	aside beside                      // what is done for it on the host
 }
 
 // Tighten takes something from a running session, for good: connections that need it are cut,
@@ -99,16 +100,20 @@ func (l *live) tighten(less Less, out *control.Tightened) error {
 	}
 	l.less.base.Store(&base)
 	out.Mode = less.Mode
+	shut := less.Alone || less.Mode == launch.ModeNone
+	if shut {
+		l.less.aside.end()
+		l.mcp.shutDown()
+	}
 	rec := journal.Record{Event: journal.Tighten, Mode: less.Mode, State: out.Was, Source: less.By, Reason: less.Why}
 	if out.Cut, err = l.gate.Narrow(base.Reach, false, rec); err != nil {
 		err = fmt.Errorf("done, and not recorded: %w", err)
 	}
-	if less.Mode == launch.ModeNone {
+	if shut {
 		for _, p := range l.shown() {
 			cut, lost := l.unpublish(p, less.By)
 			out.Cut, err = out.Cut+cut, errors.Join(err, lost)
 		}
-		go l.mcp.Close() // a server of ours may be answering just now
 	}
 	return err
 }
@@ -144,7 +149,9 @@ func (l *live) revoke(less Less, out *control.Tightened) (err error) {
 	if !l.gate.Allows(rule) {
 		return fmt.Errorf("nothing allows %s: see ringfence status %s", rule, l.session.ID)
 	}
-	out.Revoked = rule.String()
+	if out.Revoked = rule.String(); out.Mode == "open" {
+		out.Stays = "by address it stays open (mode open): revoke that too, or tighten"
+	}
 	out.Cut, err = l.gate.TakeBack(policy.Entry{Rule: rule, Text: rule.String(), Source: source})
 	return err
 }

@@ -1,10 +1,13 @@
 package supervisor
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/test/wait"
 )
 
 // runs makes the live session of a stand one that has begun.
@@ -109,6 +112,63 @@ func TestTightenToDevClosesCommonHosts(t *testing.T) {
 	for _, mode := range []string{"dev", "internet", "wide", ""} {
 		if _, err := l.Tighten(Less{Mode: mode, By: "test"}); err == nil {
 			t.Errorf("mode %q was taken", mode)
+		}
+	}
+}
+
+// TestPublishWaitsForLess: nothing is published while something is taken away, for it would
+// stay when all of it is.
+func TestPublishWaitsForLess(t *testing.T) {
+	p, err := newStand(t).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	l := p.runs()
+	l.less.one.Lock()
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.publish(fmt.Sprintf("%d:3000", freePort()))
+		done <- err
+	}()
+	wait.Eventually(t, "it waits, or is done", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		for one := range strings.SplitSeq(string(stacks), "\n\n") {
+			if strings.Contains(one, "(*live).publish") && strings.Contains(one, "Mutex).Lock") {
+				return true
+			}
+		}
+		return len(done) > 0
+	})
+	base, err := l.session.Base.Narrowed("none", l.session.Brokered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.less.base.Store(&base)
+	l.less.one.Unlock()
+	if err := <-done; err == nil || len(l.shown()) != 0 {
+		t.Errorf("%v is published: %v", l.shown(), err)
+	}
+}
+
+// TestRevokeSaysWhatStays: in mode open a name is not needed, and who takes one back hears it.
+func TestRevokeSaysWhatStays(t *testing.T) {
+	for mode, want := range map[string]bool{"open": true, "internet": false} {
+		s := newStand(t)
+		s.flags = &policy.Policy{Network: policy.Network{Mode: &policy.Rule{Value: mode}}}
+		p, err := s.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.close()
+		out, err := p.runs().Tighten(Less{Revoke: "example.com", By: "test"})
+		if err != nil || (out.Stays != "") != want {
+			t.Errorf("%s: %+v, %v", mode, out, err)
+		}
+		out, err = p.runs().Tighten(Less{Revoke: "203.0.113.9", By: "test"})
+		if err != nil || out.Stays != "" {
+			t.Errorf("%s: an address: %+v, %v", mode, out, err)
 		}
 	}
 }

@@ -120,6 +120,11 @@ func (d *toolDesk) wish(all []policy.Tool) error {
 func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	ctx, done, err := d.live.less.aside.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	s := d.live.session
 	if d.fetched >= maxFetched {
 		return "", errors.New("too many tools were fetched in this session already")
@@ -135,7 +140,9 @@ func (d *toolDesk) fetch(ctx context.Context, t policy.Tool) (string, error) {
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.Asked.Environ, s.Workspaces[0].Path, &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it tidies up
 	cmd.WaitDelay = serverGrace
-	if err := cmd.Run(); err != nil { // what it said has paths of the host in it
+	if err := cmd.Run(); d.live.less.aside.ended() != nil {
+		return "", errBeside
+	} else if err != nil { // what it said has paths of the host in it
 		return "", fmt.Errorf("%s could not be fetched. Your human sees why with: ringfence tools add %s", t, t)
 	}
 	r, err := session.Box(s.Base).Find(t)
