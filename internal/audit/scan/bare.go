@@ -18,12 +18,35 @@ var (
 
 // gitDir looks at a git directory and those of its submodules and worktrees in it.
 func (s *scan) gitDir(dir string) {
-	s.fileAs(path.Join(dir, "config"), gitRule, byName)
-	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
-	s.gitHooks(path.Join(dir, "hooks"))
+	if s.done["\x00git "+dir] {
+		return
+	}
+	s.done["\x00git "+dir] = true
+	s.gitSettings(dir)
 	left := maxGitDirs
 	s.gitDirsIn(path.Join(dir, "modules"), &left)
 	s.gitDirsIn(path.Join(dir, "worktrees"), &left)
+}
+
+// gitSettings looks at what one git directory has for itself.
+func (s *scan) gitSettings(dir string) {
+	s.gitHome(dir)
+	s.fileAs(path.Join(dir, "config"), gitRule, byName)
+	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
+	s.gitHooks(path.Join(dir, "hooks"))
+}
+
+// gitHome remembers where settings of git lie.
+func (s *scan) gitHome(dir string) {
+	fd, real, err := s.tree.open(dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	unix.Close(fd)
+	if !s.done["\x00home "+real] {
+		s.done["\x00home "+real] = true
+		s.report.GitDirs = append(s.report.GitDirs, real)
+	}
 }
 
 // maxGitDirs bounds the names that are looked at for that.
@@ -39,9 +62,7 @@ func (s *scan) gitDirsIn(dir string, left *int) {
 			s.gitDirsIn(at, left)
 			continue
 		}
-		s.fileAs(at+"/config", gitRule, byName)
-		s.fileAs(at+"/config.worktree", gitRule, byName)
-		s.gitHooks(at + "/hooks")
+		s.gitSettings(at)
 		s.gitDirsIn(at+"/modules", left)
 		s.gitDirsIn(at+"/worktrees", left)
 	}
@@ -108,6 +129,9 @@ func (s *scan) outside(dir string) error {
 			s.report.Findings = append(s.report.Findings, x)
 		}
 	}
+	for _, dir := range o.report.GitDirs {
+		s.report.GitDirs = append(s.report.GitDirs, path.Join(t.root, dir))
+	}
 	s.report.Read += o.report.Read
 	s.report.Complete = s.report.Complete && o.report.Complete
 	return nil
@@ -120,6 +144,7 @@ func (s *scan) common(dir string, r *rule) bool {
 		return false
 	}
 	if at, ok := s.tree.leads(dir, strings.TrimRight(string(data), " \r\n")); ok {
+		s.gitHome(at)
 		s.fileAs(path.Join(at, "config"), r, byName)
 	}
 	return true
@@ -132,6 +157,7 @@ func (s *scan) bareRepositories() {
 		if shared := s.common(dir, bareRule); !shared && (!s.tree.isDir(dir+"/objects") || !s.tree.isDir(dir+"/refs")) {
 			continue
 		}
+		s.gitHome(dir)
 		s.fileAs(path.Join(dir, "config"), bareRule, bySight)
 		s.fileAs(path.Join(dir, "config.worktree"), bareRule, bySight)
 		for _, name := range s.tree.hookNames(path.Join(dir, "hooks")) {

@@ -33,6 +33,7 @@ var errStops = errors.New("leads to what was not looked into")
 type scanned struct {
 	budget scan.Budget
 	at     time.Time
+	git    []string // directories with settings of git, of the workspace and outside of it
 }
 
 // obeyed notes an event about a name that agents obey.
@@ -41,8 +42,11 @@ func (o *lookout) obeyed(root, rel string, dir bool) {
 	u := &o.k.trees.Untrusted
 	for ws := range u.watched {
 		below, in := strings.CutPrefix(p, ws+"/")
-		if in && (scan.Obeys(below, dir) || slices.Contains(u.neutral, p)) {
+		if in && (scan.Obeys(below, dir) || slices.Contains(u.neutral, p)) || o.gitSettings(ws, p) {
 			o.judge[ws] = true
+		}
+		if in && filepath.Base(p) == ".git" {
+			o.alsoGit(ws, below)
 		}
 	}
 }
@@ -118,12 +122,13 @@ func (o *lookout) allObeyed() {
 // judgeObeyed judges the workspaces in which something changed.
 func (o *lookout) judgeObeyed() {
 	for ws := range o.judge {
+		delete(o.judge, ws) // what it finds may have to be judged once more
 		err := o.neutralLater(ws)
 		if err == nil {
-			delete(o.judge, ws)
 			delete(o.failed, ws)
 			continue
 		}
+		o.judge[ws] = true
 		// What is replaced again just now is tried again.
 		if o.failed[ws]++; o.failed[ws] > maxTries || errors.Is(err, errStops) || errors.Is(err, errReach) {
 			delete(o.judge, ws)
@@ -135,10 +140,12 @@ func (o *lookout) judgeObeyed() {
 // neutralLater is what a launch does about settings, for a session that runs: what is
 // dangerous and not trusted is shown without it.
 func (o *lookout) neutralLater(ws string) error {
-	report, err := scan.Scan(ws, o.k.trees.Untrusted.watched[ws].budget)
+	began := time.Now()
+	report, err := scan.Scan(ws, o.budget(ws))
 	if err != nil {
 		return err
 	}
+	o.watchGit(ws, report.GitDirs, began)
 	var u Untrusted
 	files, _, err := u.sift(o.k.Accepts(), ws, report)
 	if err != nil {
@@ -146,7 +153,7 @@ func (o *lookout) neutralLater(ws string) error {
 	}
 	for _, f := range files {
 		p := scan.At(ws, f.Path)
-		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) {
+		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) && !o.gitSettings(ws, p) {
 			continue
 		}
 		if f.Stops != "" {

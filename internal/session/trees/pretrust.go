@@ -82,7 +82,7 @@ func (pt *pretrust) prepare() error {
 		if ws.Path != pt.total.Clone {
 			again := scan.Launch(budget.Dir, append(report.Known, unquoteAll(old.Known)...))
 			again.Git = budget.Git
-			pt.Untrusted.watched[ws.Path] = scanned{again, began}
+			pt.Untrusted.watched[ws.Path] = scanned{again, began, report.GitDirs}
 			mended = append(mended, pt.neutralise(ws.Path, files)...)
 		}
 	}
