@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -49,13 +50,22 @@ func (s *scan) gitHome(dir string) {
 	}
 }
 
-// maxGitDirs bounds the names that are looked at for that.
-const maxGitDirs = 2048
+// maxGitDirs bounds the names that are looked at for that. Beyond them nobody knows what is
+// there, and no agent starts.
+const maxGitDirs = 8192
 
 // gitDirsIn looks for git directories: a submodule's may lie deeper, as its name has
 // slashes.
 func (s *scan) gitDirsIn(dir string, left *int) {
-	for _, name := range s.tree.dirNames(dir, left) {
+	names, err := s.tree.dirNames(dir, left)
+	if errors.Is(err, unix.EACCES) { // who owns it may open it again
+		s.closed(dir, err)
+	}
+	if *left == 0 && s.tree.isDir(dir) {
+		*left = -1 // said once
+		s.closed(dir, errNames)
+	}
+	for _, name := range names {
 		at := path.Join(dir, name)
 		_, _, err := s.tree.read(at + "/HEAD")
 		if absent(err) {
@@ -66,22 +76,19 @@ func (s *scan) gitDirsIn(dir string, left *int) {
 		s.gitDirsIn(at+"/modules", left)
 		s.gitDirsIn(at+"/worktrees", left)
 	}
-	if *left <= 0 && s.tree.isDir(dir) {
-		s.report.Complete = false
-	}
 }
 
 // dirNames lists directories in a directory.
-func (t *tree) dirNames(dir string, left *int) (out []string) {
+func (t *tree) dirNames(dir string, left *int) (out []string, err error) {
 	fd, _, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil || *left <= 0 {
-		if err == nil {
-			unix.Close(fd)
-		}
-		return nil
+	if err != nil {
+		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), dir)
 	defer f.Close()
+	if *left <= 0 {
+		return nil, nil
+	}
 	entries, _ := f.ReadDir(*left)
 	*left -= len(entries)
 	for _, e := range entries {
@@ -89,7 +96,7 @@ func (t *tree) dirNames(dir string, left *int) (out []string) {
 			out = append(out, e.Name())
 		}
 	}
-	return out
+	return out, nil
 }
 
 // gitFile looks at where a file of the name .git leads, as long as that is in the

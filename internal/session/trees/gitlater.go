@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/audit/scan"
+	"ringfence.dev/ringfence/internal/file"
 )
 
 // Settings of git lie in directories that nobody looks through for secrets, and for
@@ -25,6 +26,16 @@ type gitHome struct{ ws, dir string }
 func (o *lookout) gitSettings(ws, p string) bool {
 	base := filepath.Base(p)
 	return (base == "config" || base == "config.worktree") && o.git[gitHome{ws, filepath.Dir(p)}]
+}
+
+// inGit holds for what lies in one of them.
+func (o *lookout) inGit(ws, p string) bool {
+	for home := range o.git {
+		if home.ws == ws && file.Within(p, home.dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // watchGit watches those that are not watched yet. One in which something changed since

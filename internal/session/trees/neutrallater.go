@@ -153,7 +153,7 @@ func (o *lookout) neutralLater(ws string) error {
 	}
 	for _, f := range files {
 		p := scan.At(ws, f.Path)
-		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) && !o.gitSettings(ws, p) {
+		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) && !o.gitSettings(ws, p) && (f.Stops == "" || !o.inGit(ws, p)) {
 			continue
 		}
 		if f.Stops != "" {
