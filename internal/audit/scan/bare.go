@@ -35,7 +35,23 @@ func (s *scan) gitSettings(dir string) {
 	s.fileAs(path.Join(dir, "config"), gitRule, byName)
 	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
 	s.gitHooks(path.Join(dir, "hooks"))
+	s.gitStore(path.Join(dir, ".git-credentials"))
 }
+
+// gitStore looks for a file of which nothing but logins is known: nothing of it is shown.
+func (s *scan) gitStore(rel string) {
+	data, real, err := s.tree.read(rel)
+	if absent(err) || errors.Is(err, errAway) || err == nil && len(data) == 0 || s.done[real] {
+		return
+	}
+	s.done[real] = true
+	h := hit{kind: kLogin, what: "holds logins", seed: rel}
+	s.add(rel, real, gitRule, h)
+	s.report.Files = append(s.report.Files, File{Path: real, Unlogged: []byte{}})
+}
+
+// jjStore is where jj keeps the git directory of its own.
+const jjStore = ".jj/repo/store/git"
 
 // gitHome remembers where settings of git lie.
 func (s *scan) gitHome(dir string) {

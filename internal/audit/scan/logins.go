@@ -26,6 +26,7 @@ func GitLogins(root string, b Budget) (*Report, error) {
 		bytes: b.Bytes, contents: newContents(t)}
 	s.gitDir(".git")
 	s.gitFile(".git")
+	s.gitDir(jjStore)
 	for _, rel := range b.Also {
 		if local(rel) {
 			s.gitDir(rel)
@@ -37,6 +38,8 @@ func GitLogins(root string, b Budget) (*Report, error) {
 		switch base := path.Base(rel); {
 		case base == ".git" && kind == unix.DT_DIR:
 			s.gitDir(rel)
+		case base == ".jj" && kind == unix.DT_DIR:
+			s.gitDir(path.Join(path.Dir(rel), jjStore))
 		case base == ".git":
 			s.gitFile(rel)
 		case base == "HEAD" && kind == unix.DT_REG:

@@ -103,6 +103,9 @@ func (s *scan) visit(rel string, kind byte) {
 		if base == ".git" && rel != ".git" {
 			s.gitDir(rel)
 		}
+		if base == ".jj" {
+			s.gitDir(path.Join(path.Dir(rel), jjStore))
+		}
 	}
 }
 

@@ -22,10 +22,10 @@ import (
 // gitHome is a directory with settings of git, and the workspace that it is looked at for.
 type gitHome struct{ ws, dir string }
 
-// gitSettings holds for a file that git obeys in one of them.
+// gitSettings holds for a file of git in one of them that may hold a login.
 func (o *lookout) gitSettings(ws, p string) bool {
 	base := filepath.Base(p)
-	return (base == "config" || base == "config.worktree") && o.git[gitHome{ws, filepath.Dir(p)}]
+	return (base == "config" || base == "config.worktree" || base == ".git-credentials") && o.git[gitHome{ws, filepath.Dir(p)}]
 }
 
 // inGit holds for what lies in one of them.
