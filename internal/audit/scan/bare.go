@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -18,49 +19,92 @@ var (
 
 // gitDir looks at a git directory and those of its submodules and worktrees in it.
 func (s *scan) gitDir(dir string) {
-	s.fileAs(path.Join(dir, "config"), gitRule, byName)
-	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
-	s.gitHooks(path.Join(dir, "hooks"))
+	if s.done["\x00git "+dir] {
+		return
+	}
+	s.done["\x00git "+dir] = true
+	s.gitSettings(dir)
 	left := maxGitDirs
 	s.gitDirsIn(path.Join(dir, "modules"), &left)
 	s.gitDirsIn(path.Join(dir, "worktrees"), &left)
 }
 
-// maxGitDirs bounds the names that are looked at for that.
-const maxGitDirs = 2048
+// gitSettings looks at what one git directory has for itself.
+func (s *scan) gitSettings(dir string) {
+	s.gitHome(dir)
+	s.fileAs(path.Join(dir, "config"), gitRule, byName)
+	s.fileAs(path.Join(dir, "config.worktree"), gitRule, byName)
+	s.gitHooks(path.Join(dir, "hooks"))
+	s.gitStore(path.Join(dir, ".git-credentials"))
+}
+
+// gitStore looks for a file of which nothing but logins is known: nothing of it is shown.
+func (s *scan) gitStore(rel string) {
+	data, real, err := s.tree.read(rel)
+	if absent(err) || errors.Is(err, errAway) || err == nil && len(data) == 0 || s.done[real] {
+		return
+	}
+	s.done[real] = true
+	h := hit{kind: kLogin, what: "holds logins", seed: rel}
+	s.add(rel, real, gitRule, h)
+	s.report.Files = append(s.report.Files, File{Path: real, Unlogged: []byte{}})
+}
+
+// jjStore is where jj keeps the git directory of its own.
+const jjStore = ".jj/repo/store/git"
+
+// gitHome remembers where settings of git lie.
+func (s *scan) gitHome(dir string) {
+	fd, real, err := s.tree.open(dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	unix.Close(fd)
+	if !s.done["\x00home "+real] {
+		s.done["\x00home "+real] = true
+		s.report.GitDirs = append(s.report.GitDirs, real)
+	}
+}
+
+// maxGitDirs bounds the names that are looked at for that. Beyond them nobody knows what is
+// there, and no agent starts.
+const maxGitDirs = 8192
 
 // gitDirsIn looks for git directories: a submodule's may lie deeper, as its name has
 // slashes.
 func (s *scan) gitDirsIn(dir string, left *int) {
-	for _, name := range s.tree.dirNames(dir, left) {
+	names, err := s.tree.dirNames(dir, left)
+	if errors.Is(err, unix.EACCES) { // who owns it may open it again
+		s.closed(dir, err)
+	}
+	if *left == 0 && s.tree.isDir(dir) {
+		*left = -1 // said once
+		s.closed(dir, errNames)
+	}
+	for _, name := range names {
 		at := path.Join(dir, name)
 		_, _, err := s.tree.read(at + "/HEAD")
 		if absent(err) {
 			s.gitDirsIn(at, left)
 			continue
 		}
-		s.fileAs(at+"/config", gitRule, byName)
-		s.fileAs(at+"/config.worktree", gitRule, byName)
-		s.gitHooks(at + "/hooks")
+		s.gitSettings(at)
 		s.gitDirsIn(at+"/modules", left)
 		s.gitDirsIn(at+"/worktrees", left)
-	}
-	if *left <= 0 && s.tree.isDir(dir) {
-		s.report.Complete = false
 	}
 }
 
 // dirNames lists directories in a directory.
-func (t *tree) dirNames(dir string, left *int) (out []string) {
+func (t *tree) dirNames(dir string, left *int) (out []string, err error) {
 	fd, _, err := t.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil || *left <= 0 {
-		if err == nil {
-			unix.Close(fd)
-		}
-		return nil
+	if err != nil {
+		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), dir)
 	defer f.Close()
+	if *left <= 0 {
+		return nil, nil
+	}
 	entries, _ := f.ReadDir(*left)
 	*left -= len(entries)
 	for _, e := range entries {
@@ -68,7 +112,7 @@ func (t *tree) dirNames(dir string, left *int) (out []string) {
 			out = append(out, e.Name())
 		}
 	}
-	return out
+	return out, nil
 }
 
 // gitFile looks at where a file of the name .git leads, as long as that is in the
@@ -108,6 +152,9 @@ func (s *scan) outside(dir string) error {
 			s.report.Findings = append(s.report.Findings, x)
 		}
 	}
+	for _, dir := range o.report.GitDirs {
+		s.report.GitDirs = append(s.report.GitDirs, path.Join(t.root, dir))
+	}
 	s.report.Read += o.report.Read
 	s.report.Complete = s.report.Complete && o.report.Complete
 	return nil
@@ -120,6 +167,7 @@ func (s *scan) common(dir string, r *rule) bool {
 		return false
 	}
 	if at, ok := s.tree.leads(dir, strings.TrimRight(string(data), " \r\n")); ok {
+		s.gitHome(at)
 		s.fileAs(path.Join(at, "config"), r, byName)
 	}
 	return true
@@ -132,6 +180,7 @@ func (s *scan) bareRepositories() {
 		if shared := s.common(dir, bareRule); !shared && (!s.tree.isDir(dir+"/objects") || !s.tree.isDir(dir+"/refs")) {
 			continue
 		}
+		s.gitHome(dir)
 		s.fileAs(path.Join(dir, "config"), bareRule, bySight)
 		s.fileAs(path.Join(dir, "config.worktree"), bareRule, bySight)
 		for _, name := range s.tree.hookNames(path.Join(dir, "hooks")) {

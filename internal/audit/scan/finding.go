@@ -73,7 +73,9 @@ type Report struct {
 	Files    []File
 	// Known are the paths below the root whose content counts, found or not: where a
 	// later scan looks without a walk.
-	Known    []string
+	Known []string
+	// GitDirs are the directories in which settings of git lie, or may come to lie.
+	GitDirs  []string
 	Entries  int  // names that were looked at
 	Read     int  // files that were read
 	Complete bool // nothing was left out

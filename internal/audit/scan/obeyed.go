@@ -39,6 +39,7 @@ func (s *scan) obeyed() {
 	}
 	s.gitDir(".git")
 	s.gitFile(".git")
+	s.gitDir(jjStore)
 }
 
 // fixed are the names of files of settings and instructions.

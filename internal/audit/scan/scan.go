@@ -28,9 +28,15 @@ func Scan(root string, b Budget) (*Report, error) {
 		bytes: b.Bytes, starred: starredBytes, contents: newContents(t)}
 	s.obeyed()
 	for _, rel := range b.Also {
-		if local(rel) {
-			s.file(rel, bySight)
+		if !local(rel) {
+			continue
 		}
+		if above, _, in := strings.Cut("/"+rel+"/", "/.git/"); in { // with what no name tells of, as that of a submodule
+			at := strings.TrimPrefix(above+"/.git", "/")
+			s.gitDir(at)
+			s.gitFile(at)
+		}
+		s.file(rel, bySight)
 	}
 	w := &walk{tree: t, budget: b}
 	w.visit = func(rel string, kind byte) {
@@ -96,6 +102,9 @@ func (s *scan) visit(rel string, kind byte) {
 	case unix.DT_DIR:
 		if base == ".git" && rel != ".git" {
 			s.gitDir(rel)
+		}
+		if base == ".jj" {
+			s.gitDir(path.Join(path.Dir(rel), jjStore))
 		}
 	}
 }

@@ -36,6 +36,8 @@ type lookout struct {
 	linked map[int32][]watchedDir // by which names of settings links lead to directories
 	judge  map[string]bool        // workspaces with settings that changed
 	failed map[string]int         // how often such a one could not be judged
+	git    map[gitHome]bool       // where settings of git lie
+	also   map[string][]string    // repositories that were met, by workspace
 	most   int                    // tests: directories that a walk keeps in mind
 }
 
@@ -71,6 +73,9 @@ func (k *Changes) lookOn(ended <-chan struct{}) {
 	o := &lookout{k: k, at: map[int32]watchedDir{}, shown: map[int32]watchedDir{}, again: map[string]pending{}, closed: map[string]bool{}, linked: map[int32][]watchedDir{}, judge: map[string]bool{}, failed: map[string]int{}}
 	defer k.trees.masking.past.Close()
 	o.open()
+	for ws, w := range k.trees.Untrusted.watched {
+		o.watchGit(ws, w.git, w.at)
+	}
 	o.all(ended)
 	o.watchObeyed()
 	o.stay(ended)
@@ -122,7 +127,10 @@ func (o *lookout) through(root, below string, ended <-chan struct{}) {
 	if o.most > 0 {
 		w.Most = o.most
 	}
-	w.Enter = func(fd int, rel string) { o.watch(fd, root, rel) }
+	w.Enter = func(fd int, rel string) {
+		o.watch(fd, root, rel)
+		o.nestedGit(fd, root, rel)
+	}
 	w.Closed = func(rel string) { o.shut(filepath.Join(root, rel)) }
 	for {
 		select {
@@ -248,6 +256,7 @@ func (o *lookout) heard(e told, ended <-chan struct{}) {
 	}
 	at, ok := o.at[e.wd]
 	if e.mask&unix.IN_IGNORED != 0 {
+		o.unwatchGit(e.wd)
 		delete(o.at, e.wd)
 		delete(o.shown, e.wd)
 		delete(o.linked, e.wd)

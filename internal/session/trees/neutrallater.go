@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/journal"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
+	"ringfence.dev/ringfence/internal/workspace/review"
 )
 
 // What stands inside for settings that nobody trusts is a mount over the host's file. It
@@ -33,16 +34,22 @@ var errStops = errors.New("leads to what was not looked into")
 type scanned struct {
 	budget scan.Budget
 	at     time.Time
+	git    []string // directories with settings of git, of the workspace and outside of it
+	// granted: it is no workspace, and nothing there is obeyed. Only logins count.
+	granted bool
 }
 
 // obeyed notes an event about a name that agents obey.
 func (o *lookout) obeyed(root, rel string, dir bool) {
 	p := filepath.Join(root, rel)
 	u := &o.k.trees.Untrusted
-	for ws := range u.watched {
+	for ws, w := range u.watched {
 		below, in := strings.CutPrefix(p, ws+"/")
-		if in && (scan.Obeys(below, dir) || slices.Contains(u.neutral, p)) {
+		if in && !w.granted && (scan.Obeys(below, dir) || slices.Contains(u.neutral, p)) || o.gitSettings(ws, p) {
 			o.judge[ws] = true
+		}
+		if in && filepath.Base(p) == ".git" {
+			o.alsoGit(ws, below)
 		}
 	}
 }
@@ -51,6 +58,9 @@ func (o *lookout) obeyed(root, rel string, dir bool) {
 // through for secrets, and finds out whether something came there since the launch.
 func (o *lookout) watchObeyed() {
 	for ws, w := range o.k.trees.Untrusted.watched {
+		if w.granted {
+			continue
+		}
 		homes := []string{ws}
 		for dir := w.budget.Dir; dir != "" && dir != "."; dir = filepath.Dir(dir) {
 			homes = append(homes, filepath.Join(ws, dir))
@@ -118,12 +128,13 @@ func (o *lookout) allObeyed() {
 // judgeObeyed judges the workspaces in which something changed.
 func (o *lookout) judgeObeyed() {
 	for ws := range o.judge {
+		delete(o.judge, ws) // what it finds may have to be judged once more
 		err := o.neutralLater(ws)
 		if err == nil {
-			delete(o.judge, ws)
 			delete(o.failed, ws)
 			continue
 		}
+		o.judge[ws] = true
 		// What is replaced again just now is tried again.
 		if o.failed[ws]++; o.failed[ws] > maxTries || errors.Is(err, errStops) || errors.Is(err, errReach) {
 			delete(o.judge, ws)
@@ -135,18 +146,14 @@ func (o *lookout) judgeObeyed() {
 // neutralLater is what a launch does about settings, for a session that runs: what is
 // dangerous and not trusted is shown without it.
 func (o *lookout) neutralLater(ws string) error {
-	report, err := scan.Scan(ws, o.k.trees.Untrusted.watched[ws].budget)
-	if err != nil {
-		return err
-	}
 	var u Untrusted
-	files, _, err := u.sift(o.k.Accepts(), ws, report)
+	files, err := o.judgeAgain(&u, ws)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
 		p := scan.At(ws, f.Path)
-		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) {
+		if o.k.hidden(p) || !scan.Obeys(strings.TrimPrefix(p, ws+"/"), f.Stops != "") && !slices.Contains(o.k.trees.Untrusted.neutral, p) && !o.gitSettings(ws, p) && (f.Stops == "" || !o.inGit(ws, p)) {
 			continue
 		}
 		if f.Stops != "" {
@@ -162,6 +169,25 @@ func (o *lookout) neutralLater(ws string) error {
 	return nil
 }
 
+// judgeAgain returns what is to be shown otherwise than it is.
+func (o *lookout) judgeAgain(u *Untrusted, ws string) ([]scan.File, error) {
+	began, look := time.Now(), scan.Scan
+	granted := o.k.trees.Untrusted.watched[ws].granted
+	if granted {
+		look = scan.GitLogins
+	}
+	report, err := look(ws, o.budget(ws))
+	if err != nil {
+		return nil, err
+	}
+	o.watchGit(ws, report.GitDirs, began)
+	if granted {
+		return report.Files, nil
+	}
+	files, _, err := u.sift(o.k.Accepts(), ws, report)
+	return files, err
+}
+
 // coverNeutral puts another content in the place of a file that the sandbox sees as it is.
 func (k *Changes) coverNeutral(p string, data []byte) (err error) {
 	put := false
@@ -170,6 +196,10 @@ func (k *Changes) coverNeutral(p string, data []byte) (err error) {
 	} else if k.apart {
 		if k.bareAt(p) {
 			err = errReach // what the launch has covered is covered there too
+		}
+	} else if k.keeper != nil && treeOf(k.Work.Trees, func(t review.Tree) string { return t.Path }, p) < 0 {
+		if put = k.bareAt(p); put {
+			_, err = k.keeper.MaskAt(p, data)
 		}
 	} else {
 		put, err = keeper.NeutralAt(k.box.PID(), p)

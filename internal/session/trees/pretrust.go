@@ -82,11 +82,14 @@ func (pt *pretrust) prepare() error {
 		if ws.Path != pt.total.Clone {
 			again := scan.Launch(budget.Dir, append(report.Known, unquoteAll(old.Known)...))
 			again.Git = budget.Git
-			pt.Untrusted.watched[ws.Path] = scanned{again, began}
+			pt.Untrusted.watched[ws.Path] = scanned{budget: again, at: began, git: report.GitDirs}
 			mended = append(mended, pt.neutralise(ws.Path, files)...)
 		}
 	}
 	pt.asTheyAre(mended)
+	if err := pt.grantedLogins(); err != nil {
+		return err
+	}
 	for _, p := range pt.Untrusted.logins {
 		pt.Notice(fmt.Sprintf("%s holds a login: it is not shown inside, and git cannot write that file there", plan.Show(p)))
 	}
