@@ -34,6 +34,7 @@ type Finding struct {
 type Report struct {
 	Findings []Finding
 	Whole    bool // all of the text was looked at
+	steps    int  // what it cost
 }
 
 // Hit holds for a text that looks like an attempt.

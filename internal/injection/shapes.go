@@ -17,6 +17,7 @@ type shape struct {
 	lead   bool // its first word has to stand where an order begins
 	denied bool // it counts also if its first word is denied
 	steps  []step
+	id     int // of its name
 }
 
 // How much weight a text needs, where a person sees it and where not.
@@ -100,6 +101,20 @@ var shapes = []shape{
 	{name: "names", kind: Leak, steps: []step{{0, mSecretFile}}},
 }
 
+// names is how many names there can be.
+const names = 32
+
+func init() {
+	ids := map[string]int{}
+	for i := range shapes {
+		name := shapes[i].name
+		if _, ok := ids[name]; !ok {
+			ids[name] = len(ids)
+		}
+		shapes[i].id = ids[name]
+	}
+}
+
 // byFirst are the shapes by the meaning that they begin with.
 var byFirst = func() (out [64][]*shape) {
 	for i := range shapes {
@@ -118,11 +133,14 @@ type match struct {
 }
 
 // matches finds the shapes in what was read.
-func matches(ws []word) (out []match) {
+func matches(w *work, ws []word) (out []match) {
 	for i := range ws {
+		if w.spent() {
+			return out
+		}
 		for m := uint64(ws[i].is); m != 0; m &= m - 1 {
 			for _, s := range byFirst[bits.TrailingZeros64(m)] {
-				if end, ok := s.at(ws, i); ok {
+				if end, ok := s.at(w, ws, i); ok {
 					out = append(out, match{s, ws[i].at, end})
 				}
 			}
@@ -133,7 +151,7 @@ func matches(ws []word) (out []match) {
 
 // at reports whether a shape begins with the word i, and where it ends. The words that
 // can be a step are one bit each, so the time is bounded whatever the text is.
-func (s *shape) at(ws []word, i int) (end int32, ok bool) {
+func (s *shape) at(w *work, ws []word, i int) (end int32, ok bool) {
 	first := &ws[i]
 	if s.lead && !first.lead || first.negated && !s.denied {
 		return 0, false
@@ -146,6 +164,7 @@ func (s *shape) at(ws []word, i int) (end int32, ok bool) {
 		for m := reach; m != 0; m &= m - 1 {
 			from := bits.TrailingZeros64(m)
 			for j := from + 1; j < len(ws) && ws[j].n-ws[from].n-1 <= st.gap; j++ {
+				w.charge(1)
 				if ws[j].sentence != first.sentence && !s.across {
 					break
 				}

@@ -55,6 +55,8 @@ func (r *reader) step(at int) int {
 	case c == '\\' && at+1 < len(r.text) && strings.IndexByte("nrt", r.text[at+1]) >= 0:
 		r.lead = true
 		return at + 2
+	case c == '\x1b':
+		return at + max(1, sequence(r.text[at:]))
 	case c == '|':
 		r.put(word{is: mPipe}, at, at+1)
 		return at + 1
@@ -76,6 +78,20 @@ func (r *reader) step(at int) int {
 		return at + 1
 	}
 	return r.chunk(at)
+}
+
+// sequence is the length of one for a terminal, 0 if none begins a text.
+func sequence(text string) int {
+	const most = 64
+	text = text[:min(len(text), most)]
+	if !strings.HasPrefix(text, "\x1b[") {
+		return 0
+	}
+	end := strings.IndexFunc(text[2:], func(c rune) bool { return (c < '0' || c > '9') && c != ';' && c != ':' && c != '?' })
+	if end < 0 || !letter(text[2+end]) {
+		return 0
+	}
+	return 2 + end + 1
 }
 
 // wordBytes are what words, names of files and addresses are made of.
