@@ -19,6 +19,7 @@ const (
 	Characters Kind = "hidden characters" // characters that are not seen, and spell something
 	Turned     Kind = "turned text"       // a person reads it in another order
 	Encoded    Kind = "encoded text"      // orders that have to be decoded first
+	Unread     Kind = "unread text"       // more than is looked at; Judge says so by Whole
 )
 
 // Finding is one place that looks like an attempt.
