@@ -101,7 +101,7 @@ func sum(w *work, text string, enough int) (out []Finding) {
 				top = m
 			}
 		}
-		out = append(out, Finding{Kind: top.shape.kind, At: int(top.at), Quote: quote(text[top.at:top.end])})
+		out = append(out, Finding{Kind: top.shape.kind, At: int(top.at), Quote: said(text, ws, *top)})
 		if in, from = (scale{}), j+1; len(out) >= maxFindings {
 			break
 		}

@@ -10,7 +10,7 @@ func links(w *work, text string) (out []Finding) {
 	judge := func(at, end int) {
 		w.charge(end - at)
 		if len(out) < maxFindings && carries(text[at:end]) {
-			out = append(out, Finding{Kind: Link, At: at, Quote: quote(text[at:end])})
+			out = append(out, Finding{Kind: Link, At: at, Quote: quote(bare(text[at:end]))})
 		}
 	}
 	ends := next{text: text, of: ")\n"}
