@@ -16,7 +16,8 @@ const (
 
 // characters judges what cannot be seen. A single joiner, mark or break that a web page
 // left behind is nothing; a run that could spell something is.
-func characters(text string) (out []Finding) {
+func characters(w *work, text string) (out []Finding) {
+	w.charge(len(text))
 	base := 0
 	for line := range strings.Lines(text) {
 		if !ascii(line) {

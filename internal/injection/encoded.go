@@ -8,14 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is decoded.
-const (
-	shortestCode = 32
-	longestCode  = 16 << 10 // of one run; an order is short
-)
+// shortestCode is the length of a run that is decoded.
+const shortestCode = 32
 
 // encoded are the runs that decode to a text.
-func encoded(text string) (out []place) {
+func encoded(w *work, text string) (out []place) {
+	w.charge(2 * len(text))
 	for at := 0; at < len(text); {
 		if !codeByte(text[at]) {
 			at++
@@ -25,9 +23,8 @@ func encoded(text string) (out []place) {
 		for end < len(text) && codeByte(text[end]) {
 			end++
 		}
-		if end-at >= shortestCode && len(out) < maxPlaces {
-			run := text[at:min(end, at+longestCode)]
-			if plain := decode(run); plain != "" {
+		if end-at >= shortestCode {
+			if plain := decode(text[at:end]); plain != "" {
 				out = append(out, place{at, plain})
 			}
 		}

@@ -19,111 +19,115 @@ const (
 // Judge looks at a text that a tool, a page or a file brought in.
 func Judge(text string) Report {
 	r := Report{Whole: len(text) <= MaxText}
+	w := &work{left: most(len(text))}
 	if r.Whole {
-		r.blocks(text, 0)
-		return r
+		r.blocks(w, text, 0)
+	} else {
+		const tail = MaxText / 4
+		r.blocks(w, text[:MaxText-tail], 0)
+		r.blocks(w, text[len(text)-tail:], len(text)-tail)
 	}
-	const tail = MaxText / 4
-	r.blocks(text[:MaxText-tail], 0)
-	r.blocks(text[len(text)-tail:], len(text)-tail)
+	r.Whole = r.Whole && !w.spent()
+	r.steps = w.steps
 	return r
 }
 
 // blocks judges a text piece by piece; the pieces overlap.
-func (r *Report) blocks(text string, base int) {
+func (r *Report) blocks(w *work, text string, base int) {
 	for at := 0; ; at += block - overlap {
 		end := min(len(text), at+block)
-		r.judge(text[at:end], base+at, seen, depth)
-		if end == len(text) || len(r.Findings) >= maxFindings {
+		r.judge(w, text[at:end], base+at, seen, depth)
+		if end == len(text) || len(r.Findings) >= maxFindings || w.spent() {
 			return
 		}
 	}
 }
 
 // judge looks at one piece in every way.
-func (r *Report) judge(text string, base, enough, deep int) {
-	for _, f := range sum(text, enough) {
+func (r *Report) judge(w *work, text string, base, enough, deep int) {
+	for _, f := range sum(w, text, enough) {
 		f.At += base
 		r.add(f)
 	}
-	for _, f := range characters(text) {
+	for _, f := range characters(w, text) {
 		f.At += base
 		r.add(f)
 	}
-	for _, f := range links(text) {
+	for _, f := range links(w, text) {
 		f.At += base
 		r.add(f)
 	}
-	for _, p := range places(text) {
-		if f := sum(p.text, unseen); len(f) > 0 {
+	for _, p := range places(w, text) {
+		if f := sum(w, p.text, unseen); len(f) > 0 {
 			r.add(Finding{Kind: Hidden, At: base + p.at, Quote: f[0].Quote})
 		}
 	}
 	if deep == 0 {
 		return
 	}
-	for _, p := range encoded(text) {
+	for _, p := range encoded(w, text) {
 		var inner Report
-		inner.judge(p.text, 0, unseen, deep-1)
+		inner.judge(w, p.text, 0, unseen, deep-1)
 		if inner.Hit() {
 			r.add(Finding{Kind: Encoded, At: base + p.at, Quote: inner.Findings[0].Quote})
 		}
 	}
 }
 
-// sum adds up what stands close together.
-func sum(text string, enough int) (out []Finding) {
+// sum adds up what stands close together. The window moves on over each match once.
+func sum(w *work, text string, enough int) (out []Finding) {
+	if w.spent() {
+		return nil
+	}
+	w.charge(len(text))
 	ws := read(text)
-	ms := matches(ws)
-	ms = slices.DeleteFunc(ms, func(m match) bool { return m.shape.weight == 0 || talked(ws, m) && inQuotes(text, m.at) })
-	for i := 0; i < len(ms); i++ {
-		best := map[string]*match{}
-		total := 0
-		j := i
-		for ; j < len(ms) && ms[j].at-ms[i].at <= near; j++ {
-			m, was := &ms[j], 0
-			if o := best[m.shape.name]; o != nil {
-				if was = o.shape.weight; was >= m.shape.weight {
-					continue
-				}
-			}
-			best[m.shape.name] = m
-			if total += m.shape.weight - was; total >= enough {
-				break
-			}
+	ms := matches(w, ws)
+	talk := talks(ws)
+	ms = slices.DeleteFunc(ms, func(m match) bool { return m.shape.weight == 0 || talked(talk, m) && inQuotes(text, m.at) })
+	var in scale
+	from := 0
+	for j := range ms {
+		w.charge(1)
+		for ms[j].at-ms[from].at > near {
+			in.take(ms[from].shape, -1)
+			from++
 		}
-		if total < enough {
+		if in.take(ms[j].shape, 1); in.total() < enough {
 			continue
 		}
-		top := &ms[j]
-		for _, m := range best {
-			if m.shape.weight > top.shape.weight || m.shape.weight == top.shape.weight && m.at < top.at {
+		top := &ms[from]
+		for i := range ms[from : j+1] {
+			if m := &ms[from+i]; m.shape.weight > top.shape.weight {
 				top = m
 			}
 		}
-		out = append(out, Finding{Kind: top.shape.kind, At: int(top.at), Quote: quote(text[top.at:top.end])})
-		i = j
-		if len(out) >= maxFindings {
+		out = append(out, Finding{Kind: top.shape.kind, At: int(top.at), Quote: said(text, ws, *top)})
+		if in, from = (scale{}), j+1; len(out) >= maxFindings {
 			break
 		}
 	}
 	return out
 }
 
-// talked holds for a quotation beside words of somebody who writes about such texts.
-func talked(ws []word, m match) bool {
-	const around = 400
-	i, _ := slices.BinarySearchFunc(ws, m.at-around, func(w word, at int32) int { return int(w.at - at) })
-	for ; i < len(ws) && ws[i].at < m.end+around; i++ {
+// talks are the places of words with which somebody writes about such texts.
+func talks(ws []word) (out []int32) {
+	for i := range ws {
 		if ws[i].is&mTalk != 0 {
-			return true
+			out = append(out, ws[i].at)
 		}
 	}
-	return false
+	return out
+}
+
+// talked holds for a match beside such a word.
+func talked(talk []int32, m match) bool {
+	const around = 400
+	i, _ := slices.BinarySearch(talk, m.at-around)
+	return i < len(talk) && talk[i] < m.end+around
 }
 
 // Orders reports whether a text that nobody is meant to see gives orders. It is
 // stricter than Judge: one sign is enough.
 func Orders(text string) bool {
-	return len(matches(read(text[:min(len(text), MaxText)]))) > 0 || strings.Contains(text, "dangerously")
+	return len(matches(&work{left: most(len(text))}, read(text[:min(len(text), MaxText)]))) > 0 || strings.Contains(text, "dangerously")
 }

@@ -2,41 +2,45 @@ package injection
 
 import "strings"
 
-// maxLink bounds the address of an image.
-const maxLink = 2 << 10
-
 // links finds images whose address waits to be filled with what the reader knows. Images
-// are fetched as soon as an answer is shown, without a click.
-func links(text string) (out []Finding) {
-	judge := func(at int, address string) {
-		if len(out) < maxFindings && carries(address) {
-			out = append(out, Finding{Kind: Link, At: at, Quote: quote(address)})
+// are fetched as soon as an answer is shown, without a click. An address in an address is
+// part of it.
+func links(w *work, text string) (out []Finding) {
+	w.charge(2 * len(text))
+	judge := func(at, end int) {
+		w.charge(end - at)
+		if len(out) < maxFindings && carries(text[at:end]) {
+			out = append(out, Finding{Kind: Link, At: at, Quote: quote(bare(text[at:end]))})
 		}
 	}
-	for at := 0; ; {
+	ends := next{text: text, of: ")\n"}
+	for at, open, looked := 0, -1, 0; ; {
 		i := strings.Index(text[at:], "](")
 		if i < 0 {
 			break
 		}
 		at += i + 2
-		open := strings.LastIndexByte(text[max(0, at-202):at-2], '[')
-		if open += max(0, at-202); open <= 0 || open < max(0, at-202) || text[open-1] != '!' {
+		if o := strings.LastIndexByte(text[looked:at-2], '['); o >= 0 {
+			open = looked + o
+		}
+		if looked = at - 2; open <= 0 || text[open-1] != '!' || at-open > 202 {
 			continue
 		}
-		rest := text[at:min(len(text), at+maxLink)]
-		if end := strings.IndexAny(rest, ")\n"); end > 0 {
-			judge(at, rest[:end])
+		if end := ends.from(at); end < len(text) && end > at {
+			judge(at, end)
+			at = end
 		}
 	}
+	ends = next{text: text, of: ">"}
 	for at := 0; ; {
 		i := strings.Index(text[at:], "<img")
 		if i < 0 {
 			return out
 		}
 		at += i + 4
-		rest := text[at:min(len(text), at+maxLink)]
-		if end := strings.IndexByte(rest, '>'); end > 0 {
-			judge(at, rest[:end])
+		if end := ends.from(at); end < len(text) {
+			judge(at, end)
+			at = end
 		}
 	}
 }

@@ -7,7 +7,7 @@ import "strings"
 var markers = []string{
 	"<system>", "</system>", "<|im_start|>", "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>",
 	"[inst]", "[/inst]", "<<sys>>", "<</sys>>", "[system]:", "[system message]", "[system prompt]", "[admin]", "<start_of_turn>", "<function_calls>", "</function_results>", "<tool_result>", "</tool_result>",
-	"<assistant>", "</assistant>", "<important>", "<instructions>", "<new_instructions>", "<admin>", "<developer>",
+	"<assistant>", "</assistant>", "<instructions>", "<new_instructions>", "<admin>", "<developer>",
 }
 
 // reminder is what an agent itself writes into results. It counts less.

@@ -1,6 +1,9 @@
 package injection
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // place is a part of a text, and where it is.
 type place struct {
@@ -8,60 +11,139 @@ type place struct {
 	text string
 }
 
-// Bounds of what is looked for in one piece.
-const (
-	maxPlaces = 256
-	maxPlace  = 16 << 10
-	maxTag    = 4 << 10
-)
+// unclosed is how far an element without an end goes.
+const unclosed = 16 << 10
 
-// places are the parts that an agent reads and a person does not see.
-func places(text string) (out []place) {
-	budget := 2 * len(text) // elements lie in each other; nobody makes us read them for ever
-	add := func(at, end int) {
-		if end = min(end, at+maxPlace, len(text)); at < end && len(out) < maxPlaces && budget > 0 {
-			budget -= end - at
-			out = append(out, place{at, text[at:end]})
-		}
-	}
-	closes := 0 // where the next tag ends
+// places are the parts that an agent reads and a person does not see. Parts that lie in
+// each other are one, so all of them together are no longer than the text.
+func places(w *work, text string) []place {
+	w.charge(4 * len(text))
+	l := &laid{text: text, lines: next{text: text, of: "\n"}, tags: next{text: text, of: ">"}}
 	for _, c := range Comments(text) {
-		add(c[0]+4, c[1])
+		l.add(c[0]+4, c[1])
 	}
-	for at := 0; ; {
+	for at := 0; ; at++ {
 		i := strings.IndexAny(text[at:], "<[\x1b")
 		if i < 0 {
 			break
 		}
 		at += i
-		rest := text[at:]
-		switch {
-		case rest[0] == '\x1b' && strings.HasPrefix(rest, "\x1b[8m"):
-			end := strings.Index(rest[4:], "\x1b[")
-			if end < 0 {
-				end = len(rest) - 4
-			}
-			add(at+4, at+4+end)
+		switch rest := text[at:]; {
+		case rest[0] == '\x1b':
+			l.terminal(at)
 		case rest[0] == '[' && (strings.HasPrefix(rest, "[//]: #") || strings.HasPrefix(strings.ToLower(rest[:min(len(rest), 12)]), "[comment]:")):
-			end := strings.IndexByte(rest, '\n')
-			if end < 0 {
-				end = len(rest)
-			}
-			add(at+7, at+end)
-		case rest[0] == '<':
-			if closes <= at {
-				if closes = at + strings.IndexByte(rest, '>') + 1; closes == at {
-					closes = len(text) + 1
-				}
-			}
-			n := closes - at
-			if n <= maxTag && n < len(rest) && letter(rest[1]) && len(out) < maxPlaces && budget > 0 && Concealed(rest[:n]) {
-				add(at+n, at+n+within(rest[n:], tagName(rest)))
-			}
+			l.add(at+7, l.lines.from(at))
+		case rest[0] == '<' && len(rest) > 1 && letter(rest[1]) && at >= l.judged:
+			l.tag(w, at)
 		}
-		at++
 	}
-	return append(out, far(text)...)
+	if l.dark > 0 {
+		l.add(l.dark, len(text))
+	}
+	l.far()
+	return l.merged()
+}
+
+// laid collects the parts of a text.
+type laid struct {
+	text   string
+	parts  [][2]int
+	lines  next
+	tags   next
+	judged int              // the tag before ends here
+	dark   int              // since here a terminal shows nothing; 0: it shows all
+	ends   map[string][]int // where elements end, by name
+}
+
+func (l *laid) add(at, end int) {
+	if end = min(end, len(l.text)); at < end {
+		l.parts = append(l.parts, [2]int{at, end})
+	}
+}
+
+// merged are the parts in their order, those that overlap as one.
+func (l *laid) merged() (out []place) {
+	slices.SortFunc(l.parts, func(a, b [2]int) int { return a[0] - b[0] })
+	for i := 0; i < len(l.parts); {
+		at, end := l.parts[i][0], l.parts[i][1]
+		for i++; i < len(l.parts) && l.parts[i][0] < end; i++ {
+			end = max(end, l.parts[i][1])
+		}
+		out = append(out, place{at, l.text[at:end]})
+	}
+	return out
+}
+
+// next finds a character, and looks at nothing twice.
+type next struct {
+	text, of string
+	at       int // where it was found last
+	known    bool
+}
+
+// from is where the next one is; the end of the text if there is none. Places are asked for in their
+// order.
+func (n *next) from(at int) int {
+	if n.known && n.at >= at {
+		return n.at
+	}
+	i := strings.IndexAny(n.text[at:], n.of)
+	if n.at, n.known = at+i, true; i < 0 {
+		n.at = len(n.text)
+	}
+	return n.at
+}
+
+// tag judges one that begins at a place. What begins inside of a tag is part of it.
+func (l *laid) tag(w *work, at int) {
+	end := l.tags.from(at)
+	if end == len(l.text) {
+		return
+	}
+	end++
+	l.judged = end
+	w.charge(end - at)
+	if Concealed(l.text[at:end]) {
+		l.add(end, l.within(end, strings.ToLower(tagName(l.text[at:]))))
+	}
+}
+
+// within is where an element ends.
+func (l *laid) within(at int, name string) int {
+	if l.ends == nil {
+		l.ends = map[string][]int{}
+		for i := 0; ; i += 2 {
+			n := strings.Index(l.text[i:], "</")
+			if n < 0 {
+				break
+			}
+			i += n
+			of := strings.ToLower(tagName(l.text[i+1:]))
+			l.ends[of] = append(l.ends[of], i)
+		}
+	}
+	ends := l.ends[name]
+	if i, _ := slices.BinarySearch(ends, at); i < len(ends) {
+		return ends[i]
+	}
+	return at + unclosed
+}
+
+// terminal follows the attributes of a terminal: 8 conceals what comes, 0 and 28 end that.
+func (l *laid) terminal(at int) {
+	n := sequence(l.text[at:])
+	if n == 0 || l.text[at+n-1] != 'm' {
+		return
+	}
+	for p := range strings.SplitSeq(l.text[at+2:at+n-1], ";") {
+		switch p = strings.TrimLeft(p, "0"); {
+		case p == "8" && l.dark == 0:
+			l.dark = at + n
+		case (p == "" || p == "28") && l.dark > 0:
+			l.add(l.dark, at)
+			l.dark = 0
+		}
+	}
 }
 
 // Comments finds those of a page. One without an end goes to the end.
@@ -92,21 +174,6 @@ func tagName(s string) string {
 	return s[1:end]
 }
 
-// within is how far an element goes: to its end, or to the end of what is looked at.
-func within(s, name string) int {
-	s = s[:min(len(s), maxPlace)]
-	for at := 0; ; at += 2 {
-		i := strings.Index(s[at:], "</")
-		if i < 0 {
-			return len(s)
-		}
-		at += i
-		if n := len(name); at+2+n <= len(s) && strings.EqualFold(s[at+2:at+2+n], name) {
-			return at
-		}
-	}
-}
-
 // Concealed holds for a tag whose content is not seen.
 func Concealed(tag string) bool {
 	low := strings.ToLower(tag)
@@ -125,23 +192,31 @@ func Concealed(tag string) bool {
 	if strings.HasPrefix(low, "<font") && (strings.Contains(low, "color=\"white\"") || strings.Contains(low, "color=\"#fff")) {
 		return true
 	}
-	i := strings.Index(low, "style")
-	if i < 0 {
-		return false
+	for {
+		i := strings.Index(low, "style")
+		if i < 0 {
+			return false
+		}
+		low = strings.TrimLeft(low[i+len("style"):], " \t\r\n")
+		value, ok := strings.CutPrefix(low, "=")
+		if !ok {
+			continue
+		}
+		value = strings.TrimLeft(value, " \t\r\n")
+		end := strings.IndexAny(value, " \t\r\n>")
+		if value != "" && (value[0] == '"' || value[0] == '\'') {
+			quote := value[:1]
+			value = value[1:]
+			end = strings.Index(value, quote)
+		}
+		if end < 0 {
+			end = len(value)
+		}
+		if concealing(value[:end]) {
+			return true
+		}
+		low = value[end:]
 	}
-	value := strings.TrimLeft(low[i+len("style"):], " \t\r\n")
-	if value == "" || value[0] != '=' {
-		return false
-	}
-	value = strings.TrimLeft(value[1:], " \t\r\n")
-	if value == "" || value[0] != '"' && value[0] != '\'' {
-		return false
-	}
-	end := strings.IndexByte(value[1:], value[0])
-	if end < 0 {
-		end = len(value) - 1
-	}
-	return concealing(value[1 : 1+end])
 }
 
 func blankByte(c byte) bool {
@@ -154,7 +229,9 @@ func concealing(style string) bool {
 	for d := range strings.SplitSeq(style, ";") {
 		name, value, _ := strings.Cut(d, ":")
 		value = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "!important"))
-		has[strings.TrimSpace(name)] = value
+		if name = strings.TrimSpace(name); name != "" {
+			has[name] = value
+		}
 	}
 	colour, ground := has["color"], has["background-color"]
 	if ground == "" {
@@ -213,25 +290,21 @@ const (
 	FarSpace = 160 // a table may be wide; nobody aligns by so much
 )
 
-// far are the parts that stand far to the right.
-func far(text string) (out []place) {
+// far adds the parts that stand far to the right.
+func (l *laid) far() {
+	lines := next{text: l.text, of: "\n"}
 	run := 0
-	for i := 0; i < len(text) && len(out) < maxPlaces; i++ {
-		switch c := text[i]; {
+	for i := range len(l.text) {
+		switch c := l.text[i]; {
 		case c == ' ' || c == '\t':
 			run++
 		case c == '\n' || c == '\r':
 			run = 0
 		default:
 			if run >= FarSpace {
-				end := strings.IndexByte(text[i:], '\n')
-				if end < 0 {
-					end = len(text) - i
-				}
-				out = append(out, place{i, text[i : i+min(end, maxPlace)]})
+				l.add(i, lines.from(i))
 			}
 			run = 0
 		}
 	}
-	return out
 }

@@ -16,7 +16,10 @@ type shape struct {
 	across bool // the end of a sentence may lie in it
 	lead   bool // its first word has to stand where an order begins
 	denied bool // it counts also if its first word is denied
+	hard   bool // what is soft is no step of it
+	single bool // it lies within one command, or in none
 	steps  []step
+	id     int // of its name
 }
 
 // How much weight a text needs, where a person sees it and where not.
@@ -38,6 +41,8 @@ var shapes = []shape{
 	{name: "override", kind: Order, weight: 2, lead: true, steps: []step{{0, mIgnore}, {1, mEvery}, {1, mYou}, {3, mTold}}},
 	{name: "override", kind: Order, weight: 2, lead: true, steps: []step{{0, mIgnore}, {2, mPerson}, {1, mRequest | mTold}}},
 	{name: "override", kind: Order, weight: 2, lead: true, steps: []step{{0, mIgnore}, {3, mPrior}, {3, mRule}}},
+	{name: "override", kind: Order, weight: 2, denied: true, steps: []step{{0, mNeg}, {0, mDo}, {2, mPrior}, {1, mRules}}},
+	{name: "override", kind: Order, weight: 3, denied: true, across: true, steps: []step{{0, mNeg}, {0, mDo}, {2, mPrior}, {1, mRules}, {2, mDo}, {0, mThis}, {1, mLead}}},
 	{name: "void", kind: Order, weight: 2, steps: []step{{0, mYour}, {2, mRules | mRule}, {3, mVoid}}},
 	{name: "void", kind: Order, weight: 1, steps: []step{{0, mSafety | mRule}, {2, mVoid}}},
 	{name: "void", kind: Order, weight: 2, steps: []step{{0, mRules | mRule}, {2, mNo}, {0, mLonger}, {0, mBound}}},
@@ -67,10 +72,10 @@ var shapes = []shape{
 	{name: "must", kind: Order, weight: 1, steps: []step{{0, mMust}, {1, mYou}, {0, mDo}}},
 	{name: "addressed", kind: Order, weight: 1, steps: []step{{0, mAgent}, {1, mMust}, {1, mMust}}},
 	{name: "fetch", kind: Order, weight: 2, steps: []step{{0, mAgent}, {4, mMust}, {3, mDo}, {6, mFetch}}},
-	{name: "addressed", kind: Order, weight: 2, steps: []step{{0, mIf}, {0, mYou}, {0, mAre}, {3, mAgent}}},
+	{name: "addressed", kind: Order, weight: 1, steps: []step{{0, mIf}, {0, mYou}, {0, mAre}, {3, mAgent}}},
 	{name: "addressed", kind: Order, weight: 1, steps: []step{{0, mNote}, {3, mAgent}}},
 	{name: "addressed", kind: Order, weight: 1, steps: []step{{0, mAgent}, {2, mRead}, {0, mThis}}},
-	{name: "before", kind: Order, weight: 1, across: true, steps: []step{{0, mBefore}, {1, mAnswer}}},
+	{name: "addressed", kind: Order, weight: 1, across: true, steps: []step{{0, mBefore}, {1, mAnswer}}},
 	{name: "pipe", kind: Order, weight: 1, steps: []step{{0, mFetch}, {8, mPipe}, {3, mShell}}},
 	{name: "pipe", kind: Order, weight: 2, steps: []step{{0, mDecode}, {2, mPipe}, {2, mShell}}},
 	{name: "approve", kind: Order, weight: 1, steps: []step{{0, mApprove}, {1, mEvery | mPrior}, {1, mPermission}}},
@@ -81,13 +86,19 @@ var shapes = []shape{
 
 	{name: "prompt", kind: Leak, weight: 2, steps: []step{{0, mReveal}, {2, mYour}, {0, mSystem}, {1, mRules}}},
 	{name: "prompt", kind: Leak, weight: 1, steps: []step{{0, mReveal}, {2, mSystem}, {1, mRules}}},
-	{name: "file", kind: Leak, weight: 3, steps: []step{{0, mSend}, {6, mSecretFile}, {8, mTo}}},
-	{name: "file", kind: Leak, weight: 3, steps: []step{{0, mSecretFile}, {12, mSend}, {8, mTo}}},
+	{name: "file", kind: Leak, weight: 3, hard: true, single: true, steps: []step{{0, mSend}, {6, mSecretFile}, {8, mTo}}},
+	{name: "file", kind: Leak, weight: 3, hard: true, single: true, steps: []step{{0, mSecretFile}, {12, mSend}, {8, mTo}}},
+	{name: "file", kind: Leak, weight: 3, hard: true, single: true, steps: []step{{0, mSend}, {2, mTo}, {4, mSecretFile}}},
+	{name: "file", kind: Leak, weight: 3, single: true, steps: []step{{0, mSecretFile}, {12, mSend}, {0, mThis}, {3, mTo}}},
+	{name: "file", kind: Leak, weight: 2, single: true, steps: []step{{0, mSend}, {6, mSecretFile}, {8, mTo}}},
+	{name: "file", kind: Leak, weight: 2, single: true, steps: []step{{0, mSecretFile}, {12, mSend}, {8, mTo}}},
 	{name: "file", kind: Leak, weight: 3, steps: []step{{0, mEnv}, {0, mVariables}, {8, mSend}, {6, mTo}}},
 	{name: "file", kind: Leak, weight: 1, steps: []step{{0, mRead}, {4, mSecretFile}}},
 	{name: "file", kind: Leak, weight: 1, steps: []step{{0, mSend}, {6, mSecretFile}}},
-	{name: "secret", kind: Leak, weight: 2, steps: []step{{0, mSend}, {6, mSecret}, {8, mTo}}},
-	{name: "secret", kind: Leak, weight: 2, steps: []step{{0, mSecret}, {8, mSend}, {4, mTo}}},
+	{name: "secret", kind: Leak, weight: 2, hard: true, single: true, steps: []step{{0, mSend}, {6, mSecret}, {8, mTo}}},
+	{name: "secret", kind: Leak, weight: 1, single: true, steps: []step{{0, mSend}, {6, mSecret}, {8, mTo}}},
+	{name: "secret", kind: Leak, weight: 2, hard: true, single: true, steps: []step{{0, mSecret}, {8, mSend}, {4, mTo}}},
+	{name: "secret", kind: Leak, weight: 1, single: true, steps: []step{{0, mSecret}, {8, mSend}, {4, mTo}}},
 	{name: "secret", kind: Leak, weight: 3, steps: []step{{0, mSteal}, {5, mSecret}}},
 	{name: "carry", kind: Link, weight: 3, steps: []step{{0, mAppend}, {3, mSecret | mSaid}, {4, mQuery}, {3, mTo | mQuery}}},
 	{name: "carry", kind: Link, weight: 3, steps: []step{{0, mSecret}, {8, mAppend}, {4, mTo}, {4, mQuery}}},
@@ -98,6 +109,20 @@ var shapes = []shape{
 	{name: "fetches", kind: Order, steps: []step{{0, mFetch}, {6, mTo}}},
 	{name: "sends", kind: Leak, steps: []step{{0, mSend}, {8, mSecret}}},
 	{name: "names", kind: Leak, steps: []step{{0, mSecretFile}}},
+}
+
+// names is how many names there can be.
+const names = 32
+
+func init() {
+	ids := map[string]int{}
+	for i := range shapes {
+		name := shapes[i].name
+		if _, ok := ids[name]; !ok {
+			ids[name] = len(ids)
+		}
+		shapes[i].id = ids[name]
+	}
 }
 
 // byFirst are the shapes by the meaning that they begin with.
@@ -118,11 +143,14 @@ type match struct {
 }
 
 // matches finds the shapes in what was read.
-func matches(ws []word) (out []match) {
+func matches(w *work, ws []word) (out []match) {
 	for i := range ws {
+		if w.spent() {
+			return out
+		}
 		for m := uint64(ws[i].is); m != 0; m &= m - 1 {
 			for _, s := range byFirst[bits.TrailingZeros64(m)] {
-				if end, ok := s.at(ws, i); ok {
+				if end, ok := s.at(w, ws, i); ok {
 					out = append(out, match{s, ws[i].at, end})
 				}
 			}
@@ -133,9 +161,9 @@ func matches(ws []word) (out []match) {
 
 // at reports whether a shape begins with the word i, and where it ends. The words that
 // can be a step are one bit each, so the time is bounded whatever the text is.
-func (s *shape) at(ws []word, i int) (end int32, ok bool) {
+func (s *shape) at(w *work, ws []word, i int) (end int32, ok bool) {
 	first := &ws[i]
-	if s.lead && !first.lead || first.negated && !s.denied {
+	if s.lead && !first.lead || first.negated && !s.denied || s.hard && first.soft {
 		return 0, false
 	}
 	const window = 48
@@ -146,10 +174,14 @@ func (s *shape) at(ws []word, i int) (end int32, ok bool) {
 		for m := reach; m != 0; m &= m - 1 {
 			from := bits.TrailingZeros64(m)
 			for j := from + 1; j < len(ws) && ws[j].n-ws[from].n-1 <= st.gap; j++ {
+				w.charge(1)
 				if ws[j].sentence != first.sentence && !s.across {
 					break
 				}
-				if ws[j].is&st.is != 0 {
+				if s.single && ws[j].command != first.command {
+					break
+				}
+				if ws[j].is&st.is != 0 && !(s.hard && ws[j].soft) {
 					next |= 1 << j
 				}
 			}

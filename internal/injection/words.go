@@ -12,9 +12,12 @@ type word struct {
 	n        int32 // how many words were before
 	at, end  int32
 	sentence int32
-	lead     bool // an order may begin with it
-	colon    bool // a colon follows
-	negated  bool // the word before says no
+	lead     bool   // an order may begin with it
+	colon    bool   // a colon follows
+	negated  bool   // the word before says no
+	soft     bool   // a file that every project has, an address of a person
+	command  int32  // how many lines of commands were before
+	part     string // of a name that is made of words; empty: all of it
 }
 
 // reader takes a text apart. It keeps the words that mean something, and forgets the
@@ -30,6 +33,9 @@ type reader struct {
 	lead     bool
 	newlines int
 	line     bool // nothing but blanks since the line began
+	command  int32
+	commands bool // this line is one
+	to       bool // the word before is "to"
 	buf      []byte
 }
 
@@ -48,6 +54,10 @@ func (r *reader) step(at int) int {
 		if r.newlines++; r.newlines > 1 {
 			r.sentence++
 		}
+		if r.commands && (at == 0 || r.text[at-1] != '\\') {
+			r.command++
+			r.commands = false
+		}
 		r.lead, r.line = true, true
 		return at + 1
 	case c == ' ', c == '\t', c == '\r':
@@ -55,6 +65,8 @@ func (r *reader) step(at int) int {
 	case c == '\\' && at+1 < len(r.text) && strings.IndexByte("nrt", r.text[at+1]) >= 0:
 		r.lead = true
 		return at + 2
+	case c == '\x1b':
+		return at + max(1, sequence(r.text[at:]))
 	case c == '|':
 		r.put(word{is: mPipe}, at, at+1)
 		return at + 1
@@ -70,12 +82,26 @@ func (r *reader) step(at int) int {
 		if strings.IndexByte(`>]"'(;:!?*#-.`+"`", c) >= 0 {
 			r.lead = true
 		}
-		if c == '!' || c == '?' || c == '{' || c == '}' {
+		if c == '{' || c == '}' || (c == '!' || c == '?') && (at+1 == len(r.text) || !wordBytes[r.text[at+1]]) {
 			r.sentence++
 		}
 		return at + 1
 	}
 	return r.chunk(at)
+}
+
+// sequence is the length of one for a terminal, 0 if none begins a text.
+func sequence(text string) int {
+	const most = 64
+	text = text[:min(len(text), most)]
+	if !strings.HasPrefix(text, "\x1b[") {
+		return 0
+	}
+	end := strings.IndexFunc(text[2:], func(c rune) bool { return (c < '0' || c > '9') && c != ';' && c != ':' && c != '?' })
+	if end < 0 || !letter(text[2+end]) {
+		return 0
+	}
+	return 2 + end + 1
 }
 
 // wordBytes are what words, names of files and addresses are made of.
@@ -111,7 +137,9 @@ func (r *reader) chunk(at int) int {
 		body = strings.TrimLeft(body, ".:;'-_=#&")
 	}
 	if body == "" {
-		r.lead = true
+		if r.lead = true; raw == "." {
+			r.sentence++
+		}
 		return end
 	}
 	from := at + strings.Index(raw, body)
@@ -124,9 +152,24 @@ func (r *reader) chunk(at int) int {
 		r.lead = true
 	}
 	if strings.HasSuffix(raw, ":") {
-		r.lead = true
+		r.lead = !changes[body]
 	}
 	return end
+}
+
+// changes are how the heads of commits begin: what follows tells what was done.
+var changes = set("fix feat chore refactor docs perf revert style build test ci")
+
+// tools are what lines of commands begin with. What one command reads is not what the next
+// one sends.
+var tools = set("curl wget cp mv docker docker-compose npm npx pnpm yarn git aws kubectl helm ssh scp rsync ssh-keygen chmod export cd mkdir sudo make pip pip3 go cargo cat echo source tar unzip brew apt apt-get gh gcloud az terraform rm ln touch vim nano systemctl run")
+
+func set(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
 }
 
 // extent is where a chunk ends, and whether it holds what has to be folded.
@@ -172,20 +215,68 @@ func (r *reader) name(body string, at int, odd, colon bool) {
 	if plain == "" {
 		return // hidden characters alone
 	}
+	if r.line && tools[plain] && !r.commands {
+		r.command++
+		r.commands = true
+	}
+	if api[plain] {
+		r.forgive()
+	}
 	w := word{colon: colon}
 	switch m := r.known[plain]; {
+	case m&mFetch != 0:
+		if w.is = m; sends(r.text[at+len(body):]) {
+			w.is |= mSend
+		}
 	case m != 0:
 		w.is = m
-	case strings.Contains(plain, "://"), strings.Contains(plain, "@") && strings.Contains(plain[strings.Index(plain, "@"):], "."):
-		w.is = mTo
+	case strings.Contains(plain, "://"):
+		w.is = addressMeaning(plain)
 	case strings.ContainsAny(plain, "/~") || plain[0] == '.' || strings.HasPrefix(plain, "id_"):
-		w.is = pathMeaning(plain)
+		w.is, w.soft = pathMeaning(plain)
+	case strings.Contains(plain, "@") && strings.Contains(plain[strings.Index(plain, "@"):], "."):
+		w.is, w.soft = mTo, true
+	case numeric(plain) || r.to && hostLike(plain):
+		w.is = addressMeaning(plain)
 	case strings.ContainsAny(plain, "_-.=&:@$"):
 		r.parts(plain, at, at+len(body), colon)
 		return
 	}
 	r.turn(&w, at)
 	r.put(w, at, at+len(body))
+	r.to = plain == "to"
+}
+
+// api are words of those who explain how a request is made.
+var api = set("header headers authorization bearer authentication")
+
+// forgive makes keys of a sentence harmless: "send your key in the header".
+func (r *reader) forgive() {
+	for i := len(r.out) - 1; i >= 0 && i >= len(r.out)-16 && r.out[i].sentence == r.sentence; i-- {
+		r.out[i].is &^= mSecret
+	}
+}
+
+// sends holds for the rest of a command line that takes something along.
+func sends(rest string) bool {
+	const most = 300
+	rest = rest[:min(len(rest), most)]
+	for at := 0; ; at++ {
+		i := strings.IndexByte(rest[at:], '\n')
+		if i < 0 {
+			break
+		}
+		if at += i; at == 0 || rest[at-1] != '\\' {
+			rest = rest[:at]
+			break
+		}
+	}
+	for _, s := range []string{" -d", " -F", " -T", " --data", " --form", " --upload", " --post", " --body", "@", " -X POST", " -XPOST", "$(", "`"} {
+		if strings.Contains(rest, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // turn marks a role that begins a line, as in a log of a conversation.
@@ -201,39 +292,20 @@ func (r *reader) parts(plain string, at, end int, colon bool) {
 		if i >= 8 {
 			return
 		}
-		r.put(word{is: r.known[p], colon: colon}, at, end)
+		r.put(word{is: r.known[p], colon: colon, part: p}, at, end)
 	}
-}
-
-// pathMeaning is what a path or a short address stands for.
-func pathMeaning(p string) meaning {
-	if strings.HasSuffix(p, ".pub") || strings.HasSuffix(p, ".example") || strings.HasSuffix(p, ".sample") {
-		return 0
-	}
-	for _, s := range []string{".ssh/id", "id_rsa", "id_ed25519", "id_ecdsa", ".aws/credentials", ".netrc", ".kube/config", ".gnupg", "mcp.json", "/.credentials", "/etc/shadow", ".npmrc", ".pypirc"} {
-		if strings.Contains(p, s) {
-			return mSecretFile
-		}
-	}
-	if p == ".env" || strings.HasSuffix(p, "/.env") || p == "~/.ssh" || p == "~/.aws" {
-		return mSecretFile
-	}
-	if i := strings.IndexByte(p, '/'); i > 3 && strings.IndexByte(p[1:i], '.') > 0 && p[0] != '.' && p[0] != '~' {
-		return mTo // evil.test/x
-	}
-	return 0
 }
 
 // put counts a word, and keeps it if it means something.
 func (r *reader) put(w word, at, end int) {
 	r.n++
 	if w.is != 0 {
-		w.n, w.at, w.end, w.sentence = r.n, int32(at), int32(end), r.sentence
+		w.n, w.at, w.end, w.sentence, w.command = r.n, int32(at), int32(end), r.sentence, r.command
 		w.lead = r.lead || r.last&(mLead|mAgent) != 0
 		w.negated = r.last&mNeg != 0 && r.lastIn == r.sentence
 		r.out = append(r.out, w)
 	}
-	r.last, r.lastIn, r.lead, r.newlines, r.line = w.is, r.sentence, false, 0, false
+	r.last, r.lastIn, r.lead, r.newlines, r.line, r.to = w.is, r.sentence, false, 0, false, false
 }
 
 // inQuotes reports whether a place of a text lies in a quotation that began on its line.

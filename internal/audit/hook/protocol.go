@@ -32,6 +32,9 @@ func ReadCall(r io.Reader) (Call, error) {
 	}
 	var c collector
 	if err := strictjson.Walk(data, &c); err != nil {
+		if call, ok := loose(data); ok {
+			return call, nil
+		}
 		return Call{}, fmt.Errorf("read the call: %w", err)
 	}
 	if c.call.Event == "" {
@@ -151,7 +154,7 @@ func Answer(agent string, c Call, where Where, g Gate) (string, Verdict) {
 		}
 		v := Judge(c.Command, where)
 		return tell(agent, v), v
-	case "PostToolUse", "AfterTool":
+	case "PostToolUse", "AfterTool": // see happened
 		return warn(c), Verdict{}
 	}
 	return "", Verdict{}

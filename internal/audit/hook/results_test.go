@@ -51,3 +51,40 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsThatAreNotStrict: half of a character or a name that is there twice does not
+// keep a result from being judged; a call that has not happened is refused for it.
+func TestResultsThatAreNotStrict(t *testing.T) {
+	for name, response := range map[string]string{
+		"half a character": `{"stdout":"\ud800 ok. ` + poisoned + `"}`,
+		"a name twice":     `{"a":"` + poisoned + `","a":"fine"}`,
+		"not UTF-8":        "{\"a\":\"\xff " + poisoned + "\"}",
+	} {
+		call, err := ReadCall(strings.NewReader(`{"hook_event_name":"PostToolUse","tool_name":"X","tool_input":{"command":"x"},"tool_response":` + response + `,"cwd":"/w"}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if answer, _ := Answer("claude", call, Where{}, Gate{}); !strings.Contains(answer, "systemMessage") {
+			t.Errorf("%s: %q", name, answer)
+		}
+		if _, err := ReadCall(strings.NewReader(`{"hook_event_name":"PreToolUse","tool_name":"X","tool_input":` + response + `}`)); err == nil {
+			t.Errorf("%s: taken before the call", name)
+		}
+	}
+}
+
+// TestTooMuchIsTold: what is too much to be judged is said to be.
+func TestTooMuchIsTold(t *testing.T) {
+	page := strings.Repeat("A page of words that are harmless.\n", injection.MaxText/40)
+	for n, want := range map[int]bool{1: false, 2: true} {
+		var results []string
+		for range n {
+			results = append(results, page)
+		}
+		answer, _ := Answer("claude", Call{Event: "PostToolUse", Results: results}, Where{}, Gate{})
+		if strings.Contains(answer, "more than is looked at") != want {
+			t.Errorf("%d pages: %q", n, answer)
+		}
+	}
+}

@@ -83,7 +83,10 @@ func (s *modelSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if s.Suspect != nil {
-		s.judged.look(s.API, body, s.Suspect)
+		if err := s.judged.look(r.Context(), s.API, body, s.Suspect); err != nil {
+			s.deny(w, r, http.StatusServiceUnavailable, err)
+			return
+		}
 	}
 	r.Header = head
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.Trim), ""

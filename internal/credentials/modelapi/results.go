@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/strictjson"
@@ -9,10 +10,10 @@ import (
 // shortestResult is how long a text is at least that could be an order.
 const shortestResult = 12
 
-// Results calls each with the texts that tools returned, in a body that was judged: what
-// strangers wrote comes to a model by them. What a person and the model said is not among
-// them.
-func (a API) Results(body []byte, each func(strictjson.Text)) {
+// Results calls each with what a tool returned, one call for one result with all of its
+// texts, in a body that was judged: what strangers wrote comes to a model by them. What a
+// person and the model said is not among them. The texts are each's to keep.
+func (a API) Results(body []byte, each func([]strictjson.Text)) {
 	if err := strictjson.Walk(body, &results{api: a, each: each}); err != nil {
 		return // it was judged, and read to its end
 	}
@@ -22,7 +23,7 @@ func (a API) Results(body []byte, each func(strictjson.Text)) {
 // may say so at its end.
 type results struct {
 	api   API
-	each  func(strictjson.Text)
+	each  func([]strictjson.Text)
 	texts []strictjson.Text
 	open  []resultFrame
 }
@@ -48,10 +49,8 @@ func (r *results) Enter(name strictjson.Text, kind strictjson.Kind) (bool, error
 func (r *results) Leave() {
 	f := r.open[len(r.open)-1]
 	r.open = r.open[:len(r.open)-1]
-	if f.result {
-		for _, t := range r.texts[f.from:] {
-			r.each(t)
-		}
+	if f.result && len(r.texts) > f.from {
+		r.each(slices.Clone(r.texts[f.from:]))
 	}
 	if f.result || len(r.open) <= 2 { // the body, and its list of messages
 		r.texts = r.texts[:f.from]

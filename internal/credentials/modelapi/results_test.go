@@ -26,7 +26,11 @@ func TestResults(t *testing.T) {
 		{Gemini, `{"request":{"contents":[{"parts":[{"function_response":{"response":{"deep":{"er":["what a tool returned"]}}}}]}]}}`, []string{"what a tool returned"}},
 	} {
 		var got []string
-		c.api.Results([]byte(c.body), func(t strictjson.Text) { got = append(got, t.String()) })
+		c.api.Results([]byte(c.body), func(ts []strictjson.Text) {
+			for _, t := range ts {
+				got = append(got, t.String())
+			}
+		})
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s %s: %q", c.api, c.body, got)
 		}
@@ -41,7 +45,11 @@ func FuzzResults(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, a := range []API{Anthropic, OpenAI, Gemini} {
 			n := 0
-			a.Results([]byte(body), func(t strictjson.Text) { n += t.Size() })
+			a.Results([]byte(body), func(ts []strictjson.Text) {
+				for _, t := range ts {
+					n += t.Size()
+				}
+			})
 			if n > len(body) {
 				t.Errorf("%s: %d bytes of %d", a, n, len(body))
 			}

@@ -88,6 +88,7 @@ type Gate struct {
 	engine  engine
 	hellos  hellos
 	open    open
+	smoke   smoke
 
 	ctx     context.Context
 	stop    context.CancelFunc

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -15,11 +16,16 @@ type suspected struct {
 	mu    sync.Mutex
 	count int
 	first injection.Finding
+
+	one    sync.Mutex // closes the network, or waits until it is closed
+	closed bool
+	said   string // to the person, of that
 }
 
-// suspect hears of such a text, before the model reads it. The person is told the first
-// time; the meter and the journal know of each. Where the policy wants it, the network is
-// closed but for the model, for the rest of the session.
+// suspect hears of such a text, before the model reads it, and so does not return before
+// everything is done. The person is told the first time; the meter and the journal know of
+// each. Where the policy wants it, the network is closed but for the model, for the rest of
+// the session; if that fails, with the next text again.
 func (l *live) suspect(f injection.Finding) {
 	l.smoke.mu.Lock()
 	first := l.smoke.count == 0
@@ -27,16 +33,51 @@ func (l *live) suspect(f injection.Finding) {
 		l.smoke.first = f
 	}
 	l.smoke.mu.Unlock()
-	if !first {
+	outcome := ""
+	if l.session.Policy.OnHit() == policy.HitTighten {
+		outcome = l.shut(f)
+	}
+	if !first && outcome == "" {
 		return
 	}
-	l.alarm("text from outside tries to give the agent orders", fmt.Sprintf("what a tool returned tries to give the agent orders (%s: %q); see ringfence log %s. This is a smoke detector: it misses things, and errs.", f.Kind, f.Quote, l.session.ID))
-	if l.session.Policy.OnHit() != policy.HitTighten {
-		return
+	what := fmt.Sprintf("what a tool returned tries to give the agent orders (%s: %q)", f.Kind, f.Quote)
+	if f.Kind == injection.Unread {
+		what = "a tool returned more than is looked at for orders to the agent"
 	}
-	if _, err := l.Tighten(Less{Mode: launch.Locked, Alone: true, By: "[scan] on-hit", Why: "text from outside tries to give orders: " + string(f.Kind)}); err != nil {
-		l.Say(fmt.Sprintf("the network stays as it is: %v", err))
+	l.alarm("text from outside may give the agent orders", fmt.Sprintf("%s; see ringfence log %s.%s This is a smoke detector: it misses things, and errs.", what, l.session.ID, outcome))
+}
+
+// shut closes the network but for the model, once, and returns what the person has to know
+// of that and does not know yet.
+func (l *live) shut(f injection.Finding) string {
+	l.smoke.one.Lock()
+	defer l.smoke.one.Unlock()
+	if l.smoke.closed {
+		return ""
 	}
+	select { // a text may come while the session begins
+	case <-l.began:
+	case <-l.ended:
+		return ""
+	}
+	out, err := l.Tighten(Less{Mode: launch.Locked, Alone: true, By: "[scan] on-hit", Why: "text from outside tries to give orders: " + string(f.Kind)})
+	text := fmt.Sprintf(" The network is %s now, it was %s.", out.Mode, out.Was)
+	switch {
+	case err == nil:
+		l.smoke.closed = true
+	case errors.Is(err, errUnrecorded):
+		l.smoke.closed = true
+		text += fmt.Sprintf(" The journal does not have that: %v.", err)
+	case out.Was == launch.ModeNone:
+		l.smoke.closed, text = true, " There is no network to close."
+	default:
+		text = fmt.Sprintf(" THE NETWORK COULD NOT BE CLOSED: %v.", err)
+	}
+	if text == l.smoke.said {
+		return ""
+	}
+	l.smoke.said = text
+	return text
 }
 
 // exposed adds to the meter what has come in.

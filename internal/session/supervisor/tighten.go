@@ -27,6 +27,9 @@ type Less struct {
 	Why    string // for the journal; may be empty
 }
 
+// errUnrecorded is of something that was taken all the same.
+var errUnrecorded = errors.New("done, and not recorded")
+
 // lessened is the session as it is since something was taken from it.
 type lessened struct {
 	one   sync.Mutex                  // at a time
@@ -107,7 +110,7 @@ func (l *live) tighten(less Less, out *control.Tightened) error {
 	}
 	rec := journal.Record{Event: journal.Tighten, Mode: less.Mode, State: out.Was, Source: less.By, Reason: less.Why}
 	if out.Cut, err = l.gate.Narrow(base.Reach, false, rec); err != nil {
-		err = fmt.Errorf("done, and not recorded: %w", err)
+		err = fmt.Errorf("%w: %w", errUnrecorded, err)
 	}
 	if shut {
 		for _, p := range l.shown() {
