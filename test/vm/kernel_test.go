@@ -3,6 +3,7 @@
 package vm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 )
 
 // metaPackage always depends on the newest kernel of the release.
@@ -71,5 +74,12 @@ func takeKernel(deb, into string) error {
 	if err := os.WriteFile(filepath.Join(into, "image"), image, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(into, "modules"), archive(modules), 0o644)
+	return os.WriteFile(filepath.Join(into, "modules"), archived(modules), 0o644)
+}
+
+// archived is what the kernel unpacks at boot.
+func archived(entries map[string]cpio.Entry) []byte {
+	var b bytes.Buffer
+	cpio.Write(&b, entries) // a buffer takes everything
+	return b.Bytes()
 }

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/test/vm/module"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/module"
 )
 
 // wanted are the modules that the gate needs, and the one that tells it who owns a
@@ -52,8 +53,8 @@ func readKernel(deb string) (image []byte, modules map[string]packed, err error)
 
 // choose returns the modules that are named and those that they need, as files of
 // the guest.
-func choose(all map[string]packed, names []string) (map[string]entry, error) {
-	chosen := map[string]entry{}
+func choose(all map[string]packed, names []string) (map[string]cpio.Entry, error) {
+	chosen := map[string]cpio.Entry{}
 	_, err := module.Closure(names, func(name string) ([]string, error) {
 		p, ok := all[name]
 		if !ok {
@@ -63,7 +64,7 @@ func choose(all map[string]packed, names []string) (map[string]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen["usr/lib/modules/"+name+".ko"] = entry{mode: 0o644, data: data}
+		chosen["usr/lib/modules/"+name+".ko"] = cpio.Entry{Mode: 0o644, Data: data}
 		i, err := module.Read(bytes.NewReader(data))
 		return i.Depends, err
 	})

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 )
 
 // aptInstall pretends to install systemd and a bus where nothing is installed yet.
@@ -41,38 +43,38 @@ func systemdTree(t *testing.T) string {
 		if err != nil {
 			return err
 		}
-		all := map[string]entry{}
+		all := map[string]cpio.Entry{}
 		for _, deb := range debs {
 			if err := unpack(deb, all); err != nil {
 				return fmt.Errorf("%s: %w", filepath.Base(deb), err)
 			}
 		}
 		for _, dir := range []string{"bin", "sbin", "lib", "lib64"} {
-			all[dir] = entry{mode: fs.ModeSymlink | 0o777, data: []byte("usr/" + dir)}
+			all[dir] = cpio.Entry{Mode: fs.ModeSymlink | 0o777, Data: []byte("usr/" + dir)}
 		}
-		return os.WriteFile(into, archive(all), 0o644)
+		return os.WriteFile(into, archived(all), 0o644)
 	}}.get(t)
 }
 
 // unpack adds the files of a package that matter to a running system.
-func unpack(deb string, all map[string]entry) error {
+func unpack(deb string, all map[string]cpio.Entry) error {
 	return eachFile(deb, func(h *tar.Header, r io.Reader) error {
 		name := merged(h.Name)
 		if name == "." || strings.HasPrefix(name, "usr/share/") && !strings.HasPrefix(name, "usr/share/dbus-1/") {
 			return nil
 		}
-		e := entry{mode: fs.FileMode(h.Mode).Perm()}
+		e := cpio.Entry{Mode: fs.FileMode(h.Mode).Perm()}
 		switch h.Typeflag {
 		case tar.TypeDir:
-			e.mode |= fs.ModeDir
+			e.Mode |= fs.ModeDir
 		case tar.TypeSymlink:
-			e.mode |= fs.ModeSymlink
-			e.data = []byte(h.Linkname)
+			e.Mode |= fs.ModeSymlink
+			e.Data = []byte(h.Linkname)
 		case tar.TypeLink:
-			e.data = all[merged(h.Linkname)].data
+			e.Data = all[merged(h.Linkname)].Data
 		default:
 			var err error
-			if e.data, err = io.ReadAll(r); err != nil {
+			if e.Data, err = io.ReadAll(r); err != nil {
 				return err
 			}
 		}

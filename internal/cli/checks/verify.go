@@ -55,7 +55,7 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	if err != nil {
 		return verify.Config{}, err
 	}
-	flags, err := policy.UseRung(on, "")
+	flags, err := policy.UseRung(on, "", "")
 	if err != nil {
 		return verify.Config{}, err
 	}

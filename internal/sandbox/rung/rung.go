@@ -231,7 +231,9 @@ type Seen struct {
 	// parent, "root" the kind of its root. What is not there, nobody saw.
 	Outside map[string]string
 	// Word is set where Outside is what a far end says: nobody on this machine saw it.
-	Word    bool
+	Word bool
+	// Place is what was seen from this machine of the place where a far end is.
+	Place   map[string]string
 	Program *Program // what of others runs below the agent; the native rung has none
 }
 
