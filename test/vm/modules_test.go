@@ -15,6 +15,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/module"
+
+	"ringfence.dev/ringfence/test/debian"
 )
 
 // wanted are the modules that the gate needs, and the one that tells it who owns a
@@ -31,7 +33,7 @@ type packed struct {
 // readKernel takes the image and the modules out of a package.
 func readKernel(deb string) (image []byte, modules map[string]packed, err error) {
 	modules = map[string]packed{}
-	err = eachFile(deb, func(h *tar.Header, r io.Reader) (err error) {
+	err = debian.EachFile(deb, func(h *tar.Header, r io.Reader) (err error) {
 		file := path.Base(h.Name)
 		name, _, isModule := strings.Cut(file, ".ko")
 		switch {

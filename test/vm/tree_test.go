@@ -15,11 +15,13 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
+
+	"ringfence.dev/ringfence/test/debian"
 )
 
 // aptInstall pretends to install systemd and a bus where nothing is installed yet.
 func aptInstall(dir, action string) ([]byte, error) {
-	return output("", "apt-get", "-qq", action, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Cache="+dir,
+	return debian.Output("", "apt-get", "-qq", action, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Cache="+dir,
 		"-o", "Dir::Cache::archives="+dir, "-o", "Debug::NoLocking=true", "-o", "APT::Install-Recommends=false",
 		"install", "systemd", "dbus-daemon")
 }
@@ -32,7 +34,7 @@ func systemdTree(t *testing.T) string {
 		list, err := aptInstall(t.TempDir(), "--print-uris")
 		return fmt.Sprintf("systemd-%.12x", sha256.Sum256(list)), err
 	}
-	return product{identify, func(dir, into string) error {
+	return debian.Product{Identify: identify, Make: func(dir, into string) error {
 		if err := os.Mkdir(filepath.Join(dir, "partial"), 0o755); err != nil {
 			return err
 		}
@@ -53,12 +55,12 @@ func systemdTree(t *testing.T) string {
 			all[dir] = cpio.Entry{Mode: fs.ModeSymlink | 0o777, Data: []byte("usr/" + dir)}
 		}
 		return os.WriteFile(into, archived(all), 0o644)
-	}}.get(t)
+	}}.Get(t)
 }
 
 // unpack adds the files of a package that matter to a running system.
 func unpack(deb string, all map[string]cpio.Entry) error {
-	return eachFile(deb, func(h *tar.Header, r io.Reader) error {
+	return debian.EachFile(deb, func(h *tar.Header, r io.Reader) error {
 		name := merged(h.Name)
 		if name == "." || strings.HasPrefix(name, "usr/share/") && !strings.HasPrefix(name, "usr/share/dbus-1/") {
 			return nil

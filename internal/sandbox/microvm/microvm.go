@@ -60,9 +60,10 @@ func (p Place) Offer() rung.Offer {
 	o.Lacks = "the live view; caches and agent settings that stay from session to session; what the host changes meanwhile"
 	o.Views = []plan.View{plan.Review}
 	o.Leaves = maps.Clone(o.Leaves)
-	for _, claimed := range []string{"kernel", "link", "link-end"} {
+	for _, claimed := range []string{"kernel", "link", "link-end", "nic", "share"} {
 		delete(o.Leaves, claimed)
 	}
+	o.Slow = p.patience()
 	if p.Accel == tcg {
 		o.Less = "emulated in software"
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
@@ -26,10 +27,13 @@ var welcome = []string{"virtio_rng", "virtio_balloon", "tcp_diag"}
 // does, which no list of theirs tells.
 var before = []string{"crc32c_generic", "crc32c_cryptoapi"}
 
+// Modules lists the modules that a guest has, where its kernel has them.
+func Modules() []string { return slices.Concat(before, wanted, welcome) }
+
 // maxModule bounds one module.
 const maxModule = 64 << 20
 
-// modules reads what a guest loads, in that order.
+// modulesOf reads what a guest loads, in that order.
 func (k *kernel) modulesOf() (order []string, data map[string][]byte, err error) {
 	where, err := k.index()
 	if err != nil {
@@ -40,18 +44,7 @@ func (k *kernel) modulesOf() (order []string, data map[string][]byte, err error)
 		return nil, nil, err
 	}
 	data = map[string][]byte{}
-	var names []string
-	for _, n := range before {
-		if where[n] != "" {
-			names = append(names, n)
-		}
-	}
-	names = append(names, wanted...)
-	for _, n := range welcome {
-		if where[n] != "" {
-			names = append(names, n)
-		}
-	}
+	names := slices.DeleteFunc(Modules(), func(n string) bool { return where[n] == "" && !slices.Contains(wanted, n) })
 	closure, err := module.Closure(names, func(name string) ([]string, error) {
 		at := where[name]
 		switch {

@@ -49,6 +49,11 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		found.kernel.file.File.Close()
 		return far.End{}, err
 	}
+	if box.saw, err = look(box.jail.PID(), string(b.Plan.Process.Dir), b.Plan); err != nil {
+		box.Close()
+		found.kernel.file.File.Close()
+		return far.End{}, err
+	}
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
@@ -85,9 +90,9 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 	if err != nil {
 		return nil, err
 	}
-	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: []string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}}
+	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
 	out := &box{disk: disk, began: time.Now()}
-	out.jail, out.File, out.console, out.saw, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
+	out.jail, out.File, out.console, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
 	if err != nil {
 		os.Remove(disk)
 		return nil, err
@@ -109,7 +114,7 @@ func makeDisk(dir string, size int64) (string, error) {
 }
 
 // launch starts an emulator in its jail. A disk of "" is for a machine without one.
-func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, map[string]string, error) {
+func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, error) {
 	given := []plan.Op{{Do: plan.DoBind, Dst: kernelAt, Src: plan.Raw(ready.kernel)}, {Do: plan.DoBind, Dst: archiveAt, Src: plan.Raw(ready.archive)}}
 	if disk != "" {
 		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true})
@@ -119,13 +124,13 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 		devices = append(devices, "/dev/kvm")
 	}
 	var e emulator = qemu{}
-	walls, err := jail(b.Plan, e.argv(emulatorAt, m), given, devices)
+	walls, err := jail(b.Plan, mutateArgv(e.argv(emulatorAt, m)), given, devices)
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	unix.SetNonblock(fds[0], true) // so that Close ends a Read
 	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
@@ -133,24 +138,23 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 	r, w, err := os.Pipe()
 	if err != nil {
 		ours.Close()
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer w.Close()
 	words := newConsole(r)
-	saw := map[string]string{}
 	hooks := rung.Hooks{Stdio: rung.Stdio{In: theirs, Out: w, Err: w, Stopped: func() {}},
 		Within:  func(fork func(int) error) error { return fork(b.Group) },
-		Witness: func(seen rung.Seen) error { return around(seen, saw) }}
+		Witness: around}
 	box, err := native.Rung{}.Start(ctx, walls, hooks)
 	if err != nil {
 		ours.Close()
-		return nil, nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
+		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
 	}
-	return box, ours, words, saw, nil
+	return box, ours, words, nil
 }
 
 // around judges the walls around an emulator. All of them stand, or there is none.
-func around(seen rung.Seen, saw map[string]string) error {
+func around(seen rung.Seen) error {
 	for _, o := range seen.Probes {
 		if o.Open {
 			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: %s: %s", o.Probe, o.Detail)
@@ -160,9 +164,6 @@ func around(seen rung.Seen, saw map[string]string) error {
 		if is := seen.Outside["status."+field]; is != want {
 			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: from outside, %s is %q and not %s", field, is, want)
 		}
-	}
-	for name, value := range seen.Outside {
-		saw[name] = value
 	}
 	return nil
 }

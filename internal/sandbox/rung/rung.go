@@ -89,6 +89,7 @@ type Offer struct {
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Images  bool             // it can have the programs of an image; see Furnished
+	Slow    time.Duration    // how much longer than on the host's kernel a start may take
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 

@@ -57,11 +57,12 @@ func Is(args []string) bool { return len(args) > 1 && args[0] == Name && os.Getp
 func Main() {
 	runtime.LockOSThread()
 	var err error
+	args := told(os.Args)
 	switch {
-	case os.Args[1] == Probe:
+	case args[1] == Probe:
 		fmt.Println(Booted)
-	case os.Args[1] == Boot && len(os.Args) == 4:
-		err = boot(os.Args[2], os.Args[3])
+	case args[1] == Boot && len(args) == 4:
+		err = boot(args[2], args[3])
 	default:
 		err = errors.New("it was told nothing that it knows")
 	}
@@ -118,6 +119,7 @@ func serve(port *os.File, ids [2]uint32) error {
 		return fmt.Errorf("start the far end: %w", err)
 	}
 	port.Close()
+	accomplice(pid)
 	for {
 		var ws unix.WaitStatus
 		got, err := unix.Wait4(-1, &ws, 0, nil)
