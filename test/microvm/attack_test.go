@@ -71,7 +71,11 @@ func report(t *testing.T, f *work.Fixture, r world.Result) map[string]string {
 func TestGuestRootFiles(t *testing.T) {
 	f := newFixture(t)
 	told := report(t, f, attack(t, f, "files", waits, ""))
-	for _, name := range []string{"write", "create", "remove", "chmod", "link", "rename", "write again", "create again"} {
+	names := []string{"write", "create", "remove", "chmod", "link", "rename"}
+	if told["mounted again"] != "device or resource busy" { // a share is mounted once, by the emulator's word
+		names = append(names, "write again", "create again")
+	}
+	for _, name := range names {
 		if !slices.Contains([]string{"read-only file system", "operation not permitted"}, told[name]) {
 			t.Errorf("%s: %q", name, told[name])
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -196,7 +197,7 @@ func (t *there) receive() (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Landlock.ABI = landlockABI() // of the kernel that is here
+	p.Landlock.ABI = hostfacts.LandlockABI() // of the kernel that is here
 	t.stdio = map[link.Stdio]*link.Stream{}
 	for range streamsOf(p.Process.TTY) {
 		s, err := next[link.Stdio](t.link)
@@ -209,16 +210,6 @@ func (t *there) receive() (*plan.Plan, error) {
 		return p, err
 	}
 	return p, errors.Join(t.receiveLayers(p), t.makePrivate(p))
-}
-
-// landlockABI is the version of Landlock that this kernel has; 0: none.
-func landlockABI() int {
-	const version = 1
-	n, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
-	if errno != 0 {
-		return 0
-	}
-	return int(n)
 }
 
 func next[H link.Header](l *link.Link) (*link.Stream, error) {

@@ -62,6 +62,9 @@ func whole(path string) bool {
 	return unix.Lstat(path, &st) == nil && st.Mode == unix.S_IFREG|keptMode && int(st.Uid) == os.Geteuid() && st.Nlink == 1
 }
 
+// used is how long what was made is left alone: somebody may be about to open it.
+const used = time.Hour
+
 // most is for how many kernels and versions of ringfence files are kept.
 const most = 3
 
@@ -71,7 +74,9 @@ func thin(dir string) {
 		return
 	}
 	for _, e := range entries {
-		os.Remove(filepath.Join(dir, e.Name())) // who has one open goes on with it
+		if i, err := e.Info(); err == nil && time.Since(i.ModTime()) > used {
+			os.Remove(filepath.Join(dir, e.Name())) // who has one open goes on with it
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (Place) Shared() bool { return false }
 // Offer implements far.Place: the walls are those of the native rung, in the guest.
 func (p Place) Offer() rung.Offer {
 	o := native.Rung{}.Offer()
-	o.Level, o.Kernel, o.Witness = "L4", "a guest's of its own", "the far end; of the machine itself, the host"
+	o.Level, o.Kernel, o.Witness = "L3", "a guest's of its own", "the far end; of the machine itself, the host"
 	o.Adds = "a machine of its own without a network card: no call of the agent reaches the host's kernel"
 	o.Lacks = "the live view; caches and agent settings that stay from session to session; what the host changes meanwhile"
 	o.Views = []plan.View{plan.Review}

@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -33,6 +34,10 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		return far.End{}, err
 	}
 	defer found.qemu.File.Close()
+	if r := p.tryAccel(ctx, found); r.Status == hostfacts.Unusable {
+		found.kernel.file.File.Close()
+		return far.End{}, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
+	}
 	below, err := found.kernel.file.Below(p.KernelSum)
 	if err != nil {
 		found.Close()

@@ -92,14 +92,12 @@ func files() {
 	tell("remounted", unix.Mount("", "/share", "", unix.MS_REMOUNT, ""))
 	attempts(share, "")
 	os.Mkdir("/disk/again", 0o755)
-	if err := unix.Mount("share", "/disk/again", "9p", 0, "trans=virtio,version=9p2000.L,access=any,cache=none"); err != nil {
-		note("mounted again", err.Error()) // the device is in use: as good
-		note("write again", "read-only file system")
-		note("create again", "read-only file system")
-	} else {
+	err := unix.Mount("share", "/disk/again", "9p", 0, "trans=virtio,version=9p2000.L,access=any,cache=none")
+	tell("mounted again", err)
+	if err == nil {
 		attempts(filepath.Join("/disk/again", strings.TrimPrefix(share, "/share")), " again")
 	}
-	_, err := os.Stat("/share/../machine/disk")
+	_, err = os.Stat("/share/../machine/disk")
 	tell("above", err)
 	var names []string
 	os.Mkdir("/disk/sys", 0o755)
