@@ -129,7 +129,7 @@ func TestGuestRootNetwork(t *testing.T) {
 	}
 }
 
-// TestGuestRootFills: the disk has an end, and memory too; the host gives no more.
+// TestGuestRootFills: the disk has an end; the host gives no more.
 func TestGuestRootFills(t *testing.T) {
 	f := newFixture(t)
 	told := report(t, f, attack(t, f, "fill", waits, ""))
@@ -137,8 +137,18 @@ func TestGuestRootFills(t *testing.T) {
 	if n, err := fmt.Sscanf(told["written"], "%d MiB", &written); n != 1 || err != nil || written == 0 || written > 256 {
 		t.Errorf("%q", told)
 	}
-	if told["memory"] != "ended" {
-		t.Errorf("memory: %q", told["memory"])
+}
+
+// TestGuestRootMemory: memory has an end, too. The guest's kernel ends who takes it, or itself:
+// then so does the session.
+func TestGuestRootMemory(t *testing.T) {
+	f := newFixture(t)
+	r := attack(t, f, "memory", waits, "")
+	if r.Status != 5 && strings.Contains(r.Stderr, "the far end is gone") {
+		return
+	}
+	if told := report(t, f, r); told["memory"] != "ended" {
+		t.Errorf("%q", told)
 	}
 }
 

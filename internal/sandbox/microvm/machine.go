@@ -39,10 +39,11 @@ type emulator interface {
 // qemu is the only one yet.
 type qemu struct{}
 
-// parameters are those of the guest's kernel. Where its processor is made of software, there
+// parameters are those of the guest's kernel. One that stumbles ends the machine: a kernel that
+// goes on after that may hold everything up and answer nobody. Where its processor is made of software, there
 // is nothing to mitigate.
 func (m machine) parameters() string {
-	out := "console=ttyS0 quiet panic=-1 reboot=t random.trust_cpu=on tsc=reliable no_timer_check rdinit=" + guest.Name
+	out := "console=ttyS0 quiet oops=panic panic=-1 reboot=t random.trust_cpu=on tsc=reliable no_timer_check rdinit=" + guest.Name
 	if m.accel == tcg {
 		out += " mitigations=off"
 	}

@@ -42,6 +42,8 @@ func main() {
 		network(agent)
 	case "fill":
 		fill()
+	case "memory":
+		memory()
 	case "forge":
 		forge()
 	case "silent":
@@ -190,7 +192,7 @@ func hog() {
 	}
 }
 
-// fill writes to the disk until there is no more, and then takes memory until it is ended.
+// fill writes to the disk until there is no more.
 func fill() {
 	at := "/disk/full"
 	f, err := os.Create(at)
@@ -203,6 +205,10 @@ func fill() {
 	note("written", fmt.Sprintf("%d MiB", n-1))
 	f.Close()
 	os.Remove(at)
+}
+
+// memory lets somebody take memory until there is no more.
+func memory() {
 	p, err := os.StartProcess("/proc/self/exe", append([]string{"attacker"}, append(os.Args[1:4:4], "hog")...), &os.ProcAttr{})
 	if err != nil {
 		tell("memory", err)
