@@ -17,8 +17,10 @@ import (
 	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/container"
+	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/sentry"
@@ -40,6 +42,12 @@ func main() {
 	self.Carry(carried, carriedName)
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
+	}
+	if guest.Is(os.Args) {
+		guest.Main()
+	}
+	if len(os.Args) > 0 && os.Args[0] == far.Name {
+		far.Main()
 	}
 	if len(os.Args) > 0 && os.Args[0] == container.StageName {
 		container.StageMain()

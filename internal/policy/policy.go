@@ -137,6 +137,14 @@ type Rung struct {
 	Image     *Rule // whose operating system a container has; nil means the host's
 	RunscSum  *Rule // the SHA-256 that it must have; nil means any
 	Network   *Rule // whose network stack there is on gVisor; nil means its own
+
+	Qemu      *Rule  // the emulator of virtual machines; nil means the one on PATH
+	Kernel    *Rule  // of a virtual machine; nil means the newest of this machine
+	KernelSum *Rule  // the SHA-256 that it must have; nil means any
+	Accel     *Rule  // what makes its processor; nil means KVM
+	Memory    *Limit // of a virtual machine, in bytes; nil means what is usual
+	CPUs      *Limit // of a virtual machine
+	Disk      *Limit // of a virtual machine, in bytes
 }
 
 // Require names what must stand for a launch to go ahead.

@@ -85,24 +85,7 @@ func (p *Policy) take(ceiling *Policy) {
 	if ceiling.Network.Proxy != nil {
 		p.Network.Proxy = ceiling.Network.Proxy
 	}
-	if ceiling.Rung.Engine != nil {
-		p.Rung.Engine = ceiling.Rung.Engine
-	}
-	if ceiling.Rung.Container != nil {
-		p.Rung.Container = ceiling.Rung.Container
-	}
-	if ceiling.Rung.Image != nil {
-		p.Rung.Image = ceiling.Rung.Image
-	}
-	if ceiling.Rung.Runsc != nil {
-		p.Rung.Runsc = ceiling.Rung.Runsc
-	}
-	if ceiling.Rung.RunscSum != nil {
-		p.Rung.RunscSum = ceiling.Rung.RunscSum
-	}
-	if ceiling.Rung.Network != nil {
-		p.Rung.Network = ceiling.Rung.Network
-	}
+	p.Rung.take(&ceiling.Rung)
 	if ceiling.Workspace.Undo != nil {
 		p.Workspace.Undo = ceiling.Workspace.Undo
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -19,6 +20,12 @@ const (
 	UsualContainer    = "usual"
 	ConfinedContainer = "confined" // the engine keeps its own profile
 )
+
+// SoftwareAccel lets software make the processor of a virtual machine.
+const SoftwareAccel = "tcg"
+
+// accels are what can make it.
+func accels() []string { return []string{"kvm", SoftwareAccel} }
 
 // height ranks a rung. What was not written is at the bottom.
 func height(use *Rule) int {
@@ -107,16 +114,58 @@ func checkSum(v string) error {
 	return nil
 }
 
+// word and size are keys of a rung with their names.
+type word struct {
+	name string
+	at   **Rule
+}
+
+type size struct {
+	name string
+	at   **Limit
+}
+
+// words are what is no matter of more or less.
+func (r *Rung) words() []word {
+	return []word{{"engine", &r.Engine}, {"container", &r.Container}, {"image", &r.Image}, {"runsc", &r.Runsc}, {"runsc-sha256", &r.RunscSum},
+		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}}
+}
+
+// sizes are those of a virtual machine, which the limits of a session bound.
+func (r *Rung) sizes() []size {
+	return []size{{"memory", &r.Memory}, {"cpus", &r.CPUs}, {"disk", &r.Disk}}
+}
+
+// take lets hold what a ceiling says.
+func (r *Rung) take(ceiling *Rung) {
+	own := r.words()
+	for i, w := range ceiling.words() {
+		if *w.at != nil {
+			*own[i].at = *w.at
+		}
+	}
+	sizes := r.sizes()
+	for i, w := range ceiling.sizes() {
+		if *w.at != nil {
+			*sizes[i].at = *w.at
+		}
+	}
+}
+
 // lowered lists what over would lower: a rung in use, or one that is demanded. Which
 // program a rung runs is no matter of more or less, so another one counts.
 func lowered(base, over *Policy) []Change {
 	var out []Change
-	for _, w := range []struct {
-		name       string
-		have, want *Rule
-	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
-		if w.want != nil && w.want.Value != w.have.Text() {
-			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
+	have, want := base.Rung.words(), over.Rung.words()
+	for i, w := range want {
+		if r := *w.at; r != nil && r.Value != (*have[i].at).Text() {
+			out = append(out, Change{Section: "rung", Key: w.name, Value: r.Value, Source: r.Source})
+		}
+	}
+	sizes := base.Rung.sizes()
+	for i, w := range over.Rung.sizes() {
+		if l := *w.at; l != nil && l.Value != (*sizes[i].at).Number() {
+			out = append(out, Change{Section: "rung", Key: w.name, Value: strconv.FormatInt(l.Value, 10), Source: l.Source})
 		}
 	}
 	if use := over.Rung.Use; use != nil && height(use) < height(base.Rung.Use) {
@@ -137,10 +186,16 @@ func lowered(base, over *Policy) []Change {
 // rungOfImages is the rung whose operating system may be an image's.
 const rungOfImages = "container"
 
-// UseRung is what the flags --rung and --image say; nothing, if they are empty. An image
-// is a container's.
-func UseRung(name, image string) (*Policy, error) {
+// UseRung is what the flags --rung, --image and --accel say; nothing, if they are empty. An
+// image is a container's.
+func UseRung(name, image, accel string) (*Policy, error) {
 	p := &Policy{}
+	if accel != "" {
+		if !slices.Contains(accels(), accel) {
+			return nil, fault.New(fault.Usage, "--accel kvm, or --accel tcg", "--accel: %q is not one of %s", accel, strings.Join(accels(), ", "))
+		}
+		p.Rung.Accel = &Rule{Value: accel, Source: Source{File: "flag --accel"}}
+	}
 	if image != "" {
 		if err := CheckImage(image); err != nil {
 			return nil, fault.New(fault.Usage, "write NAME or NAME@sha256:DIGEST", "--image: %q %w", image, err)

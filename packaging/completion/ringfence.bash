@@ -13,18 +13,18 @@ _ringfence_subs() {
 
 _ringfence_flags() {
 	case "$1" in
-	'claude') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
-	'codex') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
-	'gemini') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
-	'opencode') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
-	'run') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'claude') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'codex') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'gemini') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'opencode') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'run') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
 	'diff') echo '--help --json --patch --stat' ;;
 	'undo') echo '--help --force --json --redo --verbose --yes' ;;
-	'why') echo '--help --agent --host --json --last --path --push --variable --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'why') echo '--help --agent --host --json --last --path --push --variable --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'ps') echo '--help -a --json --memory -q' ;;
 	'postures') echo '--help --json' ;;
-	'shell') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
-	'learn') echo '--help --forget --json --project --save --show --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung --no-input --verbose --yes' ;;
+	'shell') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung -d --dry-run --keep --name --no-input --summary --verbose --yes' ;;
+	'learn') echo '--help --forget --json --project --save --show --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung --no-input --verbose --yes' ;;
 	'status') echo '--help --json --line' ;;
 	'exec') echo '--help --dir' ;;
 	'attach') echo '--help' ;;
@@ -45,13 +45,13 @@ _ringfence_flags() {
 	'log list') echo '--help --json' ;;
 	'log verify') echo '--help --json --since' ;;
 	'log export') echo '--help --format -o --redact' ;;
-	'env') echo '--help --agent --json --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'env') echo '--help --agent --json --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'policy') echo '--help' ;;
-	'policy show') echo '--help --agent --for-agent --resolved --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
-	'policy check') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
-	'policy test') echo '--help --agent --json --live --policy --replay --for --clone --expose --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy show') echo '--help --agent --for-agent --resolved --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'policy check') echo '--help --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'policy test') echo '--help --agent --json --live --policy --replay --for --clone --expose --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'policy import') echo '--help --claude --codex --from --json --save --srt' ;;
-	'policy groups') echo '--help --hosts --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy groups') echo '--help --hosts --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'policy schema') echo '--help' ;;
 	'secret') echo '--help' ;;
 	'secret set') echo '--help --env --from --header --host --region --role --use --user' ;;
@@ -70,7 +70,7 @@ _ringfence_flags() {
 	'uninstall') echo '--help --managed' ;;
 	'hook') echo '--help --check --gate' ;;
 	'mcp') echo '--help' ;;
-	'mcp run') echo '--help --agent --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --image --memory --pids --rung' ;;
+	'mcp run') echo '--help --agent --for --clone --expose --live --mask --reveal --review --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --install-scripts --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'mcp ls') echo '--help --json' ;;
 	'mcp trust') echo '--help --yes' ;;
 	'tools') echo '--help' ;;
@@ -87,14 +87,14 @@ _ringfence_flags() {
 
 _ringfence_values() {
 	case "$1" in
-	'claude') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'codex') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'gemini') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'opencode') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'run') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'why') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'shell') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung --name --summary' ;;
-	'learn') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'claude') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'codex') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'gemini') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'opencode') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'run') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'why') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'shell') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung --name --summary' ;;
+	'learn') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'exec') echo '--dir' ;;
 	'stop') echo '--time' ;;
 	'history') echo '--take-back' ;;
@@ -103,17 +103,17 @@ _ringfence_values() {
 	'log') echo '--kind' ;;
 	'log verify') echo '--since' ;;
 	'log export') echo '--format -o' ;;
-	'env') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'policy show') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'policy check') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
-	'policy test') echo '--agent --policy --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'env') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'policy show') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'policy check') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
+	'policy test') echo '--agent --policy --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'policy import') echo '--from' ;;
-	'policy groups') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'policy groups') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
 	'verify') echo '--rung' ;;
 	'install') echo '--dir --rules' ;;
 	'hook') echo '--check' ;;
-	'mcp run') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --image --memory --pids --rung' ;;
+	'mcp run') echo '--agent --for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'tools add') echo '--project' ;;
 	'gc') echo '--days --package-size --log-days --log-keep --log-size' ;;
 	'man') echo '--dir' ;;

@@ -35,6 +35,7 @@ _ringfence_claude() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -77,6 +78,7 @@ _ringfence_codex() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -119,6 +121,7 @@ _ringfence_gemini() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -161,6 +164,7 @@ _ringfence_opencode() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -203,6 +207,7 @@ _ringfence_run() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -274,6 +279,7 @@ _ringfence_why() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -324,6 +330,7 @@ _ringfence_shell() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -370,6 +377,7 @@ _ringfence_learn() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -582,6 +590,7 @@ _ringfence_env() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -649,6 +658,7 @@ _ringfence_policy_show() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -682,6 +692,7 @@ _ringfence_policy_check() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -719,6 +730,7 @@ _ringfence_policy_test() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -765,6 +777,7 @@ _ringfence_policy_groups() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \
@@ -975,6 +988,7 @@ _ringfence_mcp_run() {
 		'*--install-scripts[let packages run scripts when they are installed]' \
 		'*--mcp[let the agent start the MCP server NAME of its settings on the host, in a sandbox of its own]:NAME: ' \
 		'*--min-release-age[install packages only when their release is AGE old, such as 3d or 72h; 0 for no wait]:AGE: ' \
+		'*--accel[what makes the processor of a virtual machine\: kvm|tcg]:kvm|tcg: ' \
 		'*--image[run in a container with the programs of the image NAME\[@DIGEST\]]:NAME[@DIGEST]: ' \
 		'*--memory[allow at most SIZE of memory, such as 4GiB]:SIZE: ' \
 		'*--pids[allow at most N processes and threads]:N: ' \

@@ -32,6 +32,15 @@ const ringfence = "ringfence.dev/ringfence/cmd/ringfence"
 // binary is.
 func Set(path string) string { return env + "=" + path }
 
+// Tagged asks for a binary with build tags instead of the one that was built before. It is for
+// the first process of a suite: those that it starts are given what it built.
+func Tagged(with string) error {
+	tags = with
+	return os.Unsetenv(env)
+}
+
+var tags string
+
 // Given is the binary that was built before, "" if there is none.
 func Given() string { return os.Getenv(env) }
 
@@ -44,7 +53,7 @@ func Ringfence(to string) error {
 	case os.Getenv(RungEnv) == SharedLoop:
 		return Program(to, ringfence, "-tags", "ringfence_loop,ringfence_shared")
 	case given == "":
-		return Program(to, ringfence)
+		return Program(to, ringfence, "-ldflags=-s -w", "-tags", tags)
 	}
 	data, err := os.ReadFile(given)
 	if err != nil {

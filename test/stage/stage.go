@@ -108,6 +108,9 @@ func play(network uintptr) (status int, err error) {
 	return status, nil
 }
 
+// Pass names variables that a suite hands on to its stages.
+var Pass []string
+
 // perform runs this test binary again as the first process of a new stage.
 func perform(uid int, bin, alone string, network uintptr) error {
 	group := fmt.Sprintf("stage-%d-%d", os.Getpid(), uid)
@@ -117,6 +120,9 @@ func perform(uid int, bin, alone string, network uintptr) error {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Home, "TERM=xterm", "LANG=C.UTF-8",
 		fmt.Sprintf("%s=%d:%s", raiseEnv, uid, bin), groupEnv + "=" + group,
 		tier.Env + "=" + os.Getenv(tier.Env), built.RungEnv + "=" + os.Getenv(built.RungEnv), daemon.Env + "=" + os.Getenv(daemon.Env), aloneEnv + "=" + alone,
+	}
+	for _, name := range Pass {
+		cmd.Env = append(cmd.Env, name+"="+os.Getenv(name))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Pdeathsig:  syscall.SIGKILL,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/test/vm/serial"
 )
 
@@ -97,8 +98,8 @@ func leavesNothing(t *testing.T, m *machine, a account, ending string, status in
 // strict is a configuration that wants its limits or nothing.
 const strict = "/etc/strict"
 
-var strictPolicy = map[string]entry{
-	strict[1:] + "/ringfence/policy.toml": {mode: 0o644, data: []byte("[require]\nlimits = [\"pids\", \"memory\"]\n")},
+var strictPolicy = map[string]cpio.Entry{
+	strict[1:] + "/ringfence/policy.toml": {Mode: 0o644, Data: []byte("[require]\nlimits = [\"pids\", \"memory\"]\n")},
 }
 
 // insists: where policy requires a limit that nothing enforces, nothing runs.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/vm/serial"
 )
@@ -32,9 +33,9 @@ type machine struct {
 
 // hardware is what a machine is made of, besides what all have.
 type hardware struct {
-	parameters string           // of the kernel
-	base       string           // an archive that is unpacked first
-	files      map[string]entry // and these last
+	parameters string                // of the kernel
+	base       string                // an archive that is unpacked first
+	files      map[string]cpio.Entry // and these last
 }
 
 // boot starts a machine.
@@ -127,25 +128,25 @@ func (m *machine) receive(t *testing.T) serial.Outcome {
 func (h hardware) initrd(t *testing.T, k linux) []byte {
 	t.Helper()
 	guest := program(t, "./guest")
-	all := map[string]entry{
-		"etc/passwd":        {mode: 0o644, data: []byte("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")},
-		"etc/group":         {mode: 0o644, data: []byte("root:x:0:\nuser:x:1000:\n")},
-		"etc/machine-id":    {mode: 0o644, data: []byte("0123456789abcdef0123456789abcdef\n")},
-		"tmp":               {mode: fs.ModeDir | fs.ModeSticky | 0o777},
-		"var/tmp":           {mode: fs.ModeDir | fs.ModeSticky | 0o777},
-		"root/project":      {mode: fs.ModeDir | 0o755},
-		"home/user":         {mode: fs.ModeDir | 0o700, uid: user},
-		"home/user/project": {mode: fs.ModeDir | 0o755, uid: user},
-		"init":              {mode: 0o755, data: guest},
-		"usr/bin/guest":     {mode: 0o755, data: guest},
-		"usr/bin/ringfence": {mode: 0o755, data: program(t, "../../cmd/ringfence")},
-		"usr/sbin/modprobe": {mode: fs.ModeSymlink | 0o777, data: []byte("../bin/guest")},
+	all := map[string]cpio.Entry{
+		"etc/passwd":        {Mode: 0o644, Data: []byte("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")},
+		"etc/group":         {Mode: 0o644, Data: []byte("root:x:0:\nuser:x:1000:\n")},
+		"etc/machine-id":    {Mode: 0o644, Data: []byte("0123456789abcdef0123456789abcdef\n")},
+		"tmp":               {Mode: fs.ModeDir | fs.ModeSticky | 0o777},
+		"var/tmp":           {Mode: fs.ModeDir | fs.ModeSticky | 0o777},
+		"root/project":      {Mode: fs.ModeDir | 0o755},
+		"home/user":         {Mode: fs.ModeDir | 0o700, UID: user},
+		"home/user/project": {Mode: fs.ModeDir | 0o755, UID: user},
+		"init":              {Mode: 0o755, Data: guest},
+		"usr/bin/guest":     {Mode: 0o755, Data: guest},
+		"usr/bin/ringfence": {Mode: 0o755, Data: program(t, "../../cmd/ringfence")},
+		"usr/sbin/modprobe": {Mode: fs.ModeSymlink | 0o777, Data: []byte("../bin/guest")},
 	}
 	maps.Copy(all, h.files)
 	archives := []string{k.modules}
 	if h.base == "" {
 		for _, dir := range []string{"bin", "sbin"} {
-			all[dir] = entry{mode: fs.ModeSymlink | 0o777, data: []byte("usr/" + dir)}
+			all[dir] = cpio.Entry{Mode: fs.ModeSymlink | 0o777, Data: []byte("usr/" + dir)}
 		}
 	} else {
 		archives = append(archives, h.base)
@@ -158,7 +159,7 @@ func (h hardware) initrd(t *testing.T, k linux) []byte {
 		}
 		whole = append(whole, b...)
 	}
-	return append(whole, archive(all)...)
+	return append(whole, archived(all)...)
 }
 
 // programs are those that were built, for the machines that come after.

@@ -13,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"ringfence.dev/ringfence/test/vm/module"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/module"
+
+	"ringfence.dev/ringfence/test/debian"
 )
 
 // wanted are the modules that the gate needs, and the one that tells it who owns a
@@ -30,7 +33,7 @@ type packed struct {
 // readKernel takes the image and the modules out of a package.
 func readKernel(deb string) (image []byte, modules map[string]packed, err error) {
 	modules = map[string]packed{}
-	err = eachFile(deb, func(h *tar.Header, r io.Reader) (err error) {
+	err = debian.EachFile(deb, func(h *tar.Header, r io.Reader) (err error) {
 		file := path.Base(h.Name)
 		name, _, isModule := strings.Cut(file, ".ko")
 		switch {
@@ -52,8 +55,8 @@ func readKernel(deb string) (image []byte, modules map[string]packed, err error)
 
 // choose returns the modules that are named and those that they need, as files of
 // the guest.
-func choose(all map[string]packed, names []string) (map[string]entry, error) {
-	chosen := map[string]entry{}
+func choose(all map[string]packed, names []string) (map[string]cpio.Entry, error) {
+	chosen := map[string]cpio.Entry{}
 	_, err := module.Closure(names, func(name string) ([]string, error) {
 		p, ok := all[name]
 		if !ok {
@@ -63,7 +66,7 @@ func choose(all map[string]packed, names []string) (map[string]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen["usr/lib/modules/"+name+".ko"] = entry{mode: 0o644, data: data}
+		chosen["usr/lib/modules/"+name+".ko"] = cpio.Entry{Mode: 0o644, Data: data}
 		i, err := module.Read(bytes.NewReader(data))
 		return i.Depends, err
 	})

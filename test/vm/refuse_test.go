@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/test/vm/serial"
 )
 
 // withoutLandlock is a configuration that leaves one wall out.
 const withoutLandlock = "/etc/less"
 
-var waivingPolicy = map[string]entry{
-	withoutLandlock[1:] + "/ringfence/policy.toml": {mode: 0o644, data: []byte(`[require]
+var waivingPolicy = map[string]cpio.Entry{
+	withoutLandlock[1:] + "/ringfence/policy.toml": {Mode: 0o644, Data: []byte(`[require]
 walls = ["user", "mount", "pid", "ipc", "uts", "net", "cgroup", "keyring", "nested", "caps", "no-new-privs", "seccomp", "tty"]
 `)},
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 )
 
 const scope = "systemd scope"
@@ -29,10 +31,10 @@ const (
 var userEnv = []string{"XDG_RUNTIME_DIR=/run/user/1000"}
 
 func TestSystemd(t *testing.T) {
-	files := map[string]entry{"var/run": {mode: fs.ModeSymlink, data: []byte("/run")}}
+	files := map[string]cpio.Entry{"var/run": {Mode: fs.ModeSymlink, Data: []byte("/run")}}
 	maps.Copy(files, strictPolicy)
 	for name, text := range units {
-		files["etc/systemd/system/"+name] = entry{mode: 0o644, data: []byte(text)}
+		files["etc/systemd/system/"+name] = cpio.Entry{Mode: 0o644, Data: []byte(text)}
 	}
 	m := boot(t, hardware{base: systemdTree(t), files: files, parameters: "systemd.unit=guest.service"})
 	for _, a := range underSystemd {

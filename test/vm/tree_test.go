@@ -13,11 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
+
+	"ringfence.dev/ringfence/test/debian"
 )
 
 // aptInstall pretends to install systemd and a bus where nothing is installed yet.
 func aptInstall(dir, action string) ([]byte, error) {
-	return output("", "apt-get", "-qq", action, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Cache="+dir,
+	return debian.Output("", "apt-get", "-qq", action, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Cache="+dir,
 		"-o", "Dir::Cache::archives="+dir, "-o", "Debug::NoLocking=true", "-o", "APT::Install-Recommends=false",
 		"install", "systemd", "dbus-daemon")
 }
@@ -30,7 +34,7 @@ func systemdTree(t *testing.T) string {
 		list, err := aptInstall(t.TempDir(), "--print-uris")
 		return fmt.Sprintf("systemd-%.12x", sha256.Sum256(list)), err
 	}
-	return product{identify, func(dir, into string) error {
+	return debian.Product{Identify: identify, Make: func(dir, into string) error {
 		if err := os.Mkdir(filepath.Join(dir, "partial"), 0o755); err != nil {
 			return err
 		}
@@ -41,38 +45,38 @@ func systemdTree(t *testing.T) string {
 		if err != nil {
 			return err
 		}
-		all := map[string]entry{}
+		all := map[string]cpio.Entry{}
 		for _, deb := range debs {
 			if err := unpack(deb, all); err != nil {
 				return fmt.Errorf("%s: %w", filepath.Base(deb), err)
 			}
 		}
 		for _, dir := range []string{"bin", "sbin", "lib", "lib64"} {
-			all[dir] = entry{mode: fs.ModeSymlink | 0o777, data: []byte("usr/" + dir)}
+			all[dir] = cpio.Entry{Mode: fs.ModeSymlink | 0o777, Data: []byte("usr/" + dir)}
 		}
-		return os.WriteFile(into, archive(all), 0o644)
-	}}.get(t)
+		return os.WriteFile(into, archived(all), 0o644)
+	}}.Get(t)
 }
 
 // unpack adds the files of a package that matter to a running system.
-func unpack(deb string, all map[string]entry) error {
-	return eachFile(deb, func(h *tar.Header, r io.Reader) error {
+func unpack(deb string, all map[string]cpio.Entry) error {
+	return debian.EachFile(deb, func(h *tar.Header, r io.Reader) error {
 		name := merged(h.Name)
 		if name == "." || strings.HasPrefix(name, "usr/share/") && !strings.HasPrefix(name, "usr/share/dbus-1/") {
 			return nil
 		}
-		e := entry{mode: fs.FileMode(h.Mode).Perm()}
+		e := cpio.Entry{Mode: fs.FileMode(h.Mode).Perm()}
 		switch h.Typeflag {
 		case tar.TypeDir:
-			e.mode |= fs.ModeDir
+			e.Mode |= fs.ModeDir
 		case tar.TypeSymlink:
-			e.mode |= fs.ModeSymlink
-			e.data = []byte(h.Linkname)
+			e.Mode |= fs.ModeSymlink
+			e.Data = []byte(h.Linkname)
 		case tar.TypeLink:
-			e.data = all[merged(h.Linkname)].data
+			e.Data = all[merged(h.Linkname)].Data
 		default:
 			var err error
-			if e.data, err = io.ReadAll(r); err != nil {
+			if e.Data, err = io.ReadAll(r); err != nil {
 				return err
 			}
 		}

@@ -22,6 +22,14 @@ func Work(t *testing.T, begin func(*testing.T) *Fixture) {
 	}
 }
 
+// Some plays a part of it, where each start takes long.
+func Some(t *testing.T, begin func(*testing.T) *Fixture, names ...string) {
+	all := map[string]func(*Fixture){"review": review, "network": network, "terminal": terminal, "exec": beside, "killed": killed}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { all[name](begin(t)) })
+	}
+}
+
 // review: status, user, files that wait, what cannot be written.
 func review(f *Fixture) {
 	t := f.T

@@ -28,6 +28,7 @@ type Flags struct {
 	installScripts        bool
 	pids                  int64
 	rung, image, task     string
+	accel                 string
 	memory                string
 	Yes, NoInput, Verbose bool
 	Summary               string
@@ -128,6 +129,7 @@ func NewFlags(cmd *command.Command) *Flags {
 	l.rule("allow-package", "supply", "allow", "exempt the package `NAME`, npm:NAME, pypi:NAME, crates:NAME or go:PATH; * may stand at its end")
 	f.Var(&l.mcp, "mcp", "let the agent start the MCP server `NAME` of its settings on the host, in a sandbox of its own")
 	f.Begin("for walls and limits")
+	f.StringVar(&l.accel, "accel", "", "what makes the processor of a virtual machine: `kvm|tcg`")
 	f.StringVar(&l.image, "image", "", "run in a container with the programs of the image `NAME[@DIGEST]`")
 	f.StringVar(&l.rung, "rung", "", "raise the walls on the rung `NAME`; ringfence rungs lists them")
 	f.Int64Var(&l.pids, "pids", 0, "allow at most `N` processes and threads")
@@ -185,7 +187,7 @@ func (l *Flags) policy() (*policy.Policy, error) {
 		}
 		p.Files.Mask = append(p.Files.Mask, policy.Rule{Value: filepath.Clean(v), Source: flagSource("mask")})
 	}
-	high, err := policy.UseRung(l.rung, l.image)
+	high, err := policy.UseRung(l.rung, l.image, l.accel)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func Child(group int, dir string) (End, error) {
 		return End{}, err
 	}
 	go c.reap(pid)
-	return End{c, pid}, nil
+	return End{ReadWriteCloser: c, PID: pid}, nil
 }
 
 func (c *child) reap(pid int) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -37,16 +38,29 @@ type Place interface {
 	Open(ctx context.Context, b Begin) (End, error)
 }
 
+// Planner is a place whose far end has the files of this machine under other names.
+type Planner interface {
+	// Plan is the plan as the far end has it. It has the same layers in the same order.
+	Plan(p *plan.Plan) (*plan.Plan, error)
+}
+
 // Begin is what a place may need to start a far end.
 type Begin struct {
-	Group int    // a cgroup of this machine; -1: none
-	Dir   string // of the session's state on this machine
+	Group  int        // a cgroup of this machine; -1: none
+	Dir    string     // of the session's state on this machine
+	Plan   *plan.Plan // of the session, with the names of this machine
+	Limits cgroup.Limits
 }
 
 // End is a far end that was started.
 type End struct {
 	io.ReadWriteCloser
-	PID int // of its process on this machine; 0: it has none
+	PID     int           // of its process on this machine; 0: it has none
+	Program *rung.Program // what of others runs below the agent; nil: nothing
+	// Why says more of a launch that failed; nil: there is no more to say.
+	Why func(error) error
+	// Saw adds what was seen of the place from this machine; nil: nothing was.
+	Saw map[string]string
 }
 
 // Rung is the rung of a place.
@@ -72,6 +86,16 @@ type through struct {
 	between func(io.ReadWriteCloser) io.ReadWriteCloser
 }
 
+func (t through) Plan(p *plan.Plan) (*plan.Plan, error) { return planned(t.Place, p) }
+
+// planned is the plan as the far end of a place has it.
+func planned(place Place, p *plan.Plan) (*plan.Plan, error) {
+	if there, ok := place.(Planner); ok {
+		return there.Plan(p)
+	}
+	return p, nil
+}
+
 func (t through) Open(ctx context.Context, b Begin) (End, error) {
 	e, err := t.Place.Open(ctx, b)
 	if err == nil {
@@ -85,12 +109,16 @@ const alive = 10 * time.Second
 
 // Start implements rung.Rung.
 func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
-	if err := r.refuse(p); err != nil {
+	sent, err := planned(r.Place, p)
+	if err == nil {
+		err = r.refuse(sent)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var end End
 	open := func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{group, h.Dir})
+		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
 		return err
 	}
 	within := h.Within
@@ -104,16 +132,19 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
-	var err error
+	s.program, s.saw = end.Program, end.Saw
 	if h.Join != nil && end.PID != 0 {
 		err = h.Join(end.PID)
 	}
 	if err == nil {
-		err = s.launch(ctx, p)
+		err = s.launch(ctx, p, sent)
 	}
 	if err != nil {
 		s.link.Close()
 		s.pumps.end()
+		if end.Why != nil {
+			err = end.Why(err)
+		}
 		return nil, err
 	}
 	go s.listen()
@@ -137,8 +168,8 @@ func (r Rung) refuse(p *plan.Plan) error {
 	return nil
 }
 
-// clean is text of the far end as people may see it.
-func clean(s string) string {
+// Clean is text of the far end as people may see it.
+func Clean(s string) string {
 	const most = 2000
 	out := make([]rune, 0, len(s))
 	for _, r := range s {

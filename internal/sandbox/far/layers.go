@@ -78,7 +78,7 @@ func (s *sandbox) syncOn() {
 		began := time.Now()
 		err := s.fetch(false)
 		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
-			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", clean(err.Error())))
+			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
 		told = err != nil
 		wait = max(syncEvery, syncPart*time.Since(began))

@@ -57,6 +57,32 @@ func (t *there) receiveLayers(p *plan.Plan) error {
 	return nil
 }
 
+// makePrivate makes the directories of the sandbox's own that the plan leaves to this end.
+// They begin with what is below them, and nothing of them comes back.
+func (t *there) makePrivate(p *plan.Plan) error {
+	for n := range p.Ops {
+		o := &p.Ops[n]
+		if o.Do != plan.DoCache || !o.There {
+			continue
+		}
+		if t.dir == "" {
+			return errNoDir
+		}
+		at := filepath.Join(t.dir, "own", strconv.Itoa(n))
+		for _, d := range []struct {
+			to   *plan.Raw
+			name string
+		}{{&o.Src, "alone"}, {&o.Upper, "upper"}, {&o.Work, "work"}} {
+			*d.to = plan.Raw(filepath.Join(at, d.name))
+			if err := os.MkdirAll(string(*d.to), 0o700); err != nil {
+				return err
+			}
+		}
+		o.ID = nil
+	}
+	return nil
+}
+
 // lay fills a layer. The root of the view has the mode of the upper directory.
 func lay(from io.Reader, up, src string) error {
 	into, err := sys.OpenSource(up)

@@ -25,6 +25,8 @@ type sandbox struct {
 	control *link.Stream
 	pumps   *pumps // of the agent
 	last    atomic.Uint32
+	program *rung.Program
+	saw     map[string]string // of the place, from this machine
 
 	syncing sync.Mutex
 	layers  []*layer
@@ -55,10 +57,10 @@ const (
 )
 
 // launch hands the plan over, hears what the walls look like there, takes the network, lets
-// the witness judge, and says go.
-func (s *sandbox) launch(ctx context.Context, p *plan.Plan) error {
+// the witness judge, and says go. What is sent has the names that files have there.
+func (s *sandbox) launch(ctx context.Context, p, sent *plan.Plan) error {
 	defer context.AfterFunc(ctx, func() { s.link.Close() })()
-	if err := s.sendPlan(p); err != nil {
+	if err := s.sendPlan(sent); err != nil {
 		return s.lost(err)
 	}
 	terminal, err := s.openStdio(0, p.Process.TTY, [3]*os.File{s.hooks.Stdio.In, s.hooks.Stdio.Out, s.hooks.Stdio.Err}, s.pumps)
@@ -114,7 +116,7 @@ func (s *sandbox) sendPlan(p *plan.Plan) (err error) {
 
 // hear collects what the far end says of its walls. That it says it is no proof.
 func (s *sandbox) hear() (rung.Seen, error) {
-	seen := rung.Seen{Outside: map[string]string{}, Word: true}
+	seen := rung.Seen{Outside: map[string]string{}, Word: true, Program: s.program, Place: s.saw}
 	for {
 		m, err := s.expect(link.Probe, link.Saw, wire.Walls)
 		if err != nil {
@@ -122,9 +124,9 @@ func (s *sandbox) hear() (rung.Seen, error) {
 		}
 		switch m.Kind {
 		case link.Probe:
-			seen.Probes = append(seen.Probes, rung.Observation{Probe: clean(m.Seen.Probe), Open: m.Seen.Open, Detail: clean(m.Seen.Detail)})
+			seen.Probes = append(seen.Probes, rung.Observation{Probe: Clean(m.Seen.Probe), Open: m.Seen.Open, Detail: Clean(m.Seen.Detail)})
 		case link.Saw:
-			seen.Outside[m.Outside.Name] = clean(m.Outside.Value)
+			seen.Outside[m.Outside.Name] = Clean(m.Outside.Value)
 		default:
 			seen.Keyring = m.Keyring
 			return seen, nil
@@ -188,7 +190,7 @@ func (s *sandbox) expect(due ...wire.Kind) (link.Message, error) {
 }
 
 func failure(f *wire.Failure) *rung.Failure {
-	out := &rung.Failure{Step: clean(f.Step), Text: clean(f.Text)}
+	out := &rung.Failure{Step: Clean(f.Step), Text: Clean(f.Text)}
 	if f.Errno > 0 && f.Errno < 4096 {
 		out.Errno = syscall.Errno(f.Errno)
 	}
@@ -200,7 +202,7 @@ func (s *sandbox) lost(err error) error {
 	if end := s.link.Err(); end != nil {
 		err = end
 	}
-	return fault.New(fault.Failed, "start it again", "the far end is gone: %s", clean(err.Error()))
+	return fault.New(fault.Failed, "start it again", "the far end is gone: %s", Clean(err.Error()))
 }
 
 // listen follows the agent until it has ended, or the link. Then nothing of its network is
@@ -223,13 +225,13 @@ func (s *sandbox) listen() {
 // ended says why the link ended by itself, and what was lost by that.
 func (s *sandbox) ended(err error) error {
 	if len(s.layers) == 0 {
-		return fault.New(fault.Failed, "start it again", "the far end is gone: %s", clean(err.Error()))
+		return fault.New(fault.Failed, "start it again", "the far end is gone: %s", Clean(err.Error()))
 	}
 	since := "that it changed"
 	if !s.synced.IsZero() {
 		since = "that it changed after " + s.synced.Format(time.TimeOnly)
 	}
-	return fault.New(fault.Failed, "what came before waits for review: ringfence diff", "the far end is gone, and all %s is lost: %s", since, clean(err.Error()))
+	return fault.New(fault.Failed, "what came before waits for review: ringfence diff", "the far end is gone, and all %s is lost: %s", since, Clean(err.Error()))
 }
 
 func (s *sandbox) follow() error {

@@ -106,7 +106,7 @@ func (n *network) Owner(from, to netip.AddrPort) (int, string) {
 	if err != nil {
 		return 0, ""
 	}
-	return a.PID, clean(a.Command)
+	return a.PID, Clean(a.Command)
 }
 
 func unmap(a netip.AddrPort) netip.AddrPort {

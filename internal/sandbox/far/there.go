@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file/sys"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -25,6 +26,13 @@ import (
 // Name is argv[0] of a far end. Its link is its standard input and output. Its argument is
 // the directory that it makes for what waits for review; without one it keeps no layers.
 const Name = "ringfence-far"
+
+// init keeps a far end on the first thread: the sandbox dies with the thread that starts it.
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		runtime.LockOSThread()
+	}
+}
 
 // Main runs a far end and does not return. It must be called on the main thread: the
 // sandbox dies with it.
@@ -189,6 +197,7 @@ func (t *there) receive() (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Landlock.ABI = hostfacts.LandlockABI() // of the kernel that is here
 	t.stdio = map[link.Stdio]*link.Stream{}
 	for range streamsOf(p.Process.TTY) {
 		s, err := next[link.Stdio](t.link)
@@ -200,7 +209,7 @@ func (t *there) receive() (*plan.Plan, error) {
 	if t.agent, err = t.take(0, p.Process.TTY); err != nil {
 		return p, err
 	}
-	return p, t.receiveLayers(p)
+	return p, errors.Join(t.receiveLayers(p), t.makePrivate(p))
 }
 
 func next[H link.Header](l *link.Link) (*link.Stream, error) {

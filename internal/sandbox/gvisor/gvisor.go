@@ -6,8 +6,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"sync"
-	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -54,12 +52,12 @@ func (r Rung) Offer() rung.Offer {
 // Try implements rung.Rung.
 func (r Rung) Try(ctx context.Context) []hostfacts.Result {
 	out := hostfacts.Result{Name: "runsc", Status: hostfacts.OK}
-	p, err := find(r.Runsc, os.Getenv("PATH"))
+	p, err := runsc.Find(r.Runsc, os.Getenv("PATH"))
 	if err == nil {
-		defer p.file.Close()
+		defer p.File.Close()
 		var sum string
-		if sum, err = p.sum(); err == nil {
-			out.Detail, err = p.path+", SHA-256 "+sum, p.pinned(sum, r.Sum)
+		if sum, err = p.Sum(); err == nil {
+			out.Detail, err = p.Path+", SHA-256 "+sum, p.Pinned(sum, r.Sum)
 		}
 	}
 	return []hostfacts.Result{rung.Tried(out, err), r.tryNetwork(ctx)}
@@ -87,12 +85,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if mutated("kernel") {
 		return native.Rung{}.Start(ctx, p, h)
 	}
-	prog, err := find(r.Runsc, os.Getenv("PATH"))
+	prog, err := runsc.Find(r.Runsc, os.Getenv("PATH"))
 	if err != nil {
 		return nil, err
 	}
 	c := *p
-	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.path), Host: r.Host}
+	c.Sentry = &plan.Sentry{Program: plan.Raw(prog.Path), Host: r.Host}
 	if c.Capture != nil && !r.Host {
 		if c.Capture, err = netns.OverVeth(c.Capture); err != nil {
 			return nil, err
@@ -102,21 +100,15 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if c.Landlock.ABI > 0 && !slices.Contains(c.Walls, plan.WallLandlock) {
 		c.Walls = append(slices.Clone(c.Walls), plan.WallLandlock) // around the sentry
 	}
-	sum := sync.OnceValues(prog.sum)
-	if r.Sum != "" {
-		is, err := sum()
-		if err == nil {
-			err = prog.pinned(is, r.Sum)
-		}
-		if err != nil {
-			return nil, err
-		}
+	below, err := prog.Below(r.Sum)
+	if err != nil {
+		return nil, err
 	}
 	if judge := h.Witness; judge != nil {
 		h.Witness = func(seen rung.Seen) error {
-			seen.Program = &rung.Program{Path: prog.path, ID: prog.id(time.Now()), Sum: sum} // from now on who has it has the file, too
+			seen.Program = below
 			return judge(seen)
 		}
 	}
-	return native.StartSentry(ctx, &c, h, prog.file)
+	return native.StartSentry(ctx, &c, h, prog.File)
 }

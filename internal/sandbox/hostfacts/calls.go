@@ -71,3 +71,9 @@ func landlockCall() (Call, int) {
 	}
 	return Present, int(abi)
 }
+
+// LandlockABI is the version of Landlock that this kernel has; 0: none.
+func LandlockABI() int {
+	_, abi := landlockCall()
+	return abi
+}

@@ -15,7 +15,10 @@ import (
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return []rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}
+	r := p.Rung
+	return append([]rung.Rung{usual(native.Rung{}),
+		container.Rung{Socket: r.Engine.Text(), Image: r.Image.Text(), Confined: r.Container.Text() == policy.ConfinedContainer},
+		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork}}, further(r)...)
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

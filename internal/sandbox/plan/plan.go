@@ -62,7 +62,7 @@ type Op struct {
 	Mode   uint32    `json:"mode,omitempty"`  // dir, tmpfs, file
 	Size   int64     `json:"size,omitempty"`  // tmpfs
 	Write  bool      `json:"write,omitempty"` // bind, file: writable
-	There  bool      `json:"there,omitempty"` // bind: the source is the place's own, not the host's
+	There  bool      `json:"there,omitempty"` // bind: the source is the place's own, not the host's; cache: all but what is below
 	NoExec bool      `json:"noexec,omitempty"`
 	ID     *Identity `json:"id,omitempty"`  // bind: what policy judged; another inode is refused
 	Why    string    `json:"why,omitempty"` // for people: the rule that put it there

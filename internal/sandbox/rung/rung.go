@@ -92,6 +92,7 @@ type Offer struct {
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Images  bool             // it can have the programs of an image; see Furnished
+	Slow    time.Duration    // how much longer than on the host's kernel a start may take
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
 
@@ -234,7 +235,9 @@ type Seen struct {
 	// parent, "root" the kind of its root. What is not there, nobody saw.
 	Outside map[string]string
 	// Word is set where Outside is what a far end says: nobody on this machine saw it.
-	Word    bool
+	Word bool
+	// Place is what was seen from this machine of the place where a far end is.
+	Place   map[string]string
 	Program *Program // what of others runs below the agent; the native rung has none
 }
 

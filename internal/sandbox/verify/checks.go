@@ -23,7 +23,7 @@ type Check struct {
 
 // Checks lists every check.
 func Checks() []Check {
-	return slices.Concat(walls(), network(), trees(), places())
+	return slices.Concat(walls(), network(), trees(), places(), machines())
 }
 
 func walls() []Check {

@@ -55,7 +55,7 @@ func (c Config) proveLink(ctx context.Context, p *plant, control, inside map[str
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.within(1+len(forgeries)))
 	defer cancel()
 	put := func(to map[string]probe.Result, name string, open bool, detail string) {
 		to[name] = probe.Result{Name: name, Open: open, Detail: detail}
@@ -131,7 +131,7 @@ func (c Config) begin(ctx context.Context, p *plant) (*tapped, error) {
 		_, s.err = c.Launch(ctx, Job{Argv: []string{c.Self, probe.Arg, probe.BeatArg}, Self: c.Self, Env: p.environ, Workspace: p.workspace, Scratch: p.state, Gate: g,
 			Link: func(rw io.ReadWriteCloser) io.ReadWriteCloser { s.tap = newTap(rw); return s.tap }})
 	}()
-	if !s.until(linkPatience, func() bool { return w.bytes(public(91)) > 0 }) {
+	if !s.until(linkPatience+c.Rung.Slow, func() bool { return w.bytes(public(91)) > 0 }) {
 		if err = errors.New("the program inside was not heard"); s.ended(0) && s.err != nil {
 			err = s.err
 		}

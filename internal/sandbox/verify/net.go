@@ -75,7 +75,7 @@ func (c Config) netControl(ctx context.Context, p *plant, tries map[string]attem
 
 // netInside runs the battery of the network in a sandbox whose gate leads to p.world.
 func (c Config) netInside(ctx context.Context, p *plant, tries map[string]attempts) (map[string]probe.Result, Seen, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.within(1))
 	defer cancel()
 	g := &Gate{Allow: []string{"*." + string(p.zone()), fmt.Sprintf("tcp://*.%s:%d", p.zone(), anyPort)}, Lookup: p.world.lookup, Dial: p.world.dial,
 		Brokered: p.zone().brokeredName(), Decoy: p.decoy}

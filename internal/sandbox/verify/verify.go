@@ -56,8 +56,9 @@ type Rung struct {
 	Weaker map[string]string
 	// Leaves says of checks that only some rungs claim why this one does not.
 	Leaves map[string]string
-	Review bool // no change reaches the host before it is applied
-	Built  bool // the view is made by somebody else
+	Review bool          // no change reaches the host before it is applied
+	Built  bool          // the view is made by somebody else
+	Slow   time.Duration // how much longer than on the host's kernel a start may take
 }
 
 // Launch runs a job in a sandbox and returns when the sandbox has ended. It is
@@ -123,10 +124,17 @@ type Seen struct {
 	// Keyring is the serial number of the session keyring from which the agent
 	// was started, if the inside stage told it; else 0.
 	Keyring int
+	// Place is what was seen from this machine of the place where a far end is.
+	Place map[string]string
 }
 
 // patience bounds each of the runs; a probe that hangs has not answered.
 const patience = time.Minute
+
+// within is patience for so many starts.
+func (c Config) within(starts int) time.Duration {
+	return patience + time.Duration(starts)*c.Rung.Slow
+}
 
 // Run makes the proof. Where the sandbox could not be made at all, it returns both
 // a report in which nothing holds and the reason.
@@ -186,6 +194,9 @@ func (c Config) prove(ctx context.Context) (Report, error) {
 		j.net.launch = nil
 	}
 	j.net.control, j.net.controlled = netControl()
+	if j.host.launch == nil {
+		c.proveMachine(p, j.host)
+	}
 	if j.host.launch == nil && j.closed == nil {
 		c.proveLink(ctx, p, j.host.control, j.host.inside)
 	}
@@ -238,7 +249,7 @@ func (c Config) control(ctx context.Context, p *plant) (map[string]probe.Result,
 
 // inside runs the battery in a sandbox.
 func (c Config) inside(ctx context.Context, p *plant) (map[string]probe.Result, Seen, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.within(1))
 	defer cancel()
 	t := p.target(1, plan.Own)
 	t.Review, t.Built = c.Rung.Review, c.Rung.Built

@@ -134,7 +134,7 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 		if !s.Word {
 			seen.Outside = s.Outside
 		}
-		seen.Keyring = s.Keyring
+		seen.Keyring, seen.Place = s.Keyring, s.Place
 		return nil
 	}}
 	if door != nil {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/vm/module"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/module"
 )
 
 const modules = "/usr/lib/modules"

@@ -1,6 +1,6 @@
-//go:build amd64
-
-package vm
+// Package debian makes things for tests out of packages of Debian's archive, and keeps them
+// between runs. It needs no root: any user may download a package.
+package debian
 
 import (
 	"archive/tar"
@@ -13,43 +13,50 @@ import (
 	"testing"
 )
 
-// product is a file or a directory, made of packages of Debian's archive.
-type product struct {
-	identify func() (name string, err error) // by the newest versions that the package lists name
-	make     func(dir, into string) error    // as identified last
+// Product is a file or a directory, made of packages of Debian's archive.
+type Product struct {
+	Identify func() (name string, err error) // by the newest versions that the package lists name
+	Make     func(dir, into string) error    // as identified last
 }
 
 // shared is where root keeps products between runs, for everybody.
 const shared = "/var/cache/ringfence-test"
 
-// get returns the product, made now if it is not kept from before.
-func (p product) get(t *testing.T) string {
+// Get returns the product, made now if it is not kept from before.
+func (p Product) Get(t *testing.T) string {
 	t.Helper()
+	path, err := p.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Path is Get where there is no test yet.
+func (p Product) Path() (string, error) {
 	dirs := []string{shared}
 	if os.Getuid() != 0 {
 		own, err := os.UserCacheDir()
 		if err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 		dirs = append(dirs, filepath.Join(own, "ringfence-test"))
 	}
-	name, err := p.identify()
+	name, err := p.Identify()
 	path := find(dirs, name)
 	if path == "" && os.Getuid() == 0 {
 		// An archive keeps its newest versions alone, and old lists name others.
-		if _, err := output("", "apt-get", "-qq", "update"); err != nil {
-			t.Log(err)
-		}
-		name, err = p.identify()
+		Output("", "apt-get", "-qq", "update") // if it fails, what follows says so
+		name, err = p.Identify()
 		path = find(dirs, name)
 	}
 	if err == nil && path == "" {
 		path, err = p.keep(dirs[len(dirs)-1], name)
 	}
 	if err != nil {
-		t.Fatalf("%v; if the package lists are old or missing: as root, apt-get update", err)
+		return "", fmt.Errorf("%w; if the package lists are old or missing: as root, apt-get update", err)
 	}
-	return path
+	return path, nil
 }
 
 func find(dirs []string, name string) string {
@@ -63,7 +70,7 @@ func find(dirs []string, name string) string {
 }
 
 // keep makes the product, complete or not at all.
-func (p product) keep(cache, name string) (string, error) {
+func (p Product) keep(cache, name string) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
@@ -73,7 +80,7 @@ func (p product) keep(cache, name string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	made, path := filepath.Join(dir, "made"), filepath.Join(cache, name)
-	if err := p.make(dir, made); err != nil {
+	if err := p.Make(dir, made); err != nil {
 		return "", err
 	}
 	err = os.Rename(made, path)
@@ -83,8 +90,8 @@ func (p product) keep(cache, name string) (string, error) {
 	return path, err
 }
 
-// eachFile shows the files of a package, one after the other.
-func eachFile(deb string, show func(h *tar.Header, r io.Reader) error) error {
+// EachFile shows the files of a package, one after the other.
+func EachFile(deb string, show func(h *tar.Header, r io.Reader) error) error {
 	cmd := exec.Command("dpkg-deb", "--fsys-tarfile", deb)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
@@ -107,8 +114,8 @@ func eachFile(deb string, show func(h *tar.Header, r io.Reader) error) error {
 	return errors.Join(err, drained, cmd.Wait())
 }
 
-// output runs a tool in dir and returns what it printed.
-func output(dir, name string, args ...string) ([]byte, error) {
+// Output runs a tool in dir and returns what it printed.
+func Output(dir, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive")
 	out, err := cmd.Output()

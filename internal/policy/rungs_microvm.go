@@ -1,0 +1,5 @@
+//go:build ringfence_microvm
+
+package policy
+
+func init() { rungs = append(rungs, "microvm") }

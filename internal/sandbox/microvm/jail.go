@@ -1,0 +1,144 @@
+package microvm
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+// jail is the plan of the sandbox in which an emulator runs: the native walls, an empty
+// network, and of this machine's files what the emulator itself needs, and below one
+// directory what the session's plan shows, read-only and with its masks. Whoever breaks out
+// of the guest into the emulator finds no more than the guest was shown, and can change
+// nothing but the guest's own disk.
+func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) (*plan.Plan, error) {
+	p := &plan.Plan{Version: plan.Version, Session: session.Session, Hostname: "machine", UID: session.UID, GID: session.GID,
+		Walls:    slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return w == plan.WallTTY }),
+		Landlock: plan.Landlock{ABI: session.Landlock.ABI}, Seccomp: session.Seccomp, Process: plan.Process{Dir: "/"}}
+	for _, a := range argv {
+		p.Process.Argv = append(p.Process.Argv, plan.Raw(a))
+	}
+	p.Ops = append(p.Ops, plan.Op{Do: plan.DoTmpfs, Dst: plan.Own, Size: 1 << 20, Mode: 0o755, NoExec: true},
+		plan.Op{Do: plan.DoTmpfs, Dst: "/dev", Size: 64 << 10, Mode: 0o755, NoExec: true})
+	for _, d := range devices {
+		p.Ops = append(p.Ops, plan.Op{Do: plan.DoDevice, Dst: plan.Raw(d), Src: plan.Raw(d)})
+		p.Landlock.Dev = append(p.Landlock.Dev, plan.Raw(d))
+	}
+	p.Ops = append(p.Ops, plan.Op{Do: plan.DoProc, Dst: "/proc"})
+	p.Ops = append(p.Ops, system()...)
+	p.Ops = append(p.Ops, given...)
+	for _, o := range given {
+		if o.Write {
+			p.Landlock.Write = append(p.Landlock.Write, o.Dst)
+		}
+	}
+	shared, err := shares(session)
+	if err != nil {
+		return nil, err
+	}
+	p.Ops = append(p.Ops, mutateShares(shared)...)
+	p.Ops = append(p.Ops, plan.Op{Do: plan.DoReadOnly, Dst: "/dev"}, plan.Op{Do: plan.DoReadOnly, Dst: "/"})
+	return p, nil
+}
+
+// system is what a program of this machine needs to start.
+func system() (out []plan.Op) {
+	for _, at := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/nix/store"} {
+		var st unix.Stat_t
+		if unix.Lstat(at, &st) != nil {
+			continue
+		}
+		if to, err := os.Readlink(at); err == nil {
+			out = append(out, plan.Op{Do: plan.DoSymlink, Dst: plan.Raw(at), Src: plan.Raw(to)})
+			continue
+		}
+		out = append(out, plan.Op{Do: plan.DoBind, Dst: plan.Raw(at), Src: plan.Raw(at)})
+	}
+	return out
+}
+
+// within reports whether a place of the guest's own is no share.
+func ofGuest(dst string) bool { return file.Within(dst, "/proc") || file.Within(dst, "/dev") }
+
+// shares shows below one directory what the session's plan shows of this machine, at the
+// places where it shows it: everything that is hidden there is hidden here. What is writable
+// there is read-only here. Inodes are compared here, since they have other numbers in the
+// guest.
+func shares(session *plan.Plan) (out []plan.Op, err error) {
+	var bound, sealed []plan.Op
+	add := func(o plan.Op) {
+		o.Dst = shareAt + o.Dst
+		out = append(out, o)
+	}
+	for _, o := range session.Ops {
+		if ofGuest(string(o.Dst)) {
+			continue
+		}
+		switch o.Do {
+		case plan.DoBind, plan.DoLayer:
+			add(plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Src, ID: o.ID})
+			bound = append(bound, o)
+			if o.Do == plan.DoLayer {
+				hidden, err := covered(o)
+				if err != nil {
+					return nil, err
+				}
+				for _, dst := range hidden {
+					add(plan.Op{Do: plan.DoMask, Dst: dst})
+				}
+			}
+		case plan.DoCache:
+			for n, lower := range append([]plan.Raw{o.Src}, o.Lower...) {
+				add(plan.Op{Do: plan.DoBind, Dst: lowerAt(o.Dst, n), Src: lower})
+			}
+		case plan.DoTmpfs: // so that what it hides is hidden, and what lies in it has a place
+			o = plan.Op{Do: plan.DoTmpfs, Dst: o.Dst, Size: 1 << 20, Mode: 0o755}
+			add(o)
+			sealed = append(sealed, plan.Op{Do: plan.DoReadOnly, Dst: shareAt + o.Dst})
+		case plan.DoDir:
+			add(plan.Op{Do: plan.DoDir, Dst: o.Dst, Mode: 0o755})
+		case plan.DoMask:
+			add(plan.Op{Do: plan.DoMask, Dst: o.Dst})
+		case plan.DoFile: // it may lie over one of the host's
+			if slices.ContainsFunc(bound, func(b plan.Op) bool { return file.Within(string(o.Dst), string(b.Dst)) }) {
+				add(plan.Op{Do: plan.DoMask, Dst: o.Dst})
+			}
+		}
+	}
+	slices.Reverse(sealed) // what is deeper first
+	return append(out, sealed...), nil
+}
+
+// lowersAt is where directories are shared that lie below others.
+const lowersAt = "/.lower"
+
+func lowerAt(dst plan.Raw, n int) plan.Raw {
+	return plan.Raw(lowersAt + string(dst) + fmt.Sprintf("/%d", n))
+}
+
+// maxCovered bounds how much a layer may hide at the start.
+const maxCovered = 10000
+
+// covered lists what a layer hides at the start: a phantom stands over a file of secrets. In
+// the guest only its own kernel would keep the two apart.
+func covered(o plan.Op) (out []plan.Raw, err error) {
+	err = filepath.WalkDir(string(o.Upper), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if len(out) == maxCovered {
+			return fmt.Errorf("more than %d files of secrets are covered in %q", maxCovered, string(o.Dst))
+		}
+		out = append(out, o.Dst+plan.Raw(strings.TrimPrefix(p, string(o.Upper))))
+		return nil
+	})
+	return out, err
+}

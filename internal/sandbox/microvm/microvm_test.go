@@ -1,0 +1,185 @@
+package microvm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+)
+
+func TestCompareVersions(t *testing.T) {
+	want := []string{"vmlinuz-5.10.0-9", "vmlinuz-6.1.0-9-amd64", "vmlinuz-6.1.0-10-amd64", "vmlinuz-6.1.0-10-amd64-x", "vmlinuz-6.12.1"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	if slices.SortFunc(got, compareVersions); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// bzImage wraps a payload as a kernel is wrapped.
+func bzImage(payload []byte) []byte {
+	b := make([]byte, 1024)
+	b[0x1f1] = 1
+	copy(b[0x202:], "HdrS")
+	binary.LittleEndian.PutUint16(b[0x206:], 0x20f)
+	binary.LittleEndian.PutUint32(b[0x24c:], uint32(len(payload)))
+	return append(b, payload...)
+}
+
+func TestPayload(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write([]byte("\x7fELF and so on"))
+	w.Close()
+	p, err := payload(bzImage(z.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := unpack(p); err != nil || string(b) != "\x7fELF and so on" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := unpack([]byte("plain")); err == nil {
+		t.Error("what is not packed was unpacked")
+	}
+}
+
+func FuzzPayload(f *testing.F) {
+	f.Add(bzImage([]byte("12345678")))
+	f.Add(bzImage([]byte("\x1f\x8b345678"))[:1030])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p, err := payload(b); err == nil && len(p) > len(b) {
+			t.Errorf("%d bytes of %d", len(p), len(b))
+		}
+	})
+}
+
+// TestCards: a command line of ours has no network card, and each way to ask for one is seen.
+func TestCards(t *testing.T) {
+	argv := qemu{}.argv("/usr/bin/qemu", machine{accel: tcg, memory: 512, cpus: 1, tell: []string{"boot", "1", "1"}})
+	line := func(more ...string) []byte { return []byte(strings.Join(append(slices.Clone(argv), more...), "\x00") + "\x00") }
+	if got := cards(line()); got != "none" {
+		t.Errorf("ours: %q", got)
+	}
+	for _, more := range [][]string{{"-net", "user"}, {"-netdev", "user,id=x"}, {"-nic", "user"}, {"-device", "e1000"}, {"-device", "virtio-net-pci,netdev=x"}, {"-device"}} {
+		if got := cards(line(more...)); got == "none" {
+			t.Errorf("%q is not seen", more)
+		}
+	}
+	if got := interfaces([]byte("Inter-|   Receive\n face |bytes\n    lo: 0 0\n  eth0: 1 2\n")); got != "lo eth0" {
+		t.Errorf("%q", got)
+	}
+}
+
+// sessionPlan is one with all that can be hidden.
+func sessionPlan(t *testing.T) *plan.Plan {
+	t.Helper()
+	upper := filepath.Join(t.TempDir(), "upper")
+	if err := os.MkdirAll(filepath.Join(upper, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(upper, "sub/.env"), []byte("phantom"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &plan.Plan{UID: 7, GID: 8, Landlock: plan.Landlock{ABI: 3}, Ops: []plan.Op{
+		{Do: plan.DoBind, Dst: "/usr", Src: "/usr"},
+		{Do: plan.DoTmpfs, Dst: "/home/u", Size: 1},
+		{Do: plan.DoBind, Dst: "/home/u/.cache", Src: plan.Raw(t.TempDir()), Write: true},
+		{Do: plan.DoLayer, Dst: "/work", Src: "/work", Upper: plan.Raw(upper), Work: "/w", ID: &plan.Identity{Dev: 1, Ino: 2}},
+		{Do: plan.DoCache, Dst: "/home/u/go", Src: "/own", Upper: "/up", Work: "/wk", Lower: []plan.Raw{"/ready"}},
+		{Do: plan.DoMask, Dst: "/work/secret"},
+		{Do: plan.DoMask, Dst: "/proc/keys"},
+		{Do: plan.DoFile, Dst: "/work/.settings", Data: []byte("{}")},
+		{Do: plan.DoFile, Dst: "/etc/hosts", Data: []byte("x")},
+		{Do: plan.DoDevice, Dst: "/dev/null", Src: "/dev/null"},
+	}}
+}
+
+// TestShares: what the session hides is hidden from the machine; nothing of it is writable but
+// the disk; and inodes are compared.
+func TestShares(t *testing.T) {
+	p, err := jail(sessionPlan(t), []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: "/d", Write: true}}, []string{"/dev/null"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(do plan.Do, dst string) bool {
+		return slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return o.Do == do && string(o.Dst) == dst })
+	}
+	for dst, do := range map[string]plan.Do{"/share/work": plan.DoBind, "/share/work/secret": plan.DoMask, "/share/work/sub/.env": plan.DoMask, "/share/work/.settings": plan.DoMask,
+		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly} {
+		if !has(do, dst) {
+			t.Errorf("there is no %s %s", do, dst)
+		}
+	}
+	for _, o := range p.Ops {
+		if o.Write && o.Dst != diskAt {
+			t.Errorf("%s can be written", o.Dst)
+		}
+		if strings.HasPrefix(string(o.Dst), "/share/proc") || strings.HasPrefix(string(o.Dst), "/share/etc/hosts") {
+			t.Errorf("%s %s", o.Do, o.Dst)
+		}
+		if o.Dst == "/share/work" && o.Do == plan.DoBind && o.ID == nil {
+			t.Error("the workspace is not compared")
+		}
+	}
+	if !slices.Equal(p.Landlock.Write, []plan.Raw{diskAt}) || p.Capture != nil {
+		t.Errorf("it may write %q", p.Landlock.Write)
+	}
+	for _, w := range plan.AllWalls() {
+		if w != plan.WallTTY && !slices.Contains(p.Walls, w) {
+			t.Errorf("the wall %s does not stand around the emulator", w)
+		}
+	}
+}
+
+// TestPlan: the guest names what the host shares, and writes to nothing of it.
+func TestPlan(t *testing.T) {
+	session := sessionPlan(t)
+	p, err := Place{}.Plan(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range p.Ops {
+		switch {
+		case o.Dst == "/dev/null":
+			continue
+		case o.ID != nil, o.Do == plan.DoBind && (o.Write || o.Src != "/share"+o.Dst), o.Do == plan.DoLayer && o.Src != "/share/work", o.Do == plan.DoCache && !o.There:
+			t.Errorf("%+v", o)
+		}
+		if o.Do == plan.DoCache && (len(o.Lower) == 0 || !strings.HasPrefix(string(o.Lower[0]), "/share/")) {
+			t.Errorf("%+v", o)
+		}
+		if session.Ops[i].Do == plan.DoCache && session.Ops[i].Lower[0] != "/ready" {
+			t.Error("the session's own plan was changed")
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	for _, tc := range []struct {
+		place Place
+		limit int64
+		ok    bool
+	}{
+		{Place{}, 0, true},
+		{Place{Memory: 512 << 20}, 1 << 30, true},
+		{Place{Memory: 1 << 30}, 1 << 30, false},
+		{Place{Memory: 1 << 20}, 0, false},
+		{Place{Disk: 1 << 20}, 0, false},
+		{Place{Disk: 2 * ext4.Most}, 0, false},
+		{Place{CPUs: 1000}, 0, false},
+		{Place{}, 300 << 20, false},
+	} {
+		memory, cpus, disk, err := tc.place.size(cgroup.Limits{Memory: tc.limit})
+		if (err == nil) != tc.ok || tc.ok && (memory < leastMemory || cpus < 1 || disk%ext4.Least != 0) {
+			t.Errorf("%+v under %d: %d, %d, %d, %v", tc.place, tc.limit, memory, cpus, disk, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package microvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
+	"ringfence.dev/ringfence/internal/sandbox/native"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
+)
+
+// BootName is the file of a session's state that tells how its machine booted.
+const BootName = "boot"
+
+// Open implements far.Place: it starts the machine in its jail, and returns when the guest
+// has greeted. It is the one that the far end's words come from.
+func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
+	found, err := p.find()
+	if err != nil {
+		return far.End{}, err
+	}
+	defer found.qemu.File.Close()
+	if r := p.tryAccel(ctx, found); r.Status == hostfacts.Unusable {
+		found.kernel.file.File.Close()
+		return far.End{}, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
+	}
+	below, err := found.kernel.file.Below(p.KernelSum)
+	if err != nil {
+		found.Close()
+		return far.End{}, err
+	}
+	box, err := p.start(ctx, b, found)
+	if err != nil {
+		found.kernel.file.File.Close()
+		return far.End{}, err
+	}
+	g, err := box.greeting(ctx, p.patience())
+	if err != nil {
+		box.Close()
+		found.kernel.file.File.Close()
+		return far.End{}, err
+	}
+	if box.saw, err = look(box.jail.PID(), string(b.Plan.Process.Dir), b.Plan); err != nil {
+		box.Close()
+		found.kernel.file.File.Close()
+		return far.End{}, err
+	}
+	if b.Dir != "" { // for who measures
+		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
+	}
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Program: below, Saw: box.saw, Why: box.why}, nil
+}
+
+// box is a machine that runs.
+type box struct {
+	*os.File // the link
+	jail     rung.Sandbox
+	console  *console
+	disk     string
+	began    time.Time
+	greeted  time.Duration
+	saw      map[string]string
+	once     sync.Once
+}
+
+// start makes the disk and the jail, and starts the emulator in it.
+func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, error) {
+	memory, cpus, size, err := p.size(b.Limits)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := cache()
+	if err != nil {
+		return nil, err
+	}
+	ready, err := found.kernel.keep(dir)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := makeDisk(b.Dir, size)
+	if err != nil {
+		return nil, err
+	}
+	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
+	out := &box{disk: disk, began: time.Now()}
+	out.jail, out.File, out.console, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
+	if err != nil {
+		os.Remove(disk)
+		return nil, err
+	}
+	return out, nil
+}
+
+// makeDisk makes the guest's disk, which has holes for all that is not written.
+func makeDisk(dir string, size int64) (string, error) {
+	f, err := os.CreateTemp(dir, "disk-")
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// launch starts an emulator in its jail. A disk of "" is for a machine without one.
+func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, error) {
+	given := []plan.Op{{Do: plan.DoBind, Dst: kernelAt, Src: plan.Raw(ready.kernel)}, {Do: plan.DoBind, Dst: archiveAt, Src: plan.Raw(ready.archive)}}
+	if disk != "" {
+		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true})
+	}
+	devices := []string{"/dev/null", "/dev/urandom"}
+	if m.accel == kvm {
+		devices = append(devices, "/dev/kvm")
+	}
+	var e emulator = qemu{}
+	walls, err := jail(b.Plan, mutateArgv(e.argv(emulatorAt, m)), given, devices)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	unix.SetNonblock(fds[0], true) // so that Close ends a Read
+	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
+	defer theirs.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		ours.Close()
+		return nil, nil, nil, err
+	}
+	defer w.Close()
+	words := newConsole(r)
+	hooks := rung.Hooks{Stdio: rung.Stdio{In: theirs, Out: w, Err: w, Stopped: func() {}},
+		Within:  func(fork func(int) error) error { return fork(b.Group) },
+		Witness: around}
+	box, err := native.Rung{}.Start(ctx, walls, hooks)
+	if err != nil {
+		ours.Close()
+		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
+	}
+	return box, ours, words, nil
+}
+
+// around judges the walls around an emulator. All of them stand, or there is none.
+func around(seen rung.Seen) error {
+	for _, o := range seen.Probes {
+		if o.Open {
+			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: %s: %s", o.Probe, o.Detail)
+		}
+	}
+	for field, want := range map[string]string{"CapPrm": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"} {
+		if is := seen.Outside["status."+field]; is != want {
+			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: from outside, %s is %q and not %s", field, is, want)
+		}
+	}
+	return nil
+}
+
+// greeting waits until the guest says that it is there.
+func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greeting, err error) {
+	defer context.AfterFunc(ctx, func() { b.SetReadDeadline(time.Unix(1, 0)) })()
+	b.SetReadDeadline(time.Now().Add(most))
+	buf := make([]byte, guest.GreetingSize)
+	_, err = io.ReadFull(b.File, buf)
+	switch {
+	case ctx.Err() != nil:
+		return g, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = errSilent
+	case err != nil:
+		b.jail.Close() // the emulator is gone, and what it said has come
+		<-b.console.over
+		err = errors.New("the emulator is gone")
+	default:
+		g, err = guest.ReadGreeting(string(buf))
+	}
+	if err != nil {
+		return g, silent(err, b.console.last())
+	}
+	b.greeted = time.Since(b.began)
+	return g, b.SetReadDeadline(time.Time{})
+}
+
+// why says what the machine printed last.
+func (b *box) why(err error) error {
+	last := b.console.last()
+	if f := (*fault.Error)(nil); last == "" || errors.As(err, &f) && f.Kind != fault.Failed {
+		return err
+	}
+	return fmt.Errorf("%w; the machine's last words: %s", err, last)
+}
+
+// Close ends the machine. The guest sees the end of the link; nobody waits for it.
+func (b *box) Close() error {
+	b.once.Do(func() {
+		b.File.Close()
+		b.jail.Close()
+		os.Remove(b.disk)
+	})
+	return nil
+}

@@ -1,0 +1,92 @@
+//go:build amd64
+
+package microvm
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/test/tier"
+	"ringfence.dev/ringfence/test/work"
+)
+
+func TestWork(t *testing.T) {
+	names := []string{"review", "network", "exec", "killed"}
+	if tier.All() {
+		names = append(names, "terminal")
+	}
+	work.Some(t, newFixture, names...)
+}
+
+// TestVerify: nothing is missing. Of some walls the far end alone says that they stand; that
+// there is no network card, that no share can be written and that the kernel is another is
+// seen from the host.
+func TestVerify(t *testing.T) {
+	f := newFixture(t)
+	cmd := f.Cmd("verify", "--rung", "microvm", "--json")
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, _ := cmd.Output()
+	var r verify.Report
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("%v\n%s%s", err, out, &said)
+	}
+	held := map[string]bool{}
+	for _, row := range r.Rows {
+		held[row.Name] = row.Result == verify.Held
+		word := row.Result == verify.Partly && strings.HasPrefix(row.Detail, "closed inside, and nobody outside saw ")
+		if row.Result != verify.Held && !word {
+			t.Errorf("%d %s is %s: %s", row.N, row.Name, row.Result, row.Detail)
+		}
+	}
+	for _, name := range []string{"kernel", "link", "link-end", "nic", "share"} {
+		if !held[name] {
+			t.Errorf("%s is not held", name)
+		}
+	}
+	t.Logf("%d held, %d partly", r.Count(verify.Held), r.Count(verify.Partly))
+}
+
+// TestMutations: a machine that is not as it has to be is refused before anything runs in it.
+func TestMutations(t *testing.T) {
+	for what, why := range map[string]string{"nic": "network card", "share": "read-only"} {
+		f := newFixture(t)
+		cmd := f.Cmd("run", "--rung", "microvm", "--net", "none", "--", "true")
+		cmd.Env = append(cmd.Env, "RINGFENCE_MUTATE="+what)
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 125 || !strings.Contains(string(out), why) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+}
+
+// TestRefuses: without KVM nothing starts, unless software is asked for; and a kernel that is
+// not the one that policy demands is none.
+func TestRefuses(t *testing.T) {
+	f := newFixture(t)
+	f.Policy(policy() + "kernel-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
+	r := f.On("true", "--net", "none")
+	if r.Status != 125 || !strings.Contains(r.Stderr, "policy demands") {
+		t.Errorf("another kernel: status %d\n%s", r.Status, r.Stderr)
+	}
+	f.Policy("[rung]\nkernel = \"/nowhere\"\naccel = \"tcg\"\n")
+	if r = f.On("true", "--net", "none"); r.Status != 125 || !strings.Contains(r.Stderr, "the kernel cannot be used") {
+		t.Errorf("no kernel: status %d\n%s", r.Status, r.Stderr)
+	}
+}
+
+// disks lists what is left of the disks of machines.
+func disks(t *testing.T, f *work.Fixture) (out []string) {
+	t.Helper()
+	filepath.WalkDir(f.State, func(p string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(d.Name(), "disk-") {
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out
+}
