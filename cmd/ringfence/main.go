@@ -17,6 +17,7 @@ import (
 	"ringfence.dev/ringfence/internal/mcp"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/container"
+	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/probe"
@@ -40,6 +41,9 @@ func main() {
 	self.Carry(carried, carriedName)
 	if len(os.Args) > 0 && os.Args[0] == inside.Name {
 		inside.Main()
+	}
+	if len(os.Args) > 0 && os.Args[0] == far.Name {
+		far.Main()
 	}
 	if len(os.Args) > 0 && os.Args[0] == container.StageName {
 		container.StageMain()

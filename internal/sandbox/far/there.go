@@ -26,6 +26,13 @@ import (
 // the directory that it makes for what waits for review; without one it keeps no layers.
 const Name = "ringfence-far"
 
+// init keeps a far end on the first thread: the sandbox dies with the thread that starts it.
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		runtime.LockOSThread()
+	}
+}
+
 // Main runs a far end and does not return. It must be called on the main thread: the
 // sandbox dies with it.
 func Main() {
