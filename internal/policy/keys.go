@@ -185,6 +185,9 @@ var keys = []key{
 	{section: "rung", name: "gvisor-network", form: formWord, words: func() []string { return []string{"own", HostNetwork} },
 		about: "Whose network stack the agent has on gVisor: gVisor's `own`, or the `host`'s in the sandbox's network, which an agent can attack. Not written: own. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.Network }},
+	{section: "rung", name: "ssh", form: formWord, check: CheckMachine, pattern: patternMachine,
+		about: "The machine of the rung `ssh`, by the name that your own ssh has for it: `HOST` or `USER@HOST`. `--rung ssh:HOST` says both. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.SSH }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

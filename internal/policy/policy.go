@@ -137,6 +137,7 @@ type Rung struct {
 	Image     *Rule // whose operating system a container has; nil means the host's
 	RunscSum  *Rule // the SHA-256 that it must have; nil means any
 	Network   *Rule // whose network stack there is on gVisor; nil means its own
+	SSH       *Rule // the machine of the rung ssh, as ssh takes it; nil means none
 }
 
 // Require names what must stand for a launch to go ahead.

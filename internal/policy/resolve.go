@@ -51,7 +51,7 @@ func Resolve(l Layers) (*Policy, []Change) {
 	if l.Ceiling != nil {
 		p.take(l.Ceiling)
 	}
-	if l.ProjectTrusted && l.Project != nil && p.Rung.Image == nil && p.Rung.Use.Text() == rungOfImages {
+	if l.ProjectTrusted && l.Project != nil && p.Rung.Image == nil && p.Rung.Use.Text() == RungOfImages {
 		p.Rung.Image = l.Project.Rung.Image
 	}
 	p.Refused = l.outright()
@@ -102,6 +102,9 @@ func (p *Policy) take(ceiling *Policy) {
 	}
 	if ceiling.Rung.Network != nil {
 		p.Rung.Network = ceiling.Rung.Network
+	}
+	if ceiling.Rung.SSH != nil {
+		p.Rung.SSH = ceiling.Rung.SSH
 	}
 	if ceiling.Workspace.Undo != nil {
 		p.Workspace.Undo = ceiling.Workspace.Undo

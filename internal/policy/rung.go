@@ -99,6 +99,20 @@ var imageName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:-]*(@sha256:[0-9a-f]{64})?$`)
 })
 
+// patternMachine is what a machine of the rung ssh may be called. No option of ssh has this
+// form, and no shell finds anything in it.
+const patternMachine = `^([A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$`
+
+var machineName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(patternMachine) })
+
+// CheckMachine wants the name of a machine, as ssh knows it.
+func CheckMachine(v string) error {
+	if !machineName().MatchString(v) {
+		return errors.New("is not the name of a machine: write HOST or USER@HOST, and the rest into ~/.ssh/config")
+	}
+	return nil
+}
+
 // checkSum wants a SHA-256.
 func checkSum(v string) error {
 	if b, err := hex.DecodeString(v); err != nil || len(b) != sha256.Size || strings.ToLower(v) != v {
@@ -114,7 +128,7 @@ func lowered(base, over *Policy) []Change {
 	for _, w := range []struct {
 		name       string
 		have, want *Rule
-	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}} {
+	}{{"engine", base.Rung.Engine, over.Rung.Engine}, {"container", base.Rung.Container, over.Rung.Container}, {"image", base.Rung.Image, over.Rung.Image}, {"runsc", base.Rung.Runsc, over.Rung.Runsc}, {"runsc-sha256", base.Rung.RunscSum, over.Rung.RunscSum}, {"gvisor-network", base.Rung.Network, over.Rung.Network}, {"ssh", base.Rung.SSH, over.Rung.SSH}} {
 		if w.want != nil && w.want.Value != w.have.Text() {
 			out = append(out, Change{Section: "rung", Key: w.name, Value: w.want.Value, Source: w.want.Source})
 		}
@@ -134,8 +148,11 @@ func lowered(base, over *Policy) []Change {
 	return out
 }
 
-// rungOfImages is the rung whose operating system may be an image's.
-const rungOfImages = "container"
+// RungOfImages is the rung whose operating system may be an image's.
+const RungOfImages = "container"
+
+// rungOfMachines is the rung that stands on another machine.
+const rungOfMachines = "ssh"
 
 // UseRung is what the flags --rung and --image say; nothing, if they are empty. An image
 // is a container's.
@@ -146,10 +163,16 @@ func UseRung(name, image string) (*Policy, error) {
 			return nil, fault.New(fault.Usage, "write NAME or NAME@sha256:DIGEST", "--image: %q %w", image, err)
 		}
 		p.Rung.Image = &Rule{Value: image, Source: Source{File: "flag --image"}}
-		name = cmp.Or(name, rungOfImages)
+		name = cmp.Or(name, RungOfImages)
 	}
 	if name == "" {
 		return p, nil
+	}
+	if host, ok := strings.CutPrefix(name, rungOfMachines+":"); ok {
+		if err := CheckMachine(host); err != nil {
+			return nil, fault.New(fault.Usage, "for example: --rung ssh:HOST", "--rung: %q %w", host, err)
+		}
+		name, p.Rung.SSH = rungOfMachines, &Rule{Value: host, Source: Source{File: "flag --rung"}}
 	}
 	if !slices.Contains(rungs, name) {
 		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(rungs, ", "))

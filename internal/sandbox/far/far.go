@@ -37,16 +37,34 @@ type Place interface {
 	Open(ctx context.Context, b Begin) (End, error)
 }
 
+// Carrier is a place that gets copies of what a plan shows of this machine. What an agent
+// writes there in another way than to a layer is gone with the session.
+type Carrier interface {
+	Place
+	Carries()
+}
+
+func carries(p Place) bool {
+	if t, ok := p.(through); ok {
+		p = t.Place
+	}
+	_, ok := p.(Carrier)
+	return ok
+}
+
 // Begin is what a place may need to start a far end.
 type Begin struct {
-	Group int    // a cgroup of this machine; -1: none
-	Dir   string // of the session's state on this machine
+	Group int        // a cgroup of this machine; -1: none
+	Dir   string     // of the session's state on this machine
+	Plan  *plan.Plan // what is to be carried out there
 }
 
 // End is a far end that was started.
 type End struct {
 	io.ReadWriteCloser
 	PID int // of its process on this machine; 0: it has none
+	// Plan is the same plan with the paths of that place; nil: they are the same there.
+	Plan *plan.Plan
 }
 
 // Rung is the rung of a place.
@@ -90,7 +108,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	var end End
 	open := func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{group, h.Dir})
+		end, err = r.Place.Open(ctx, Begin{group, h.Dir, p})
 		return err
 	}
 	within := h.Within
@@ -102,6 +120,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 			end.Close()
 		}
 		return nil, err
+	}
+	if end.Plan != nil {
+		p = end.Plan
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	var err error
@@ -126,7 +147,7 @@ func (r Rung) refuse(p *plan.Plan) error {
 	if len(p.Watch) > 0 || len(p.Trees) > 0 {
 		return fault.New(fault.Refused, "use --rung native for this", "on rung %s nobody hears of what the agent calls: there is no live view and no learning", r.Name())
 	}
-	if r.Place.Shared() {
+	if r.Place.Shared() || carries(r.Place) {
 		return nil
 	}
 	for _, o := range p.Ops {

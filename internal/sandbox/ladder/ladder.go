@@ -15,7 +15,7 @@ import (
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return []rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}
+	return append([]rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}, elsewhere(p)...)
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.
@@ -26,7 +26,7 @@ func Chosen(p *policy.Policy) (rung.Rung, error) {
 	if i < 0 {
 		return nil, fault.New(fault.Refused, "see `ringfence rungs`", "there is no rung %q", name)
 	}
-	if _, ok := all[i].(rung.Furnished); !ok && p.Rung.Image != nil {
+	if name != policy.RungOfImages && p.Rung.Image != nil {
 		return nil, fault.New(fault.Refused, "--rung container", "the rung %s has no images: %s names one", name, p.Rung.Image.Source.String())
 	}
 	return all[i], nil
