@@ -104,6 +104,7 @@ type Offer struct {
 	Leaves  map[string]string
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
+	Word    string           // whose word the walls are, where nothing of this machine sees them; see verify
 	Images  bool             // it can have the programs of an image; see Furnished
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
 }
