@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -230,7 +231,7 @@ func (w *walk) entry(rel string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	covered := w.covers[at]
+	covered := w.covers[at] || laidOver(string(w.sources[w.n].op.Upper), rel)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		e := entryOf(Dir, rel, &st)
@@ -256,6 +257,25 @@ func (w *walk) entry(rel string) error {
 		return w.add(e)
 	}
 	return nil // sockets, pipes and devices are of this kernel
+}
+
+// laidOver holds for a name over which the layer of a tree has something: what stands for a
+// file with secrets, or what the agent made of it before.
+func laidOver(upper, rel string) bool {
+	if upper == "" {
+		return false
+	}
+	at := path.Join(upper, rel)
+	st, err := os.Lstat(at)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // who cannot look keeps it here
+	}
+	if !st.IsDir() {
+		return true
+	}
+	var mark [1]byte
+	n, err := unix.Lgetxattr(at, "user.overlay.opaque", mark[:])
+	return err == nil && n == 1 && mark[0] == 'y'
 }
 
 // single is a tree that is one file.

@@ -64,6 +64,9 @@ func (b *Base) climb() {
 		if r.Name() == b.Policy.Rung.Use.Text() && higher {
 			return
 		}
+		if r.Offer().Word != "" { // to send a project to another machine is for a person to say
+			continue
+		}
 		if higher && b.Policy.Rung.Image == nil && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
 			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Task()}}
 			return
