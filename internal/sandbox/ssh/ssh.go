@@ -14,7 +14,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"time"
 
@@ -177,5 +176,3 @@ func (c *conn) unload(ctx context.Context, session string, box *parcel.Parcel) (
 	}
 	return a.Ready, a.Ready.check()
 }
-
-var _ io.ReadWriteCloser = (*conn)(nil)

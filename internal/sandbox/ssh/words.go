@@ -3,7 +3,6 @@ package ssh
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -202,10 +201,4 @@ func probed(in []hostfacts.Result) ([]hostfacts.Result, error) {
 		}
 	}
 	return in, nil
-}
-
-// isSum holds for a digest.
-func isSum(s string) bool {
-	b, err := hex.DecodeString(s)
-	return err == nil && len(b) == 32 && strings.ToLower(s) == s
 }
