@@ -28,7 +28,11 @@ func relayMain(args []string) int {
 	delay := time.Duration(ms) * time.Millisecond
 	var both sync.WaitGroup
 	both.Go(func() {
-		late(c, os.Stdin, delay, func(total int64) { os.WriteFile(counts, fmt.Appendf(nil, "%d", total), 0o666) })
+		late(c, os.Stdin, delay, func(total int64) {
+			own := fmt.Sprintf("%s-%d", counts, os.Getpid())
+			os.WriteFile(own, fmt.Appendf(nil, "%d", total), 0o666)
+			os.Rename(own, counts) // who reads it never finds half of it
+		})
 		c.(*net.TCPConn).CloseWrite()
 	})
 	both.Go(func() {

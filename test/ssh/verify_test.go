@@ -3,6 +3,9 @@ package ssh
 import (
 	"slices"
 	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/verify"
+	"ringfence.dev/ringfence/test/work"
 )
 
 // held are the checks that no other machine can lie about: all others are its word.
@@ -11,20 +14,19 @@ var held = []string{"workspace", "gate-loopback", "gate-own", "control", "reach"
 func TestVerify(t *testing.T) {
 	w := newWorld(t)
 	r := w.ringfence("verify", "--rung", "ssh:box", "--json")
-	var report struct {
-		Rows []struct{ Name, Result, Detail string }
-	}
+	var report verify.Report
 	w.json(r.out, &report)
+	work.Pages(t)["ssh"].Compare(t, report)
 	if r.status != 1 || len(report.Rows) < 60 {
 		t.Errorf("status %d, %d checks", r.status, len(report.Rows))
 	}
 	for _, row := range report.Rows {
-		want := "partly"
+		want := verify.Partly
 		if slices.Contains(held, row.Name) {
-			want = "held"
+			want = verify.Held
 		}
 		if row.Name == "kernel" {
-			want = "n/a"
+			want = verify.NotApplied
 		}
 		if row.Result != want {
 			t.Errorf("%s is %s, not %s: %s", row.Name, row.Result, want, row.Detail)

@@ -10,12 +10,13 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/ssh"
 )
 
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
-	return append([]rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}}, elsewhere(p)...)
+	return []rung.Rung{usual(native.Rung{}), container.Rung{Socket: p.Rung.Engine.Text(), Image: p.Rung.Image.Text(), Confined: p.Rung.Container.Text() == policy.ConfinedContainer}, gvisor.Rung{Runsc: p.Rung.Runsc.Text(), Sum: p.Rung.RunscSum.Text(), Host: p.Rung.Network.Text() == policy.HostNetwork}, ssh.New(p.Rung.SSH.Text())}
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.
