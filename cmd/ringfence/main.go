@@ -24,6 +24,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/self"
 	"ringfence.dev/ringfence/internal/sandbox/sentry"
+	"ringfence.dev/ringfence/internal/sandbox/ssh"
 	"ringfence.dev/ringfence/internal/session/toolbox"
 )
 
@@ -48,6 +49,9 @@ func main() {
 	}
 	if len(os.Args) > 0 && os.Args[0] == far.Name {
 		far.Main()
+	}
+	if ssh.Is(os.Args) {
+		ssh.Main(os.Args)
 	}
 	if len(os.Args) > 0 && os.Args[0] == container.StageName {
 		container.StageMain()

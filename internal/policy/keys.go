@@ -206,6 +206,9 @@ var keys = []key{
 	{section: "rung", name: "disk", form: formSize,
 		about: "Disk of a virtual machine, for all that a session writes. Not written: 8 GiB. A project has no say.",
 		limit: func(p *Policy) **Limit { return &p.Rung.Disk }},
+	{section: "rung", name: "ssh", form: formWord, check: CheckMachine, pattern: patternMachine,
+		about: "The machine of the rung `ssh`, by the name that your own ssh has for it: `HOST` or `USER@HOST`. `--rung ssh:HOST` says both. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.SSH }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

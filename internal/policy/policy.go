@@ -145,6 +145,8 @@ type Rung struct {
 	Memory    *Limit // of a virtual machine, in bytes; nil means what is usual
 	CPUs      *Limit // of a virtual machine
 	Disk      *Limit // of a virtual machine, in bytes
+
+	SSH *Rule // the machine of the rung ssh, as ssh takes it; nil means none
 }
 
 // Require names what must stand for a launch to go ahead.

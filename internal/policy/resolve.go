@@ -51,7 +51,7 @@ func Resolve(l Layers) (*Policy, []Change) {
 	if l.Ceiling != nil {
 		p.take(l.Ceiling)
 	}
-	if l.ProjectTrusted && l.Project != nil && p.Rung.Image == nil && p.Rung.Use.Text() == rungOfImages {
+	if l.ProjectTrusted && l.Project != nil && p.Rung.Image == nil && p.Rung.Use.Text() == RungOfImages {
 		p.Rung.Image = l.Project.Rung.Image
 	}
 	p.Refused = l.outright()

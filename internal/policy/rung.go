@@ -106,6 +106,20 @@ var imageName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:-]*(@sha256:[0-9a-f]{64})?$`)
 })
 
+// patternMachine is what a machine of the rung ssh may be called. No option of ssh has this
+// form, and no shell finds anything in it.
+const patternMachine = `^([A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$`
+
+var machineName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(patternMachine) })
+
+// CheckMachine wants the name of a machine, as ssh knows it.
+func CheckMachine(v string) error {
+	if !machineName().MatchString(v) {
+		return errors.New("is not the name of a machine: write HOST or USER@HOST, and the rest into ~/.ssh/config")
+	}
+	return nil
+}
+
 // checkSum wants a SHA-256.
 func checkSum(v string) error {
 	if b, err := hex.DecodeString(v); err != nil || len(b) != sha256.Size || strings.ToLower(v) != v {
@@ -128,7 +142,7 @@ type size struct {
 // words are what is no matter of more or less.
 func (r *Rung) words() []word {
 	return []word{{"engine", &r.Engine}, {"container", &r.Container}, {"image", &r.Image}, {"runsc", &r.Runsc}, {"runsc-sha256", &r.RunscSum},
-		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}}
+		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}, {"ssh", &r.SSH}}
 }
 
 // sizes are those of a virtual machine, which the limits of a session bound.
@@ -183,8 +197,11 @@ func lowered(base, over *Policy) []Change {
 	return out
 }
 
-// rungOfImages is the rung whose operating system may be an image's.
-const rungOfImages = "container"
+// RungOfImages is the rung whose operating system may be an image's.
+const RungOfImages = "container"
+
+// rungOfMachines is the rung that stands on another machine.
+const rungOfMachines = "ssh"
 
 // UseRung is what the flags --rung, --image and --accel say; nothing, if they are empty. An
 // image is a container's.
@@ -201,10 +218,16 @@ func UseRung(name, image, accel string) (*Policy, error) {
 			return nil, fault.New(fault.Usage, "write NAME or NAME@sha256:DIGEST", "--image: %q %w", image, err)
 		}
 		p.Rung.Image = &Rule{Value: image, Source: Source{File: "flag --image"}}
-		name = cmp.Or(name, rungOfImages)
+		name = cmp.Or(name, RungOfImages)
 	}
 	if name == "" {
 		return p, nil
+	}
+	if host, ok := strings.CutPrefix(name, rungOfMachines+":"); ok {
+		if err := CheckMachine(host); err != nil {
+			return nil, fault.New(fault.Usage, "for example: --rung ssh:HOST", "--rung: %q %w", host, err)
+		}
+		name, p.Rung.SSH = rungOfMachines, &Rule{Value: host, Source: Source{File: "flag --rung"}}
 	}
 	if !slices.Contains(rungs, name) {
 		return nil, fault.New(fault.Usage, "`ringfence rungs` lists them", "--rung: %q is not one of %s", name, strings.Join(rungs, ", "))

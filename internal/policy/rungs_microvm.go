@@ -2,4 +2,6 @@
 
 package policy
 
-func init() { rungs = append(rungs, "microvm") }
+import "slices"
+
+func init() { rungs = slices.Insert(rungs, slices.Index(rungs, rungOfMachines), "microvm") }

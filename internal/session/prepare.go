@@ -3,7 +3,6 @@
 package session
 
 import (
-	"runtime"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/credentials/broker"
@@ -132,7 +131,7 @@ func (s *Session) finish(total launch.Contribution) error {
 	if err := s.sight.StillHidden(s.Base, total); err != nil {
 		return err
 	}
-	filter, err := seccomp.Filter(runtime.GOARCH)
+	filter, err := seccomp.Filter(s.Arch())
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (s *Session) finish(total launch.Contribution) error {
 	}
 	// A rung that can serve a live view has somebody who hears of calls.
 	hears := slices.Contains(s.Rung.Offer().Views, plan.Live)
-	calls, err := watchedCalls(s.Trees.Any(), s.ViewMode() == plan.Review, s.Asked.Learn, hears)
+	calls, err := watchedCalls(s.Arch(), s.Trees.Any(), s.ViewMode() == plan.Review, s.Asked.Learn, hears)
 	if err != nil {
 		return err
 	}
@@ -173,22 +172,22 @@ type calls struct {
 	observe              bool // also without a tree of the host
 }
 
-func watchedCalls(trees, reviewed, learns, hears bool) (c calls, err error) {
+func watchedCalls(arch string, trees, reviewed, learns, hears bool) (c calls, err error) {
 	live := trees && !reviewed
 	c.observe = learns || hears && trees
 	switch {
 	case learns:
-		c.watch, err = seccomp.Learn(runtime.GOARCH, live)
+		c.watch, err = seccomp.Learn(arch, live)
 	case trees && reviewed && hears:
-		c.watch, err = seccomp.Tell(runtime.GOARCH)
+		c.watch, err = seccomp.Tell(arch)
 	case !trees || live:
-		c.watch, err = seccomp.Watch(runtime.GOARCH)
+		c.watch, err = seccomp.Watch(arch)
 	}
 	if err == nil && trees && reviewed {
-		c.filter, err = seccomp.Review(runtime.GOARCH)
+		c.filter, err = seccomp.Review(arch)
 	}
 	if err == nil && (live || trees && hears && !learns) {
-		c.heard, err = seccomp.Heard(runtime.GOARCH)
+		c.heard, err = seccomp.Heard(arch)
 	}
 	return c, err
 }

@@ -61,7 +61,7 @@ _ringfence_flags() {
 	'trust') echo '--help --remotes --yes' ;;
 	'audit') echo '--help --all --json --sarif' ;;
 	'scan') echo '--help --json' ;;
-	'doctor') echo '--help --check --fix --json' ;;
+	'doctor') echo '--help --check --fix --json --rung' ;;
 	'rungs') echo '--help --json --levels' ;;
 	'verify') echo '--help --json --rung' ;;
 	'drill') echo '--help --json' ;;
@@ -110,6 +110,7 @@ _ringfence_values() {
 	'policy import') echo '--from' ;;
 	'policy groups') echo '--for --expose --mask --reveal --ro --rw --workspace --env --force-env --allow-host --allow-ip --deny-host --host-port --net --on-hit --proxy --publish --allow-package --mcp --min-release-age --accel --image --memory --pids --rung' ;;
 	'secret set') echo '--env --from --header --host --region --role --use --user' ;;
+	'doctor') echo '--rung' ;;
 	'verify') echo '--rung' ;;
 	'install') echo '--dir --rules' ;;
 	'hook') echo '--check' ;;

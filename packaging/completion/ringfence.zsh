@@ -877,7 +877,8 @@ _ringfence_doctor() {
 		'*--help[explain it]' \
 		'*--check[the same; for those who look for it]' \
 		'*--fix[do what this user can, and print the rest as a script; nothing is done as root]' \
-		'*--json[print JSON; it names no user, host or path and is safe to paste]'
+		'*--json[print JSON; it names no user, host or path and is safe to paste]' \
+		'*--rung[look at this rung alone, as at ssh\:HOST for another machine]:ssh\:HOST: '
 }
 
 _ringfence_rungs() {

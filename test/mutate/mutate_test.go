@@ -80,7 +80,8 @@ func TestTableIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range policy.RungNames() {
-		if !slices.Contains(rungs(), name) {
+		// What another machine says of its walls is never held, whatever it raises: see TestWordIsPartly.
+		if !slices.Contains(rungs(), name) && name != "ssh" {
 			t.Errorf("%s is not played here", name)
 		}
 	}

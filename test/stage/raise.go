@@ -46,6 +46,11 @@ func raise(order string) error {
 	if err := furnish(binary, uid); err != nil {
 		return err
 	}
+	if Before != nil {
+		if err := Before(uid, gidOf(uid)); err != nil {
+			return err
+		}
+	}
 	if WantEngine || rungs.Name() == rungs.Container {
 		engine := daemon.Engine{Dir: Engine, GID: gidOf(uid), Group: os.Getenv(groupEnv) + engineGroup}
 		if _, err := engine.Raise(); err != nil {

@@ -53,6 +53,10 @@ const Engine = "/srv/engine"
 // calls Main, as root: nobody else can start an engine.
 var WantEngine bool
 
+// Before builds what else a suite needs on a stage, with root's rights where the stage has them.
+// A TestMain sets it before it calls Main.
+var Before func(uid, gid int) error
+
 // Main is the TestMain of a package that plays on a stage. It does not return.
 func Main(m *testing.M) { run(m, unix.CLONE_NEWNET) }
 

@@ -65,5 +65,5 @@ func proof(c *command.Console, on string) (verify.Config, error) {
 	}
 	offer := p.Rung.Offer()
 	return verify.Config{Self: self, Home: p.Home, State: p.State, Environ: c.Environ, Shown: p.Shown, Passed: p.Passed,
-		Rung: verify.Rung{Name: rung.Title(p.Rung), Witness: offer.Witness, Weaker: offer.Weaker, Leaves: offer.Leaves, Review: offer.Views[0] == plan.Review, Slow: offer.Slow, Built: offer.Walls[plan.WallMount] == rung.Place}, Launch: supervisor.Prove(flags)}, nil
+		Rung: verify.Rung{Name: rung.Title(p.Rung), Witness: offer.Witness, Weaker: offer.Weaker, Leaves: offer.Leaves, Word: offer.Word, Review: offer.Views[0] == plan.Review, Slow: offer.Slow, Built: offer.Walls[plan.WallMount] == rung.Place}, Launch: supervisor.Prove(flags)}, nil
 }

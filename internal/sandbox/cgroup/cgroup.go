@@ -49,7 +49,11 @@ type part struct {
 // Elsewhere is for limits that somebody else enforces.
 func Elsewhere(want Limits, by Mechanism) (*Group, Report) {
 	r := newReport(want)
-	r.grant(want, by)
+	if by == Nobody {
+		r.refuse(want, "the session runs on another machine, whose limits are its own")
+	} else {
+		r.grant(want, by)
+	}
 	return &Group{fd: -1}, r
 }
 

@@ -15,6 +15,7 @@ const (
 	Scope  Mechanism = "systemd scope"
 	Rlimit Mechanism = "rlimit" // RLIMIT_NPROC, which the inside stage sets
 	Engine Mechanism = "engine" // of containers
+	Nobody Mechanism = "nobody" // there is nothing of this machine to be limited
 )
 
 // Limit is the fate of one wanted limit.

@@ -1,6 +1,7 @@
 package far
 
 import (
+	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -21,6 +22,22 @@ type child struct {
 // of sockets. Its layers lie in dir, which it removes. It dies with the thread that started
 // it.
 func Child(group int, dir string) (End, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return End{}, err
+	}
+	defer null.Close()
+	return start("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
+}
+
+// Program starts one that leads to a far end by its standard input and output. It is no part
+// of the sandbox, so it has no number for those who look at that.
+func Program(path string, argv, env []string, stderr *os.File) (io.ReadWriteCloser, error) {
+	end, err := start(path, argv, env, stderr, -1)
+	return end.ReadWriteCloser, err
+}
+
+func start(path string, argv, env []string, stderr *os.File, group int) (End, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return End{}, err
@@ -29,15 +46,9 @@ func Child(group int, dir string) (End, error) {
 	defer theirs.Close()
 	unix.SetNonblock(fds[0], true) // so that Close ends a Read
 	c := &child{File: os.NewFile(uintptr(fds[0]), "link"), pidfd: -1, gone: make(chan struct{})}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		c.File.Close()
-		return End{}, err
-	}
-	defer null.Close()
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, UseCgroupFD: group >= 0, CgroupFD: group, PidFD: &c.pidfd}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{Name, dir}, &syscall.ProcAttr{Dir: "/", Env: []string{},
-		Files: []uintptr{theirs.Fd(), theirs.Fd(), null.Fd()}, Sys: attr})
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: "/", Env: env,
+		Files: []uintptr{theirs.Fd(), theirs.Fd(), stderr.Fd()}, Sys: attr})
 	if err != nil {
 		c.File.Close()
 		return End{}, err

@@ -12,6 +12,7 @@
 package far
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -38,12 +39,6 @@ type Place interface {
 	Open(ctx context.Context, b Begin) (End, error)
 }
 
-// Planner is a place whose far end has the files of this machine under other names.
-type Planner interface {
-	// Plan is the plan as the far end has it. It has the same layers in the same order.
-	Plan(p *plan.Plan) (*plan.Plan, error)
-}
-
 // Begin is what a place may need to start a far end.
 type Begin struct {
 	Group  int        // a cgroup of this machine; -1: none
@@ -57,6 +52,9 @@ type End struct {
 	io.ReadWriteCloser
 	PID     int           // of its process on this machine; 0: it has none
 	Program *rung.Program // what of others runs below the agent; nil: nothing
+	// Plan is the same plan with the names of that place, and the same layers in the same
+	// order; nil: the names are the same there.
+	Plan *plan.Plan
 	// Why says more of a launch that failed; nil: there is no more to say.
 	Why func(error) error
 	// Saw adds what was seen of the place from this machine; nil: nothing was.
@@ -86,16 +84,6 @@ type through struct {
 	between func(io.ReadWriteCloser) io.ReadWriteCloser
 }
 
-func (t through) Plan(p *plan.Plan) (*plan.Plan, error) { return planned(t.Place, p) }
-
-// planned is the plan as the far end of a place has it.
-func planned(place Place, p *plan.Plan) (*plan.Plan, error) {
-	if there, ok := place.(Planner); ok {
-		return there.Plan(p)
-	}
-	return p, nil
-}
-
 func (t through) Open(ctx context.Context, b Begin) (End, error) {
 	e, err := t.Place.Open(ctx, b)
 	if err == nil {
@@ -109,26 +97,16 @@ const alive = 10 * time.Second
 
 // Start implements rung.Rung.
 func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandbox, error) {
-	sent, err := planned(r.Place, p)
-	if err == nil {
-		err = r.refuse(sent)
+	if len(p.Watch) > 0 || len(p.Trees) > 0 {
+		return nil, fault.New(fault.Refused, "use --rung native for this", "on rung %s nobody hears of what the agent calls: there is no live view and no learning", r.Name())
 	}
+	end, err := r.open(ctx, p, h)
 	if err != nil {
 		return nil, err
 	}
-	var end End
-	open := func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
-		return err
-	}
-	within := h.Within
-	if within == nil {
-		within = func(open func(int) error) error { return open(-1) }
-	}
-	if err := within(open); err != nil || end.ReadWriteCloser == nil {
-		if end.ReadWriteCloser != nil {
-			end.Close()
-		}
+	sent := cmp.Or(end.Plan, p)
+	if err := r.refuse(sent); err != nil {
+		end.Close()
 		return nil, err
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
@@ -152,16 +130,33 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	return s, nil
 }
 
-// refuse says what no far end can do, or this one cannot.
-func (r Rung) refuse(p *plan.Plan) error {
-	if len(p.Watch) > 0 || len(p.Trees) > 0 {
-		return fault.New(fault.Refused, "use --rung native for this", "on rung %s nobody hears of what the agent calls: there is no live view and no learning", r.Name())
+// open starts the far end, within the limits of the session.
+func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (end End, err error) {
+	within := h.Within
+	if within == nil {
+		within = func(open func(int) error) error { return open(-1) }
 	}
+	err = within(func(group int) (err error) {
+		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
+		return err
+	})
+	switch {
+	case err != nil && end.ReadWriteCloser != nil:
+		end.Close()
+	case err == nil && end.ReadWriteCloser == nil:
+		err = errors.New("the far end was not started")
+	}
+	return end, err
+}
+
+// refuse says what a far end cannot do that has its own files. What is the place's own, and
+// a copy of ours there, may be written: it goes with the session.
+func (r Rung) refuse(p *plan.Plan) error {
 	if r.Place.Shared() {
 		return nil
 	}
 	for _, o := range p.Ops {
-		if o.Do == plan.DoBind && o.Write {
+		if o.Do == plan.DoBind && o.Write && !o.There {
 			return fault.New(fault.Refused, "use --rung native for this", "on rung %s what the agent writes to %s could not come back", r.Name(), plan.Show(string(o.Dst)))
 		}
 	}

@@ -134,10 +134,3 @@ func (t *there) put(s *link.Stream, h link.Put) {
 	s.Write([]byte{byte(placed)})
 	s.Close()
 }
-
-// tidy removes the layers, once nothing runs.
-func (t *there) tidy() {
-	if t.dir != "" {
-		file.RemoveTree(t.dir)
-	}
-}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
@@ -39,14 +40,25 @@ func init() {
 func Main() {
 	runtime.LockOSThread()
 	sys.SetName(probe.Comm)
-	ends, err := takeLink()
+	ends, err := Stdio()
 	if err != nil {
 		os.Exit(1)
 	}
-	t := &there{link: link.New(ends, link.Far, link.Options{}), over: make(chan struct{}), cut: make(chan struct{})}
+	dir := ""
 	if len(os.Args) > 1 {
-		t.dir = os.Args[1]
+		dir = os.Args[1]
 	}
+	Serve(ends, dir, func() {
+		if dir != "" {
+			file.RemoveTree(dir)
+		}
+	})
+}
+
+// Serve is a far end over ends. dir is where it makes what waits for review; "": it keeps no
+// layers. When nothing runs any more it calls tidy, and the process ends.
+func Serve(ends io.ReadWriteCloser, dir string, tidy func()) {
+	t := &there{link: link.New(ends, link.Far, link.Options{}), dir: dir, tidy: tidy, over: make(chan struct{}), cut: make(chan struct{})}
 	go t.watch()
 	t.serve()
 	close(t.over)
@@ -61,8 +73,8 @@ func Main() {
 // lastFetch is how long the near end may take to read what waits for review.
 const lastFetch = time.Hour
 
-// takeLink takes the two descriptors out of the way of whoever writes to them by habit.
-func takeLink() (io.ReadWriteCloser, error) {
+// Stdio is the way to the near end. It takes the two descriptors out of the way of whoever writes to them by habit.
+func Stdio() (io.ReadWriteCloser, error) {
 	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, err
 	}
@@ -99,6 +111,7 @@ type there struct {
 	link    *link.Link
 	control *link.Stream
 	dir     string // for layers; "": there is none
+	tidy    func() // removes what the session had here
 	layers  []*layerThere
 	over    chan struct{} // closed when the sandbox is gone
 	cut     chan struct{} // closed when nobody waits for what was printed

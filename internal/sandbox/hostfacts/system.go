@@ -15,8 +15,11 @@ func System() []plan.Node { return nodes(plan.SystemPaths()) }
 // hold what is nobody's business.
 var image = []string{"/opt", "/nix", "/gnu", "/go", "/app"}
 
-// Image is System for an image that nobody lives in.
-func Image() []plan.Node { return nodes(append(plan.SystemPaths(), image...)) }
+// ImagePaths are the names that Image looks for, in its order.
+func ImagePaths() []string { return append(plan.SystemPaths(), image...) }
+
+// Image is System for an image that nobody lives in, and for another machine.
+func Image() []plan.Node { return nodes(ImagePaths()) }
 
 func nodes(paths []string) []plan.Node {
 	var out []plan.Node

@@ -10,15 +10,17 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/ssh"
 )
 
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
 	r := p.Rung
-	return append([]rung.Rung{usual(native.Rung{}),
+	all := append([]rung.Rung{usual(native.Rung{}),
 		container.Rung{Socket: r.Engine.Text(), Image: r.Image.Text(), Confined: r.Container.Text() == policy.ConfinedContainer},
 		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork}}, further(r)...)
+	return append(all, ssh.New(r.SSH.Text()))
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.
@@ -29,7 +31,7 @@ func Chosen(p *policy.Policy) (rung.Rung, error) {
 	if i < 0 {
 		return nil, fault.New(fault.Refused, "see `ringfence rungs`", "there is no rung %q", name)
 	}
-	if _, ok := all[i].(rung.Furnished); !ok && p.Rung.Image != nil {
+	if name != policy.RungOfImages && p.Rung.Image != nil {
 		return nil, fault.New(fault.Refused, "--rung container", "the rung %s has no images: %s names one", name, p.Rung.Image.Source.String())
 	}
 	return all[i], nil

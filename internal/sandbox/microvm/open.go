@@ -29,6 +29,10 @@ const BootName = "boot"
 // Open implements far.Place: it starts the machine in its jail, and returns when the guest
 // has greeted. It is the one that the far end's words come from.
 func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
+	there, err := p.plan(b.Plan)
+	if err != nil {
+		return far.End{}, err
+	}
 	found, err := p.find()
 	if err != nil {
 		return far.End{}, err
@@ -62,7 +66,7 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
-	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Program: below, Saw: box.saw, Why: box.why}, nil
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
 }
 
 // box is a machine that runs.

@@ -12,11 +12,11 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
-// Plan implements far.Planner: the session's plan with the names that its files have in the
+// plan is the session's plan with the names that its files have in the
 // guest. What the session keeps for itself (caches, the agent's own directories) begins there
 // as it is here, and what becomes of it there goes with the guest: nothing in it can be
 // written by the guest.
-func (p Place) Plan(session *plan.Plan) (*plan.Plan, error) {
+func (p Place) plan(session *plan.Plan) (*plan.Plan, error) {
 	c := *session
 	c.Ops = nil
 	for _, o := range session.Ops {

@@ -44,6 +44,13 @@ type Furnished interface {
 	Userland(ctx context.Context, dir string) (*Userland, error)
 }
 
+// Seeking is a rung that runs a program of this machine.
+type Seeking interface {
+	Rung
+	// Seeks is the same rung with a way to find it: none that an agent can have written.
+	Seeks(find func(name string) (string, error)) Rung
+}
+
 // Linked is a rung whose sandboxes stand at a far end, behind a link.
 type Linked interface {
 	Rung
@@ -59,6 +66,15 @@ type Userland struct {
 	Name   string // for people and the record
 	Path   string // where its programs are
 	System []plan.Node
+	// Machine is whose kernel that is, where it is another than this one's; nil: it is not.
+	Machine *Machine
+}
+
+// Machine is another machine, by its own word.
+type Machine struct {
+	Arch     string // as Go calls it
+	Kernel   string
+	Landlock int // version; 0: none
 }
 
 // Who raises a wall.
@@ -91,6 +107,7 @@ type Offer struct {
 	NoInner string
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
+	Word    string           // whose word the walls are, where nothing of this machine sees them; see verify
 	Images  bool             // it can have the programs of an image; see Furnished
 	Slow    time.Duration    // how much longer than on the host's kernel a start may take
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends

@@ -119,6 +119,8 @@ func (j judge) row(c Check) Row {
 		row.Result, row.Detail = Missing, "seen from outside: "+row.Witness
 	case w.unseen != "":
 		row.Result, row.Detail = Partly, "closed inside, and nobody outside saw "+w.unseen
+	case j.rung.Word != "" && !decidedHere[c.Name]:
+		row.Result, row.Detail = Partly, "closed inside, by the word of "+j.rung.Word
 	case j.rung.Weaker[c.Name] != "":
 		row.Result, row.Detail = Partly, j.rung.Weaker[c.Name]
 	}
@@ -127,6 +129,11 @@ func (j judge) row(c Check) Row {
 	}
 	return row
 }
+
+// decidedHere are the checks that hold whatever another machine says and does: they are about
+// this machine, its gate, its broker and its trees.
+var decidedHere = map[string]bool{"gate-loopback": true, "gate-own": true, "gate-broker": true, "control": true, "reach": true, "death": true,
+	"workspace": true, "held": true, "masked": true, "git": true, "undo": true, "link": true, "link-end": true}
 
 // namespaces are the checks that stand on a namespace, by its name in /proc.
 var namespaces = map[string]string{"entered": "user", "view": "mnt", "pid": "pid", "ipc": "ipc", "uts": "uts", "net": "net",

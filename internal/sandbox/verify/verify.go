@@ -56,6 +56,9 @@ type Rung struct {
 	Weaker map[string]string
 	// Leaves says of checks that only some rungs claim why this one does not.
 	Leaves map[string]string
+	// Word says whose word the walls are, where nothing of this machine sees them; "": they
+	// are seen.
+	Word   string
 	Review bool          // no change reaches the host before it is applied
 	Built  bool          // the view is made by somebody else
 	Slow   time.Duration // how much longer than on the host's kernel a start may take

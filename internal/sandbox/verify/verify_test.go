@@ -696,3 +696,34 @@ func TestSweepsAfterAKill(t *testing.T) {
 		}
 	}
 }
+
+// TestWordIsPartly: where another machine speaks for its walls, nothing is held but what is
+// decided on this one, and its word makes nothing out of missing.
+func TestWordIsPartly(t *testing.T) {
+	conf := config(t, perfect(func(answers map[string]probe.Result, _ *Seen) {
+		if _, ok := answers["ipc"]; ok {
+			answers["ipc"] = probe.Result{Name: "ipc", Open: true}
+		}
+	}))
+	conf.Rung.Word = "another machine"
+	r, err := Run(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := missing(r); !slices.Equal(got, []string{"ipc"}) {
+		t.Errorf("missing %q", got)
+	}
+	for _, row := range r.Rows {
+		if row.Result == Held && !decidedHere[row.Name] {
+			t.Errorf("%s is held by the word of another machine", row.Name)
+		}
+		if row.Result == Partly && decidedHere[row.Name] {
+			t.Errorf("%s is decided here, and %s: %s", row.Name, row.Result, row.Detail)
+		}
+	}
+	for name := range decidedHere {
+		if !slices.ContainsFunc(Checks(), func(c Check) bool { return c.Name == name }) {
+			t.Errorf("%s is no check", name)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"ringfence.dev/ringfence/internal/fault"
@@ -89,6 +90,10 @@ func Decide(opt Options) (Base, error) {
 	if b.Rung, err = ladder.Chosen(b.Policy); err != nil {
 		return b, err
 	}
+	if r, ok := b.Rung.(rung.Seeking); ok {
+		who := b
+		b.Rung = r.Seeks(who.Program)
+	}
 	return b, b.projectImage()
 }
 
@@ -98,7 +103,7 @@ func (b *Base) Where() string {
 	if b.House != "" {
 		where += " (" + b.House + ")"
 	}
-	if b.Own != nil {
+	if b.Own != nil && b.Own.Machine == nil {
 		where += ", image " + b.Own.Name + ", named by " + b.Policy.Rung.Image.Source.String()
 	}
 	if less := b.Rung.Offer().Less; less != "" {
@@ -146,16 +151,8 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.refuseSeveral(); err != nil {
 		return b, err
 	}
-	if b.Facts, err = enforcedHere(); err != nil {
+	if err := b.furnish(); err != nil {
 		return b, err
-	}
-	if place, ok := b.Rung.(rung.Housed); ok {
-		b.House = place.House(context.Background())
-	}
-	if place, ok := b.Rung.(rung.Furnished); ok {
-		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
-			return b, err
-		}
 	}
 	if err := b.Describe(); err != nil {
 		return b, err
@@ -164,6 +161,40 @@ func DecideLaunch(opt Options) (Base, error) {
 		return b, err
 	}
 	return b, b.trust()
+}
+
+// furnish asks what the place of the walls has, and what its kernel enforces.
+func (b *Base) furnish() (err error) {
+	if place, ok := b.Rung.(rung.Housed); ok {
+		b.House = place.House(context.Background())
+	}
+	if place, ok := b.Rung.(rung.Furnished); ok {
+		if b.Own, err = place.Userland(context.Background(), b.Dirs.State); err != nil {
+			return err
+		}
+	}
+	if m := b.Machine(); m != nil {
+		b.Facts = hostfacts.Facts{Kernel: m.Kernel, Arch: m.Arch, Landlock: m.Landlock}
+		return b.elsewhere()
+	}
+	b.Facts, err = enforcedHere()
+	return err
+}
+
+// Machine is the machine of the walls; nil: this one.
+func (b *Base) Machine() *rung.Machine {
+	if b.Own == nil {
+		return nil
+	}
+	return b.Own.Machine
+}
+
+// Arch is the processor of the walls.
+func (b *Base) Arch() string {
+	if m := b.Machine(); m != nil {
+		return m.Arch
+	}
+	return runtime.GOARCH
 }
 
 // DecideAudit is DecideLaunch for who only wants to know: it goes on where a launch would

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 
+	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/projectimage"
 	"ringfence.dev/ringfence/internal/sandbox/ladder"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
@@ -11,7 +12,7 @@ import (
 // projectImage lets the project name the image of a rung that has images, where nobody else
 // did. Without trust in exactly this content the name is told and not used.
 func (b *Base) projectImage() error {
-	if _, ok := b.Rung.(rung.Furnished); !ok || b.Policy.Rung.Image != nil || b.Asked.NoProject || b.Asked.Server != "" {
+	if b.Rung.Name() != policy.RungOfImages || b.Policy.Rung.Image != nil || b.Asked.NoProject || b.Asked.Server != "" {
 		return nil
 	}
 	i := projectimage.Find(b.Workspaces[0].Path)

@@ -25,16 +25,21 @@ func Ladder(environ []string) []rung.Rung {
 	return ladder.Rungs(p)
 }
 
-// Stands finds out whether the rung of the user's own policy can be had here, and says what
-// would help.
-func Stands(ctx context.Context, environ []string) error {
+// On is the rung that flags name, or else the user's own policy.
+func On(environ []string, flags *policy.Policy) (rung.Rung, error) {
 	p := policy.Builtin()
 	if who, err := Who(Options{Environ: environ}); err == nil {
 		if own, err := who.OwnPolicy(&policy.Policy{}); err == nil {
 			p = own
 		}
 	}
-	r, err := ladder.Chosen(p)
+	return ladder.Chosen(policy.Merge(p, flags))
+}
+
+// Stands finds out whether the rung of the user's own policy can be had here, and says what
+// would help.
+func Stands(ctx context.Context, environ []string) error {
+	r, err := On(environ, nil)
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,9 @@ func (b *Base) climb() {
 		higher := r.Offer().Level > all[0].Offer().Level
 		if r.Name() == b.Policy.Rung.Use.Text() && higher {
 			return
+		}
+		if r.Offer().Word != "" { // to send a project to another machine is for a person to say
+			continue
 		}
 		if higher && b.Policy.Rung.Image == nil && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
 			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Task()}}

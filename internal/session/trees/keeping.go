@@ -159,7 +159,7 @@ func (k *Changes) Launch(ctx context.Context, r rung.Rung, p plan.Plan, h rung.H
 		return nil, err
 	}
 	k.box, err = r.Start(ctx, &layered, h)
-	if !rung.FailedAt(err, rung.StepLayer) {
+	if !rung.FailedAt(err, rung.StepLayer) || k.Machine() != nil { // what another machine has copied would not come back
 		return k.box, err
 	}
 	if err := k.liftMasks(); err != nil {

@@ -1,0 +1,204 @@
+package ssh
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/parcel"
+)
+
+// Before the link begins the two ends speak in frames: four bytes of length, and JSON. What
+// the other machine says must be, byte for byte, what we would have written.
+
+// order is what this end says.
+type order struct {
+	Do      string       `json:"do"`
+	Session string       `json:"session,omitempty"`
+	List    *parcel.List `json:"list,omitempty"`
+}
+
+// The orders.
+const (
+	doProbe = "probe" // try every wall, and tell
+	doStay  = "stay"  // take a parcel; then the link begins
+)
+
+// answer is what the other machine says. It has one of these.
+type answer struct {
+	Hello  *hello             `json:"hello,omitempty"`
+	Probed []hostfacts.Result `json:"probed,omitempty"`
+	Needs  []byte             `json:"needs,omitempty"`
+	Ready  *ready             `json:"ready,omitempty"`
+	Failed string             `json:"failed,omitempty"`
+}
+
+// hello is what it has.
+type hello struct {
+	Sum      string `json:"sum"` // of the program that runs there, by its own word
+	Arch     string `json:"arch"`
+	Kernel   string `json:"kernel"`
+	Landlock int    `json:"landlock"`
+	Path     string `json:"path"`
+	System   []node `json:"system"`
+}
+
+// node is one existing name of it.
+type node struct {
+	Path string `json:"path"`
+	Link string `json:"link,omitempty"`
+	Real string `json:"real"`
+}
+
+// ready is where the session is there.
+type ready struct {
+	Dir  string `json:"dir"`  // of the trees
+	Self string `json:"self"` // our program
+}
+
+// Bounds of an answer.
+const (
+	maxHello  = 256 << 10
+	maxProbed = 64 << 10
+	maxNeeds  = parcel.MaxEntries/8*2 + 1<<10
+	maxReady  = 16 << 10
+	maxText   = 2 << 10
+)
+
+// wrong is something that an honest far end never says.
+type wrong string
+
+func (w wrong) Error() string {
+	return "the other machine says what no ringfence says: " + string(w)
+}
+
+// writeFrame writes one frame.
+func writeFrame(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var head [4]byte
+	binary.BigEndian.PutUint32(head[:], uint32(len(body)))
+	_, err = w.Write(append(head[:], body...))
+	return err
+}
+
+// readFrame reads one frame of at most so many bytes. Memory follows what comes.
+func readFrame(r io.Reader, most int) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.BigEndian.Uint32(head[:]))
+	if n > int64(most) {
+		return nil, wrong(fmt.Sprintf("%d bytes at once", n))
+	}
+	var body bytes.Buffer
+	if _, err := io.CopyN(&body, r, n); err != nil {
+		return nil, err
+	}
+	return body.Bytes(), nil
+}
+
+// parse reads an answer.
+func parse(body []byte) (answer, error) {
+	var a answer
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		return answer{}, wrong("no answer")
+	}
+	if again, err := json.Marshal(a); err != nil || !bytes.Equal(again, body) {
+		return answer{}, wrong("an answer in another form")
+	}
+	n := 0
+	for _, has := range []bool{a.Hello != nil, a.Probed != nil, a.Needs != nil, a.Ready != nil, a.Failed != ""} {
+		if has {
+			n++
+		}
+	}
+	if n > 1 {
+		return answer{}, wrong("two answers")
+	}
+	return a, nil
+}
+
+// check refuses what no machine has that a plan can be made for.
+func (h *hello) check(sum, arch string) error {
+	if h == nil {
+		return wrong("something else than what it has")
+	}
+	if h.Sum != sum {
+		return wrong("it runs another program than was sent")
+	}
+	if h.Arch != arch {
+		return wrong("it has another processor than it had")
+	}
+	if h.Landlock < 0 || h.Landlock > 1000 {
+		return wrong("a version of Landlock")
+	}
+	if len(h.Kernel) > 200 || !plain(h.Kernel) || len(h.Path) > 8<<10 || !plain(h.Path) {
+		return wrong("a kernel or a PATH")
+	}
+	known := hostfacts.ImagePaths()
+	last := -1
+	for _, n := range h.System {
+		i := slices.Index(known, n.Path)
+		if i <= last {
+			return wrong(fmt.Sprintf("%q of an operating system", n.Path))
+		}
+		last = i
+		if !clean(n.Real) || len(n.Link) > 4<<10 || !plain(n.Link) {
+			return wrong(fmt.Sprintf("where %q leads", n.Path))
+		}
+	}
+	if len(h.System) == 0 {
+		return errors.New("the other machine has nothing of an operating system")
+	}
+	return nil
+}
+
+// clean holds for a path that can be written in one way only.
+func clean(p string) bool {
+	return path.IsAbs(p) && path.Clean(p) == p && len(p) < 4096 && plain(p)
+}
+
+// plain holds for text that people can be shown.
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func (r *ready) check() error {
+	if r == nil || !clean(r.Dir) || !clean(r.Self) || r.Dir == "/" {
+		return wrong("no place for the session")
+	}
+	return nil
+}
+
+// probed takes what the machine says of its walls, for people.
+func probed(in []hostfacts.Result) ([]hostfacts.Result, error) {
+	if len(in) == 0 || len(in) > 64 {
+		return nil, wrong("no walls")
+	}
+	for i := range in {
+		r := &in[i]
+		for _, s := range []*string{&r.Name, &r.Detail, &r.Fix} {
+			if len(*s) > maxText || !plain(*s) {
+				return nil, wrong("a text about its walls")
+			}
+		}
+		if !slices.Contains([]hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}, r.Status) {
+			return nil, wrong("a state of its walls")
+		}
+	}
+	return in, nil
+}

@@ -1,0 +1,76 @@
+package ssh
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// counted is where a relay says its number, and how much went to the other machine.
+const (
+	counts = "/tmp/relay-count"
+	pids   = "/tmp/relay-pid"
+)
+
+// relayMain stands between ssh and sshd: it delays each direction by so many milliseconds,
+// counts what goes there, and can be killed.
+func relayMain(args []string) int {
+	ms, _ := strconv.Atoi(args[0])
+	c, err := net.Dial("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		return 1
+	}
+	os.WriteFile(pids, fmt.Appendf(nil, "%d", os.Getpid()), 0o666)
+	delay := time.Duration(ms) * time.Millisecond
+	var both sync.WaitGroup
+	both.Go(func() {
+		late(c, os.Stdin, delay, func(total int64) {
+			own := fmt.Sprintf("%s-%d", counts, os.Getpid())
+			os.WriteFile(own, fmt.Appendf(nil, "%d", total), 0o666)
+			os.Rename(own, counts) // who reads it never finds half of it
+		})
+		c.(*net.TCPConn).CloseWrite()
+	})
+	both.Go(func() {
+		late(os.Stdout, c, delay, nil)
+		os.Stdout.Close()
+	})
+	both.Wait()
+	return 0
+}
+
+// late copies, and lets each piece wait. What waits does not stop what comes.
+func late(w io.Writer, r io.Reader, delay time.Duration, count func(int64)) {
+	type piece struct {
+		due  time.Time
+		data []byte
+	}
+	queue := make(chan piece, 1<<16)
+	go func() {
+		defer close(queue)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := r.Read(buf)
+			if n > 0 {
+				queue <- piece{time.Now().Add(delay), buf[:n]}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var total int64
+	for p := range queue {
+		time.Sleep(time.Until(p.due))
+		if _, err := w.Write(p.data); err != nil {
+			return
+		}
+		if total += int64(len(p.data)); count != nil {
+			count(total)
+		}
+	}
+}
