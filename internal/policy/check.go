@@ -151,7 +151,7 @@ func (c *checker) limits() {
 			c.add(l.Source, "%s %s is more than there can be: at most %s", k, formatLimit(k, l.Value), formatLimit(k, top))
 		}
 		for _, r := range c.p.Require.Limits {
-			if r.Value == k.name && l == nil && (k.name != "memory" || c.p.Limits.Share == nil) {
+			if k.section == "limits" && r.Value == k.name && l == nil && (k.name != "memory" || c.p.Limits.Share == nil) {
 				c.add(r.Source, "the limit %s is required but [limits] sets none", k.name)
 			}
 		}

@@ -315,9 +315,18 @@ func TestFilesOfAnotherMachine(t *testing.T) {
 		{Ops: []plan.Op{{Do: plan.DoBind, Dst: "/w", Write: true}}},
 		{Watch: []byte("x")}, {Trees: []plan.Tree{{Path: "/w"}}},
 	} {
-		place := forged{play: func(net.Conn) { t.Error("it was started") }}
+		told := make(chan int, 1)
+		place := forged{play: func(there net.Conn) {
+			n, _ := io.Copy(io.Discard, there)
+			told <- int(n)
+		}}
 		if box, err := (Rung{place}).Start(t.Context(), p, rung.Hooks{}); box != nil || err == nil {
 			t.Errorf("%+v: %v, %v", p, box, err)
+		}
+		if len(p.Ops) > 0 { // only the place knows what its files are: it was opened
+			if n := <-told; n > 0 {
+				t.Errorf("%+v: %d bytes were sent", p, n)
+			}
 		}
 	}
 }
