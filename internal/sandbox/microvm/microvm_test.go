@@ -64,7 +64,9 @@ func FuzzPayload(f *testing.F) {
 // TestCards: a command line of ours has no network card, and each way to ask for one is seen.
 func TestCards(t *testing.T) {
 	argv := qemu{}.argv("/usr/bin/qemu", machine{accel: tcg, memory: 512, cpus: 1, tell: []string{"boot", "1", "1"}})
-	line := func(more ...string) []byte { return []byte(strings.Join(append(slices.Clone(argv), more...), "\x00") + "\x00") }
+	line := func(more ...string) []byte {
+		return []byte(strings.Join(append(slices.Clone(argv), more...), "\x00") + "\x00")
+	}
 	if got := cards(line()); got != "none" {
 		t.Errorf("ours: %q", got)
 	}
