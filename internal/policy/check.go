@@ -140,7 +140,7 @@ func (c *checker) walls() {
 func (c *checker) limits() {
 	for i := range keys {
 		k := &keys[i]
-		if k.limit == nil {
+		if k.limit == nil || k.section == "rung" { // sizes of a machine, which it judges itself
 			continue
 		}
 		l := *k.limit(c.p)

@@ -13,7 +13,7 @@ func WallNames() []string {
 }
 
 // rungs is the ladder from the bottom up. Tighten and Widens compare by its order.
-var rungs = []string{"native", "container", "gvisor", rungOfMachines}
+var rungs = []string{"native", "container", "gvisor"}
 
 // RungNames lists the rungs that a policy can use or require.
 func RungNames() []string { return slices.Clone(rungs) }

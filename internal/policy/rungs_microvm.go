@@ -4,4 +4,4 @@ package policy
 
 import "slices"
 
-func init() { rungs = slices.Insert(rungs, slices.Index(rungs, rungOfMachines), "microvm") }
+func init() { rungs = slices.Insert(rungs, slices.Index(rungs, "gvisor")+1, "microvm") }

@@ -46,7 +46,7 @@ func (s scope) widens(base, over *Policy) []Change {
 			for _, w := range s.widensWorkspace(k, base, over) {
 				add(w.Value, w.Source)
 			}
-		case k.limit != nil:
+		case k.limit != nil && k.section != "rung":
 			if have, want := *k.limit(base), *k.limit(over); want != nil && have != nil && want.Value > have.Value {
 				add(formatLimit(k, want.Value), want.Source)
 			}

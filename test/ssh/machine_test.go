@@ -32,6 +32,11 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "relay" {
 		os.Exit(relayMain(os.Args[1:]))
 	}
+	if built.Given() == "" || os.Getpid() != 1 { // the first process, before any stage
+		if err := built.Tagged("ringfence_ssh"); err != nil {
+			panic(err)
+		}
+	}
 	stage.Before = machine
 	stage.Main(m)
 }

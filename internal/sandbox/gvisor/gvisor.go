@@ -37,7 +37,7 @@ func (r Rung) Offer() rung.Offer {
 		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Review},
 		Why:    map[plan.Wall]string{plan.WallLandlock: "gVisor has no Landlock; it mounts the view read-only a second time, and Landlock stands around the first process on the host"},
 		Weaker: map[string]string{"keyring": "gVisor has no keyrings; the filter refuses the calls"},
-		Leaves: map[string]string{"link": rung.NoLink, "link-end": rung.NoLink}, NoInner: noInner}
+		Leaves: rung.NoMachine(map[string]string{"link": rung.NoLink, "link-end": rung.NoLink}), NoInner: noInner}
 	for _, w := range plan.AllWalls() {
 		o.Walls[w] = rung.Ours
 	}

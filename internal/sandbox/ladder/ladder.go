@@ -10,7 +10,6 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
-	"ringfence.dev/ringfence/internal/sandbox/ssh"
 )
 
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
@@ -20,7 +19,7 @@ func Rungs(p *policy.Policy) []rung.Rung {
 	all := append([]rung.Rung{usual(native.Rung{}),
 		container.Rung{Socket: r.Engine.Text(), Image: r.Image.Text(), Confined: r.Container.Text() == policy.ConfinedContainer},
 		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork}}, further(r)...)
-	return append(all, ssh.New(r.SSH.Text()))
+	return append(all, elsewhere(r)...)
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

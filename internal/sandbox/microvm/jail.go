@@ -2,11 +2,8 @@ package microvm
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -122,23 +119,4 @@ const lowersAt = "/.lower"
 
 func lowerAt(dst plan.Raw, n int) plan.Raw {
 	return plan.Raw(lowersAt + string(dst) + fmt.Sprintf("/%d", n))
-}
-
-// maxCovered bounds how much a layer may hide at the start.
-const maxCovered = 10000
-
-// covered lists what a layer hides at the start: a phantom stands over a file of secrets. In
-// the guest only its own kernel would keep the two apart.
-func covered(o plan.Op) (out []plan.Raw, err error) {
-	err = filepath.WalkDir(string(o.Upper), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if len(out) == maxCovered {
-			return fmt.Errorf("more than %d files of secrets are covered in %q", maxCovered, string(o.Dst))
-		}
-		out = append(out, o.Dst+plan.Raw(strings.TrimPrefix(p, string(o.Upper))))
-		return nil
-	})
-	return out, err
 }

@@ -87,14 +87,20 @@ func sessionPlan(t *testing.T) *plan.Plan {
 	if err := os.MkdirAll(filepath.Join(upper, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(upper, "sub/.env"), []byte("phantom"), 0o600); err != nil {
-		t.Fatal(err)
+	work := t.TempDir()
+	for _, err := range []error{os.Mkdir(filepath.Join(work, "sub"), 0o700), os.WriteFile(filepath.Join(work, "sub/.env"), []byte("secrets"), 0o600),
+		os.WriteFile(filepath.Join(work, "same"), []byte("same"), 0o600), os.Symlink("sub/.env", filepath.Join(work, "link")),
+		os.WriteFile(filepath.Join(upper, "sub/.env"), []byte("phantom"), 0o600), os.WriteFile(filepath.Join(upper, "same"), []byte("same"), 0o600),
+		os.WriteFile(filepath.Join(upper, "link"), nil, 0o600), os.WriteFile(filepath.Join(upper, "new"), nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return &plan.Plan{UID: 7, GID: 8, Landlock: plan.Landlock{ABI: 3}, Ops: []plan.Op{
 		{Do: plan.DoBind, Dst: "/usr", Src: "/usr"},
 		{Do: plan.DoTmpfs, Dst: "/home/u", Size: 1},
 		{Do: plan.DoBind, Dst: "/home/u/.cache", Src: plan.Raw(t.TempDir()), Write: true},
-		{Do: plan.DoLayer, Dst: "/work", Src: "/work", Upper: plan.Raw(upper), Work: "/w", ID: &plan.Identity{Dev: 1, Ino: 2}},
+		{Do: plan.DoLayer, Dst: "/work", Src: plan.Raw(work), Upper: plan.Raw(upper), Work: "/w", ID: &plan.Identity{Dev: 1, Ino: 2}},
 		{Do: plan.DoCache, Dst: "/home/u/go", Src: "/own", Upper: "/up", Work: "/wk", Lower: []plan.Raw{"/ready"}},
 		{Do: plan.DoMask, Dst: "/work/secret"},
 		{Do: plan.DoMask, Dst: "/proc/keys"},
@@ -118,6 +124,11 @@ func TestShares(t *testing.T) {
 		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly} {
 		if !has(do, dst) {
 			t.Errorf("there is no %s %s", do, dst)
+		}
+	}
+	for _, at := range []string{"same", "link", "new"} {
+		if has(plan.DoMask, "/share/work/"+at) {
+			t.Errorf("%s is hidden", at)
 		}
 	}
 	for _, o := range p.Ops {

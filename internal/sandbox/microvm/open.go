@@ -193,7 +193,7 @@ func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greetin
 		<-b.console.over
 		err = errors.New("the emulator is gone")
 	default:
-		g, err = guest.ReadGreeting(string(buf))
+		g, err = readGreeting(string(buf))
 	}
 	if err != nil {
 		return g, silent(err, b.console.last())

@@ -31,7 +31,7 @@ func (Rung) Name() string { return "native" }
 func (Rung) Offer() rung.Offer {
 	o := rung.Offer{Level: "L2", Kernel: "the host's", Adds: "every wall, the live view, and the least to start",
 		Walls: map[plan.Wall]rung.Who{}, Views: []plan.View{plan.Live, plan.Review}, Witness: "the host's kernel",
-		Leaves: map[string]string{"kernel": "on this rung the host's own kernel answers the agent", "link": rung.NoLink, "link-end": rung.NoLink}}
+		Leaves: rung.NoMachine(map[string]string{"kernel": "on this rung the host's own kernel answers the agent", "link": rung.NoLink, "link-end": rung.NoLink})}
 	for _, w := range plan.AllWalls() {
 		o.Walls[w] = rung.Ours
 	}

@@ -34,7 +34,7 @@ func (p *plant) netTarget(tries map[string]attempts, control string) ([]byte, er
 // nowhere, and returns what waits for its answer. There it must reach everything that
 // it must not reach in a sandbox.
 func (c Config) netControl(ctx context.Context, p *plant, tries map[string]attempts) func() (map[string]probe.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, c.within(2)) // its answer is taken after two starts
 	failed := func(err error) func() (map[string]probe.Result, error) {
 		return func() (map[string]probe.Result, error) {
 			cancel()

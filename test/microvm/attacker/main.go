@@ -182,13 +182,11 @@ func network(agent int) {
 
 // hog takes memory until it is ended.
 func hog() {
-	var all [][]byte
 	for {
-		b := make([]byte, 16<<20)
-		for i := 0; i < len(b); i += 4096 {
+		b, err := unix.Mmap(-1, 0, 16<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		for i := 0; err == nil && i < len(b); i += 4096 {
 			b[i] = 1
 		}
-		all = append(all, b)
 	}
 }
 

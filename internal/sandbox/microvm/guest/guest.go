@@ -146,11 +146,3 @@ func (g Greeting) String() string {
 	const most = 9999999
 	return fmt.Sprintf("ringfence-guest 1 %07d %07d %07d\n", min(g.Kernel, most), min(g.Modules, most), min(g.Furnished, most))
 }
-
-// ReadGreeting takes what String writes and nothing else.
-func ReadGreeting(s string) (g Greeting, err error) {
-	if n, err := fmt.Sscanf(s, "ringfence-guest 1 %d %d %d\n", &g.Kernel, &g.Modules, &g.Furnished); err != nil || n != 3 || g.String() != s || min(g.Kernel, g.Modules, g.Furnished) < 0 {
-		return Greeting{}, errors.New("it did not greet as a guest does")
-	}
-	return g, nil
-}
