@@ -42,6 +42,20 @@ func TestDay(t *testing.T) {
 	w.quiet()
 }
 
+// What would be done there is shown here before, and nothing of the project goes there for that.
+func TestShownBefore(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "first\n")
+	before := w.asThere("ls -A .cache/ringfence/store 2>/dev/null").out
+	r := w.ringfence("run", "--rung", "ssh:box", "--dry-run", "--", "sh", "-c", "exit 7")
+	if r.status != 0 || !strings.Contains(r.out, w.project) || !strings.Contains(r.out+r.errors, "ssh (box)") {
+		t.Errorf("status %d", r.status)
+	}
+	if after := w.asThere("ls -A .cache/ringfence/store 2>/dev/null").out; after != before {
+		t.Error("something of the project was sent")
+	}
+}
+
 // A second command, and a terminal.
 func TestBeside(t *testing.T) {
 	w := newWorld(t)
