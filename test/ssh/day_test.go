@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"ringfence.dev/ringfence/test/screen"
+	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/wait"
 	"ringfence.dev/ringfence/test/world"
 )
 
@@ -39,6 +42,20 @@ func TestDay(t *testing.T) {
 	w.quiet()
 }
 
+// What would be done there is shown here before, and nothing of the project goes there for that.
+func TestShownBefore(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "first\n")
+	before := w.asThere("ls -A .cache/ringfence/store 2>/dev/null").out
+	r := w.ringfence("run", "--rung", "ssh:box", "--dry-run", "--", "sh", "-c", "exit 7")
+	if r.status != 0 || !strings.Contains(r.out, w.project) || !strings.Contains(r.out+r.errors, "ssh (box)") {
+		t.Errorf("status %d", r.status)
+	}
+	if after := w.asThere("ls -A .cache/ringfence/store 2>/dev/null").out; after != before {
+		t.Error("something of the project was sent")
+	}
+}
+
 // A second command, and a terminal.
 func TestBeside(t *testing.T) {
 	w := newWorld(t)
@@ -58,6 +75,17 @@ func TestBeside(t *testing.T) {
 		t.Error("what the second command made is not in the review")
 	}
 	w.quiet()
+}
+
+// A terminal there, of the size of the one here, and a key that comes back.
+func TestTerminal(t *testing.T) {
+	w := newWorld(t)
+	pane := screen.NewPane(t, stage.Work, w.command(stage.Ringfence, "run", "--rung", "ssh:slow", "--", "sh", "-c", `stty size; echo "name? "; read name; echo "hello, $name"; read end`), false)
+	wait.Eventually(t, "the size of the terminal", func() bool { return pane.Shows("24 80") && pane.Shows("name?") })
+	pane.Do("send-keys", "Ada", "Enter")
+	wait.Eventually(t, "the answer", func() bool { return pane.Shows("hello, Ada") })
+	pane.Do("send-keys", "Enter")
+	wait.Eventually(t, "the end", pane.Ended)
 }
 
 // What is there already is not sent again.

@@ -24,6 +24,10 @@ func TestNothingSecretThere(t *testing.T) {
 	}
 	w.put(".env", "API_KEY="+secret("dotenv", "sk-live-")+"\n")
 	w.put("masked/by-flag", secret("flag", "mask-")+"\n")
+	w.put("masked-dir/in/here", secret("dir", "mask-")+"\n")
+	w.do("/usr/bin/git", "init", "-q", ".")
+	w.do("/usr/bin/git", "remote", "add", "origin", "https://me:"+secret("remote", "ghp_")+"@forge.test/me/x.git")
+	w.put(".git-credentials", "https://me:"+secret("stored", "ghp_")+"@forge.test\n")
 	w.put("deep/er/.env.production", "DB_PASSWORD="+secret("deep", "pw-")+"\n")
 	w.put(filepath.Join(w.home, ".aws/credentials"), "[default]\naws_secret_access_key = "+secret("aws", "aws-")+"\n")
 	w.put(filepath.Join(w.home, ".netrc"), "machine x.test login a password "+secret("netrc", "net-")+"\n")
@@ -31,7 +35,7 @@ func TestNothingSecretThere(t *testing.T) {
 	w.extra = []string{"ANTHROPIC_API_KEY=" + secret("anthropic", "sk-ant-api03-"), "GITHUB_TOKEN=" + secret("github", "ghp_"), "AWS_SECRET_ACCESS_KEY=" + secret("awsenv", "awsenv-")}
 	const public = "everybody-may-read-this-5b1f"
 	w.put("readme", public+"\n")
-	w.flags = []string{"--mask", "masked/by-flag"}
+	w.flags = []string{"--mask", "masked/by-flag", "--mask", "masked-dir"}
 	s := w.begin("box", "searched", `cat readme .env masked/by-flag deep/er/.env.production; env; echo up; read x`)
 	disk, memory := searchDisk(t), searchMemory(t)
 	if _, found := found(disk, public); !found {

@@ -1,7 +1,6 @@
 package far
 
 import (
-	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -18,26 +17,10 @@ type child struct {
 	once  sync.Once
 }
 
-// Child starts a far end as a child of this process, in a session of its own and over a pair
-// of sockets. Its layers lie in dir, which it removes. It dies with the thread that started
-// it.
-func Child(group int, dir string) (End, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return End{}, err
-	}
-	defer null.Close()
-	return start("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
-}
-
-// Program starts one that leads to a far end by its standard input and output. It is no part
-// of the sandbox, so it has no number for those who look at that.
-func Program(path string, argv, env []string, stderr *os.File) (io.ReadWriteCloser, error) {
-	end, err := start(path, argv, env, stderr, -1)
-	return end.ReadWriteCloser, err
-}
-
-func start(path string, argv, env []string, stderr *os.File, group int) (End, error) {
+// Program starts one that is a far end, or leads to one, by its standard input and output:
+// as a child of this process, in a session of its own and over a pair of sockets. It dies
+// with the thread that started it. group is a cgroup, -1 for none.
+func Program(path string, argv, env []string, stderr *os.File, group int) (End, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return End{}, err

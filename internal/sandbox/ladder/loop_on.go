@@ -5,6 +5,7 @@ package ladder
 import (
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/sandbox/far"
@@ -39,5 +40,10 @@ func (loop) Shared() bool { return true }
 // Open implements far.Place. The far end keeps its layers where those of the session are,
 // and what it leaves goes with them.
 func (loop) Open(_ context.Context, b far.Begin) (far.End, error) {
-	return far.Child(b.Group, filepath.Join(b.Dir, "layer", "far"))
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return far.End{}, err
+	}
+	defer null.Close()
+	return far.Program("/proc/self/exe", []string{far.Name, filepath.Join(b.Dir, "layer", "far")}, []string{}, null, b.Group)
 }

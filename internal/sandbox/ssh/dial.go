@@ -82,13 +82,13 @@ func (p place) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	rw, err := far.Program(program, argv, environ(), errW)
+	end, err := far.Program(program, argv, environ(), errW, -1)
 	errW.Close()
 	if err != nil {
 		errR.Close()
 		return nil, err
 	}
-	c := &conn{ReadWriteCloser: rw, host: p.host, stderr: newTail(errR)}
+	c := &conn{ReadWriteCloser: end.ReadWriteCloser, host: p.host, stderr: newTail(errR)}
 	if err := c.greet(ctx, mark); err != nil {
 		c.Close()
 		return nil, err

@@ -11,6 +11,9 @@ func (b *Base) elsewhere() error {
 	if b.Facts.Landlock < 1 {
 		return fault.New(fault.Refused, "ringfence doctor --rung ssh:"+where, "wall landlock cannot be raised on %s", where)
 	}
+	if b.Asked.Server != "" {
+		return fault.New(fault.Refused, "use another rung for sessions with this server", "MCP server %s is this machine's, and does not run on %s", b.Asked.Server, where)
+	}
 	const fix = "leave that out, or use --rung native"
 	for _, r := range b.Policy.Files.Expose {
 		return fault.New(fault.Refused, fix, "no credential is sent to another machine: %s exposes %s", r.Source.String(), r.Value)

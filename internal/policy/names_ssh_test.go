@@ -1,0 +1,42 @@
+//go:build ringfence_ssh
+
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// A project names no machine, trusted or not.
+func TestProjectNamesNoMachine(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		for _, own := range []string{"", "mine"} {
+			user := using("native")
+			if own != "" {
+				user.Rung.SSH = &Rule{Value: own}
+			}
+			project := using(rungOfMachines)
+			project.Rung.SSH = &Rule{Value: "theirs"}
+			p, ignored := Resolve(Layers{User: user, Project: project, ProjectTrusted: trusted})
+			if got := p.Rung.SSH.Text(); got != own {
+				t.Errorf("trusted %v: the machine is %q, not %q", trusted, got, own)
+			}
+			if !trusted && len(ignored) != 1 {
+				t.Errorf("ignored %v", ignored)
+			}
+		}
+	}
+}
+
+func TestMachineNames(t *testing.T) {
+	for _, good := range []string{"box", "me@box", "box.example.org", "10.0.0.7", "a_b@c-d.e", "_x@y"} {
+		if p, err := UseRung("ssh:"+good, "", ""); err != nil || p.Rung.SSH.Text() != good || p.Rung.Use.Text() != rungOfMachines {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"", "-oProxyCommand=x", "me@-x", "a b", "a\nb", "a;b", "$(x)", "a/b", "@a", "a@", "ä", "a@b@c", "[::1]", strings.Repeat("a", 300)} {
+		if _, err := UseRung("ssh:"+bad, "", ""); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
