@@ -71,6 +71,10 @@ func report(t *testing.T, f *work.Fixture, r world.Result) map[string]string {
 // and looks for other disks, and changes nothing of the host's.
 func TestGuestRootFiles(t *testing.T) {
 	f := newFixture(t)
+	f.Put("plain", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o644) // the control: nobody hides it
+	f.Put("d/.env", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o600)
+	f.Put("hidden", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o600)
+	f.Policy(policy() + "[files]\nmask = [\"hidden\"]\n")
 	told := report(t, f, attack(t, f, "files", waits, ""))
 	names := []string{"write", "create", "remove", "chmod", "link", "rename"}
 	if told["mounted again"] != "device or resource busy" { // a share is mounted once, by the emulator's word
@@ -81,7 +85,7 @@ func TestGuestRootFiles(t *testing.T) {
 			t.Errorf("%s: %q", name, told[name])
 		}
 	}
-	for name, want := range map[string]string{"remounted": "done", "disks": "vda", "interfaces": "lo", "network devices": "", "above": "no such file or directory"} {
+	for name, want := range map[string]string{"secrets": "plain", "remounted": "done", "disks": "vda", "interfaces": "lo", "network devices": "", "above": "no such file or directory"} {
 		if told[name] != want {
 			t.Errorf("%s: %q, want %q", name, told[name], want)
 		}

@@ -91,6 +91,7 @@ func await() int {
 
 // files attacks the share.
 func files() {
+	note("secrets", strings.Join(secrets(), " "))
 	tell("remounted", unix.Mount("", "/share", "", unix.MS_REMOUNT, ""))
 	attempts(share, "")
 	os.Mkdir("/disk/again", 0o755)
@@ -122,6 +123,19 @@ func files() {
 		}
 	}
 	note("network devices", strings.Join(names, " "))
+}
+
+// secrets lists the files of the share that hold what the session hides.
+func secrets() (out []string) {
+	filepath.WalkDir(share, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && d.Name() != "attacker" {
+			if b, err := os.ReadFile(p); err == nil && bytes.Contains(b, []byte("hunter2hunter2")) {
+				out = append(out, d.Name())
+			}
+		}
+		return nil
+	})
+	return out
 }
 
 func attempts(dir, which string) {
