@@ -20,6 +20,9 @@ func RemoveTree(dir string) error {
 		return wrap(dir, err)
 	}
 	top, err := openOwn(unix.AT_FDCWD, dir)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
 	if err != nil {
 		return wrap(dir, err)
 	}
@@ -95,8 +98,10 @@ func (r *remover) remove(in int, name string, depth int) {
 	r.fail(err)
 }
 
+// fail notes what could not be removed. What is not there was removed by somebody else, as a
+// far end does that ends at the same time.
 func (r *remover) fail(err error) {
-	if r.first == nil {
+	if r.first == nil && !errors.Is(err, unix.ENOENT) {
 		r.first = err
 	}
 }

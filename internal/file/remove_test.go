@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -115,5 +116,29 @@ func TestRemoveSaysWhatStays(t *testing.T) {
 	}
 	if err := RemoveTree(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRemoveTogether: who removes the same tree at the same time has no error by it.
+func TestRemoveTogether(t *testing.T) {
+	for range 4 {
+		top := filepath.Join(t.TempDir(), "top")
+		for i := range 40 {
+			if err := os.MkdirAll(filepath.Join(top, strconv.Itoa(i), "a/b/c"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ends := make(chan error, 3)
+		for range cap(ends) {
+			go func() { ends <- RemoveTree(top) }()
+		}
+		for range cap(ends) {
+			if err := <-ends; err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Lstat(top); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it is there: %v", err)
+		}
 	}
 }

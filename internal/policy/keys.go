@@ -262,7 +262,7 @@ var keys = []key{
 		about: "Whether conversations of this project are copied between the agent on the host and the one inside (`shared`). The host's agent then reads what the agent inside wrote. Not written: private.",
 		word:  func(p *Policy) **Rule { return &p.Agent.History }},
 	{section: "agent", name: "inner", form: formWord, words: func() []string { return innerWords },
-		about: "Whether the agent's own sandbox is on inside: on, or the launch is refused with the reason; off; auto (the default): on where the rung has a kernel of its own and lets a sandbox be made in it. No rung does today.",
+		about: "Whether the agent's own sandbox is on inside: on, or the launch is refused with the reason; off; auto (the default): on where the rung has a kernel of its own and lets a sandbox be made in it. No rung does today: docs/ladder.md says why.",
 		word:  func(p *Policy) **Rule { return &p.Agent.Inner }},
 }
 

@@ -276,7 +276,7 @@ func TestToolsOfRegistries(t *testing.T) {
 		{"go:example.test/frob", func(s *scene) {
 			m := s.modules()
 			for version, age := range map[string]time.Duration{"v1.0.0": aged, "v1.1.0": time.Hour} {
-				m.have["example.test/frob@"+version] = &release{"module example.test/frob\n\ngo 1.21\n", "package main\n\nfunc main() { print(\"frob " + version[1:] + "\\n\") }\n", time.Now().Add(-age)}
+				m.have["example.test/frob@"+version] = &release{"module example.test/frob\n\ngo 1.21\n", "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"frob " + version[1:] + "\\n\") }\n", time.Now().Add(-age)}
 			}
 		}},
 		{"crates:frob", func(s *scene) {

@@ -72,7 +72,7 @@ func TestWantedKinds(t *testing.T) {
 		text string
 		net  bool
 		want int
-	}{{"", false, 0}, {"session", false, 1}, {"session,work", false, 2}, {"", true, 4}, {"work", true, 5}, {",", false, 0}} {
+	}{{"", false, 0}, {"session", false, 1}, {"session,work", false, 2}, {"", true, 3}, {"work", true, 4}, {",", false, 0}} {
 		if got, err := wantedKinds(c.text, c.net); err != nil || len(got) != c.want {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -124,10 +125,9 @@ func TestTooManyAreResetAndTold(t *testing.T) {
 }
 
 func TestFaultCostsOneConnection(t *testing.T) {
-	first := true
+	var met atomic.Bool
 	_, records, at := opened(t, 2, func(g *Gate, c rung.Conn) {
-		if first {
-			first = false
+		if met.CompareAndSwap(false, true) {
 			panic("a fault")
 		}
 		io.WriteString(c, "well")

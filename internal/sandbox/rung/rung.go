@@ -101,7 +101,10 @@ type Offer struct {
 	Weaker map[string]string
 	// Leaves says of checks of verify that only some rungs claim why this one does not. Of
 	// any other check nobody listens to it.
-	Leaves  map[string]string
+	Leaves map[string]string
+	// NoInner says why no agent's own sandbox can be made here although the kernel is not the
+	// host's; "" where no more than the walls is in its way.
+	NoInner string
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Word    string           // whose word the walls are, where nothing of this machine sees them; see verify

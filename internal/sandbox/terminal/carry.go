@@ -92,6 +92,7 @@ func (r *Relay) readMaster() (more bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("read the pty: %w", err)
 	}
+	r.drew = true
 	r.remember(r.buf[:n])
 	before := r.filter.asked
 	_, err = r.filter.Write(r.buf[:n])

@@ -228,11 +228,20 @@ func (r *Relay) wiggle() {
 	} else {
 		_ = unix.IoctlSetWinsize(r.master, unix.TIOCSWINSZ, ws)
 	}
-	r.again = time.Now().Add(redrawPause)
+	r.again, r.drew = time.Now().Add(redrawPause), false
 }
 
-// redrawPause lies between two sizes: a program that looks now and then must see both.
-const redrawPause = 150 * time.Millisecond
+// redrawPause lies between two sizes: a program that looks now and then must see both. One
+// that has drawn nothing since the first did not get to look: it has until redrawMost.
+const (
+	redrawPause = 150 * time.Millisecond
+	redrawMost  = 5 * time.Second
+)
+
+// redraws holds when the true size is due after wiggle.
+func (r *Relay) redraws(now time.Time) bool {
+	return !r.again.IsZero() && now.After(r.again) && (r.drew || now.Sub(r.again) > redrawMost)
+}
 
 // listen takes what was typed while a dialog is open.
 func (r *Relay) listen(typed []byte) {

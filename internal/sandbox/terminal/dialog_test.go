@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestEscapes: nothing that a terminal sends by itself is a key.
 func TestEscapes(t *testing.T) {
@@ -44,5 +47,23 @@ func TestCover(t *testing.T) {
 	}
 	if got, want := string(f.traces.uncover(nil)), "\x1b[>5u\x1b[?25l\x1b[?1003h\x1b[?2004h\x1b[4h\x1b="; got != want {
 		t.Errorf("uncover: %q, want %q", got, want)
+	}
+}
+
+// TestRedraws: the true size follows once the agent has drawn for the smaller one, not at
+// once, and in the end also where it draws nothing.
+func TestRedraws(t *testing.T) {
+	due := time.Unix(1_000_000, 0)
+	for _, c := range []struct {
+		after      time.Duration
+		drew, want bool
+	}{{-time.Millisecond, true, false}, {time.Millisecond, true, true}, {time.Millisecond, false, false}, {redrawMost + time.Millisecond, false, true}} {
+		r := &Relay{again: due, drew: c.drew}
+		if got := r.redraws(due.Add(c.after)); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if (&Relay{drew: true}).redraws(due) {
+		t.Error("a size is told that nobody waits for")
 	}
 }

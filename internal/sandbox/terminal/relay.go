@@ -101,7 +101,8 @@ type Relay struct {
 	drawn   string      // its text on the screen
 	calls   bool        // the title says that there is a question
 	prefix  Prefix      // Ctrl-] r, while it does
-	again   time.Time   // when the size is told once more
+	again   time.Time   // from when on the size is told once more
+	drew    bool        // the agent has printed since it was told of another
 	ended   bool        // master has no more
 	left    bool        // the terminal is the user's: what the agent had on is off
 
@@ -228,7 +229,7 @@ func (r *Relay) loop(ctx context.Context) error {
 		if events&(lastCall|suspended|hungUp|cancelled) != 0 {
 			r.shut("")
 		}
-		if !r.again.IsZero() && time.Now().After(r.again) {
+		if r.redraws(time.Now()) {
 			r.again = time.Time{}
 			events |= resized
 		}

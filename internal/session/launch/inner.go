@@ -32,7 +32,11 @@ func (st *settings) inner() (bool, error) {
 
 // noInner says why no sandbox can be made inside; "" if one can.
 func (b Base) noInner() string {
-	if slices.Contains(b.Rung.Offer().Raised(), plan.WallNested) {
+	offer := b.Rung.Offer()
+	if offer.NoInner != "" {
+		return offer.NoInner
+	}
+	if slices.Contains(offer.Raised(), plan.WallNested) {
 		return fmt.Sprintf("it needs a user namespace of its own, and the wall nested of the %s rung allows none", rung.Title(b.Rung))
 	}
 	return ""
