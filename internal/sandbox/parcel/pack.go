@@ -56,6 +56,9 @@ func Pack(ctx context.Context, p *plan.Plan, key string) (*Parcel, error) {
 			c.self[i] = true
 			continue
 		}
+		if err := checkLayer(&o, covers); err != nil {
+			return nil, fmt.Errorf("%s: %w", plan.Show(string(o.Src)), err)
+		}
 		c.ops = append(c.ops, i)
 		gone := masked(p, string(o.Dst))
 		c.sources = append(c.sources, source{op: o, gone: gone, bare: gone || o.Do == plan.DoCache || o.Do == plan.DoBind && o.Write})
