@@ -22,6 +22,7 @@ import (
 // Parcel is what is sent, on this machine.
 type Parcel struct {
 	List
+	Dir     string            // of this machine, where a large content is copied before it is sent; "": the usual one
 	ops     []int             // of the plan: which one shows which tree
 	self    map[int]bool      // operations that show this program itself
 	sources []source          // by tree
@@ -35,6 +36,24 @@ type source struct {
 	op   plan.Op
 	bare bool // only names that something is mounted on: what is in it stays here
 	gone bool // a mask lies over all of it
+	id   plan.Identity
+}
+
+// open opens the tree that was listed, and no other that took its place.
+func (s *source) open() (int, error) {
+	root, err := sys.OpenSource(string(s.op.Src))
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(root, &st); err == nil && (st.Dev != s.id.Dev || st.Ino != s.id.Ino) {
+		err = fmt.Errorf("%s was replaced while it was sent", plan.Show(string(s.op.Src)))
+	}
+	if err != nil {
+		unix.Close(root)
+		return -1, err
+	}
+	return root, nil
 }
 
 // origin is where a content lies.
@@ -134,6 +153,7 @@ func (c *Parcel) tree(ctx context.Context, n int, covers map[string]bool) error 
 	if id := s.op.ID; id != nil && (st.Dev != id.Dev || st.Ino != id.Ino) {
 		return errors.New("it is not what policy judged: it was replaced meanwhile")
 	}
+	c.sources[n].id = plan.Identity{Dev: st.Dev, Ino: st.Ino}
 	w := &walk{Parcel: c, ctx: ctx, n: n, root: root, dst: string(s.op.Dst), covers: covers}
 	if s.bare {
 		w.needed = needed(w.dst, covers)
