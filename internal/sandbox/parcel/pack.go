@@ -28,6 +28,7 @@ type Parcel struct {
 	sources []source          // by tree
 	where   map[string]origin // by digest: where a content was found first
 	entries int
+	listed  int // bytes of the list as it is sent, at least
 	bytes   int64
 }
 
@@ -160,7 +161,9 @@ func (c *Parcel) tree(ctx context.Context, n int, covers map[string]bool) error 
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		if err = w.add(entryOf(Dir, "", &st)); err == nil && !s.gone {
+		if s.gone {
+			err = w.add(nameOnly(Dir, ""))
+		} else if err = w.add(entryOf(Dir, "", &st)); err == nil {
 			err = w.dir("")
 		}
 	case unix.S_IFREG:
@@ -199,9 +202,21 @@ func entryOf(kind byte, rel string, st *unix.Stat_t) Entry {
 	return Entry{Kind: kind, Path: []byte(rel), Mode: st.Mode & 0o777, Sec: st.Mtim.Sec, Nsec: st.Mtim.Nsec}
 }
 
+// nameOnly is what goes of something covered: a place to put the cover on.
+func nameOnly(kind byte, rel string) Entry {
+	mode := uint32(0o600)
+	if kind == Dir {
+		mode = 0o700
+	}
+	return Entry{Kind: kind, Path: []byte(rel), Mode: mode}
+}
+
 func (w *walk) add(e Entry) error {
 	if w.entries++; w.entries > MaxEntries {
 		return &Full{fmt.Sprintf("%d files", MaxEntries)}
+	}
+	if w.listed += 160 + (len(e.Path)+len(e.Target))*4/3; w.listed > MaxList {
+		return &Full{fmt.Sprintf("%d MB of names", MaxList>>20)}
 	}
 	w.out = append(w.out, e)
 	return w.ctx.Err()
@@ -257,20 +272,26 @@ func (w *walk) entry(rel string) error {
 	covered := w.covers[at] || laidOver(string(w.sources[w.n].op.Upper), rel)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		e := entryOf(Dir, rel, &st)
-		if err := w.add(e); err != nil || covered {
+		if covered {
+			return w.add(nameOnly(Dir, rel))
+		}
+		if err := w.add(entryOf(Dir, rel, &st)); err != nil {
 			return err
 		}
 		return w.dir(rel)
 	case unix.S_IFREG:
+		if covered || w.needed != nil {
+			return w.add(nameOnly(File, rel))
+		}
 		e := entryOf(File, rel, &st)
-		if !covered && w.needed == nil {
-			if err := w.content(&e, rel); err != nil {
-				return fmt.Errorf("%q: %w", rel, err)
-			}
+		if err := w.content(&e, rel); err != nil {
+			return fmt.Errorf("%q: %w", rel, err)
 		}
 		return w.add(e)
 	case unix.S_IFLNK:
+		if covered { // where it leads is hidden as well
+			return w.add(nameOnly(File, rel))
+		}
 		e := entryOf(Link, rel, &st)
 		target, err := sys.ReadLink(fd, "")
 		if err != nil {
@@ -303,10 +324,10 @@ func laidOver(upper, rel string) bool {
 
 // single is a tree that is one file.
 func (w *walk) single(st *unix.Stat_t, gone bool) error {
-	e := entryOf(File, "", st)
 	if gone {
-		return w.add(e)
+		return w.add(nameOnly(File, ""))
 	}
+	e := entryOf(File, "", st)
 	if err := w.content(&e, ""); err != nil {
 		return err
 	}
