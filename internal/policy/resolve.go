@@ -16,7 +16,7 @@ type Layers struct {
 
 // Resolve returns the effective policy, and what an untrusted project asked for
 // in vain. A project adds or changes no secret and no MCP server, trusted or not, lowers no
-// rung, and has no say in what other sessions keep. The image of a container it names only
+// rung, sends itself to no other machine, and has no say in what other sessions keep. The image of a container it names only
 // where nobody else does, and after trust. Flags come after the project: the user who types them outranks a file.
 // What of the ceiling bounds nothing (the proxy, the sizes of undo, gVisor's program) is what holds.
 func Resolve(l Layers) (*Policy, []Change) {
@@ -30,7 +30,8 @@ func Resolve(l Layers) (*Policy, []Change) {
 	for _, other := range []*Policy{l.Project, l.Ceiling} {
 		l.ProjectTrusted = l.ProjectTrusted && !which.Distrust && (other == nil || !other.Posture().Distrust)
 	}
-	var ignored []Change
+	var ignored, away []Change
+	l.Project, away = l.Project.stays()
 	if l.ProjectTrusted && l.Project != nil {
 		own := p
 		p = Merge(p, l.Project.withoutNamed())
@@ -44,6 +45,7 @@ func Resolve(l Layers) (*Policy, []Change) {
 		ignored = s.widens(p, l.Project)
 		p = s.tighten(p, l.Project)
 	}
+	ignored = append(ignored, away...)
 	p = s.demanded(p, l.Project)
 	p = Merge(p, l.Flags)
 	p.withServers(l.Flags)

@@ -36,18 +36,21 @@ func height(use *Rule) int {
 }
 
 // allowedRungs are those that a list of [require] is content with: those in it, and every
-// one above all of them. Nil means any.
+// one above all of them. Another machine is above none: its walls are its word, so it is
+// allowed only where it is named. Nil means any.
 func (l List) allowedRungs() []string {
 	if l == nil {
 		return rungs
 	}
 	top := -1
 	for _, r := range l {
-		top = max(top, slices.Index(rungs, r.Value))
+		if r.Value != rungOfMachines {
+			top = max(top, slices.Index(rungs, r.Value))
+		}
 	}
 	var out []string
 	for i, name := range rungs {
-		if l.has(name) || top >= 0 && i > top {
+		if l.has(name) || top >= 0 && i > top && name != rungOfMachines {
 			out = append(out, name)
 		}
 	}
@@ -202,6 +205,17 @@ const RungOfImages = "container"
 
 // rungOfMachines is the rung that stands on another machine.
 const rungOfMachines = "ssh"
+
+// stays is a project's policy without the wish to be sent to another machine, and that wish:
+// who trusts a project has not said where it may go.
+func (p *Policy) stays() (*Policy, []Change) {
+	if p == nil || p.Rung.Use.Text() != rungOfMachines {
+		return p, nil
+	}
+	out := p.clone()
+	out.Rung.Use = nil
+	return out, []Change{{Section: "rung", Key: "use", Value: rungOfMachines, Source: p.Rung.Use.Source}}
+}
 
 // UseRung is what the flags --rung, --image and --accel say; nothing, if they are empty. An
 // image is a container's.

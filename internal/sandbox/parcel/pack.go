@@ -22,11 +22,13 @@ import (
 // Parcel is what is sent, on this machine.
 type Parcel struct {
 	List
+	Dir     string            // of this machine, where a large content is copied before it is sent; "": the usual one
 	ops     []int             // of the plan: which one shows which tree
 	self    map[int]bool      // operations that show this program itself
 	sources []source          // by tree
 	where   map[string]origin // by digest: where a content was found first
 	entries int
+	listed  int // bytes of the list as it is sent, at least
 	bytes   int64
 }
 
@@ -35,6 +37,24 @@ type source struct {
 	op   plan.Op
 	bare bool // only names that something is mounted on: what is in it stays here
 	gone bool // a mask lies over all of it
+	id   plan.Identity
+}
+
+// open opens the tree that was listed, and no other that took its place.
+func (s *source) open() (int, error) {
+	root, err := sys.OpenSource(string(s.op.Src))
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(root, &st); err == nil && (st.Dev != s.id.Dev || st.Ino != s.id.Ino) {
+		err = fmt.Errorf("%s was replaced while it was sent", plan.Show(string(s.op.Src)))
+	}
+	if err != nil {
+		unix.Close(root)
+		return -1, err
+	}
+	return root, nil
 }
 
 // origin is where a content lies.
@@ -55,6 +75,9 @@ func Pack(ctx context.Context, p *plan.Plan, key string) (*Parcel, error) {
 		if isSelf(string(o.Src)) && !o.Write {
 			c.self[i] = true
 			continue
+		}
+		if err := checkLayer(&o, covers); err != nil {
+			return nil, fmt.Errorf("%s: %w", plan.Show(string(o.Src)), err)
 		}
 		c.ops = append(c.ops, i)
 		gone := masked(p, string(o.Dst))
@@ -131,13 +154,16 @@ func (c *Parcel) tree(ctx context.Context, n int, covers map[string]bool) error 
 	if id := s.op.ID; id != nil && (st.Dev != id.Dev || st.Ino != id.Ino) {
 		return errors.New("it is not what policy judged: it was replaced meanwhile")
 	}
+	c.sources[n].id = plan.Identity{Dev: st.Dev, Ino: st.Ino}
 	w := &walk{Parcel: c, ctx: ctx, n: n, root: root, dst: string(s.op.Dst), covers: covers}
 	if s.bare {
 		w.needed = needed(w.dst, covers)
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		if err = w.add(entryOf(Dir, "", &st)); err == nil && !s.gone {
+		if s.gone {
+			err = w.add(nameOnly(Dir, ""))
+		} else if err = w.add(entryOf(Dir, "", &st)); err == nil {
 			err = w.dir("")
 		}
 	case unix.S_IFREG:
@@ -176,9 +202,21 @@ func entryOf(kind byte, rel string, st *unix.Stat_t) Entry {
 	return Entry{Kind: kind, Path: []byte(rel), Mode: st.Mode & 0o777, Sec: st.Mtim.Sec, Nsec: st.Mtim.Nsec}
 }
 
+// nameOnly is what goes of something covered: a place to put the cover on.
+func nameOnly(kind byte, rel string) Entry {
+	mode := uint32(0o600)
+	if kind == Dir {
+		mode = 0o700
+	}
+	return Entry{Kind: kind, Path: []byte(rel), Mode: mode}
+}
+
 func (w *walk) add(e Entry) error {
 	if w.entries++; w.entries > MaxEntries {
 		return &Full{fmt.Sprintf("%d files", MaxEntries)}
+	}
+	if w.listed += 160 + (len(e.Path)+len(e.Target))*4/3; w.listed > MaxList {
+		return &Full{fmt.Sprintf("%d MB of names", MaxList>>20)}
 	}
 	w.out = append(w.out, e)
 	return w.ctx.Err()
@@ -234,20 +272,26 @@ func (w *walk) entry(rel string) error {
 	covered := w.covers[at] || laidOver(string(w.sources[w.n].op.Upper), rel)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		e := entryOf(Dir, rel, &st)
-		if err := w.add(e); err != nil || covered {
+		if covered {
+			return w.add(nameOnly(Dir, rel))
+		}
+		if err := w.add(entryOf(Dir, rel, &st)); err != nil {
 			return err
 		}
 		return w.dir(rel)
 	case unix.S_IFREG:
+		if covered || w.needed != nil {
+			return w.add(nameOnly(File, rel))
+		}
 		e := entryOf(File, rel, &st)
-		if !covered && w.needed == nil {
-			if err := w.content(&e, rel); err != nil {
-				return fmt.Errorf("%q: %w", rel, err)
-			}
+		if err := w.content(&e, rel); err != nil {
+			return fmt.Errorf("%q: %w", rel, err)
 		}
 		return w.add(e)
 	case unix.S_IFLNK:
+		if covered { // where it leads is hidden as well
+			return w.add(nameOnly(File, rel))
+		}
 		e := entryOf(Link, rel, &st)
 		target, err := sys.ReadLink(fd, "")
 		if err != nil {
@@ -280,10 +324,10 @@ func laidOver(upper, rel string) bool {
 
 // single is a tree that is one file.
 func (w *walk) single(st *unix.Stat_t, gone bool) error {
-	e := entryOf(File, "", st)
 	if gone {
-		return w.add(e)
+		return w.add(nameOnly(File, ""))
 	}
+	e := entryOf(File, "", st)
 	if err := w.content(&e, ""); err != nil {
 		return err
 	}

@@ -1,14 +1,15 @@
 package parcel
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
@@ -40,12 +41,15 @@ func (c *Parcel) Send(w io.Writer, needs []byte) (sent int64, err error) {
 	return sent, nil
 }
 
-// sendOne sends one content. It is compared once more: what changed since it was listed
-// would be another file than was judged.
+// inMemory is how much of a content is held in memory; more goes to a file without a name.
+const inMemory = 1 << 20
+
+// sendOne sends one content. It is copied and compared before the first byte leaves: what
+// changed since it was listed would be another file than was judged.
 func (c *Parcel) sendOne(w io.Writer, one content) error {
 	from := c.where[string(one.sum[:])]
 	src := string(c.sources[from.tree].op.Src)
-	root, err := sys.OpenSource(src)
+	root, err := c.sources[from.tree].open()
 	if err != nil {
 		return err
 	}
@@ -55,10 +59,42 @@ func (c *Parcel) sendOne(w io.Writer, one content) error {
 		return err
 	}
 	defer f.Close()
-	sum := sha256.New()
-	_, err = io.CopyN(w, io.TeeReader(f, sum), one.size)
-	if errors.Is(err, io.EOF) || err == nil && [sha256.Size]byte(sum.Sum(nil)) != one.sum {
-		err = fmt.Errorf("%s changed while it was sent", plan.Show(src+"/"+from.path))
+	held, err := c.hold(f, one)
+	if err != nil {
+		return fmt.Errorf("%s: %w", plan.Show(src+"/"+from.path), err)
 	}
+	defer held.Close()
+	_, err = io.CopyN(w, held, one.size)
 	return err
+}
+
+// hold copies a content to where nobody changes it, if it is the one that was listed.
+func (c *Parcel) hold(f io.Reader, one content) (io.ReadCloser, error) {
+	sum := sha256.New()
+	var to io.Writer
+	var held io.ReadCloser
+	var rewind func() error
+	if one.size <= inMemory {
+		b := &bytes.Buffer{}
+		to, held, rewind = b, io.NopCloser(b), func() error { return nil }
+	} else {
+		tmp, err := os.CreateTemp(c.Dir, "copy-") // not every file system has files without a name
+		if err != nil {
+			return nil, fmt.Errorf("a place for a copy: %w", err)
+		}
+		os.Remove(tmp.Name())
+		to, held, rewind = tmp, tmp, func() error { _, err := tmp.Seek(0, io.SeekStart); return err }
+	}
+	_, err := io.CopyN(io.MultiWriter(to, sum), f, one.size)
+	if errors.Is(err, io.EOF) || err == nil && [sha256.Size]byte(sum.Sum(nil)) != one.sum {
+		err = errors.New("changed while it was sent")
+	}
+	if err == nil {
+		err = rewind()
+	}
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	return held, nil
 }

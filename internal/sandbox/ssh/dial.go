@@ -31,7 +31,11 @@ type conn struct {
 // options of ssh: the user's own configuration leads there, and nothing of this machine is
 // forwarded. Nobody can be asked anything: a session may begin where no terminal is. A
 // connection that the user shares is used, and none is left behind.
-var options = []string{"-a", "-x", "-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "ClearAllForwardings=yes",
+// Tickets of Kerberos are not passed on, whatever the configuration says of that, no key that
+// the machine offers is written down, and its SetEnv is replaced. What its SendEnv names of
+// the few variables that ssh has cannot be taken back.
+var options = []string{"-a", "-k", "-x", "-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "ClearAllForwardings=yes",
+	"-o", "GSSAPIDelegateCredentials=no", "-o", "UpdateHostKeys=no", "-o", "SetEnv=RINGFENCE=1",
 	"-o", "PermitLocalCommand=no", "-o", "ControlMaster=no", "-o", "Tunnel=no", "-o", "RequestTTY=no", "-o", "StdinNull=no", "-o", "ForkAfterAuthentication=no", "-o", "RemoteCommand=none", "-o", "SessionType=default"}
 
 // passed are the variables that ssh and what it starts here need. The key of an agent's socket

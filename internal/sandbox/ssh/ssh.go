@@ -119,14 +119,16 @@ const (
 
 // Open implements far.Place: it starts the far end there, and sends what the plan shows.
 func (p place) Open(ctx context.Context, b far.Begin) (far.End, error) {
-	box, err := parcel.Pack(ctx, b.Plan, keyOf(b.Plan))
-	if err != nil {
-		return far.End{}, fault.New(fault.Refused, "show less of this machine, or use --rung native", "%w", err)
-	}
-	c, err := p.dial(ctx)
+	c, err := p.dial(ctx) // first: the machine says how long that takes, and what is listed should be new
 	if err != nil {
 		return far.End{}, err
 	}
+	box, err := parcel.Pack(ctx, b.Plan, keyOf(b.Plan))
+	if err != nil {
+		c.Close()
+		return far.End{}, fault.New(fault.Refused, "show less of this machine, or use --rung native", "%w", err)
+	}
+	box.Dir = b.Dir
 	there, err := c.unload(ctx, b.Plan.Session, box)
 	if err != nil {
 		c.Close()

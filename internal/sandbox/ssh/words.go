@@ -86,9 +86,14 @@ func writeFrame(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
+	if len(body) > parcel.MaxList {
+		return &parcel.Full{What: fmt.Sprintf("%d MB of names", parcel.MaxList>>20)}
+	}
 	var head [4]byte
 	binary.BigEndian.PutUint32(head[:], uint32(len(body)))
-	_, err = w.Write(append(head[:], body...))
+	if _, err = w.Write(head[:]); err == nil {
+		_, err = w.Write(body)
+	}
 	return err
 }
 

@@ -133,7 +133,7 @@ func (j judge) row(c Check) Row {
 // decidedHere are the checks that hold whatever another machine says and does: they are about
 // this machine, its gate, its broker and its trees.
 var decidedHere = map[string]bool{"gate-loopback": true, "gate-own": true, "gate-broker": true, "control": true, "reach": true, "death": true,
-	"workspace": true, "held": true, "masked": true, "git": true, "undo": true, "link": true, "link-end": true}
+	"workspace": true, "held": true, "git": true, "undo": true, "link": true, "link-end": true}
 
 // namespaces are the checks that stand on a namespace, by its name in /proc.
 var namespaces = map[string]string{"entered": "user", "view": "mnt", "pid": "pid", "ipc": "ipc", "uts": "uts", "net": "net",

@@ -157,6 +157,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.Describe(); err != nil {
 		return b, err
 	}
+	if err := b.noSecretEnv(); err != nil {
+		return b, err
+	}
 	if err := b.network(); err != nil {
 		return b, err
 	}

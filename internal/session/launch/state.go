@@ -50,7 +50,7 @@ func PlaceState(b Base, total Contribution) (project *state.Project, out Contrib
 	all := slices.Concat(total.state, out.state)
 	items := make([]state.Item, len(all))
 	for i, k := range all {
-		items[i] = k.Item
+		items[i] = b.itemOf(k)
 	}
 	placed, err := project.Ensure(items)
 	if err != nil {
@@ -64,6 +64,16 @@ func PlaceState(b Base, total Contribution) (project *state.Project, out Contrib
 	}
 	out.layReady(project, total)
 	return project, out, nil
+}
+
+// itemOf is where an item lies in the project's state. A file goes to another machine with its
+// first content alone: sessions on this one keep prompts and accounts in it. Nothing comes
+// back from there, so what lies apart stays as it began.
+func (b *Base) itemOf(k stateItem) state.Item {
+	if b.Machine() != nil && !k.Dir && k.why != "" {
+		k.Path = filepath.Join(".elsewhere", k.Path)
+	}
+	return k.Item
 }
 
 // layReady shows what is ready below private directories that have no packages yet. One that

@@ -16,8 +16,11 @@ func (pt *pretrust) grantedLogins() error {
 		if _, known := pt.Untrusted.watched[root]; known {
 			continue
 		}
-		budget, began := scan.First(""), time.Now()
+		budget, began := forCopy(&pt.Base, scan.First("")), time.Now()
 		report, err := scan.GitLogins(root, budget)
+		if err == nil {
+			err = wholly(&pt.Base, root, report.Complete)
+		}
 		if err != nil {
 			return err
 		}

@@ -129,8 +129,13 @@ func (k *Changes) openStore() (err error) {
 	return nil
 }
 
-// adopt makes the layers of the review view ready for what others own.
+// adopt makes the layers of the review view ready for what others own. On another machine
+// everything has one owner, and a layer there begins with phantoms alone: what is copied
+// into it here is not masked yet, and would be sent.
 func (k *Changes) adopt() error {
+	if k.Machine() != nil {
+		return nil
+	}
 	for n, t := range k.Work.Trees {
 		if t.View != review.Review {
 			continue

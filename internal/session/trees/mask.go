@@ -220,7 +220,7 @@ type reveal struct {
 func (ms *masks) firstLook(r maskRoot) error {
 	budget := phantom.Budget{Entries: firstLook, Time: lookTime, Always: alwaysLook}
 	list := readMasks(r.file, ms.masking.asked)
-	if list == nil {
+	if list == nil || ms.Machine() != nil { // a late mask is none for what was copied
 		budget = phantom.Budget{}
 	}
 	var led []string // files of other names, to which links led
@@ -239,7 +239,10 @@ func (ms *masks) firstLook(r maskRoot) error {
 	}
 	defer w.Close()
 	w.Closed = func(rel string) { ms.hideClosed(filepath.Join(r.path, rel)) }
-	found, _, err := w.Step(budget)
+	found, done, err := w.Step(budget)
+	if err == nil {
+		err = wholly(&ms.Base, r.path, done)
+	}
 	for _, f := range found {
 		if err == nil {
 			err = ms.maskAtLaunch(r.path, f.Rel)

@@ -62,9 +62,13 @@ func (pt *pretrust) prepare() error {
 		if again {
 			budget = scan.Launch(below(pt.Base.Place, ws.Path), unquoteAll(old.Known))
 		}
+		budget = forCopy(&pt.Base, budget)
 		budget.Git = outsideDirs(pt.Base.Place, ws.Path)
 		began := time.Now()
 		report, err := scan.Scan(ws.Path, budget)
+		if err == nil {
+			err = wholly(&pt.Base, ws.Path, report.Complete)
+		}
 		if err != nil {
 			return err
 		}
@@ -302,7 +306,10 @@ func (k *Changes) neutralClone(p *plan.Plan) error {
 		return nil
 	}
 	dir := k.Work.CloneDir()
-	report, err := scan.Scan(dir, scan.First(""))
+	report, err := scan.Scan(dir, forCopy(&k.Base, scan.First("")))
+	if err == nil {
+		err = wholly(&k.Base, k.trees.Clone, report.Complete)
+	}
 	if err != nil {
 		return err
 	}
