@@ -51,6 +51,7 @@ type Begin struct {
 type End struct {
 	io.ReadWriteCloser
 	PID     int           // of its process on this machine; 0: it has none
+	Disk    int64         // bytes that it can have written; 0: nobody here knows
 	Program *rung.Program // what of others runs below the agent; nil: nothing
 	// Plan is the same plan with the names of that place, and the same layers in the same
 	// order; nil: the names are the same there.
@@ -111,6 +112,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	s.program, s.saw = end.Program, end.Saw
+	if end.Disk > 0 {
+		s.most.Bytes = min(s.most.Bytes, end.Disk)
+	}
 	if h.Join != nil && end.PID != 0 {
 		err = h.Join(end.PID)
 	}

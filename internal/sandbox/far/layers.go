@@ -112,7 +112,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 	if err := os.Mkdir(l.next(), 0o700); err != nil {
 		return err
 	}
-	unchanged, err := l.receive(&paced{Stream: from, began: time.Now()})
+	unchanged, err := l.receive(&paced{Stream: from, began: time.Now()}, s.most)
 	if err == nil && !unchanged {
 		err = l.replace()
 	}
@@ -126,7 +126,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 }
 
 // receive makes the next generation.
-func (l *layer) receive(from *paced) (unchanged bool, err error) {
+func (l *layer) receive(from *paced, most upper.Bounds) (unchanged bool, err error) {
 	into, err := sys.OpenSource(l.next())
 	if err != nil {
 		return false, err
@@ -139,7 +139,7 @@ func (l *layer) receive(from *paced) (unchanged bool, err error) {
 		}
 		defer unix.Close(before)
 	}
-	return upper.Receive(from, into, before, upper.Most)
+	return upper.Receive(from, into, before, most)
 }
 
 // replace puts the next generation in the place of the last.

@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/upper"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
@@ -30,6 +31,7 @@ type sandbox struct {
 
 	syncing sync.Mutex
 	layers  []*layer
+	most    upper.Bounds
 	synced  time.Time // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
@@ -47,7 +49,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.

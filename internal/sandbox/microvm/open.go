@@ -66,7 +66,7 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
-	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
 }
 
 // box is a machine that runs.
@@ -75,6 +75,7 @@ type box struct {
 	jail     rung.Sandbox
 	console  *console
 	disk     string
+	size     int64 // of the disk
 	began    time.Time
 	greeted  time.Duration
 	saw      map[string]string
@@ -100,7 +101,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 		return nil, err
 	}
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
-	out := &box{disk: disk, began: time.Now()}
+	out := &box{disk: disk, size: size, began: time.Now()}
 	out.jail, out.File, out.console, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
 	if err != nil {
 		os.Remove(disk)
