@@ -22,6 +22,7 @@ import (
 type layer struct {
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
+	shrunk
 }
 
 // next is where a generation is made.
@@ -153,14 +154,18 @@ func (l *layer) replace() error {
 	}
 	if err == nil {
 		l.number++
+		l.keep()
 	}
 	return err
 }
 
-// tidy removes the generations before.
+// tidy removes the generation before.
 func (s *sandbox) tidy() {
 	for _, l := range s.layers {
 		file.RemoveTree(l.next())
+		if text := l.emptied(); text != "" && s.hooks.Warn != nil {
+			s.hooks.Warn(text)
+		}
 	}
 }
 

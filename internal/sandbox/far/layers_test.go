@@ -2,6 +2,7 @@ package far
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,44 @@ func TestLayerComesBack(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(filepath.Dir(here)); len(left) != 1 {
 		t.Errorf("%v are left", left)
+	}
+}
+
+// TestEmptied: what a far end takes away again is kept, however it does so, and the person is
+// told. What it makes in place of that waits beside it.
+func TestEmptied(t *testing.T) {
+	for name, c := range map[string]struct {
+		then []int // files that are left, one generation after the other
+		left int   // at the end
+		want int   // of what is kept
+	}{
+		"all at the end":        {[]int{0}, 8, 0},
+		"all, and then again":   {[]int{0, 0, 0}, 8, 0},
+		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 4},
+		"most":                  {[]int{2}, 2, 8},
+		"a little":              {[]int{6}, 6, 0},
+		"most, and it is there": {[]int{2, 7}, 7, 0},
+	} {
+		p, here := reviewed(t)
+		os.Remove(filepath.Join(here, "phantom"))
+		box, there := layered(t, p, asItIs())
+		var told []string
+		box.hooks.Warn = func(text string) { told = append(told, text) }
+		for _, n := range append([]int{8}, c.then...) {
+			for i := range 8 {
+				os.Remove(filepath.Join(there, fmt.Sprint(i)))
+			}
+			for i := range n {
+				write(t, there, fmt.Sprint(i), "x")
+			}
+			if err := box.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		box.Close()
+		if entries(here) != c.left || entries(here+".before") != c.want || (len(told) == 1) != (c.want > 0 || c.left != c.then[len(c.then)-1]) {
+			t.Errorf("%s: %d files, and %d of before; the person hears %q", name, entries(here), entries(here+".before"), told)
+		}
 	}
 }
 
