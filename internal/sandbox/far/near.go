@@ -282,11 +282,18 @@ func (s *sandbox) Signal(sig syscall.Signal) error {
 	return link.Send(s.control, link.Message{Kind: wire.Signal, Signal: int(sig)})
 }
 
-// Freeze implements rung.Sandbox.
-func (s *sandbox) Freeze() error { return s.ask(link.Freeze) }
+// Freeze implements rung.Sandbox. That it stands still there is the far end's word; that
+// nothing leaves is not: the network is held here, before anybody there is asked.
+func (s *sandbox) Freeze() error {
+	s.link.Pause()
+	return s.ask(link.Freeze)
+}
 
 // Thaw implements rung.Sandbox.
-func (s *sandbox) Thaw() error { return s.ask(link.Thaw) }
+func (s *sandbox) Thaw() error {
+	s.link.Resume()
+	return s.ask(link.Thaw)
+}
 
 func (s *sandbox) ask(what string) error {
 	_, err := ask(s.link, link.Ask{What: what}, patience)

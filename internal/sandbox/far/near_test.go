@@ -255,6 +255,60 @@ func TestForgedRun(t *testing.T) {
 	}
 }
 
+// TestFrozenByItsWord: a far end that says it stands still and does not, sends nothing on.
+func TestFrozenByItsWord(t *testing.T) {
+	var taken rung.Net
+	said := make(chan struct{})
+	box, err := begun(t, forged{shared: true, play: honest(t, 0, func(s *script) {
+		s.start()
+		c, err := s.link.Open(link.Conn{Port: "tcp", From: here, To: here})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c.Write([]byte("before"))
+		for {
+			q, err := s.link.Accept()
+			if err != nil {
+				return
+			}
+			if a, ok := q.Header().(link.Ask); ok && a.What == link.Freeze {
+				c.Write([]byte("the secret"))
+				if late, err := s.link.Open(link.Conn{Port: "tcp", From: here, To: here}); err == nil {
+					late.Write([]byte("the secret"))
+				}
+				link.Send(q, link.Message{Kind: link.Answered, Answer: &link.Answer{}})
+				close(said)
+			}
+		}
+	})}, rung.Hooks{Net: func(n rung.Net) error { taken = n; return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := taken.Ports()[0].Listen
+	c, err := port.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	if n, err := c.Read(b); string(b[:n]) != "before" {
+		t.Fatalf("%q, %v", b[:n], err)
+	}
+	if err := box.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	<-said
+	c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, err := c.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("while it is frozen: %q, %v", b[:n], err)
+	}
+	select {
+	case <-port.(*listener).arrived:
+		t.Error("a connection was taken while it is frozen")
+	default:
+	}
+}
+
 // datagrams is the stream that the near end opened for them.
 func datagrams(s *script) *link.Stream {
 	stream, err := s.link.Accept()
