@@ -112,6 +112,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	s.program, s.saw = end.Program, end.Saw
+	if end.PID != 0 {
+		s.pace = paceHere
+	}
 	if end.Disk > 0 {
 		s.most.Bytes = min(s.most.Bytes, end.Disk)
 	}

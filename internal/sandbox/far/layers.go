@@ -113,7 +113,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 	if err := os.Mkdir(l.next(), 0o700); err != nil {
 		return err
 	}
-	unchanged, err := l.receive(&paced{Stream: from, began: time.Now()}, s.most)
+	unchanged, err := l.receive(&paced{Stream: from, began: time.Now(), pace: s.pace}, s.most)
 	if err == nil && !unchanged {
 		err = l.replace()
 	}
@@ -170,20 +170,29 @@ func (s *sandbox) tidy() {
 }
 
 // A far end that sends a layer must keep to a pace: one that sends a byte now and then
-// would hold the end of a session up for as long as it likes.
+// would hold the end of a session up for as long as it likes. Slowly or not, one layer has
+// an end.
 const (
 	paceFirst = time.Minute
-	pace      = 64 << 10 // bytes in a second, from then on
+	paceHere  = 8 << 20  // bytes in a second, from then on, of a far end on this machine
+	paceFar   = 64 << 10 // and of one on another
+	layerEnd  = time.Hour
 )
 
 type paced struct {
 	*link.Stream
 	began time.Time
+	pace  int64
 	got   int64
 }
 
+// due is when the next byte must have come.
+func (p *paced) due() time.Time {
+	return p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+}
+
 func (p *paced) Read(b []byte) (int, error) {
-	p.SetReadDeadline(p.began.Add(paceFirst + time.Duration(p.got)*time.Second/pace))
+	p.SetReadDeadline(p.due())
 	n, err := p.Stream.Read(b)
 	p.got += int64(n)
 	return n, err

@@ -227,6 +227,39 @@ func TestForgedLayer(t *testing.T) {
 	}
 }
 
+// TestPace: whatever a far end sends, and however slowly, its layer has an end; a fast one has
+// the time that it needs.
+func TestPace(t *testing.T) {
+	for _, c := range []struct{ pace, got, least, most int64 }{
+		{paceHere, 0, 60, 60}, {paceHere, 8 << 30, 60 + 1024, 60 + 1024}, {paceHere, 16 << 30, 60 + 2048, 60 + 2048},
+		{paceFar, 64 << 20, 60 + 1024, 60 + 1024}, {paceFar, 16 << 30, 3600, 3600}, {paceFar, 1 << 48, 3600, 3600},
+	} {
+		began := time.Now()
+		after := int64((&paced{began: began, pace: c.pace, got: c.got}).due().Sub(began) / time.Second)
+		if after < c.least || after > c.most {
+			t.Errorf("%+v: it is waited for %d s", c, after)
+		}
+	}
+}
+
+// TestCut: who does not wait for the rest of a layer cuts it off.
+func TestCut(t *testing.T) {
+	p, here := reviewed(t)
+	asked := make(chan struct{}, 8)
+	box, _ := layered(t, p, func(_ *script, _ string, _ *link.Stream, _ link.Overlay) { asked <- struct{}{} }) // and nothing comes
+	done := make(chan struct{})
+	go func() { box.Close(); close(done) }()
+	<-asked
+	box.Cut()
+	if _, err := over(t, box); err == nil || !strings.Contains(err.Error(), "lost") {
+		t.Errorf("%v", err)
+	}
+	<-done
+	if read(here, "phantom") != "A=phantom\n" {
+		t.Errorf("%q", read(here, "phantom"))
+	}
+}
+
 // TestUnreadableLayer: a far end that cannot read its layer says so; the session goes on.
 func TestUnreadableLayer(t *testing.T) {
 	p, _ := reviewed(t)

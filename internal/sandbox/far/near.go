@@ -32,6 +32,7 @@ type sandbox struct {
 	syncing sync.Mutex
 	layers  []*layer
 	most    upper.Bounds
+	pace    int64
 	synced  time.Time // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
@@ -49,7 +50,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, pace: paceFar, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
@@ -337,6 +338,9 @@ func (s *sandbox) Close() error {
 	<-s.exit
 	return nil
 }
+
+// Cut ends the link at once. What was not brought over is lost.
+func (s *sandbox) Cut() { s.link.Close() }
 
 // end ends the sandbox and keeps the link. It says whether the far end did so.
 func (s *sandbox) end() bool {
