@@ -21,13 +21,35 @@ type child struct {
 // Child starts a far end as a child of this process, in a session of its own and over a pair
 // of sockets. Its layers lie in dir, which it removes. It dies with the thread that started
 // it.
-func Child(group int, dir string) (End, error) {
+func Child(b Begin, dir string) (end End, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return End{}, err
 	}
 	defer null.Close()
-	return start("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
+	return b.fork(func(group int) (End, error) {
+		return start("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
+	})
+}
+
+// fork starts a process under the limits.
+func (b Begin) fork(start func(group int) (End, error)) (end End, err error) {
+	within := b.Within
+	if within == nil {
+		within = func(fork func(int) error) error { return fork(-1) }
+	}
+	err = within(func(group int) (err error) {
+		end, err = start(group)
+		return err
+	})
+	if err == nil && b.Join != nil {
+		err = b.Join(end.PID)
+	}
+	if err != nil && end.ReadWriteCloser != nil {
+		end.Close()
+		end = End{}
+	}
+	return end, err
 }
 
 // Program starts one that leads to a far end by its standard input and output. It is no part

@@ -41,7 +41,11 @@ type Place interface {
 
 // Begin is what a place may need to start a far end.
 type Begin struct {
-	Group  int        // a cgroup of this machine; -1: none
+	// Within and Join are those of the session, see rung.Hooks: for the fork of the process
+	// that all others on this machine come from, and before it has anything to do. Within may
+	// fork twice, so nothing else is done in it. nil: there are no limits.
+	Within func(fork func(group int) error) error
+	Join   func(pid int) error
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
@@ -118,13 +122,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	if end.Disk > 0 {
 		s.most.Bytes = min(s.most.Bytes, end.Disk)
 	}
-	if h.Join != nil && end.PID != 0 {
-		err = h.Join(end.PID)
-	}
-	if err == nil {
-		err = s.launch(ctx, p, sent)
-	}
-	if err != nil {
+	if err := s.launch(ctx, p, sent); err != nil {
 		s.link.Close()
 		s.pumps.end()
 		if end.Why != nil {
@@ -137,16 +135,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	return s, nil
 }
 
-// open starts the far end, within the limits of the session.
-func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (end End, err error) {
-	within := h.Within
-	if within == nil {
-		within = func(open func(int) error) error { return open(-1) }
-	}
-	err = within(func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
-		return err
-	})
+// open starts the far end, which is under the limits of the session before it does anything.
+func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

@@ -363,6 +363,55 @@ func TestHonestRun(t *testing.T) {
 	}
 }
 
+// unopened is a place that opens nothing, and counts how often it is told to.
+type unopened struct {
+	forged
+	opened *int
+	begin  *Begin
+}
+
+func (u unopened) Open(_ context.Context, b Begin) (End, error) {
+	*u.opened++
+	*u.begin = b
+	return End{}, io.ErrUnexpectedEOF
+}
+
+// TestOpenedOnce: a place that fails is not opened again outside of the limits, and it has all
+// that puts its first process under them.
+func TestOpenedOnce(t *testing.T) {
+	var joined, opened int
+	var b Begin
+	h := rung.Hooks{Join: func(pid int) error { joined = pid; return nil },
+		Within: func(fork func(int) error) error { // as a group in the way does
+			if fork(7) == nil {
+				return nil
+			}
+			return fork(-1)
+		}}
+	if _, err := (Rung{unopened{opened: &opened, begin: &b}}).Start(t.Context(), aPlan(0), h); err == nil || opened != 1 {
+		t.Fatalf("it was opened %d times, %v", opened, err)
+	}
+	var groups []int
+	here, there := net.Pipe()
+	defer there.Close()
+	end, err := b.fork(func(group int) (End, error) {
+		if groups = append(groups, group); len(groups) == 1 {
+			return End{}, io.ErrUnexpectedEOF
+		}
+		return End{ReadWriteCloser: here, PID: 4242}, nil
+	})
+	if err != nil || end.PID != 4242 || joined != 4242 || len(groups) != 2 {
+		t.Errorf("%+v, %v: joined %d, forked in %v", end, err, joined, groups)
+	}
+	b.Join = func(int) error { return io.ErrClosedPipe }
+	if end, err := b.fork(func(int) (End, error) { return End{ReadWriteCloser: here, PID: 1}, nil }); err == nil || end.ReadWriteCloser != nil {
+		t.Errorf("a limit that does not hold: %+v, %v", end, err)
+	}
+	if _, err := here.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("it goes on: %v", err)
+	}
+}
+
 // TestFilesOfAnotherMachine: what would be written there and lost is refused.
 func TestFilesOfAnotherMachine(t *testing.T) {
 	for _, p := range []*plan.Plan{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
@@ -183,5 +185,23 @@ func TestSize(t *testing.T) {
 		if (err == nil) != tc.ok || tc.ok && (memory < leastMemory || cpus < 1 || disk%ext4.Least != 0) {
 			t.Errorf("%+v under %d: %d, %d, %d, %v", tc.place, tc.limit, memory, cpus, disk, err)
 		}
+	}
+}
+
+// TestLimits: the jail is put under the limits of the session before it starts the emulator.
+func TestLimits(t *testing.T) {
+	joined := 0
+	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil)
+	if h.Join == nil || h.Join(7) != nil || joined != 7 || h.Within == nil || h.Within(nil) != os.ErrExist {
+		t.Errorf("joined %d", joined)
+	}
+	proc := t.TempDir()
+	for id, groups := range map[string]string{"1": "0::/a", "2": "0::/a", "3": "0::/"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(proc, id), 0o700), os.WriteFile(filepath.Join(proc, id, "cgroup"), []byte(groups), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in, out := sameGroups(proc, "1", "2"), sameGroups(proc, "1", "3"); in != nil || out == nil {
+		t.Errorf("in the group: %v; outside: %v", in, out)
 	}
 }

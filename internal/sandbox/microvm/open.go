@@ -152,15 +152,17 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 	}
 	defer w.Close()
 	words := newConsole(r)
-	hooks := rung.Hooks{Stdio: rung.Stdio{In: theirs, Out: w, Err: w, Stopped: func() {}},
-		Within:  func(fork func(int) error) error { return fork(b.Group) },
-		Witness: around}
-	box, err := native.Rung{}.Start(ctx, walls, hooks)
+	box, err := native.Rung{}.Start(ctx, walls, hooks(b, theirs, w))
 	if err != nil {
 		ours.Close()
 		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
 	}
 	return box, ours, words, nil
+}
+
+// hooks put the jail under the limits of the session before it starts the emulator.
+func hooks(b far.Begin, link, words *os.File) rung.Hooks {
+	return rung.Hooks{Stdio: rung.Stdio{In: link, Out: words, Err: words, Stopped: func() {}}, Within: b.Within, Join: b.Join, Witness: around}
 }
 
 // around judges the walls around an emulator. All of them stand, or there is none.
