@@ -125,7 +125,7 @@ func makeDisk(dir string, size int64) (string, error) {
 
 // launch starts an emulator in its jail. A disk of "" is for a machine without one.
 func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, error) {
-	given := []plan.Op{{Do: plan.DoBind, Dst: kernelAt, Src: plan.Raw(ready.kernel)}, {Do: plan.DoBind, Dst: archiveAt, Src: plan.Raw(ready.archive)}}
+	given := []plan.Op{ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt)}
 	if disk != "" {
 		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true})
 	}

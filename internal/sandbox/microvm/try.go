@@ -54,7 +54,7 @@ func bootsOnce(ctx context.Context, found *parts) error {
 	if err != nil {
 		return err
 	}
-	kept := strings.TrimSuffix(ready.kernel, ".kernel") + ".kvm"
+	kept := strings.TrimSuffix(ready.kernel.path, ".kernel") + ".kvm"
 	if b, err := file.ReadOwn(kept, 1<<10); err == nil && string(b) == string(now) {
 		return nil
 	}
