@@ -176,6 +176,9 @@ func (p Place) Try(ctx context.Context) []hostfacts.Result {
 	}
 	out = append(out, hostfacts.Result{Name: "qemu", Status: hostfacts.OK, Detail: found.qemu.Path},
 		rung.Tried(hostfacts.Result{Name: "guest-kernel", Status: hostfacts.OK, Detail: found.kernel.file.Path + ", SHA-256 " + sum}, err))
+	if err != nil { // it is not booted, not even to try
+		return out
+	}
 	return append(out, p.tryAccel(ctx, found))
 }
 

@@ -3,8 +3,10 @@ package microvm
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +15,10 @@ import (
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 )
 
 func TestCompareVersions(t *testing.T) {
@@ -203,5 +207,27 @@ func TestLimits(t *testing.T) {
 	}
 	if in, out := sameGroups(proc, "1", "2"), sameGroups(proc, "1", "3"); in != nil || out == nil {
 		t.Errorf("in the group: %v; outside: %v", in, out)
+	}
+}
+
+// TestPinnedFirst: a kernel that policy does not mean is not booted, not even to try.
+func TestPinnedFirst(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "vmlinuz-1")
+	if err := os.WriteFile(at, []byte("kernel"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	found := &parts{kernel: &kernel{file: &program.File{File: f, Path: at}}}
+	tried := 0
+	try := func() hostfacts.Result { tried++; return hostfacts.Result{Status: hostfacts.OK} }
+	if b, err := (Place{KernelSum: strings.Repeat("0", 64)}).judge(found, try); err == nil || b != nil || tried != 0 {
+		t.Errorf("another kernel: %v, %v, and it was booted %d times", b, err, tried)
+	}
+	if b, err := (Place{KernelSum: fmt.Sprintf("%x", sha256.Sum256([]byte("kernel")))}).judge(found, try); err != nil || b == nil || tried != 1 {
+		t.Errorf("the one that is meant: %v, %v, and it was booted %d times", b, err, tried)
 	}
 }

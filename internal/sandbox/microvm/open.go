@@ -38,13 +38,9 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		return far.End{}, err
 	}
 	defer found.qemu.File.Close()
-	if r := p.tryAccel(ctx, found); r.Status == hostfacts.Unusable {
-		found.kernel.file.File.Close()
-		return far.End{}, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
-	}
-	below, err := found.kernel.file.Below(p.KernelSum)
+	below, err := p.judge(found, func() hostfacts.Result { return p.tryAccel(ctx, found) })
 	if err != nil {
-		found.Close()
+		found.kernel.file.File.Close()
 		return far.End{}, err
 	}
 	box, err := p.start(ctx, b, found)
@@ -67,6 +63,18 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
 	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
+}
+
+// judge compares the kernel with the pin before anything boots it, also to try.
+func (p Place) judge(found *parts, try func() hostfacts.Result) (*rung.Program, error) {
+	below, err := found.kernel.file.Below(p.KernelSum)
+	if err != nil {
+		return nil, err
+	}
+	if r := try(); r.Status == hostfacts.Unusable {
+		return nil, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
+	}
+	return below, nil
 }
 
 // box is a machine that runs.
