@@ -94,6 +94,7 @@ func TestGuestRootFiles(t *testing.T) {
 
 // TestGuestRootNetwork: with the rules gone there is still nobody to be reached.
 func TestGuestRootNetwork(t *testing.T) {
+	long(t)
 	share(t, 0)
 	f := newFixture(t)
 	var came atomic.Int32
@@ -137,6 +138,7 @@ func TestGuestRootNetwork(t *testing.T) {
 
 // TestGuestRootFills: the disk has an end; the host gives no more.
 func TestGuestRootFills(t *testing.T) {
+	long(t)
 	share(t, 1)
 	f := newFixture(t)
 	told := report(t, f, attack(t, f, "fill", waits, ""))
@@ -149,6 +151,7 @@ func TestGuestRootFills(t *testing.T) {
 // TestGuestRootMemory: memory has an end, too. The guest's kernel ends who takes it, or itself:
 // then so does the session.
 func TestGuestRootMemory(t *testing.T) {
+	long(t)
 	share(t, 0)
 	f := newFixture(t)
 	r := attack(t, f, "memory", waits, "")
@@ -163,6 +166,7 @@ func TestGuestRootMemory(t *testing.T) {
 // TestGuestRootLink: forged frames end the session, and so does silence. What came before
 // waits for review.
 func TestGuestRootLink(t *testing.T) {
+	long(t)
 	for i, mode := range []string{"forge", "silent"} {
 		if !stage.Mine(i) {
 			continue

@@ -13,6 +13,7 @@ import (
 	"ringfence.dev/ringfence/test/built"
 	"ringfence.dev/ringfence/test/debian"
 	"ringfence.dev/ringfence/test/stage"
+	"ringfence.dev/ringfence/test/tier"
 	"ringfence.dev/ringfence/test/work"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -53,4 +54,13 @@ func policy() string {
 func newFixture(t *testing.T) *work.Fixture {
 	t.Helper()
 	return work.New(t, "microvm", policy())
+}
+
+// long leaves a test to `make test-all`: software makes the processor of the machine, and no
+// shipped binary has the rung yet.
+func long(t *testing.T) {
+	t.Helper()
+	if !tier.All() {
+		t.Skip("minutes of emulation: make test-all plays it")
+	}
 }

@@ -34,6 +34,7 @@ func share(t *testing.T, i int) {
 
 // TestAttach: a person comes to a session that stays, and another one takes it over.
 func TestAttach(t *testing.T) {
+	long(t)
 	share(t, 1)
 	f := newFixture(t)
 	id := f.Start(`echo ready; while read x; do echo "got $x"; test "$x" = end && exit 5; done`, "--net", "none")
@@ -52,6 +53,7 @@ func TestAttach(t *testing.T) {
 // there is no network card, that no share can be written and that the kernel is another is
 // seen from the host.
 func TestVerify(t *testing.T) {
+	long(t)
 	f := newFixture(t)
 	cmd := f.Cmd("verify", "--rung", "microvm", "--json")
 	var said strings.Builder
@@ -79,6 +81,7 @@ func TestVerify(t *testing.T) {
 
 // TestMutations: a machine that is not as it has to be is refused before anything runs in it.
 func TestMutations(t *testing.T) {
+	long(t)
 	for what, why := range map[string]string{"nic": "network card", "share": "read-only"} {
 		f := newFixture(t)
 		cmd := f.Cmd("run", "--rung", "microvm", "--net", "none", "--", "true")

@@ -17,6 +17,40 @@ type child struct {
 	once  sync.Once
 }
 
+// Child starts a far end as a child of this process, in a session of its own and over a pair
+// of sockets. Its layers lie in dir, which it removes. It dies with the thread that started
+// it.
+func Child(b Begin, dir string) (end End, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return End{}, err
+	}
+	defer null.Close()
+	return b.fork(func(group int) (End, error) {
+		return Program("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
+	})
+}
+
+// fork starts a process under the limits.
+func (b Begin) fork(start func(group int) (End, error)) (end End, err error) {
+	within := b.Within
+	if within == nil {
+		within = func(fork func(int) error) error { return fork(-1) }
+	}
+	err = within(func(group int) (err error) {
+		end, err = start(group)
+		return err
+	})
+	if err == nil && b.Join != nil {
+		err = b.Join(end.PID)
+	}
+	if err != nil && end.ReadWriteCloser != nil {
+		end.Close()
+		end = End{}
+	}
+	return end, err
+}
+
 // Program starts one that is a far end, or leads to one, by its standard input and output:
 // as a child of this process, in a session of its own and over a pair of sockets. It dies
 // with the thread that started it. group is a cgroup, -1 for none.

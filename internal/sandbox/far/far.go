@@ -41,7 +41,11 @@ type Place interface {
 
 // Begin is what a place may need to start a far end.
 type Begin struct {
-	Group  int        // a cgroup of this machine; -1: none
+	// Within and Join are those of the session, see rung.Hooks: for the fork of the process
+	// that all others on this machine come from, and before it has anything to do. Within may
+	// fork twice, so nothing else is done in it. nil: there are no limits.
+	Within func(fork func(group int) error) error
+	Join   func(pid int) error
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
@@ -51,6 +55,7 @@ type Begin struct {
 type End struct {
 	io.ReadWriteCloser
 	PID     int           // of its process on this machine; 0: it has none
+	Disk    int64         // bytes that it can have written; 0: nobody here knows
 	Program *rung.Program // what of others runs below the agent; nil: nothing
 	// Plan is the same plan with the names of that place, and the same layers in the same
 	// order; nil: the names are the same there.
@@ -111,13 +116,13 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
 	s.program, s.saw = end.Program, end.Saw
-	if h.Join != nil && end.PID != 0 {
-		err = h.Join(end.PID)
+	if end.PID != 0 {
+		s.pace = paceHere
 	}
-	if err == nil {
-		err = s.launch(ctx, p, sent)
+	if end.Disk > 0 {
+		s.most.Bytes = min(s.most.Bytes, end.Disk)
 	}
-	if err != nil {
+	if err := s.launch(ctx, p, sent); err != nil {
 		s.link.Close()
 		s.pumps.end()
 		if end.Why != nil {
@@ -130,16 +135,9 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	return s, nil
 }
 
-// open starts the far end, within the limits of the session.
-func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (end End, err error) {
-	within := h.Within
-	if within == nil {
-		within = func(open func(int) error) error { return open(-1) }
-	}
-	err = within(func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
-		return err
-	})
+// open starts the far end, which is under the limits of the session before it does anything.
+func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

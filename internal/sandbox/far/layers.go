@@ -22,6 +22,7 @@ import (
 type layer struct {
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
+	shrunk
 }
 
 // next is where a generation is made.
@@ -112,7 +113,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 	if err := os.Mkdir(l.next(), 0o700); err != nil {
 		return err
 	}
-	unchanged, err := l.receive(&paced{Stream: from, began: time.Now()})
+	unchanged, err := l.receive(&paced{Stream: from, began: time.Now(), pace: s.pace}, s.most)
 	if err == nil && !unchanged {
 		err = l.replace()
 	}
@@ -126,7 +127,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 }
 
 // receive makes the next generation.
-func (l *layer) receive(from *paced) (unchanged bool, err error) {
+func (l *layer) receive(from *paced, most upper.Bounds) (unchanged bool, err error) {
 	into, err := sys.OpenSource(l.next())
 	if err != nil {
 		return false, err
@@ -139,7 +140,7 @@ func (l *layer) receive(from *paced) (unchanged bool, err error) {
 		}
 		defer unix.Close(before)
 	}
-	return upper.Receive(from, into, before, upper.Most)
+	return upper.Receive(from, into, before, most)
 }
 
 // replace puts the next generation in the place of the last.
@@ -153,32 +154,45 @@ func (l *layer) replace() error {
 	}
 	if err == nil {
 		l.number++
+		l.keep()
 	}
 	return err
 }
 
-// tidy removes the generations before.
+// tidy removes the generation before.
 func (s *sandbox) tidy() {
 	for _, l := range s.layers {
 		file.RemoveTree(l.next())
+		if text := l.emptied(); text != "" && s.hooks.Warn != nil {
+			s.hooks.Warn(text)
+		}
 	}
 }
 
 // A far end that sends a layer must keep to a pace: one that sends a byte now and then
-// would hold the end of a session up for as long as it likes.
+// would hold the end of a session up for as long as it likes. Slowly or not, one layer has
+// an end.
 const (
 	paceFirst = time.Minute
-	pace      = 64 << 10 // bytes in a second, from then on
+	paceHere  = 8 << 20  // bytes in a second, from then on, of a far end on this machine
+	paceFar   = 64 << 10 // and of one on another
+	layerEnd  = time.Hour
 )
 
 type paced struct {
 	*link.Stream
 	began time.Time
+	pace  int64
 	got   int64
 }
 
+// due is when the next byte must have come.
+func (p *paced) due() time.Time {
+	return p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+}
+
 func (p *paced) Read(b []byte) (int, error) {
-	p.SetReadDeadline(p.began.Add(paceFirst + time.Duration(p.got)*time.Second/pace))
+	p.SetReadDeadline(p.due())
 	n, err := p.Stream.Read(b)
 	p.got += int64(n)
 	return n, err

@@ -2,6 +2,7 @@ package far
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,6 +131,44 @@ func TestLayerComesBack(t *testing.T) {
 	}
 }
 
+// TestEmptied: what a far end takes away again is kept, however it does so, and the person is
+// told. What it makes in place of that waits beside it.
+func TestEmptied(t *testing.T) {
+	for name, c := range map[string]struct {
+		then []int // files that are left, one generation after the other
+		left int   // at the end
+		want int   // of what is kept
+	}{
+		"all at the end":        {[]int{0}, 8, 0},
+		"all, and then again":   {[]int{0, 0, 0}, 8, 0},
+		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 4},
+		"most":                  {[]int{2}, 2, 8},
+		"a little":              {[]int{6}, 6, 0},
+		"most, and it is there": {[]int{2, 7}, 7, 0},
+	} {
+		p, here := reviewed(t)
+		os.Remove(filepath.Join(here, "phantom"))
+		box, there := layered(t, p, asItIs())
+		var told []string
+		box.hooks.Warn = func(text string) { told = append(told, text) }
+		for _, n := range append([]int{8}, c.then...) {
+			for i := range 8 {
+				os.Remove(filepath.Join(there, fmt.Sprint(i)))
+			}
+			for i := range n {
+				write(t, there, fmt.Sprint(i), "x")
+			}
+			if err := box.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		box.Close()
+		if entries(here) != c.left || entries(here+".before") != c.want || (len(told) == 1) != (c.want > 0 || c.left != c.then[len(c.then)-1]) {
+			t.Errorf("%s: %d files, and %d of before; the person hears %q", name, entries(here), entries(here+".before"), told)
+		}
+	}
+}
+
 // TestFarEndDies: what had been brought over is still there, and the person hears since when
 // the rest is lost.
 func TestFarEndDies(t *testing.T) {
@@ -185,6 +224,39 @@ func TestForgedLayer(t *testing.T) {
 		if left, _ := os.ReadDir(filepath.Dir(here)); len(left) != 1 || read(here, "phantom") != "A=phantom\n" {
 			t.Errorf("%s: %v, %q", name, left, read(here, "phantom"))
 		}
+	}
+}
+
+// TestPace: whatever a far end sends, and however slowly, its layer has an end; a fast one has
+// the time that it needs.
+func TestPace(t *testing.T) {
+	for _, c := range []struct{ pace, got, least, most int64 }{
+		{paceHere, 0, 60, 60}, {paceHere, 8 << 30, 60 + 1024, 60 + 1024}, {paceHere, 16 << 30, 60 + 2048, 60 + 2048},
+		{paceFar, 64 << 20, 60 + 1024, 60 + 1024}, {paceFar, 16 << 30, 3600, 3600}, {paceFar, 1 << 48, 3600, 3600},
+	} {
+		began := time.Now()
+		after := int64((&paced{began: began, pace: c.pace, got: c.got}).due().Sub(began) / time.Second)
+		if after < c.least || after > c.most {
+			t.Errorf("%+v: it is waited for %d s", c, after)
+		}
+	}
+}
+
+// TestCut: who does not wait for the rest of a layer cuts it off.
+func TestCut(t *testing.T) {
+	p, here := reviewed(t)
+	asked := make(chan struct{}, 8)
+	box, _ := layered(t, p, func(_ *script, _ string, _ *link.Stream, _ link.Overlay) { asked <- struct{}{} }) // and nothing comes
+	done := make(chan struct{})
+	go func() { box.Close(); close(done) }()
+	<-asked
+	box.Cut()
+	if _, err := over(t, box); err == nil || !strings.Contains(err.Error(), "lost") {
+		t.Errorf("%v", err)
+	}
+	<-done
+	if read(here, "phantom") != "A=phantom\n" {
+		t.Errorf("%q", read(here, "phantom"))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/upper"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 )
 
@@ -30,6 +31,8 @@ type sandbox struct {
 
 	syncing sync.Mutex
 	layers  []*layer
+	most    upper.Bounds
+	pace    int64
 	synced  time.Time // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
@@ -47,7 +50,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, pace: paceFar, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
@@ -280,11 +283,18 @@ func (s *sandbox) Signal(sig syscall.Signal) error {
 	return link.Send(s.control, link.Message{Kind: wire.Signal, Signal: int(sig)})
 }
 
-// Freeze implements rung.Sandbox.
-func (s *sandbox) Freeze() error { return s.ask(link.Freeze) }
+// Freeze implements rung.Sandbox. That it stands still there is the far end's word; that
+// nothing leaves is not: the network is held here, before anybody there is asked.
+func (s *sandbox) Freeze() error {
+	s.link.Pause()
+	return s.ask(link.Freeze)
+}
 
 // Thaw implements rung.Sandbox.
-func (s *sandbox) Thaw() error { return s.ask(link.Thaw) }
+func (s *sandbox) Thaw() error {
+	s.link.Resume()
+	return s.ask(link.Thaw)
+}
 
 func (s *sandbox) ask(what string) error {
 	_, err := ask(s.link, link.Ask{What: what}, patience)
@@ -328,6 +338,9 @@ func (s *sandbox) Close() error {
 	<-s.exit
 	return nil
 }
+
+// Cut ends the link at once. What was not brought over is lost.
+func (s *sandbox) Cut() { s.link.Close() }
 
 // end ends the sandbox and keeps the link. It says whether the far end did so.
 func (s *sandbox) end() bool {

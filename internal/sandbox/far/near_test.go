@@ -255,6 +255,60 @@ func TestForgedRun(t *testing.T) {
 	}
 }
 
+// TestFrozenByItsWord: a far end that says it stands still and does not, sends nothing on.
+func TestFrozenByItsWord(t *testing.T) {
+	var taken rung.Net
+	said := make(chan struct{})
+	box, err := begun(t, forged{shared: true, play: honest(t, 0, func(s *script) {
+		s.start()
+		c, err := s.link.Open(link.Conn{Port: "tcp", From: here, To: here})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c.Write([]byte("before"))
+		for {
+			q, err := s.link.Accept()
+			if err != nil {
+				return
+			}
+			if a, ok := q.Header().(link.Ask); ok && a.What == link.Freeze {
+				c.Write([]byte("the secret"))
+				if late, err := s.link.Open(link.Conn{Port: "tcp", From: here, To: here}); err == nil {
+					late.Write([]byte("the secret"))
+				}
+				link.Send(q, link.Message{Kind: link.Answered, Answer: &link.Answer{}})
+				close(said)
+			}
+		}
+	})}, rung.Hooks{Net: func(n rung.Net) error { taken = n; return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := taken.Ports()[0].Listen
+	c, err := port.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	if n, err := c.Read(b); string(b[:n]) != "before" {
+		t.Fatalf("%q, %v", b[:n], err)
+	}
+	if err := box.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	<-said
+	c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, err := c.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("while it is frozen: %q, %v", b[:n], err)
+	}
+	select {
+	case <-port.(*listener).arrived:
+		t.Error("a connection was taken while it is frozen")
+	default:
+	}
+}
+
 // datagrams is the stream that the near end opened for them.
 func datagrams(s *script) *link.Stream {
 	stream, err := s.link.Accept()
@@ -306,6 +360,55 @@ func TestHonestRun(t *testing.T) {
 	w.Close()
 	if b, err := io.ReadAll(r); string(b) != "last words\r\n" || err != nil {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// unopened is a place that opens nothing, and counts how often it is told to.
+type unopened struct {
+	forged
+	opened *int
+	begin  *Begin
+}
+
+func (u unopened) Open(_ context.Context, b Begin) (End, error) {
+	*u.opened++
+	*u.begin = b
+	return End{}, io.ErrUnexpectedEOF
+}
+
+// TestOpenedOnce: a place that fails is not opened again outside of the limits, and it has all
+// that puts its first process under them.
+func TestOpenedOnce(t *testing.T) {
+	var joined, opened int
+	var b Begin
+	h := rung.Hooks{Join: func(pid int) error { joined = pid; return nil },
+		Within: func(fork func(int) error) error { // as a group in the way does
+			if fork(7) == nil {
+				return nil
+			}
+			return fork(-1)
+		}}
+	if _, err := (Rung{unopened{opened: &opened, begin: &b}}).Start(t.Context(), aPlan(0), h); err == nil || opened != 1 {
+		t.Fatalf("it was opened %d times, %v", opened, err)
+	}
+	var groups []int
+	here, there := net.Pipe()
+	defer there.Close()
+	end, err := b.fork(func(group int) (End, error) {
+		if groups = append(groups, group); len(groups) == 1 {
+			return End{}, io.ErrUnexpectedEOF
+		}
+		return End{ReadWriteCloser: here, PID: 4242}, nil
+	})
+	if err != nil || end.PID != 4242 || joined != 4242 || len(groups) != 2 {
+		t.Errorf("%+v, %v: joined %d, forked in %v", end, err, joined, groups)
+	}
+	b.Join = func(int) error { return io.ErrClosedPipe }
+	if end, err := b.fork(func(int) (End, error) { return End{ReadWriteCloser: here, PID: 1}, nil }); err == nil || end.ReadWriteCloser != nil {
+		t.Errorf("a limit that does not hold: %+v, %v", end, err)
+	}
+	if _, err := here.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("it goes on: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ package ladder
 import (
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"ringfence.dev/ringfence/internal/sandbox/far"
@@ -40,10 +39,5 @@ func (loop) Shared() bool { return true }
 // Open implements far.Place. The far end keeps its layers where those of the session are,
 // and what it leaves goes with them.
 func (loop) Open(_ context.Context, b far.Begin) (far.End, error) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return far.End{}, err
-	}
-	defer null.Close()
-	return far.Program("/proc/self/exe", []string{far.Name, filepath.Join(b.Dir, "layer", "far")}, []string{}, null, b.Group)
+	return far.Child(b, filepath.Join(b.Dir, "layer", "far"))
 }

@@ -41,6 +41,7 @@ type Link struct {
 	due     uint64 // the number of the peer's next stream
 	growth  int    // what windows may still grow by
 	severed bool
+	paused  bool // by Pause
 	accepts list.List
 	arrived sync.Cond // accepts has one more, or the link ended
 
@@ -193,6 +194,23 @@ func (l *Link) Sever() {
 		}
 	}
 	l.kick()
+}
+
+// Pause holds the sandbox's network here, whatever the other end does: nothing that comes on
+// its connections is read, and those that the other end opens are refused. What was read
+// before has gone.
+func (l *Link) Pause() { l.pause(true) }
+
+// Resume lets it go on.
+func (l *Link) Resume() { l.pause(false) }
+
+func (l *Link) pause(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.paused = on
+	for _, s := range l.streams {
+		s.readable.Broadcast()
+	}
 }
 
 // Broke ends the link because of what the other end said on a stream: something that an

@@ -40,7 +40,7 @@ func outletTo(w io.Writer) outlet {
 // passes says whether what comes next can go where WriteTo would write it: nothing that came
 // before still waits, but what is gathered already.
 func (s *Stream) passes() bool {
-	return s.link.held == s || s.outlet != nil && !s.reading && s.in.size == 0
+	return s.link.held == s || s.outlet != nil && !s.reading && s.in.size == 0 && !(s.link.paused && s.network())
 }
 
 // gathers says whether a frame is one more of those that are gathered.

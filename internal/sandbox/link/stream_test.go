@@ -574,6 +574,54 @@ func TestSever(t *testing.T) {
 	}
 }
 
+// TestPause: while the network is held nothing of it is read, by whichever way, nothing new is
+// taken, and everything else goes on. Afterwards all that was sent comes.
+func TestPause(t *testing.T) {
+	near, far := pair(t)
+	conn, atNear := opened(t, far, near, web)
+	passed, passes := opened(t, far, near, web)
+	control, hears := opened(t, near, far, Control{})
+	in, out := sockets(t)
+	go func() { passes.WriteTo(in); in.Close() }()
+	passed.Write([]byte("a"))
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	near.Pause()
+	for _, s := range []*Stream{conn, passed} {
+		s.Write([]byte("secret"))
+		s.CloseWrite()
+	}
+	late, err := far.Open(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.Read(make([]byte, 1)); !errors.Is(err, Refused) { // what was sent before has come too
+		t.Errorf("a connection while it is held: %v", err)
+	}
+	atNear.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	out.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	for name, r := range map[string]io.Reader{"read": atNear, "passed on": out} {
+		if n, err := r.Read(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
+	}
+	if err := Send(control, Message{Kind: wire.Go}); err != nil {
+		t.Error(err)
+	}
+	if m, err := Receive(hears); err != nil || m.Kind != wire.Go {
+		t.Errorf("%+v, %v", m, err)
+	}
+	near.Resume()
+	atNear.SetReadDeadline(time.Time{})
+	out.SetReadDeadline(time.Time{})
+	for name, r := range map[string]io.Reader{"read": atNear, "passed on": out} {
+		if b, err := io.ReadAll(r); string(b) != "secret" || err != nil {
+			t.Errorf("%s afterwards: %q, %v", name, b, err)
+		}
+	}
+}
+
 func TestWritersDoNotMix(t *testing.T) {
 	near, far := pair(t)
 	a, b := opened(t, far, near, web)

@@ -2,7 +2,10 @@ package microvm
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +16,24 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/program"
 	"ringfence.dev/ringfence/internal/sandbox/self"
 )
 
 // made is what a guest boots, ready in files: the kernel without its wrapping, and the
 // archive with our program and the modules. Both are made once and kept, under a name that
-// stands for everything they were made of.
-type made struct{ kernel, archive string }
+// stands for everything they were made of, with the digests of what was made.
+type made struct{ kernel, archive kept }
+
+// kept is a file whose content was compared, and the inode that has it.
+type kept struct {
+	path string
+	id   plan.Identity
+}
 
 // form is another one whenever what is made of the same things is another.
-const form = "1"
+const form = "2"
 
 // keep makes what is not there yet. The directory is ours alone.
 func (k *kernel) keep(dir string) (made, error) {
@@ -39,8 +49,8 @@ func (k *kernel) keep(dir string) (made, error) {
 		return made{}, err
 	}
 	defer lock.Close()
-	m := made{filepath.Join(dir, key+".kernel"), filepath.Join(dir, key+".archive")}
-	if whole(m.kernel) && whole(m.archive) {
+	at := filepath.Join(dir, key)
+	if m, err := compared(at); err == nil {
 		return m, nil
 	}
 	thin(dir)
@@ -48,18 +58,70 @@ func (k *kernel) keep(dir string) (made, error) {
 	if err != nil {
 		return made{}, err
 	}
-	if err := file.Replace(m.kernel, image, keptMode); err != nil {
+	if err := fill(at, image, k.archive); err != nil {
 		return made{}, err
 	}
-	return m, file.ReplaceWith(m.archive, keptMode, k.archive)
+	return compared(at)
 }
 
 const keptMode = 0o400
 
-// whole judges a file that was kept: it has its name only once it is complete.
-func whole(path string) bool {
+// fill writes both files, and then the digests of what was written.
+func fill(at string, image []byte, archive func(io.Writer) error) error {
+	if err := file.Replace(at+".kernel", image, keptMode); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	err := file.ReplaceWith(at+".archive", keptMode, func(to *os.File) error { return archive(io.MultiWriter(to, sum)) })
+	if err != nil {
+		return err
+	}
+	return file.Replace(at+".sums", fmt.Appendf(nil, "%x %x", sha256.Sum256(image), sum.Sum(nil)), keptMode)
+}
+
+// compared opens what was kept, and wants it to be what was made: another content under the
+// same name is no kernel of ours, whoever wrote it.
+func compared(at string) (m made, err error) {
+	b, err := file.ReadOwn(at+".sums", 1<<10)
+	if err != nil {
+		return made{}, err
+	}
+	image, archive, _ := strings.Cut(string(b), " ")
+	if m.kernel, err = compare(at+".kernel", image); err != nil {
+		return made{}, err
+	}
+	m.archive, err = compare(at+".archive", archive)
+	return m, err
+}
+
+var errChanged = errors.New("what was kept for a machine is not what was made")
+
+func compare(path, want string) (kept, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return kept{}, err
+	}
+	defer f.Close()
 	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && st.Mode == unix.S_IFREG|keptMode && int(st.Uid) == os.Geteuid() && st.Nlink == 1
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return kept{}, err
+	}
+	if st.Mode != unix.S_IFREG|keptMode || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
+		return kept{}, errChanged
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return kept{}, err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != want {
+		return kept{}, errChanged
+	}
+	return kept{path, plan.Identity{Dev: st.Dev, Ino: st.Ino}}, nil
+}
+
+// bind shows it at a place, and nothing else that has its name then.
+func (k kept) bind(dst plan.Raw) plan.Op {
+	return plan.Op{Do: plan.DoBind, Dst: dst, Src: plan.Raw(k.path), ID: &k.id}
 }
 
 // used is how long what was made is left alone: somebody may be about to open it.
@@ -70,7 +132,7 @@ const most = 3
 
 func thin(dir string) {
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) < 2*most {
+	if err != nil || len(entries) < 4*most {
 		return
 	}
 	for _, e := range entries {
@@ -107,7 +169,7 @@ func (k *kernel) key() (string, error) {
 }
 
 // archive writes all that there is in the guest before it has the host's files.
-func (k *kernel) archive(to *os.File) error {
+func (k *kernel) archive(to io.Writer) error {
 	order, data, err := k.modulesOf()
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 		return nil, refused(fmt.Sprintf("%d processes run in its jail", len(below)))
 	}
 	id := strconv.Itoa(below[0].PID)
+	if err := sameGroups("/proc", strconv.Itoa(first), id); err != nil {
+		return nil, err
+	}
 	argv, err := os.ReadFile("/proc/" + id + "/cmdline")
 	if err != nil {
 		return nil, err
@@ -57,6 +60,19 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 		return nil, refused("a share is not read-only: " + seen["machine.share"])
 	}
 	return seen, nil
+}
+
+// sameGroups wants the limits that bind the first process of the jail to bind the emulator.
+func sameGroups(proc, first, id string) error {
+	want, err := os.ReadFile(filepath.Join(proc, first, "cgroup"))
+	if err != nil {
+		return err
+	}
+	is, err := os.ReadFile(filepath.Join(proc, id, "cgroup"))
+	if err == nil && !bytes.Equal(is, want) {
+		err = refused("the limits of the session do not bind it")
+	}
+	return err
 }
 
 func refused(why string) error {

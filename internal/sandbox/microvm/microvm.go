@@ -26,6 +26,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/program"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/state"
 )
 
 // Place is a virtual machine on this one. What is empty or zero is as usual.
@@ -112,13 +113,15 @@ func (f *parts) Close() {
 	f.kernel.file.File.Close()
 }
 
-// cache is where what a machine boots is kept. No session sees it.
+// cache is where what a machine boots is kept: below the state of ringfence, which no session
+// is ever shown.
 func cache() (string, error) {
-	dir, err := os.UserCacheDir()
+	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fault.New(fault.Refused, "set HOME", "there is no directory for what a machine boots: %w", err)
 	}
-	return filepath.Join(dir, "ringfence", "microvm"), nil
+	d, err := state.XDG(os.Getenv, home)
+	return filepath.Join(d.State, "microvm"), err
 }
 
 // usual sizes. Memory that the guest does not use is not taken from the host, and memory that
@@ -173,6 +176,9 @@ func (p Place) Try(ctx context.Context) []hostfacts.Result {
 	}
 	out = append(out, hostfacts.Result{Name: "qemu", Status: hostfacts.OK, Detail: found.qemu.Path},
 		rung.Tried(hostfacts.Result{Name: "guest-kernel", Status: hostfacts.OK, Detail: found.kernel.file.Path + ", SHA-256 " + sum}, err))
+	if err != nil { // it is not booted, not even to try
+		return out
+	}
 	return append(out, p.tryAccel(ctx, found))
 }
 

@@ -3,16 +3,24 @@ package microvm
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 )
 
 func TestCompareVersions(t *testing.T) {
@@ -113,7 +121,13 @@ func sessionPlan(t *testing.T) *plan.Plan {
 // TestShares: what the session hides is hidden from the machine; nothing of it is writable but
 // the disk; and inodes are compared.
 func TestShares(t *testing.T) {
-	p, err := jail(sessionPlan(t), []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: "/d", Write: true}}, []string{"/dev/null"})
+	disk, err := makeDisk(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := sessionPlan(t)
+	session.Limits = plan.Limits{Pids: 5, Open: 6}
+	p, err := jail(session, []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true}}, []string{"/dev/null"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +158,9 @@ func TestShares(t *testing.T) {
 	}
 	if !slices.Equal(p.Landlock.Write, []plan.Raw{diskAt}) || p.Capture != nil {
 		t.Errorf("it may write %q", p.Landlock.Write)
+	}
+	if p.Limits != (plan.Limits{Pids: 5, Open: 6, File: 1 << 20}) {
+		t.Errorf("its limits are %+v", p.Limits)
 	}
 	for _, w := range plan.AllWalls() {
 		if w != plan.WallTTY && !slices.Contains(p.Walls, w) {
@@ -194,5 +211,67 @@ func TestSize(t *testing.T) {
 		if (err == nil) != tc.ok || tc.ok && (memory < leastMemory || cpus < 1 || disk%ext4.Least != 0) {
 			t.Errorf("%+v under %d: %d, %d, %d, %v", tc.place, tc.limit, memory, cpus, disk, err)
 		}
+	}
+}
+
+// TestLimits: the jail is put under the limits of the session before it starts the emulator.
+func TestLimits(t *testing.T) {
+	joined := 0
+	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil)
+	if h.Join == nil || h.Join(7) != nil || joined != 7 || h.Within == nil || h.Within(nil) != os.ErrExist {
+		t.Errorf("joined %d", joined)
+	}
+	proc := t.TempDir()
+	for id, groups := range map[string]string{"1": "0::/a", "2": "0::/a", "3": "0::/"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(proc, id), 0o700), os.WriteFile(filepath.Join(proc, id, "cgroup"), []byte(groups), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in, out := sameGroups(proc, "1", "2"), sameGroups(proc, "1", "3"); in != nil || out == nil {
+		t.Errorf("in the group: %v; outside: %v", in, out)
+	}
+}
+
+// TestPinnedFirst: a kernel that policy does not mean is not booted, not even to try.
+func TestPinnedFirst(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "vmlinuz-1")
+	if err := os.WriteFile(at, []byte("kernel"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	found := &parts{kernel: &kernel{file: &program.File{File: f, Path: at}}}
+	tried := 0
+	try := func() hostfacts.Result { tried++; return hostfacts.Result{Status: hostfacts.OK} }
+	if b, err := (Place{KernelSum: strings.Repeat("0", 64)}).judge(found, try); err == nil || b != nil || tried != 0 {
+		t.Errorf("another kernel: %v, %v, and it was booted %d times", b, err, tried)
+	}
+	if b, err := (Place{KernelSum: fmt.Sprintf("%x", sha256.Sum256([]byte("kernel")))}).judge(found, try); err != nil || b == nil || tried != 1 {
+		t.Errorf("the one that is meant: %v, %v, and it was booted %d times", b, err, tried)
+	}
+}
+
+// TestDiskGoes: once the guest has greeted its disk has no name that a kill could leave.
+func TestDiskGoes(t *testing.T) {
+	dir := t.TempDir()
+	disk, err := makeDisk(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.WriteString(guest.Greeting{}.String())
+	w.Close()
+	if _, err := (&box{File: r, disk: disk}).greeting(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v is left", left)
 	}
 }

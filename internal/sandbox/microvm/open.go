@@ -38,13 +38,9 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		return far.End{}, err
 	}
 	defer found.qemu.File.Close()
-	if r := p.tryAccel(ctx, found); r.Status == hostfacts.Unusable {
-		found.kernel.file.File.Close()
-		return far.End{}, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
-	}
-	below, err := found.kernel.file.Below(p.KernelSum)
+	below, err := p.judge(found, func() hostfacts.Result { return p.tryAccel(ctx, found) })
 	if err != nil {
-		found.Close()
+		found.kernel.file.File.Close()
 		return far.End{}, err
 	}
 	box, err := p.start(ctx, b, found)
@@ -66,7 +62,19 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
-	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
+}
+
+// judge compares the kernel with the pin before anything boots it, also to try.
+func (p Place) judge(found *parts, try func() hostfacts.Result) (*rung.Program, error) {
+	below, err := found.kernel.file.Below(p.KernelSum)
+	if err != nil {
+		return nil, err
+	}
+	if r := try(); r.Status == hostfacts.Unusable {
+		return nil, fault.New(fault.Refused, r.Fix, "%s", r.Detail)
+	}
+	return below, nil
 }
 
 // box is a machine that runs.
@@ -75,6 +83,7 @@ type box struct {
 	jail     rung.Sandbox
 	console  *console
 	disk     string
+	size     int64 // of the disk
 	began    time.Time
 	greeted  time.Duration
 	saw      map[string]string
@@ -100,7 +109,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 		return nil, err
 	}
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
-	out := &box{disk: disk, began: time.Now()}
+	out := &box{disk: disk, size: size, began: time.Now()}
 	out.jail, out.File, out.console, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
 	if err != nil {
 		os.Remove(disk)
@@ -124,7 +133,7 @@ func makeDisk(dir string, size int64) (string, error) {
 
 // launch starts an emulator in its jail. A disk of "" is for a machine without one.
 func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, error) {
-	given := []plan.Op{{Do: plan.DoBind, Dst: kernelAt, Src: plan.Raw(ready.kernel)}, {Do: plan.DoBind, Dst: archiveAt, Src: plan.Raw(ready.archive)}}
+	given := []plan.Op{ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt)}
 	if disk != "" {
 		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true})
 	}
@@ -151,15 +160,17 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 	}
 	defer w.Close()
 	words := newConsole(r)
-	hooks := rung.Hooks{Stdio: rung.Stdio{In: theirs, Out: w, Err: w, Stopped: func() {}},
-		Within:  func(fork func(int) error) error { return fork(b.Group) },
-		Witness: around}
-	box, err := native.Rung{}.Start(ctx, walls, hooks)
+	box, err := native.Rung{}.Start(ctx, walls, hooks(b, theirs, w))
 	if err != nil {
 		ours.Close()
 		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
 	}
 	return box, ours, words, nil
+}
+
+// hooks put the jail under the limits of the session before it starts the emulator.
+func hooks(b far.Begin, link, words *os.File) rung.Hooks {
+	return rung.Hooks{Stdio: rung.Stdio{In: link, Out: words, Err: words, Stopped: func() {}}, Within: b.Within, Join: b.Join, Witness: around}
 }
 
 // around judges the walls around an emulator. All of them stand, or there is none.
@@ -199,6 +210,9 @@ func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greetin
 		return g, silent(err, b.console.last())
 	}
 	b.greeted = time.Since(b.began)
+	if err := os.Remove(b.disk); err != nil { // the emulator has it open, and it goes with it, however we end
+		return g, err
+	}
 	return g, b.SetReadDeadline(time.Time{})
 }
 
@@ -216,7 +230,7 @@ func (b *box) Close() error {
 	b.once.Do(func() {
 		b.File.Close()
 		b.jail.Close()
-		os.Remove(b.disk)
+		os.Remove(b.disk) // of a machine that did not greet
 	})
 	return nil
 }

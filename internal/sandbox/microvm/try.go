@@ -54,7 +54,7 @@ func bootsOnce(ctx context.Context, found *parts) error {
 	if err != nil {
 		return err
 	}
-	kept := strings.TrimSuffix(ready.kernel, ".kernel") + ".kvm"
+	kept := strings.TrimSuffix(ready.kernel.path, ".kernel") + ".kvm"
 	if b, err := file.ReadOwn(kept, 1<<10); err == nil && string(b) == string(now) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func bootBare(ctx context.Context, emulatorAt string, ready made) error {
 	defer cancel()
 	bare := &plan.Plan{UID: os.Geteuid(), GID: os.Getegid(), Landlock: plan.Landlock{ABI: hostfacts.LandlockABI()}, Seccomp: filter}
 	m := machine{accel: kvm, memory: 256, cpus: 1, tell: []string{guest.Probe}, bare: true}
-	box, link, words, err := launch(ctx, far.Begin{Group: -1, Plan: bare}, m, emulatorAt, ready, "")
+	box, link, words, err := launch(ctx, far.Begin{Plan: bare}, m, emulatorAt, ready, "")
 	if err != nil {
 		return err
 	}

@@ -65,10 +65,11 @@ const (
 type Bounds struct {
 	Entries int
 	Bytes   int64 // of files, without their holes
+	Spare   int64 // bytes that stay free on the disk, and at most a twentieth of it; 0: none
 }
 
-// Most is what a review can look at.
-var Most = Bounds{Entries: 1 << 20, Bytes: 16 << 30}
+// Most is what a review can look at, and what it leaves to others on the same disk.
+var Most = Bounds{Entries: 1 << 20, Bytes: 16 << 30, Spare: 1 << 30}
 
 // Wrong is something that an honest sender never sends.
 type Wrong string

@@ -54,7 +54,8 @@ type receiver struct {
 
 	open    []*directory // from the root down
 	entries int
-	bytesIn int64
+	held    int64 // bytes of all files, also of those that are as they were
+	looks   int   // how often something was made since the disk was looked at
 	buf     [MaxPiece]byte
 }
 
@@ -99,6 +100,9 @@ func (c *receiver) entry(kind byte) {
 	}
 	if c.entries++; c.entries > c.most.Entries {
 		c.err = &Full{fmt.Sprintf("%d files", c.most.Entries)}
+		return
+	}
+	if c.room(); c.err != nil {
 		return
 	}
 	path := name
@@ -241,8 +245,8 @@ func (c *receiver) pieces(fd int, size uint64) error {
 		case c.err != nil:
 		case n > MaxPiece, off < end, off > size, n > size-off:
 			c.err = wrong("a piece of %d bytes at %d", n, off)
-		case c.bytesIn+int64(n) > c.most.Bytes:
-			c.err = &Full{fmt.Sprintf("%d MB", c.most.Bytes>>20)}
+		default:
+			c.count(int64(n))
 		}
 		b := c.buf[:min(n, MaxPiece)]
 		if c.err == nil {
@@ -251,7 +255,9 @@ func (c *receiver) pieces(fd int, size uint64) error {
 		if c.err != nil {
 			return nil
 		}
-		c.bytesIn += int64(n)
+		if c.room(); c.err != nil {
+			return nil
+		}
 		for at := int64(off); len(b) > 0; {
 			k, err := unix.Pwrite(fd, b, at)
 			if err == unix.EINTR {
@@ -279,6 +285,13 @@ func (c *receiver) same(at int, name, path string) error {
 		return err
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if c.count(min(st.Size, st.Blocks*512)); c.err != nil {
+		return nil
+	}
 	return unix.Linkat(unix.AT_FDCWD, sys.ByDescriptor(fd), at, name, unix.AT_SYMLINK_FOLLOW)
 }
 

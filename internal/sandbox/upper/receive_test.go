@@ -154,12 +154,72 @@ func TestFull(t *testing.T) {
 	for _, c := range []struct {
 		most Bounds
 		full bool
-	}{{Bounds{2, 6}, false}, {Bounds{1, 6}, true}, {Bounds{2, 5}, true}} {
+	}{{Bounds{Entries: 2, Bytes: 6}, false}, {Bounds{Entries: 1, Bytes: 6}, true}, {Bounds{Entries: 2, Bytes: 5}, true}} {
 		_, err := Receive(bytes.NewReader(stream), opened(t, t.TempDir()), -1, c.most)
 		var f *Full
 		if errors.As(err, &f) != c.full || !c.full && err != nil {
 			t.Errorf("%+v: %v", c.most, err)
 		}
+	}
+}
+
+// TestFullByGenerations: what is as it was counts too, so that no number of generations holds
+// more than one may.
+func TestFullByGenerations(t *testing.T) {
+	most, old := Bounds{Entries: 10, Bytes: 10000}, t.TempDir()
+	_, err := Receive(bytes.NewReader(begin().file("a", 0o600, strings.Repeat("x", 6000)).end(1)), opened(t, old), -1, most)
+	must(t, err)
+	for n, full := range map[int]bool{4000: false, 4001: true} {
+		stream := begin().record(recordSame, "a").file("b", 0o600, strings.Repeat("y", n)).end(2)
+		_, err := Receive(bytes.NewReader(stream), opened(t, t.TempDir()), opened(t, old), most)
+		var f *Full
+		if errors.As(err, &f) != full || !full && err != nil {
+			t.Errorf("%d bytes more: %v", n, err)
+		}
+	}
+}
+
+// TestRoom: a part of the disk stays free, whatever its size, and a part of its inodes.
+func TestRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		st   unix.Statfs_t
+		want bool
+	}{
+		"a large disk":              {unix.Statfs_t{Bsize: 4096, Blocks: 1 << 30, Bavail: 1<<18 + 1, Files: 100, Ffree: 50}, true},
+		"a large disk, full":        {unix.Statfs_t{Bsize: 4096, Blocks: 1 << 30, Bavail: 1 << 18, Files: 100, Ffree: 50}, false},
+		"a small disk":              {unix.Statfs_t{Bsize: 4096, Blocks: 2000, Bavail: 101}, true},
+		"a small disk, full":        {unix.Statfs_t{Bsize: 4096, Blocks: 2000, Bavail: 100}, false},
+		"hardly any inodes":         {unix.Statfs_t{Bsize: 4096, Blocks: 2000, Bavail: 2000, Files: 100, Ffree: 5}, false},
+		"inodes that nobody counts": {unix.Statfs_t{Bsize: 4096, Blocks: 2000, Bavail: 2000}, true},
+	} {
+		if roomy(c.st, Most.Spare) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+}
+
+// TestFullDisk: a stream of pieces that are small, each of which takes a block, is refused
+// before the disk is full. It needs a small disk, which root can mount.
+func TestFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts a small disk; TestRoom is for everybody")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		t.Skip(err)
+	}
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	into := opened(t, dir)
+	f := begin().record(recordFile, "f").head(0o600, 0).num(8, 64<<20)
+	for n := range uint64(8192) {
+		f = append(f.num(4, 1).num(8, n*4096), 'x')
+	}
+	_, err := Receive(bytes.NewReader(f.num(4, 0).end(1)), into, -1, Most)
+	var full *Full
+	var st unix.Statfs_t
+	must(t, unix.Fstatfs(into, &st))
+	if !errors.As(err, &full) || st.Bavail == 0 {
+		t.Errorf("%v, with %d blocks free", err, st.Bavail)
 	}
 }
 
@@ -185,7 +245,7 @@ func FuzzReceive(f *testing.F) {
 		fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		must(t, err)
 		defer unix.Close(fd)
-		unchanged, err := Receive(bytes.NewReader(b), fd, before, Bounds{100, 1 << 16})
+		unchanged, err := Receive(bytes.NewReader(b), fd, before, Bounds{Entries: 100, Bytes: 1 << 16})
 		if all, _ := os.ReadDir(outer); len(all) != 1 {
 			t.Fatalf("%v are outside", all)
 		}

@@ -99,10 +99,19 @@ func (l *live) stop(grace time.Duration) control.Reply {
 				break
 			}
 		}
-		l.box.Close()
+		l.endBox()
 		l.tell()
 		c.Receive() // until we are gone, or the person is
 	}}
+}
+
+// endBox ends the sandbox. A far end may then still bring over what waits for review; who says
+// stop once more does not wait for that.
+func (l *live) endBox() {
+	if c, ok := l.box.(interface{ Cut() }); ok && l.shutting.Swap(true) {
+		c.Cut()
+	}
+	l.box.Close()
 }
 
 // endsWithin signals the agent and reports whether the session ends in time.

@@ -151,8 +151,9 @@ type live struct {
 	smoke suspected // text that tried to give orders
 	less  lessened  // what it has less of than at its start
 
-	frozen  atomic.Bool
-	alarmed atomic.Pointer[string] // why ringfence ended the session
+	frozen   atomic.Bool
+	shutting atomic.Bool            // somebody said stop, and its grace is over
+	alarmed  atomic.Pointer[string] // why ringfence ended the session
 
 	said  sync.Mutex
 	quiet time.Time // until when what was said is enough
