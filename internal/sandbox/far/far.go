@@ -45,6 +45,7 @@ type Begin struct {
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
+	Judge  func(path string) error // of Hooks
 }
 
 // End is a far end that was started.
@@ -137,7 +138,7 @@ func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (end End, er
 		within = func(open func(int) error) error { return open(-1) }
 	}
 	err = within(func(group int) (err error) {
-		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits})
+		end, err = r.Place.Open(ctx, Begin{Group: group, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge})
 		return err
 	})
 	switch {
