@@ -83,13 +83,14 @@ func TestRefused(t *testing.T) {
 		{[]string{"run", "--rung", "ssh:-oProxyCommand=touch /tmp/it-ran", "--", "true"}, "is not the name of a machine"},
 		{[]string{"run", "--rung", "ssh:box", "--expose", "~/.netrc", "--", "true"}, "no credential is sent"},
 		{[]string{"run", "--rung", "ssh:box", "--force-env", "GITHUB_TOKEN", "--", "true"}, "no credential is sent"},
+		{[]string{"run", "--rung", "ssh:box", "--live", "--", "true"}, "the view live is not to be had"},
 	} {
 		if r := w.ringfence(c.args...); r.status == 0 || r.out != "" || !strings.Contains(r.errors, c.says) {
 			t.Errorf("%q: status %d, %q", c.args, r.status, r.errors)
 		}
 	}
 	w.put(".ringfence.toml", "[rung]\nuse = \"ssh\"\nssh = \"evil\"\n")
-	if r := w.ringfence("run", "--", "true"); r.status == 0 || strings.Contains(r.errors, "evil cannot be reached") {
-		t.Error("a project names a machine")
+	if r := w.ringfence("run", "--", "true"); r.status != 0 || strings.Contains(r.errors, "evil cannot be reached") || strings.Contains(r.errors, "another machine") {
+		t.Error("a project names a machine, or chooses it")
 	}
 }

@@ -3,11 +3,13 @@ package checks
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"ringfence.dev/ringfence/internal/cli/command"
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/session/launch"
 )
 
@@ -27,6 +29,9 @@ func Doctor() *command.Command {
 		}
 		if launch.Nested() {
 			return 2, fault.New(fault.Usage, "run it outside", "this is the inside of a ringfence sandbox: what the host can enforce cannot be seen from here")
+		}
+		if *mend && *on != "" {
+			return 2, fault.New(fault.Usage, "give one of them", "--fix mends this host, and --rung looks at one rung")
 		}
 		if *on != "" {
 			return oneRung(c, *on, *asJSON)
@@ -94,11 +99,38 @@ func oneRung(c *command.Console, name string, asJSON bool) (int, error) {
 	verdict := hostfacts.Verdict(results)
 	word := []hostfacts.Status{hostfacts.OK, hostfacts.Degraded, hostfacts.Unusable}[verdict]
 	if asJSON {
+		unnamed(r, results)
 		return verdict, c.JSON(map[string]any{"version": command.Version, "rung": r.Name(), "verdict": word, "results": results})
 	}
 	if err := c.Table(nil, resultRows(c, results)); err != nil {
 		return 2, err
 	}
-	_, err = fmt.Fprintf(c.Out, "\nthe rung %s is %s\n", name, c.Paint(statusStyle[word], string(word)))
+	by := ""
+	if whose := r.Offer().Word; whose != "" {
+		by = ", by the word of " + whose
+	}
+	_, err = fmt.Fprintf(c.Out, "\nthe rung %s is %s%s\n", name, c.Paint(statusStyle[word], string(word)), by)
 	return verdict, err
+}
+
+// unnamed takes the name of a machine out of what is safe to paste.
+func unnamed(r rung.Rung, results []hostfacts.Result) {
+	at, ok := r.(rung.Housed)
+	if !ok {
+		return
+	}
+	house := at.House(context.Background())
+	if _, host, named := strings.Cut(house, "@"); named {
+		hide(results, house)
+		house = host
+	}
+	hide(results, house)
+}
+
+func hide(results []hostfacts.Result, name string) {
+	for i := range results {
+		if r := &results[i]; name != "" {
+			r.Detail, r.Fix = strings.ReplaceAll(r.Detail, name, "HOST"), strings.ReplaceAll(r.Fix, name, "HOST")
+		}
+	}
 }

@@ -49,6 +49,7 @@ type Begin struct {
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
+	Judge  func(path string) error // of Hooks
 }
 
 // End is a far end that was started.
@@ -137,7 +138,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 
 // open starts the far end, which is under the limits of the session before it does anything.
 func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
-	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits})
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

@@ -37,6 +37,15 @@ func Probe(ctx context.Context) (Facts, []Result) {
 	return f, append(results, probeLimits(ctx, f))
 }
 
+// Tried are the names of what Probe tries, in its order.
+func Tried() []string {
+	names := []string{"kernel"}
+	for _, t := range trials {
+		names = append(names, t.name)
+	}
+	return append(names, "limits")
+}
+
 // untried is for what cannot be tried without a user namespace. It has no fix of
 // its own: the cure of the user namespace is the cure.
 func untried(name string) Result {

@@ -88,3 +88,16 @@ func TestListIsBounded(t *testing.T) {
 		t.Errorf("%d entries, %v, %d bytes of 1000", w.entries, err, len(body))
 	}
 }
+
+// Every file that goes with its content is judged, and one that is refused stops it all.
+func TestJudged(t *testing.T) {
+	p, root := planned(t)
+	asked := map[string]bool{}
+	judge := func(at string) error { asked[at] = true; return nil }
+	if _, err := Pack(context.Background(), p, key, judge); err != nil || !asked[filepath.Join(root, "sub/deep")] || asked[filepath.Join(root, "masked")] {
+		t.Error(asked, err)
+	}
+	if _, err := Pack(context.Background(), p, key, func(string) error { return errors.New("no") }); err == nil {
+		t.Error("sent all the same")
+	}
+}

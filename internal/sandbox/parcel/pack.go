@@ -27,6 +27,7 @@ type Parcel struct {
 	self    map[int]bool      // operations that show this program itself
 	sources []source          // by tree
 	where   map[string]origin // by digest: where a content was found first
+	judges  []func(string) error
 	entries int
 	listed  int // bytes of the list as it is sent, at least
 	bytes   int64
@@ -64,9 +65,10 @@ type origin struct {
 }
 
 // Pack looks at all that a plan shows of this machine, but for what other operations put
-// something over.
-func Pack(ctx context.Context, p *plan.Plan, key string) (*Parcel, error) {
-	c := &Parcel{List: List{Key: key, Trees: [][]Entry{}}, self: map[int]bool{}, where: map[string]origin{}}
+// something over. A judge is asked of every file after its digest was taken: a file that is
+// another one by then is not sent.
+func Pack(ctx context.Context, p *plan.Plan, key string, judges ...func(path string) error) (*Parcel, error) {
+	c := &Parcel{judges: judges, List: List{Key: key, Trees: [][]Entry{}}, self: map[int]bool{}, where: map[string]origin{}}
 	covers := coversOf(p)
 	for i, o := range p.Ops {
 		if !carried(&o) {
@@ -370,6 +372,14 @@ func (w *walk) content(e *Entry, rel string) error {
 		return &Full{fmt.Sprintf("a file of %d GB", MaxFile>>30)}
 	case n == 0:
 		return nil
+	}
+	for _, judge := range w.judges {
+		if judge == nil {
+			continue
+		}
+		if err := judge(path.Join(string(w.sources[w.n].op.Src), rel)); err != nil {
+			return err
+		}
 	}
 	e.Size, e.Sum = n, sum.Sum(nil)
 	if _, had := w.where[string(e.Sum)]; had {

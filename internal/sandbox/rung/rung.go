@@ -152,6 +152,9 @@ type Hooks struct {
 	Net func(Net) error
 	// Witness has the last word: it looks at the walls from outside.
 	Witness func(Seen) error
+	// Judge refuses a file of this machine, by its path, that must not go to another one. A
+	// rung that sends files asks it of each one as it lists them. May be nil.
+	Judge func(path string) error
 	// Warn tells a person what goes wrong while the sandbox runs.
 	Warn func(string)
 }

@@ -123,7 +123,7 @@ func (p place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if err != nil {
 		return far.End{}, err
 	}
-	box, err := parcel.Pack(ctx, b.Plan, keyOf(b.Plan))
+	box, err := parcel.Pack(ctx, b.Plan, keyOf(b.Plan), b.Judge)
 	if err != nil {
 		c.Close()
 		return far.End{}, fault.New(fault.Refused, "show less of this machine, or use --rung native", "%w", err)

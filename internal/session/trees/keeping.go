@@ -158,6 +158,9 @@ func (k *Changes) Launch(ctx context.Context, r rung.Rung, p plan.Plan, h rung.H
 		return nil, err
 	}
 	h.Dir = k.Work.Dir()
+	if k.Machine() != nil {
+		h.Judge = k.judgeSent
+	}
 	h.Keep, h.Witness = k.start(&p), k.watchOutside(&p, h.Witness)
 	layered, err := k.layMasks(p)
 	if err != nil {
