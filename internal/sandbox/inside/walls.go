@@ -214,6 +214,7 @@ func setLimits(p *plan.Plan) error {
 		{unix.RLIMIT_CORE, 0}, // a core dump would hold the agent's memory in the workspace
 		{unix.RLIMIT_NPROC, l.Pids},
 		{unix.RLIMIT_NOFILE, l.Open},
+		{unix.RLIMIT_FSIZE, l.File},
 	} {
 		if r.max == 0 && r.what != unix.RLIMIT_CORE {
 			continue

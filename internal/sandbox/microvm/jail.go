@@ -22,6 +22,7 @@ import (
 func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) (*plan.Plan, error) {
 	p := &plan.Plan{Version: plan.Version, Session: session.Session, Hostname: "machine", UID: session.UID, GID: session.GID,
 		Walls:    slices.DeleteFunc(plan.AllWalls(), func(w plan.Wall) bool { return w == plan.WallTTY }),
+		Limits:   session.Limits, // what the emulator opens and starts, it does for the guest
 		Landlock: plan.Landlock{ABI: session.Landlock.ABI}, Seccomp: session.Seccomp, Process: plan.Process{Dir: "/"}}
 	for _, a := range argv {
 		p.Process.Argv = append(p.Process.Argv, plan.Raw(a))
@@ -36,9 +37,15 @@ func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) 
 	p.Ops = append(p.Ops, system()...)
 	p.Ops = append(p.Ops, given...)
 	for _, o := range given {
-		if o.Write {
-			p.Landlock.Write = append(p.Landlock.Write, o.Dst)
+		if !o.Write {
+			continue
 		}
+		p.Landlock.Write = append(p.Landlock.Write, o.Dst)
+		st, err := os.Lstat(string(o.Src))
+		if err != nil {
+			return nil, err
+		}
+		p.Limits.File = uint64(st.Size()) // a disk does not grow, whoever has the emulator
 	}
 	shared, err := shares(session)
 	if err != nil {

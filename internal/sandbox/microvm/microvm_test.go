@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/program"
 )
@@ -113,7 +115,13 @@ func sessionPlan(t *testing.T) *plan.Plan {
 // TestShares: what the session hides is hidden from the machine; nothing of it is writable but
 // the disk; and inodes are compared.
 func TestShares(t *testing.T) {
-	p, err := jail(sessionPlan(t), []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: "/d", Write: true}}, []string{"/dev/null"})
+	disk, err := makeDisk(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := sessionPlan(t)
+	session.Limits = plan.Limits{Pids: 5, Open: 6}
+	p, err := jail(session, []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true}}, []string{"/dev/null"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +147,9 @@ func TestShares(t *testing.T) {
 	}
 	if !slices.Equal(p.Landlock.Write, []plan.Raw{diskAt}) || p.Capture != nil {
 		t.Errorf("it may write %q", p.Landlock.Write)
+	}
+	if p.Limits != (plan.Limits{Pids: 5, Open: 6, File: 1 << 20}) {
+		t.Errorf("its limits are %+v", p.Limits)
 	}
 	for _, w := range plan.AllWalls() {
 		if w != plan.WallTTY && !slices.Contains(p.Walls, w) {
@@ -229,5 +240,27 @@ func TestPinnedFirst(t *testing.T) {
 	}
 	if b, err := (Place{KernelSum: fmt.Sprintf("%x", sha256.Sum256([]byte("kernel")))}).judge(found, try); err != nil || b == nil || tried != 1 {
 		t.Errorf("the one that is meant: %v, %v, and it was booted %d times", b, err, tried)
+	}
+}
+
+// TestDiskGoes: once the guest has greeted its disk has no name that a kill could leave.
+func TestDiskGoes(t *testing.T) {
+	dir := t.TempDir()
+	disk, err := makeDisk(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.WriteString(guest.Greeting{}.String())
+	w.Close()
+	if _, err := (&box{File: r, disk: disk}).greeting(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v is left", left)
 	}
 }

@@ -210,6 +210,9 @@ func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greetin
 		return g, silent(err, b.console.last())
 	}
 	b.greeted = time.Since(b.began)
+	if err := os.Remove(b.disk); err != nil { // the emulator has it open, and it goes with it, however we end
+		return g, err
+	}
 	return g, b.SetReadDeadline(time.Time{})
 }
 
@@ -227,7 +230,7 @@ func (b *box) Close() error {
 	b.once.Do(func() {
 		b.File.Close()
 		b.jail.Close()
-		os.Remove(b.disk)
+		os.Remove(b.disk) // of a machine that did not greet
 	})
 	return nil
 }

@@ -105,6 +105,7 @@ func AllWalls() []Wall {
 type Limits struct {
 	Pids uint64 `json:"pids,omitempty"`
 	Open uint64 `json:"open,omitempty"`
+	File uint64 `json:"file,omitempty"` // bytes of the largest file that may be written
 }
 
 // Landlock is the second opinion on the view: what may be written at all.

@@ -25,3 +25,21 @@ func TestPowerCut(t *testing.T) {
 	}
 	must(t, h.Last()) // of a session that is over
 }
+
+// TestDiskOfTheKilled: the disk of a machine that was killed goes, also where work stays.
+func TestDiskOfTheKilled(t *testing.T) {
+	h := newWorld(t, Live, "true")
+	h.Stays = true
+	must(t, h.Work.save())
+	disk := filepath.Join(h.Dir(), "disk-1")
+	must(t, os.WriteFile(disk, nil, 0o600))
+	must(t, h.store.Close())
+	must(t, h.lock.Close())
+	must(t, Sweep(h.state))
+	if _, err := os.Lstat(h.Dir()); err != nil {
+		t.Errorf("the work: %v", err)
+	}
+	if _, err := os.Lstat(disk); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the disk: %v", err)
+	}
+}

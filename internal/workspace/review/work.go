@@ -426,6 +426,9 @@ func (w *Work) sweep(state string) error {
 		return err
 	}
 	os.Remove(w.StandIns())
+	if err := w.dropDisks(); err != nil {
+		return err
+	}
 	whole, err := Open(state, w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w.Remove() // it was killed before it began
@@ -437,6 +440,15 @@ func (w *Work) sweep(state string) error {
 		return errors.Join(err, os.Remove(w.mark()))
 	}
 	return whole.Remove()
+}
+
+// dropDisks removes those of a virtual machine that was killed while it booted.
+func (f folder) dropDisks() error {
+	all, err := filepath.Glob(filepath.Join(f.dir, "disk-*"))
+	for _, disk := range all {
+		err = errors.Join(err, os.Remove(disk))
+	}
+	return err
 }
 
 // mark is a file that is there until the session has ended.
