@@ -20,7 +20,9 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/program"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 func TestCompareVersions(t *testing.T) {
@@ -206,7 +208,7 @@ func TestSize(t *testing.T) {
 // TestLimits: the jail is put under the limits of the session before it starts the emulator.
 func TestLimits(t *testing.T) {
 	joined := 0
-	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil)
+	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil, nil)
 	if h.Join == nil || h.Join(7) != nil || joined != 7 || h.Within == nil || h.Within(nil) != os.ErrExist {
 		t.Errorf("joined %d", joined)
 	}
@@ -262,5 +264,55 @@ func TestDiskGoes(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// seenAround is what is seen of a jail that stands.
+func seenAround() rung.Seen {
+	seen := rung.Seen{Keyring: 1 << 30, Outside: map[string]string{"status.CapPrm": "0000000000000000", "status.NoNewPrivs": "1", "status.Seccomp": "2"}}
+	for _, kind := range probe.Kinds() {
+		seen.Outside["ns."+kind] = "1"
+	}
+	for _, name := range []string{"caps", "no-new-privs", "seccomp", "tty", "nested", "mount-calls", "keyring", "landlock", "view", "net", "pid", "threads"} {
+		seen.Probes = append(seen.Probes, rung.Observation{Probe: name})
+	}
+	return seen
+}
+
+// TestAround: a wall of the jail that is open, or that nobody asked about, stops the launch.
+func TestAround(t *testing.T) {
+	p, err := jail(sessionPlan(t), []string{"/usr/bin/qemu"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := around(p.Walls)
+	if err := judge(seenAround()); err != nil {
+		t.Fatalf("the control: %v", err)
+	}
+	own := func(kind string) string {
+		n, err := probe.Namespace("self", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(n)
+	}
+	for name, take := range map[string]func(*rung.Seen){
+		"no probe":           func(s *rung.Seen) { s.Probes = nil },
+		"one probe less":     func(s *rung.Seen) { s.Probes = s.Probes[1:] },
+		"an open wall":       func(s *rung.Seen) { s.Probes[8].Open = true },
+		"no keyring":         func(s *rung.Seen) { s.Keyring = 0 },
+		"our user namespace": func(s *rung.Seen) { s.Outside["ns.user"] = own("user") },
+		"our mounts":         func(s *rung.Seen) { s.Outside["ns.mnt"] = own("mnt") },
+		"our network":        func(s *rung.Seen) { s.Outside["ns.net"] = own("net") },
+		"our processes":      func(s *rung.Seen) { s.Outside["ns.pid"] = own("pid") },
+		"nobody saw ipc":     func(s *rung.Seen) { delete(s.Outside, "ns.ipc") },
+		"capabilities":       func(s *rung.Seen) { s.Outside["status.CapPrm"] = "1" },
+		"no filter":          func(s *rung.Seen) { s.Outside["status.Seccomp"] = "0" },
+	} {
+		seen := seenAround()
+		take(&seen)
+		if judge(seen) == nil {
+			t.Errorf("%s: it is started", name)
+		}
 	}
 }
