@@ -316,3 +316,18 @@ func TestAround(t *testing.T) {
 		}
 	}
 }
+
+// TestUnpackBounded: what holds more than a kernel can is refused, and not cut, whoever unpacks.
+func TestUnpackBounded(t *testing.T) {
+	for most, ok := range map[int64]bool{8: true, 7: false} {
+		if b, err := bounded(strings.NewReader("12345678"), most); (err == nil) != ok || ok && string(b) != "12345678" {
+			t.Errorf("a bound of %d: %q, %v", most, b, err)
+		}
+		if b, err := pipe([]string{"cat"}, []byte("12345678"), most); (err == nil) != ok || ok && string(b) != "12345678" {
+			t.Errorf("a bound of %d, by a program: %q, %v", most, b, err)
+		}
+	}
+	if _, err := pipe([]string{"cat", "/dev/zero"}, nil, 1<<20); err == nil {
+		t.Error("a program that goes on is waited for")
+	}
+}
