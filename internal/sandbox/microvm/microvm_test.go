@@ -108,6 +108,7 @@ func sessionPlan(t *testing.T) *plan.Plan {
 		{Do: plan.DoCache, Dst: "/home/u/go", Src: "/own", Upper: "/up", Work: "/wk", Lower: []plan.Raw{"/ready"}},
 		{Do: plan.DoMask, Dst: "/work/secret"},
 		{Do: plan.DoMask, Dst: "/proc/keys"},
+		{Do: plan.DoMask, Dst: "/usr/secret"},
 		{Do: plan.DoFile, Dst: "/work/.settings", Data: []byte("{}")},
 		{Do: plan.DoFile, Dst: "/etc/hosts", Data: []byte("x")},
 		{Do: plan.DoDevice, Dst: "/dev/null", Src: "/dev/null"},
@@ -131,7 +132,8 @@ func TestShares(t *testing.T) {
 		return slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return o.Do == do && string(o.Dst) == dst })
 	}
 	for dst, do := range map[string]plan.Do{"/share/work": plan.DoBind, "/share/work/secret": plan.DoMask, "/share/work/sub/.env": plan.DoMask, "/share/work/.settings": plan.DoMask,
-		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly} {
+		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly,
+		"/proc/keys": plan.DoMask, "/usr/secret": plan.DoMask, "/share/usr/secret": plan.DoMask} {
 		if !has(do, dst) {
 			t.Errorf("there is no %s %s", do, dst)
 		}
@@ -329,5 +331,28 @@ func TestUnpackBounded(t *testing.T) {
 	}
 	if _, err := pipe([]string{"cat", "/dev/zero"}, nil, 1<<20); err == nil {
 		t.Error("a program that goes on is waited for")
+	}
+}
+
+// TestTryShares: what can be written is told, wherever it is, and nothing is said to have been
+// tried that was not.
+func TestTryShares(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"ws", "other"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tried, share := tryShares(root, "/ws", []string{"/other"}); tried != "" || !strings.Contains(share, "can be written") {
+		t.Errorf("%q, %q", tried, share)
+	}
+	if tried, share := tryShares(root, "/none", nil); tried != "" || share == "read-only" {
+		t.Errorf("what is not there: %q, %q", tried, share)
+	}
+	if left, _ := os.ReadDir(filepath.Join(root, "ws")); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+	if tried, share := tryShares("/proc", "/self/fdinfo", nil); share == "read-only" || tried != "" {
+		t.Errorf("what refuses for another reason: %q, %q", tried, share)
 	}
 }
