@@ -31,7 +31,9 @@ func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) 
 		p.Landlock.Dev = append(p.Landlock.Dev, plan.Raw(d))
 	}
 	p.Ops = append(p.Ops, plan.Op{Do: plan.DoProc, Dst: "/proc"})
-	p.Ops = append(p.Ops, system()...)
+	own := system()
+	p.Ops = append(p.Ops, own...)
+	p.Ops = append(p.Ops, hidden(session, own)...)
 	p.Ops = append(p.Ops, given...)
 	for _, o := range given {
 		if !o.Write {
@@ -65,6 +67,18 @@ func system() (out []plan.Op) {
 			continue
 		}
 		out = append(out, plan.Op{Do: plan.DoBind, Dst: plan.Raw(at), Src: plan.Raw(at)})
+	}
+	return out
+}
+
+// hidden are the masks of the session in what the emulator is shown at its own place: proc, and
+// the system.
+func hidden(session *plan.Plan, system []plan.Op) (out []plan.Op) {
+	for _, o := range session.Ops {
+		shown := func(s plan.Op) bool { return s.Do == plan.DoBind && file.Within(string(o.Dst), string(s.Dst)) }
+		if o.Do == plan.DoMask && (file.Within(string(o.Dst), "/proc") || slices.ContainsFunc(system, shown)) {
+			out = append(out, plan.Op{Do: plan.DoMask, Dst: o.Dst})
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package microvm
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/program"
@@ -157,26 +159,53 @@ func unpack(packed []byte) ([]byte, error) {
 			return nil, err
 		}
 		r.Multistream(false)
-		return io.ReadAll(io.LimitReader(r, maxKernel))
+		return bounded(r, maxKernel)
 	}
 	for _, p := range packers {
 		if bytes.HasPrefix(packed, []byte(p.magic)) {
-			return pipe(p.argv, packed)
+			return pipe(p.argv, packed, maxKernel)
 		}
 	}
 	return nil, errors.New("it is packed in a way that is not known here")
 }
 
+// bounded reads all, and refuses more.
+func bounded(r io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(b)) > most {
+		return nil, fmt.Errorf("it holds more than %d MB", most>>20)
+	}
+	return b, err
+}
+
+// unpackWithin is how long a program may take to unpack.
+const unpackWithin = time.Minute
+
 // pipe lets a program of the system unpack.
-func pipe(argv []string, packed []byte) ([]byte, error) {
+func pipe(argv []string, packed []byte, most int64) ([]byte, error) {
 	f, err := (program.Kind{Name: argv[0], Hint: "sudo apt-get install xz-utils zstd"}).Find("", os.Getenv("PATH"))
 	if err != nil {
 		return nil, err
 	}
 	defer f.File.Close()
-	cmd := exec.Command(f.Path, argv[1:]...)
+	ctx, cancel := context.WithTimeout(context.Background(), unpackWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, f.Path, argv[1:]...)
 	cmd.Env, cmd.Stdin = []string{}, bytes.NewReader(packed)
-	out, err := cmd.Output()
+	from, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", argv[0], err)
+	}
+	out, err := bounded(from, most)
+	if err != nil {
+		cancel() // it would wait for who reads on
+	}
+	if ended := cmd.Wait(); err == nil {
+		err = ended
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}

@@ -45,12 +45,8 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]string{"machine.ns.net": strconv.FormatUint(n, 10), "machine.net": interfaces(links), "machine.nic": cards(argv), "machine.tried": workspace, "machine.share": "read-only"}
-	for _, dir := range slices.Concat([]string{workspace}, written(session)) {
-		if err := refusesWrites("/proc/"+id+"/root"+shareAt, dir); err != nil {
-			seen["machine.share"] = err.Error()
-		}
-	}
+	seen := map[string]string{"machine.ns.net": strconv.FormatUint(n, 10), "machine.net": interfaces(links), "machine.nic": cards(argv)}
+	seen["machine.tried"], seen["machine.share"] = tryShares("/proc/"+id+"/root"+shareAt, workspace, written(session))
 	switch {
 	case seen["machine.nic"] != "none":
 		return nil, refused("it has a network card: " + seen["machine.nic"])
@@ -77,6 +73,22 @@ func sameGroups(proc, first, id string) error {
 
 func refused(why string) error {
 	return fault.New(fault.Refused, "run `ringfence doctor`", "the machine is not as it has to be: %s", why)
+}
+
+// tryShares tries to write to shares, and says that the workspace was tried and what came of
+// all. What nobody tried is not read-only.
+func tryShares(root, workspace string, others []string) (tried, share string) {
+	share = "nobody tried"
+	for _, dir := range append([]string{workspace}, others...) {
+		if err := refusesWrites(root, dir); err != nil {
+			return tried, err.Error()
+		}
+		if dir == workspace {
+			tried = dir
+		}
+		share = "read-only"
+	}
+	return tried, share
 }
 
 // written are the directories that the session can change, in its own view.

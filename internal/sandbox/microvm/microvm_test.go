@@ -20,7 +20,9 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/microvm/ext4"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/program"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 func TestCompareVersions(t *testing.T) {
@@ -112,6 +114,7 @@ func sessionPlan(t *testing.T) *plan.Plan {
 		{Do: plan.DoCache, Dst: "/home/u/go", Src: "/own", Upper: "/up", Work: "/wk", Lower: []plan.Raw{"/ready"}},
 		{Do: plan.DoMask, Dst: "/work/secret"},
 		{Do: plan.DoMask, Dst: "/proc/keys"},
+		{Do: plan.DoMask, Dst: "/usr/secret"},
 		{Do: plan.DoFile, Dst: "/work/.settings", Data: []byte("{}")},
 		{Do: plan.DoFile, Dst: "/etc/hosts", Data: []byte("x")},
 		{Do: plan.DoDevice, Dst: "/dev/null", Src: "/dev/null"},
@@ -135,7 +138,8 @@ func TestShares(t *testing.T) {
 		return slices.ContainsFunc(p.Ops, func(o plan.Op) bool { return o.Do == do && string(o.Dst) == dst })
 	}
 	for dst, do := range map[string]plan.Do{"/share/work": plan.DoBind, "/share/work/secret": plan.DoMask, "/share/work/sub/.env": plan.DoMask, "/share/work/.settings": plan.DoMask,
-		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly} {
+		"/share/usr": plan.DoBind, "/share/home/u": plan.DoTmpfs, "/share/home/u/.cache": plan.DoBind, "/share/.lower/home/u/go/1": plan.DoBind, "/": plan.DoReadOnly,
+		"/proc/keys": plan.DoMask, "/usr/secret": plan.DoMask, "/share/usr/secret": plan.DoMask} {
 		if !has(do, dst) {
 			t.Errorf("there is no %s %s", do, dst)
 		}
@@ -217,7 +221,7 @@ func TestSize(t *testing.T) {
 // TestLimits: the jail is put under the limits of the session before it starts the emulator.
 func TestLimits(t *testing.T) {
 	joined := 0
-	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil)
+	h := hooks(far.Begin{Join: func(pid int) error { joined = pid; return nil }, Within: func(func(int) error) error { return os.ErrExist }}, nil, nil, nil)
 	if h.Join == nil || h.Join(7) != nil || joined != 7 || h.Within == nil || h.Within(nil) != os.ErrExist {
 		t.Errorf("joined %d", joined)
 	}
@@ -273,5 +277,93 @@ func TestDiskGoes(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// seenAround is what is seen of a jail that stands.
+func seenAround() rung.Seen {
+	seen := rung.Seen{Keyring: 1 << 30, Outside: map[string]string{"status.CapPrm": "0000000000000000", "status.NoNewPrivs": "1", "status.Seccomp": "2"}}
+	for _, kind := range probe.Kinds() {
+		seen.Outside["ns."+kind] = "1"
+	}
+	for _, name := range []string{"caps", "no-new-privs", "seccomp", "tty", "nested", "mount-calls", "keyring", "landlock", "view", "net", "pid", "threads"} {
+		seen.Probes = append(seen.Probes, rung.Observation{Probe: name})
+	}
+	return seen
+}
+
+// TestAround: a wall of the jail that is open, or that nobody asked about, stops the launch.
+func TestAround(t *testing.T) {
+	p, err := jail(sessionPlan(t), []string{"/usr/bin/qemu"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := around(p.Walls)
+	if err := judge(seenAround()); err != nil {
+		t.Fatalf("the control: %v", err)
+	}
+	own := func(kind string) string {
+		n, err := probe.Namespace("self", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(n)
+	}
+	for name, take := range map[string]func(*rung.Seen){
+		"no probe":           func(s *rung.Seen) { s.Probes = nil },
+		"one probe less":     func(s *rung.Seen) { s.Probes = s.Probes[1:] },
+		"an open wall":       func(s *rung.Seen) { s.Probes[8].Open = true },
+		"no keyring":         func(s *rung.Seen) { s.Keyring = 0 },
+		"our user namespace": func(s *rung.Seen) { s.Outside["ns.user"] = own("user") },
+		"our mounts":         func(s *rung.Seen) { s.Outside["ns.mnt"] = own("mnt") },
+		"our network":        func(s *rung.Seen) { s.Outside["ns.net"] = own("net") },
+		"our processes":      func(s *rung.Seen) { s.Outside["ns.pid"] = own("pid") },
+		"nobody saw ipc":     func(s *rung.Seen) { delete(s.Outside, "ns.ipc") },
+		"capabilities":       func(s *rung.Seen) { s.Outside["status.CapPrm"] = "1" },
+		"no filter":          func(s *rung.Seen) { s.Outside["status.Seccomp"] = "0" },
+	} {
+		seen := seenAround()
+		take(&seen)
+		if judge(seen) == nil {
+			t.Errorf("%s: it is started", name)
+		}
+	}
+}
+
+// TestUnpackBounded: what holds more than a kernel can is refused, and not cut, whoever unpacks.
+func TestUnpackBounded(t *testing.T) {
+	for most, ok := range map[int64]bool{8: true, 7: false} {
+		if b, err := bounded(strings.NewReader("12345678"), most); (err == nil) != ok || ok && string(b) != "12345678" {
+			t.Errorf("a bound of %d: %q, %v", most, b, err)
+		}
+		if b, err := pipe([]string{"cat"}, []byte("12345678"), most); (err == nil) != ok || ok && string(b) != "12345678" {
+			t.Errorf("a bound of %d, by a program: %q, %v", most, b, err)
+		}
+	}
+	if _, err := pipe([]string{"cat", "/dev/zero"}, nil, 1<<20); err == nil {
+		t.Error("a program that goes on is waited for")
+	}
+}
+
+// TestTryShares: what can be written is told, wherever it is, and nothing is said to have been
+// tried that was not.
+func TestTryShares(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"ws", "other"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tried, share := tryShares(root, "/ws", []string{"/other"}); tried != "" || !strings.Contains(share, "can be written") {
+		t.Errorf("%q, %q", tried, share)
+	}
+	if tried, share := tryShares(root, "/none", nil); tried != "" || share == "read-only" {
+		t.Errorf("what is not there: %q, %q", tried, share)
+	}
+	if left, _ := os.ReadDir(filepath.Join(root, "ws")); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+	if tried, share := tryShares("/proc", "/self/fdinfo", nil); share == "read-only" || tried != "" {
+		t.Errorf("what refuses for another reason: %q, %q", tried, share)
 	}
 }

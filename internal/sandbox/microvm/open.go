@@ -21,6 +21,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/witness"
 )
 
 // BootName is the file of a session's state that tells how its machine booted.
@@ -160,7 +161,7 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 	}
 	defer w.Close()
 	words := newConsole(r)
-	box, err := native.Rung{}.Start(ctx, walls, hooks(b, theirs, w))
+	box, err := native.Rung{}.Start(ctx, walls, hooks(b, walls.Walls, theirs, w))
 	if err != nil {
 		ours.Close()
 		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
@@ -169,23 +170,19 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 }
 
 // hooks put the jail under the limits of the session before it starts the emulator.
-func hooks(b far.Begin, link, words *os.File) rung.Hooks {
-	return rung.Hooks{Stdio: rung.Stdio{In: link, Out: words, Err: words, Stopped: func() {}}, Within: b.Within, Join: b.Join, Witness: around}
+func hooks(b far.Begin, walls []plan.Wall, link, words *os.File) rung.Hooks {
+	return rung.Hooks{Stdio: rung.Stdio{In: link, Out: words, Err: words, Stopped: func() {}}, Within: b.Within, Join: b.Join, Witness: around(walls)}
 }
 
-// around judges the walls around an emulator. All of them stand, or there is none.
-func around(seen rung.Seen) error {
-	for _, o := range seen.Probes {
-		if o.Open {
-			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: %s: %s", o.Probe, o.Detail)
+// around judges the walls around an emulator, as those around an agent are judged. All of them
+// stand, or there is none.
+func around(walls []plan.Wall) func(rung.Seen) error {
+	return func(seen rung.Seen) error {
+		if err := witness.Judge(walls)(seen); err != nil {
+			return fmt.Errorf("around the emulator: %w", err)
 		}
+		return nil
 	}
-	for field, want := range map[string]string{"CapPrm": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"} {
-		if is := seen.Outside["status."+field]; is != want {
-			return fault.New(fault.Refused, "run `ringfence doctor`", "a wall does not stand around the emulator: from outside, %s is %q and not %s", field, is, want)
-		}
-	}
-	return nil
 }
 
 // greeting waits until the guest says that it is there.

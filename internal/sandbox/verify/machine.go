@@ -26,8 +26,10 @@ func (c Config) proveMachine(p *plant, b battery) {
 		to[name] = probe.Result{Name: name, Open: open, Detail: detail}
 	}
 	ours, err := probe.Namespace("self", "net")
-	put(b.control, "nic", err == nil, "this process is in the host's network")
-	open, said := netOf(b.seen.Place, ours)
+	own := strconv.FormatUint(ours, 10)
+	open, said := netOf(map[string]string{"machine.ns.net": own, "machine.nic": "none", "machine.net": "lo"}, ours)
+	put(b.control, "nic", err == nil && open, "this process is in the host's network, and is judged so")
+	open, said = netOf(b.seen.Place, ours)
 	put(b.inside, "nic", open, said)
 	err = canWrite(p.workspace)
 	put(b.control, "share", err == nil, "this process writes to the workspace")
@@ -58,7 +60,7 @@ func shareOf(seen map[string]string, workspace string) (open bool, said string) 
 	if seen["machine.share"] != "read-only" {
 		return true, "from the emulator's side: " + seen["machine.share"]
 	}
-	return false, "from the emulator's side nothing below the share can be written"
+	return false, "from the emulator's side neither the workspace nor what else the session writes can be written"
 }
 
 // canWrite tries to make a file.

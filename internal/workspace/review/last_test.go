@@ -30,7 +30,7 @@ func TestPowerCut(t *testing.T) {
 func TestDiskOfTheKilled(t *testing.T) {
 	h := newWorld(t, Live, "true")
 	h.Stays = true
-	must(t, h.Last())
+	must(t, h.Work.save())
 	disk := filepath.Join(h.Dir(), "disk-1")
 	must(t, os.WriteFile(disk, nil, 0o600))
 	must(t, h.store.Close())
