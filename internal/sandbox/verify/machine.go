@@ -27,9 +27,9 @@ func (c Config) proveMachine(p *plant, b battery) {
 	}
 	ours, err := probe.Namespace("self", "net")
 	own := strconv.FormatUint(ours, 10)
-	open, said := netOf(map[string]string{"machine.ns.net": own, "machine.nic": "none", "machine.net": "lo"}, ours)
-	put(b.control, "nic", err == nil && open, "this process is in the host's network, and is judged so")
-	open, said = netOf(b.seen.Place, ours)
+	judged, _ := netOf(map[string]string{"machine.ns.net": own, "machine.nic": "none", "machine.net": "lo"}, ours)
+	put(b.control, "nic", err == nil && judged, "this process is in the host's network, and is judged so")
+	open, said := netOf(b.seen.Place, ours)
 	put(b.inside, "nic", open, said)
 	err = canWrite(p.workspace)
 	put(b.control, "share", err == nil, "this process writes to the workspace")
