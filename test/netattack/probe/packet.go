@@ -158,11 +158,14 @@ func (s *Socket) open() Answer {
 	} else if err = unix.Connect(fd, to); err == nil && len(s.Data) > 0 {
 		err = unix.Sendto(fd, s.Data, s.Flags, nil)
 	}
-	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
+	if err != nil && !errors.Is(err, unix.EINPROGRESS) && !errors.Is(err, unix.EINTR) { // a signal leaves it on its way
 		return Answer{End: ended(err), Text: "connect"}
 	}
 	buf := make([]byte, 256)
 	n, err := unix.Read(fd, buf)
+	for errors.Is(err, unix.EINTR) { // as with any socket that has a time limit
+		n, err = unix.Read(fd, buf)
+	}
 	if err != nil {
 		return Answer{End: ended(err), Text: "read"}
 	}
