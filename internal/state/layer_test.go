@@ -21,6 +21,9 @@ func TestLayer(t *testing.T) {
 	a, b := open(), open()
 	upper, work, ok := a.Layer("cache")
 	if !ok {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("this file system takes no marks: CI proves nothing of layers")
+		}
 		t.Skip("this file system takes no marks")
 	}
 	if filepath.Dir(upper) != filepath.Dir(work) || filepath.Dir(filepath.Dir(filepath.Dir(upper))) != filepath.Dir(a.Home()) {
