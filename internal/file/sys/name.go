@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -13,5 +14,7 @@ func SetName(name string) error {
 	if err != nil {
 		return err
 	}
-	return unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(p)), 0, 0, 0)
+	err = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(p)), 0, 0, 0)
+	runtime.KeepAlive(p)
+	return err
 }

@@ -12,6 +12,10 @@ import (
 // capabilities, no_new_privs and filters per thread: each of these calls is made
 // on all of them, or the process ends.
 
+// onAllThreads keeps what its arguments point to in place: a stack that moves between
+// the caller and the last thread would leave the kernel an address of something else.
+//
+//go:uintptrescapes
 func onAllThreads(what string, nr, a, b, c, d, e uintptr) error {
 	if _, _, errno := syscall.AllThreadsSyscall6(nr, a, b, c, d, e, 0); errno != 0 {
 		return fmt.Errorf("%s: %w", what, errno)

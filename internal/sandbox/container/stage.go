@@ -6,10 +6,10 @@ import (
 	"os"
 	"runtime"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
 	"ringfence.dev/ringfence/internal/sandbox/native"
@@ -74,22 +74,11 @@ func holdNet(conn *wire.Conn) {
 		os.Exit(1)
 	}
 	p, err := plan.Decode(b)
-	if err != nil || p.Capture == nil || inside.Capture(p.Capture, conn) != nil || dropRights() != nil {
+	if err != nil || p.Capture == nil || inside.Capture(p.Capture, conn) != nil || sys.DropCapabilities() != nil {
 		os.Exit(1)
 	}
 	conn.Receive() // nothing is said any more
 	os.Exit(0)
-}
-
-// dropRights gives up, on all threads, what the engine left to root: it was for the birth.
-func dropRights() error {
-	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&none[0])), 0)
-	if errno != 0 {
-		return fmt.Errorf("drop capabilities: %w", errno)
-	}
-	return nil
 }
 
 func connect(path string) (*wire.Conn, error) {
@@ -139,7 +128,7 @@ func bear(conn *wire.Conn, m wire.Message, fds []int) (int, error) {
 		return 0, errors.New("this kernel has no descriptors of processes")
 	}
 	defer unix.Close(pidfd)
-	if err := dropRights(); err != nil {
+	if err := sys.DropCapabilities(); err != nil {
 		return 0, err // and the child ends with us
 	}
 	return pid, conn.Send(wire.Message{Kind: wire.Born}, pidfd)
