@@ -50,7 +50,7 @@ func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) 
 	if err != nil {
 		return nil, err
 	}
-	p.Ops = append(p.Ops, mutateShares(shared)...)
+	p.Ops = append(p.Ops, shared...)
 	p.Ops = append(p.Ops, plan.Op{Do: plan.DoReadOnly, Dst: "/dev"}, plan.Op{Do: plan.DoReadOnly, Dst: "/"})
 	return p, nil
 }

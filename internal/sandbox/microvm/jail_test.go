@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,12 @@ type jailed struct {
 // raiseJail raises the walls that stand around an emulator, for a session.
 func raiseJail(t *testing.T, session *plan.Plan) (*jailed, error) {
 	t.Helper()
+	return raiseChanged(t, session, around, func(*plan.Plan) {})
+}
+
+// raiseChanged raises what is left of them, for a witness who judges.
+func raiseChanged(t *testing.T, session *plan.Plan, witness func([]plan.Wall) func(rung.Seen) error, change func(*plan.Plan)) (*jailed, error) {
+	t.Helper()
 	runtime.LockOSThread() // what is started dies with it
 	t.Cleanup(runtime.UnlockOSThread)
 	filter, err := seccomp.Filter(runtime.GOARCH)
@@ -101,11 +108,13 @@ func raiseJail(t *testing.T, session *plan.Plan) (*jailed, error) {
 	if err != nil {
 		return nil, err
 	}
+	judge := witness(slices.Clone(p.Walls))
+	change(p)
 	inR, inW := pipes(t)
 	outR, outW := pipes(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	box, err := native.Rung{}.Start(ctx, p, rung.Hooks{Stdio: rung.Stdio{In: inR, Out: outW, Err: outW, Stopped: func() {}}, Witness: around(p.Walls)})
+	box, err := native.Rung{}.Start(ctx, p, rung.Hooks{Stdio: rung.Stdio{In: inR, Out: outW, Err: outW, Stopped: func() {}}, Witness: judge})
 	inR.Close()
 	outW.Close()
 	if err != nil {
@@ -253,4 +262,68 @@ func TestShareSubmount(t *testing.T) {
 	if !strings.Contains(err.Error(), work+"/sub") || rung.FailedAt(err, rung.StepLayer) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestLook: what can be written is told, wherever it is, what is hidden and shows is told, and nothing
+// is said to have been tried that was not.
+func TestLook(t *testing.T) {
+	session, work, upper := layered(t)
+	put(t, work+"/hidden", "secret")
+	put(t, work+"/sub/.env", "secret")
+	put(t, upper+"/sub/.env", "phantom")
+	session.Ops = append(session.Ops, plan.Op{Do: plan.DoMask, Dst: plan.Raw(work + "/hidden")}, plan.Op{Do: plan.DoBind, Dst: "/opt/ro", Src: plan.Raw(t.TempDir())},
+		plan.Op{Do: plan.DoBind, Dst: "/opt/file", Src: plan.Raw(work + "/plain")})
+	put(t, work+"/plain", "plain")
+	session.Limits = plan.Limits{Open: 100}
+	planned, err := jail(session, []string{askedAt}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		change func(*plan.Plan)
+		why    string
+	}{
+		"the control":       {func(*plan.Plan) {}, ""},
+		"a bind":            {func(p *plan.Plan) { at(p, "/opt/ro").Write = true }, "can be written"},
+		"a file":            {func(p *plan.Plan) { at(p, "/opt/file").Write = true }, "can be written"},
+		"a plain workspace": {func(p *plan.Plan) { at(p, work).Do = plan.DoBind }, "own directory"},
+		"a mask": {func(p *plan.Plan) {
+			p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask })
+		}, "shows what"},
+		"a phantom": {func(p *plan.Plan) { at(p, work).Hide = nil }, "shows what"},
+		"a limit":   {func(p *plan.Plan) { p.Limits.Open = 200 }, "its limit"},
+		"a tmpfs":   {func(p *plan.Plan) { unsealed(p, shareAt+"/tmp") }, "can be written"},
+		"the root":  {func(p *plan.Plan) { unsealed(p, "/") }, "can be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			blind := func([]plan.Wall) func(rung.Seen) error { return func(rung.Seen) error { return nil } }
+			j, err := raiseChanged(t, session, blind, tc.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, err := look(j.pid, work, planned)
+			switch {
+			case tc.why != "":
+				if err == nil || !strings.Contains(err.Error(), tc.why) {
+					t.Errorf("%v, %v", seen, err)
+				}
+			case err != nil || seen["machine.share"] != "read-only" || seen["machine.tried"] != work:
+				t.Errorf("%v, %v", seen, err)
+			default:
+				if seen, err = look(j.pid, "/nowhere", planned); err != nil || seen["machine.tried"] != "" {
+					t.Errorf("what is not there is tried: %v, %v", seen, err)
+				}
+			}
+		})
+	}
+}
+
+// unsealed leaves a memory file system writable.
+func unsealed(p *plan.Plan, dst string) {
+	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoReadOnly && string(o.Dst) == dst })
+}
+
+// at is the first operation of a jail at a place of the share.
+func at(p *plan.Plan, dst string) *plan.Op {
+	return &p.Ops[slices.IndexFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == shareAt+dst })]
 }

@@ -81,12 +81,12 @@ func bootBare(ctx context.Context, emulatorAt string, ready made) error {
 	defer cancel()
 	bare := &plan.Plan{UID: os.Geteuid(), GID: os.Getegid(), Landlock: plan.Landlock{ABI: hostfacts.LandlockABI()}, Seccomp: filter}
 	m := machine{accel: kvm, memory: 256, cpus: 1, tell: []string{guest.Probe}, bare: true}
-	box, link, words, err := launch(ctx, far.Begin{Plan: bare}, m, emulatorAt, ready, "")
-	if err != nil {
+	box := &box{}
+	if err := box.launch(ctx, far.Begin{Plan: bare}, m, emulatorAt, ready); err != nil {
 		return err
 	}
-	defer link.Close()
 	defer box.Close()
+	words := box.console
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		if words.said(guest.Booted) {
 			tick.Stop()
