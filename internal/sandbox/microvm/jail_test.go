@@ -134,7 +134,13 @@ func pipes(t *testing.T) (r, w *os.File) {
 // ask lets the program in the jail do something below the share.
 func (j *jailed) ask(what, at string) (said string) {
 	j.t.Helper()
-	fmt.Fprintf(j.to, "%s %s\n", what, shareAt+at)
+	return j.asks(what, shareAt+at)
+}
+
+// asks lets it do something anywhere.
+func (j *jailed) asks(what, at string) (said string) {
+	j.t.Helper()
+	fmt.Fprintf(j.to, "%s %s\n", what, at)
 	line, err := j.out.ReadString('\n')
 	if _, failed := fmt.Sscanf(line, "%q", &said); err != nil || failed != nil {
 		j.t.Fatalf("%s %s: %q, %v", what, at, line, err)

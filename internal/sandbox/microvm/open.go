@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/witness"
 )
@@ -106,7 +107,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 	}
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
 	out := &box{disk: disk, size: size, began: time.Now()}
-	if err = out.launch(ctx, b, m, found.qemu.Path, ready); err != nil {
+	if err = out.launch(ctx, b, m, found.qemu, ready); err != nil {
 		os.Remove(disk)
 		return nil, err
 	}
@@ -128,8 +129,12 @@ func makeDisk(dir string, size int64) (string, error) {
 
 // launch starts an emulator in its jail, and looks at it. A disk of "" is for a machine without
 // one.
-func (b *box) launch(ctx context.Context, begin far.Begin, m machine, emulatorAt string, ready made) error {
-	given := []plan.Op{ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt)}
+func (b *box) launch(ctx context.Context, begin far.Begin, m machine, with *program.File, ready made) error {
+	given, err := elsewhere(with)
+	if err != nil {
+		return err
+	}
+	given = append(given, ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt))
 	if b.disk != "" {
 		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(b.disk), Write: true})
 	}
@@ -138,7 +143,7 @@ func (b *box) launch(ctx context.Context, begin far.Begin, m machine, emulatorAt
 		devices = append(devices, "/dev/kvm")
 	}
 	var e emulator = qemu{}
-	walls, err := jail(begin.Plan, mutateArgv(e.argv(emulatorAt, m)), given, devices)
+	walls, err := jail(begin.Plan, mutateArgv(e.argv(with.Path, m)), given, devices)
 	if err != nil {
 		return err
 	}
