@@ -17,7 +17,7 @@ import (
 func TestElsewhere(t *testing.T) {
 	prefix := t.TempDir()
 	at := filepath.Join(prefix, "bin/qemu")
-	for _, dir := range []string{"bin", "share/qemu", "sbin"} {
+	for _, dir := range []string{"bin", "share/qemu", "sbin", "lib/qemu", "lib/other"} {
 		if err := os.MkdirAll(filepath.Join(prefix, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if said := j.asks("list", prefix) + ", " + j.asks("list", prefix+"/share"); said != "bin share, qemu" {
+	if said := j.asks("list", prefix) + ", " + j.asks("list", prefix+"/share") + ", " + j.asks("list", prefix+"/lib"); said != "bin lib share, qemu, qemu" {
 		t.Errorf("it shows %q", said)
 	}
 	if err := errors.Join(os.Rename(at, at+".old"), os.WriteFile(at, []byte("another"), 0o755)); err != nil {
