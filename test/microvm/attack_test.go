@@ -76,6 +76,7 @@ func TestGuestRootFiles(t *testing.T) {
 	f.Put("hidden", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o600)
 	f.Policy(policy() + "[files]\nmask = [\"hidden\"]\n")
 	told := report(t, f, attack(t, f, "files", waits, ""))
+	journalled(t, f)
 	names := []string{"write", "create", "remove", "chmod", "link", "rename"}
 	if told["mounted again"] != "device or resource busy" { // a share is mounted once, by the emulator's word
 		names = append(names, "write again", "create again")
