@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/cgroup"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -337,5 +338,18 @@ func TestUnpackBounded(t *testing.T) {
 	}
 	if _, err := pipe([]string{"cat", "/dev/zero"}, nil, 1<<20); err == nil {
 		t.Error("a program that goes on is waited for")
+	}
+}
+
+// TestNoCopy: a guest without an overlay is refused. The session would copy the workspace instead, and
+// what became of the copy would go with the guest.
+func TestNoCopy(t *testing.T) {
+	b := &box{console: &console{}}
+	no := &rung.Failure{Step: rung.StepLayer, Text: "no such device"}
+	if err := b.why(fmt.Errorf("there: %w", no)); rung.FailedAt(err, rung.StepLayer) || !strings.Contains(err.Error(), "no such device") {
+		t.Errorf("%v", err)
+	}
+	if err := b.why(no); fault.KindOf(err) != fault.Refused {
+		t.Errorf("%v", err)
 	}
 }
