@@ -43,7 +43,7 @@ func prepare() error {
 	if err != nil || len(images) != 1 {
 		return fmt.Errorf("%s has the kernels %q: %w", at, images, err)
 	}
-	return errors.Join(os.Setenv(kernelEnv, images[0]), built.Tagged("ringfence_microvm,ringfence_mutate"))
+	return errors.Join(os.Setenv(kernelEnv, images[0]), built.Tagged("ringfence_mutate"))
 }
 
 // policy is what a user writes to have the rung here.

@@ -34,7 +34,7 @@ type ground struct {
 	unturned map[string]string
 }
 
-var grounds = []ground{{"native", "", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed}},
+var grounds = []ground{{"native", "", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed, "nic": notClaimed, "share": notClaimed}},
 	{"container", "", inContainer, inContainerUnturned}, {"container", "confined", inConfined, inConfinedUnturned()}, {"gvisor", "", onSentry, onSentryUnturned}}
 
 // title is what docs/rungs.md and verify call it.
@@ -80,8 +80,10 @@ func TestTableIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range policy.RungNames() {
-		// What another machine says of its walls is never held, whatever it raises: see TestWordIsPartly.
-		if !slices.Contains(rungs(), name) && name != "ssh" {
+		// What another machine says of its walls is never held, whatever it raises: see
+		// TestWordIsPartly. A virtual machine has the walls of the native rung in it; what it has
+		// around itself is taken away in test/microvm, one after the other.
+		if !slices.Contains(rungs(), name) && name != "ssh" && name != "microvm" {
 			t.Errorf("%s is not played here", name)
 		}
 	}

@@ -65,6 +65,9 @@ type End struct {
 	Why func(error) error
 	// Saw adds what was seen of the place from this machine; nil: nothing was.
 	Saw map[string]string
+	// Ours is set where all that runs there began with bytes that this machine chose and
+	// compared. What its far end says before the agent runs is then a witness's, not only a word.
+	Ours bool
 }
 
 // Rung is the rung of a place.
@@ -116,7 +119,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		return nil, err
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
-	s.program, s.saw = end.Program, end.Saw
+	s.program, s.saw, s.ours = end.Program, end.Saw, end.Ours
 	if end.PID != 0 {
 		s.pace = paceHere
 	}

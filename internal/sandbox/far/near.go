@@ -28,6 +28,7 @@ type sandbox struct {
 	last    atomic.Uint32
 	program *rung.Program
 	saw     map[string]string // of the place, from this machine
+	ours    bool              // the far end is a witness until the agent runs: see End
 
 	syncing sync.Mutex
 	layers  []*layer
@@ -119,7 +120,7 @@ func (s *sandbox) sendPlan(p *plan.Plan) (err error) {
 
 // hear collects what the far end says of its walls. That it says it is no proof.
 func (s *sandbox) hear() (rung.Seen, error) {
-	seen := rung.Seen{Outside: map[string]string{}, Word: true, Program: s.program, Place: s.saw}
+	seen := rung.Seen{Outside: map[string]string{}, Word: !s.ours, Program: s.program, Place: s.saw}
 	for {
 		m, err := s.expect(link.Probe, link.Saw, wire.Walls)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -254,6 +255,13 @@ func (t *there) testify(seen rung.Seen) error {
 		if err := link.Send(t.control, link.Message{Kind: link.Probe, Seen: &w}); err != nil {
 			return err
 		}
+	}
+	for _, kind := range probe.Kinds() {
+		n, err := probe.Namespace("self", kind)
+		if err != nil {
+			return err
+		}
+		seen.Outside[probe.LookerNS+kind] = strconv.FormatUint(n, 10)
 	}
 	for name, value := range seen.Outside {
 		if err := link.Send(t.control, link.Message{Kind: link.Saw, Outside: &link.Fact{Name: name, Value: value}}); err != nil {

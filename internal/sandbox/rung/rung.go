@@ -252,7 +252,8 @@ type Seen struct {
 	Keyring int // serial of the session keyring that the agent starts with
 	// Outside is what the rung's witness saw: "ns.NAME" is the number of a namespace,
 	// "status.FIELD" the kernel's account of the process that becomes the agent's
-	// parent, "root" the kind of its root. What is not there, nobody saw.
+	// parent, "root" the kind of its root. What is not there, nobody saw. A witness on
+	// another kernel says its own namespaces too: numbers of two kernels cannot be compared.
 	Outside map[string]string
 	// Word is set where Outside is what a far end says: nobody on this machine saw it.
 	Word bool
