@@ -64,7 +64,7 @@ func (p Place) Offer() rung.Offer {
 	for _, claimed := range []string{"kernel", "link", "link-end", "nic", "share"} {
 		delete(o.Leaves, claimed)
 	}
-	o.Slow = p.patience()
+	o.Slow, o.Forgets = p.patience(), true
 	if p.Accel == tcg {
 		o.Less = "emulated in software"
 	}

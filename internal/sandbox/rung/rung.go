@@ -108,6 +108,7 @@ type Offer struct {
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Word    string           // whose word the walls are, where nothing of this machine sees them; see verify
+	Forgets bool             // what an agent keeps for itself goes with the session: no posture chooses that for a person
 	Images  bool             // it can have the programs of an image; see Furnished
 	Slow    time.Duration    // how much longer than on the host's kernel a start may take
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends

@@ -60,7 +60,7 @@ func (place) Offer() rung.Offer {
 	o.Lacks = "a witness on this machine, limits on memory, and what an agent keeps in HOME from one session to the next"
 	o.Views, o.Limits = []plan.View{plan.Review}, cgroup.Nobody
 	o.Leaves = maps.Clone(o.Leaves)
-	o.Word = "another machine"
+	o.Word, o.Forgets = "another machine", true
 	o.Leaves["kernel"] = "the kernel is that machine's, and nobody here sees which one answers"
 	delete(o.Leaves, "link")
 	delete(o.Leaves, "link-end")

@@ -64,7 +64,8 @@ func (b *Base) climb() {
 		if r.Name() == b.Policy.Rung.Use.Text() && higher {
 			return
 		}
-		if r.Offer().Word != "" { // to send a project to another machine is for a person to say
+		// To send a project to another machine, or to lose conversations, is for a person to say.
+		if r.Offer().Forgets {
 			continue
 		}
 		if higher && b.Policy.Rung.Image == nil && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
