@@ -129,6 +129,8 @@ func (v *view) apply(op *plan.Op) error {
 		return v.bind(op, quietAttr)
 	case plan.DoLayer:
 		return v.layer(op)
+	case plan.DoCover:
+		return v.cover(op)
 	case plan.DoCache:
 		return v.cache(op)
 	case plan.DoDevice:
@@ -212,12 +214,8 @@ func (v *view) layer(op *plan.Op) error {
 		fds = append(fds, fd)
 		options = append(options, sys.Option{Key: o.key, Value: "/proc/self/fd/" + strconv.Itoa(fd)})
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fds[0], &st); err != nil {
+	if err := judged(fds[0], op); err != nil {
 		return err
-	}
-	if op.ID != nil && (st.Dev != op.ID.Dev || st.Ino != op.ID.Ino) {
-		return fmt.Errorf("%q is not the directory that policy judged: it was replaced meanwhile", string(op.Src))
 	}
 	dst, err := v.mkdir(string(op.Dst), 0o755)
 	if err != nil {

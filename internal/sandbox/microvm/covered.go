@@ -8,53 +8,90 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
 // maxCovered bounds how much a layer may hide at the start.
-const maxCovered = 10000
+const maxCovered = 20000
 
-// covered lists what a layer hides at the start: a phantom stands over a file of secrets. In
-// the guest only its own kernel would keep the two apart. What is the same above and below is
-// there for its owner, and hides nothing; of a link nothing can be read but where it leads.
-func covered(o plan.Op) (out []plan.Raw, err error) {
-	err = filepath.WalkDir(string(o.Upper), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+// covered shows the source of a layer without what the layer hides at the start: a phantom
+// stands over a file of secrets. In the guest only its own kernel would keep the two apart. What
+// is the same above and below is there for its owner, and hides nothing.
+//
+// Left at risk: a secret that comes under a name which nothing covered at the start.
+func covered(o plan.Op) (plan.Op, error) {
+	out := plan.Op{Do: plan.DoCover, Dst: o.Dst, Src: o.Src, ID: o.ID}
+	if err := nothingBelow(string(o.Src)); err != nil {
+		return out, err
+	}
+	upper := string(o.Upper)
+	err := filepath.WalkDir(upper, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == upper {
 			return err
 		}
-		at := strings.TrimPrefix(p, string(o.Upper))
-		hides, err := differs(p, string(o.Src)+at)
-		if err != nil || !hides {
+		rel := p[len(upper)+1:]
+		hides, err := differs(p, filepath.Join(string(o.Src), rel))
+		switch {
+		case err != nil || !hides:
 			return err
-		}
-		if len(out) == maxCovered {
+		case len(out.Hide) == maxCovered:
 			return fmt.Errorf("more than %d files are covered in %q", maxCovered, string(o.Dst))
 		}
-		out = append(out, o.Dst+plan.Raw(at))
+		out.Hide = append(out.Hide, plan.Raw(rel))
+		if d.IsDir() {
+			return fs.SkipDir // what is in it has nothing below
+		}
 		return nil
 	})
 	return out, err
 }
 
+// nothingBelow wants nothing to be mounted in a directory: that is no part of what a layer
+// shows, and the kernel makes no overlay of such a one here.
+func nothingBelow(dir string) error {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	all, err := probe.ParseMounts(b)
+	for _, m := range all {
+		if m.Point != dir && file.Within(m.Point, dir) {
+			return fault.New(fault.Refused, "umount "+plan.Show(m.Point)+"; or --rung native", "on rung microvm nothing may be mounted below what is shown for review: %s", plan.Show(m.Point))
+		}
+	}
+	return err
+}
+
 // differs says whether what is above hides something of what is below.
 func differs(above, below string) (bool, error) {
-	var lower unix.Stat_t
+	var upper, lower unix.Stat_t
 	err := unix.Lstat(below, &lower)
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), err == nil && lower.Mode&unix.S_IFMT == unix.S_IFLNK:
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return false, nil
-	case err != nil || lower.Mode&unix.S_IFMT != unix.S_IFREG:
+	}
+	if err != nil {
 		return true, nil
 	}
-	var upper unix.Stat_t
 	if err := unix.Lstat(above, &upper); err != nil {
 		return false, err
 	}
-	if upper.Mode&unix.S_IFMT != unix.S_IFREG || upper.Size != lower.Size {
+	kind := upper.Mode & unix.S_IFMT
+	switch {
+	case kind != lower.Mode&unix.S_IFMT:
+		return true, nil
+	case kind == unix.S_IFDIR:
+		return false, alsoBelow(above)
+	case kind == unix.S_IFLNK:
+		a, err := os.Readlink(above)
+		b, unread := os.Readlink(below)
+		return unread != nil || a != b, err
+	case kind != unix.S_IFREG || upper.Size != lower.Size:
 		return true, nil
 	}
 	a, err := os.Open(above)
@@ -68,6 +105,16 @@ func differs(above, below string) (bool, error) {
 	}
 	defer b.Close()
 	return !same(a, b), nil
+}
+
+// alsoBelow wants a directory to show what the host has in it, too. No layer begins with
+// another one, and empty files could not stand for it.
+func alsoBelow(dir string) error {
+	var mark [1]byte
+	if n, err := unix.Lgetxattr(dir, "user.overlay.opaque", mark[:]); err == nil && n == 1 && mark[0] == 'y' {
+		return fmt.Errorf("%q hides a whole directory", dir)
+	}
+	return nil
 }
 
 // same compares what two files hold.

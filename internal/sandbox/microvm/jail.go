@@ -101,18 +101,16 @@ func shares(session *plan.Plan) (out []plan.Op, err error) {
 			continue
 		}
 		switch o.Do {
-		case plan.DoBind, plan.DoLayer:
+		case plan.DoBind:
 			add(plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Src, ID: o.ID})
 			bound = append(bound, o)
-			if o.Do == plan.DoLayer {
-				hidden, err := covered(o)
-				if err != nil {
-					return nil, err
-				}
-				for _, dst := range hidden {
-					add(plan.Op{Do: plan.DoMask, Dst: dst})
-				}
+		case plan.DoLayer:
+			shown, err := covered(o)
+			if err != nil {
+				return nil, err
 			}
+			add(shown)
+			bound = append(bound, o)
 		case plan.DoCache:
 			for n, lower := range append([]plan.Raw{o.Src}, o.Lower...) {
 				add(plan.Op{Do: plan.DoBind, Dst: lowerAt(o.Dst, n), Src: lower})

@@ -35,8 +35,8 @@ func mutateArgv(argv []string) []string {
 // mutateShares lets shares be written.
 func mutateShares(ops []plan.Op) []plan.Op {
 	for i := range ops {
-		if mutated("share") && ops[i].Do == plan.DoBind {
-			ops[i].Write = true
+		if mutated("share") && (ops[i].Do == plan.DoBind || ops[i].Do == plan.DoCover) {
+			ops[i].Do, ops[i].Write, ops[i].Hide = plan.DoBind, true, nil
 		}
 	}
 	return ops

@@ -215,6 +215,9 @@ func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greetin
 
 // why says what the machine printed last.
 func (b *box) why(err error) error {
+	if rung.FailedAt(err, rung.StepLayer) { // nobody copies the workspace instead: what became of the copy would go with the guest
+		return fault.New(fault.Refused, kernelHint, "the guest's kernel makes no overlay: %s", err.Error())
+	}
 	last := b.console.last()
 	if f := (*fault.Error)(nil); last == "" || errors.As(err, &f) && f.Kind != fault.Failed {
 		return err

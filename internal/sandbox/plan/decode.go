@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ const (
 	maxArgs = 100000
 	maxData = 4 << 20
 
+	maxHide   = 50000
 	maxLower  = 8 // whose names the kernel takes in one text of at most 255 bytes
 	maxTrees  = 100
 	maxListen = 100 // so that all descriptors fit one message
@@ -130,6 +132,8 @@ func (o *Op) validate() error {
 		if !path.IsAbs(src) || strings.ContainsRune(src, 0) {
 			return fmt.Errorf("source %q is not an absolute path", src)
 		}
+	case DoCover:
+		return o.validateCover()
 	case DoLayer:
 		for _, s := range []string{string(o.Src), string(o.Upper), string(o.Work)} {
 			if !path.IsAbs(s) || strings.ContainsRune(s, 0) {
@@ -152,6 +156,23 @@ func (o *Op) validate() error {
 	case DoDir, DoFile, DoSymlink, DoPts, DoProc, DoMask, DoReadOnly:
 	default:
 		return fmt.Errorf("unknown operation %q", o.Do)
+	}
+	return nil
+}
+
+// validateCover wants names that lie below the source.
+func (o *Op) validateCover() error {
+	src := string(o.Src)
+	if !path.IsAbs(src) || strings.ContainsRune(src, 0) {
+		return fmt.Errorf("source %q is not an absolute path", src)
+	}
+	if len(o.Hide) > maxHide {
+		return fmt.Errorf("%q hides %d names, at most %d", string(o.Dst), len(o.Hide), maxHide)
+	}
+	for _, n := range o.Hide {
+		if !filepath.IsLocal(string(n)) || path.Clean(string(n)) != string(n) || n == "." || strings.ContainsRune(string(n), 0) {
+			return fmt.Errorf("%q hides %q, which is no name below it", string(o.Dst), string(n))
+		}
 	}
 	return nil
 }

@@ -157,3 +157,35 @@ func TestCache(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodeCover: only names below the source can be hidden in it.
+func TestDecodeCover(t *testing.T) {
+	p := make1(t, input())
+	cover := plan.Op{Do: plan.DoCover, Dst: "/share", Src: "/work", Hide: []plan.Raw{".env", "sub/.env", "\xff"}}
+	for name, tc := range map[string]struct {
+		change func(*plan.Op)
+		ok     bool
+	}{
+		"the control":     {func(*plan.Op) {}, true},
+		"nothing":         {func(o *plan.Op) { o.Hide = nil }, true},
+		"above":           {func(o *plan.Op) { o.Hide = []plan.Raw{"../.env"} }, false},
+		"an absolute one": {func(o *plan.Op) { o.Hide = []plan.Raw{"/.env"} }, false},
+		"not clean":       {func(o *plan.Op) { o.Hide = []plan.Raw{"sub//.env"} }, false},
+		"itself":          {func(o *plan.Op) { o.Hide = []plan.Raw{"."} }, false},
+		"empty":           {func(o *plan.Op) { o.Hide = []plan.Raw{""} }, false},
+		"a NUL":           {func(o *plan.Op) { o.Hide = []plan.Raw{"a\x00"} }, false},
+		"too many":        {func(o *plan.Op) { o.Hide = make([]plan.Raw, 50001) }, false},
+		"no source":       {func(o *plan.Op) { o.Src = "work" }, false},
+	} {
+		o, with := cover, *p
+		tc.change(&o)
+		with.Ops = append([]plan.Op{o}, p.Ops...)
+		b, err := encode(&with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Decode(b); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

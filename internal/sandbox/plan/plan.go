@@ -39,6 +39,7 @@ const (
 	DoTmpfs    Do = "tmpfs"    // mount a sized tmpfs
 	DoBind     Do = "bind"     // attach a source of the host
 	DoLayer    Do = "layer"    // attach a source of the host under a private layer, to which every change goes
+	DoCover    Do = "cover"    // attach a source of the host read-only, without the names that are hidden in it
 	DoCache    Do = "cache"    // attach a private layer above directories that are ready, or a private directory alone
 	DoFile     Do = "file"     // a generated file, read-only unless Write
 	DoSymlink  Do = "symlink"  // a symlink in our own tmpfs
@@ -53,10 +54,11 @@ const (
 type Op struct {
 	Do     Do        `json:"do"`
 	Dst    Raw       `json:"dst"`
-	Src    Raw       `json:"src,omitempty"`   // bind, layer, cache: host path; symlink: target
+	Src    Raw       `json:"src,omitempty"`   // bind, layer, cover, cache: host path; symlink: target
 	Upper  Raw       `json:"upper,omitempty"` // layer, cache: where changes go
 	Work   Raw       `json:"work,omitempty"`  // layer, cache: overlayfs' own, beside it
 	Lower  []Raw     `json:"lower,omitempty"` // cache: host paths, the first on top
+	Hide   []Raw     `json:"hide,omitempty"`  // cover: names below the source
 	Data   []byte    `json:"data,omitempty"`  // file
 	After  int       `json:"after,omitempty"` // file: how many bytes of it follow the plan; see Encode
 	Mode   uint32    `json:"mode,omitempty"`  // dir, tmpfs, file

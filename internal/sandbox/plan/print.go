@@ -37,6 +37,8 @@ func (o Op) mode() string {
 		return "ro"
 	case DoCache:
 		return "rw"
+	case DoCover:
+		return "ro"
 	case DoLayer:
 		return "cow"
 	case DoTmpfs:
