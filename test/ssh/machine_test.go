@@ -22,6 +22,7 @@ const (
 	tiny  = "/srv/tiny-there"  // whose cache has no room for it
 	keys  = "/srv/keys"
 	relay = "/srv/bin/relay"
+	liars = "/srv/bin/liar" // the shell of one who lies
 	port  = "2222"
 )
 
@@ -31,6 +32,9 @@ const thereID = 4242
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "relay" {
 		os.Exit(relayMain(os.Args[1:]))
+	}
+	if filepath.Base(os.Args[0]) == "liar" {
+		os.Exit(liarMain(os.Args[1:]))
 	}
 	stage.Before = machine
 	stage.Main(m)
@@ -70,6 +74,8 @@ func people(uid, gid, far, farGroup int) error {
 		passwd = fmt.Appendf(passwd, "%s:x:%d:%d::%s:/bin/bash\n", name, far, farGroup, home)
 		shadow = fmt.Appendf(shadow, "%s:*:19000:0:99999:7:::\n", name)
 	}
+	passwd = fmt.Appendf(passwd, "liar:x:%d:%d::%s:%s\n", far, farGroup, there, liars)
+	shadow = fmt.Appendf(shadow, "liar:*:19000:0:99999:7:::\n")
 	cover := func(name string, data []byte, mode os.FileMode) error {
 		own := "/srv/" + filepath.Base(name)
 		if err := os.WriteFile(own, data, mode); err != nil {
@@ -122,7 +128,7 @@ func makeKeys(uid, gid int) error {
 func copySelf() error {
 	data, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
-		err = os.WriteFile(relay, data, 0o755)
+		err = errors.Join(os.WriteFile(relay, data, 0o755), os.Link(relay, liars))
 	}
 	return err
 }
@@ -134,7 +140,7 @@ func serve() error {
 		"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nMaxStartups 100\n"
 	config := "Host *\n  HostName 127.0.0.1\n  Port " + port + "\n  IdentityFile " + keys + "/user\n  IdentitiesOnly yes\n" +
 		"  StrictHostKeyChecking yes\n  UserKnownHostsFile " + keys + "/known\n  LogLevel ERROR\n" +
-		"Host box relayed slow\n  User there\nHost small\n  User small\nHost tiny\n  User tiny\n" +
+		"Host box relayed slow\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
 		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\n"
 	pub, err := os.ReadFile(filepath.Join(keys, "host.pub"))
 	if err != nil {

@@ -49,7 +49,7 @@ type Begin struct {
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
-	Judge  func(path string) error // of Hooks
+	Judge  rung.Judge // of Hooks
 }
 
 // End is a far end that was started.

@@ -22,7 +22,7 @@ import (
 type layer struct {
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
-	shrunk
+	taken
 }
 
 // next is where a generation is made.
@@ -153,8 +153,8 @@ func (l *layer) replace() error {
 		err = unix.Renameat2(unix.AT_FDCWD, l.next(), unix.AT_FDCWD, l.dir, unix.RENAME_EXCHANGE)
 	}
 	if err == nil {
-		l.number++
 		l.keep()
+		l.number++
 	}
 	return err
 }

@@ -141,10 +141,11 @@ func TestEmptied(t *testing.T) {
 	}{
 		"all at the end":        {[]int{0}, 8, 0},
 		"all, and then again":   {[]int{0, 0, 0}, 8, 0},
-		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 4},
-		"most":                  {[]int{2}, 2, 8},
-		"a little":              {[]int{6}, 6, 0},
-		"most, and it is there": {[]int{2, 7}, 7, 0},
+		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 7},
+		"most":                  {[]int{2}, 2, 6},
+		"a little":              {[]int{7}, 7, 1},
+		"most, and some return": {[]int{2, 7}, 7, 1},
+		"most, and all return":  {[]int{2, 8}, 8, 0},
 	} {
 		p, here := reviewed(t)
 		os.Remove(filepath.Join(here, "phantom"))

@@ -153,12 +153,19 @@ type Hooks struct {
 	Net func(Net) error
 	// Witness has the last word: it looks at the walls from outside.
 	Witness func(Seen) error
-	// Judge refuses a file of this machine, by its path, that must not go to another one. A
-	// rung that sends files asks it of each one as it lists them. May be nil.
-	Judge func(path string) error
+	// Judge refuses what must not go to another machine. A rung that sends files asks it of
+	// each one as it lists them, with the bytes that its digest is taken of. May be nil.
+	Judge Judge
 	// Warn tells a person what goes wrong while the sandbox runs.
 	Warn func(string)
 }
+
+// Judge is told the path of a file of this machine and how it begins, up to Judged bytes; of a
+// link where it leads.
+type Judge = func(path string, begins []byte, link bool) error
+
+// Judged is how much of a file Judge sees: one byte more than anybody looks into.
+const Judged = 1<<20 + 1
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
 // that one is a terminal, the file here is not used for it.
