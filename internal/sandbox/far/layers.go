@@ -22,6 +22,7 @@ import (
 type layer struct {
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
+	whole  bool   // all of it has come, and nothing changes it any more
 	taken
 }
 
@@ -57,7 +58,7 @@ func (s *sandbox) sendLayers(p *plan.Plan) error {
 }
 
 // Sync implements rung.Sandbox.
-func (s *sandbox) Sync() error { return s.fetch(false) }
+func (s *sandbox) Sync() error { return s.fetch() }
 
 // syncEvery is how long what an agent changed is at the far end only, where bringing it
 // over takes no longer than a part of that.
@@ -77,7 +78,7 @@ func (s *sandbox) syncOn() {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		err := s.fetch(false)
+		err := s.fetch()
 		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
 			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
@@ -86,13 +87,13 @@ func (s *sandbox) syncOn() {
 	}
 }
 
-// fetch brings all layers over.
-func (s *sandbox) fetch(whole bool) error {
+// fetch brings all layers over, as they are now.
+func (s *sandbox) fetch() error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
 	began := time.Now()
 	for n, l := range s.layers {
-		if err := s.bring(uint16(n), l, whole); err != nil {
+		if err := s.bring(uint16(n), l, false); err != nil {
 			return err
 		}
 	}

@@ -216,7 +216,7 @@ func (s *sandbox) listen() {
 	s.res = rung.Exit{Killed: true}
 	err := s.follow()
 	if err == nil {
-		err = s.fetch(true)
+		err = s.bringRest()
 	}
 	s.link.Close()
 	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
