@@ -195,7 +195,7 @@ var keys = []key{
 		about: "The SHA-256 that this kernel must have. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.KernelSum }},
 	{section: "rung", name: "accel", form: formWord, words: accels,
-		about: "What makes the processor of a virtual machine: `kvm`, or software (`tcg`), which is many times slower. Not written: kvm. A project has no say.",
+		about: "What makes the processor of a virtual machine: `kvm`, or software (`tcg`), which is many times slower, is no boundary that the emulator's authors promise, and meets no demand for more than native. Not written: kvm. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.Accel }},
 	{section: "rung", name: "memory", form: formSize,
 		about: "Memory of a virtual machine. Not written: 2 GiB, or what the machine and the session's limit have room for. A project has no say.",

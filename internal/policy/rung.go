@@ -24,8 +24,10 @@ const (
 // SoftwareAccel lets software make the processor of a virtual machine.
 const SoftwareAccel = "tcg"
 
+const hardwareAccel = "kvm"
+
 // accels are what can make it.
-func accels() []string { return []string{"kvm", SoftwareAccel} }
+func accels() []string { return []string{hardwareAccel, SoftwareAccel} }
 
 // height ranks a rung. What was not written is at the bottom.
 func height(use *Rule) int {
@@ -59,6 +61,21 @@ func (l List) allowedRungs() []string {
 
 // AcceptsRung says whether a list of [require] is content with a rung.
 func (l List) AcceptsRung(name string) bool { return slices.Contains(l.allowedRungs(), name) }
+
+// AcceptsRung says whether what is demanded is met by a rung as this policy has it. A machine
+// whose processor software makes is no more than the walls around its emulator and in it, which are
+// native's: who wrote that emulator promises no boundary there.
+func (p *Policy) AcceptsRung(name string) bool {
+	if p.Emulates(name) {
+		name = rungs[0]
+	}
+	return p.Require.Rung.AcceptsRung(name)
+}
+
+// Emulates says whether software makes the processor of a rung.
+func (p *Policy) Emulates(name string) bool {
+	return name == rungOfGuests && p.Rung.Accel.Text() == SoftwareAccel
+}
 
 // tightenRung takes the higher rung, and demands what both demand.
 func tightenRung(out, over *Policy) {
@@ -155,6 +172,9 @@ func (r *Rung) sizes() []size {
 
 // take lets hold what a ceiling says.
 func (r *Rung) take(ceiling *Rung) {
+	if ceiling.Accel == nil && height(ceiling.Use) > 0 && r.Accel.Text() == SoftwareAccel {
+		r.Accel = &Rule{Value: hardwareAccel, Source: ceiling.Use.Source} // who says that there is to be a machine means one
+	}
 	own := r.words()
 	for i, w := range ceiling.words() {
 		if *w.at != nil {
@@ -202,6 +222,9 @@ func lowered(base, over *Policy) []Change {
 
 // RungOfImages is the rung whose operating system may be an image's.
 const RungOfImages = "container"
+
+// rungOfGuests is the rung of virtual machines.
+const rungOfGuests = "microvm"
 
 // rungOfMachines is the rung that stands on another machine.
 const rungOfMachines = "ssh"

@@ -92,3 +92,40 @@ func TestCeilingRaises(t *testing.T) {
 		t.Errorf("it is %q", got)
 	}
 }
+
+// TestSoftwareMeetsNoDemand: a machine of software is not what a demand for a machine, or for
+// anything above native, means; and below a ceiling that wants one there is none.
+func TestSoftwareMeetsNoDemand(t *testing.T) {
+	was := rungs
+	rungs = []string{"native", "gvisor", "microvm"}
+	t.Cleanup(func() { rungs = was })
+	software := &Policy{Rung: Rung{Use: &Rule{Value: "microvm"}, Accel: &Rule{Value: "tcg", Source: Source{File: "flag --accel"}}}}
+	for _, c := range []struct {
+		demand   *Policy
+		tcg, kvm bool
+	}{
+		{&Policy{}, true, true}, {demand("native"), true, true}, {demand("gvisor"), false, true}, {demand("microvm"), false, true},
+		{demand("native", "microvm"), true, true}, {demand(), false, false},
+	} {
+		p, _ := Resolve(Layers{User: c.demand, Flags: software})
+		if got := p.AcceptsRung("microvm"); got != c.tcg {
+			t.Errorf("%q with software: %v", c.demand.Require.Rung.Values(), got)
+		}
+		p, _ = Resolve(Layers{User: c.demand, Flags: using("microvm")})
+		if got := p.AcceptsRung("microvm"); got != c.kvm {
+			t.Errorf("%q with hardware: %v", c.demand.Require.Rung.Values(), got)
+		}
+	}
+	for _, c := range []struct {
+		ceiling *Policy
+		want    string
+	}{
+		{nil, "tcg"}, {&Policy{}, "tcg"}, {using("native"), "tcg"}, {using("gvisor"), "kvm"}, {using("microvm"), "kvm"},
+		{&Policy{Rung: Rung{Use: &Rule{Value: "microvm"}, Accel: &Rule{Value: "tcg"}}}, "tcg"}, // who says so knows it
+		{&Policy{Rung: Rung{Accel: &Rule{Value: "kvm"}}}, "kvm"},
+	} {
+		if p, _ := Resolve(Layers{Ceiling: c.ceiling, Flags: software}); p.Rung.Accel.Text() != c.want {
+			t.Errorf("below %+v: %q, want %q", c.ceiling, p.Rung.Accel.Text(), c.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package microvm
 
 import (
-	"fmt"
 	"os"
 	"slices"
 
@@ -50,7 +49,7 @@ func jail(session *plan.Plan, argv []string, given []plan.Op, devices []string) 
 	if err != nil {
 		return nil, err
 	}
-	p.Ops = append(p.Ops, mutateShares(shared)...)
+	p.Ops = append(p.Ops, shared...)
 	p.Ops = append(p.Ops, plan.Op{Do: plan.DoReadOnly, Dst: "/dev"}, plan.Op{Do: plan.DoReadOnly, Dst: "/"})
 	return p, nil
 }
@@ -81,61 +80,4 @@ func hidden(session *plan.Plan, system []plan.Op) (out []plan.Op) {
 		}
 	}
 	return out
-}
-
-// within reports whether a place of the guest's own is no share.
-func ofGuest(dst string) bool { return file.Within(dst, "/proc") || file.Within(dst, "/dev") }
-
-// shares shows below one directory what the session's plan shows of this machine, at the
-// places where it shows it: everything that is hidden there is hidden here. What is writable
-// there is read-only here. Inodes are compared here, since they have other numbers in the
-// guest.
-func shares(session *plan.Plan) (out []plan.Op, err error) {
-	var bound, sealed []plan.Op
-	add := func(o plan.Op) {
-		o.Dst = shareAt + o.Dst
-		out = append(out, o)
-	}
-	for _, o := range session.Ops {
-		if ofGuest(string(o.Dst)) {
-			continue
-		}
-		switch o.Do {
-		case plan.DoBind:
-			add(plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Src, ID: o.ID})
-			bound = append(bound, o)
-		case plan.DoLayer:
-			shown, err := covered(o)
-			if err != nil {
-				return nil, err
-			}
-			add(shown)
-			bound = append(bound, o)
-		case plan.DoCache:
-			for n, lower := range append([]plan.Raw{o.Src}, o.Lower...) {
-				add(plan.Op{Do: plan.DoBind, Dst: lowerAt(o.Dst, n), Src: lower})
-			}
-		case plan.DoTmpfs: // so that what it hides is hidden, and what lies in it has a place
-			o = plan.Op{Do: plan.DoTmpfs, Dst: o.Dst, Size: 1 << 20, Mode: 0o755}
-			add(o)
-			sealed = append(sealed, plan.Op{Do: plan.DoReadOnly, Dst: shareAt + o.Dst})
-		case plan.DoDir:
-			add(plan.Op{Do: plan.DoDir, Dst: o.Dst, Mode: 0o755})
-		case plan.DoMask:
-			add(plan.Op{Do: plan.DoMask, Dst: o.Dst})
-		case plan.DoFile: // it may lie over one of the host's
-			if slices.ContainsFunc(bound, func(b plan.Op) bool { return file.Within(string(o.Dst), string(b.Dst)) }) {
-				add(plan.Op{Do: plan.DoMask, Dst: o.Dst})
-			}
-		}
-	}
-	slices.Reverse(sealed) // what is deeper first
-	return append(out, sealed...), nil
-}
-
-// lowersAt is where directories are shared that lie below others.
-const lowersAt = "/.lower"
-
-func lowerAt(dst plan.Raw, n int) plan.Raw {
-	return plan.Raw(lowersAt + string(dst) + fmt.Sprintf("/%d", n))
 }

@@ -8,13 +8,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/inside"
@@ -86,6 +84,12 @@ type jailed struct {
 // raiseJail raises the walls that stand around an emulator, for a session.
 func raiseJail(t *testing.T, session *plan.Plan) (*jailed, error) {
 	t.Helper()
+	return raiseChanged(t, session, around, func(*plan.Plan) {})
+}
+
+// raiseChanged raises what is left of them, for a witness who judges.
+func raiseChanged(t *testing.T, session *plan.Plan, witness func([]plan.Wall) func(rung.Seen) error, change func(*plan.Plan)) (*jailed, error) {
+	t.Helper()
 	runtime.LockOSThread() // what is started dies with it
 	t.Cleanup(runtime.UnlockOSThread)
 	filter, err := seccomp.Filter(runtime.GOARCH)
@@ -101,11 +105,13 @@ func raiseJail(t *testing.T, session *plan.Plan) (*jailed, error) {
 	if err != nil {
 		return nil, err
 	}
+	judge := witness(slices.Clone(p.Walls))
+	change(p)
 	inR, inW := pipes(t)
 	outR, outW := pipes(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	box, err := native.Rung{}.Start(ctx, p, rung.Hooks{Stdio: rung.Stdio{In: inR, Out: outW, Err: outW, Stopped: func() {}}, Witness: around(p.Walls)})
+	box, err := native.Rung{}.Start(ctx, p, rung.Hooks{Stdio: rung.Stdio{In: inR, Out: outW, Err: outW, Stopped: func() {}}, Witness: judge})
 	inR.Close()
 	outW.Close()
 	if err != nil {
@@ -128,7 +134,13 @@ func pipes(t *testing.T) (r, w *os.File) {
 // ask lets the program in the jail do something below the share.
 func (j *jailed) ask(what, at string) (said string) {
 	j.t.Helper()
-	fmt.Fprintf(j.to, "%s %s\n", what, shareAt+at)
+	return j.asks(what, shareAt+at)
+}
+
+// asks lets it do something anywhere.
+func (j *jailed) asks(what, at string) (said string) {
+	j.t.Helper()
+	fmt.Fprintf(j.to, "%s %s\n", what, at)
 	line, err := j.out.ReadString('\n')
 	if _, failed := fmt.Sscanf(line, "%q", &said); err != nil || failed != nil {
 		j.t.Fatalf("%s %s: %q, %v", what, at, line, err)
@@ -136,121 +148,66 @@ func (j *jailed) ask(what, at string) (said string) {
 	return said
 }
 
-// layered is a session that shows a workspace under a layer.
-func layered(t *testing.T) (session *plan.Plan, work, upper string) {
-	t.Helper()
-	work, upper = filepath.Join(t.TempDir(), "work"), filepath.Join(t.TempDir(), "upper")
-	for _, dir := range []string{work, upper, work + "/sub", upper + "/sub"} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	session = &plan.Plan{Process: plan.Process{Dir: plan.Raw(work)}, Ops: []plan.Op{
-		{Do: plan.DoTmpfs, Dst: "/tmp", Size: 1 << 20, Mode: 0o755},
-		{Do: plan.DoLayer, Dst: plan.Raw(work), Src: plan.Raw(work), Upper: plan.Raw(upper), Work: "/none"},
-	}}
-	return session, work, upper
-}
-
-func put(t *testing.T, at, text string) {
-	t.Helper()
-	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestShareHides: what a layer covers cannot be read from where the emulator stands, also when
-// the host has saved it anew, made a directory of it or put another directory above it.
-func TestShareHides(t *testing.T) {
+// TestLook: what can be written is told, wherever it is, what is hidden and shows is told, and nothing
+// is said to have been tried that was not.
+func TestLook(t *testing.T) {
 	session, work, upper := layered(t)
-	for _, at := range []string{"sub/.env", "link", "dir", "saved"} {
-		put(t, filepath.Join(upper, at), "phantom")
-	}
-	put(t, work+"/plain", "plain")
-	put(t, work+"/sub/.env", "secret")
-	put(t, work+"/saved", "secret")
-	put(t, work+"/other", "secret")
 	put(t, work+"/hidden", "secret")
-	if err := errors.Join(os.Symlink("other", work+"/link"), os.Mkdir(work+"/dir", 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	put(t, work+"/dir/key", "secret")
-	session.Ops = append(session.Ops, plan.Op{Do: plan.DoMask, Dst: plan.Raw(work + "/hidden")})
-	j, err := raiseJail(t, session)
+	put(t, work+"/sub/.env", "secret")
+	put(t, upper+"/sub/.env", "phantom")
+	session.Ops = append(session.Ops, plan.Op{Do: plan.DoMask, Dst: plan.Raw(work + "/hidden")}, plan.Op{Do: plan.DoBind, Dst: "/opt/ro", Src: plan.Raw(t.TempDir())},
+		plan.Op{Do: plan.DoBind, Dst: "/opt/file", Src: plan.Raw(work + "/plain")})
+	put(t, work+"/plain", "plain")
+	session.Limits = plan.Limits{Open: 100}
+	planned, err := jail(session, []string{askedAt}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := func(when string) {
-		t.Helper()
-		for _, at := range []string{"/sub/.env", "/link", "/dir/key", "/dir", "/saved", "/hidden"} {
-			if said := j.ask("read", work+at); strings.Contains(said, "secret") {
-				t.Errorf("%s: %s is read: %q", when, at, said)
+	for name, tc := range map[string]struct {
+		change func(*plan.Plan)
+		why    string
+	}{
+		"the control":       {func(*plan.Plan) {}, ""},
+		"a bind":            {func(p *plan.Plan) { at(p, "/opt/ro").Write = true }, "can be written"},
+		"a file":            {func(p *plan.Plan) { at(p, "/opt/file").Write = true }, "can be written"},
+		"a plain workspace": {func(p *plan.Plan) { at(p, work).Do = plan.DoBind }, "own directory"},
+		"a mask": {func(p *plan.Plan) {
+			p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask })
+		}, "shows what"},
+		"a phantom": {func(p *plan.Plan) { at(p, work).Hide = nil }, "shows what"},
+		"a limit":   {func(p *plan.Plan) { p.Limits.Open = 200 }, "its limit"},
+		"a tmpfs":   {func(p *plan.Plan) { unsealed(p, shareAt+"/tmp") }, "can be written"},
+		"the root":  {func(p *plan.Plan) { unsealed(p, "/") }, "can be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			blind := func([]plan.Wall) func(rung.Seen) error { return func(rung.Seen) error { return nil } }
+			j, err := raiseChanged(t, session, blind, tc.change)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-	}
-	if said := j.ask("read", work+"/plain"); said != "plain" {
-		t.Fatalf("the control: %q", said)
-	}
-	hidden("at the start")
-	for _, at := range []string{"/saved", "/sub/.env", "/hidden"} {
-		put(t, work+at+".tmp", "secret, saved anew")
-		if err := os.Rename(work+at+".tmp", work+at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hidden("saved anew")
-	if err := errors.Join(os.Rename(work+"/sub", work+"/before"), os.Mkdir(work+"/sub", 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	put(t, work+"/sub/.env", "secret, in another directory")
-	hidden("another directory")
-	if said := j.ask("write", work+"/new"); !strings.Contains(said, "read-only file system") {
-		t.Errorf("a share is written to: %q", said)
+			seen, err := look(j.pid, work, planned)
+			switch {
+			case tc.why != "":
+				if err == nil || !strings.Contains(err.Error(), tc.why) {
+					t.Errorf("%v, %v", seen, err)
+				}
+			case err != nil || seen["machine.share"] != "read-only" || seen["machine.tried"] != work:
+				t.Errorf("%v, %v", seen, err)
+			default:
+				if seen, err = look(j.pid, "/nowhere", planned); err != nil || seen["machine.tried"] != "" {
+					t.Errorf("what is not there is tried: %v, %v", seen, err)
+				}
+			}
+		})
 	}
 }
 
-// TestShareSocket: a server of the host whose socket lies in the workspace is not reached.
-func TestShareSocket(t *testing.T) {
-	session, work, _ := layered(t)
-	l, err := net.Listen("unix", work+"/s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if c, err := net.Dial("unix", work+"/s"); err != nil {
-		t.Fatalf("the control: %v", err)
-	} else {
-		c.Close()
-	}
-	j, err := raiseJail(t, session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if said := j.ask("connect", work+"/s"); !strings.Contains(said, "refused") {
-		t.Errorf("%q", said)
-	}
-	if said := j.ask("list", work); said != "s sub" {
-		t.Errorf("the control: %q", said)
-	}
+// unsealed leaves a memory file system writable.
+func unsealed(p *plan.Plan, dst string) {
+	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoReadOnly && string(o.Dst) == dst })
 }
 
-// TestShareSubmount: what is mounted below the workspace is no part of the view, and is not
-// shown: there is no machine then, and it is said why.
-func TestShareSubmount(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root mounts something")
-	}
-	session, work, _ := layered(t)
-	if err := unix.Mount("none", work+"/sub", "tmpfs", 0, "size=64k"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Unmount(work+"/sub", unix.MNT_DETACH) })
-	put(t, work+"/sub/file", "secret")
-	j, err := raiseJail(t, session)
-	if err == nil {
-		t.Fatalf("it is shown: %q", j.ask("list", work+"/sub"))
-	}
-	if !strings.Contains(err.Error(), work+"/sub") || rung.FailedAt(err, rung.StepLayer) {
-		t.Errorf("%v", err)
-	}
+// at is the first operation of a jail at a place of the share.
+func at(p *plan.Plan, dst string) *plan.Op {
+	return &p.Ops[slices.IndexFunc(p.Ops, func(o plan.Op) bool { return string(o.Dst) == shareAt+dst })]
 }

@@ -23,8 +23,11 @@ import (
 
 // made is what a guest boots, ready in files: the kernel without its wrapping, and the
 // archive with our program and the modules. Both are made once and kept, under a name that
-// stands for everything they were made of, with the digests of what was made.
-type made struct{ kernel, archive kept }
+// stands for what they were made of, with the digests of what was made and of each module.
+type made struct {
+	kernel, archive kept
+	modules         string // the digest of all of them
+}
 
 // kept is a file whose content was compared, and the inode that has it.
 type kept struct {
@@ -33,7 +36,7 @@ type kept struct {
 }
 
 // form is another one whenever what is made of the same things is another.
-const form = "2"
+const form = "3"
 
 // keep makes what is not there yet. The directory is ours alone.
 func (k *kernel) keep(dir string) (made, error) {
@@ -51,6 +54,7 @@ func (k *kernel) keep(dir string) (made, error) {
 	defer lock.Close()
 	at := filepath.Join(dir, key)
 	if m, err := compared(at); err == nil {
+		touch(at)
 		return m, nil
 	}
 	thin(dir)
@@ -66,32 +70,67 @@ func (k *kernel) keep(dir string) (made, error) {
 
 const keptMode = 0o400
 
-// fill writes both files, and then the digests of what was written.
-func fill(at string, image []byte, archive func(io.Writer) error) error {
+// fill writes both files, and then the digests of what was written and of what it was made of.
+func fill(at string, image []byte, archive func(io.Writer) ([]source, error)) error {
 	if err := file.Replace(at+".kernel", image, keptMode); err != nil {
 		return err
 	}
 	sum := sha256.New()
-	err := file.ReplaceWith(at+".archive", keptMode, func(to *os.File) error { return archive(io.MultiWriter(to, sum)) })
+	var from []source
+	err := file.ReplaceWith(at+".archive", keptMode, func(to *os.File) (err error) {
+		from, err = archive(io.MultiWriter(to, sum))
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return file.Replace(at+".sums", fmt.Appendf(nil, "%x %x", sha256.Sum256(image), sum.Sum(nil)), keptMode)
+	text := fmt.Appendf(nil, "%x %x\n", sha256.Sum256(image), sum.Sum(nil))
+	for _, s := range from {
+		text = fmt.Appendf(text, "%s %q\n", s.sum, s.path)
+	}
+	return file.Replace(at+".sums", text, keptMode)
 }
 
-// compared opens what was kept, and wants it to be what was made: another content under the
-// same name is no kernel of ours, whoever wrote it.
+// maxSums bounds the digests that are kept.
+const maxSums = 1 << 20
+
+// compared opens what was kept, and wants it to be what was made, of modules that are the same
+// still: another content under the same name is no kernel of ours, whoever wrote it.
 func compared(at string) (m made, err error) {
-	b, err := file.ReadOwn(at+".sums", 1<<10)
+	b, err := file.ReadOwn(at+".sums", maxSums)
 	if err != nil {
 		return made{}, err
 	}
-	image, archive, _ := strings.Cut(string(b), " ")
+	first, rest, _ := strings.Cut(string(b), "\n")
+	image, archive, _ := strings.Cut(first, " ")
 	if m.kernel, err = compare(at+".kernel", image); err != nil {
 		return made{}, err
 	}
-	m.archive, err = compare(at+".archive", archive)
+	if m.archive, err = compare(at+".archive", archive); err != nil {
+		return made{}, err
+	}
+	from, err := unchanged(rest)
+	m.modules = sumOf(from)
 	return m, err
+}
+
+// unchanged wants the files of a list to have the digests that they had, and to be judged as well.
+func unchanged(list string) (from []source, err error) {
+	for line := range strings.Lines(list) {
+		var s source
+		if n, err := fmt.Sscanf(line, "%s %q\n", &s.sum, &s.path); n != 2 || err != nil {
+			return nil, errChanged
+		}
+		raw, _, err := readJudged(s.path, maxModule)
+		if err != nil {
+			return nil, err
+		}
+		if fmt.Sprintf("%x", sha256.Sum256(raw)) != s.sum {
+			return nil, errChanged
+		}
+		from = append(from, s)
+	}
+	return from, nil
 }
 
 var errChanged = errors.New("what was kept for a machine is not what was made")
@@ -124,8 +163,15 @@ func (k kept) bind(dst plan.Raw) plan.Op {
 	return plan.Op{Do: plan.DoBind, Dst: dst, Src: plan.Raw(k.path), ID: &k.id}
 }
 
-// used is how long what was made is left alone: somebody may be about to open it.
+// used is how long what was made, or taken, is left alone: somebody may be about to open it.
 const used = time.Hour
+
+// touch says that it is used.
+func touch(at string) {
+	for _, end := range []string{".kernel", ".archive", ".sums"} {
+		os.Chtimes(at+end, time.Time{}, time.Now()) // what is not told is made anew
+	}
+}
 
 // most is for how many kernels and versions of ringfence files are kept.
 const most = 3
@@ -169,21 +215,21 @@ func (k *kernel) key() (string, error) {
 }
 
 // archive writes all that there is in the guest before it has the host's files.
-func (k *kernel) archive(to io.Writer) error {
-	order, data, err := k.modulesOf()
+func (k *kernel) archive(to io.Writer) ([]source, error) {
+	all, err := k.modulesOf()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	own, err := os.ReadFile(self.Whole)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries := map[string]cpio.Entry{
 		guest.Name[1:]:  {Mode: 0o755, Data: own},
-		guest.Order[1:]: {Mode: 0o644, Data: []byte(strings.Join(order, "\n"))},
+		guest.Order[1:]: {Mode: 0o644, Data: []byte(strings.Join(all.order, "\n"))},
 	}
-	for name, b := range data {
+	for name, b := range all.data {
 		entries[guest.ModulesAt[1:]+"/"+name] = cpio.Entry{Mode: 0o644, Data: b}
 	}
-	return cpio.Write(to, entries)
+	return all.from, cpio.Write(to, entries)
 }

@@ -18,10 +18,11 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/probe"
 )
 
-// look sees an emulator from outside, as the host's kernel shows it: its network, the devices
-// that it was told to make, and whether what it shares can be written from where it stands.
-// A machine that is not as it has to be is refused.
-func look(first int, workspace string, session *plan.Plan) (map[string]string, error) {
+// look sees an emulator from outside, as the host's kernel shows it: its network, its limits,
+// the devices that it was told to make, and whether what it shares can be written, or shows what
+// is hidden, from where it stands. It looks before the guest has booted: a machine that is not as
+// it has to be is refused.
+func look(first int, workspace string, walls *plan.Plan) (map[string]string, error) {
 	below, err := sys.Below(first)
 	if err != nil {
 		return nil, err
@@ -29,8 +30,9 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 	if len(below) != 1 {
 		return nil, refused(fmt.Sprintf("%d processes run in its jail", len(below)))
 	}
-	id := strconv.Itoa(below[0].PID)
-	if err := sameGroups("/proc", strconv.Itoa(first), id); err != nil {
+	pid := below[0].PID
+	id := strconv.Itoa(pid)
+	if err := errors.Join(sameGroups("/proc", strconv.Itoa(first), id), bounds(pid, walls.Limits)); err != nil {
 		return nil, err
 	}
 	argv, err := os.ReadFile("/proc/" + id + "/cmdline")
@@ -46,7 +48,12 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 		return nil, err
 	}
 	seen := map[string]string{"machine.ns.net": strconv.FormatUint(n, 10), "machine.net": interfaces(links), "machine.nic": cards(argv)}
-	seen["machine.tried"], seen["machine.share"] = tryShares("/proc/"+id+"/root"+shareAt, workspace, written(session))
+	root, err := unix.Open("/proc/"+id+"/root", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
+	seen["machine.tried"], seen["machine.share"] = tryShares(root, workspace, walls.Ops)
 	switch {
 	case seen["machine.nic"] != "none":
 		return nil, refused("it has a network card: " + seen["machine.nic"])
@@ -55,7 +62,24 @@ func look(first int, workspace string, session *plan.Plan) (map[string]string, e
 	case seen["machine.share"] != "read-only":
 		return nil, refused("a share is not read-only: " + seen["machine.share"])
 	}
+	if err := hides(root, walls.Ops); err != nil {
+		return nil, refused("the share shows what the session hides: " + err.Error())
+	}
 	return seen, nil
+}
+
+// bounds wants the limits of a plan to bind a process. What is 0 has none.
+func bounds(pid int, l plan.Limits) error {
+	for what, most := range map[int]uint64{unix.RLIMIT_NPROC: l.Pids, unix.RLIMIT_NOFILE: l.Open, unix.RLIMIT_FSIZE: l.File} {
+		var is unix.Rlimit
+		if err := unix.Prlimit(pid, what, nil, &is); err != nil {
+			return err
+		}
+		if most > 0 && is.Max > most {
+			return refused(fmt.Sprintf("its limit %d is %d, and not %d", what, is.Max, most))
+		}
+	}
+	return nil
 }
 
 // sameGroups wants the limits that bind the first process of the jail to bind the emulator.
@@ -73,32 +97,6 @@ func sameGroups(proc, first, id string) error {
 
 func refused(why string) error {
 	return fault.New(fault.Refused, "run `ringfence doctor`", "the machine is not as it has to be: %s", why)
-}
-
-// tryShares tries to write to shares, and says that the workspace was tried and what came of
-// all. What nobody tried is not read-only.
-func tryShares(root, workspace string, others []string) (tried, share string) {
-	share = "nobody tried"
-	for _, dir := range append([]string{workspace}, others...) {
-		if err := refusesWrites(root, dir); err != nil {
-			return tried, err.Error()
-		}
-		if dir == workspace {
-			tried = dir
-		}
-		share = "read-only"
-	}
-	return tried, share
-}
-
-// written are the directories that the session can change, in its own view.
-func written(p *plan.Plan) (out []string) {
-	for _, o := range p.Ops {
-		if o.Do == plan.DoLayer || o.Do == plan.DoBind && o.Write {
-			out = append(out, string(o.Dst))
-		}
-	}
-	return out
 }
 
 // interfaces lists the names in a table of network devices.
@@ -133,30 +131,4 @@ func cards(argv []byte) string {
 		return "none"
 	}
 	return strings.Join(out, ", ")
-}
-
-// refusesWrites tries to make a file where an emulator has a directory of ours, and wants the
-// kernel to say that it is read-only. What is a file is opened for writing.
-func refusesWrites(root, dir string) error {
-	at := filepath.Join(root, dir)
-	var st unix.Stat_t
-	if err := unix.Lstat(at, &st); err != nil {
-		return err
-	}
-	flags := unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		at, flags = filepath.Join(at, ".ringfence-tried"), flags|unix.O_CREAT|unix.O_EXCL
-	}
-	fd, err := unix.Open(at, flags, 0o600)
-	if err == nil {
-		unix.Close(fd)
-		if flags&unix.O_CREAT != 0 {
-			unix.Unlink(at)
-		}
-		return fmt.Errorf("%q can be written", dir)
-	}
-	if !errors.Is(err, unix.EROFS) {
-		return fmt.Errorf("%q: %w", dir, err)
-	}
-	return nil
 }

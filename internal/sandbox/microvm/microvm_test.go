@@ -339,26 +339,3 @@ func TestUnpackBounded(t *testing.T) {
 		t.Error("a program that goes on is waited for")
 	}
 }
-
-// TestTryShares: what can be written is told, wherever it is, and nothing is said to have been
-// tried that was not.
-func TestTryShares(t *testing.T) {
-	root := t.TempDir()
-	for _, dir := range []string{"ws", "other"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if tried, share := tryShares(root, "/ws", []string{"/other"}); tried != "" || !strings.Contains(share, "can be written") {
-		t.Errorf("%q, %q", tried, share)
-	}
-	if tried, share := tryShares(root, "/none", nil); tried != "" || share == "read-only" {
-		t.Errorf("what is not there: %q, %q", tried, share)
-	}
-	if left, _ := os.ReadDir(filepath.Join(root, "ws")); len(left) != 0 {
-		t.Errorf("%v is left", left)
-	}
-	if tried, share := tryShares("/proc", "/self/fdinfo", nil); share == "read-only" || tried != "" {
-		t.Errorf("what refuses for another reason: %q, %q", tried, share)
-	}
-}

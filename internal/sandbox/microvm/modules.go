@@ -2,9 +2,9 @@ package microvm
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/module"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 )
 
 // wanted are the modules without which a guest is none: its bus, link, disk and share, the
@@ -33,17 +34,30 @@ func Modules() []string { return slices.Concat(before, wanted, welcome) }
 // maxModule bounds one module.
 const maxModule = 64 << 20
 
-// modulesOf reads what a guest loads, in that order.
-func (k *kernel) modulesOf() (order []string, data map[string][]byte, err error) {
+// moduleKind judges a module as the kernel is judged: it runs as that.
+var moduleKind = program.Kind{Name: "a module of the guest's kernel", Hint: kernelHint, Data: true}
+
+// source is a file that something was made of, and the digest that it had.
+type source struct{ path, sum string }
+
+// packed are the modules of a guest, in the order of loading.
+type packed struct {
+	order []string
+	data  map[string][]byte
+	from  []source
+}
+
+// modulesOf reads what a guest loads.
+func (k *kernel) modulesOf() (*packed, error) {
 	where, err := k.index()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	builtin, err := k.builtin()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	data = map[string][]byte{}
+	p := &packed{data: map[string][]byte{}}
 	names := slices.DeleteFunc(Modules(), func(n string) bool { return where[n] == "" && !slices.Contains(wanted, n) })
 	closure, err := module.Closure(names, func(name string) ([]string, error) {
 		at := where[name]
@@ -53,59 +67,101 @@ func (k *kernel) modulesOf() (order []string, data map[string][]byte, err error)
 		case at == "":
 			return nil, fault.New(fault.Refused, kernelHint, "the kernel %q has no module %s: it is one for other machines than ours", k.file.Path, name)
 		}
-		b, err := readModule(at)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
-		}
-		data[name] = b
-		i, err := module.Read(bytes.NewReader(b))
-		return i.Depends, err
+		return p.read(name, at)
 	})
 	for _, n := range closure {
-		if data[n] != nil {
-			order = append(order, n)
+		if p.data[n] != nil {
+			p.order = append(p.order, n)
 		}
 	}
-	return order, data, err
+	return p, err
 }
 
-// index is where each module lies.
+// read takes a module in, and says which others it needs.
+func (p *packed) read(name, at string) ([]string, error) {
+	raw, real, err := readJudged(at, maxModule)
+	if err != nil {
+		return nil, err
+	}
+	b := raw
+	if !strings.HasSuffix(at, plainModule) {
+		if b, err = unpack(raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	p.data[name] = b
+	p.from = append(p.from, source{real, fmt.Sprintf("%x", sha256.Sum256(raw))})
+	i, err := module.Read(bytes.NewReader(b))
+	return i.Depends, err
+}
+
+// readJudged reads a file that nobody but root and the user can change.
+func readJudged(at string, most int64) (b []byte, real string, err error) {
+	f, err := moduleKind.Open(at)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.File.Close()
+	b, err = file.ReadRegular(f.File, most)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", at, err)
+	}
+	return b, f.Path, err
+}
+
+// plainModule ends the name of a module; what is packed has one of the others behind it.
+const plainModule = ".ko"
+
+var packedEnds = []string{"", ".gz", ".xz", ".zst"}
+
+// moduleName is the module that a file is, if it is one. A copy that somebody put aside is none.
+func moduleName(base string) (string, bool) {
+	for _, end := range packedEnds {
+		if name, ok := strings.CutSuffix(base, plainModule+end); ok && name != "" {
+			return module.Name(name), true
+		}
+	}
+	return "", false
+}
+
+// index is where each module lies. Of two the last holds, as in updates/.
 func (k *kernel) index() (map[string]string, error) {
 	where := map[string]string{}
 	err := filepath.WalkDir(k.modules, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if name, _, ok := strings.Cut(d.Name(), ".ko"); ok && d.Type().IsRegular() {
-			where[module.Name(name)] = p
+		if name, ok := moduleName(d.Name()); ok && d.Type().IsRegular() {
+			where[name] = p
 		}
 		return nil
 	})
 	return where, err
 }
 
+// maxBuiltin bounds the list of what a kernel has without a module.
+const maxBuiltin = 4 << 20
+
 // builtin lists what the kernel has without a module.
 func (k *kernel) builtin() (map[string]bool, error) {
-	b, err := os.ReadFile(filepath.Join(k.modules, "modules.builtin"))
+	b, _, err := readJudged(filepath.Join(k.modules, "modules.builtin"), maxBuiltin)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]bool{}
 	for line := range strings.Lines(string(b)) {
-		out[module.Name(strings.TrimSuffix(filepath.Base(strings.TrimSpace(line)), ".ko"))] = true
+		out[module.Name(strings.TrimSuffix(filepath.Base(strings.TrimSpace(line)), plainModule))] = true
 	}
 	return out, nil
 }
 
-func readModule(at string) ([]byte, error) {
-	f, err := os.Open(at)
-	if err != nil {
-		return nil, err
+// sumOf is one digest for all modules of a guest: that of what sha256sum says of their files, by
+// their names.
+func sumOf(from []source) string {
+	var lines []string
+	for _, s := range from {
+		lines = append(lines, s.sum+"  "+filepath.Base(s.path)+"\n")
 	}
-	defer f.Close()
-	b, err := file.ReadRegular(f, maxModule)
-	if err != nil || strings.HasSuffix(at, ".ko") {
-		return b, err
-	}
-	return unpack(b)
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[2*sha256.Size:], b[2*sha256.Size:]) })
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, ""))))
 }

@@ -9,4 +9,4 @@ func mutateTell(tell []string, _ *plan.Plan) []string { return tell }
 
 func mutateArgv(argv []string) []string { return argv }
 
-func mutateShares(ops []plan.Op) []plan.Op { return ops }
+func mutateJail(p *plan.Plan) *plan.Plan { return p }

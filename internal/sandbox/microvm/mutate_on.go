@@ -4,8 +4,10 @@ package microvm
 
 import (
 	"os"
+	"slices"
 	"strings"
 
+	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
@@ -32,12 +34,41 @@ func mutateArgv(argv []string) []string {
 	return argv
 }
 
-// mutateShares lets shares be written.
-func mutateShares(ops []plan.Op) []plan.Op {
-	for i := range ops {
-		if mutated("share") && (ops[i].Do == plan.DoBind || ops[i].Do == plan.DoCover) {
-			ops[i].Do, ops[i].Write, ops[i].Hide = plan.DoBind, true, nil
+// mutateJail takes a wall of the jail away, or what its share is made of: "jail-" and the name of
+// the wall. What is judged later is what was planned.
+func mutateJail(p *plan.Plan) *plan.Plan {
+	c := *p
+	c.Ops, c.Walls = slices.Clone(p.Ops), slices.Clone(p.Walls)
+	for i := range c.Ops {
+		o := &c.Ops[i]
+		switch {
+		case mutated("share") && (o.Do == plan.DoBind || o.Do == plan.DoCover) && file.Within(string(o.Dst), shareAt):
+			o.Do, o.Write, o.Hide = plan.DoBind, true, nil
+		case mutated("jail-cover") && o.Do == plan.DoCover: // a bind, as it once was
+			o.Do, o.Hide = plan.DoBind, nil
+		case mutated("jail-hide") && o.Do == plan.DoCover:
+			o.Hide = nil
 		}
 	}
-	return ops
+	if mutated("jail-limits") {
+		c.Limits = plan.Limits{}
+	}
+	if what, ok := strings.CutPrefix(os.Getenv("RINGFENCE_MUTATE"), "jail-"); ok {
+		c.Walls = slices.DeleteFunc(c.Walls, func(w plan.Wall) bool { return slices.Contains(without[what], w) || string(w) == what })
+	}
+	if mutated("jail-pid") { // a fresh proc cannot be mounted then
+		c.Ops = slices.DeleteFunc(c.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask && file.Within(string(o.Dst), "/proc") })
+		for i := range c.Ops {
+			if c.Ops[i].Do == plan.DoProc {
+				c.Ops[i] = plan.Op{Do: plan.DoBind, Dst: "/proc", Src: "/proc"}
+			}
+		}
+	}
+	if mutated("jail-mount") { // the disk is not where it would be
+		c.Landlock.Write = nil
+	}
+	return &c
 }
+
+// without are the walls that stand on another one.
+var without = map[string][]plan.Wall{"user": {plan.WallNested}, "no-new-privs": {plan.WallLandlock, plan.WallSeccomp}}

@@ -20,6 +20,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/witness"
 )
@@ -51,11 +52,6 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	}
 	g, err := box.greeting(ctx, p.patience())
 	if err != nil {
-		box.Close()
-		found.kernel.file.File.Close()
-		return far.End{}, err
-	}
-	if box.saw, err = look(box.jail.PID(), string(b.Plan.Process.Dir), b.Plan); err != nil {
 		box.Close()
 		found.kernel.file.File.Close()
 		return far.End{}, err
@@ -111,8 +107,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 	}
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
 	out := &box{disk: disk, size: size, began: time.Now()}
-	out.jail, out.File, out.console, err = launch(ctx, b, m, found.qemu.Path, ready, disk)
-	if err != nil {
+	if err = out.launch(ctx, b, m, found.qemu, ready); err != nil {
 		os.Remove(disk)
 		return nil, err
 	}
@@ -132,24 +127,29 @@ func makeDisk(dir string, size int64) (string, error) {
 	return f.Name(), nil
 }
 
-// launch starts an emulator in its jail. A disk of "" is for a machine without one.
-func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, ready made, disk string) (rung.Sandbox, *os.File, *console, error) {
-	given := []plan.Op{ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt)}
-	if disk != "" {
-		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true})
+// launch starts an emulator in its jail, and looks at it. A disk of "" is for a machine without
+// one.
+func (b *box) launch(ctx context.Context, begin far.Begin, m machine, with *program.File, ready made) error {
+	given, err := elsewhere(with)
+	if err != nil {
+		return err
+	}
+	given = append(given, ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt))
+	if b.disk != "" {
+		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(b.disk), Write: true})
 	}
 	devices := []string{"/dev/null", "/dev/urandom"}
 	if m.accel == kvm {
 		devices = append(devices, "/dev/kvm")
 	}
 	var e emulator = qemu{}
-	walls, err := jail(b.Plan, mutateArgv(e.argv(emulatorAt, m)), given, devices)
+	walls, err := jail(begin.Plan, mutateArgv(e.argv(with.Path, m)), given, devices)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	unix.SetNonblock(fds[0], true) // so that Close ends a Read
 	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
@@ -157,16 +157,19 @@ func launch(ctx context.Context, b far.Begin, m machine, emulatorAt string, read
 	r, w, err := os.Pipe()
 	if err != nil {
 		ours.Close()
-		return nil, nil, nil, err
+		return err
 	}
 	defer w.Close()
-	words := newConsole(r)
-	box, err := native.Rung{}.Start(ctx, walls, hooks(b, walls.Walls, theirs, w))
+	b.File, b.console = ours, newConsole(r)
+	b.jail, err = native.Rung{}.Start(ctx, mutateJail(walls), hooks(begin, walls.Walls, theirs, w))
 	if err != nil {
 		ours.Close()
-		return nil, nil, nil, fmt.Errorf("the walls around the emulator: %w", err)
+		return fmt.Errorf("the walls around the emulator: %w", err)
 	}
-	return box, ours, words, nil
+	if b.saw, err = look(b.jail.PID(), string(begin.Plan.Process.Dir), walls); err != nil {
+		b.Close()
+	}
+	return err
 }
 
 // hooks put the jail under the limits of the session before it starts the emulator.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
@@ -21,6 +22,9 @@ func (p Place) plan(session *plan.Plan) (*plan.Plan, error) {
 	c.Ops = nil
 	for _, o := range session.Ops {
 		if ofGuest(string(o.Dst)) {
+			if o.Do == plan.DoBind || o.Do == plan.DoLayer || o.Do == plan.DoCache {
+				return nil, fault.New(fault.Refused, "move it, or --rung native", "on rung microvm %s cannot be shown: /dev and /proc are the guest's own there", plan.Show(string(o.Dst)))
+			}
 			c.Ops = append(c.Ops, o)
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
 	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 )
 
@@ -61,7 +62,7 @@ func bootsOnce(ctx context.Context, found *parts) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // what is started dies with it
-		done <- bootBare(ctx, found.qemu.Path, ready)
+		done <- bootBare(ctx, found.qemu, ready)
 	}()
 	if err := <-done; err != nil {
 		return err
@@ -72,7 +73,7 @@ func bootsOnce(ctx context.Context, found *parts) error {
 // bootWithin is how long a machine may take that has nothing to do but to boot.
 const bootWithin = 5 * time.Second
 
-func bootBare(ctx context.Context, emulatorAt string, ready made) error {
+func bootBare(ctx context.Context, with *program.File, ready made) error {
 	filter, err := seccomp.Filter(runtime.GOARCH)
 	if err != nil {
 		return err
@@ -81,12 +82,12 @@ func bootBare(ctx context.Context, emulatorAt string, ready made) error {
 	defer cancel()
 	bare := &plan.Plan{UID: os.Geteuid(), GID: os.Getegid(), Landlock: plan.Landlock{ABI: hostfacts.LandlockABI()}, Seccomp: filter}
 	m := machine{accel: kvm, memory: 256, cpus: 1, tell: []string{guest.Probe}, bare: true}
-	box, link, words, err := launch(ctx, far.Begin{Plan: bare}, m, emulatorAt, ready, "")
-	if err != nil {
+	box := &box{}
+	if err := box.launch(ctx, far.Begin{Plan: bare}, m, with, ready); err != nil {
 		return err
 	}
-	defer link.Close()
 	defer box.Close()
+	words := box.console
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		if words.said(guest.Booted) {
 			tick.Stop()

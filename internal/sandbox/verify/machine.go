@@ -68,7 +68,7 @@ func shareOf(seen map[string]string, workspace string) (open bool, said string) 
 	if seen["machine.share"] != "read-only" {
 		return true, "from the emulator's side: " + seen["machine.share"]
 	}
-	return false, "from the emulator's side neither the workspace nor what else the session writes can be written"
+	return false, "from the emulator's side nothing that is shared can be written"
 }
 
 // canWrite tries to make a file.

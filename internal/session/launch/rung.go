@@ -68,7 +68,7 @@ func (b *Base) climb() {
 		if r.Offer().Forgets {
 			continue
 		}
-		if higher && b.Policy.Rung.Image == nil && b.Policy.Require.Rung.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
+		if higher && b.Policy.Rung.Image == nil && b.Policy.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {
 			b.Policy.Rung.Use = &policy.Rule{Value: r.Name(), Source: policy.Source{File: "posture " + b.Policy.Task()}}
 			return
 		}
@@ -80,10 +80,13 @@ func (b *Base) climb() {
 func (b Base) highEnough() error {
 	want, name := b.Policy.Require.Rung, b.Rung.Name()
 	switch {
-	case want.AcceptsRung(name):
+	case b.Policy.AcceptsRung(name):
 		return nil
 	case len(want) == 0:
 		return fault.New(fault.Refused, "change [require] rung in one of the files that write it", "no rung is left that everybody accepts")
+	case b.Policy.Emulates(name):
+		return fault.New(fault.Refused, "use a machine with KVM, without accel = \"tcg\"; or --rung gvisor, where that is enough",
+			"the rung %s is not enough where software makes its processor, as %s says: %s demands %s", name, b.Policy.Rung.Accel.Source.String(), want[0].Source.String(), strings.Join(want.Values(), " or "))
 	}
 	return fault.New(fault.Refused, "--rung "+want[0].Value, "the rung %s is not enough: %s demands %s", name, want[0].Source.String(), strings.Join(want.Values(), " or "))
 }

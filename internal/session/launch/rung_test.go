@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/policy"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/microvm"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 )
 
@@ -17,6 +19,11 @@ func TestNotEnough(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "/project/ringfence.toml:3 demands gvisor") {
 		t.Errorf("it says %v", err)
 	}
+	b.Rung, b.Policy.Rung.Accel = far.Rung{Place: microvm.Place{Accel: "tcg"}}, &policy.Rule{Value: "tcg", Source: policy.Source{File: "flag --accel"}}
+	if err := b.highEnough(); err == nil || !strings.Contains(err.Error(), "software makes its processor, as flag --accel says: /project/ringfence.toml:3 demands gvisor") {
+		t.Errorf("it says %v", err)
+	}
+	b.Rung = native.Rung{}
 	b.Policy.Require.Rung = policy.List{}
 	if err := b.highEnough(); err == nil || !strings.Contains(err.Error(), "no rung is left") {
 		t.Errorf("it says %v", err)

@@ -1,0 +1,74 @@
+package microvm
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/program"
+)
+
+// TestElsewhere: an emulator that is not the system's finds itself and its firmware in its jail, and
+// nothing else of where it lies. What has another shape is refused, with the shape that helps.
+func TestElsewhere(t *testing.T) {
+	prefix := t.TempDir()
+	at := filepath.Join(prefix, "bin/qemu")
+	for _, dir := range []string{"bin", "share/qemu", "sbin"} {
+		if err := os.MkdirAll(filepath.Join(prefix, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := errors.Join(os.WriteFile(at, []byte("emulator"), 0o755), os.WriteFile(filepath.Join(prefix, "sbin/qemu"), nil, 0o755),
+		os.WriteFile(filepath.Join(prefix, "share/qemu/bios"), []byte("firmware"), 0o644), os.WriteFile(filepath.Join(prefix, "share/other"), nil, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(at string) ([]plan.Op, error) {
+		q, err := program.Kind{Name: "qemu"}.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.File.Close()
+		return elsewhere(q)
+	}
+	if ops, err := shown("/usr/bin/env"); err != nil || ops != nil {
+		t.Errorf("the system's: %v, %v", ops, err)
+	}
+	if _, err := shown(filepath.Join(prefix, "sbin/qemu")); err == nil || !strings.Contains(err.Error(), "not called bin") {
+		t.Errorf("another shape: %v", err)
+	}
+	ops, err := shown(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _, _ := layered(t)
+	add := func(p *plan.Plan) { p.Ops = slices.Insert(p.Ops, 2, ops...) }
+	j, err := raiseChanged(t, session, around, add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"/bin/qemu": "emulator", "/share/qemu/bios": "firmware"} {
+		if said := j.asks("read", prefix+name); said != want {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+	if said := j.asks("list", prefix) + ", " + j.asks("list", prefix+"/share"); said != "bin share, qemu" {
+		t.Errorf("it shows %q", said)
+	}
+	if err := errors.Join(os.Rename(at, at+".old"), os.WriteFile(at, []byte("another"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raiseChanged(t, session, around, add); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
+		t.Errorf("another emulator: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(prefix, "share")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shown(at); err == nil || !strings.Contains(err.Error(), "there is no directory") {
+		t.Errorf("no firmware: %v", err)
+	}
+}
