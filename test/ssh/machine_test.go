@@ -144,8 +144,8 @@ func serve() error {
 		"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nMaxStartups 100\n"
 	config := "Host *\n  HostName 127.0.0.1\n  Port " + port + "\n  IdentityFile " + keys + "/user\n  IdentitiesOnly yes\n" +
 		"  StrictHostKeyChecking yes\n  UserKnownHostsFile " + keys + "/known\n  LogLevel ERROR\n" +
-		"Host box relayed slow\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
-		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\n"
+		"Host box relayed slow lossy\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
+		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\nHost lossy\n  ProxyCommand " + relay + " 100 1\n"
 	pub, err := os.ReadFile(filepath.Join(keys, "host.pub"))
 	if err != nil {
 		return err
