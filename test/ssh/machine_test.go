@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/test/agents/npm"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -24,6 +25,8 @@ const (
 	relay = "/srv/bin/relay"
 	liars = "/srv/bin/liar" // the shell of one who lies
 	port  = "2222"
+
+	agents = "/opt" // where the other machine has its agents
 )
 
 // thereID is the user of the other machine, where the stage can have a second one.
@@ -49,7 +52,14 @@ func machine(uid, gid int) error {
 	if err := unix.Mount("stage", "/run", "tmpfs", 0, "mode=755"); err != nil {
 		return err
 	}
-	err := errors.Join(people(uid, gid, far, farGroup), homes(far, farGroup), os.Mkdir("/run/sshd", 0o755))
+	modules, err := npm.Modules() // before /etc/passwd is another one
+	if err == nil {
+		err = unix.Mount(modules, agents, "", unix.MS_BIND, "")
+	}
+	if err != nil {
+		return err
+	}
+	err = errors.Join(people(uid, gid, far, farGroup), homes(far, farGroup), os.Mkdir("/run/sshd", 0o755))
 	if err == nil {
 		err = makeKeys(uid, gid)
 	}
@@ -107,7 +117,7 @@ func homes(far, farGroup int) error {
 		}
 	}
 	// A shell there may print what it likes.
-	return os.WriteFile(filepath.Join(there, ".bashrc"), []byte("echo welcome to this machine\n"), 0o644)
+	return os.WriteFile(filepath.Join(there, ".bashrc"), []byte("echo welcome to this machine\nPATH="+agents+"/.bin:$PATH\n"), 0o644)
 }
 
 // makeKeys makes those of the machine and of the user here.
@@ -140,8 +150,8 @@ func serve() error {
 		"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nMaxStartups 100\n"
 	config := "Host *\n  HostName 127.0.0.1\n  Port " + port + "\n  IdentityFile " + keys + "/user\n  IdentitiesOnly yes\n" +
 		"  StrictHostKeyChecking yes\n  UserKnownHostsFile " + keys + "/known\n  LogLevel ERROR\n" +
-		"Host box relayed slow\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
-		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\n"
+		"Host box relayed slow lossy usual\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
+		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\nHost usual\n  ProxyCommand " + relay + " 25\nHost lossy\n  ProxyCommand " + relay + " 100 1\n"
 	pub, err := os.ReadFile(filepath.Join(keys, "host.pub"))
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -59,6 +58,7 @@ func serve(ends io.ReadWriteCloser, home, path string) error {
 		return err
 	}
 	b.Close()
+	used()
 	if err := writeFrame(ends, answer{Hello: look(b.sum, path)}); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func openWork(home, session string) (*work, error) {
 	}
 	defer turn.Close()
 	sweep(all)
-	thin(filepath.Join(cache, "store"))
+	thin(cache)
 	w := &work{cache: cache, dir: filepath.Join(all, session)}
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
 		return nil, err
@@ -173,7 +173,11 @@ func openWork(home, session string) (*work, error) {
 
 func (w *work) trees() string { return filepath.Join(w.dir, "trees") }
 
-func (w *work) remove() { file.RemoveTree(w.dir) }
+// remove removes it, and what nobody has used for long.
+func (w *work) remove() {
+	file.RemoveTree(w.dir)
+	thin(w.cache)
+}
 
 // sweep removes what is left of sessions whose far end was killed.
 func sweep(all string) {
@@ -186,22 +190,6 @@ func sweep(all string) {
 		if lock, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			file.RemoveTree(dir)
 			lock.Close()
-		}
-	}
-}
-
-// keptFor is how long contents of a project stay that nobody works on.
-const keptFor = 30 * 24 * time.Hour
-
-// thin forgets projects that nobody has worked on for long.
-func thin(store string) {
-	entries, err := os.ReadDir(store)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > keptFor {
-			file.RemoveTree(filepath.Join(store, e.Name()))
 		}
 	}
 }
