@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type Carrier struct {
 	role   Role
 	secret []byte
 	alive  time.Duration
+
+	patient atomic.Bool
 
 	turn sync.Mutex // who puts a connection in or takes one out, with what is told of it
 
@@ -139,7 +142,7 @@ func (c *Carrier) drop(k *conn, why error) {
 
 // take does so. Whose turn it is calls it.
 func (c *Carrier) take(k *conn, why error) {
-	k.Close()
+	defer func() { go k.Close() }() // it can take its time, and who hears of the loss must not
 	c.mu.Lock()
 	if c.conn != k {
 		c.mu.Unlock()
@@ -169,6 +172,24 @@ func (c *Carrier) fail(why error) {
 		c.changed.Broadcast()
 	}
 }
+
+// Abandon ends it as one that was lost, for a reason: whatever connection it has is given up.
+func (c *Carrier) Abandon(why error) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	c.mu.Lock()
+	k := c.conn
+	c.conn = nil
+	c.fail(fmt.Errorf("%w: %w", ErrLost, why))
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	if k != nil {
+		k.Close()
+	}
+}
+
+// Patient says that the other end may be silent for as long as it likes, or no more.
+func (c *Carrier) Patient(on bool) { c.patient.Store(on) }
 
 // end ends it, unless a connection came.
 func (c *Carrier) end(why error) {
@@ -215,5 +236,5 @@ func (c *Carrier) Close() error {
 	case <-time.After(lastWord):
 	}
 	c.drop(k, errClosed)
-	return nil
+	return k.Close()
 }

@@ -180,7 +180,7 @@ func (c *Carrier) watch(k *conn) {
 			return
 		case <-tick.C:
 		}
-		if k.silent.Add(1) > patience {
+		if k.silent.Add(1) > patience && !c.patient.Load() {
 			c.drop(k, errSilent)
 			return
 		}

@@ -50,6 +50,7 @@ type Begin struct {
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
 	Judge  func(path string) error // of Hooks
+	Keep   time.Duration           // of Hooks
 }
 
 // End is a far end that was started.
@@ -65,6 +66,9 @@ type End struct {
 	Why func(error) error
 	// Saw adds what was seen of the place from this machine; nil: nothing was.
 	Saw map[string]string
+	// Lasts is the way to it, where that outlives its connection and says by itself whether
+	// the far end is there; nil: it does not.
+	Lasts Lasting
 }
 
 // Rung is the rung of a place.
@@ -115,7 +119,11 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		end.Close()
 		return nil, err
 	}
-	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
+	asked := link.Options{Alive: alive}
+	if end.Lasts != nil {
+		asked.Alive = 0
+	}
+	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
 	s.program, s.saw = end.Program, end.Saw
 	if end.PID != 0 {
 		s.pace = paceHere
@@ -131,6 +139,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
+	s.outlive(end.Lasts)
 	go s.listen()
 	go s.syncOn()
 	return s, nil
@@ -138,7 +147,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 
 // open starts the far end, which is under the limits of the session before it does anything.
 func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
-	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge})
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge, Keep: h.KeepCut})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

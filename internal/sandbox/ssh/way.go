@@ -1,0 +1,156 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ringfence.dev/ringfence/internal/fault"
+	"ringfence.dev/ringfence/internal/sandbox/carrier"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/state"
+)
+
+// way is the way to a session on another machine. It outlives a connection of ssh.
+type way struct {
+	*carrier.Carrier
+	place place
+	note  *note
+	dir   string // of the session's state here
+	keep  time.Duration
+	warn  func(string)
+
+	ctx  context.Context // done when it is closed
+	stop func()
+
+	mu     sync.Mutex
+	trying *trying // nil: it is not broken
+}
+
+// trying is what tries to take a way up again.
+type trying struct {
+	ask  chan chan error
+	over chan struct{}
+}
+
+func newWay(p place, n *note, b far.Begin) *way {
+	w := &way{Carrier: carrier.New(carrier.Near, n.Secret, alive), place: p, note: n, dir: b.Dir, keep: b.Keep}
+	w.ctx, w.stop = context.WithCancel(context.Background())
+	return w
+}
+
+// Close ends it, and the session with it where that can be told.
+func (w *way) Close() error {
+	w.stop()
+	return w.Carrier.Close()
+}
+
+// Last implements far.Lasting.
+func (w *way) Last(lost, back func(), warn func(string)) {
+	w.warn = warn
+	w.Carrier.Last(w.keep, func() {
+		lost()
+		warn(fmt.Sprintf("the link to %s is lost: the session there stands still for %s, and nothing of its network goes on. It is taken up again as soon as that can be; to try at once: ringfence attach %s", w.place.host, w.keep, w.note.Session))
+		t := &trying{make(chan chan error), make(chan struct{})}
+		w.mu.Lock()
+		w.trying = t
+		w.mu.Unlock()
+		go w.takeUp(t)
+	}, func() {
+		back()
+		warn(fmt.Sprintf("the link to %s is back: the session goes on, and its connections have ended", w.place.host))
+	})
+}
+
+// The pauses between two tries.
+const (
+	firstPause = time.Second
+	mostPause  = 30 * time.Second
+)
+
+// takeUp tries to take it up again until it is, or has ended.
+func (w *way) takeUp(t *trying) {
+	defer close(t.over)
+	var asked chan error
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		err := w.try()
+		if asked != nil {
+			asked <- err
+			asked = nil
+		}
+		if err == nil || w.Err() != nil {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case asked = <-t.ask:
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// try dials once.
+func (w *way) try() error {
+	c, err := w.place.dial(w.ctx)
+	if err != nil {
+		return err
+	}
+	stop := c.within(w.ctx, greeting)
+	defer stop()
+	said, err := c.order(order{Do: doResume, Session: w.note.Session})
+	switch {
+	case err != nil:
+	case said.State == stateGone:
+		err = fault.New(fault.Failed, "start it again", "nothing of the session is on %s any more", w.place.host)
+		w.Abandon(err)
+	case said.State != stateLives:
+		err = wrong("no session")
+	default:
+		if err = w.Join(c); err == nil {
+			return nil
+		}
+	}
+	c.Close()
+	return err
+}
+
+// order says something, and hears the answer.
+func (c *conn) order(o order) (answer, error) {
+	if err := c.send(o); err != nil {
+		return answer{}, c.lost(err)
+	}
+	return c.hear(maxReady)
+}
+
+// Again implements far.Lasting.
+func (w *way) Again() error {
+	w.mu.Lock()
+	t := w.trying
+	w.mu.Unlock()
+	if t == nil || !w.Cut() {
+		return nil
+	}
+	asked := make(chan error, 1)
+	select {
+	case t.ask <- asked:
+		return <-asked
+	case <-t.over:
+	}
+	if w.Cut() {
+		return errors.New("the session there has ended")
+	}
+	return nil
+}
+
+// Over implements far.Lasting.
+func (w *way) Over() { os.Remove(filepath.Join(w.dir, state.Elsewhere)) }
+
+// Left implements far.Lasting.
+func (w *way) Left() (text, hint string) {
+	return fmt.Sprintf("waits on %s, sealed to a key that only this machine has, if that machine could keep it", w.place.host), "ringfence attach " + w.note.Session + " fetches it"
+}
