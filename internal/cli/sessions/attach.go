@@ -17,11 +17,11 @@ func Attach() *command.Command {
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if w := leftElsewhere(c, command.First(args)); w != nil {
-			return fetchLeft(c, w)
-		}
 		id, err := findRunning(command.First(args))
 		if err != nil {
+			if w := leftElsewhere(c, command.First(args)); w != nil {
+				return fetchLeft(c, w)
+			}
 			return 125, err
 		}
 		if _, err := control.Ask(id, control.Request{Do: "again"}); err != nil {

@@ -37,7 +37,8 @@ type Carrier struct {
 	conn    *conn // nil: there is none
 	err     error // why it ended
 	began   bool  // there has been a connection
-	closing bool  // Close was called
+	closing bool  // Close or Part was called
+	last    byte  // the kind of frame that says so
 	out     ring  // what was written and is not known to have come
 	sent    int   // of out, on this connection
 	got     uint64
@@ -52,8 +53,11 @@ type Carrier struct {
 // ErrLost is the end of a carrier whose connection broke, and no other came in time.
 var ErrLost = errors.New("the connection was lost")
 
-// errClosed is the end by Close.
-var errClosed = errors.New("the carrier was closed")
+// errClosed is the end by Close or Part, and errParted that of the other end.
+var (
+	errClosed = errors.New("the carrier was closed")
+	errParted = errors.New("the other end left")
+)
 
 // New is one end, without a connection. alive is how often it says that it is there. One that
 // has heard nothing for three times as long gives its connection up.
@@ -151,7 +155,7 @@ func (c *Carrier) take(k *conn, why error) {
 	c.conn = nil
 	c.changed.Broadcast()
 	var w Wrong
-	if c.err != nil || !c.lasts || c.keep <= 0 || errors.Is(why, io.EOF) || errors.As(why, &w) {
+	if c.err != nil || !c.lasts || c.keep <= 0 || errors.Is(why, io.EOF) || errors.Is(why, errParted) || errors.As(why, &w) {
 		if !errors.Is(why, io.EOF) && !errors.As(why, &w) {
 			why = fmt.Errorf("%w: %w", ErrLost, why)
 		}
@@ -217,12 +221,20 @@ func (c *Carrier) Cut() bool {
 // lastWord is how long Close waits until the other end can have heard of it.
 const lastWord = time.Second
 
-// Close ends it, and tells the other end. What that has not got is lost.
-func (c *Carrier) Close() error {
+// Close ends it, and tells the other end, which ends with io.EOF. What that has not got is
+// lost.
+func (c *Carrier) Close() error { return c.close(kindEnd) }
+
+// Part ends it, and the other end as one that was lost, at once.
+func (c *Carrier) Part() error { return c.close(kindPart) }
+
+func (c *Carrier) close(last byte) error {
 	c.mu.Lock()
 	k := c.conn
 	c.fail(errClosed)
-	c.closing = true
+	if !c.closing {
+		c.closing, c.last = true, last
+	}
 	if c.expiry != nil {
 		c.expiry.Stop()
 	}

@@ -146,6 +146,13 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%v, lost %v", err, p.lost)
 		}
 	})
+	t.Run("parted", func(t *testing.T) {
+		p := newPair(t, time.Hour)
+		go p.near.Part()
+		if _, err := p.far.Read(make([]byte, 1)); !errors.Is(err, ErrLost) || p.lost[1] != 0 {
+			t.Errorf("%v, lost %v", err, p.lost)
+		}
+	})
 	for name, keep := range map[string]time.Duration{"not kept": 0, "kept": time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, keep)

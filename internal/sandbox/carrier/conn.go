@@ -16,6 +16,7 @@ const (
 	kindData = 1 // the next bytes of the stream
 	kindHave = 2 // eight bytes: how much of the stream has come
 	kindEnd  = 3 // nothing: the other end closed it
+	kindPart = 4 // nothing: the other end left, and does not come back
 
 	headSize = 5
 	maxData  = 32 << 10
@@ -64,6 +65,8 @@ func (k *conn) read(c *Carrier, p []byte) (int, error) {
 			k.left = n
 		case kindEnd:
 			return 0, io.EOF
+		case kindPart:
+			return 0, errParted
 		default:
 			var body [8]byte
 			if _, err := io.ReadFull(k.in, body[:]); err != nil {
@@ -97,7 +100,7 @@ func readHead(r io.Reader) (kind byte, n int, err error) {
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	switch {
-	case head[0] == kindData && size > 0 && size <= maxData, head[0] == kindHave && size == 8, head[0] == kindEnd && size == 0:
+	case head[0] == kindData && size > 0 && size <= maxData, head[0] == kindHave && size == 8, (head[0] == kindEnd || head[0] == kindPart) && size == 0:
 		return head[0], int(size), nil
 	}
 	return 0, 0, Wrong(fmt.Sprintf("a frame of kind %d with %d bytes", head[0], size))
@@ -153,7 +156,7 @@ func (c *Carrier) gather(k *conn, b []byte) (_ []byte, last bool) {
 	case c.conn != k:
 		return nil, true
 	case c.closing:
-		return appendHead(b, kindEnd, 0), true
+		return appendHead(b, c.last, 0), true
 	}
 	if k.asked || c.got-c.told >= Window/8 {
 		b = binary.BigEndian.AppendUint64(appendHead(b, kindHave, 8), c.got)

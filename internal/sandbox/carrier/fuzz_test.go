@@ -26,6 +26,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame(kindHave, binary.BigEndian.AppendUint64(nil, 1<<63)), 3)
 	f.Add(appendHead(nil, kindData, maxData+1), 0)
 	f.Add(appendHead(nil, kindData, 0), 0)
+	f.Add(appendHead(nil, kindPart, 0), 0)
 	f.Fuzz(func(t *testing.T, data []byte, sent int) {
 		sent = min(max(sent, 0), 100)
 		c := New(Near, secret, time.Hour)

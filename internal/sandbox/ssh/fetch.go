@@ -41,7 +41,7 @@ func Fetch(ctx context.Context, dir string) (notes []string, err error) {
 	}
 	defer c.Close()
 	if said.Left == nil {
-		return nil, fault.New(fault.Failed, "ringfence discard "+n.Session+" forgets the session", "nothing of session %s is on %s, by its word", n.Session, n.Host)
+		return nil, fault.New(fault.Failed, "ringfence rm "+n.Session+" --discard forgets the session", "nothing of session %s is on %s, by its word", n.Session, n.Host)
 	}
 	stop := c.within(ctx, fetching)
 	defer stop()
@@ -51,7 +51,7 @@ func Fetch(ctx context.Context, dir string) (notes []string, err error) {
 	if _, err := c.order(order{Do: doForget}); err != nil {
 		notes = append(notes, fmt.Sprintf("what it left is perhaps still on %s, sealed: %v", n.Host, err))
 	}
-	(&way{dir: dir}).Over()
+	forget(dir)
 	return notes, nil
 }
 

@@ -116,7 +116,11 @@ func resume(ends io.ReadWriteCloser, home string, o order) error {
 		return err
 	}
 	if !stays {
-		return writeFrame(ends, answer{State: stateGone})
+		state := stateGone
+		if _, err := os.Lstat(w.left()); err == nil {
+			state = stateLeft
+		}
+		return writeFrame(ends, answer{State: state})
 	}
 	if err := writeFrame(ends, answer{State: stateLives}); err != nil {
 		return err
@@ -147,7 +151,7 @@ func stayMain(cache, session string) {
 	far.Serve(c, far.Stay{Dir: filepath.Join(w.dir, "layers"), Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
 		Left: func(layers []string) {
-			if errors.Is(c.Err(), carrier.ErrLost) {
+			if !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
 				w.seal(t.Seal, layers)
 			}
 		}})

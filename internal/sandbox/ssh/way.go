@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/carrier"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/state"
@@ -28,7 +27,11 @@ type way struct {
 	stop func()
 
 	mu     sync.Mutex
-	trying *trying // nil: it is not broken
+	trying *trying   // nil: it was never broken
+	since  time.Time // when it was last taken up
+	pause  time.Duration
+	over   bool // nothing is there that is not here
+	gone   bool // nothing is there, by the machine's word
 }
 
 // trying is what tries to take a way up again.
@@ -43,10 +46,17 @@ func newWay(p place, n *note, b far.Begin) *way {
 	return w
 }
 
-// Close ends it, and the session with it where that can be told.
+// Close ends it, and the session with it where that can be told. What is there and not here is
+// then sealed there at once.
 func (w *way) Close() error {
 	w.stop()
-	return w.Carrier.Close()
+	w.mu.Lock()
+	over := w.over
+	w.mu.Unlock()
+	if over {
+		return w.Carrier.Close()
+	}
+	return w.Part()
 }
 
 // Last implements far.Lasting.
@@ -55,15 +65,35 @@ func (w *way) Last(lost, back func(), warn func(string)) {
 	w.Carrier.Last(w.keep, func() {
 		lost()
 		warn(fmt.Sprintf("the link to %s is lost: the session there stands still for %s, and nothing of its network goes on. It is taken up again as soon as that can be; to try at once: ringfence attach %s", w.place.host, w.keep, w.note.Session))
-		t := &trying{make(chan chan error), make(chan struct{})}
-		w.mu.Lock()
-		w.trying = t
-		w.mu.Unlock()
-		go w.takeUp(t)
+		go w.takeUp(w.begin())
 	}, func() {
 		back()
+		w.mu.Lock()
+		w.since = time.Now()
+		w.mu.Unlock()
 		warn(fmt.Sprintf("the link to %s is back: the session goes on, and its connections have ended", w.place.host))
 	})
+}
+
+// begin begins to try. A machine that cuts every connection soon after it was made is not
+// dialled more often for that.
+func (w *way) begin() *trying {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Since(w.since) > mostPause {
+		w.pause = 0
+	}
+	w.trying = &trying{make(chan chan error), make(chan struct{})}
+	return w.trying
+}
+
+// next is how long to wait before the next try.
+func (w *way) next() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.pause
+	w.pause = min(max(firstPause, 2*w.pause), mostPause)
+	return now
 }
 
 // The pauses between two tries.
@@ -75,20 +105,19 @@ const (
 // takeUp tries to take it up again until it is, or has ended.
 func (w *way) takeUp(t *trying) {
 	defer close(t.over)
-	var asked chan error
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for {
+		var asked chan error
+		select {
+		case <-time.After(w.next()):
+		case asked = <-t.ask:
+		case <-w.ctx.Done():
+			return
+		}
 		err := w.try()
 		if asked != nil {
 			asked <- err
-			asked = nil
 		}
 		if err == nil || w.Err() != nil {
-			return
-		}
-		select {
-		case <-time.After(pause):
-		case asked = <-t.ask:
-		case <-w.ctx.Done():
 			return
 		}
 	}
@@ -105,8 +134,11 @@ func (w *way) try() error {
 	said, err := c.order(order{Do: doResume, Session: w.note.Session})
 	switch {
 	case err != nil:
-	case said.State == stateGone:
-		err = fault.New(fault.Failed, "start it again", "nothing of the session is on %s any more", w.place.host)
+	case said.State == stateGone || said.State == stateLeft:
+		err = fmt.Errorf("the session on %s has ended", w.place.host)
+		w.mu.Lock()
+		w.gone = said.State == stateGone
+		w.mu.Unlock()
 		w.Abandon(err)
 	case said.State != stateLives:
 		err = wrong("no session")
@@ -148,9 +180,24 @@ func (w *way) Again() error {
 }
 
 // Over implements far.Lasting.
-func (w *way) Over() { os.Remove(filepath.Join(w.dir, state.Elsewhere)) }
+func (w *way) Over() {
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	forget(w.dir)
+}
+
+// forget removes the note of a session.
+func forget(dir string) { os.Remove(filepath.Join(dir, state.Elsewhere)) }
 
 // Left implements far.Lasting.
 func (w *way) Left() (text, hint string) {
+	w.mu.Lock()
+	gone := w.gone
+	w.mu.Unlock()
+	if gone {
+		forget(w.dir)
+		return fmt.Sprintf("is lost: nothing of it is on %s, by its word", w.place.host), "what came before waits for review: ringfence diff"
+	}
 	return fmt.Sprintf("waits on %s, sealed to a key that only this machine has, if that machine could keep it", w.place.host), "ringfence attach " + w.note.Session + " fetches it"
 }

@@ -70,6 +70,7 @@ type answer struct {
 // What can be there of a session that stays.
 const (
 	stateLives = "lives" // it stays, and what follows leads to it
+	stateLeft  = "left"  // it has ended, and what it changed waits
 	stateGone  = "gone"  // nothing
 )
 
