@@ -1,10 +1,7 @@
 package ssh
 
 import (
-	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"ringfence.dev/ringfence/test/wait"
@@ -38,16 +35,8 @@ func TestKilled(t *testing.T) {
 	})
 	t.Run("link", func(t *testing.T) {
 		w := newWorld(t)
-		os.Remove(pids)
 		s := w.begin("relayed", "cut", script)
-		b, err := os.ReadFile(pids)
-		pid, perr := strconv.Atoi(string(b))
-		if err != nil || perr != nil {
-			t.Fatal(err, perr)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		w.cut()
 		if s.end(t) == 0 || !strings.Contains(s.errs.String(), "the far end is gone") {
 			t.Error("nobody was told")
 		}

@@ -16,10 +16,20 @@ const (
 	pids   = "/tmp/relay-pid"
 )
 
+// shut is a file: as long as it is there, no relay leads anywhere.
+const shut = "/tmp/relay-shut"
+
 // relayMain stands between ssh and sshd: it delays each direction by so many milliseconds,
 // loses so many of a hundred segments, counts what goes there, and can be killed.
 func relayMain(args []string) int {
+	if args[0] == "knock" {
+		return knock(args[1])
+	}
 	ms, _ := strconv.Atoi(args[0])
+	if _, err := os.Stat(shut); err == nil {
+		fmt.Fprintln(os.Stderr, "the way is shut")
+		return 1
+	}
 	var lost loss
 	if len(args) > 1 {
 		lost.percent, _ = strconv.Atoi(args[1])
@@ -75,6 +85,29 @@ func (l *loss) due(n int, delay time.Duration) time.Time {
 	}
 	l.last = due
 	return due
+}
+
+// knock is somebody who does not know the secret of a session: it says how a link begins, hears
+// what the other end says, and proves nothing.
+func knock(door string) int {
+	c, err := net.Dial("unix", door)
+	if err != nil {
+		fmt.Println("closed:", err)
+		return 0
+	}
+	defer c.Close()
+	c.Write(append([]byte("rfcarry\x01g"), make([]byte, 32)...))
+	if _, err := io.ReadFull(c, make([]byte, 64)); err != nil {
+		fmt.Println("silent:", err)
+		return 0
+	}
+	c.Write(make([]byte, 40))
+	if n, err := io.ReadFull(c, make([]byte, 40)); err != nil {
+		fmt.Println("refused after", n)
+		return 0
+	}
+	fmt.Println("let in")
+	return 0
 }
 
 // late copies, and lets each piece wait. What waits does not stop what comes.

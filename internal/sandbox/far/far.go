@@ -49,7 +49,8 @@ type Begin struct {
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
-	Judge  rung.Judge // of Hooks
+	Judge  rung.Judge    // of Hooks
+	Keep   time.Duration // of Hooks
 }
 
 // End is a far end that was started.
@@ -68,6 +69,9 @@ type End struct {
 	// Ours is set where all that runs there began with bytes that this machine chose and
 	// compared. What its far end says before the agent runs is then a witness's, not only a word.
 	Ours bool
+	// Lasts is the way to it, where that outlives its connection and says by itself whether
+	// the far end is there; nil: it does not.
+	Lasts Lasting
 }
 
 // Rung is the rung of a place.
@@ -118,7 +122,11 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		end.Close()
 		return nil, err
 	}
-	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
+	asked := link.Options{Alive: alive}
+	if end.Lasts != nil {
+		asked.Alive = 0
+	}
+	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
 	s.program, s.saw, s.ours = end.Program, end.Saw, end.Ours
 	if end.PID != 0 {
 		s.pace = paceHere
@@ -134,6 +142,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
+	s.outlive(end.Lasts)
 	go s.listen()
 	go s.syncOn()
 	return s, nil
@@ -141,7 +150,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 
 // open starts the far end, which is under the limits of the session before it does anything.
 func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
-	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge})
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge, Keep: h.KeepCut})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

@@ -3,6 +3,7 @@ package far
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -58,7 +59,15 @@ func (s *sandbox) sendLayers(p *plan.Plan) error {
 }
 
 // Sync implements rung.Sandbox.
-func (s *sandbox) Sync() error { return s.fetch() }
+func (s *sandbox) Sync() error { return s.sync() }
+
+// sync brings over what there is, where there is a way.
+func (s *sandbox) sync() error {
+	if broken, _ := s.breaks.now(); broken {
+		return errBroken
+	}
+	return s.fetch()
+}
 
 // syncEvery is how long what an agent changed is at the far end only, where bringing it
 // over takes no longer than a part of that.
@@ -78,8 +87,8 @@ func (s *sandbox) syncOn() {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		err := s.fetch()
-		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
+		err := s.sync()
+		if err != nil && !told && !errors.Is(err, errBroken) && s.link.Err() == nil && s.hooks.Warn != nil {
 			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
 		told = err != nil
@@ -114,7 +123,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 	if err := os.Mkdir(l.next(), 0o700); err != nil {
 		return err
 	}
-	unchanged, err := l.receive(&paced{Stream: from, began: time.Now(), pace: s.pace}, s.most)
+	unchanged, err := l.receive(s.paced(from), s.most)
 	if err == nil && !unchanged {
 		err = l.replace()
 	}
@@ -128,7 +137,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 }
 
 // receive makes the next generation.
-func (l *layer) receive(from *paced, most upper.Bounds) (unchanged bool, err error) {
+func (l *layer) receive(from io.Reader, most upper.Bounds) (unchanged bool, err error) {
 	into, err := sys.OpenSource(l.next())
 	if err != nil {
 		return false, err
@@ -182,21 +191,39 @@ const (
 
 type paced struct {
 	*link.Stream
-	began time.Time
-	pace  int64
-	got   int64
+	began  time.Time
+	pace   int64
+	got    int64
+	breaks *breaks
+	before time.Duration // that the way was broken
 }
 
-// due is when the next byte must have come.
+func (s *sandbox) paced(from *link.Stream) *paced {
+	_, before := s.breaks.now()
+	return &paced{Stream: from, began: time.Now(), pace: s.pace, breaks: &s.breaks, before: before}
+}
+
+// due is when the next byte must have come. While the way is broken the clock stands still,
+// and no longer in all than one layer may take.
 func (p *paced) due() time.Time {
-	return p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+	due := p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+	broken, total := p.breaks.now()
+	due = due.Add(min(layerEnd, total-p.before))
+	if soon := time.Now().Add(time.Second); broken && total-p.before < layerEnd && due.Before(soon) {
+		return soon
+	}
+	return due
 }
 
 func (p *paced) Read(b []byte) (int, error) {
-	p.SetReadDeadline(p.due())
-	n, err := p.Stream.Read(b)
-	p.got += int64(n)
-	return n, err
+	for {
+		p.SetReadDeadline(p.due())
+		n, err := p.Stream.Read(b)
+		p.got += int64(n)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(p.due()) {
+			return n, err
+		}
+	}
 }
 
 // Put implements rung.Sandbox. What the far end says became of it is its word.

@@ -236,7 +236,7 @@ func TestPace(t *testing.T) {
 		{paceFar, 64 << 20, 60 + 1024, 60 + 1024}, {paceFar, 16 << 30, 3600, 3600}, {paceFar, 1 << 48, 3600, 3600},
 	} {
 		began := time.Now()
-		after := int64((&paced{began: began, pace: c.pace, got: c.got}).due().Sub(began) / time.Second)
+		after := int64((&paced{began: began, pace: c.pace, got: c.got, breaks: new(breaks)}).due().Sub(began) / time.Second)
 		if after < c.least || after > c.most {
 			t.Errorf("%+v: it is waited for %d s", c, after)
 		}

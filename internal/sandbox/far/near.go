@@ -29,6 +29,8 @@ type sandbox struct {
 	program *rung.Program
 	saw     map[string]string // of the place, from this machine
 	ours    bool              // the far end is a witness until the agent runs: see End
+	way     Lasting           // nil: the end of its connection is the end
+	breaks  breaks
 
 	syncing sync.Mutex
 	layers  []*layer
@@ -218,6 +220,9 @@ func (s *sandbox) listen() {
 	if err == nil {
 		err = s.bringRest()
 	}
+	if err == nil && s.way != nil {
+		s.way.Over()
+	}
 	s.link.Close()
 	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
 		s.err = s.ended(err)
@@ -234,6 +239,10 @@ func (s *sandbox) ended(err error) error {
 	since := "that it changed"
 	if !s.synced.IsZero() {
 		since = "that it changed after " + s.synced.Format(time.TimeOnly)
+	}
+	if s.way != nil {
+		text, hint := s.way.Left()
+		return fault.New(fault.Failed, hint, "the far end is gone: %s. All %s %s", Clean(err.Error()), since, text)
 	}
 	return fault.New(fault.Failed, "what came before waits for review: ringfence diff", "the far end is gone, and all %s is lost: %s", since, Clean(err.Error()))
 }
@@ -357,5 +366,8 @@ func (s *sandbox) end() bool {
 		return false
 	}
 }
+
+// errBroken: the way to the far end is broken just now.
+var errBroken = errors.New("the link is broken: ringfence attach tries to take it up at once")
 
 var errNoFile = errors.New("a descriptor of the process is not there")

@@ -32,6 +32,10 @@ func thin(cache string) {
 	for _, name := range stale(store) {
 		removeUnused(filepath.Join(store, name))
 	}
+	left := filepath.Join(cache, "waiting")
+	for _, name := range stale(left) {
+		file.RemoveTree(filepath.Join(left, name)) // for a session that has ended: nobody has its lock
+	}
 	for _, name := range stale(cache) { // builds, by digest
 		if raw, err := hex.DecodeString(name); err == nil && len(raw) == 32 {
 			removeUnused(filepath.Join(cache, name))
@@ -39,14 +43,14 @@ func thin(cache string) {
 	}
 }
 
-// stale lists the directories that were not used for long.
+// stale lists what was not used for long.
 func stale(dir string) (out []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		if st, err := e.Info(); err == nil && st.IsDir() && time.Since(st.ModTime()) > keptFor {
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > keptFor {
 			out = append(out, e.Name())
 		}
 	}
