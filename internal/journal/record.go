@@ -148,7 +148,7 @@ type Record struct {
 	Mode     string `json:"mode"`  // of a Gate: how it is open
 	Count    int    `json:"count"` // how many like events this record stands for; 0 means one
 	Agent    string `json:"agent"`
-	Version  string `json:"version"` // of ringfence
+	Version  string `json:"version"` // of ringfence; of a program below the agent: what it says itself
 	Digest   string `json:"digest"`  // with its algorithm
 	Code     int    `json:"code"`    // an Exit always has it
 	List     Names  `json:"list"`

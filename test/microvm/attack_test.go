@@ -94,6 +94,7 @@ func TestGuestRoot(t *testing.T) {
 	f.Policy(machine.Policy() + "[files]\nmask = [\"hidden\"]\n")
 	came, canaries := listen(t, f)
 	told := report(t, f, attack(t, f, "careful", canaries))
+	journalled(t, f)
 	names := []string{"write", "create", "remove", "chmod", "link", "rename"}
 	if told["mounted again"] != "device or resource busy" { // a share is mounted once, by the emulator's word
 		names = append(names, "write again", "create again")

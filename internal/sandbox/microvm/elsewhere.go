@@ -18,8 +18,8 @@ import (
 const dataAt = "share/qemu"
 
 // elsewhere is what a jail must show of an emulator that is not the system's: the very file that
-// was judged, and its data. Nothing else of where it lies is shown, so it must find its libraries
-// in the system.
+// was judged, its data, and its parts. Nothing else of where it lies is shown, so it must find its
+// libraries in the system.
 func elsewhere(q *program.File) ([]plan.Op, error) {
 	within := func(dirs ...string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool { return file.Within(q.Path, dir) })
@@ -39,18 +39,32 @@ func elsewhere(q *program.File) ([]plan.Op, error) {
 	case filepath.Base(filepath.Dir(q.Path)) != "bin":
 		return nil, refuse("its directory is not called bin")
 	}
-	data := filepath.Join(prefix, dataAt)
-	real, err := sys.Owned(data)
-	if err != nil {
-		return nil, refuse(err.Error())
-	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(q.File.Fd()), &st); err != nil {
 		return nil, err
 	}
-	if d, err := os.Lstat(real); err != nil || !d.IsDir() {
-		return nil, refuse("there is no directory " + data)
+	out := []plan.Op{{Do: plan.DoBind, Dst: plan.Raw(q.Path), Src: plan.Raw(q.Path), ID: &plan.Identity{Dev: st.Dev, Ino: st.Ino}}}
+	for _, dir := range append([]string{filepath.Join(prefix, dataAt)}, partsOf(prefix)...) {
+		real, err := sys.Owned(dir)
+		if err != nil {
+			return nil, refuse(err.Error())
+		}
+		if d, err := os.Lstat(real); err != nil || !d.IsDir() {
+			return nil, refuse("there is no directory " + dir)
+		}
+		out = append(out, plan.Op{Do: plan.DoBind, Dst: plan.Raw(dir), Src: plan.Raw(real)})
 	}
-	return []plan.Op{{Do: plan.DoBind, Dst: plan.Raw(q.Path), Src: plan.Raw(q.Path), ID: &plan.Identity{Dev: st.Dev, Ino: st.Ino}},
-		{Do: plan.DoBind, Dst: plan.Raw(data), Src: plan.Raw(real)}}, nil
+	return out, nil
+}
+
+// partsOf are where an emulator that is built of parts has them: as for the system's, in a directory
+// of its own name among libraries.
+func partsOf(prefix string) (out []string) {
+	for _, lib := range []string{"lib/qemu", "lib64/qemu", "lib/x86_64-linux-gnu/qemu"} {
+		dir := filepath.Join(prefix, lib)
+		if _, err := os.Lstat(dir); err == nil {
+			out = append(out, dir)
+		}
+	}
+	return out
 }

@@ -17,7 +17,7 @@ import (
 func TestElsewhere(t *testing.T) {
 	prefix := t.TempDir()
 	at := filepath.Join(prefix, "bin/qemu")
-	for _, dir := range []string{"bin", "share/qemu", "sbin"} {
+	for _, dir := range []string{"bin", "share/qemu", "sbin", "lib/qemu", "lib/other"} {
 		if err := os.MkdirAll(filepath.Join(prefix, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if said := j.asks("list", prefix) + ", " + j.asks("list", prefix+"/share"); said != "bin share, qemu" {
+	if said := j.asks("list", prefix) + ", " + j.asks("list", prefix+"/share") + ", " + j.asks("list", prefix+"/lib"); said != "bin lib share, qemu, qemu" {
 		t.Errorf("it shows %q", said)
 	}
 	if err := errors.Join(os.Rename(at, at+".old"), os.WriteFile(at, []byte("another"), 0o755)); err != nil {
@@ -70,5 +70,49 @@ func TestElsewhere(t *testing.T) {
 	}
 	if _, err := shown(at); err == nil || !strings.Contains(err.Error(), "there is no directory") {
 		t.Errorf("no firmware: %v", err)
+	}
+}
+
+// TestVersion: an emulator says its version in a jail, once.
+func TestVersion(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", "")
+	dir, err := cache()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(text string) *program.File {
+		prefix := t.TempDir()
+		at := filepath.Join(prefix, "bin/qemu")
+		if err := errors.Join(os.MkdirAll(filepath.Join(prefix, "bin"), 0o755), os.MkdirAll(filepath.Join(prefix, "share/qemu"), 0o755),
+			os.WriteFile(at, []byte("#!/bin/sh\n"+text+"\n"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		q, err := program.Kind{Name: "qemu"}.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { q.File.Close() })
+		return q
+	}
+	q := says(`echo "QEMU emulator version 7.2 (of $1)"`)
+	if v, err := keptVersion(q, "one"); err != nil || v != "7.2 (of --version)" {
+		t.Errorf("%q, %v", v, err)
+	}
+	other := says(`echo "QEMU emulator version 8.0"`)
+	for id, want := range map[string]string{"one": "7.2 (of --version)", "": "8.0"} {
+		if v, err := keptVersion(other, id); err != nil || v != want {
+			t.Errorf("%q: %q, %v", id, v, err)
+		}
+	}
+	for _, text := range []string{"exit 1", `printf 'QEMU emulator version \033[31m\n'`, "echo version 1"} {
+		q := says(text)
+		if v, err := keptVersion(q, ""); err == nil {
+			t.Errorf("%s: %q", text, v)
+		}
 	}
 }

@@ -202,6 +202,25 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookBare: a machine that only boots shares nothing, and is looked at as well.
+func TestLookBare(t *testing.T) {
+	session, err := bare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := jail(session, []string{askedAt}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := raiseJail(t, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := look(j.pid, "", planned); err != nil || seen["machine.tried"] != "" {
+		t.Errorf("%v, %v", seen, err)
+	}
+}
+
 // unsealed leaves a memory file system writable.
 func unsealed(p *plan.Plan, dst string) {
 	p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool { return o.Do == plan.DoReadOnly && string(o.Dst) == dst })

@@ -242,7 +242,7 @@ func TestPinnedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	found := &parts{kernel: &kernel{file: &program.File{File: f, Path: at}}}
+	found := &parts{kernel: &kernel{file: &program.File{File: f, Path: at}}, qemu: &program.File{File: f, Path: at}}
 	tried := 0
 	try := func() hostfacts.Result { tried++; return hostfacts.Result{Status: hostfacts.OK} }
 	if b, err := (Place{KernelSum: strings.Repeat("0", 64)}).judge(found, try); err == nil || b != nil || tried != 0 {

@@ -39,23 +39,23 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if err != nil {
 		return far.End{}, err
 	}
-	defer found.qemu.File.Close()
 	below, err := p.judge(found, func() hostfacts.Result { return p.tryAccel(ctx, found) })
 	if err != nil {
-		found.kernel.file.File.Close()
+		found.Close()
 		return far.End{}, err
 	}
 	box, err := p.start(ctx, b, found)
 	if err != nil {
-		found.kernel.file.File.Close()
+		found.Close()
 		return far.End{}, err
 	}
 	g, err := box.greeting(ctx, p.patience())
 	if err != nil {
 		box.Close()
-		found.kernel.file.File.Close()
+		found.Close()
 		return far.End{}, err
 	}
+	below.Beside = append(below.Beside, box.modules)
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
@@ -64,7 +64,7 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 
 // judge compares the kernel with the pin before anything boots it, also to try.
 func (p Place) judge(found *parts, try func() hostfacts.Result) (*rung.Program, error) {
-	below, err := found.kernel.file.Below(p.KernelSum)
+	below, err := p.below(found)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +84,7 @@ type box struct {
 	began    time.Time
 	greeted  time.Duration
 	saw      map[string]string
+	modules  *rung.Program // of the guest's kernel
 	once     sync.Once
 }
 
@@ -106,7 +107,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 		return nil, err
 	}
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
-	out := &box{disk: disk, size: size, began: time.Now()}
+	out := &box{disk: disk, size: size, began: time.Now(), modules: ready.program(found.kernel.modules)}
 	if err = out.launch(ctx, b, m, found.qemu, ready); err != nil {
 		os.Remove(disk)
 		return nil, err

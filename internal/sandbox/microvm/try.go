@@ -13,9 +13,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
-	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/program"
-	"ringfence.dev/ringfence/internal/sandbox/seccomp"
 )
 
 // kvmHint says what helps where KVM makes no machine.
@@ -74,16 +72,15 @@ func bootsOnce(ctx context.Context, found *parts) error {
 const bootWithin = 5 * time.Second
 
 func bootBare(ctx context.Context, with *program.File, ready made) error {
-	filter, err := seccomp.Filter(runtime.GOARCH)
+	session, err := bare()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, bootWithin)
 	defer cancel()
-	bare := &plan.Plan{UID: os.Geteuid(), GID: os.Getegid(), Landlock: plan.Landlock{ABI: hostfacts.LandlockABI()}, Seccomp: filter}
 	m := machine{accel: kvm, memory: 256, cpus: 1, tell: []string{guest.Probe}, bare: true}
 	box := &box{}
-	if err := box.launch(ctx, far.Begin{Plan: bare}, m, with, ready); err != nil {
+	if err := box.launch(ctx, far.Begin{Plan: session}, m, with, ready); err != nil {
 		return err
 	}
 	defer box.Close()

@@ -17,6 +17,10 @@ type Program struct {
 	ID string
 	// Sum is the SHA-256 of what was opened. It takes a while.
 	Sum func() (string, error)
+	// Version is what it says of itself, for the record; nil: nobody asks it.
+	Version func() (string, error)
+	// Beside are others that run there, too.
+	Beside []*Program
 }
 
 // KeptSum is the digest of a program, for the record. The last one is kept in a file and taken
