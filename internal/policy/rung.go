@@ -263,7 +263,8 @@ func (p *Policy) stays() (*Policy, []Change) {
 	}
 	out := p.clone()
 	out.Rung.Use = nil
-	return out, []Change{{Section: "rung", Key: "use", Value: rungOfMachines, Source: p.Rung.Use.Source}}
+	return out, []Change{{Section: "rung", Key: "use", Value: rungOfMachines, Source: p.Rung.Use.Source,
+		Never: "no project chooses another machine; you do, with --rung ssh:HOST"}}
 }
 
 // UseRung is what the flags --rung, --image and --accel say; nothing, if they are empty. An

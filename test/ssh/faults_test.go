@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	w.put(".ringfence.toml", "[rung]\nuse = \"ssh\"\nssh = \"evil\"\n")
-	if r := w.ringfence("run", "--", "true"); r.status != 0 || strings.Contains(r.errors, "evil cannot be reached") || strings.Contains(r.errors, "another machine") {
+	if r := w.ringfence("run", "--", "true"); r.status != 0 || strings.Contains(r.errors, "evil cannot be reached") || strings.Contains(r.errors, "the session runs on another machine") {
 		t.Error("a project names a machine, or chooses it")
 	}
 }

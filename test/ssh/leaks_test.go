@@ -106,8 +106,17 @@ func TestProjectDoesNotChoose(t *testing.T) {
 	w := newWorld(t)
 	w.policy("[rung]\nssh = \"box\"\n")
 	w.put(".ringfence.toml", "[rung]\nuse = \"ssh\"\n")
-	if r := w.ringfence("run", "--", "sh", "-c", "echo ran"); r.status != 0 || strings.Contains(r.errors, "another machine") {
-		t.Errorf("a project sends itself away: status %d, %q", r.status, r.errors)
+	for _, trusted := range []bool{false, true} {
+		if trusted {
+			w.ringfence("trust", "--yes")
+		}
+		r := w.ringfence("run", "--", "sh", "-c", "echo ran")
+		if r.status != 0 || strings.Contains(r.errors, "the session runs on another machine") {
+			t.Errorf("a project sends itself away: status %d, %q", r.status, r.errors)
+		}
+		if !strings.Contains(r.errors, "no project chooses another machine") || strings.Contains(r.errors, "ringfence trust") || strings.Contains(r.errors, "not trusted") {
+			t.Errorf("trusted %v: that it is ignored, and why, is not said: %q", trusted, r.errors)
+		}
 	}
 	if err := os.Remove(filepath.Join(w.project, ".ringfence.toml")); err != nil {
 		t.Fatal(err)
