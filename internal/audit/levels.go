@@ -19,9 +19,9 @@ func Ladder() []Boundary {
 		{"L2", "ringfence: a namespace of its own, on the host's kernel", "credentials, other projects and the internal network are not there; each connection is decided by name and recorded; what the host would run waits for you",
 			"a fault of the host's kernel; data that is sent to a host which you allowed; code of the agent's that you run yourself", "ringfence claude"},
 		{"L3", "a kernel of its own: gVisor, or a virtual machine", "a fault of the host's kernel alone is no way out",
-			"a fault of that kernel or its monitor and of the walls around it; everything else as on L2", "--rung gvisor"},
+			"a fault of that kernel or its monitor and of the walls around it; everything else as on L2", "--rung gvisor, or --rung microvm"},
 		{"L4", "a machine of its own elsewhere, with nothing to lose", "an escape finds no credential and no file of yours",
-			"what was given to that machine: the code, and the tokens that lie there", "a rented machine, code by git, ringfence on it as well"},
+			"what was given to that machine: the code, and the tokens that lie there", "--rung ssh:HOST; or a rented machine, code by git, ringfence on it as well"},
 		{"L5", "a machine that somebody manages for you, or one without a network", "somebody else's boundary, made for strangers' code; without a network there is no way out at all",
 			"what its provider can see; what you carry over by hand", "a provider of sandboxes, or a machine without a cable"},
 	}

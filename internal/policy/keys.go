@@ -209,6 +209,9 @@ var keys = []key{
 	{section: "rung", name: "ssh", form: formWord, check: CheckMachine, pattern: patternMachine,
 		about: "The machine of the rung `ssh`, by the name that your own ssh has for it: `HOST` or `USER@HOST`. `--rung ssh:HOST` says both. A project has no say.",
 		word:  func(p *Policy) **Rule { return &p.Rung.SSH }},
+	{section: "rung", name: "keep", form: formWord, check: checkKeep, pattern: patternKeep,
+		about: "How long a session on another machine stands still and waits when its link is lost: `0s` to `24h`, `10m` where nothing is written. After that it ends, and what it changed waits there, sealed to a key that only this machine has. A project has no say.",
+		word:  func(p *Policy) **Rule { return &p.Rung.Keep }},
 
 	{section: "require", name: "rung", form: formList, words: RungNames,
 		about: "Rungs of which one must be used for a launch to go ahead. A rung above all of them will do as well.",

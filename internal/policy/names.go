@@ -12,8 +12,9 @@ func WallNames() []string {
 		"nested", "caps", "no-new-privs", "landlock", "seccomp", "tty"}
 }
 
-// rungs is the ladder from the bottom up. Tighten and Widens compare by its order.
-var rungs = []string{"native", "container", "gvisor"}
+// rungs is the ladder from the bottom up. Tighten and Widens compare by its order. Another
+// machine stands beside it: AcceptsRung and tightenRung say so.
+var rungs = []string{"native", "container", "gvisor", "microvm", rungOfMachines}
 
 // RungNames lists the rungs that a policy can use or require.
 func RungNames() []string { return slices.Clone(rungs) }

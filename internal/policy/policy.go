@@ -146,7 +146,8 @@ type Rung struct {
 	CPUs      *Limit // of a virtual machine
 	Disk      *Limit // of a virtual machine, in bytes
 
-	SSH *Rule // the machine of the rung ssh, as ssh takes it; nil means none
+	SSH  *Rule // the machine of the rung ssh, as ssh takes it; nil means none
+	Keep *Rule // how long a session there waits for a lost link; nil means what is usual
 }
 
 // Require names what must stand for a launch to go ahead.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"ringfence.dev/ringfence/internal/fault"
 )
@@ -140,6 +141,31 @@ func CheckMachine(v string) error {
 	return nil
 }
 
+// How long a session on another machine may wait for a lost link.
+const (
+	usualKeep = 10 * time.Minute
+	mostKeep  = 24 * time.Hour
+)
+
+const patternKeep = `^([0-9]+(s|m|h))+$`
+
+func checkKeep(v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 || d > mostKeep || d%time.Second != 0 {
+		return errors.New("is not a time from 0s to 24h, such as 10m")
+	}
+	return nil
+}
+
+// KeepCut is how long a session on another machine waits for a lost link.
+func (r *Rung) KeepCut() time.Duration {
+	if r.Keep == nil {
+		return usualKeep
+	}
+	d, _ := time.ParseDuration(r.Keep.Value) // it was checked when it was read
+	return d
+}
+
 // checkSum wants a SHA-256.
 func checkSum(v string) error {
 	if b, err := hex.DecodeString(v); err != nil || len(b) != sha256.Size || strings.ToLower(v) != v {
@@ -162,7 +188,7 @@ type size struct {
 // words are what is no matter of more or less.
 func (r *Rung) words() []word {
 	return []word{{"engine", &r.Engine}, {"container", &r.Container}, {"image", &r.Image}, {"runsc", &r.Runsc}, {"runsc-sha256", &r.RunscSum},
-		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}, {"ssh", &r.SSH}}
+		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}, {"ssh", &r.SSH}, {"keep", &r.Keep}}
 }
 
 // sizes are those of a virtual machine, which the limits of a session bound.
@@ -237,7 +263,8 @@ func (p *Policy) stays() (*Policy, []Change) {
 	}
 	out := p.clone()
 	out.Rung.Use = nil
-	return out, []Change{{Section: "rung", Key: "use", Value: rungOfMachines, Source: p.Rung.Use.Source}}
+	return out, []Change{{Section: "rung", Key: "use", Value: rungOfMachines, Source: p.Rung.Use.Source,
+		Never: "no project chooses another machine; you do, with --rung ssh:HOST"}}
 }
 
 // UseRung is what the flags --rung, --image and --accel say; nothing, if they are empty. An

@@ -11,7 +11,16 @@ type Change struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
 	Removed bool   `json:"removed,omitempty"` // a requirement that would fall
+	Never   string `json:"never,omitempty"`   // why no trust in the project changes that; "": trust does
 	Source  Source `json:"source"`
+}
+
+// Ignored says that a wish of a project's file is not heard, and why where trust would not help.
+func (c Change) Ignored() string {
+	if c.Never != "" {
+		return "ignored: " + c.String() + ": " + c.Never
+	}
+	return "not trusted, ignored: " + c.String()
 }
 
 // String is a line of a diff.

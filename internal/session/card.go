@@ -93,10 +93,17 @@ func (c *Card) said(key, text string) {
 
 // askedInVain is what a project asks for that nobody trusted.
 func (s *Session) askedInVain(c *Card) {
+	n := 0
 	for _, ch := range s.Ignored {
+		if ch.Never != "" {
+			c.said("ignored", ch.String()+": "+ch.Never)
+			c.Unusual = append(c.Unusual, "ignored a wish of the project's file: "+ch.Never)
+			continue
+		}
+		n++
 		c.said("ignored", ch.String())
 	}
-	if n := len(s.Ignored); n > 0 {
+	if n > 0 {
 		c.Unusual = append(c.Unusual, fmt.Sprintf("ignored %d %s of the project's file (ringfence trust)", n, plural(n, "wish", "wishes")))
 	}
 	for i, f := range s.Trees.Untrusted.Findings {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/test/agents/model"
+	kernels "ringfence.dev/ringfence/test/machine"
+	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/world"
 )
@@ -17,6 +19,11 @@ import (
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(len(all))); err != nil {
 		panic(err)
+	}
+	if rungs.Name() == rungs.MicroVM {
+		if err := kernels.Prepare(""); err != nil {
+			panic(err)
+		}
 	}
 	world.Main(m, "./search")
 }

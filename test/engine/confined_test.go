@@ -297,14 +297,15 @@ func TestConfinedRefused(t *testing.T) {
 	for want, args := range map[string][]string{
 		"an image cannot be shown in part": {"run", "--image", name, "--net", "none", "--", "only-here"},
 		"no live view and no learning":     {"learn", "--rung", "container", "--net", "none", "--", "echo", "ran"},
+		"the view live is not to be had":   {"run", "--rung", "container", "--net", "none", "--live", "--", "echo", "ran"},
 	} {
 		out, err := f.Cmd(args...).CombinedOutput()
 		if err == nil || strings.Contains(string(out), "ran\n") || strings.Contains(string(out), "from the image") || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v\n%s", want, err, out)
 		}
 	}
-	// A session that asks for the live view gets the stricter one.
-	if r := f.On("echo new > made", "--net", "none", "--live"); r.Status != 0 || !strings.Contains(r.Stderr, "for review") {
+	// A policy that says live gets the stricter view.
+	if r := f.On("echo new > made", "--net", "none"); r.Status != 0 || !strings.Contains(r.Stderr, "for review") {
 		t.Errorf("status %d\n%s", r.Status, r.Stderr)
 	}
 	if _, err := os.Stat(filepath.Join(f.Dir, "made")); err == nil {

@@ -1,4 +1,3 @@
 // Package microvm proves the rung of that name under software emulation, with Debian's own
 // kernel: sessions, every check of verify, and attacks of somebody who is root in the guest.
-// The rung is in a build of its own (the tag ringfence_microvm).
 package microvm

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/journal"
+	"ringfence.dev/ringfence/test/rungs"
 	"ringfence.dev/ringfence/test/work"
 )
 
@@ -16,7 +17,7 @@ import (
 // emulator with its version.
 func journalled(t *testing.T, f *work.Fixture) {
 	t.Helper()
-	kernel := os.Getenv(kernelEnv)
+	kernel := os.Getenv(rungs.KernelEnv)
 	release := strings.TrimPrefix(filepath.Base(kernel), "vmlinuz-")
 	told := map[string]bool{}
 	for _, r := range f.Journal() {

@@ -7,6 +7,8 @@ var inContainerUnturned = map[string]string{
 	"kernel":       notClaimed,
 	"link":         notClaimed,
 	"link-end":     notClaimed,
+	"nic":          notClaimed,
+	"share":        notClaimed,
 	"keyring":      "the engine gives every container a session keyring of its own",
 	"wall keyring": "as above",
 }

@@ -44,7 +44,7 @@ func TestMachineMutations(t *testing.T) {
 	if err != nil || len(images) != 1 {
 		t.Fatalf("%s has the kernels %q: %v", at, images, err)
 	}
-	bin := build(t, "ringfence_mutate,ringfence_microvm")
+	bin := build(t, "ringfence_mutate")
 	all := users(t, "")
 	for n, u := range all {
 		u.has(t, fmt.Sprintf("kernel = %q\naccel = \"tcg\"\nmemory = \"512MiB\"\ndisk = \"256MiB\"\n", images[0]))

@@ -34,7 +34,7 @@ type ground struct {
 	unturned map[string]string
 }
 
-var grounds = []ground{{"native", "", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed}},
+var grounds = []ground{{"native", "", mutations, map[string]string{"kernel": notClaimed, "link": notClaimed, "link-end": notClaimed, "nic": notClaimed, "share": notClaimed}},
 	{"container", "", inContainer, inContainerUnturned}, {"container", "confined", inConfined, inConfinedUnturned()}, {"gvisor", "", onSentry, onSentryUnturned}}
 
 // title is what docs/rungs.md and verify call it.

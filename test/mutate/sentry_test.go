@@ -8,6 +8,8 @@ var onSentryUnturned = map[string]string{
 	"landlock":      "it is missing already",
 	"link":          notClaimed,
 	"link-end":      notClaimed,
+	"nic":           notClaimed,
+	"share":         notClaimed,
 	"pid":           "the sentry has processes of its own, and none of the host's is among them",
 	"wall landlock": "the sentry has none; the one around PID 1 holds nothing that the agent reaches",
 	"wall tty":      "the sentry has terminals of its own, and none of the host's",

@@ -11,12 +11,17 @@ import (
 	"ringfence.dev/ringfence/test/tier"
 )
 
-// Native is the rung that needs nothing; Container needs an engine, which is started for it.
+// Native is the rung that needs nothing; Container needs an engine, which is started for it;
+// MicroVM needs a kernel, see package machine.
 const (
 	Native    = "native"
 	Container = "container"
 	GVisor    = "gvisor"
+	MicroVM   = "microvm"
 )
+
+// KernelEnv is where the kernel of the rung of virtual machines is.
+const KernelEnv = "MICROVM_KERNEL"
 
 // Name is the rung that is played on.
 func Name() string {
@@ -33,14 +38,16 @@ func Plain() bool { return Name() == Native }
 // rung each, on another every second, if the case has others.
 func Mine(only bool, i int) bool { return Plain() || only || tier.All() || i%2 == 0 }
 
-// Policy is what the administrator of the host writes, with the program or the engine of the
-// rung at a path; "" for the native rung.
+// Policy is what the administrator of the host writes, with the program, the engine or the
+// kernel of the rung at a path; "" for the native rung.
 func Policy(at string) string {
 	switch Name() {
 	case Native:
 		return ""
 	case Container:
 		return fmt.Sprintf("[rung]\nuse = %q\nengine = %q\n", Name(), at)
+	case MicroVM:
+		return fmt.Sprintf("[rung]\nuse = %q\nkernel = %q\naccel = \"tcg\"\n", Name(), at)
 	}
 	return fmt.Sprintf("[rung]\nuse = %q\nrunsc = %q\n", Name(), at)
 }

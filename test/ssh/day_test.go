@@ -160,3 +160,18 @@ func TestTampered(t *testing.T) {
 	}
 	w.asThere(`rmdir .cache/ringfence/*/ringfence; rm -rf .cache/ringfence/*/ringfence`)
 }
+
+// What nobody used for long is removed there by the next session, which keeps its own.
+func TestThinned(t *testing.T) {
+	w := newWorld(t)
+	w.put("kept", "x\n")
+	old := strings.Repeat("a", 64)
+	w.asThere("mkdir -p .cache/ringfence/" + old + " .cache/ringfence/store/" + old + "; touch -d '40 days ago' .cache/ringfence/" + old + " .cache/ringfence/store/" + old)
+	if r := w.on("box", "cat kept"); r.status != 0 {
+		t.Fatal(r.status)
+	}
+	left := w.asThere("ls .cache/ringfence .cache/ringfence/store; ls .cache/ringfence/*/ringfence").out
+	if strings.Contains(left, old) || !strings.Contains(left, "/ringfence\n") {
+		t.Error(left)
+	}
+}

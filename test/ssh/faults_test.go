@@ -1,10 +1,7 @@
 package ssh
 
 import (
-	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"ringfence.dev/ringfence/test/wait"
@@ -38,16 +35,8 @@ func TestKilled(t *testing.T) {
 	})
 	t.Run("link", func(t *testing.T) {
 		w := newWorld(t)
-		os.Remove(pids)
 		s := w.begin("relayed", "cut", script)
-		b, err := os.ReadFile(pids)
-		pid, perr := strconv.Atoi(string(b))
-		if err != nil || perr != nil {
-			t.Fatal(err, perr)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		w.cut()
 		if s.end(t) == 0 || !strings.Contains(s.errs.String(), "the far end is gone") {
 			t.Error("nobody was told")
 		}
@@ -90,7 +79,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	w.put(".ringfence.toml", "[rung]\nuse = \"ssh\"\nssh = \"evil\"\n")
-	if r := w.ringfence("run", "--", "true"); r.status != 0 || strings.Contains(r.errors, "evil cannot be reached") || strings.Contains(r.errors, "another machine") {
+	if r := w.ringfence("run", "--", "true"); r.status != 0 || strings.Contains(r.errors, "evil cannot be reached") || strings.Contains(r.errors, "the session runs on another machine") {
 		t.Error("a project names a machine, or chooses it")
 	}
 }

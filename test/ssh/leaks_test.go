@@ -72,6 +72,20 @@ func TestNewSecretsOfLargeTree(t *testing.T) {
 	absentThere(t, "LATER7f3a91", "NESTED7f3a91")
 }
 
+// What tools fetch and build is looked through as well: on this machine it is passed over.
+func TestFetchedSecretsStayHere(t *testing.T) {
+	w := newWorld(t)
+	w.put("node_modules/a/lib/index.js", "everybody-may-read-7f3a91\n")
+	w.put("node_modules/a/lib/.env", "K=sk-live-FETCHED7f3a91aaaaaaaaaaaaa\n")
+	w.put("vendor/x/y/z/prod.env", "K=sk-live-VENDORED7f3a91aaaaaaaaaaaaa\n")
+	w.loginIn("node_modules/b/src/", "FETCHEDLOGIN7f3a91")
+	r := w.on("box", `cat node_modules/a/lib/index.js node_modules/a/lib/.env vendor/x/y/z/prod.env node_modules/b/src/.git/config`)
+	if r.status != 0 || !strings.Contains(r.out, "everybody-may-read-7f3a91") || !strings.Contains(r.out, "forge.test") && !strings.Contains(r.out, "github.com") {
+		t.Errorf("status %d, %q", r.status, r.out)
+	}
+	absentThere(t, "FETCHED7f3a91", "VENDORED7f3a91", "FETCHEDLOGIN7f3a91")
+}
+
 // No policy sends a credential.
 func TestPolicySendsNoCredential(t *testing.T) {
 	w := newWorld(t)
@@ -92,8 +106,17 @@ func TestProjectDoesNotChoose(t *testing.T) {
 	w := newWorld(t)
 	w.policy("[rung]\nssh = \"box\"\n")
 	w.put(".ringfence.toml", "[rung]\nuse = \"ssh\"\n")
-	if r := w.ringfence("run", "--", "sh", "-c", "echo ran"); r.status != 0 || strings.Contains(r.errors, "another machine") {
-		t.Errorf("a project sends itself away: status %d, %q", r.status, r.errors)
+	for _, trusted := range []bool{false, true} {
+		if trusted {
+			w.ringfence("trust", "--yes")
+		}
+		r := w.ringfence("run", "--", "sh", "-c", "echo ran")
+		if r.status != 0 || strings.Contains(r.errors, "the session runs on another machine") {
+			t.Errorf("a project sends itself away: status %d, %q", r.status, r.errors)
+		}
+		if !strings.Contains(r.errors, "no project chooses another machine") || strings.Contains(r.errors, "ringfence trust") || strings.Contains(r.errors, "not trusted") {
+			t.Errorf("trusted %v: that it is ignored, and why, is not said: %q", trusted, r.errors)
+		}
 	}
 	if err := os.Remove(filepath.Join(w.project, ".ringfence.toml")); err != nil {
 		t.Fatal(err)

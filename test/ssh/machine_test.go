@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringfence.dev/ringfence/test/built"
+	"ringfence.dev/ringfence/test/agents/npm"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/wait"
 )
@@ -23,7 +23,10 @@ const (
 	tiny  = "/srv/tiny-there"  // whose cache has no room for it
 	keys  = "/srv/keys"
 	relay = "/srv/bin/relay"
+	liars = "/srv/bin/liar" // the shell of one who lies
 	port  = "2222"
+
+	agents = "/opt" // where the other machine has its agents
 )
 
 // thereID is the user of the other machine, where the stage can have a second one.
@@ -33,8 +36,8 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "relay" {
 		os.Exit(relayMain(os.Args[1:]))
 	}
-	if err := built.Tagged("ringfence_ssh"); err != nil { // the rung is in a build of its own
-		panic(err)
+	if filepath.Base(os.Args[0]) == "liar" {
+		os.Exit(liarMain(os.Args[1:]))
 	}
 	stage.Before = machine
 	stage.Main(m)
@@ -49,7 +52,14 @@ func machine(uid, gid int) error {
 	if err := unix.Mount("stage", "/run", "tmpfs", 0, "mode=755"); err != nil {
 		return err
 	}
-	err := errors.Join(people(uid, gid, far, farGroup), homes(far, farGroup), os.Mkdir("/run/sshd", 0o755))
+	modules, err := npm.Modules() // before /etc/passwd is another one
+	if err == nil {
+		err = unix.Mount(modules, agents, "", unix.MS_BIND, "")
+	}
+	if err != nil {
+		return err
+	}
+	err = errors.Join(people(uid, gid, far, farGroup), homes(far, farGroup), os.Mkdir("/run/sshd", 0o755))
 	if err == nil {
 		err = makeKeys(uid, gid)
 	}
@@ -74,6 +84,8 @@ func people(uid, gid, far, farGroup int) error {
 		passwd = fmt.Appendf(passwd, "%s:x:%d:%d::%s:/bin/bash\n", name, far, farGroup, home)
 		shadow = fmt.Appendf(shadow, "%s:*:19000:0:99999:7:::\n", name)
 	}
+	passwd = fmt.Appendf(passwd, "liar:x:%d:%d::%s:%s\n", far, farGroup, there, liars)
+	shadow = fmt.Appendf(shadow, "liar:*:19000:0:99999:7:::\n")
 	cover := func(name string, data []byte, mode os.FileMode) error {
 		own := "/srv/" + filepath.Base(name)
 		if err := os.WriteFile(own, data, mode); err != nil {
@@ -105,7 +117,7 @@ func homes(far, farGroup int) error {
 		}
 	}
 	// A shell there may print what it likes.
-	return os.WriteFile(filepath.Join(there, ".bashrc"), []byte("echo welcome to this machine\n"), 0o644)
+	return os.WriteFile(filepath.Join(there, ".bashrc"), []byte("echo welcome to this machine\nPATH="+agents+"/.bin:$PATH\n"), 0o644)
 }
 
 // makeKeys makes those of the machine and of the user here.
@@ -126,7 +138,7 @@ func makeKeys(uid, gid int) error {
 func copySelf() error {
 	data, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
-		err = os.WriteFile(relay, data, 0o755)
+		err = errors.Join(os.WriteFile(relay, data, 0o755), os.Link(relay, liars))
 	}
 	return err
 }
@@ -138,8 +150,8 @@ func serve() error {
 		"PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nMaxStartups 100\n"
 	config := "Host *\n  HostName 127.0.0.1\n  Port " + port + "\n  IdentityFile " + keys + "/user\n  IdentitiesOnly yes\n" +
 		"  StrictHostKeyChecking yes\n  UserKnownHostsFile " + keys + "/known\n  LogLevel ERROR\n" +
-		"Host box relayed slow\n  User there\nHost small\n  User small\nHost tiny\n  User tiny\n" +
-		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\n"
+		"Host box relayed slow lossy usual\n  User there\nHost liar\n  User liar\nHost small\n  User small\nHost tiny\n  User tiny\n" +
+		"Host relayed\n  ProxyCommand " + relay + " 0\nHost slow\n  ProxyCommand " + relay + " 100\nHost usual\n  ProxyCommand " + relay + " 25\nHost lossy\n  ProxyCommand " + relay + " 100 1\n"
 	pub, err := os.ReadFile(filepath.Join(keys, "host.pub"))
 	if err != nil {
 		return err

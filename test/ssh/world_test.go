@@ -34,6 +34,7 @@ func newWorld(t *testing.T) *user {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
+	w.keep("0s") // who is not about a lost link wants the end
 	return w
 }
 

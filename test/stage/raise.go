@@ -91,12 +91,16 @@ func administer() error {
 	if rungs.Plain() {
 		return nil
 	}
-	at := daemon.Socket(Engine)
-	if rungs.Name() != rungs.Container {
-		var err error
-		if at, err = built.Runsc(); err != nil {
-			return err
-		}
+	at, err := daemon.Socket(Engine), error(nil)
+	switch rungs.Name() {
+	case rungs.Container:
+	case rungs.MicroVM:
+		at = os.Getenv(rungs.KernelEnv)
+	default:
+		at, err = built.Runsc()
+	}
+	if err != nil {
+		return err
 	}
 	const own = "/srv/etc"
 	if err := os.Mkdir(own, 0o755); err != nil {

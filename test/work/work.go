@@ -16,17 +16,9 @@ import (
 func Work(t *testing.T, begin func(*testing.T) *Fixture) {
 	for name, test := range map[string]func(*Fixture){
 		"review": review, "ends": ends, "network": network, "offline": offline, "publish": publish, "terminal": terminal,
-		"interrupted": interrupted, "stopped": stopped, "exec": beside, "killed": killed, "note": note,
+		"interrupted": interrupted, "stopped": stopped, "exec": beside, "killed": Killed, "note": note,
 	} {
 		t.Run(name, func(t *testing.T) { test(begin(t)) })
-	}
-}
-
-// Some plays a part of it, where each start takes long.
-func Some(t *testing.T, begin func(*testing.T) *Fixture, names ...string) {
-	all := map[string]func(*Fixture){"review": review, "network": network, "terminal": terminal, "exec": beside, "killed": killed}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) { all[name](begin(t)) })
 	}
 }
 
@@ -67,12 +59,27 @@ func ends(f *Fixture) {
 // network: an allowed host answers through the gate, another one does not, and no address
 // is reached around it.
 func network(f *Fixture) {
-	r := f.On(`curl -sS --cacert ca.pem https://allowed.test/ && echo reached
-		curl -fsS -m 10 http://other.test/ && echo open
-		curl -fsS -m 10 http://`+world.Router4+`/ && echo open
-		curl -fsS -m 10 http://`+world.Host4+`/ && echo open; true`, "--allow-host", world.Allowed)
-	if !strings.Contains(r.Stdout, "reached") || strings.Contains(r.Stdout, "open") {
-		f.T.Errorf("%s\n%s", r.Stdout, r.Stderr)
+	r := f.On(connects, "--allow-host", world.Allowed)
+	f.reached(r.Stdout, r.Stderr)
+}
+
+// Connects is network in a session that is there, to which the host is allowed.
+func (f *Fixture) Connects(id string) {
+	cmd := f.Cmd("exec", id, "--", "sh", "-c", connects)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, _ := cmd.Output()
+	f.reached(string(out), said.String())
+}
+
+const connects = `curl -sS --cacert ca.pem https://allowed.test/ && echo reached
+	curl -fsS -m 10 http://other.test/ && echo open
+	curl -fsS -m 10 http://` + world.Router4 + `/ && echo open
+	curl -fsS -m 10 http://` + world.Host4 + `/ && echo open; true`
+
+func (f *Fixture) reached(out, said string) {
+	if !strings.Contains(out, "reached") || strings.Contains(out, "open") {
+		f.T.Errorf("%s\n%s", out, said)
 	}
 	for _, p := range f.Dialled() {
 		if s := fmt.Sprint(p); strings.Contains(s, world.Host4+":80") {
@@ -101,6 +108,11 @@ func offline(f *Fixture) {
 
 func publish(f *Fixture) {
 	f.Start("python3 -m http.server 3000 --bind 127.0.0.1", "--publish", "3000")
+	f.Serves()
+}
+
+// Serves waits for an answer of a server inside, whose port 3000 is published.
+func (f *Fixture) Serves() {
 	f.Eventually("an answer of the server inside", func() bool {
 		r, err := http.Get("http://127.0.0.1:3000/ca.pem")
 		if err != nil {
@@ -187,8 +199,12 @@ func note(f *Fixture) {
 }
 
 func beside(f *Fixture) {
+	f.Beside(f.Start("sleep 1000", "--net", "none"))
+}
+
+// Beside runs commands in a session that is there.
+func (f *Fixture) Beside(id string) {
 	t := f.T
-	id := f.Start("sleep 1000", "--net", "none")
 	cmd := f.Cmd("exec", id, "--", "sh", "-c", `id -u; cat; grep -E 'Cap|Seccomp' /proc/self/status; exit 3`)
 	cmd.Stdin = strings.NewReader("through\n")
 	out, _ := cmd.Output()
@@ -210,9 +226,9 @@ func beside(f *Fixture) {
 	}
 }
 
-// killed: with the supervisor everything ends, and what waits for review is still there. On
+// Killed: with the supervisor everything ends, and what waits for review is still there. On
 // a rung that keeps it elsewhere it is here once somebody has looked.
-func killed(f *Fixture) {
+func Killed(f *Fixture) {
 	t := f.T
 	before := map[int]bool{}
 	for _, p := range Processes(t) {

@@ -114,6 +114,8 @@ type Budget struct {
 	Git []string
 	// Also are further paths to look at, as Known of an earlier scan.
 	Also []string
+	// Deep has logins of git looked for in directories of what tools fetch and build as well.
+	Deep bool
 	// Step is told now and then how many entries were met. May be nil.
 	Step func(entries int)
 }

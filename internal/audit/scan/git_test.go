@@ -43,3 +43,21 @@ func TestGitNeutral(t *testing.T) {
 		t.Errorf("%s", r.Files[i].Neutral)
 	}
 }
+
+// TestDeepLogins: logins of repositories that tools fetched are found where somebody asks for
+// that, and nothing else there is.
+func TestDeepLogins(t *testing.T) {
+	const login = "[remote \"origin\"]\n\turl = https://me:ghp_0123456789abcdef@forge.test/a\n"
+	root := plant(t, map[string]string{"node_modules/a/b/.git/config": login, "node_modules/a/b/.git/HEAD": "ref: refs/heads/x\n",
+		"node_modules/a/.claude/settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "evil"}]}]}}`})
+	for deep, want := range map[bool]int{false: 0, true: 1} {
+		budget := First("")
+		budget.Deep = deep
+		for what, look := range map[string]func(string, Budget) (*Report, error){"scan": Scan, "logins": GitLogins} {
+			report, err := look(root, budget)
+			if err != nil || len(report.Files) != want || want == 1 && report.Files[0].Unlogged == nil {
+				t.Errorf("%s, deep %v: %+v, %v", what, deep, report, err)
+			}
+		}
+	}
+}

@@ -33,19 +33,8 @@ func GitLogins(root string, b Budget) (*Report, error) {
 			s.gitFile(rel)
 		}
 	}
-	w := &walk{tree: t, budget: b}
-	w.visit = func(rel string, kind byte) {
-		switch base := path.Base(rel); {
-		case base == ".git" && kind == unix.DT_DIR:
-			s.gitDir(rel)
-		case base == ".jj" && kind == unix.DT_DIR:
-			s.gitDir(path.Join(path.Dir(rel), jjStore))
-		case base == ".git":
-			s.gitFile(rel)
-		case base == "HEAD" && kind == unix.DT_REG:
-			s.heads = append(s.heads, path.Dir(rel))
-		}
-	}
+	w := &walk{tree: t, budget: b, deep: b.Deep}
+	w.visit = s.visitGit
 	w.run(nil)
 	s.bareRepositories()
 	s.finish()
@@ -54,6 +43,20 @@ func GitLogins(root string, b Budget) (*Report, error) {
 	s.onlyLogins()
 	s.sort()
 	return s.report, nil
+}
+
+// visitGit is told of every name that a walk meets which looks for nothing else.
+func (s *scan) visitGit(rel string, kind byte) {
+	switch base := path.Base(rel); {
+	case base == ".git" && kind == unix.DT_DIR:
+		s.gitDir(rel)
+	case base == ".jj" && kind == unix.DT_DIR:
+		s.gitDir(path.Join(path.Dir(rel), jjStore))
+	case base == ".git":
+		s.gitFile(rel)
+	case base == "HEAD" && kind == unix.DT_REG:
+		s.heads = append(s.heads, path.Dir(rel))
+	}
 }
 
 // onlyLogins leaves the files that hold one, or may, and what stands for them for that

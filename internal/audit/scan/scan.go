@@ -38,13 +38,17 @@ func Scan(root string, b Budget) (*Report, error) {
 		}
 		s.file(rel, bySight)
 	}
-	w := &walk{tree: t, budget: b}
+	w := &walk{tree: t, budget: b, deep: b.Deep}
 	w.visit = func(rel string, kind byte) {
 		if w.late() {
 			s.report.Complete = false
 			return
 		}
-		s.visit(rel, kind)
+		if b.Deep && fetched(rel) { // no agent starts there
+			s.visitGit(rel, kind)
+		} else {
+			s.visit(rel, kind)
+		}
 	}
 	w.run(textDirs(names))
 	s.bareRepositories()

@@ -237,8 +237,12 @@ type walk struct {
 	deep   bool                        // nothing is passed over but git's own
 }
 
-// maxPending bounds the memory that a tree can make us use.
-const maxPending = 1 << 16
+// maxPending bounds the memory that a tree can make us use, maxDeep where nothing is passed
+// over.
+const (
+	maxPending = 1 << 16
+	maxDeep    = 1 << 20
+)
 
 // pruned are directories that are not walked: what tools fetch and build, and git's
 // own history.
@@ -246,6 +250,16 @@ var pruned = map[string]bool{
 	".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "bower_components": true, ".venv": true, "venv": true,
 	"__pycache__": true, ".cache": true, ".tox": true, ".nox": true, ".mypy_cache": true, ".pytest_cache": true, ".ruff_cache": true,
 	".gradle": true, ".next": true, ".nuxt": true, ".turbo": true, ".pnpm-store": true, ".m2": true,
+}
+
+// fetched holds for what lies in a directory that is passed over otherwise.
+func fetched(rel string) bool {
+	for part := range strings.SplitSeq(path.Dir(rel), "/") {
+		if pruned[part] {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *walk) spent() bool {
@@ -277,7 +291,7 @@ func (w *walk) add(dir string) {
 	if w.seen[dir] {
 		return
 	}
-	if len(w.pending) >= maxPending {
+	if len(w.pending) >= maxPending && (!w.deep || len(w.pending) >= maxDeep) {
 		w.cut = true
 		return
 	}

@@ -106,7 +106,7 @@ func oneRung(c *command.Console, name string, asJSON bool) (int, error) {
 		return 2, err
 	}
 	by := ""
-	if whose := r.Offer().Word; whose != "" {
+	if whose := r.Offer().Word; whose != "" && word != hostfacts.Unusable {
 		by = ", by the word of " + whose
 	}
 	_, err = fmt.Fprintf(c.Out, "\nthe rung %s is %s%s\n", name, c.Paint(statusStyle[word], string(word)), by)

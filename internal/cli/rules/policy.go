@@ -50,7 +50,7 @@ func policyShow() *command.Command {
 			return 2, err
 		}
 		for _, ch := range s.Ignored {
-			fmt.Fprintf(w, "# not trusted, ignored: %s\n", ch)
+			fmt.Fprintf(w, "# %s\n", ch.Ignored())
 		}
 		if *resolved {
 			fmt.Fprintf(w, "\n# what it resolves to for %s:\n", s.Profile.Title)

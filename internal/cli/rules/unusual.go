@@ -14,10 +14,12 @@ import (
 // Unusual says before a start what somebody has to know who is shown no card, or all of
 // it.
 func Unusual(w io.Writer, s *session.Session, report cgroup.Report, talk bool) {
+	trusted := false // would help
 	for _, ch := range s.Ignored {
-		fmt.Fprintf(w, "ringfence: not trusted, ignored: %s\n", ch)
+		trusted = trusted || ch.Never == ""
+		fmt.Fprintf(w, "ringfence: %s\n", ch.Ignored())
 	}
-	if len(s.Ignored) > 0 {
+	if trusted {
 		fmt.Fprintln(w, "ringfence: hint: `ringfence trust` accepts the project's file as it is now")
 	}
 	if r := report.Pids; r.Want > 0 && !r.Enforced() { // of the built-in policy: what was asked for holds, or nothing starts

@@ -12,16 +12,23 @@ import (
 // Attach takes over the terminal of a kept session.
 func Attach() *command.Command {
 	cmd := &command.Command{Name: "attach", Args: "[SESSION]", Short: "take over the terminal of a kept session",
-		Long:     "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is detached. Without SESSION the only one.",
+		Long: "Takes over the terminal of a session that was started with --keep or -d. Ctrl-] d\nleaves it running, as closing the terminal does. Ctrl-] twice is one Ctrl-] for the\nsession. Who was attached before is detached. Without SESSION the only one.\n" +
+			"Where the link to another machine was lost, it first tries to take it up again. Of a\nsession that has ended by that, it fetches what that machine kept, for review.",
 		Examples: []string{"ringfence attach demo"},
 		Takes:    command.One, Status: 125}
 	cmd.Run = func(c *command.Console, args []string) (int, error) {
-		if !c.Typing() || !terminal.IsTerminal(c.Out) {
-			return 125, fault.New(fault.Refused, "ringfence output shows what it prints", "attach needs a terminal")
-		}
 		id, err := findRunning(command.First(args))
 		if err != nil {
+			if w := leftElsewhere(c, command.First(args)); w != nil {
+				return fetchLeft(c, w)
+			}
 			return 125, err
+		}
+		if _, err := control.Ask(id, control.Request{Do: "again"}); err != nil {
+			return 125, fault.New(fault.Failed, "it is tried again by itself; ringfence stop "+id+" ends it here", "the link of %s is lost, and cannot be taken up now: %w", id, err)
+		}
+		if !c.Typing() || !terminal.IsTerminal(c.Out) {
+			return 125, fault.New(fault.Refused, "ringfence output shows what it prints", "attach needs a terminal")
 		}
 		q := control.Request{Do: "attach"}
 		if ws, err := terminal.Size(c.Out); err == nil {

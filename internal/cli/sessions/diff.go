@@ -123,6 +123,9 @@ func printReport(c *command.Console, r *review.Report) {
 	for _, note := range r.Notes {
 		c.Say("%s", note)
 	}
+	if w.Elsewhere() && !w.Running() {
+		c.Say("more of it may wait on another machine: ringfence attach %s fetches it", w.ID)
+	}
 	if n := len(r.Waiting()); n > 0 {
 		c.Say("%s: ringfence apply %s, or discard %s", counted(n, "waits", "wait"), w.ID, w.ID)
 	}

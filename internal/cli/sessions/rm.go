@@ -53,6 +53,9 @@ func forget(c *command.Console, name string, w *review.Work, discard bool) error
 		if w.Source != "" {
 			take = fmt.Sprintf("git fetch %s and git branch NAME %[1]s/%s", w.ID, w.Branch())
 		}
+		if w.Elsewhere() {
+			take = "ringfence attach " + w.ID
+		}
 		return fault.New(fault.Refused, fmt.Sprintf("%s, or ringfence rm %s --discard", take, w.ID), "changes wait in session %s", w.ID)
 	}
 	if n, err := w.Uncommitted(); !discard && (n > 0 || err != nil) {

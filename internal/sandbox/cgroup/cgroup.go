@@ -50,7 +50,7 @@ type part struct {
 func Elsewhere(want Limits, by Mechanism) (*Group, Report) {
 	r := newReport(want)
 	if by == Nobody {
-		r.refuse(want, "the session runs on another machine, whose limits are its own")
+		r.refuse(want, "the session runs on another machine, and what that limits is its own word")
 	} else {
 		r.grant(want, by)
 	}

@@ -52,9 +52,9 @@ func (t *there) answer(s *link.Stream, q link.Ask) {
 	err := errors.New("the sandbox has not begun")
 	switch {
 	case q.What == link.Freeze && box != nil:
-		err = box.Freeze()
+		err = t.still.freeze(box, byNear)
 	case q.What == link.Thaw && box != nil:
-		err = box.Thaw()
+		err = t.still.thaw(box, byNear)
 	case q.What == link.Listening && net != nil:
 		a.Ports, err = net.Listening(), nil
 		a.Ports = a.Ports[:min(len(a.Ports), link.MaxPorts)]

@@ -49,7 +49,8 @@ type Begin struct {
 	Dir    string     // of the session's state on this machine
 	Plan   *plan.Plan // of the session, with the names of this machine
 	Limits cgroup.Limits
-	Judge  func(path string) error // of Hooks
+	Judge  rung.Judge    // of Hooks
+	Keep   time.Duration // of Hooks
 }
 
 // End is a far end that was started.
@@ -65,6 +66,12 @@ type End struct {
 	Why func(error) error
 	// Saw adds what was seen of the place from this machine; nil: nothing was.
 	Saw map[string]string
+	// Ours is set where all that runs there began with bytes that this machine chose and
+	// compared. What its far end says before the agent runs is then a witness's, not only a word.
+	Ours bool
+	// Lasts is the way to it, where that outlives its connection and says by itself whether
+	// the far end is there; nil: it does not.
+	Lasts Lasting
 }
 
 // Rung is the rung of a place.
@@ -115,8 +122,12 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		end.Close()
 		return nil, err
 	}
-	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, link.Options{Alive: alive}), h)
-	s.program, s.saw = end.Program, end.Saw
+	asked := link.Options{Alive: alive}
+	if end.Lasts != nil {
+		asked.Alive = 0
+	}
+	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
+	s.program, s.saw, s.ours = end.Program, end.Saw, end.Ours
 	if end.PID != 0 {
 		s.pace = paceHere
 	}
@@ -131,6 +142,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
+	s.outlive(end.Lasts)
 	go s.listen()
 	go s.syncOn()
 	return s, nil
@@ -138,7 +150,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 
 // open starts the far end, which is under the limits of the session before it does anything.
 func (r Rung) open(ctx context.Context, p *plan.Plan, h rung.Hooks) (End, error) {
-	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge})
+	end, err := r.Place.Open(ctx, Begin{Within: h.Within, Join: h.Join, Dir: h.Dir, Plan: p, Limits: h.Limits, Judge: h.Judge, Keep: h.KeepCut})
 	switch {
 	case err != nil && end.ReadWriteCloser != nil:
 		end.Close()

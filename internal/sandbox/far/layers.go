@@ -3,6 +3,7 @@ package far
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 type layer struct {
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
-	shrunk
+	whole  bool   // all of it has come, and nothing changes it any more
+	taken
 }
 
 // next is where a generation is made.
@@ -57,7 +59,15 @@ func (s *sandbox) sendLayers(p *plan.Plan) error {
 }
 
 // Sync implements rung.Sandbox.
-func (s *sandbox) Sync() error { return s.fetch(false) }
+func (s *sandbox) Sync() error { return s.sync() }
+
+// sync brings over what there is, where there is a way.
+func (s *sandbox) sync() error {
+	if broken, _ := s.breaks.now(); broken {
+		return errBroken
+	}
+	return s.fetch()
+}
 
 // syncEvery is how long what an agent changed is at the far end only, where bringing it
 // over takes no longer than a part of that.
@@ -77,8 +87,8 @@ func (s *sandbox) syncOn() {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		err := s.fetch(false)
-		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
+		err := s.sync()
+		if err != nil && !told && !errors.Is(err, errBroken) && s.link.Err() == nil && s.hooks.Warn != nil {
 			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
 		told = err != nil
@@ -86,13 +96,13 @@ func (s *sandbox) syncOn() {
 	}
 }
 
-// fetch brings all layers over.
-func (s *sandbox) fetch(whole bool) error {
+// fetch brings all layers over, as they are now.
+func (s *sandbox) fetch() error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
 	began := time.Now()
 	for n, l := range s.layers {
-		if err := s.bring(uint16(n), l, whole); err != nil {
+		if err := s.bring(uint16(n), l, false); err != nil {
 			return err
 		}
 	}
@@ -113,7 +123,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 	if err := os.Mkdir(l.next(), 0o700); err != nil {
 		return err
 	}
-	unchanged, err := l.receive(&paced{Stream: from, began: time.Now(), pace: s.pace}, s.most)
+	unchanged, err := l.receive(s.paced(from), s.most)
 	if err == nil && !unchanged {
 		err = l.replace()
 	}
@@ -127,7 +137,7 @@ func (s *sandbox) bring(n uint16, l *layer, whole bool) error {
 }
 
 // receive makes the next generation.
-func (l *layer) receive(from *paced, most upper.Bounds) (unchanged bool, err error) {
+func (l *layer) receive(from io.Reader, most upper.Bounds) (unchanged bool, err error) {
 	into, err := sys.OpenSource(l.next())
 	if err != nil {
 		return false, err
@@ -153,8 +163,8 @@ func (l *layer) replace() error {
 		err = unix.Renameat2(unix.AT_FDCWD, l.next(), unix.AT_FDCWD, l.dir, unix.RENAME_EXCHANGE)
 	}
 	if err == nil {
-		l.number++
 		l.keep()
+		l.number++
 	}
 	return err
 }
@@ -181,21 +191,39 @@ const (
 
 type paced struct {
 	*link.Stream
-	began time.Time
-	pace  int64
-	got   int64
+	began  time.Time
+	pace   int64
+	got    int64
+	breaks *breaks
+	before time.Duration // that the way was broken
 }
 
-// due is when the next byte must have come.
+func (s *sandbox) paced(from *link.Stream) *paced {
+	_, before := s.breaks.now()
+	return &paced{Stream: from, began: time.Now(), pace: s.pace, breaks: &s.breaks, before: before}
+}
+
+// due is when the next byte must have come. While the way is broken the clock stands still,
+// and no longer in all than one layer may take.
 func (p *paced) due() time.Time {
-	return p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+	due := p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+	broken, total := p.breaks.now()
+	due = due.Add(min(layerEnd, total-p.before))
+	if soon := time.Now().Add(time.Second); broken && total-p.before < layerEnd && due.Before(soon) {
+		return soon
+	}
+	return due
 }
 
 func (p *paced) Read(b []byte) (int, error) {
-	p.SetReadDeadline(p.due())
-	n, err := p.Stream.Read(b)
-	p.got += int64(n)
-	return n, err
+	for {
+		p.SetReadDeadline(p.due())
+		n, err := p.Stream.Read(b)
+		p.got += int64(n)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(p.due()) {
+			return n, err
+		}
+	}
 }
 
 // Put implements rung.Sandbox. What the far end says became of it is its word.

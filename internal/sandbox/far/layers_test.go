@@ -141,10 +141,11 @@ func TestEmptied(t *testing.T) {
 	}{
 		"all at the end":        {[]int{0}, 8, 0},
 		"all, and then again":   {[]int{0, 0, 0}, 8, 0},
-		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 4},
-		"most":                  {[]int{2}, 2, 8},
-		"a little":              {[]int{6}, 6, 0},
-		"most, and it is there": {[]int{2, 7}, 7, 0},
+		"bit by bit":            {[]int{6, 4, 3, 2, 1}, 1, 7},
+		"most":                  {[]int{2}, 2, 6},
+		"a little":              {[]int{7}, 7, 1},
+		"most, and some return": {[]int{2, 7}, 7, 1},
+		"most, and all return":  {[]int{2, 8}, 8, 0},
 	} {
 		p, here := reviewed(t)
 		os.Remove(filepath.Join(here, "phantom"))
@@ -235,7 +236,7 @@ func TestPace(t *testing.T) {
 		{paceFar, 64 << 20, 60 + 1024, 60 + 1024}, {paceFar, 16 << 30, 3600, 3600}, {paceFar, 1 << 48, 3600, 3600},
 	} {
 		began := time.Now()
-		after := int64((&paced{began: began, pace: c.pace, got: c.got}).due().Sub(began) / time.Second)
+		after := int64((&paced{began: began, pace: c.pace, got: c.got, breaks: new(breaks)}).due().Sub(began) / time.Second)
 		if after < c.least || after > c.most {
 			t.Errorf("%+v: it is waited for %d s", c, after)
 		}

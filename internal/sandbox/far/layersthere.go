@@ -37,10 +37,10 @@ func (t *there) receiveLayers(p *plan.Plan) error {
 		if from.Header().(link.Lay).Layer != uint16(n) {
 			return t.link.Broke("another layer than was due")
 		}
-		if t.dir == "" {
+		if t.Dir == "" {
 			return errNoDir
 		}
-		at := filepath.Join(t.dir, strconv.Itoa(n))
+		at := filepath.Join(t.Dir, strconv.Itoa(n))
 		up, work := filepath.Join(at, "upper"), filepath.Join(at, "work")
 		for _, d := range []string{up, work} {
 			if err := os.MkdirAll(d, 0o700); err != nil {
@@ -65,10 +65,10 @@ func (t *there) makePrivate(p *plan.Plan) error {
 		if o.Do != plan.DoCache || !o.There {
 			continue
 		}
-		if t.dir == "" {
+		if t.Dir == "" {
 			return errNoDir
 		}
-		at := filepath.Join(t.dir, "own", strconv.Itoa(n))
+		at := filepath.Join(t.Dir, "own", strconv.Itoa(n))
 		for _, d := range []struct {
 			to   *plan.Raw
 			name string

@@ -28,6 +28,9 @@ type sandbox struct {
 	last    atomic.Uint32
 	program *rung.Program
 	saw     map[string]string // of the place, from this machine
+	ours    bool              // the far end is a witness until the agent runs: see End
+	way     Lasting           // nil: the end of its connection is the end
+	breaks  breaks
 
 	syncing sync.Mutex
 	layers  []*layer
@@ -119,7 +122,7 @@ func (s *sandbox) sendPlan(p *plan.Plan) (err error) {
 
 // hear collects what the far end says of its walls. That it says it is no proof.
 func (s *sandbox) hear() (rung.Seen, error) {
-	seen := rung.Seen{Outside: map[string]string{}, Word: true, Program: s.program, Place: s.saw}
+	seen := rung.Seen{Outside: map[string]string{}, Word: !s.ours, Program: s.program, Place: s.saw}
 	for {
 		m, err := s.expect(link.Probe, link.Saw, wire.Walls)
 		if err != nil {
@@ -215,7 +218,10 @@ func (s *sandbox) listen() {
 	s.res = rung.Exit{Killed: true}
 	err := s.follow()
 	if err == nil {
-		err = s.fetch(true)
+		err = s.bringRest()
+	}
+	if err == nil && s.way != nil {
+		s.way.Over()
 	}
 	s.link.Close()
 	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
@@ -233,6 +239,10 @@ func (s *sandbox) ended(err error) error {
 	since := "that it changed"
 	if !s.synced.IsZero() {
 		since = "that it changed after " + s.synced.Format(time.TimeOnly)
+	}
+	if s.way != nil {
+		text, hint := s.way.Left()
+		return fault.New(fault.Failed, hint, "the far end is gone: %s. All %s %s", Clean(err.Error()), since, text)
 	}
 	return fault.New(fault.Failed, "what came before waits for review: ringfence diff", "the far end is gone, and all %s is lost: %s", since, Clean(err.Error()))
 }
@@ -356,5 +366,8 @@ func (s *sandbox) end() bool {
 		return false
 	}
 }
+
+// errBroken: the way to the far end is broken just now.
+var errBroken = errors.New("the link is broken: ringfence attach tries to take it up at once")
 
 var errNoFile = errors.New("a descriptor of the process is not there")

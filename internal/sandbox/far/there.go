@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,17 +50,32 @@ func Main() {
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}
-	Serve(ends, dir, func() {
+	Serve(ends, Stay{Dir: dir, Tidy: func() {
 		if dir != "" {
 			file.RemoveTree(dir)
 		}
-	})
+	}})
 }
 
-// Serve is a far end over ends. dir is where it makes what waits for review; "": it keeps no
-// layers. When nothing runs any more it calls tidy, and the process ends.
-func Serve(ends io.ReadWriteCloser, dir string, tidy func()) {
-	t := &there{link: link.New(ends, link.Far, link.Options{}), dir: dir, tidy: tidy, over: make(chan struct{}), cut: make(chan struct{})}
+// Stay is how a far end stays where it is.
+type Stay struct {
+	Dir  string // where it makes what waits for review; "": it keeps no layers
+	Tidy func() // removes what the session had here, when nothing runs any more
+
+	// Last lets it outlive its connection, once the agent runs: see Lasting. nil: the end of
+	// the link is the end.
+	Last func(lost, back func())
+	// Patient is called when the near end may be silent for as long as it likes, and when it
+	// may not any more. It is there where Last is.
+	Patient func(bool)
+	// Left takes the layers of one that has lasted, before they are removed: by their
+	// directories, in their order. It is there where Last is.
+	Left func(layers []string)
+}
+
+// Serve is a far end over ends. When nothing runs any more the process ends.
+func Serve(ends io.ReadWriteCloser, how Stay) {
+	t := &there{link: link.New(ends, link.Far, link.Options{}), Stay: how, over: make(chan struct{}), cut: make(chan struct{})}
 	go t.watch()
 	t.serve()
 	close(t.over)
@@ -66,8 +83,18 @@ func Serve(ends io.ReadWriteCloser, dir string, tidy func()) {
 	case <-t.link.Done():
 	case <-time.After(lastFetch):
 	}
-	t.tidy()
-	os.Exit(0)
+	t.leave(0)
+}
+
+// leave ends the process, once.
+func (t *there) leave(status int) {
+	t.leaving.Do(func() {
+		if t.lasted.Load() {
+			t.leaveLayers()
+		}
+		t.Tidy()
+		os.Exit(status)
+	})
 }
 
 // lastFetch is how long the near end may take to read what waits for review.
@@ -108,11 +135,13 @@ func (d duplex) SyscallConn() (syscall.RawConn, error) { return d.out.SyscallCon
 
 // there is a far end.
 type there struct {
+	Stay
 	link    *link.Link
 	control *link.Stream
-	dir     string // for layers; "": there is none
-	tidy    func() // removes what the session had here
 	layers  []*layerThere
+	lasted  atomic.Bool // it outlives its connection
+	leaving sync.Once
+	still   stillness
 	over    chan struct{} // closed when the sandbox is gone
 	cut     chan struct{} // closed when nobody waits for what was printed
 	ending  sync.Once
@@ -131,12 +160,15 @@ func (t *there) watch() {
 	if box := t.sandbox(); box != nil {
 		go box.Close()
 	}
+	most := time.Second / 2
+	if t.lasted.Load() {
+		most = settling
+	}
 	select {
 	case <-t.over:
-	case <-time.After(time.Second / 2):
+	case <-time.After(most):
 	}
-	t.tidy()
-	os.Exit(1)
+	t.leave(1)
 }
 
 func (t *there) sandbox() rung.Sandbox {
@@ -163,6 +195,7 @@ func (t *there) serve() {
 	t.mu.Lock()
 	t.box = box
 	t.mu.Unlock()
+	t.last(box)
 	if link.Send(t.control, link.Message{Kind: wire.Started}) != nil {
 		box.Close()
 		return
@@ -239,7 +272,7 @@ func next[H link.Header](l *link.Link) (*link.Stream, error) {
 // hooks are what the native rung asks for on the way.
 func (t *there) hooks(p *plan.Plan) rung.Hooks {
 	h := rung.Hooks{Witness: t.testify, Stdio: rung.Stdio{In: t.agent.files[0], Out: t.agent.files[1], Err: t.agent.files[2],
-		Terminal: t.takeTerminal, Stopped: func() { link.Send(t.control, link.Message{Kind: wire.Stopped}) }}}
+		Terminal: t.takeTerminal, Stopped: t.stopped}}
 	if p.Capture != nil {
 		h.Net = t.takeNet
 	}
@@ -254,6 +287,13 @@ func (t *there) testify(seen rung.Seen) error {
 		if err := link.Send(t.control, link.Message{Kind: link.Probe, Seen: &w}); err != nil {
 			return err
 		}
+	}
+	for _, kind := range probe.Kinds() {
+		n, err := probe.Namespace("self", kind)
+		if err != nil {
+			return err
+		}
+		seen.Outside[probe.LookerNS+kind] = strconv.FormatUint(n, 10)
 	}
 	for name, value := range seen.Outside {
 		if err := link.Send(t.control, link.Message{Kind: link.Saw, Outside: &link.Fact{Name: name, Value: value}}); err != nil {
@@ -303,6 +343,7 @@ func (t *there) obey(box rung.Sandbox) {
 		}
 		switch m.Kind {
 		case wire.Signal:
+			t.goesOn(syscall.Signal(m.Signal))
 			box.Signal(syscall.Signal(m.Signal))
 		case wire.Size:
 			t.agent.resize(m.Terminal)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"ringfence.dev/ringfence/internal/sandbox/link"
@@ -48,38 +49,51 @@ func TestWrongBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := append([][]byte{head}, contents...)
+	tell := func(l *link.Link, h link.Header, data ...[]byte) {
+		if s, err := l.Open(h); err == nil { // it may have heard enough
+			for _, b := range data {
+				s.Write(b)
+			}
+			if data != nil {
+				s.CloseWrite()
+			}
+		}
+	}
 	for name, say := range map[string]func(*link.Link){
-		"the plan first":    func(l *link.Link) { open(t, l, link.Plan{}, whole...) },
-		"no plan":           func(l *link.Link) { open(t, l, link.Control{}); open(t, l, link.Dial{Port: 80}) },
-		"half a plan":       func(l *link.Link) { open(t, l, link.Control{}); open(t, l, link.Plan{}, head[:len(head)/2]) },
-		"more than a plan":  func(l *link.Link) { open(t, l, link.Control{}); open(t, l, link.Plan{}, append(whole, []byte("x"))...) },
-		"a plan of nothing": func(l *link.Link) { open(t, l, link.Control{}); open(t, l, link.Plan{}, []byte("{}")) },
+		"the plan first":    func(l *link.Link) { tell(l, link.Plan{}, whole...) },
+		"no plan":           func(l *link.Link) { tell(l, link.Control{}); tell(l, link.Dial{Port: 80}) },
+		"half a plan":       func(l *link.Link) { tell(l, link.Control{}); tell(l, link.Plan{}, head[:len(head)/2]) },
+		"more than a plan":  func(l *link.Link) { tell(l, link.Control{}); tell(l, link.Plan{}, append(whole, []byte("x"))...) },
+		"a plan of nothing": func(l *link.Link) { tell(l, link.Control{}); tell(l, link.Plan{}, []byte("{}")) },
 		"another stream": func(l *link.Link) {
-			open(t, l, link.Control{})
-			open(t, l, link.Plan{}, whole...)
-			open(t, l, link.Dial{Port: 80})
+			tell(l, link.Control{})
+			tell(l, link.Plan{}, whole...)
+			tell(l, link.Dial{Port: 80})
 		},
 		"of another process": func(l *link.Link) {
-			open(t, l, link.Control{})
-			open(t, l, link.Plan{}, whole...)
+			tell(l, link.Control{})
+			tell(l, link.Plan{}, whole...)
 			for _, of := range stdio {
-				open(t, l, link.Stdio{Process: 1, Of: of})
+				tell(l, link.Stdio{Process: 1, Of: of})
 			}
 		},
 		"the same one": func(l *link.Link) {
-			open(t, l, link.Control{})
-			open(t, l, link.Plan{}, whole...)
+			tell(l, link.Control{})
+			tell(l, link.Plan{}, whole...)
 			for range stdio {
-				open(t, l, link.Stdio{Of: link.Stdin})
+				tell(l, link.Stdio{Of: link.Stdin})
 			}
 		},
-		"the end": func(l *link.Link) { open(t, l, link.Control{}); l.Close() },
+		"the end": func(l *link.Link) { tell(l, link.Control{}); l.Close() },
 	} {
 		near, far := playedNear(t)
-		go say(near)
+		var said sync.WaitGroup
+		said.Go(func() { say(near) })
 		if p, err := far.receive(); err == nil {
 			t.Errorf("%s: it would start %+v", name, p)
 		}
+		near.Close()
+		said.Wait()
 	}
 }
 

@@ -7,19 +7,24 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/container"
+	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/gvisor"
+	"ringfence.dev/ringfence/internal/sandbox/microvm"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
+	"ringfence.dev/ringfence/internal/sandbox/ssh"
 )
 
 // Rungs are all of them, from the bottom up. Policy has the same names, and says where
 // their programs are.
 func Rungs(p *policy.Policy) []rung.Rung {
 	r := p.Rung
-	all := append([]rung.Rung{usual(native.Rung{}),
+	return []rung.Rung{usual(native.Rung{}),
 		container.Rung{Socket: r.Engine.Text(), Image: r.Image.Text(), Confined: r.Container.Text() == policy.ConfinedContainer},
-		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork}}, further(r)...)
-	return append(all, elsewhere(r)...)
+		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork},
+		far.Rung{Place: microvm.Place{Qemu: r.Qemu.Text(), Kernel: r.Kernel.Text(), KernelSum: r.KernelSum.Text(), Accel: r.Accel.Text(),
+			Memory: r.Memory.Number(), CPUs: r.CPUs.Number(), Disk: r.Disk.Number()}},
+		ssh.New(r.SSH.Text())}
 }
 
 // Chosen is the rung that a policy names. There is no other if it cannot be had.

@@ -42,6 +42,7 @@ type Link struct {
 	growth  int    // what windows may still grow by
 	severed bool
 	paused  bool // by Pause
+	cut     bool // by Interrupt
 	accepts list.List
 	arrived sync.Cond // accepts has one more, or the link ended
 
@@ -211,6 +212,24 @@ func (l *Link) pause(on bool) {
 	for _, s := range l.streams {
 		s.readable.Broadcast()
 	}
+}
+
+// Interrupt ends every connection of the sandbox's network, and refuses those that the other
+// end still opens, as long as the way to that end is broken. Its datagrams wait. Everything
+// else goes on.
+func (l *Link) Interrupt(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = on
+	for _, s := range l.streams {
+		if _, waits := s.header.(Datagrams); on && s.network() && !waits {
+			s.fail(Gone, Gone)
+			s.finish(typeReset, Gone)
+			s.settle()
+		}
+		s.readable.Broadcast()
+	}
+	l.kick()
 }
 
 // Broke ends the link because of what the other end said on a stream: something that an

@@ -122,7 +122,7 @@ func (l *Link) refuses(s *Stream) Reset {
 	switch {
 	case l.full(l.role.other()):
 		return TooMany
-	case (l.severed || l.paused) && s.network():
+	case (l.severed || l.paused || l.cut) && s.network():
 		return Refused
 	}
 	return 0

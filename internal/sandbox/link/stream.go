@@ -168,7 +168,7 @@ func (s *Stream) awaitData() error {
 			return s.readErr
 		case s.readEnd.passed:
 			return os.ErrDeadlineExceeded
-		case s.reading, s.link.paused && s.network():
+		case s.reading, (s.link.paused || s.link.cut) && s.network():
 		case s.in.size > 0:
 			return nil
 		case s.finGot:

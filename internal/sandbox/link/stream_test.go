@@ -574,6 +574,38 @@ func TestSever(t *testing.T) {
 	}
 }
 
+// TestInterrupt: while the way is broken connections end and none is taken, datagrams wait, and
+// everything else goes on. Afterwards there are connections again.
+func TestInterrupt(t *testing.T) {
+	near, far := pair(t)
+	conn, atNear := opened(t, far, near, web)
+	dial, atFar := opened(t, near, far, Dial{Port: 80})
+	control, hears := opened(t, near, far, Control{})
+	asks, answers := opened(t, near, far, Datagrams{Port: "dns"})
+	near.Interrupt(true)
+	late, err := far.Open(web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*Stream{"open": conn, "here": atNear, "to a server": dial, "at the server": atFar, "late": late} {
+		if n, err := s.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
+	}
+	answers.Write([]byte("later"))
+	if err := Send(control, Message{Kind: wire.Go}); err != nil {
+		t.Error(err)
+	}
+	if m, err := Receive(hears); err != nil || m.Kind != wire.Go {
+		t.Errorf("%+v, %v", m, err)
+	}
+	near.Interrupt(false)
+	if n, err := asks.Read(make([]byte, 10)); n != 5 || err != nil {
+		t.Errorf("a datagram: %d bytes, %v", n, err)
+	}
+	opened(t, far, near, web)
+}
+
 // TestPause: while the network is held nothing of it is read, by whichever way, nothing new is
 // taken, and everything else goes on. Afterwards all that was sent comes.
 func TestPause(t *testing.T) {

@@ -36,6 +36,10 @@ type emulator interface {
 	argv(path string, m machine) []string
 }
 
+// translated bounds what an emulator in software keeps of the code that it translated. It is a part
+// of overhead.
+const translated = 128 << 20
+
 // qemu is the only one yet.
 type qemu struct{}
 
@@ -53,12 +57,12 @@ func (m machine) parameters() string {
 // argv implements emulator. What the guest does not need, it does not have: each device is
 // code that the guest can talk to.
 func (qemu) argv(path string, m machine) []string {
-	cpu := "host"
-	if m.accel == tcg {
-		cpu = "max"
+	cpu, accel := "host", m.accel
+	if m.accel == tcg { // what is translated is kept in memory: without a bound, in a gigabyte of it
+		cpu, accel = "max", fmt.Sprintf("tcg,tb-size=%d", translated>>20)
 	}
 	out := []string{path, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-nic", "none",
-		"-machine", "q35,usb=off,vmport=off,smbus=off,sata=off,hpet=off,graphics=off,dump-guest-core=off,accel=" + m.accel, "-cpu", cpu,
+		"-machine", "q35,usb=off,vmport=off,smbus=off,sata=off,hpet=off,graphics=off,dump-guest-core=off", "-accel", accel, "-cpu", cpu,
 		"-m", fmt.Sprint(m.memory), "-smp", fmt.Sprint(m.cpus),
 		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 		"-kernel", kernelAt, "-initrd", archiveAt, "-append", m.parameters(),

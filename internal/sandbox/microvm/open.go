@@ -59,7 +59,7 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
-	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why}, nil
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why, Ours: true}, nil
 }
 
 // judge compares the kernel with the pin before anything boots it, also to try.

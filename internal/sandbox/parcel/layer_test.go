@@ -3,6 +3,7 @@ package parcel
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"os"
@@ -18,7 +19,7 @@ func TestLayerWithCovered(t *testing.T) {
 	for _, name := range []string{"masked", "maskdir/in", "filed", "mounted/deep/in"} {
 		p, _ := planned(t)
 		put(t, filepath.Join(string(p.Ops[1].Upper), name), "SECRET-10", 0o600)
-		if _, err := Pack(context.Background(), p, key); err == nil || !strings.Contains(err.Error(), "is covered, and lies in the layer") {
+		if _, err := Pack(context.Background(), p, key, nil); err == nil || !strings.Contains(err.Error(), "is covered, and lies in the layer") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -32,7 +33,7 @@ func TestNothingOfAChangeLeaves(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "w")
 			put(t, filepath.Join(dir, "conf"), strings.Repeat("x", size), 0o600)
 			p := &plan.Plan{Ops: []plan.Op{{Do: plan.DoLayer, Dst: "/w", Src: plan.Raw(dir), Upper: plan.Raw(t.TempDir())}}}
-			box, err := Pack(context.Background(), p, key)
+			box, err := Pack(context.Background(), p, key, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +57,7 @@ func TestOnlyTheName(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(root, "masked")), os.Symlink("SECRET-TARGET", filepath.Join(root, "masked")), os.Chmod(filepath.Join(root, "filed"), 0o751)); err != nil {
 		t.Fatal(err)
 	}
-	box, err := Pack(context.Background(), p, key)
+	box, err := Pack(context.Background(), p, key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +93,28 @@ func TestListIsBounded(t *testing.T) {
 // Every file that goes with its content is judged, and one that is refused stops it all.
 func TestJudged(t *testing.T) {
 	p, root := planned(t)
-	asked := map[string]bool{}
-	judge := func(at string) error { asked[at] = true; return nil }
-	if _, err := Pack(context.Background(), p, key, judge); err != nil || !asked[filepath.Join(root, "sub/deep")] || asked[filepath.Join(root, "masked")] {
+	asked := map[string][]byte{}
+	judge := func(at string, begins []byte, link bool) error { asked[at] = bytes.Clone(begins); return nil }
+	box, err := Pack(context.Background(), p, key, judge)
+	if err != nil || asked[filepath.Join(root, "sub/deep")] == nil || asked[filepath.Join(root, "masked")] != nil {
 		t.Error(asked, err)
 	}
-	if _, err := Pack(context.Background(), p, key, func(string) error { return errors.New("no") }); err == nil {
-		t.Error("sent all the same")
+	for _, e := range box.Trees[0] { // what is judged is what has the digest
+		if sum := sha256.Sum256(asked[filepath.Join(root, string(e.Path))]); e.Kind == File && e.Size > 0 && !bytes.Equal(sum[:], e.Sum) {
+			t.Errorf("%s was judged by other bytes", e.Path)
+		}
+		if e.Kind == Link && !bytes.Equal(asked[filepath.Join(root, string(e.Path))], e.Target) {
+			t.Errorf("%s was not judged", e.Path)
+		}
+	}
+	for _, links := range []bool{false, true} {
+		if _, err := Pack(context.Background(), p, key, func(_ string, _ []byte, link bool) error {
+			if link == links {
+				return errors.New("no")
+			}
+			return nil
+		}); err == nil {
+			t.Error("sent all the same")
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package parcel
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
 // Parcel is what is sent, on this machine.
@@ -27,7 +29,8 @@ type Parcel struct {
 	self    map[int]bool      // operations that show this program itself
 	sources []source          // by tree
 	where   map[string]origin // by digest: where a content was found first
-	judges  []func(string) error
+	judge   rung.Judge        // nil: nobody
+	begins  bytes.Buffer      // of the file that is read
 	entries int
 	listed  int // bytes of the list as it is sent, at least
 	bytes   int64
@@ -65,10 +68,10 @@ type origin struct {
 }
 
 // Pack looks at all that a plan shows of this machine, but for what other operations put
-// something over. A judge is asked of every file after its digest was taken: a file that is
-// another one by then is not sent.
-func Pack(ctx context.Context, p *plan.Plan, key string, judges ...func(path string) error) (*Parcel, error) {
-	c := &Parcel{judges: judges, List: List{Key: key, Trees: [][]Entry{}}, self: map[int]bool{}, where: map[string]origin{}}
+// something over. The judge is told of every file the bytes that its digest is taken of, and
+// only what has that digest is sent: what is judged is what goes. May be nil.
+func Pack(ctx context.Context, p *plan.Plan, key string, judge rung.Judge) (*Parcel, error) {
+	c := &Parcel{judge: judge, List: List{Key: key, Trees: [][]Entry{}}, self: map[int]bool{}, where: map[string]origin{}}
 	covers := coversOf(p)
 	for i, o := range p.Ops {
 		if !carried(&o) {
@@ -300,6 +303,9 @@ func (w *walk) entry(rel string) error {
 			return err
 		}
 		e.Mode, e.Target = 0, []byte(target)
+		if err := w.judged(rel, e.Target, true); err != nil {
+			return fmt.Errorf("%q: %w", rel, err)
+		}
 		return w.add(e)
 	}
 	return nil // sockets, pipes and devices are of this kernel
@@ -353,6 +359,13 @@ func openIn(root int, rel string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), strings.TrimPrefix(rel, "/")), nil
 }
 
+func (w *walk) judged(rel string, begins []byte, link bool) error {
+	if w.judge == nil {
+		return nil
+	}
+	return w.judge(path.Join(string(w.sources[w.n].op.Src), rel), begins, link)
+}
+
 // content takes the digest of a file. One that this user may not read has none.
 func (w *walk) content(e *Entry, rel string) error {
 	f, err := w.open(rel)
@@ -364,7 +377,13 @@ func (w *walk) content(e *Entry, rel string) error {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(f, MaxFile+1))
+	w.begins.Reset()
+	n, err := io.Copy(io.MultiWriter(sum, &w.begins), io.LimitReader(f, rung.Judged))
+	if err == nil && n == rung.Judged {
+		var more int64
+		more, err = io.Copy(sum, io.LimitReader(f, MaxFile+1-n))
+		n += more
+	}
 	switch {
 	case err != nil:
 		return err
@@ -373,13 +392,8 @@ func (w *walk) content(e *Entry, rel string) error {
 	case n == 0:
 		return nil
 	}
-	for _, judge := range w.judges {
-		if judge == nil {
-			continue
-		}
-		if err := judge(path.Join(string(w.sources[w.n].op.Src), rel)); err != nil {
-			return err
-		}
+	if err := w.judged(rel, w.begins.Bytes(), false); err != nil {
+		return err
 	}
 	e.Size, e.Sum = n, sum.Sum(nil)
 	if _, had := w.where[string(e.Sum)]; had {

@@ -66,7 +66,7 @@ func planned(t *testing.T) (p *plan.Plan, root string) {
 // carry sends a plan's parcel to a store, over what would be a link, and returns what was sent.
 func carry(t *testing.T, p *plan.Plan, store, dir string) (sent []byte, out *plan.Plan) {
 	t.Helper()
-	box, err := Pack(context.Background(), p, key)
+	box, err := Pack(context.Background(), p, key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestDifferencesOnly(t *testing.T) {
 	p, root := planned(t)
 	store := t.TempDir()
 	size := func() int64 {
-		box, err := Pack(context.Background(), p, key)
+		box, err := Pack(context.Background(), p, key, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestDifferencesOnly(t *testing.T) {
 // TestNeeds: a machine asks for nothing that is not in the parcel.
 func TestNeeds(t *testing.T) {
 	p, _ := planned(t)
-	box, err := Pack(context.Background(), p, key)
+	box, err := Pack(context.Background(), p, key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestNeeds(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	p, root := planned(t)
 	for _, now := range []string{"SHOWN", "s", ""} {
-		box, err := Pack(context.Background(), p, key)
+		box, err := Pack(context.Background(), p, key, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		put(t, filepath.Join(root, "sub/copy"), "shown", 0o644)
 	}
 	p.Ops[1].ID = &plan.Identity{Dev: 1, Ino: 1}
-	if _, err := Pack(context.Background(), p, key); err == nil {
+	if _, err := Pack(context.Background(), p, key, nil); err == nil {
 		t.Error("another directory than was judged is sent")
 	}
 }

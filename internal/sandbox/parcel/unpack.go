@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,10 +40,7 @@ func Arrive(list *List, store string) (*Unpacked, error) {
 	if u.all, err = list.contents(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(u.store, 0o700); err != nil {
-		return nil, err
-	}
-	if u.lock, err = file.LockDir(u.store, unix.LOCK_EX); err != nil {
+	if err := u.hold(); err != nil {
 		return nil, err
 	}
 	u.needs = make([]byte, (len(u.all)+7)/8)
@@ -51,6 +50,28 @@ func Arrive(list *List, store string) (*Unpacked, error) {
 		}
 	}
 	return u, nil
+}
+
+// hold makes the store of the project, and keeps others away. Its time says when it was used
+// last; who thins out stores may have removed one that was waited for.
+func (u *Unpacked) hold() (err error) {
+	for range 10 {
+		if err = os.MkdirAll(u.store, 0o700); err != nil {
+			return err
+		}
+		if u.lock, err = file.LockDir(u.store, unix.LOCK_EX); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || file.Named(unix.AT_FDCWD, u.store, int(u.lock.Fd())) {
+			break
+		}
+		u.lock.Close()
+		err = errors.New("what was kept of the project is removed again and again")
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(u.store, time.Now(), time.Now())
 }
 
 // Needs are the contents that are not here, as Send takes them.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,14 @@ func Namespace(pid, kind string) (uint64, error) {
 		return 0, fmt.Errorf("namespace link %q", link)
 	}
 	return strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+}
+
+// LookerNS begins the names of what a witness on another kernel says of its own namespaces.
+const LookerNS = "looker.ns."
+
+// Looker is the number of a namespace of whoever looked: this process, or a far end.
+func Looker(outside map[string]string, kind string, here uint64) string {
+	return cmp.Or(outside[LookerNS+kind], strconv.FormatUint(here, 10))
 }
 
 // separate wants a namespace that is not the host's.

@@ -108,6 +108,7 @@ type Offer struct {
 	Less    string           // what a person chose to have less of, for people; told wherever the rung is
 	Witness string           // who looks from outside, for people
 	Word    string           // whose word the walls are, where nothing of this machine sees them; see verify
+	Forgets bool             // what an agent keeps for itself goes with the session: no posture chooses that for a person
 	Images  bool             // it can have the programs of an image; see Furnished
 	Slow    time.Duration    // how much longer than on the host's kernel a start may take
 	Limits  cgroup.Mechanism // what enforces the session's limits; "": whatever the host lends
@@ -152,12 +153,21 @@ type Hooks struct {
 	Net func(Net) error
 	// Witness has the last word: it looks at the walls from outside.
 	Witness func(Seen) error
-	// Judge refuses a file of this machine, by its path, that must not go to another one. A
-	// rung that sends files asks it of each one as it lists them. May be nil.
-	Judge func(path string) error
+	// Judge refuses what must not go to another machine. A rung that sends files asks it of
+	// each one as it lists them, with the bytes that its digest is taken of. May be nil.
+	Judge Judge
+	// KeepCut is how long a sandbox on another machine waits for a link that was lost.
+	KeepCut time.Duration
 	// Warn tells a person what goes wrong while the sandbox runs.
 	Warn func(string)
 }
+
+// Judge is told the path of a file of this machine and how it begins, up to Judged bytes; of a
+// link where it leads.
+type Judge = func(path string, begins []byte, link bool) error
+
+// Judged is how much of a file Judge sees: one byte more than anybody looks into.
+const Judged = 1<<20 + 1
 
 // Stdio is what the agent gets for its three descriptors. Where the plan says
 // that one is a terminal, the file here is not used for it.
@@ -252,7 +262,8 @@ type Seen struct {
 	Keyring int // serial of the session keyring that the agent starts with
 	// Outside is what the rung's witness saw: "ns.NAME" is the number of a namespace,
 	// "status.FIELD" the kernel's account of the process that becomes the agent's
-	// parent, "root" the kind of its root. What is not there, nobody saw.
+	// parent, "root" the kind of its root. What is not there, nobody saw. A witness on
+	// another kernel says its own namespaces too: numbers of two kernels cannot be compared.
 	Outside map[string]string
 	// Word is set where Outside is what a far end says: nobody on this machine saw it.
 	Word bool

@@ -37,7 +37,10 @@ func buildFor(is string) (*build, error) {
 			return nil, err
 		}
 		path = filepath.Join(filepath.Dir(own), "ringfence-linux-"+arch) // as `make release` calls it
-		if path, err = sys.Owned(path); err != nil {
+		if path, err = sys.Owned(path); err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
 			return nil, fault.New(fault.Refused, "put ringfence-linux-"+arch+" of the same release beside "+own, "the machine is %s and this one is %s: %w", arch, runtime.GOARCH, err)
 		}
 	}

@@ -78,6 +78,9 @@ func (p place) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fault.New(fault.Refused, "install OpenSSH's client", "%w", err)
 	}
+	if err := recent(ctx, program); err != nil {
+		return nil, err
+	}
 	var nonce [8]byte
 	rand.Read(nonce[:])
 	mark := "ringfence-" + hex.EncodeToString(nonce[:])

@@ -40,7 +40,7 @@ func frame(v any) string {
 func machineThat(t *testing.T, before, is, says, then string) place {
 	dir := t.TempDir()
 	files := map[string]string{"before": before, "says": says,
-		"ssh": "#!/bin/sh\nfor a; do :; done; m=${a#*m=}; m=${m%%;*}; cat " + dir + "/before; echo \"$m is " + is + "\"; read -r s n; echo \"$m have\"; cat " + dir + "/says; " + then + "\n"}
+		"ssh": "#!/bin/sh\n[ \"$1\" = -V ] && exec echo OpenSSH_9.9\nfor a; do :; done; m=${a#*m=}; m=${m%%;*}; cat " + dir + "/before; echo \"$m is " + is + "\"; read -r s n; echo \"$m have\"; cat " + dir + "/says; " + then + "\n"}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o755); err != nil {
 			t.Fatal(err)

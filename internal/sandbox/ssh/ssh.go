@@ -60,7 +60,7 @@ func (place) Offer() rung.Offer {
 	o.Lacks = "a witness on this machine, limits on memory, and what an agent keeps in HOME from one session to the next"
 	o.Views, o.Limits = []plan.View{plan.Review}, cgroup.Nobody
 	o.Leaves = maps.Clone(o.Leaves)
-	o.Word = "another machine"
+	o.Word, o.Forgets = "another machine", true
 	o.Leaves["kernel"] = "the kernel is that machine's, and nobody here sees which one answers"
 	delete(o.Leaves, "link")
 	delete(o.Leaves, "link-end")
@@ -129,12 +129,34 @@ func (p place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 		return far.End{}, fault.New(fault.Refused, "show less of this machine, or use --rung native", "%w", err)
 	}
 	box.Dir = b.Dir
-	there, err := c.unload(ctx, b.Plan.Session, box)
+	w, there, err := p.settle(ctx, c, b, box)
 	if err != nil {
 		c.Close()
 		return far.End{}, err
 	}
-	return far.End{ReadWriteCloser: c, Plan: box.Plan(b.Plan, there.Dir, there.Self)}, nil
+	return far.End{ReadWriteCloser: w, Lasts: w, Plan: box.Plan(b.Plan, there.Dir, there.Self)}, nil
+}
+
+// settle sends a parcel, and with it the terms on which the session stays there.
+func (p place) settle(ctx context.Context, c *conn, b far.Begin, box *parcel.Parcel) (*way, *ready, error) {
+	n, seal, err := newNote(p.host, b)
+	if err == nil {
+		err = n.write(b.Dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := c.unload(ctx, order{Do: doStay, Session: n.Session, List: &box.List, Terms: &terms{Secret: n.Secret, Keep: b.Keep, Seal: seal}}, box)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := newWay(p, n, b)
+	stop := c.within(ctx, greeting)
+	defer stop()
+	if err := w.Join(c); err != nil {
+		return nil, nil, c.lost(err)
+	}
+	return w, there, nil
 }
 
 // keyOf names a project to the other machine, and tells it nothing: what is kept there of one
@@ -150,10 +172,10 @@ func keyOf(p *plan.Plan) string {
 }
 
 // unload sends a parcel.
-func (c *conn) unload(ctx context.Context, session string, box *parcel.Parcel) (*ready, error) {
+func (c *conn) unload(ctx context.Context, o order, box *parcel.Parcel) (*ready, error) {
 	stop := c.within(ctx, unpacking)
 	defer stop()
-	if err := c.send(order{Do: doStay, Session: session, List: &box.List}); err != nil {
+	if err := c.send(o); err != nil {
 		return nil, c.lost(err)
 	}
 	a, err := c.hear(maxNeeds)

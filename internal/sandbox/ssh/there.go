@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,13 +31,16 @@ func init() {
 	}
 }
 
-// Is holds for the arguments of a far end.
-func Is(args []string) bool { return len(args) == 4 && args[1] == Arg }
+// Is holds for the arguments of our program on another machine.
+func Is(args []string) bool { return len(args) == 4 && (args[1] == Arg || args[1] == stayArg) }
 
-// Main is the far end. It does not return.
+// Main is our program there. It does not return.
 func Main(args []string) {
 	runtime.LockOSThread()
 	sys.SetName(probe.Comm)
+	if args[1] == stayArg {
+		stayMain(args[2], args[3])
+	}
 	ends, err := far.Stdio()
 	if err != nil {
 		os.Exit(1)
@@ -59,6 +61,7 @@ func serve(ends io.ReadWriteCloser, home, path string) error {
 		return err
 	}
 	b.Close()
+	used()
 	if err := writeFrame(ends, answer{Hello: look(b.sum, path)}); err != nil {
 		return err
 	}
@@ -76,6 +79,10 @@ func serve(ends io.ReadWriteCloser, home, path string) error {
 		return writeFrame(ends, answer{Probed: results})
 	case o.Do == doStay && o.List != nil:
 		return stay(ends, home, o)
+	case o.Do == doResume:
+		return resume(ends, home, o)
+	case o.Do == doFetch:
+		return give(ends, home, o)
 	}
 	return errors.New("an order that is none")
 }
@@ -109,8 +116,11 @@ func shows(system []node, dir string) bool {
 	return false
 }
 
-// stay takes a parcel and becomes the far end of a link.
+// stay takes a parcel, starts the far end of a link, and leads to it.
 func stay(ends io.ReadWriteCloser, home string, o order) error {
+	if err := o.Terms.check(); err != nil {
+		return err
+	}
 	w, err := openWork(home, o.Session)
 	if err != nil {
 		return err
@@ -121,14 +131,16 @@ func stay(ends io.ReadWriteCloser, home string, o order) error {
 	}
 	self, err := os.Readlink("/proc/self/exe")
 	if err == nil {
-		err = writeFrame(ends, answer{Ready: &ready{Dir: w.trees(), Self: self}})
+		err = w.settle(o.Terms)
 	}
 	if err != nil {
 		w.remove()
 		return err
 	}
-	far.Serve(ends, filepath.Join(w.dir, "layers"), w.remove)
-	return nil
+	if err := writeFrame(ends, answer{Ready: &ready{Dir: w.trees(), Self: self}}); err != nil {
+		return err // who stays sees that nobody comes
+	}
+	return w.lead(ends)
 }
 
 // work is the directory of a session on this machine. It is there as long as the session is.
@@ -138,9 +150,9 @@ type work struct {
 	lock  *os.File
 }
 
-// openWork makes it, and removes what dead sessions left.
-func openWork(home, session string) (*work, error) {
-	if session == "" || len(session) > 64 || !filepath.IsLocal(session) || filepath.Base(session) != session {
+// named finds the directory of a session, which may not be there.
+func named(home, session string) (*work, error) {
+	if session == "" || session[0] == '.' || len(session) > 64 || !filepath.IsLocal(session) || filepath.Base(session) != session {
 		return nil, errors.New("a session without a name")
 	}
 	cache, err := sys.Owned(filepath.Join(home, ".cache", "ringfence"))
@@ -150,7 +162,16 @@ func openWork(home, session string) (*work, error) {
 	if err := os.Chmod(cache, 0o700); err != nil {
 		return nil, err
 	}
-	all := filepath.Join(cache, "work")
+	return &work{cache: cache, dir: filepath.Join(cache, "work", session)}, nil
+}
+
+// openWork makes it, and removes what dead sessions left.
+func openWork(home, session string) (*work, error) {
+	w, err := named(home, session)
+	if err != nil {
+		return nil, err
+	}
+	all := filepath.Dir(w.dir)
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return nil, err
 	}
@@ -160,8 +181,7 @@ func openWork(home, session string) (*work, error) {
 	}
 	defer turn.Close()
 	sweep(all)
-	thin(filepath.Join(cache, "store"))
-	w := &work{cache: cache, dir: filepath.Join(all, session)}
+	thin(w.cache)
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -173,7 +193,11 @@ func openWork(home, session string) (*work, error) {
 
 func (w *work) trees() string { return filepath.Join(w.dir, "trees") }
 
-func (w *work) remove() { file.RemoveTree(w.dir) }
+// remove removes it, and what nobody has used for long.
+func (w *work) remove() {
+	file.RemoveTree(w.dir)
+	thin(w.cache)
+}
 
 // sweep removes what is left of sessions whose far end was killed.
 func sweep(all string) {
@@ -186,22 +210,6 @@ func sweep(all string) {
 		if lock, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			file.RemoveTree(dir)
 			lock.Close()
-		}
-	}
-}
-
-// keptFor is how long contents of a project stay that nobody works on.
-const keptFor = 30 * 24 * time.Hour
-
-// thin forgets projects that nobody has worked on for long.
-func thin(store string) {
-	entries, err := os.ReadDir(store)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > keptFor {
-			file.RemoveTree(filepath.Join(store, e.Name()))
 		}
 	}
 }

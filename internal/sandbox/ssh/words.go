@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
@@ -24,12 +25,35 @@ type order struct {
 	Do      string       `json:"do"`
 	Session string       `json:"session,omitempty"`
 	List    *parcel.List `json:"list,omitempty"`
+	Terms   *terms       `json:"terms,omitempty"`
+	Wait    bool         `json:"wait,omitempty"` // fetch: until the session has ended
 }
+
+// terms are what a session stays by when its link is lost.
+type terms struct {
+	Secret []byte        `json:"secret"` // of who may take it up again
+	Keep   time.Duration `json:"keep"`   // how long it stands still
+	Seal   []byte        `json:"seal"`   // the public key for what it changed
+}
+
+// check refuses terms that nobody can stay by.
+func (t *terms) check() error {
+	if t == nil || len(t.Secret) != secretSize || t.Keep < 0 || len(t.Seal) == 0 {
+		return errors.New("a session without terms")
+	}
+	return nil
+}
+
+const secretSize = 32
 
 // The orders.
 const (
 	doProbe = "probe" // try every wall, and tell
 	doStay  = "stay"  // take a parcel; then the link begins
+
+	doResume = "resume" // lead to a session that stays here; then the link goes on
+	doFetch  = "fetch"  // give what a session left
+	doForget = "forget" // remove that
 )
 
 // answer is what the other machine says. It has one of these.
@@ -38,7 +62,21 @@ type answer struct {
 	Probed []hostfacts.Result `json:"probed,omitempty"`
 	Needs  []byte             `json:"needs,omitempty"`
 	Ready  *ready             `json:"ready,omitempty"`
+	State  string             `json:"state,omitempty"`
+	Left   *left              `json:"left,omitempty"`
 	Failed string             `json:"failed,omitempty"`
+}
+
+// What can be there of a session that stays.
+const (
+	stateLives = "lives" // it stays, and what follows leads to it
+	stateLeft  = "left"  // it has ended, and what it changed waits
+	stateGone  = "gone"  // nothing
+)
+
+// left is what a session left. The bytes of each layer follow.
+type left struct {
+	Sizes []int64 `json:"sizes"`
 }
 
 // hello is what it has.
@@ -126,7 +164,7 @@ func parse(body []byte) (answer, error) {
 		return answer{}, wrong("an answer in another form")
 	}
 	n := 0
-	for _, has := range []bool{a.Hello != nil, a.Probed != nil, a.Needs != nil, a.Ready != nil, a.Failed != ""} {
+	for _, has := range []bool{a.Hello != nil, a.Probed != nil, a.Needs != nil, a.Ready != nil, a.State != "", a.Left != nil, a.Failed != ""} {
 		if has {
 			n++
 		}

@@ -79,7 +79,10 @@ func (w Wrong) Error() string { return "not what a layer looks like: " + string(
 func wrong(format string, args ...any) error { return Wrong(fmt.Sprintf(format, args...)) }
 
 // Full is a bound that was reached. Nothing of the stream is taken.
-type Full struct{ What string }
+type Full struct {
+	What string
+	Here bool // of this disk, where room can be made; else one that no layer passes
+}
 
 func (f *Full) Error() string { return "a layer with more than " + f.What + " is not brought over" }
 

@@ -99,7 +99,7 @@ func (c *receiver) entry(kind byte) {
 		return
 	}
 	if c.entries++; c.entries > c.most.Entries {
-		c.err = &Full{fmt.Sprintf("%d files", c.most.Entries)}
+		c.err = &Full{What: fmt.Sprintf("%d files", c.most.Entries)}
 		return
 	}
 	if c.room(); c.err != nil {

@@ -10,7 +10,7 @@ import (
 // could hold as much as the bound more than the one before.
 func (c *receiver) count(n int64) {
 	if c.held += n; c.held > c.most.Bytes {
-		c.err = &Full{fmt.Sprintf("%d MB", c.most.Bytes>>20)}
+		c.err = &Full{What: fmt.Sprintf("%d MB", c.most.Bytes>>20)}
 	}
 }
 
@@ -30,7 +30,7 @@ func (c *receiver) room() {
 		return
 	}
 	if !roomy(st, c.most.Spare) {
-		c.err = &Full{"this disk has room for: a part of it stays free, and that"}
+		c.err = &Full{What: "this disk has room for: a part of it stays free, and that", Here: true}
 	}
 }
 

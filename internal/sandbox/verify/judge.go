@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -175,7 +174,7 @@ func (w *sight) text() string { return strings.Join(w.said, "; ") }
 
 // namespace wants one that is not ours.
 func (j judge) namespace(w *sight, s Seen, kind string) {
-	ours := strconv.FormatUint(j.plant.ns[kind], 10)
+	ours := probe.Looker(s.Outside, kind, j.plant.ns[kind])
 	w.look(s, "ns."+kind, kind+" namespace", func(theirs string) bool { return theirs != ours })
 	w.said = append(w.said, "ours "+ours)
 }

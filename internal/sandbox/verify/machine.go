@@ -15,6 +15,14 @@ import (
 // one cannot reach and cannot write, nobody in the guest can. Whoever is root in the guest has
 // no say in it.
 
+// machines is what a virtual machine has beyond the walls in it.
+func machines() []Check {
+	return []Check{
+		{N: 70, Name: "nic", Defence: "the machine has no network card", Mechanism: "no such device in the guest", Some: true},
+		{N: 71, Name: "share", Defence: "no share can be written", Mechanism: "read-only on the host's side", Some: true},
+	}
+}
+
 // proveMachine makes the results of the checks of a machine, of what the rung's own witness
 // saw of it while it ran. The control asks the same of this very process.
 func (c Config) proveMachine(p *plant, b battery) {

@@ -104,7 +104,8 @@ func perfect(change func(answer map[string]probe.Result, seen *Seen)) Launch {
 		for _, n := range names {
 			answer[n] = probe.Result{Name: n, Detail: "fine"}
 		}
-		seen := Seen{Outside: map[string]string{"root": "tmpfs", "status.NoNewPrivs": "1", "status.Seccomp": "2"}}
+		seen := Seen{Outside: map[string]string{"root": "tmpfs", "status.NoNewPrivs": "1", "status.Seccomp": "2"},
+			Place: map[string]string{"machine.ns.net": "1", "machine.nic": "none", "machine.net": "lo", "machine.tried": job.Workspace, "machine.share": "read-only"}}
 		for _, k := range probe.Kinds() {
 			n, err := probe.Namespace("self", k)
 			if err != nil {
@@ -208,6 +209,14 @@ func TestEachRowStandsAlone(t *testing.T) {
 		"one open":       {func(a map[string]probe.Result, _ *Seen) { a["tmp"] = probe.Result{Name: "tmp", Open: true} }, []string{"tmp"}},
 		"one silent":     {func(a map[string]probe.Result, _ *Seen) { delete(a, "caps") }, []string{"caps"}},
 		"same namespace": {func(_ map[string]probe.Result, s *Seen) { s.Outside["ns.net"] = ours(t, "net") }, []string{"net", "loopback", "udp"}},
+		"same namespace on another kernel": {func(_ map[string]probe.Result, s *Seen) {
+			s.Outside["ns.net"], s.Outside[probe.LookerNS+"net"] = "7", "7"
+		}, []string{"net", "loopback", "udp"}},
+		"another one with the number of ours": {func(_ map[string]probe.Result, s *Seen) {
+			s.Outside["ns.net"], s.Outside[probe.LookerNS+"net"] = ours(t, "net"), "7"
+		}, nil},
+		"a card":         {func(_ map[string]probe.Result, s *Seen) { s.Place["machine.nic"] = "virtio-net" }, []string{"nic"}},
+		"a share":        {func(_ map[string]probe.Result, s *Seen) { s.Place["machine.share"] = "written" }, []string{"share"}},
 		"no filter":      {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.Seccomp"] = "0" }, []string{"seccomp", "raw"}},
 		"a capability":   {func(_ map[string]probe.Result, s *Seen) { s.Outside["status.CapBnd"] = "0000000000000400" }, []string{"caps"}},
 		"root of a disk": {func(_ map[string]probe.Result, s *Seen) { s.Outside["root"] = "ef53" }, []string{"view"}},

@@ -6,7 +6,6 @@ package witness
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -75,8 +74,8 @@ func ownNamespace(outside map[string]string, name string) error {
 	switch theirs := outside["ns."+name]; theirs {
 	case "":
 		return fmt.Errorf("nobody outside saw the %s namespace", name)
-	case strconv.FormatUint(ours, 10):
-		return fmt.Errorf("from outside, the sandbox shares our %s namespace", name)
+	case probe.Looker(outside, name, ours):
+		return fmt.Errorf("from outside, the sandbox shares the %s namespace of the witness", name)
 	}
 	return nil
 }

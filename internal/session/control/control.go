@@ -30,7 +30,7 @@ import (
 
 // Request is what a person wants.
 type Request struct {
-	Do   string        `json:"do"`             // status, inspect, sync, grant, revoke, tighten, publish, thaw, stop, exec, attach, detach, question, answer, leave
+	Do   string        `json:"do"`             // status, inspect, sync, again, grant, revoke, tighten, publish, thaw, stop, exec, attach, detach, question, answer, leave
 	Rule string        `json:"rule,omitempty"` // grant: a host rule; revoke: a host rule, an address or a port; tighten: a mode; publish: PORT or HOST:INSIDE
 	For  time.Duration `json:"for,omitempty"`  // grant: 0 means the rest of the session; stop: until it is killed
 

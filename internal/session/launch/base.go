@@ -151,6 +151,9 @@ func DecideLaunch(opt Options) (Base, error) {
 	if err := b.refuseSeveral(); err != nil {
 		return b, err
 	}
+	if err := b.viewed(); err != nil {
+		return b, err
+	}
 	if err := b.furnish(); err != nil {
 		return b, err
 	}

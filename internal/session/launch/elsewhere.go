@@ -2,13 +2,11 @@ package launch
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/policy/knownsecrets"
-	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 // elsewhere refuses what must not be where another machine has the walls: what its user may
@@ -20,9 +18,6 @@ func (b *Base) elsewhere() error {
 	}
 	if b.Asked.Server != "" {
 		return fault.New(fault.Refused, "use another rung for sessions with this server", "MCP server %s is this machine's, and does not run on %s", b.Asked.Server, where)
-	}
-	if f := b.Asked.Flags; f != nil && f.Workspace.View != nil && !slices.Contains(b.Rung.Offer().Views, plan.View(f.Workspace.View.Value)) {
-		return fault.New(fault.Refused, "leave that out, or use --rung native", "the view %s is not to be had on another machine: changes come back for review", f.Workspace.View.Value)
 	}
 	if err := b.noCredential(); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/ladder"
+	"ringfence.dev/ringfence/internal/sandbox/plan"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 )
 
@@ -51,6 +52,16 @@ func Stands(ctx context.Context, environ []string) error {
 	return nil
 }
 
+// viewed refuses a view that somebody asked for by a flag and that the rung has not: what is
+// said to be live must not wait for review.
+func (b *Base) viewed() error {
+	f := b.Asked.Flags
+	if f == nil || f.Workspace.View == nil || slices.Contains(b.Rung.Offer().Views, plan.View(f.Workspace.View.Value)) {
+		return nil
+	}
+	return fault.New(fault.Refused, "leave that out, or use --rung native", "the view %s is not to be had on the rung %s: changes wait for review there", f.Workspace.View.Value, b.Rung.Name())
+}
+
 // climb takes the highest rung that can be had, where a posture wants it and no flag names
 // one. Where there is none above, what [require] demands decides, and nothing is taken away.
 func (b *Base) climb() {
@@ -64,7 +75,8 @@ func (b *Base) climb() {
 		if r.Name() == b.Policy.Rung.Use.Text() && higher {
 			return
 		}
-		if r.Offer().Word != "" { // to send a project to another machine is for a person to say
+		// To send a project to another machine, or to lose conversations, is for a person to say.
+		if r.Offer().Forgets {
 			continue
 		}
 		if higher && b.Policy.Rung.Image == nil && b.Policy.AcceptsRung(r.Name()) && hostfacts.Verdict(r.Try(context.Background())) == 0 {

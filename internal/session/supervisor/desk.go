@@ -65,6 +65,8 @@ func (d *desk) handle(q control.Request) control.Reply {
 		return control.Reply{Status: d.status(q)}
 	case "inspect":
 		return d.inspect()
+	case "again":
+		return reply(l.again())
 	case "sync":
 		return reply(l.sync())
 	case "grant":
@@ -134,6 +136,19 @@ func (l *live) sync() error {
 	default:
 		return nil
 	}
+}
+
+// again tries to take up a link that was lost.
+func (l *live) again() error {
+	select {
+	case <-l.began:
+	default:
+		return nil
+	}
+	if box, ok := l.box.(interface{ Again() error }); ok {
+		return box.Again()
+	}
+	return nil
 }
 
 func (l *live) grant(q control.Request) (control.Grant, error) {

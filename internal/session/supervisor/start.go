@@ -167,7 +167,7 @@ func (l *live) run(ctx context.Context, group *cgroup.Group) (Result, error) {
 	p := *l.session.Plan
 	p.Process.TTY = l.streams.tty
 	began := time.Now()
-	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness, Warn: l.Warn}
+	hooks := rung.Hooks{Limits: l.session.Limits, Within: group.Within, Join: func(pid int) error { return l.join(group, pid) }, Witness: l.witness, Warn: l.Warn, KeepCut: l.session.Policy.Rung.KeepCut()}
 	if l.door != nil {
 		hooks.Net = l.door.gate.Take
 	}

@@ -238,6 +238,7 @@ func (ms *masks) firstLook(r maskRoot) error {
 		return err
 	}
 	defer w.Close()
+	w.Deep = ms.Machine() != nil
 	w.Closed = func(rel string) { ms.hideClosed(filepath.Join(r.path, rel)) }
 	found, done, err := w.Step(budget)
 	if err == nil {
@@ -299,7 +300,13 @@ func (k *Changes) maskClone(p *plan.Plan) error {
 		return nil
 	}
 	k.trees.masking.past.Shown = append(k.trees.masking.past.Shown, k.Work.CloneDir()) // its objects are shown
-	found, _, err := phantom.Find(k.Work.CloneDir(), k.trees.masking.rules, phantom.Budget{})
+	w, err := phantom.NewWalk(k.Work.CloneDir(), "", k.trees.masking.rules)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.Deep = k.Machine() != nil
+	found, _, err := w.Step(phantom.Budget{})
 	if err != nil {
 		return err
 	}
@@ -389,18 +396,24 @@ func (m *masking) phantom(root, rel string) (p string, data []byte, kind phantom
 	if err != nil {
 		return p, nil, phantom.Empty, true
 	}
+	data, kind, ok = m.standsFor(root, p, rel, secret)
+	return p, data, kind, ok
+}
+
+// standsFor makes what stands for a file with this content, if it is one of secrets.
+func (m *masking) standsFor(root, p, rel string, secret []byte) (data []byte, kind phantom.Kind, ok bool) {
 	name := rel
 	if !m.rules.Match(rel) {
 		name = "" // a link led here once: what this name says of the content is nothing
 	}
-	data, kind, err = phantom.Phantom(name, secret, m.seed)
+	data, kind, err := phantom.Phantom(name, secret, m.seed)
 	if kind == phantom.None || m.tells(root, p, secret) {
-		return p, nil, phantom.None, false
+		return nil, phantom.None, false
 	}
 	if err != nil || m.many() {
 		data, kind = nil, phantom.Empty
 	}
-	return p, data, kind, true
+	return data, kind, true
 }
 
 // leads remembers the name of a link: the list of the next launch has to have it, as the

@@ -61,6 +61,8 @@ type Walk struct {
 	Enter func(fd int, rel string)
 	// Closed is called for a directory that may not be read. Who owns it can open it.
 	Closed func(rel string)
+	// Deep has everything walked but what git keeps for itself.
+	Deep bool
 	// Most bounds the directories that are kept in mind, and with them the memory.
 	Most int
 }
@@ -160,7 +162,7 @@ func (w *Walk) enter() error {
 	if err != nil {
 		return nil
 	}
-	w.dir, w.rel, w.flat = fd, rel, Pruned(rel)
+	w.dir, w.rel, w.flat = fd, rel, !w.Deep && Pruned(rel)
 	if w.Enter != nil {
 		w.Enter(fd, rel)
 	}
@@ -220,7 +222,7 @@ func (w *Walk) entry() (Found, bool, error) {
 		if len(w.pending) >= w.Most {
 			return Found{}, false, fmt.Errorf("walk: below %q: %w", w.rel, ErrMany)
 		}
-		if !w.flat && !Kept(name) {
+		if !w.flat && (!Kept(name) || w.Deep && !foldEqual(name, ".git")) {
 			w.pending = append(w.pending, w.rel+name)
 		}
 	case unix.DT_LNK:

@@ -304,3 +304,23 @@ func TestMany(t *testing.T) {
 		}
 	}
 }
+
+// TestDeep: everything is walked but git's own.
+func TestDeep(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/.env", "node_modules/a/b/.env", "vendor/x/y/.env", ".hg/x/.env", ".git/x/.env"} {
+		put(t, root, name, "KEY=sk-live-0123456789abcdef\n")
+	}
+	for deep, want := range map[bool]int{false: 1, true: 4} {
+		w, err := NewWalk(root, "", Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Deep = deep
+		found, done, err := w.Step(Budget{})
+		w.Close()
+		if len(found) != want || !done || err != nil {
+			t.Errorf("deep %v: %v, %v", deep, found, err)
+		}
+	}
+}

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/state"
 	"ringfence.dev/ringfence/internal/workspace/keeper"
 	"ringfence.dev/ringfence/internal/workspace/overlay"
 )
@@ -462,7 +463,7 @@ func (f folder) begun() bool {
 // End notes the end of the session. Where nothing changed, the work is forgotten.
 func (w *Work) End(now time.Time, changed bool) error {
 	defer w.lock.Close()
-	if !changed && w.Source == "" && !w.Stays {
+	if !changed && w.Source == "" && !w.Stays && !w.Elsewhere() {
 		return w.Remove()
 	}
 	for n := range w.Trees {
@@ -483,8 +484,17 @@ func (w *Work) Layer(n int) *overlay.Layer {
 	return &overlay.Layer{Root: t.Path, Upper: w.Upper(n), Copy: t.View == Copy, Since: w.Started, Base: w.tree(n).base, Step: w.Step}
 }
 
-// Waits says whether something waits for review.
+// Elsewhere says whether something of the session may be on another machine that is not here.
+func (f folder) Elsewhere() bool {
+	_, err := os.Lstat(filepath.Join(f.dir, state.Elsewhere))
+	return err == nil
+}
+
+// Waits says whether something waits for review, or to be brought here.
 func (w *Work) Waits() (bool, error) {
+	if w.Elsewhere() {
+		return true, nil
+	}
 	for n := range w.Trees {
 		empty, err := w.Layer(n).Empty()
 		if err == nil && !empty && len(w.Trees[n].Phantoms) > 0 { // they may be all there is

@@ -36,26 +36,32 @@ func main() {
 		tell("mode", err)
 	}
 	switch string(mode) {
-	case "files":
+	case "careful": // whatever it does, the machine goes on
 		files()
-	case "network":
+		devices()
 		network(agent)
-	case "fill":
 		fill()
-	case "memory":
+	case "rough": // the machine may end of it
+		give()
 		memory()
+		wild()
 	case "forge":
 		forge()
 	case "silent":
 		unix.Kill(farEnd, unix.SIGSTOP)
 		select {}
 	}
-	at := filepath.Join(upper, "attacks")
+	publish("attacks")
+	unix.Kill(agent, unix.SIGUSR1)
+}
+
+// publish writes what was told so far into the layer, as the agent would.
+func publish(name string) {
+	at := filepath.Join(upper, name)
 	os.WriteFile(at, told.Bytes(), 0o644)
 	var st unix.Stat_t
 	unix.Stat(upper, &st)
 	os.Chown(at, int(st.Uid), int(st.Gid))
-	unix.Kill(agent, unix.SIGUSR1)
 }
 
 // tell notes what became of an attack.
@@ -197,10 +203,32 @@ func network(agent int) {
 // hog takes memory until it is ended.
 func hog() {
 	for {
-		b, err := unix.Mmap(-1, 0, 16<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		for i := 0; err == nil && i < len(b); i += 4096 {
-			b[i] = 1
-		}
+		take(16 << 20)
+	}
+}
+
+// take takes memory that is then really there.
+func take(n int) []byte {
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	for i := 0; err == nil && i < len(b); i += 4096 {
+		b[i] = 1
+	}
+	return b
+}
+
+// give takes memory and gives it up again, each when somebody inside says so.
+func give() {
+	b := take(300 << 20)
+	publish("taken")
+	awaitFile("give")
+	unix.Munmap(b)
+	publish("given")
+	awaitFile("on")
+}
+
+func awaitFile(name string) {
+	for _, err := os.Stat(filepath.Join(upper, name)); err != nil; _, err = os.Stat(filepath.Join(upper, name)) {
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

@@ -1,5 +1,3 @@
-//go:build ringfence_ssh
-
 package policy
 
 import (

@@ -1,5 +1,3 @@
-//go:build ringfence_microvm
-
 package rung
 
 // NoMachine is what a rung leaves that is no virtual machine.

@@ -1,5 +1,0 @@
-//go:build ringfence_ssh
-
-package policy
-
-func init() { rungs = append(rungs, rungOfMachines) }

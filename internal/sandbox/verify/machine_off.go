@@ -1,5 +1,0 @@
-//go:build !ringfence_microvm
-
-package verify
-
-func machines() []Check { return nil }
