@@ -138,13 +138,15 @@ type Rung struct {
 	RunscSum  *Rule // the SHA-256 that it must have; nil means any
 	Network   *Rule // whose network stack there is on gVisor; nil means its own
 
-	Qemu      *Rule  // the emulator of virtual machines; nil means the one on PATH
-	Kernel    *Rule  // of a virtual machine; nil means the newest of this machine
-	KernelSum *Rule  // the SHA-256 that it must have; nil means any
-	Accel     *Rule  // what makes its processor; nil means KVM
-	Memory    *Limit // of a virtual machine, in bytes; nil means what is usual
-	CPUs      *Limit // of a virtual machine
-	Disk      *Limit // of a virtual machine, in bytes
+	Qemu       *Rule  // the emulator of virtual machines; nil means the one on PATH
+	Kernel     *Rule  // of a virtual machine; nil means the newest of this machine
+	KernelSum  *Rule  // the SHA-256 that it must have; nil means any
+	ModulesSum *Rule  // the one of its modules
+	QemuSum    *Rule  // and of the emulator
+	Accel      *Rule  // what makes its processor; nil means KVM
+	Memory     *Limit // of a virtual machine, in bytes; nil means what is usual
+	CPUs       *Limit // of a virtual machine
+	Disk       *Limit // of a virtual machine, in bytes
 
 	SSH  *Rule // the machine of the rung ssh, as ssh takes it; nil means none
 	Keep *Rule // how long a session there waits for a lost link; nil means what is usual

@@ -188,7 +188,8 @@ type size struct {
 // words are what is no matter of more or less.
 func (r *Rung) words() []word {
 	return []word{{"engine", &r.Engine}, {"container", &r.Container}, {"image", &r.Image}, {"runsc", &r.Runsc}, {"runsc-sha256", &r.RunscSum},
-		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"accel", &r.Accel}, {"ssh", &r.SSH}, {"keep", &r.Keep}}
+		{"gvisor-network", &r.Network}, {"qemu", &r.Qemu}, {"kernel", &r.Kernel}, {"kernel-sha256", &r.KernelSum}, {"modules-sha256", &r.ModulesSum}, {"qemu-sha256", &r.QemuSum},
+		{"accel", &r.Accel}, {"ssh", &r.SSH}, {"keep", &r.Keep}}
 }
 
 // sizes are those of a virtual machine, which the limits of a session bound.

@@ -49,6 +49,12 @@ func TestRefuses(t *testing.T) {
 	if r.Status != 125 || !strings.Contains(r.Stderr, "policy demands") {
 		t.Errorf("another kernel: status %d\n%s", r.Status, r.Stderr)
 	}
+	for _, what := range []string{"modules", "qemu"} {
+		f.Policy(machine.Policy() + what + "-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
+		if r := f.On("true", "--net", "none"); r.Status != 125 || !strings.Contains(r.Stderr, "policy demands") {
+			t.Errorf("other %s: status %d\n%s", what, r.Status, r.Stderr)
+		}
+	}
 	f.Policy("[rung]\nkernel = \"/nowhere\"\naccel = \"tcg\"\n")
 	if r = f.On("true", "--net", "none"); r.Status != 125 || !strings.Contains(r.Stderr, "the kernel cannot be used") {
 		t.Errorf("no kernel: status %d\n%s", r.Status, r.Stderr)

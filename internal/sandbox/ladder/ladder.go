@@ -22,7 +22,8 @@ func Rungs(p *policy.Policy) []rung.Rung {
 	return []rung.Rung{usual(native.Rung{}),
 		container.Rung{Socket: r.Engine.Text(), Image: r.Image.Text(), Confined: r.Container.Text() == policy.ConfinedContainer},
 		gvisor.Rung{Runsc: r.Runsc.Text(), Sum: r.RunscSum.Text(), Host: r.Network.Text() == policy.HostNetwork},
-		far.Rung{Place: microvm.Place{Qemu: r.Qemu.Text(), Kernel: r.Kernel.Text(), KernelSum: r.KernelSum.Text(), Accel: r.Accel.Text(),
+		far.Rung{Place: microvm.Place{Qemu: r.Qemu.Text(), Kernel: r.Kernel.Text(), KernelSum: r.KernelSum.Text(), ModulesSum: r.ModulesSum.Text(),
+			QemuSum: r.QemuSum.Text(), Accel: r.Accel.Text(),
 			Memory: r.Memory.Number(), CPUs: r.CPUs.Number(), Disk: r.Disk.Number()}},
 		ssh.New(r.SSH.Text())}
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/cpio"
 	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
@@ -37,6 +38,19 @@ type kept struct {
 
 // form is another one whenever what is made of the same things is another.
 const form = "3"
+
+// keep makes what a guest boots, of the modules that policy demands: with others nothing boots.
+func (p Place) keep(found *parts) (made, error) {
+	dir, err := cache()
+	if err != nil {
+		return made{}, err
+	}
+	m, err := found.kernel.keep(dir)
+	if err == nil && p.ModulesSum != "" && m.modules != p.ModulesSum {
+		err = fault.New(fault.Refused, "install those modules, or change [rung] modules-sha256", "the modules in %q have the SHA-256 %s, and policy demands %s", found.kernel.modules, m.modules, p.ModulesSum)
+	}
+	return m, err
+}
 
 // keep makes what is not there yet. The directory is ours alone.
 func (k *kernel) keep(dir string) (made, error) {

@@ -31,13 +31,15 @@ import (
 
 // Place is a virtual machine on this one. What is empty or zero is as usual.
 type Place struct {
-	Qemu      string // the emulator; "": the one on PATH
-	Kernel    string // the guest's; "": the newest of this machine
-	KernelSum string // the SHA-256 that it must have; "": any
-	Accel     string // tcg: software makes the processor; "": KVM does
-	Memory    int64  // bytes
-	CPUs      int64
-	Disk      int64 // bytes
+	Qemu       string // the emulator; "": the one on PATH
+	Kernel     string // the guest's; "": the newest of this machine
+	KernelSum  string // the SHA-256 that it must have; "": any
+	ModulesSum string // the one of those of its modules that a guest loads
+	QemuSum    string // and of the emulator
+	Accel      string // tcg: software makes the processor; "": KVM does
+	Memory     int64  // bytes
+	CPUs       int64
+	Disk       int64 // bytes
 }
 
 const (
@@ -81,7 +83,7 @@ func (p Place) accel() string {
 // qemuHint says how to get the emulator.
 const qemuHint = "sudo apt-get install qemu-system-x86; or name it: [rung] qemu = \"/path\""
 
-var qemuKind = program.Kind{Name: "qemu-system-x86_64", Hint: qemuHint, Key: "qemu"}
+var qemuKind = program.Kind{Name: "qemu-system-x86_64", Hint: qemuHint, Key: "qemu-sha256"}
 
 // errArch: the machine is a PC.
 var errArch = fault.New(fault.Refused, "--rung gvisor, or --rung native", "the rung microvm is for amd64; this machine is %s", runtime.GOARCH)
@@ -174,9 +176,13 @@ func (p Place) Try(ctx context.Context) []hostfacts.Result {
 	if err == nil {
 		err = found.kernel.file.Pinned(sum, p.KernelSum)
 	}
-	out = append(out, hostfacts.Result{Name: "qemu", Status: hostfacts.OK, Detail: found.qemu.Path},
+	if err == nil && p.ModulesSum != "" {
+		_, err = p.keep(found)
+	}
+	_, other := found.qemu.Below(p.QemuSum)
+	out = append(out, rung.Tried(hostfacts.Result{Name: "qemu", Status: hostfacts.OK, Detail: found.qemu.Path}, other),
 		rung.Tried(hostfacts.Result{Name: "guest-kernel", Status: hostfacts.OK, Detail: found.kernel.file.Path + ", SHA-256 " + sum}, err))
-	if err != nil { // it is not booted, not even to try
+	if err != nil || other != nil { // it is not booted, not even to try
 		return out
 	}
 	return append(out, p.tryAccel(ctx, found))

@@ -249,6 +249,9 @@ func TestPinnedFirst(t *testing.T) {
 	if b, err := (Place{KernelSum: strings.Repeat("0", 64)}).judge(found, try); err == nil || b != nil || tried != 0 {
 		t.Errorf("another kernel: %v, %v, and it was booted %d times", b, err, tried)
 	}
+	if b, err := (Place{QemuSum: strings.Repeat("0", 64)}).judge(found, try); err == nil || b != nil || tried != 0 {
+		t.Errorf("another emulator: %v, %v, and it was booted %d times", b, err, tried)
+	}
 	if b, err := (Place{KernelSum: fmt.Sprintf("%x", sha256.Sum256([]byte("kernel")))}).judge(found, try); err != nil || b == nil || tried != 1 {
 		t.Errorf("the one that is meant: %v, %v, and it was booted %d times", b, err, tried)
 	}

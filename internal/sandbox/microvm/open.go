@@ -94,11 +94,7 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 	if err != nil {
 		return nil, err
 	}
-	dir, err := cache()
-	if err != nil {
-		return nil, err
-	}
-	ready, err := found.kernel.keep(dir)
+	ready, err := p.keep(found)
 	if err != nil {
 		return nil, err
 	}

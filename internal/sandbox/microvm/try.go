@@ -33,19 +33,15 @@ func (p Place) tryAccel(ctx context.Context, found *parts) hostfacts.Result {
 		return unusable("there is no KVM: " + err.Error())
 	}
 	f.Close()
-	if err := bootsOnce(ctx, found); err != nil {
+	if err := p.bootsOnce(ctx, found); err != nil {
 		return unusable("KVM is there, and boots nothing: " + err.Error())
 	}
 	return hostfacts.Result{Name: "accel", Status: hostfacts.OK, Detail: "KVM: a machine booted"}
 }
 
 // bootsOnce boots a bare machine, once for each kernel and each start of the host.
-func bootsOnce(ctx context.Context, found *parts) error {
-	dir, err := cache()
-	if err != nil {
-		return err
-	}
-	ready, err := found.kernel.keep(dir)
+func (p Place) bootsOnce(ctx context.Context, found *parts) error {
+	ready, err := p.keep(found)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (p Place) below(found *parts) (*rung.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := found.qemu.Below("")
+	q, err := found.qemu.Below(p.QemuSum)
 	if err != nil {
 		return nil, err
 	}
