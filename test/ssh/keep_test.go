@@ -124,8 +124,12 @@ func TestTakenUpAgain(t *testing.T) {
 
 const early = `echo SEALED-7f3a91-plain >early; echo up; while :; do sleep 1; done`
 
+// noneWaits forgets what other tests left there.
+func (w *user) noneWaits() { w.asThere("rm -rf .cache/ringfence/waiting") }
+
 // waitingThere is what waits there to be fetched.
 func (w *user) waitingThere() string {
+	w.t.Helper()
 	return strings.TrimSpace(strings.ReplaceAll(w.asThere("ls -A .cache/ringfence/waiting").out, "welcome to this machine", ""))
 }
 
@@ -134,6 +138,7 @@ func TestFetched(t *testing.T) {
 	for _, keep := range []string{"0s", "1s"} {
 		t.Run(keep, func(t *testing.T) {
 			w := newWorld(t)
+			w.noneWaits()
 			w.keep(keep)
 			s := w.begin("relayed", "fetched"+keep, early)
 			open := w.shutWay()
@@ -190,6 +195,7 @@ func TestFetchedOfKilled(t *testing.T) {
 // What was sealed and is not what it was any more is refused, and what had come stays.
 func TestSealedTampered(t *testing.T) {
 	w := newWorld(t)
+	w.noneWaits()
 	s := w.begin("relayed", "tampered", early)
 	w.ringfence("diff") // brings over what there is
 	w.shutWay()()
@@ -303,6 +309,7 @@ func TestNetworkEndsWithLink(t *testing.T) {
 // Who stops a session whose link is lost does not wait for it. It ends there by itself.
 func TestStoppedWhileCut(t *testing.T) {
 	w := newWorld(t)
+	w.noneWaits()
 	w.keep("5s")
 	s := w.begin("relayed", "stopped", early)
 	w.shutWay()

@@ -155,7 +155,8 @@ type Hooks struct {
 	// Judge refuses a file of this machine, by its path, that must not go to another one. A
 	// rung that sends files asks it of each one as it lists them. May be nil.
 	Judge func(path string) error
-	// KeepCut is how long a sandbox on another machine waits for a link that was lost.
+	// KeepCut is how long a sandbox on another machine waits for a link that was lost, before
+	// what it changed is left there. Negative: nothing is left of it.
 	KeepCut time.Duration
 	// Warn tells a person what goes wrong while the sandbox runs.
 	Warn func(string)

@@ -151,7 +151,7 @@ func stayMain(cache, session string) {
 	far.Serve(c, far.Stay{Dir: filepath.Join(w.dir, "layers"), Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
 		Left: func(layers []string) {
-			if !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
+			if t.Keep >= 0 && !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
 				w.seal(t.Seal, layers)
 			}
 		}})
