@@ -96,6 +96,9 @@ func TestTakenUpAgain(t *testing.T) {
 	s.told(t, "is lost")
 	wait.Eventually(t, "it stands still", func() bool { return w.still("still-7f3a91") })
 	say("meanwhile")
+	if r := w.ringfence("ps"); !strings.Contains(r.out, "cut") {
+		t.Error("ps does not say that the link is lost")
+	}
 	if r := w.ringfence("attach", "again"); r.status == 0 || !strings.Contains(r.errors, "cannot be taken up now") {
 		t.Error("attach does not say that the way is shut")
 	}
@@ -119,6 +122,29 @@ func TestTakenUpAgain(t *testing.T) {
 	if r := w.ringfence("diff"); !strings.Contains(r.out, "made") {
 		t.Error("what it changed at last is not in the review")
 	}
+	w.quiet()
+}
+
+// A link over which nothing is heard is lost, although nobody closed it.
+func TestSilentLink(t *testing.T) {
+	w := newWorld(t)
+	w.keep("1h")
+	s := w.begin("relayed", "silent", `echo up; read x; exit 3`)
+	b, err := os.ReadFile(pids)
+	pid, perr := strconv.Atoi(string(b))
+	if err != nil || perr != nil {
+		t.Fatal(err, perr)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	s.told(t, "is back")
+	s.stdin.Close()
+	if got := s.end(t); got != 3 {
+		t.Errorf("ended with %d", got)
+	}
+	syscall.Kill(pid, syscall.SIGKILL)
 	w.quiet()
 }
 

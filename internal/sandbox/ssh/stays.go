@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -166,7 +167,7 @@ func inherited() (*terms, *net.UnixListener, error) {
 		return nil, nil, err
 	}
 	t := new(terms)
-	if err := decode(body, t); err != nil {
+	if err := json.Unmarshal(body, t); err != nil {
 		return nil, nil, err
 	}
 	listen := os.NewFile(fdListen, "door")
