@@ -145,9 +145,12 @@ func (c *Carrier) drop(k *conn, why error) {
 	c.take(k, why)
 }
 
-// take does so. Whose turn it is calls it.
+// take does so. Whose turn it is calls it. A far end that was told of the end leaves its
+// connection open: the near one sees by that when its process is gone, and waits a moment.
 func (c *Carrier) take(k *conn, why error) {
-	defer func() { go k.Close() }() // it can take its time, and who hears of the loss must not
+	if c.role == Near || !errors.Is(why, io.EOF) && !errors.Is(why, errParted) {
+		defer func() { go k.Close() }() // it can take its time, and who hears of the loss must not
+	}
 	c.mu.Lock()
 	if c.conn != k {
 		c.mu.Unlock()

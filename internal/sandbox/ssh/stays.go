@@ -76,16 +76,18 @@ func (w *work) settle(t *terms) error {
 	return writeFrame(told, t)
 }
 
-// lead carries what comes to the far end, and back, until one of them has had enough.
+// lead carries what comes to the far end, and back, until that has had enough. What follows an
+// end of ssh is for the far end to say: it may still be tidying up.
 func (w *work) lead(ends io.ReadWriteCloser) error {
 	c, err := net.DialUnix("unix", nil, door(w.lock))
 	if err != nil {
 		return err
 	}
-	over := make(chan struct{}, 2)
-	go func() { io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{ends}); over <- struct{}{} }()
-	go func() { io.Copy(struct{ io.Writer }{ends}, struct{ io.Reader }{c}); over <- struct{}{} }()
-	<-over
+	go func() {
+		io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{ends})
+		c.CloseWrite()
+	}()
+	io.Copy(struct{ io.Writer }{ends}, struct{ io.Reader }{c})
 	os.Exit(0)
 	return nil
 }
