@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,23 @@ func attends(f *work.Fixture, id string, p *work.Person) *work.Person {
 	p.Sees("size 41 121")
 	p.Types("\x03")
 	p.Sees("heard")
+	f.T.Logf("a key is echoed after %s, the median of ten", echo(p))
 	return p
+}
+
+// echo is how long it takes until a key that was typed is on the screen.
+func echo(p *work.Person) time.Duration {
+	var took []time.Duration
+	for n := range 10 {
+		key := fmt.Sprintf("~%d", n)
+		began := time.Now()
+		p.Types(key)
+		p.Sees(key)
+		took = append(took, time.Since(began))
+	}
+	p.Types("\n")
+	slices.Sort(took)
+	return took[len(took)/2].Round(time.Millisecond)
 }
 
 // freezes: a decoy that is carried out freezes the machine with a person at it. Nothing of it
