@@ -20,9 +20,9 @@ import (
 // the plan has it, in generations: the next one is made beside it, and takes its place when
 // it is whole. The one before stays until then, for who reads in it just now.
 type layer struct {
+	whole  bool   // all of it has come, and nothing changes it any more
 	dir    string // where the review looks
 	number uint32 // of the generation that lies there; 0: what the launch put there
-	whole  bool   // all of it has come, and nothing changes it any more
 	shrunk
 }
 
@@ -58,7 +58,7 @@ func (s *sandbox) sendLayers(p *plan.Plan) error {
 }
 
 // Sync implements rung.Sandbox.
-func (s *sandbox) Sync() error { return s.fetch() }
+func (s *sandbox) Sync() error { return s.fetch(false) }
 
 // syncEvery is how long what an agent changed is at the far end only, where bringing it
 // over takes no longer than a part of that.
@@ -78,7 +78,7 @@ func (s *sandbox) syncOn() {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		err := s.fetch()
+		err := s.fetch(false)
 		if err != nil && !told && s.link.Err() == nil && s.hooks.Warn != nil {
 			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
@@ -87,13 +87,13 @@ func (s *sandbox) syncOn() {
 	}
 }
 
-// fetch brings all layers over, as they are now.
-func (s *sandbox) fetch() error {
+// fetch brings all layers over.
+func (s *sandbox) fetch(whole bool) error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
 	began := time.Now()
 	for n, l := range s.layers {
-		if err := s.bring(uint16(n), l, false); err != nil {
+		if err := s.bring(uint16(n), l, whole); err != nil {
 			return err
 		}
 	}
