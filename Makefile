@@ -52,9 +52,9 @@ test-gvisor: build tools
 	@RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -p 3 ./test/attack ./test/netattack
 	@RINGFENCE_TEST_RUNG=gvisor STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -run TestDay ./test/agents
 
-# Claude Code in a virtual machine under software emulation: a short day.
+# Claude Code in a virtual machine under software emulation: a short day, and a screen.
 test-microvm: build tools
-	@RINGFENCE_TEST_RUNG=microvm STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -run TestDay ./test/agents
+	@RINGFENCE_TEST_RUNG=microvm STAGE_BIN=$(CURDIR)/bin/ringfence $(GO) test -count=1 -vet=off -ldflags '-s -w' -timeout 20m -run 'TestDay|TestTypedInAMachine' ./test/agents
 
 # The heart of test/engine once more, with Podman in Docker's place.
 test-podman: build tools

@@ -15,7 +15,7 @@ import (
 var suites = []struct{ name, loop, part string }{
 	{"netattack", built.SharedLoop, "TestAttacks/(control|flag-plain|two-sessions|published|killed|rebound|crowded|second-hello)$"},
 	{"netfaults", built.SharedLoop, "Kill|TestEnd|MuteOrigin"},
-	{"work", built.OverLoop, "TestDays|TestFarEndDies|TestLateMask"},
+	{"work", built.OverLoop, "TestDays|TestFarEndDies|TestLateMask|TestDiskFull"},
 	{"sessions", built.SharedLoop, "TestAttach|Hangup|ExecTerminal|TestKilled|ExecKeeps|ExecEnds|ExecUnread|ExecStopped|ExecWalls"},
 }
 

@@ -35,7 +35,7 @@ func Prepare(tags string) error {
 	return errors.Join(err, os.Setenv(rungs.KernelEnv, images[0]))
 }
 
-// Policy is what a user writes to have the rung here.
-func Policy() string {
-	return fmt.Sprintf("[rung]\nkernel = %q\naccel = \"tcg\"\ncpus = 1\nmemory = \"768MiB\"\ndisk = \"256MiB\"\n", os.Getenv(rungs.KernelEnv))
+// Policy is what a user writes to have the rung here, with kvm or tcg for a processor.
+func Policy(accel string) string {
+	return fmt.Sprintf("[rung]\nkernel = %q\naccel = %q\ncpus = 1\nmemory = \"768MiB\"\ndisk = \"256MiB\"\n", os.Getenv(rungs.KernelEnv), accel)
 }

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ringfence.dev/ringfence/test/machine"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/work"
 	"ringfence.dev/ringfence/test/world"
@@ -91,7 +90,7 @@ func TestGuestRoot(t *testing.T) {
 	f.Put("plain", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o644) // the control: nobody hides it
 	f.Put("d/.env", []byte("TOKEN=hunter2hunter2hunter2\n"), 0o600)
 	f.Put("hidden", []byte("TOKEN=hunter2hunter2hunter2\nOTHER=unseen1unseen1unseen1\n"), 0o600)
-	f.Policy(machine.Policy() + "[files]\nmask = [\"hidden\"]\n")
+	f.Policy(policy() + "[files]\nmask = [\"hidden\"]\n")
 	came, canaries := listen(t, f)
 	told := report(t, f, attack(t, f, "careful", canaries))
 	journalled(t, f)

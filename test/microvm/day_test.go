@@ -3,8 +3,11 @@
 package microvm
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +33,7 @@ func TestDay(t *testing.T) {
 	began := time.Now()
 	p := f.Sit("run", "--keep", "--yes", "--rung", f.Rung, "--review", "--allow-host", world.Allowed, "--publish", "3000", "--", "sh", "-c", agent)
 	p.Sees("ready")
-	t.Logf("the agent's first byte after %s\n%s", time.Since(began).Round(time.Millisecond), booted(f))
+	t.Log(booted(t, f, began))
 	id := f.PS()[0].Session
 	t.Cleanup(func() { f.Cmd("stop", "--time", "0s", id).Run() })
 	looks(f, id)
@@ -50,14 +53,26 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// booted is what a session's state tells of how its machine booted.
-func booted(f *work.Fixture) (text string) {
+// booted tells how long the parts of a start took: what ringfence does before the machine starts,
+// then what the session's state tells of it, and then the walls in the guest.
+func booted(t *testing.T, f *work.Fixture, began time.Time) string {
+	t.Helper()
+	now := time.Now()
 	all, _ := filepath.Glob(filepath.Join(f.State, "ringfence/sessions/*", place.BootName))
-	for _, at := range all {
-		b, _ := os.ReadFile(at)
-		text += string(b)
+	if len(all) != 1 {
+		t.Fatalf("the state has %q", all)
 	}
-	return text
+	b, err := os.ReadFile(all[0])
+	st, err2 := os.Stat(all[0])
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	var started int64
+	if _, err := fmt.Sscanf(string(b), "started %d ms", &started); err != nil {
+		t.Fatalf("%q: %v", b, err)
+	}
+	greeted := st.ModTime()
+	return fmt.Sprintf("before it %d ms\n%sgreeting to first byte %d ms", greeted.Sub(began).Milliseconds()-started, b, now.Sub(greeted).Milliseconds())
 }
 
 // looks: what cannot be written is not, and what waits is seen while the agent runs.
@@ -84,7 +99,23 @@ func attends(f *work.Fixture, id string, p *work.Person) *work.Person {
 	p.Sees("size 41 121")
 	p.Types("\x03")
 	p.Sees("heard")
+	f.T.Logf("a key is echoed after %s, the median of ten", echo(p))
 	return p
+}
+
+// echo is how long it takes until a key that was typed is on the screen.
+func echo(p *work.Person) time.Duration {
+	var took []time.Duration
+	for n := range 10 {
+		key := fmt.Sprintf("~%d", n)
+		began := time.Now()
+		p.Types(key)
+		p.Sees(key)
+		took = append(took, time.Since(began))
+	}
+	p.Types("\n")
+	slices.Sort(took)
+	return took[len(took)/2].Round(time.Millisecond)
 }
 
 // freezes: a decoy that is carried out freezes the machine with a person at it. Nothing of it

@@ -23,10 +23,25 @@ func TestMain(m *testing.M) {
 	world.Main(m, "./attacker")
 }
 
+// accel is what makes the processors of the machines: KVM where doctor finds that it boots one.
+var (
+	accel  = "tcg"
+	asking sync.Once
+)
+
+func policy() string { return machine.Policy(accel) }
+
 func newFixture(t *testing.T) *work.Fixture {
 	t.Helper()
-	f := work.New(t, "microvm", machine.Policy())
+	f := work.New(t, "microvm", machine.Policy("kvm"))
 	handOn(f)
+	asking.Do(func() {
+		if f.Cmd("doctor", "--rung", f.Rung).Run() == nil {
+			accel = "kvm"
+		}
+		t.Logf("the processor: %s", accel)
+	})
+	f.Policy(policy())
 	return f
 }
 

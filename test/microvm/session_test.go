@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ringfence.dev/ringfence/internal/sandbox/verify"
-	"ringfence.dev/ringfence/test/machine"
 	"ringfence.dev/ringfence/test/stage"
 	"ringfence.dev/ringfence/test/work"
 )
@@ -44,7 +43,7 @@ func TestVerify(t *testing.T) {
 // not the one that policy demands is none.
 func TestRefuses(t *testing.T) {
 	f := newFixture(t)
-	f.Policy(machine.Policy() + "kernel-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
+	f.Policy(policy() + "kernel-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
 	r := f.On("true", "--net", "none")
 	if r.Status != 125 || !strings.Contains(r.Stderr, "policy demands") {
 		t.Errorf("another kernel: status %d\n%s", r.Status, r.Stderr)

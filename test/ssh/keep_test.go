@@ -96,6 +96,9 @@ func TestTakenUpAgain(t *testing.T) {
 	s.told(t, "is lost")
 	wait.Eventually(t, "it stands still", func() bool { return w.still("still-7f3a91") })
 	say("meanwhile")
+	if r := w.ringfence("ps"); !strings.Contains(r.out, "cut") {
+		t.Error("ps does not say that the link is lost")
+	}
 	if r := w.ringfence("attach", "again"); r.status == 0 || !strings.Contains(r.errors, "cannot be taken up now") {
 		t.Error("attach does not say that the way is shut")
 	}
@@ -122,10 +125,37 @@ func TestTakenUpAgain(t *testing.T) {
 	w.quiet()
 }
 
+// A link over which nothing is heard is lost, although nobody closed it.
+func TestSilentLink(t *testing.T) {
+	w := newWorld(t)
+	w.keep("1h")
+	s := w.begin("relayed", "silent", `echo up; read x; exit 3`)
+	b, err := os.ReadFile(pids)
+	pid, perr := strconv.Atoi(string(b))
+	if err != nil || perr != nil {
+		t.Fatal(err, perr)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	s.told(t, "is back")
+	s.stdin.Close()
+	if got := s.end(t); got != 3 {
+		t.Errorf("ended with %d", got)
+	}
+	syscall.Kill(pid, syscall.SIGKILL)
+	w.quiet()
+}
+
 const early = `echo SEALED-7f3a91-plain >early; echo up; while :; do sleep 1; done`
+
+// noneWaits forgets what other tests left there.
+func (w *user) noneWaits() { w.asThere("rm -rf .cache/ringfence/waiting") }
 
 // waitingThere is what waits there to be fetched.
 func (w *user) waitingThere() string {
+	w.t.Helper()
 	return strings.TrimSpace(strings.ReplaceAll(w.asThere("ls -A .cache/ringfence/waiting").out, "welcome to this machine", ""))
 }
 
@@ -134,6 +164,7 @@ func TestFetched(t *testing.T) {
 	for _, keep := range []string{"0s", "1s"} {
 		t.Run(keep, func(t *testing.T) {
 			w := newWorld(t)
+			w.noneWaits()
 			w.keep(keep)
 			s := w.begin("relayed", "fetched"+keep, early)
 			open := w.shutWay()
@@ -190,6 +221,7 @@ func TestFetchedOfKilled(t *testing.T) {
 // What was sealed and is not what it was any more is refused, and what had come stays.
 func TestSealedTampered(t *testing.T) {
 	w := newWorld(t)
+	w.noneWaits()
 	s := w.begin("relayed", "tampered", early)
 	w.ringfence("diff") // brings over what there is
 	w.shutWay()()
@@ -303,6 +335,7 @@ func TestNetworkEndsWithLink(t *testing.T) {
 // Who stops a session whose link is lost does not wait for it. It ends there by itself.
 func TestStoppedWhileCut(t *testing.T) {
 	w := newWorld(t)
+	w.noneWaits()
 	w.keep("5s")
 	s := w.begin("relayed", "stopped", early)
 	w.shutWay()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"ringfence.dev/ringfence/test/stage"
@@ -117,9 +118,27 @@ type session struct {
 	name   string
 	stdin  interface{ Close() error }
 	out    *lines
-	errs   bytes.Buffer
+	errs   shared
 	ended  chan struct{}
 	status int
+}
+
+// shared is what a program prints while it is read.
+type shared struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // lines is what a program printed so far.

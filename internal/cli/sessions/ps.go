@@ -46,6 +46,7 @@ type listed struct {
 const (
 	stateRunning = "running"
 	stateFrozen  = "frozen"
+	stateCut     = "cut"     // its link is lost
 	stateStopped = "stopped" // by Ctrl-Z, or by its agent
 	stateEnded   = "ended"
 	stateKilled  = "killed"
@@ -126,7 +127,7 @@ func stateWord(c *command.Console, s listed) string {
 		return c.Paint(command.Good, "kept")
 	case s.State == stateRunning:
 		return c.Paint(command.Good, stateRunning)
-	case s.State == stateFrozen, s.State == stateStopped, s.State == stateKilled:
+	case s.State == stateFrozen, s.State == stateCut, s.State == stateStopped, s.State == stateKilled:
 		return c.Paint(command.Bad, s.State)
 	}
 	return s.State

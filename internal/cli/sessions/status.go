@@ -152,6 +152,8 @@ func stateOf(s *control.Status) string {
 		return stateStopped
 	case s.Frozen:
 		return stateFrozen
+	case s.Cut:
+		return stateCut
 	}
 	return stateRunning
 }

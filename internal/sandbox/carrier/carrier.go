@@ -47,6 +47,7 @@ type Carrier struct {
 	lasts      bool
 	keep       time.Duration
 	lost, back func()
+	missed     bool // lost was called, and back was not
 	expiry     *time.Timer
 }
 
@@ -144,9 +145,12 @@ func (c *Carrier) drop(k *conn, why error) {
 	c.take(k, why)
 }
 
-// take does so. Whose turn it is calls it.
+// take does so. Whose turn it is calls it. A far end that was told of the end leaves its
+// connection open: the near one sees by that when its process is gone, and waits a moment.
 func (c *Carrier) take(k *conn, why error) {
-	defer func() { go k.Close() }() // it can take its time, and who hears of the loss must not
+	if c.role == Near || !errors.Is(why, io.EOF) && !errors.Is(why, errParted) {
+		defer func() { go k.Close() }() // it can take its time, and who hears of the loss must not
+	}
 	c.mu.Lock()
 	if c.conn != k {
 		c.mu.Unlock()
@@ -154,6 +158,12 @@ func (c *Carrier) take(k *conn, why error) {
 	}
 	c.conn = nil
 	c.changed.Broadcast()
+	c.miss(why)
+}
+
+// miss is what follows when there is no connection any more. The mutex is held, and given
+// back.
+func (c *Carrier) miss(why error) {
 	var w Wrong
 	if c.err != nil || !c.lasts || c.keep <= 0 || errors.Is(why, io.EOF) || errors.Is(why, errParted) || errors.As(why, &w) {
 		if !errors.Is(why, io.EOF) && !errors.As(why, &w) {
@@ -163,8 +173,13 @@ func (c *Carrier) take(k *conn, why error) {
 		c.mu.Unlock()
 		return
 	}
-	c.expiry = time.AfterFunc(c.keep, func() { c.end(fmt.Errorf("%w: %w", ErrLost, why)) })
 	lost := c.lost
+	if c.missed {
+		lost = func() {}
+	} else {
+		c.expiry = time.AfterFunc(c.keep, func() { c.end(fmt.Errorf("%w: %w", ErrLost, why)) })
+	}
+	c.missed = true
 	c.mu.Unlock()
 	lost()
 }

@@ -125,6 +125,9 @@ func (c *Carrier) join(rw io.ReadWriteCloser, why Purpose) error {
 	}
 	if err != nil || why != GoOn {
 		k.Close()
+		if err != nil {
+			c.lapse(err)
+		}
 		return err
 	}
 	return c.put(k, binary.BigEndian.Uint64(has))
@@ -165,32 +168,41 @@ func (c *Carrier) accept(k *conn, late *time.Timer) (Purpose, error) {
 	if why == GoOn {
 		got = c.clear()
 	}
-	if err := t.tell(k, Far, binary.BigEndian.AppendUint64(nil, got)); err != nil {
+	err = t.tell(k, Far, binary.BigEndian.AppendUint64(nil, got))
+	if err == nil && !late.Stop() {
+		err = errSilent
+	}
+	if err != nil {
+		c.lapse(err)
+	}
+	if err != nil || why == Leave {
 		return why, err
-	}
-	if !late.Stop() {
-		return why, errSilent
-	}
-	if why == Leave {
-		return why, nil
 	}
 	return why, c.put(k, binary.BigEndian.Uint64(body))
 }
 
-// clear takes the connection out that there is, and says how much has come: no more comes.
+// clear takes the connection out that there is, to put another in its place, and says how much
+// has come: no more comes. Nobody hears of that, unless there is a lapse.
 func (c *Carrier) clear() uint64 {
 	c.mu.Lock()
-	k := c.conn
-	c.mu.Unlock()
-	if k != nil {
-		c.take(k, errReplaced)
-	}
-	c.mu.Lock()
 	defer c.mu.Unlock()
+	if k := c.conn; k != nil {
+		c.conn = nil
+		c.changed.Broadcast()
+		go k.Close()
+	}
 	return c.got
 }
 
-var errReplaced = errors.New("another connection took its place")
+// lapse: the other one did not come.
+func (c *Carrier) lapse(why error) {
+	c.mu.Lock()
+	if c.conn != nil || !c.began {
+		c.mu.Unlock()
+		return
+	}
+	c.miss(broken(why)) // that nobody is there is no end that was said
+}
 
 // put puts a connection in, over which the other end has so much.
 func (c *Carrier) put(k *conn, has uint64) error {
@@ -209,15 +221,13 @@ func (c *Carrier) put(k *conn, has uint64) error {
 	if c.expiry != nil {
 		c.expiry.Stop()
 	}
-	back := c.back
-	if !c.began {
-		back = nil
+	back := func() {}
+	if c.missed {
+		back = c.back
 	}
-	c.began, c.sent, c.told = true, 0, c.got
+	c.missed, c.began, c.sent, c.told = false, true, 0, c.got
 	c.mu.Unlock()
-	if back != nil {
-		back()
-	}
+	back()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {

@@ -70,6 +70,12 @@ func (s *sandbox) outlive(way Lasting) {
 	}, warn)
 }
 
+// Broken says whether the link is lost just now.
+func (s *sandbox) Broken() bool {
+	broken, _ := s.breaks.now()
+	return broken
+}
+
 // Again tries to take the link up at once, where it is broken.
 func (s *sandbox) Again() error {
 	if s.way == nil {

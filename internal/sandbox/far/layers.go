@@ -63,7 +63,7 @@ func (s *sandbox) Sync() error { return s.sync() }
 
 // sync brings over what there is, where there is a way.
 func (s *sandbox) sync() error {
-	if broken, _ := s.breaks.now(); broken {
+	if s.Broken() {
 		return errBroken
 	}
 	return s.fetch()

@@ -243,6 +243,30 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestPaceOfBroken: while the way is broken nobody is late, and not for ever.
+func TestPaceOfBroken(t *testing.T) {
+	b := &breaks{total: time.Hour}
+	late := &paced{began: time.Now().Add(-2 * time.Minute), pace: paceFar, breaks: b, before: time.Hour}
+	if !late.due().Before(time.Now()) {
+		t.Error("one that is late has time")
+	}
+	b.begin()
+	if !late.due().After(time.Now()) {
+		t.Error("it is late although nothing can come")
+	}
+	b.since = time.Now().Add(-time.Hour)
+	late.began = time.Now().Add(-3 * time.Hour)
+	if !late.due().Before(time.Now()) {
+		t.Error("it has time for ever")
+	}
+	b.since = time.Now().Add(-5 * time.Minute)
+	b.end()
+	late.began = time.Now().Add(-4 * time.Minute)
+	if !late.due().After(time.Now()) {
+		t.Error("what it could not use is not given back")
+	}
+}
+
 // TestCut: who does not wait for the rest of a layer cuts it off.
 func TestCut(t *testing.T) {
 	p, here := reviewed(t)

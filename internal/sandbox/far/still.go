@@ -1,10 +1,12 @@
 package far
 
 import (
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"ringfence.dev/ringfence/internal/file/sys"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
@@ -44,11 +46,11 @@ func (s *stillness) thaw(box rung.Sandbox, c cause) error {
 	return box.Thaw()
 }
 
-// lost says whether it stands still because of a loss.
-func (s *stillness) lost() bool {
+// any says whether it stands still for some reason.
+func (s *stillness) any() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.why[byLoss]
+	return s.why[byNear] || s.why[byLoss]
 }
 
 // last lets the sandbox outlive its connection. Without one it stands still; one that does not
@@ -88,16 +90,26 @@ func (t *there) leaveLayers() {
 }
 
 // stopped tells that the agent was stopped, as by Ctrl-Z: then the near end stops as well, and
-// says nothing until a person lets both go on. What stands still for want of a near end was not
-// stopped by anybody.
+// says nothing until a person lets both go on. What stands still for another reason was not
+// stopped by a person, and what went on since is not stopped any more.
 func (t *there) stopped() {
-	if t.still.lost() {
+	if t.Last != nil && (t.still.any() || !t.stands()) {
 		return
 	}
 	if t.Patient != nil {
 		t.Patient(true)
 	}
 	link.Send(t.control, link.Message{Kind: wire.Stopped})
+}
+
+// stands says whether some process of the sandbox is stopped; true where nobody knows.
+func (t *there) stands() bool {
+	box := t.sandbox()
+	if box == nil {
+		return true
+	}
+	list, err := sys.Below(box.PID())
+	return err != nil || slices.ContainsFunc(list, func(p sys.Process) bool { return p.State == 'T' || p.State == 't' })
 }
 
 // goesOn hears that it does.

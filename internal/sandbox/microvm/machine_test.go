@@ -1,9 +1,11 @@
 package microvm
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestOverhead: what an emulator in software keeps beside the guest's memory has a bound, and
@@ -24,5 +26,28 @@ func TestOverhead(t *testing.T) {
 func TestMemoryComesBack(t *testing.T) {
 	if argv := (qemu{}).argv("qemu", machine{accel: kvm}); !slices.Contains(argv, "virtio-balloon-pci,free-page-reporting=on") {
 		t.Errorf("%q", argv)
+	}
+}
+
+// TestNeverGreets: a machine that says nothing is given up, with the last words of its console for
+// the person, and what they could do to a terminal taken out.
+func TestNeverGreets(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	said, says, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says.WriteString("Kernel panic\x1b[2J - not syncing\n")
+	says.Close()
+	words := newConsole(said)
+	<-words.over
+	_, err = (&box{File: r, console: words}).greeting(t.Context(), time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "did not greet in time") || !strings.Contains(err.Error(), "Kernel panic?[2J") {
+		t.Errorf("%v", err)
 	}
 }

@@ -133,7 +133,7 @@ const (
 	leastMemory = 256 << 20
 	usualCPUs   = 2
 	usualDisk   = 8 << 30
-	overhead    = 384 << 20 // of the emulator; 253 MiB were seen, with software and a guest that did its worst
+	overhead    = 384 << 20 // of the emulator; 273 MiB were seen, with software and a guest that did its worst
 )
 
 // size says how large a machine is, under the limits of the session, which count the emulator

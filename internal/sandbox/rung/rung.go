@@ -156,7 +156,8 @@ type Hooks struct {
 	// Judge refuses what must not go to another machine. A rung that sends files asks it of
 	// each one as it lists them, with the bytes that its digest is taken of. May be nil.
 	Judge Judge
-	// KeepCut is how long a sandbox on another machine waits for a link that was lost.
+	// KeepCut is how long a sandbox on another machine waits for a link that was lost, before
+	// what it changed is left there. Negative: nothing is left of it.
 	KeepCut time.Duration
 	// Warn tells a person what goes wrong while the sandbox runs.
 	Warn func(string)

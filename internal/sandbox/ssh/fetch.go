@@ -26,7 +26,13 @@ func Fetch(ctx context.Context, dir string) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := place{host: n.Host, find: findOwn}
+	if notes, err = n.fetch(ctx, place{host: n.Host, find: findOwn}, dir); err == nil {
+		forget(dir)
+	}
+	return notes, err
+}
+
+func (n *note) fetch(ctx context.Context, p place, dir string) (notes []string, err error) {
 	said, c, err := p.ask(ctx, order{Do: doFetch, Session: n.Session})
 	if err == nil && said.State == stateLives {
 		err = carrier.Dismiss(c, n.Secret)
@@ -51,7 +57,6 @@ func Fetch(ctx context.Context, dir string) (notes []string, err error) {
 	if _, err := c.order(order{Do: doForget}); err != nil {
 		notes = append(notes, fmt.Sprintf("what it left is perhaps still on %s, sealed: %v", n.Host, err))
 	}
-	forget(dir)
 	return notes, nil
 }
 

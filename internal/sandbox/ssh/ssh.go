@@ -140,7 +140,7 @@ func (p place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 // settle sends a parcel, and with it the terms on which the session stays there.
 func (p place) settle(ctx context.Context, c *conn, b far.Begin, box *parcel.Parcel) (*way, *ready, error) {
 	n, seal, err := newNote(p.host, b)
-	if err == nil {
+	if err == nil && b.Keep >= 0 {
 		err = n.write(b.Dir)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -75,16 +76,18 @@ func (w *work) settle(t *terms) error {
 	return writeFrame(told, t)
 }
 
-// lead carries what comes to the far end, and back, until one of them has had enough.
+// lead carries what comes to the far end, and back, until that has had enough. What follows an
+// end of ssh is for the far end to say: it may still be tidying up.
 func (w *work) lead(ends io.ReadWriteCloser) error {
 	c, err := net.DialUnix("unix", nil, door(w.lock))
 	if err != nil {
 		return err
 	}
-	over := make(chan struct{}, 2)
-	go func() { io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{ends}); over <- struct{}{} }()
-	go func() { io.Copy(struct{ io.Writer }{ends}, struct{ io.Reader }{c}); over <- struct{}{} }()
-	<-over
+	go func() {
+		io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{ends})
+		c.CloseWrite()
+	}()
+	io.Copy(struct{ io.Writer }{ends}, struct{ io.Reader }{c})
 	os.Exit(0)
 	return nil
 }
@@ -151,7 +154,7 @@ func stayMain(cache, session string) {
 	far.Serve(c, far.Stay{Dir: filepath.Join(w.dir, "layers"), Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
 		Left: func(layers []string) {
-			if !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
+			if t.Keep >= 0 && !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
 				w.seal(t.Seal, layers)
 			}
 		}})
@@ -166,7 +169,7 @@ func inherited() (*terms, *net.UnixListener, error) {
 		return nil, nil, err
 	}
 	t := new(terms)
-	if err := decode(body, t); err != nil {
+	if err := json.Unmarshal(body, t); err != nil {
 		return nil, nil, err
 	}
 	listen := os.NewFile(fdListen, "door")

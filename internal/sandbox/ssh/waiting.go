@@ -99,7 +99,7 @@ func give(ends io.ReadWriteCloser, home string, o order) error {
 	body, err := readFrame(ends, maxReady)
 	var then order
 	if err == nil {
-		err = decode(body, &then)
+		err = json.Unmarshal(body, &then)
 	}
 	if err != nil || then.Do != doForget {
 		return nil // it did not come as it should: it is kept
@@ -129,5 +129,3 @@ func openLeft(dir string) (files []*os.File, sizes []int64, err error) {
 	}
 	return files, sizes, nil
 }
-
-func decode(body []byte, into any) error { return json.Unmarshal(body, into) }

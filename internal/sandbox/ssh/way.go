@@ -64,8 +64,8 @@ func (w *way) Last(lost, back func(), warn func(string)) {
 	w.warn = warn
 	w.Carrier.Last(w.keep, func() {
 		lost()
-		warn(fmt.Sprintf("the link to %s is lost: the session there stands still for %s, and nothing of its network goes on. It is taken up again as soon as that can be; to try at once: ringfence attach %s", w.place.host, w.keep, w.note.Session))
 		go w.takeUp(w.begin())
+		warn(fmt.Sprintf("the link to %s is lost: the session there stands still for %s, and nothing of its network goes on. It is taken up again as soon as that can be; to try at once: ringfence attach %s", w.place.host, w.keep, w.note.Session))
 	}, func() {
 		back()
 		w.mu.Lock()

@@ -32,13 +32,13 @@ type order struct {
 // terms are what a session stays by when its link is lost.
 type terms struct {
 	Secret []byte        `json:"secret"` // of who may take it up again
-	Keep   time.Duration `json:"keep"`   // how long it stands still
+	Keep   time.Duration `json:"keep"`   // how long it stands still; negative: nothing of it is left
 	Seal   []byte        `json:"seal"`   // the public key for what it changed
 }
 
 // check refuses terms that nobody can stay by.
 func (t *terms) check() error {
-	if t == nil || len(t.Secret) != secretSize || t.Keep < 0 || len(t.Seal) == 0 {
+	if t == nil || len(t.Secret) != secretSize || len(t.Seal) == 0 {
 		return errors.New("a session without terms")
 	}
 	return nil

@@ -82,6 +82,7 @@ type Status struct {
 	Kept     bool            `json:"kept,omitempty"`
 	Attached bool            `json:"attached,omitempty"`
 	Frozen   bool            `json:"frozen,omitempty"`
+	Cut      bool            `json:"cut,omitempty"`     // its link is lost, and it waits for another
 	Stopped  bool            `json:"stopped,omitempty"` // it answers nobody: little else is known
 	Denied   int             `json:"denied"`            // connections, uses and files
 	Denial   *Denial         `json:"denial,omitempty"`  // the last

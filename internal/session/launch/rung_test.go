@@ -7,8 +7,8 @@ import (
 
 	"ringfence.dev/ringfence/internal/policy"
 	"ringfence.dev/ringfence/internal/sandbox/far"
-	"ringfence.dev/ringfence/internal/sandbox/microvm"
 	"ringfence.dev/ringfence/internal/sandbox/ladder"
+	"ringfence.dev/ringfence/internal/sandbox/microvm"
 	"ringfence.dev/ringfence/internal/sandbox/native"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )

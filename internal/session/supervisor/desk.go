@@ -182,6 +182,7 @@ func (d *desk) status(q control.Request) *control.Status {
 	out.Wishes, out.Tools = l.mcp.wish.list(), s.Tools()
 	select {
 	case <-l.began:
+		out.Cut = l.cut()
 		out.Program = l.below.Load()
 		if q.Memory {
 			out.Memory = memoryOf(os.Getpid())

@@ -91,7 +91,7 @@ func (l *live) stop(grace time.Duration) control.Reply {
 		return control.Reply{Error: "the session has not begun yet"}
 	}
 	return control.Reply{Then: func(c *control.Conn) {
-		if l.frozen.Load() { // nobody inside would hear it
+		if l.deaf() {
 			grace = 0
 		}
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
@@ -103,6 +103,15 @@ func (l *live) stop(grace time.Duration) control.Reply {
 		l.tell()
 		c.Receive() // until we are gone, or the person is
 	}}
+}
+
+// deaf says whether nobody inside would hear a signal: all stand still.
+func (l *live) deaf() bool { return l.frozen.Load() || l.cut() }
+
+// cut says whether the link of the sandbox is lost. It has begun.
+func (l *live) cut() bool {
+	box, lasts := l.box.(interface{ Broken() bool })
+	return lasts && box.Broken()
 }
 
 // endBox ends the sandbox. A far end may then still bring over what waits for review; who says

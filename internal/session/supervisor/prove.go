@@ -130,7 +130,7 @@ func proveSession(ctx context.Context, s *session.Session, job verify.Job) (seen
 			return seen, err
 		}
 	}
-	hooks := rung.Hooks{Witness: func(s rung.Seen) error {
+	hooks := rung.Hooks{KeepCut: -1, Witness: func(s rung.Seen) error {
 		if !s.Word {
 			seen.Outside = s.Outside
 		}

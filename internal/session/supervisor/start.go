@@ -510,7 +510,7 @@ func (l *live) forward(s syscall.Signal) {
 		go l.hangUp()
 		return
 	}
-	if l.frozen.Load() { // nobody inside would hear it
+	if l.frozen.Load() || s == syscall.SIGTERM && l.cut() { // nobody inside would hear it
 		l.box.Close()
 	}
 	l.box.Signal(s)
