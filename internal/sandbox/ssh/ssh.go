@@ -60,7 +60,7 @@ func (place) Offer() rung.Offer {
 	o.Lacks = "a witness on this machine, limits on memory, and what an agent keeps in HOME from one session to the next"
 	o.Views, o.Limits = []plan.View{plan.Review}, cgroup.Nobody
 	o.Leaves = maps.Clone(o.Leaves)
-	o.Word, o.Forgets = "another machine", true
+	o.Word, o.Slow, o.Forgets = "another machine", slowly, true
 	o.Leaves["kernel"] = "the kernel is that machine's, and nobody here sees which one answers"
 	delete(o.Leaves, "link")
 	delete(o.Leaves, "link-end")
@@ -115,6 +115,7 @@ const (
 	greeting  = time.Minute
 	probing   = time.Minute
 	unpacking = 15 * time.Minute
+	slowly    = time.Minute // of a check more than here: with 200 ms there and back a start alone takes 10 s
 )
 
 // Open implements far.Place: it starts the far end there, and sends what the plan shows.

@@ -181,7 +181,7 @@ func (c Config) forge(ctx context.Context, p *plant, say func(*tap) error) error
 	if err := say(s.tap); err != nil && !errors.Is(err, errCut) {
 		return err
 	}
-	if !s.ended(cutAfter) {
+	if !s.ended(cutAfter + c.Rung.Slow) {
 		return errors.New("the link goes on")
 	}
 	if s.err == nil || !strings.Contains(s.err.Error(), "far end") {
@@ -210,7 +210,7 @@ func (c Config) cut(ctx context.Context, p *plant) (before int, err error) {
 		}
 	}
 	switch {
-	case !s.ended(cutAfter):
+	case !s.ended(cutAfter + c.Rung.Slow):
 		return before, errors.New("the session outlives the link")
 	case s.err == nil:
 		return before, errors.New("the session ended as if nothing were")

@@ -34,7 +34,7 @@ func (p *plant) netTarget(tries map[string]attempts, control string) ([]byte, er
 // nowhere, and returns what waits for its answer. There it must reach everything that
 // it must not reach in a sandbox.
 func (c Config) netControl(ctx context.Context, p *plant, tries map[string]attempts) func() (map[string]probe.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.within(2)) // its answer is taken after two starts
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	failed := func(err error) func() (map[string]probe.Result, error) {
 		return func() (map[string]probe.Result, error) {
 			cancel()
@@ -58,9 +58,13 @@ func (c Config) netControl(ctx context.Context, p *plant, tries map[string]attem
 	if err := cmd.Start(); err != nil {
 		return failed(err)
 	}
+	ended := make(chan error, 1)
+	go func() { // at once: its answer is taken after two starts, and one that came in time counts
+		ended <- cmd.Wait()
+		cancel()
+	}()
 	return func() (map[string]probe.Result, error) {
-		defer cancel()
-		waited := cmd.Wait()
+		waited := <-ended
 		// An answer explains a failure better than the status does.
 		results, err := probe.DecodeAnswer(&out, probe.NetNames())
 		if err == nil {
