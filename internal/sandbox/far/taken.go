@@ -16,7 +16,7 @@ import (
 // generation, was deleted by the agent or by who has the far end now. Nobody here can tell
 // which, so it waits beside the layer until the review ends, and the person is told. What
 // the layer itself names as deleted is in the review. Left at risk: a file that is still
-// there with something else in it, and what is more than the bounds.
+// there with something else in it, links, and what is more than the bounds.
 type taken struct {
 	laid  map[string]bool // what the launch put there: nothing of the agent's
 	kept  int             // files
@@ -33,8 +33,15 @@ const (
 // before is where that waits.
 func (l *layer) before() string { return l.dir + ".before" }
 
-// keep looks through the generation that the new one has just taken the place of.
+// keep looks through the generation that the new one has just taken the place of. All names in
+// it are the agent's: nothing is reached but by a directory that was opened, and no link is kept.
 func (l *layer) keep() {
+	now, err := os.OpenRoot(l.dir)
+	if err != nil {
+		l.more++
+		return
+	}
+	defer now.Close()
 	old := l.next()
 	if l.number == 0 {
 		l.laid = map[string]bool{}
@@ -47,39 +54,52 @@ func (l *layer) keep() {
 		if l.number == 0 {
 			l.laid[rel] = true
 		}
-		if l.laid[rel] {
+		if l.laid[rel] || !e.Type().IsRegular() {
 			return nil
 		}
-		if info, err := e.Info(); err == nil && holds(info) && !l.names(rel) {
+		if info, err := e.Info(); err == nil && info.Size() > 0 && !names(now, rel) {
 			l.put(p, rel, info.Size())
 		}
 		return nil
 	})
 }
 
-// holds is for what is worth keeping: no mark of overlayfs, and no empty file.
-func holds(info fs.FileInfo) bool {
-	return info.Mode().IsRegular() && info.Size() > 0 || info.Mode()&fs.ModeSymlink != 0
-}
-
-// names holds for a path that the layer has, or that it says was deleted: then something
-// other than a directory stands there, or above it.
-func (l *layer) names(rel string) bool {
-	_, err := os.Lstat(filepath.Join(l.dir, rel))
-	return err == nil || errors.Is(err, unix.ENOTDIR)
-}
-
-func (l *layer) put(from, rel string, size int64) {
-	to := filepath.Join(l.before(), rel)
-	was, had := os.Lstat(to)
-	if had == nil && was.Mode().IsRegular() {
-		size -= was.Size()
+// names holds for a path that a layer has, or that it says was deleted: then something other
+// than a directory stands there, or above it. What stands above is never gone through unless
+// it is a directory.
+func names(layer *os.Root, rel string) bool {
+	for i := 0; i <= len(rel); i++ {
+		if i < len(rel) && rel[i] != filepath.Separator {
+			continue
+		}
+		st, err := layer.Lstat(rel[:i])
+		if err != nil {
+			return false
+		}
+		if !st.IsDir() {
+			return true
+		}
 	}
-	if l.kept >= maxTaken || l.bytes+size > maxTakenBytes {
+	return true
+}
+
+// put moves one file to where it waits.
+func (l *layer) put(from, rel string, size int64) {
+	if err := os.Mkdir(l.before(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		l.more++
 		return
 	}
-	if os.MkdirAll(filepath.Dir(to), 0o700) != nil || os.Rename(from, to) != nil {
+	before, err := os.OpenRoot(l.before())
+	if err != nil {
+		l.more++
+		return
+	}
+	defer before.Close()
+	was, had := before.Lstat(rel)
+	if had == nil && was.Mode().IsRegular() {
+		size -= was.Size()
+	}
+	if l.kept >= maxTaken || l.bytes+size > maxTakenBytes || moveInto(before, from, rel) != nil {
 		l.more++
 		return
 	}
@@ -88,15 +108,34 @@ func (l *layer) put(from, rel string, size int64) {
 	}
 }
 
+// moveInto moves a file below a directory. There are files and directories there, and no links.
+func moveInto(root *os.Root, from, rel string) error {
+	dir, name := filepath.Split(rel)
+	if err := root.MkdirAll(filepath.Clean(dir), 0o700); err != nil {
+		return err
+	}
+	into, err := root.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	return unix.Renameat(unix.AT_FDCWD, from, int(into.Fd()), name)
+}
+
 // emptied says at the end what was kept and did not come again. Where nothing else came, that
 // is what is reviewed: the session would else be forgotten as one that changed nothing.
 func (l *layer) emptied() string {
 	lost := l.more
+	now, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return ""
+	}
+	defer now.Close()
 	filepath.WalkDir(l.before(), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}
-		if lost++; l.names(p[len(l.before())+1:]) {
+		if lost++; names(now, p[len(l.before())+1:]) {
 			lost--
 			os.Remove(p)
 		}
