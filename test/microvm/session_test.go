@@ -49,7 +49,7 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("another kernel: status %d\n%s", r.Status, r.Stderr)
 	}
 	for _, what := range []string{"modules", "qemu"} {
-		f.Policy(machine.Policy() + what + "-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
+		f.Policy(policy() + what + "-sha256 = \"" + strings.Repeat("0", 64) + "\"\n")
 		if r := f.On("true", "--net", "none"); r.Status != 125 || !strings.Contains(r.Stderr, "policy demands") {
 			t.Errorf("other %s: status %d\n%s", what, r.Status, r.Stderr)
 		}
