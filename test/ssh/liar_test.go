@@ -233,8 +233,9 @@ func (l *liar) testify(control *link.Stream) {
 		facts["status."+name] = "0000000000000000"
 	}
 	for _, name := range []string{"user", "mnt", "pid", "ipc", "uts", "net", "cgroup", "time"} {
-		facts["ns."+name] = "1"
+		facts["ns."+name], facts[probe.LookerNS+name] = "1", "2"
 	}
+	facts[probe.LookerKeyring] = "1"
 	for name, value := range facts {
 		link.Send(control, link.Message{Kind: link.Saw, Outside: &link.Fact{Name: name, Value: value}})
 	}

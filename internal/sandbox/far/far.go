@@ -128,9 +128,6 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
 	s.program, s.saw, s.ours, s.lasts = end.Program, end.Saw, end.Ours, end.Lasts
-	if end.PID != 0 {
-		s.pace = paceHere
-	}
 	if end.Disk > 0 {
 		s.most.Bytes = min(s.most.Bytes, end.Disk)
 	}

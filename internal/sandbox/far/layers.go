@@ -184,15 +184,13 @@ func (s *sandbox) tidy() {
 // an end.
 const (
 	paceFirst = time.Minute
-	paceHere  = 8 << 20  // bytes in a second, from then on, of a far end on this machine
-	paceFar   = 64 << 10 // and of one on another
+	paceThen  = 64 << 10 // bytes in a second, from then on: a guest made by software is slow, too
 	layerEnd  = time.Hour
 )
 
 type paced struct {
 	*link.Stream
 	began  time.Time
-	pace   int64
 	got    int64
 	breaks *breaks
 	before time.Duration // that the way was broken
@@ -200,13 +198,13 @@ type paced struct {
 
 func (s *sandbox) paced(from *link.Stream) *paced {
 	_, before := s.breaks.now()
-	return &paced{Stream: from, began: time.Now(), pace: s.pace, breaks: &s.breaks, before: before}
+	return &paced{Stream: from, began: time.Now(), breaks: &s.breaks, before: before}
 }
 
 // due is when the next byte must have come. While the way is broken the clock stands still,
 // and no longer in all than one layer may take.
 func (p *paced) due() time.Time {
-	due := p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/p.pace)*time.Second)))
+	due := p.began.Add(min(layerEnd, paceFirst+min(layerEnd, time.Duration(p.got/paceThen)*time.Second)))
 	broken, total := p.breaks.now()
 	due = due.Add(min(layerEnd, total-p.before))
 	if soon := time.Now().Add(time.Second); broken && total-p.before < layerEnd && due.Before(soon) {

@@ -14,6 +14,7 @@ import (
 	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/upper"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
@@ -36,7 +37,6 @@ type sandbox struct {
 	syncing sync.Mutex
 	layers  []*layer
 	most    upper.Bounds
-	pace    int64
 	synced  time.Time // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
@@ -54,7 +54,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, pace: paceFar, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
@@ -125,7 +125,7 @@ func (s *sandbox) sendPlan(p *plan.Plan) (err error) {
 // hear collects what the far end says of its walls. That it says it is no proof.
 func (s *sandbox) hear() (rung.Seen, error) {
 	seen := rung.Seen{Outside: map[string]string{}, Word: !s.ours, Program: s.program, Place: s.saw}
-	for {
+	for range maxProbes + maxFacts {
 		m, err := s.expect(link.Probe, link.Saw, wire.Walls)
 		if err != nil {
 			return seen, err
@@ -137,12 +137,27 @@ func (s *sandbox) hear() (rung.Seen, error) {
 			seen.Outside[m.Outside.Name] = Clean(m.Outside.Value)
 		default:
 			seen.Keyring = m.Keyring
+			if !stands(seen.Outside) {
+				return seen, s.lost(s.link.Broke("nothing about where it stands itself"))
+			}
 			return seen, nil
 		}
-		if len(seen.Probes) > maxProbes || len(seen.Outside) > maxFacts {
-			return seen, s.lost(s.link.Broke("too much about its walls"))
+		if len(seen.Probes) > maxProbes {
+			break
 		}
 	}
+	return seen, s.lost(s.link.Broke("too much about its walls"))
+}
+
+// stands says whether a far end has told of itself all that its walls are compared with: numbers
+// of this kernel say nothing about those of another.
+func stands(outside map[string]string) bool {
+	for _, kind := range probe.Kinds() {
+		if outside[probe.LookerNS+kind] == "" {
+			return false
+		}
+	}
+	return outside[probe.LookerKeyring] != ""
 }
 
 // takeNet hands the network over.

@@ -16,6 +16,7 @@ import (
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
+	"ringfence.dev/ringfence/internal/sandbox/probe"
 	"ringfence.dev/ringfence/internal/sandbox/rung"
 	"ringfence.dev/ringfence/internal/sandbox/wire"
 	"ringfence.dev/ringfence/test/wait"
@@ -100,6 +101,10 @@ func (s *script) hear(want wire.Kind) {
 func (s *script) raise() {
 	s.say(link.Message{Kind: link.Probe, Seen: &wire.Observation{Probe: "caps"}})
 	s.say(link.Message{Kind: link.Saw, Outside: &link.Fact{Name: "root", Value: "tmpfs"}})
+	for _, kind := range probe.Kinds() {
+		s.say(link.Message{Kind: link.Saw, Outside: &link.Fact{Name: probe.LookerNS + kind, Value: "1"}})
+	}
+	s.say(link.Message{Kind: link.Saw, Outside: &link.Fact{Name: probe.LookerKeyring, Value: "0"}})
 	s.say(link.Message{Kind: wire.Walls, Keyring: 7})
 	s.hear(wire.Go)
 }
@@ -165,11 +170,17 @@ func TestForgedLaunch(t *testing.T) {
 		}
 	}
 	for name, then := range map[string]func(*script){
-		"the agent runs before go":  func(s *script) { s.say(link.Message{Kind: wire.Started}) },
-		"the end before go":         func(s *script) { s.say(link.Message{Kind: wire.Exit}) },
-		"a terminal nobody asked":   func(s *script) { s.raise(); s.say(link.Message{Kind: wire.PTY}) },
-		"walls twice":               func(s *script) { s.raise(); s.say(link.Message{Kind: wire.Walls}) },
-		"too many probes":           flood,
+		"the agent runs before go": func(s *script) { s.say(link.Message{Kind: wire.Started}) },
+		"the end before go":        func(s *script) { s.say(link.Message{Kind: wire.Exit}) },
+		"a terminal nobody asked":  func(s *script) { s.raise(); s.say(link.Message{Kind: wire.PTY}) },
+		"walls twice":              func(s *script) { s.raise(); s.say(link.Message{Kind: wire.Walls}) },
+		"too many probes":          flood,
+		"one fact without end": func(s *script) {
+			for range maxProbes + maxFacts {
+				s.say(link.Message{Kind: link.Saw, Outside: &link.Fact{Name: "root", Value: "tmpfs"}})
+			}
+		},
+		"nothing of itself":         func(s *script) { s.say(link.Message{Kind: wire.Walls, Keyring: 7}) },
 		"an answer to no question":  func(s *script) { s.say(link.Message{Kind: link.Answered, Answer: &link.Answer{}}) },
 		"a message that is none":    func(s *script) { s.control.Write([]byte(`{"kind":"walls","kind":"walls"}`)) },
 		"a connection before walls": func(s *script) { s.link.Open(link.Conn{Port: "tcp", From: here, To: here}); s.link.Close() },

@@ -295,6 +295,11 @@ func (t *there) testify(seen rung.Seen) error {
 		}
 		seen.Outside[probe.LookerNS+kind] = strconv.FormatUint(n, 10)
 	}
+	ring, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+	if err != nil {
+		ring = 0 // there is none here
+	}
+	seen.Outside[probe.LookerKeyring] = strconv.Itoa(ring)
 	for name, value := range seen.Outside {
 		if err := link.Send(t.control, link.Message{Kind: link.Saw, Outside: &link.Fact{Name: name, Value: value}}); err != nil {
 			return err

@@ -34,12 +34,17 @@ func Namespace(pid, kind string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 }
 
-// LookerNS begins the names of what a witness on another kernel says of its own namespaces.
-const LookerNS = "looker.ns."
+// What a witness on another kernel says of itself: LookerNS begins the names of its namespaces,
+// LookerKeyring is its session keyring.
+const (
+	LookerNS      = "looker.ns."
+	LookerKeyring = "looker.keyring"
+)
 
-// Looker is the number of a namespace of whoever looked: this process, or a far end.
-func Looker(outside map[string]string, kind string, here uint64) string {
-	return cmp.Or(outside[LookerNS+kind], strconv.FormatUint(here, 10))
+// Looker is the number by which something of whoever looked is known: of this process, or of a
+// far end, which always says it (far.hear wants that).
+func Looker(outside map[string]string, name string, here uint64) string {
+	return cmp.Or(outside[name], strconv.FormatUint(here, 10))
 }
 
 // separate wants a namespace that is not the host's.

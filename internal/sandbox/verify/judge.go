@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,7 +175,7 @@ func (w *sight) text() string { return strings.Join(w.said, "; ") }
 
 // namespace wants one that is not ours.
 func (j judge) namespace(w *sight, s Seen, kind string) {
-	ours := probe.Looker(s.Outside, kind, j.plant.ns[kind])
+	ours := probe.Looker(s.Outside, probe.LookerNS+kind, j.plant.ns[kind])
 	w.look(s, "ns."+kind, kind+" namespace", func(theirs string) bool { return theirs != ours })
 	w.said = append(w.said, "ours "+ours)
 }
@@ -209,7 +210,8 @@ func (j judge) witness(c Check) sight {
 		w.add(!*j.plant.asked, "a process of the host's kernel asks: %v", *j.plant.asked)
 	case "keyring":
 		if j.host.seen.Keyring != 0 {
-			w.add(j.host.seen.Keyring != j.plant.keyring, "session keyring %d, ours %d", j.host.seen.Keyring, j.plant.keyring)
+			ours := probe.Looker(j.host.seen.Outside, probe.LookerKeyring, uint64(j.plant.keyring))
+			w.add(strconv.Itoa(j.host.seen.Keyring) != ours, "session keyring %d, ours %s", j.host.seen.Keyring, ours)
 		}
 	}
 	return w

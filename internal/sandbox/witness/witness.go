@@ -6,6 +6,7 @@ package witness
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -36,7 +37,7 @@ func Judge(required []plan.Wall) func(rung.Seen) error {
 			}
 		}
 		if slices.Contains(required, plan.WallKeyring) {
-			if err := ownKeyring(seen.Keyring); err != nil {
+			if err := ownKeyring(seen); err != nil {
 				return missing(plan.WallKeyring, err.Error())
 			}
 		}
@@ -56,12 +57,16 @@ func missing(w plan.Wall, detail string) error {
 	return fault.New(fault.Refused, "run `ringfence doctor` to see what this host can enforce", "wall %s is missing: %s", w, detail)
 }
 
-// ownKeyring compares the session keyring inside with that of this thread, which
-// forked it.
-func ownKeyring(theirs int) error {
-	ours, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
-	if theirs == 0 || err == nil && ours == theirs {
-		return fmt.Errorf("the sandbox has keyring %d, we have %d", theirs, ours)
+// ownKeyring compares the session keyring inside with that of this thread, which forked it, or
+// with that of the far end that did.
+func ownKeyring(seen rung.Seen) error {
+	here, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+	if err != nil {
+		here = 0
+	}
+	theirs, ours := strconv.Itoa(seen.Keyring), probe.Looker(seen.Outside, probe.LookerKeyring, uint64(here))
+	if seen.Keyring == 0 || ours == theirs {
+		return fmt.Errorf("the sandbox has keyring %s, its witness has %s", theirs, ours)
 	}
 	return nil
 }
@@ -74,7 +79,7 @@ func ownNamespace(outside map[string]string, name string) error {
 	switch theirs := outside["ns."+name]; theirs {
 	case "":
 		return fmt.Errorf("nobody outside saw the %s namespace", name)
-	case probe.Looker(outside, name, ours):
+	case probe.Looker(outside, probe.LookerNS+name, ours):
 		return fmt.Errorf("from outside, the sandbox shares the %s namespace of the witness", name)
 	}
 	return nil
