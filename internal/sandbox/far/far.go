@@ -69,6 +69,8 @@ type End struct {
 	// Ours is set where all that runs there began with bytes that this machine chose and
 	// compared. What its far end says before the agent runs is then a witness's, not only a word.
 	Ours bool
+	// Ground is there where the far end's disk is a file of this machine; nil: it is not.
+	Ground Ground
 	// Lasts is the way to it, where that outlives its connection and says by itself whether
 	// the far end is there; nil: it does not.
 	Lasts Lasting
@@ -130,6 +132,10 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	s.program, s.saw, s.ours = end.Program, end.Saw, end.Ours
 	if end.PID != 0 {
 		s.pace = paceHere
+	}
+	if end.Ground != nil {
+		s.ground = &ground{Ground: end.Ground}
+		go s.watchGround()
 	}
 	if end.Disk > 0 {
 		s.most.Bytes = min(s.most.Bytes, end.Disk)

@@ -31,6 +31,7 @@ type sandbox struct {
 	ours    bool              // the far end is a witness until the agent runs: see End
 	way     Lasting           // nil: the end of its connection is the end
 	breaks  breaks
+	ground  *ground // nil: its disk is none of this machine's
 
 	syncing sync.Mutex
 	layers  []*layer
@@ -217,7 +218,9 @@ func (s *sandbox) listen() {
 	defer close(s.exit)
 	s.res = rung.Exit{Killed: true}
 	err := s.follow()
+	var torn error
 	if err == nil {
+		torn = s.settle()
 		err = s.bringRest()
 	}
 	if err == nil && s.way != nil {
@@ -226,6 +229,8 @@ func (s *sandbox) listen() {
 	s.link.Close()
 	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
 		s.err = s.ended(err)
+	} else if err == nil {
+		s.err = torn
 	}
 	s.tidy()
 	s.pumps.end()
@@ -297,12 +302,18 @@ func (s *sandbox) Signal(sig syscall.Signal) error {
 // nothing leaves is not: the network is held here, before anybody there is asked.
 func (s *sandbox) Freeze() error {
 	s.link.Pause()
+	if s.ground.hold() {
+		return nil
+	}
 	return s.ask(link.Freeze)
 }
 
 // Thaw implements rung.Sandbox.
 func (s *sandbox) Thaw() error {
 	s.link.Resume()
+	if s.ground.release() {
+		return nil
+	}
 	return s.ask(link.Thaw)
 }
 
@@ -355,11 +366,22 @@ func (s *sandbox) Cut() { s.link.Close() }
 // end ends the sandbox and keeps the link. It says whether the far end did so.
 func (s *sandbox) end() bool {
 	s.link.Sever()
+	if !s.awaitGround() {
+		return false
+	}
 	s.control.SetWriteDeadline(time.Now().Add(leaves))
 	if link.Send(s.control, link.Message{Kind: link.End}) != nil {
 		return false
 	}
 	select {
+	case <-s.gone:
+		return true
+	case <-time.After(leaves):
+	}
+	if broken, _ := s.breaks.now(); !broken || s.ground == nil || !s.awaitGround() {
+		return false
+	}
+	select { // it stood still for want of room just then
 	case <-s.gone:
 		return true
 	case <-time.After(leaves):

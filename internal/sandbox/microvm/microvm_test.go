@@ -131,7 +131,7 @@ func TestShares(t *testing.T) {
 	}
 	session := sessionPlan(t)
 	session.Limits = plan.Limits{Pids: 5, Open: 6}
-	p, err := jail(session, []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk), Write: true}}, []string{"/dev/null"})
+	p, err := jail(session, []string{"/usr/bin/qemu"}, []plan.Op{{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(disk.Name()), Write: true}}, []string{"/dev/null"})
 	if err != nil {
 		t.Fatal(err)
 	}
