@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -72,8 +73,12 @@ func (s *sandbox) here(err error) bool {
 	if errors.As(err, &full) {
 		return full.Here && s.link.Err() == nil
 	}
-	return errors.As(err, new(syscall.Errno)) && s.link.Err() == nil
+	return s.link.Err() == nil && slices.ContainsFunc(mendable, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
+
+// mendable are the reasons that room or rights mend, or a disk that comes back. A name that this
+// file system cannot have, or a kind of file, is none of them: it would fail again.
+var mendable = []syscall.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EACCES, unix.EPERM, unix.EIO}
 
 // awaitRoom waits until there is more room than now, or it is worth a try in any case. It says
 // whether the far end is still there.

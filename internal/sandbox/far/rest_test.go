@@ -143,3 +143,15 @@ func TestBoundAtTheEnd(t *testing.T) {
 		t.Errorf("%q", read(here, "phantom"))
 	}
 }
+
+// TestMendable: nobody waits for what neither room nor rights can mend.
+func TestMendable(t *testing.T) {
+	p, _ := reviewed(t)
+	box, _ := layered(t, p, asItIs())
+	for err, want := range map[error]bool{unix.ENOSPC: true, unix.EDQUOT: true, unix.EROFS: true, unix.EACCES: true, unix.EIO: true,
+		unix.ENAMETOOLONG: false, unix.EILSEQ: false, unix.EINVAL: false, unix.EOPNOTSUPP: false, unix.ENOTDIR: false, os.ErrDeadlineExceeded: false} {
+		if got := box.here(&os.PathError{Op: "open", Path: "made", Err: err}); got != want {
+			t.Errorf("%v: waits %v", err, got)
+		}
+	}
+}
