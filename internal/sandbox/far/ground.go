@@ -118,7 +118,7 @@ func (s *sandbox) standStill(free, least int64) bool {
 		switch { // a session that runs stands still for as long as it likes
 		case !s.ending():
 			since = time.Now()
-		case time.Since(since) > keepEnded:
+		case time.Since(since) > s.keep:
 			s.link.Close()
 			return false
 		}

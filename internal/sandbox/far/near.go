@@ -37,7 +37,8 @@ type sandbox struct {
 	layers  []*layer
 	most    upper.Bounds
 	pace    int64
-	synced  time.Time // when all of them were last brought over
+	keep    time.Duration // how long it waits for room once the agent has ended
+	synced  time.Time     // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
 	cancel func()
@@ -54,7 +55,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, pace: paceFar, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, keep: keepEnded, pace: paceFar, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
