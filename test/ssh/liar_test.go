@@ -14,7 +14,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
+	"ringfence.dev/ringfence/internal/sandbox/carrier"
 	"ringfence.dev/ringfence/internal/sandbox/far"
 	"ringfence.dev/ringfence/internal/sandbox/hostfacts"
 	"ringfence.dev/ringfence/internal/sandbox/link"
@@ -63,8 +65,9 @@ func liarMain(args []string) int {
 	fmt.Printf("%s have\n", mark[1])
 	l.greet(sum)
 	var order struct {
-		Do   string
-		List *parcel.List
+		Do    string
+		List  *parcel.List
+		Terms struct{ Secret []byte }
 	}
 	if json.Unmarshal(l.hear(), &order) != nil {
 		return 1
@@ -78,7 +81,7 @@ func liarMain(args []string) int {
 		return 0
 	}
 	l.take(order.List)
-	l.session()
+	l.session(order.Terms.Secret)
 	return 0
 }
 
@@ -161,12 +164,16 @@ func (l *liar) take(list *parcel.List) {
 }
 
 // session is a far end without a sandbox.
-func (l *liar) session() {
+func (l *liar) session(secret []byte) {
 	ends, err := far.Stdio()
 	if err != nil || l.in.Buffered() > 0 {
 		return // the near end has waited for ready
 	}
-	k := link.New(ends, link.Far, link.Options{})
+	way := carrier.New(carrier.Far, secret, time.Minute)
+	if _, err := way.Accept(ends); err != nil {
+		return
+	}
+	k := link.New(way, link.Far, link.Options{})
 	control, _ := k.Accept()
 	from, _ := k.Accept()
 	b, _ := io.ReadAll(from)

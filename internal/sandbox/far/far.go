@@ -131,7 +131,7 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		asked.Alive = 0
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
-	s.program, s.saw, s.ours = end.Program, end.Saw, end.Ours
+	s.program, s.saw, s.ours, s.lasts = end.Program, end.Saw, end.Ours, end.Lasts
 	if end.PID != 0 {
 		s.pace = paceHere
 	}
@@ -150,7 +150,6 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 		}
 		return nil, err
 	}
-	s.outlive(end.Lasts)
 	go s.listen()
 	go s.syncOn()
 	return s, nil

@@ -29,6 +29,7 @@ type sandbox struct {
 	program *rung.Program
 	saw     map[string]string // of the place, from this machine
 	ours    bool              // the far end is a witness until the agent runs: see End
+	lasts   Lasting           // of End
 	way     Lasting           // nil: the end of its connection is the end
 	breaks  breaks
 	ground  *ground // nil: its disk is none of this machine's
@@ -90,6 +91,7 @@ func (s *sandbox) launch(ctx context.Context, p, sent *plan.Plan) error {
 			return err
 		}
 	}
+	s.outlive(s.lasts) // from here on the agent may run: what it does is not given up for a lost connection
 	if err := link.Send(s.control, link.Message{Kind: wire.Go}); err != nil {
 		return s.lost(err)
 	}
