@@ -78,6 +78,9 @@ func pauseFor(beyond int64) time.Duration {
 func (s *sandbox) watchGround() {
 	for {
 		free, least := s.ground.Room()
+		if s.link.Err() != nil { // and with it what could be looked at
+			return
+		}
 		if free < least {
 			if !s.standStill(free, least) {
 				return
