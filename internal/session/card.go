@@ -41,7 +41,11 @@ func (s *Session) Card(limits cgroup.Report) *Card {
 		c.row("for", s.Policy.Task())
 		task := "for " + s.Policy.Task()
 		if s.Policy.WantsHighest(false) && level < "L3" {
-			task += ", on the host's kernel (ringfence rungs)"
+			on := "the host's kernel"
+			if o := s.Rung.Offer(); !strings.HasPrefix(o.Kernel, "the host's") {
+				on = "a kernel that is " + o.Less
+			}
+			task += ", on " + on + " (ringfence rungs)"
 		}
 		c.Unusual = append([]string{task}, c.Unusual...)
 	} else if text := s.Advice(); text != "" {

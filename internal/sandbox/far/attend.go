@@ -55,6 +55,8 @@ func (t *there) answer(s *link.Stream, q link.Ask) {
 		err = t.still.freeze(box, byNear)
 	case q.What == link.Thaw && box != nil:
 		err = t.still.thaw(box, byNear)
+	case q.What == link.Settle && t.disk != nil:
+		err = unix.Syncfs(int(t.disk.Fd()))
 	case q.What == link.Listening && net != nil:
 		a.Ports, err = net.Listening(), nil
 		a.Ports = a.Ports[:min(len(a.Ports), link.MaxPorts)]

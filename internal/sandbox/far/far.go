@@ -66,9 +66,13 @@ type End struct {
 	Why func(error) error
 	// Saw adds what was seen of the place from this machine; nil: nothing was.
 	Saw map[string]string
-	// Ours is set where all that runs there began with bytes that this machine chose and
-	// compared. What its far end says before the agent runs is then a witness's, not only a word.
+	// Ours is set where the kernel and the program that run there are bytes that this machine
+	// chose and compared, on hardware that it made. What its far end says before the agent runs is
+	// then a witness's, not only a word. That hardware is trusted for it: an emulator and its
+	// firmware are judged by who may change them, and compared only where policy pins them.
 	Ours bool
+	// Ground is there where the far end's disk is a file of this machine; nil: it is not.
+	Ground Ground
 	// Lasts is the way to it, where that outlives its connection and says by itself whether
 	// the far end is there; nil: it does not.
 	Lasts Lasting
@@ -128,6 +132,10 @@ func (r Rung) Start(ctx context.Context, p *plan.Plan, h rung.Hooks) (rung.Sandb
 	}
 	s := newSandbox(link.New(end.ReadWriteCloser, link.Near, asked), h)
 	s.program, s.saw, s.ours, s.lasts = end.Program, end.Saw, end.Ours, end.Lasts
+	if end.Ground != nil {
+		s.ground = &ground{Ground: end.Ground}
+		go s.watchGround()
+	}
 	if end.Disk > 0 {
 		s.most.Bytes = min(s.most.Bytes, end.Disk)
 	}

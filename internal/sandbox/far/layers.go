@@ -64,7 +64,7 @@ func (s *sandbox) Sync() error { return s.sync() }
 // sync brings over what there is, where there is a way.
 func (s *sandbox) sync() error {
 	if s.Broken() {
-		return errBroken
+		return s.whyBroken()
 	}
 	return s.fetch()
 }
@@ -88,7 +88,7 @@ func (s *sandbox) syncOn() {
 		}
 		began := time.Now()
 		err := s.sync()
-		if err != nil && !told && !errors.Is(err, errBroken) && s.link.Err() == nil && s.hooks.Warn != nil {
+		if err != nil && !told && !errors.Is(err, errBroken) && !errors.Is(err, errCramped) && s.link.Err() == nil && s.hooks.Warn != nil {
 			s.hooks.Warn(fmt.Sprintf("what the agent changes cannot be brought over, and is lost with the far end: %s", Clean(err.Error())))
 		}
 		told = err != nil

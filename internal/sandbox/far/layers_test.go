@@ -43,9 +43,17 @@ func read(dir, name string) string {
 	return string(b)
 }
 
+// farEnd is one, where there is the name of a directory.
+type farEnd = there
+
 // layered starts a sandbox with a layer at a far end that the test plays. answer answers who
 // asks for the layer, which begins in a directory of the far end's own.
 func layered(t *testing.T, p *plan.Plan, answer func(s *script, there string, from *link.Stream, h link.Overlay)) (*sandbox, string) {
+	return layeredOn(t, p, nil, nil, answer)
+}
+
+// layeredOn is the same for one with ground below it, and a disk that it asks how it is.
+func layeredOn(t *testing.T, p *plan.Plan, on Ground, disk *os.File, answer func(s *script, there string, from *link.Stream, h link.Overlay)) (*sandbox, string) {
 	there := t.TempDir()
 	play := honest(t, 0, func(s *script) {
 		first, err := s.link.Accept()
@@ -72,8 +80,11 @@ func layered(t *testing.T, p *plan.Plan, answer func(s *script, there string, fr
 			if err != nil {
 				return
 			}
-			if h, ok := from.Header().(link.Overlay); ok {
+			switch h := from.Header().(type) {
+			case link.Overlay:
 				answer(s, there, from, h)
+			case link.Ask:
+				(&farEnd{disk: disk}).answer(from, h)
 			}
 		}
 	})
@@ -83,7 +94,7 @@ func layered(t *testing.T, p *plan.Plan, answer func(s *script, there string, fr
 	}
 	t.Cleanup(func() { null.Close() })
 	h := rung.Hooks{Stdio: rung.Stdio{In: null, Out: null, Err: null, Stopped: func() {}}, Net: func(rung.Net) error { return nil }}
-	box, err := Rung{forged{play: play}}.Start(t.Context(), p, h)
+	box, err := Rung{forged{play: play, ground: on}}.Start(t.Context(), p, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,9 @@ func (t *there) receiveLayers(p *plan.Plan) error {
 		if t.Dir == "" {
 			return errNoDir
 		}
+		if err := t.openDisk(); err != nil {
+			return err
+		}
 		at := filepath.Join(t.Dir, strconv.Itoa(n))
 		up, work := filepath.Join(at, "upper"), filepath.Join(at, "work")
 		for _, d := range []string{up, work} {
@@ -55,6 +58,17 @@ func (t *there) receiveLayers(p *plan.Plan) error {
 		t.layers = append(t.layers, &layerThere{source: upper.Source{Dir: up}})
 	}
 	return nil
+}
+
+// openDisk opens what the layers lie on.
+func (t *there) openDisk() (err error) {
+	if t.disk != nil {
+		return nil
+	}
+	if err = os.MkdirAll(t.Dir, 0o700); err == nil {
+		t.disk, err = os.Open(t.Dir)
+	}
+	return err
 }
 
 // makePrivate makes the directories of the sandbox's own that the plan leaves to this end.

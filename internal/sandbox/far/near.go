@@ -33,11 +33,13 @@ type sandbox struct {
 	lasts   Lasting           // of End
 	way     Lasting           // nil: the end of its connection is the end
 	breaks  breaks
+	ground  *ground // nil: its disk is none of this machine's
 
 	syncing sync.Mutex
 	layers  []*layer
 	most    upper.Bounds
-	synced  time.Time // when all of them were last brought over
+	keep    time.Duration // how long it waits for room once the agent has ended
+	synced  time.Time     // when all of them were last brought over
 
 	over   context.Context // done with the link, or soon after Close
 	cancel func()
@@ -54,7 +56,7 @@ func newSandbox(l *link.Link, h rung.Hooks) *sandbox {
 	over, cancel := context.WithCancel(context.Background())
 	go func() { <-l.Done(); cancel() }()
 	gone := make(chan struct{})
-	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
+	return &sandbox{link: l, hooks: h, pumps: newPumps(), over: over, cancel: cancel, most: upper.Most, keep: keepEnded, gone: gone, left: sync.OnceFunc(func() { close(gone) }), exit: make(chan struct{})}
 }
 
 // Bounds of what a far end tells at launch.
@@ -234,7 +236,9 @@ func (s *sandbox) listen() {
 	defer close(s.exit)
 	s.res = rung.Exit{Killed: true}
 	err := s.follow()
+	var torn error
 	if err == nil {
+		torn = s.settle()
 		err = s.bringRest()
 	}
 	if err == nil && s.way != nil {
@@ -243,6 +247,8 @@ func (s *sandbox) listen() {
 	s.link.Close()
 	if err != nil && (!s.closed.Load() || len(s.layers) > 0) {
 		s.err = s.ended(err)
+	} else if err == nil {
+		s.err = torn
 	}
 	s.tidy()
 	s.pumps.end()
@@ -314,12 +320,18 @@ func (s *sandbox) Signal(sig syscall.Signal) error {
 // nothing leaves is not: the network is held here, before anybody there is asked.
 func (s *sandbox) Freeze() error {
 	s.link.Pause()
+	if s.ground.hold() {
+		return nil
+	}
 	return s.ask(link.Freeze)
 }
 
 // Thaw implements rung.Sandbox.
 func (s *sandbox) Thaw() error {
 	s.link.Resume()
+	if s.ground.release() {
+		return nil
+	}
 	return s.ask(link.Thaw)
 }
 
@@ -372,11 +384,22 @@ func (s *sandbox) Cut() { s.link.Close() }
 // end ends the sandbox and keeps the link. It says whether the far end did so.
 func (s *sandbox) end() bool {
 	s.link.Sever()
+	if !s.awaitGround() {
+		return false
+	}
 	s.control.SetWriteDeadline(time.Now().Add(leaves))
 	if link.Send(s.control, link.Message{Kind: link.End}) != nil {
 		return false
 	}
 	select {
+	case <-s.gone:
+		return true
+	case <-time.After(leaves):
+	}
+	if broken, _ := s.breaks.now(); !broken || s.ground == nil || !s.awaitGround() {
+		return false
+	}
+	select { // it stood still for want of room just then
 	case <-s.gone:
 		return true
 	case <-time.After(leaves):

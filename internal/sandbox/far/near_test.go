@@ -26,6 +26,7 @@ import (
 type forged struct {
 	shared bool
 	play   func(there net.Conn)
+	ground Ground
 }
 
 func (forged) Name() string                           { return "forged" }
@@ -37,7 +38,7 @@ func (f forged) Open(context.Context, Begin) (End, error) {
 	if err == nil {
 		go f.play(there)
 	}
-	return End{ReadWriteCloser: here}, err
+	return End{ReadWriteCloser: here, Ground: f.ground}, err
 }
 
 func sockets() (a, b net.Conn, err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,18 +24,24 @@ const (
 // bringRest brings everything over once the agent has ended. What this machine cannot write is not
 // lost by that: nothing runs there any more and the network is gone, so the far end can wait
 // until a person has made room. A wrong word, the end of the link and the person's second stop end
-// the wait, and so does its bound. Left at risk: what waits is at the far end only.
+// the wait, and so does its bound, which a far end cannot stretch by a try that it drags out: it
+// cuts the link. Left at risk: what waits is at the far end only.
 func (s *sandbox) bringRest() error {
-	told := false
-	for until := time.Now().Add(keepEnded); ; {
+	var first error // that it was kept for
+	var until time.Time
+	for {
 		at, err := s.fetchLast()
-		if err == nil || !s.here(err) || time.Now().After(until) {
+		if first != nil && err != nil && s.link.Err() != nil {
+			return fmt.Errorf("%w; %w", first, err)
+		}
+		if err == nil || !s.here(err) {
 			return err
 		}
-		if !told && s.hooks.Warn != nil {
-			s.hooks.Warn(fmt.Sprintf("the agent has ended, and what it changed cannot be written to %s: %s. Make room there: it is tried again until %s. To give it up, say ringfence stop twice", filepath.Dir(at), Clean(err.Error()), until.Format(time.TimeOnly)))
+		if first == nil {
+			first, until = err, time.Now().Add(s.keep)
+			defer time.AfterFunc(s.keep, func() { s.link.Close() }).Stop()
+			s.tell(fmt.Sprintf("the agent has ended, and what it changed cannot be written to %s: %s. Make room there: it is tried again until %s. To give it up, say ringfence stop twice", filepath.Dir(at), Clean(err.Error()), until.Format(time.TimeOnly)))
 		}
-		told = true
 		if !s.awaitRoom(at, until) {
 			return err
 		}
@@ -72,8 +79,12 @@ func (s *sandbox) here(err error) bool {
 	if errors.As(err, &full) {
 		return full.Here && s.link.Err() == nil
 	}
-	return errors.As(err, new(syscall.Errno)) && s.link.Err() == nil
+	return s.link.Err() == nil && slices.ContainsFunc(mendable, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
+
+// mendable are the reasons that room or rights mend, or a disk that comes back. A name that this
+// file system cannot have, or a kind of file, is none of them: it would fail again.
+var mendable = []syscall.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EACCES, unix.EPERM, unix.EIO}
 
 // awaitRoom waits until there is more room than now, or it is worth a try in any case. It says
 // whether the far end is still there.

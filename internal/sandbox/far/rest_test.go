@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,12 +48,12 @@ func cramped(t *testing.T) (p *plan.Plan, dir string, fill, free func()) {
 	return p, dir, fill, free
 }
 
-// ending is a session whose agent ends while nothing can be written here. What the person is
-// told comes through the channel.
-func ending(t *testing.T, answer func(*script, string, *link.Stream, link.Overlay)) (box *sandbox, here string, free func(), told chan string) {
+// endingSoon is ending, for a far end that is kept for so long.
+func endingSoon(t *testing.T, keep time.Duration, answer func(*script, string, *link.Stream, link.Overlay)) (box *sandbox, here string, free func(), told chan string) {
 	t.Helper()
 	p, here, fill, free := cramped(t)
 	box, there := layered(t, p, answer)
+	box.keep = keep
 	t.Cleanup(box.Cut) // before anybody waits for its end
 	told = make(chan string, 8)
 	box.hooks.Warn = func(text string) { told <- text }
@@ -62,6 +63,13 @@ func ending(t *testing.T, answer func(*script, string, *link.Stream, link.Overla
 		t.Fatal(err)
 	}
 	return box, here, free, told
+}
+
+// ending is a session whose agent ends while nothing can be written here. What the person is
+// told comes through the channel.
+func ending(t *testing.T, answer func(*script, string, *link.Stream, link.Overlay)) (box *sandbox, here string, free func(), told chan string) {
+	t.Helper()
+	return endingSoon(t, keepEnded, answer)
 }
 
 // TestNoRoomAtTheEnd: what an agent did is not lost because this disk is full when it ends. The
@@ -141,5 +149,33 @@ func TestBoundAtTheEnd(t *testing.T) {
 	}
 	if read(here, "phantom") != "A=phantom\n" {
 		t.Errorf("%q", read(here, "phantom"))
+	}
+}
+
+// TestMendable: nobody waits for what neither room nor rights can mend.
+func TestMendable(t *testing.T) {
+	p, _ := reviewed(t)
+	box, _ := layered(t, p, asItIs())
+	for err, want := range map[error]bool{unix.ENOSPC: true, unix.EDQUOT: true, unix.EROFS: true, unix.EACCES: true, unix.EIO: true,
+		unix.ENAMETOOLONG: false, unix.EILSEQ: false, unix.EINVAL: false, unix.EOPNOTSUPP: false, unix.ENOTDIR: false, os.ErrDeadlineExceeded: false} {
+		if got := box.here(&os.PathError{Op: "open", Path: "made", Err: err}); got != want {
+			t.Errorf("%v: waits %v", err, got)
+		}
+	}
+}
+
+// TestKeptNoLonger: the bound of the wait is one, also for a far end that drags a try out.
+func TestKeptNoLonger(t *testing.T) {
+	honest := asItIs()
+	calls := 0
+	box, _, free, told := endingSoon(t, 2*lookEvery, func(s *script, there string, from *link.Stream, h link.Overlay) {
+		if calls++; calls == 1 {
+			honest(s, there, from, h)
+		} // and then it says nothing
+	})
+	<-told
+	free()
+	if _, err := over(t, box); err == nil || !strings.Contains(err.Error(), "lost") || strings.Contains(err.Error(), "timeout") { // as a far end would end that is slow
+		t.Errorf("%v", err)
 	}
 }

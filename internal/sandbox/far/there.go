@@ -139,6 +139,7 @@ type there struct {
 	link    *link.Link
 	control *link.Stream
 	layers  []*layerThere
+	disk    *os.File    // what the layers lie on, opened before anything was written: it knows of every error since
 	lasted  atomic.Bool // it outlives its connection
 	leaving sync.Once
 	still   stillness

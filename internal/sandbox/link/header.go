@@ -122,6 +122,7 @@ const (
 	Owner     = "owner"     // who made a connection
 	Freeze    = "freeze"    // stop everything inside
 	Thaw      = "thaw"      // and let it go on
+	Settle    = "settle"    // write everything to the disk, and say what was ever lost on the way
 )
 
 const (
@@ -221,7 +222,7 @@ func (p Put) check() error {
 
 func (a Ask) check() error {
 	switch a.What {
-	case Listening, Freeze, Thaw:
+	case Listening, Freeze, Thaw, Settle:
 		if a.From.IsValid() || a.To.IsValid() {
 			return errors.New("a question with an address too many")
 		}

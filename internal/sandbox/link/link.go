@@ -43,6 +43,8 @@ type Link struct {
 	severed bool
 	paused  bool // by Pause
 	cut     bool // by Interrupt
+	still   bool // by Stand
+	woke    bool // it stood still when it was last asked
 	accepts list.List
 	arrived sync.Cond // accepts has one more, or the link ended
 
@@ -232,6 +234,14 @@ func (l *Link) Interrupt(on bool) {
 	l.kick()
 }
 
+// Stand says that the other end was made to stand still by this one, and may be silent: it is
+// asked, and nobody counts the answer as due until it goes on.
+func (l *Link) Stand(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.still, l.woke = on, true
+}
+
 // Broke ends the link because of what the other end said on a stream: something that an
 // honest one never says. It returns why the link ended.
 func (l *Link) Broke(what string) error { return l.broken(fmt.Errorf("%w: %s", WrongMessage, what)) }
@@ -256,7 +266,8 @@ func (l *Link) watch(every time.Duration) {
 		slept := time.Since(last) > every+every/2
 		last = time.Now()
 		l.mu.Lock()
-		silent := l.asked && !slept
+		silent := l.asked && !slept && !l.still && !l.woke
+		l.woke = l.still
 		l.ping, l.asked = l.ping || !l.asked, true
 		l.kick()
 		l.mu.Unlock()

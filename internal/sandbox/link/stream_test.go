@@ -839,3 +839,25 @@ func TestNoSplinters(t *testing.T) {
 	}
 	<-done
 }
+
+// TestStandsStill: a far end that was made to stand still is not given up, however long it is
+// silent. When it goes on, it has as long as any other to answer.
+func TestStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		near := New(a, Near, Options{Alive: time.Minute})
+		go io.Copy(io.Discard, b)
+		near.Stand(true)
+		time.Sleep(time.Hour)
+		if near.Err() != nil {
+			t.Errorf("it stands still: %v", near.Err())
+		}
+		near.Stand(false)
+		began := time.Now()
+		<-near.Done()
+		if took := time.Since(began); !errors.Is(near.Err(), ErrSilent) || took < time.Minute || took > 2*time.Minute {
+			t.Errorf("%v after %v", near.Err(), took)
+		}
+		b.Close()
+	})
+}

@@ -1,6 +1,8 @@
 package microvm
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +20,7 @@ import (
 const dataAt = "share/qemu"
 
 // elsewhere is what a jail must show of an emulator that is not the system's: the very file that
-// was judged, its data, and its parts. Nothing else of where it lies is shown, so it must find its
+// was judged, its data, and its parts, each of whose files is judged too. Nothing else of where it lies is shown, so it must find its
 // libraries in the system.
 func elsewhere(q *program.File) ([]plan.Op, error) {
 	within := func(dirs ...string) bool {
@@ -49,12 +51,46 @@ func elsewhere(q *program.File) ([]plan.Op, error) {
 		if err != nil {
 			return nil, refuse(err.Error())
 		}
-		if d, err := os.Lstat(real); err != nil || !d.IsDir() {
+		if err := unix.Lstat(real, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return nil, refuse("there is no directory " + dir)
 		}
-		out = append(out, plan.Op{Do: plan.DoBind, Dst: plan.Raw(dir), Src: plan.Raw(real)})
+		if err := trusted(real); err != nil {
+			return nil, refuse(err.Error())
+		}
+		out = append(out, plan.Op{Do: plan.DoBind, Dst: plan.Raw(dir), Src: plan.Raw(real), ID: &plan.Identity{Dev: st.Dev, Ino: st.Ino}})
 	}
 	return out, nil
+}
+
+// maxParts bounds how many files an emulator may have beside it. qemu's own are some hundred.
+const maxParts = 10000
+
+// trusted wants a directory, and each name in it, to be root's or ours, and nobody else to write
+// there: firmware runs in the guest before our kernel does, and parts run in the emulator. Then
+// nobody else can change it after this look either. What a link leads to is in the jail as well,
+// or it is not there.
+func trusted(dir string) error {
+	seen := 0
+	return filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		var st unix.Stat_t
+		if err == nil {
+			err = unix.Lstat(p, &st)
+		}
+		kind := st.Mode & unix.S_IFMT
+		switch seen++; {
+		case err != nil:
+			return err
+		case seen > maxParts:
+			return fmt.Errorf("there are more than %d files in %q", maxParts, dir)
+		case kind != unix.S_IFREG && kind != unix.S_IFDIR && kind != unix.S_IFLNK:
+			return fmt.Errorf("%q is no file", p)
+		case kind != unix.S_IFLNK && st.Mode&0o022 != 0:
+			return fmt.Errorf("others may write to %q", p)
+		case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fmt.Errorf("%q belongs to user %d", p, st.Uid)
+		}
+		return nil
+	})
 }
 
 // partsOf are where an emulator that is built of parts has them: as for the system's, in a directory

@@ -45,6 +45,7 @@ func TestElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	onlyTrusted(t, prefix, func() error { _, err := shown(at); return err })
 	session, _, _ := layered(t)
 	add := func(p *plan.Plan) { p.Ops = slices.Insert(p.Ops, 2, ops...) }
 	j, err := raiseChanged(t, session, around, add)
@@ -70,6 +71,38 @@ func TestElsewhere(t *testing.T) {
 	}
 	if _, err := shown(at); err == nil || !strings.Contains(err.Error(), "there is no directory") {
 		t.Errorf("no firmware: %v", err)
+	}
+}
+
+// onlyTrusted changes who may write to what lies beside an emulator: each is refused.
+func onlyTrusted(t *testing.T, prefix string, shown func() error) {
+	t.Helper()
+	for _, open := range []string{"share/qemu/bios", "share/qemu", "lib/qemu"} {
+		name := filepath.Join(prefix, open)
+		was, err := os.Lstat(name)
+		if err == nil {
+			err = os.Chmod(name, was.Mode().Perm()|0o020)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := shown(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("a group may write to %s: %v", open, err)
+		}
+		if err := os.Chmod(name, was.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bios := filepath.Join(prefix, "share/qemu/bios"); os.Geteuid() == 0 {
+		if err := os.Chown(bios, 4711, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := shown(); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") {
+			t.Errorf("somebody else's firmware: %v", err)
+		}
+		if err := os.Chown(bios, 0, 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

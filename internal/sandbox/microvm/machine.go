@@ -55,7 +55,8 @@ func (m machine) parameters() string {
 }
 
 // argv implements emulator. What the guest does not need, it does not have: each device is
-// code that the guest can talk to.
+// code that the guest can talk to. A write that this machine cannot do stops the guest for good: it
+// would lose bytes that its programs believe to be written, and go on with others in their place.
 func (qemu) argv(path string, m machine) []string {
 	cpu, accel := "host", m.accel
 	if m.accel == tcg { // what is translated is kept in memory: without a bound, in a gigabyte of it
@@ -73,7 +74,7 @@ func (qemu) argv(path string, m machine) []string {
 	return append(out,
 		"-device", "virtio-serial-pci,max_ports=2", "-chardev", fmt.Sprintf("socket,id=link,fd=%d", linkFD), "-device", "virtserialport,chardev=link,name="+guest.Port,
 		"-fsdev", "local,id=share,path="+shareAt+",security_model=none,readonly=on,multidevs=remap", "-device", "virtio-9p-pci,fsdev=share,mount_tag="+guest.Share,
-		"-drive", "file="+diskAt+",if=none,id=disk,format=raw,cache=unsafe,aio=threads,discard=unmap,werror=report,rerror=report", "-device", "virtio-blk-pci,drive=disk",
+		"-drive", "file="+diskAt+",if=none,id=disk,format=raw,cache=unsafe,aio=threads,discard=unmap,werror=stop,rerror=report", "-device", "virtio-blk-pci,drive=disk",
 		"-object", "rng-builtin,id=random", "-device", "virtio-rng-pci,rng=random",
 		"-device", "virtio-balloon-pci,free-page-reporting=on")
 }

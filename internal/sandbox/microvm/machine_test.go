@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ringfence.dev/ringfence/internal/sandbox/native"
 )
 
 // TestOverhead: what an emulator in software keeps beside the guest's memory has a bound, and
@@ -49,5 +51,16 @@ func TestNeverGreets(t *testing.T) {
 	_, err = (&box{File: r, console: words}).greeting(t.Context(), time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "did not greet in time") || !strings.Contains(err.Error(), "Kernel panic?[2J") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLevel: a machine of software is shown as what policy takes it for.
+func TestLevel(t *testing.T) {
+	below := native.Rung{}.Offer().Level
+	if got := (Place{}).Offer(); got.Level <= below || got.Less != "" {
+		t.Errorf("by KVM: %s, %q", got.Level, got.Less)
+	}
+	if got := (Place{Accel: tcg}).Offer(); got.Level != below || got.Less == "" || !strings.Contains(got.Adds, "software") {
+		t.Errorf("of software: %s, %q, %q", got.Level, got.Less, got.Adds)
 	}
 }

@@ -67,8 +67,9 @@ func (p Place) Offer() rung.Offer {
 		delete(o.Leaves, claimed)
 	}
 	o.Slow, o.Forgets = p.patience(), true
-	if p.Accel == tcg {
-		o.Less = "emulated in software"
+	if p.Accel == tcg { // what policy takes it for, too: see policy.AcceptsRung
+		o.Level, o.Less = native.Rung{}.Offer().Level, "emulated in software"
+		o.Adds = "a machine of its own without a network card, made of software: qemu's authors promise no boundary there, so it counts as the native walls around qemu"
 	}
 	return o
 }

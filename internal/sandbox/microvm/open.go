@@ -59,7 +59,7 @@ func (p Place) Open(ctx context.Context, b far.Begin) (far.End, error) {
 	if b.Dir != "" { // for who measures
 		file.Replace(filepath.Join(b.Dir, BootName), fmt.Appendf(nil, "started %d ms\nkernel %d ms\nmodules %d ms\nfurnished %d ms\n", box.greeted.Milliseconds(), g.Kernel, g.Modules, g.Furnished), 0o600)
 	}
-	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why, Ours: true}, nil
+	return far.End{ReadWriteCloser: box, PID: box.jail.PID(), Disk: box.size, Plan: there, Program: below, Saw: box.saw, Why: box.why, Ours: true, Ground: ground{box.disk, box.jail}}, nil
 }
 
 // judge compares the kernel with the pin before anything boots it, also to try.
@@ -79,8 +79,8 @@ type box struct {
 	*os.File // the link
 	jail     rung.Sandbox
 	console  *console
-	disk     string
-	size     int64 // of the disk
+	disk     *os.File // nil: it has none
+	size     int64    // of the disk
 	began    time.Time
 	greeted  time.Duration
 	saw      map[string]string
@@ -105,35 +105,46 @@ func (p Place) start(ctx context.Context, b far.Begin, found *parts) (*box, erro
 	m := machine{accel: p.accel(), memory: memory >> 20, cpus: cpus, tell: mutateTell([]string{guest.Boot, strconv.Itoa(b.Plan.UID), strconv.Itoa(b.Plan.GID)}, b.Plan)}
 	out := &box{disk: disk, size: size, began: time.Now(), modules: ready.program(found.kernel.modules)}
 	if err = out.launch(ctx, b, m, found.qemu, ready); err != nil {
-		os.Remove(disk)
+		out.removeDisk()
 		return nil, err
 	}
 	return out, nil
 }
 
 // makeDisk makes the guest's disk, which has holes for all that is not written.
-func makeDisk(dir string, size int64) (string, error) {
+func makeDisk(dir string, size int64) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "disk-")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
-		os.Remove(f.Name())
-		return "", err
+	if err = f.Truncate(size); err == nil {
+		err = ground{disk: f}.spacious()
 	}
-	return f.Name(), nil
+	if err != nil {
+		(&box{disk: f}).removeDisk()
+		return nil, err
+	}
+	return f, nil
 }
 
-// launch starts an emulator in its jail, and looks at it. A disk of "" is for a machine without
-// one.
+// removeDisk removes the guest's disk, which may be gone already.
+func (b *box) removeDisk() {
+	if b.disk != nil {
+		os.Remove(b.disk.Name())
+		b.disk.Close()
+	}
+}
+
+// launch starts an emulator in its jail, and looks at it. Without a disk it is for a
+// machine that only boots.
 func (b *box) launch(ctx context.Context, begin far.Begin, m machine, with *program.File, ready made) error {
 	given, err := elsewhere(with)
 	if err != nil {
 		return err
 	}
 	given = append(given, ready.kernel.bind(kernelAt), ready.archive.bind(archiveAt))
-	if b.disk != "" {
-		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(b.disk), Write: true})
+	if b.disk != nil {
+		given = append(given, plan.Op{Do: plan.DoBind, Dst: diskAt, Src: plan.Raw(b.disk.Name()), Write: true})
 	}
 	devices := []string{"/dev/null", "/dev/urandom"}
 	if m.accel == kvm {
@@ -207,7 +218,7 @@ func (b *box) greeting(ctx context.Context, most time.Duration) (g guest.Greetin
 		return g, silent(err, b.console.last())
 	}
 	b.greeted = time.Since(b.began)
-	if err := os.Remove(b.disk); err != nil { // the emulator has it open, and it goes with it, however we end
+	if err := os.Remove(b.disk.Name()); err != nil { // the emulator has it open, and it goes with it, however we end
 		return g, err
 	}
 	return g, b.SetReadDeadline(time.Time{})
@@ -230,7 +241,7 @@ func (b *box) Close() error {
 	b.once.Do(func() {
 		b.File.Close()
 		b.jail.Close()
-		os.Remove(b.disk) // of a machine that did not greet
+		b.removeDisk() // there is a name for it where the machine did not greet
 	})
 	return nil
 }

@@ -42,8 +42,11 @@ func put(t *testing.T, at, text string) {
 // the host has saved it anew, made a directory of it or put another directory above it.
 func TestShareHides(t *testing.T) {
 	session, work, upper := layered(t)
-	for _, at := range []string{"sub/.env", "link", "dir", "saved"} {
+	for _, at := range []string{"sub/.env", "link", "dir", "saved", "away"} {
 		put(t, filepath.Join(upper, at), "phantom")
+	}
+	for _, dir := range []string{work, upper} {
+		put(t, dir+"/same", "ready for its owner")
 	}
 	put(t, work+"/plain", "plain")
 	put(t, work+"/sub/.env", "secret")
@@ -59,9 +62,10 @@ func TestShareHides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	names := []string{"/sub/.env", "/link", "/dir/key", "/dir", "/saved", "/hidden"}
 	hidden := func(when string) {
 		t.Helper()
-		for _, at := range []string{"/sub/.env", "/link", "/dir/key", "/dir", "/saved", "/hidden"} {
+		for _, at := range names {
 			if said := j.ask("read", work+at); strings.Contains(said, "secret") {
 				t.Errorf("%s: %s is read: %q", when, at, said)
 			}
@@ -71,12 +75,13 @@ func TestShareHides(t *testing.T) {
 		t.Fatalf("the control: %q", said)
 	}
 	hidden("at the start")
-	for _, at := range []string{"/saved", "/sub/.env", "/hidden"} {
+	for _, at := range []string{"/saved", "/sub/.env", "/hidden", "/away", "/same"} {
 		put(t, work+at+".tmp", "secret, saved anew")
 		if err := os.Rename(work+at+".tmp", work+at); err != nil {
 			t.Fatal(err)
 		}
 	}
+	names = append(names, "/away", "/same") // nobody has asked for them before, so no kernel remembers them
 	hidden("saved anew")
 	if err := errors.Join(os.Rename(work+"/sub", work+"/before"), os.Mkdir(work+"/sub", 0o700)); err != nil {
 		t.Fatal(err)
@@ -167,9 +172,13 @@ func TestShareCache(t *testing.T) {
 	}
 }
 
-// TestShareMany: the share has room for as much as a session shows.
+// TestShareMany: the share has room for as much as a session shows, and hides as much as a review
+// makes ready.
 func TestShareMany(t *testing.T) {
-	session, _, _ := layered(t)
+	session, _, upper := layered(t)
+	for n := range 20000 {
+		put(t, fmt.Sprintf("%s/sub/%d", upper, n), "")
+	}
 	session.Ops = append(session.Ops, plan.Op{Do: plan.DoTmpfs, Dst: "/home/u", Size: 1 << 20, Mode: 0o755})
 	src := plan.Raw(t.TempDir())
 	for n := range 300 {

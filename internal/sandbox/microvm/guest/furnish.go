@@ -111,7 +111,7 @@ func furnish(ids [2]uint32) error {
 		{"dev", root + "/dev", "devtmpfs", unix.MS_NOSUID | unix.MS_NOEXEC, "mode=755"},
 		{"pts", root + "/dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,mode=620,ptmxmode=666"},
 		{Share, root + ShareAt, "9p", unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV, "trans=virtio,version=9p2000.L,access=any,cache=loose,msize=512000"},
-		{disk, root + DiskAt, "ext4", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOATIME, ""},
+		{disk, root + DiskAt, "ext4", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOATIME, "errors=panic"},
 	})
 	if err != nil {
 		return err
