@@ -16,19 +16,6 @@ import (
 // It exists in test builds only.
 func mutate(s *Session, environ []string) {
 	m, p := os.Getenv("RINGFENCE_MUTATE"), s.Plan
-	bind := func(dir string) {
-		p.Ops = slices.DeleteFunc(p.Ops, func(o plan.Op) bool {
-			return !slices.Contains([]plan.Do{plan.DoTmpfs, plan.DoBind, plan.DoFile, plan.DoLayer}, o.Do) && strings.HasPrefix(string(o.Dst), dir+"/")
-		})
-		for i, o := range p.Ops {
-			if string(o.Dst) == dir && (o.Do == plan.DoTmpfs || o.Do == plan.DoProc || o.Do == plan.DoPts) {
-				p.Ops[i] = plan.Op{Do: plan.DoBind, Dst: o.Dst, Src: o.Dst, Write: o.Do != plan.DoProc}
-			}
-		}
-	}
-	drop := func(walls ...plan.Wall) {
-		p.Walls = slices.DeleteFunc(slices.Clone(p.Walls), func(w plan.Wall) bool { return slices.Contains(walls, w) })
-	}
 	switch m {
 	case "":
 	case "keeper":
@@ -47,33 +34,18 @@ func mutate(s *Session, environ []string) {
 		}
 	case "mount":
 		unkept(p)
-		drop(plan.WallMount)
-	case "user":
-		drop(plan.WallUser, plan.WallNested)
+		p.Without(m)
 	case "no-new-privs": // Landlock and seccomp demand it, and the former sets it
 		unkept(p)
-		drop(plan.WallNoNewPriv, plan.WallLandlock, plan.WallSeccomp)
-	case "net", "net,landlock": // either keeps abstract sockets shut
-		p.Capture = nil // PID 1 must not change a network that is the host's
-		drop(plan.WallNet)
-		if m != "net" {
-			drop(plan.WallLandlock)
-		}
-	case "caps,seccomp": // either keeps the packet rules
-		drop(plan.WallCaps, plan.WallSeccomp)
+		p.Without(m)
 	case "capture", "refuse", "nftables":
 		mutateCapture(p, m)
-	case "pid":
-		drop(plan.WallPID)
-		bind("/proc")
-	case "tty":
-		bind("/dev/pts")
 	case "home":
-		bind(s.User.Home)
+		p.ShowOutside(s.User.Home)
 	case "tmp", "run":
-		bind("/" + m)
+		p.ShowOutside("/" + m)
 	case "shm":
-		bind("/dev/shm")
+		p.ShowOutside("/dev/shm")
 	case "env":
 		p.Process.Env = append(launch.Raws(environ), p.Process.Env...)
 	case "gitconfig":
@@ -86,9 +58,7 @@ func mutate(s *Session, environ []string) {
 			}
 		}
 	default:
-		for _, w := range strings.Split(m, ",") {
-			drop(plan.Wall(w))
-		}
+		p.Without(m) // some hold the same: either of net and landlock abstract sockets, of caps and seccomp the packet rules
 	}
 }
 

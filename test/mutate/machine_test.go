@@ -18,16 +18,6 @@ import (
 	"ringfence.dev/ringfence/test/tier"
 )
 
-// aroundMachine is what stands around an emulator, and what the launch says where it does not.
-// The walls in the guest are native's, raised by a far end.
-var aroundMachine = map[string]string{
-	"jail-user":  "wall user", // which an ordinary user must have to make the others
-	"jail-mount": "wall mount is missing", "jail-pid": "wall pid is missing", "jail-ipc": "wall ipc is missing", "jail-uts": "wall uts is missing",
-	"jail-net": "wall net is missing", "jail-cgroup": "wall cgroup is missing", "jail-keyring": "wall keyring is missing", "jail-nested": "wall nested is missing",
-	"jail-caps": "wall caps is missing", "jail-no-new-privs": "wall no-new-privs is missing", "jail-landlock": "wall landlock is missing", "jail-seccomp": "wall seccomp is missing",
-	"jail-limits": "its limit", "jail-cover": "the host's own directory", "jail-hide": "shows what the session hides", "nic": "network card", "share": "is not read-only",
-}
-
 // TestMachineMutations: a machine without one of the walls around it is refused, and nothing boots
 // in it. The emulator is looked at as soon as it runs, so that each of these costs a second.
 func TestMachineMutations(t *testing.T) {

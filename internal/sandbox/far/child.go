@@ -27,7 +27,7 @@ func Child(b Begin, dir string) (end End, err error) {
 	}
 	defer null.Close()
 	return b.fork(func(group int) (End, error) {
-		return Program("/proc/self/exe", []string{Name, dir}, []string{}, null, group)
+		return Program("/proc/self/exe", []string{Name, dir}, childEnv(), null, group)
 	})
 }
 

@@ -244,6 +244,7 @@ func (t *there) receive() (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	mutate(p)
 	p.Landlock.ABI = hostfacts.LandlockABI() // of the kernel that is here
 	t.stdio = map[link.Stdio]*link.Stream{}
 	for range streamsOf(p.Process.TTY) {

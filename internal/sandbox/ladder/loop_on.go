@@ -39,5 +39,7 @@ func (loop) Shared() bool { return true }
 // Open implements far.Place. The far end keeps its layers where those of the session are,
 // and what it leaves goes with them.
 func (loop) Open(_ context.Context, b far.Begin) (far.End, error) {
-	return far.Child(b, filepath.Join(b.Dir, "layer", "far"))
+	end, err := far.Child(b, filepath.Join(b.Dir, "layer", "far"))
+	end.Ours = ours
+	return end, err
 }

@@ -8,15 +8,21 @@ import (
 	"strings"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/far"
+	"ringfence.dev/ringfence/internal/sandbox/microvm/guest"
 	"ringfence.dev/ringfence/internal/sandbox/plan"
 )
 
 func mutated(what string) bool { return os.Getenv("RINGFENCE_MUTATE") == what }
 
-// mutateTell lets a program of the workspace be root of the guest.
+// mutateTell lets a program of the workspace be root of the guest, or tells the far end there what
+// to leave out.
 func mutateTell(tell []string, p *plan.Plan) []string {
+	if what, ok := far.LeftOut(); ok {
+		return append(tell, guest.LeaveOut, what)
+	}
 	if mutated("guest-root") {
-		return append(tell, string(p.Process.Dir))
+		return append(tell, guest.Attackers, string(p.Process.Dir))
 	}
 	return tell
 }
@@ -54,21 +60,10 @@ func mutateJail(p *plan.Plan) *plan.Plan {
 		c.Limits = plan.Limits{}
 	}
 	if what, ok := strings.CutPrefix(os.Getenv("RINGFENCE_MUTATE"), "jail-"); ok {
-		c.Walls = slices.DeleteFunc(c.Walls, func(w plan.Wall) bool { return slices.Contains(without[what], w) || string(w) == what })
-	}
-	if mutated("jail-pid") { // a fresh proc cannot be mounted then
-		c.Ops = slices.DeleteFunc(c.Ops, func(o plan.Op) bool { return o.Do == plan.DoMask && file.Within(string(o.Dst), "/proc") })
-		for i := range c.Ops {
-			if c.Ops[i].Do == plan.DoProc {
-				c.Ops[i] = plan.Op{Do: plan.DoBind, Dst: "/proc", Src: "/proc"}
-			}
-		}
+		c.Without(what)
 	}
 	if mutated("jail-mount") { // the disk is not where it would be
 		c.Landlock.Write = nil
 	}
 	return &c
 }
-
-// without are the walls that stand on another one.
-var without = map[string][]plan.Wall{"user": {plan.WallNested}, "no-new-privs": {plan.WallLandlock, plan.WallSeccomp}}

@@ -110,9 +110,13 @@ func uptime() int64 {
 	return ts.Nano() / 1e6
 }
 
-// serve runs the far end as the user, and returns when it has ended.
+// serve runs the far end as the user, and returns when it has ended. The far end has a session
+// keyring: it could not tell otherwise that the sandbox has another one.
 func serve(port *os.File, ids [2]uint32) error {
-	attr := &syscall.ProcAttr{Dir: "/", Env: []string{}, Files: []uintptr{port.Fd(), port.Fd(), 2},
+	if _, err := unix.KeyctlJoinSessionKeyring("ringfence-guest"); err != nil {
+		return fmt.Errorf("make a session keyring: %w", err)
+	}
+	attr := &syscall.ProcAttr{Dir: "/", Env: farEnv(), Files: []uintptr{port.Fd(), port.Fd(), 2},
 		Sys: &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: ids[0], Gid: ids[1]}}}
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{far.Name, DiskAt + "/far"}, attr)
 	if err != nil {
