@@ -151,12 +151,20 @@ func stayMain(cache, session string) {
 		w.remove()
 		os.Exit(1)
 	}
-	far.Serve(c, far.Stay{Dir: filepath.Join(w.dir, "layers"), Tidy: w.remove, Patient: c.Patient,
+	dir := w.layers()
+	if t.Keep < 0 {
+		dir = w.trial()
+	}
+	far.Serve(c, far.Stay{Dir: dir, Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
-		Left: func(layers []string) {
-			if t.Keep >= 0 && !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
-				w.seal(t.Seal, layers)
+		Left: func(layers []string, ended bool) error {
+			switch {
+			case t.Keep < 0 || errors.Is(c.Err(), io.EOF): // the near end said that it has all of it
+				return nil
+			case !ended:
+				return errRuns
 			}
+			return w.seal(t.Seal, layers)
 		}})
 }
 

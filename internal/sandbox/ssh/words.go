@@ -76,7 +76,8 @@ const (
 
 // left is what a session left. The bytes of each layer follow.
 type left struct {
-	Sizes []int64 `json:"sizes"`
+	Sizes    []int64 `json:"sizes"`
+	Unsealed bool    `json:"unsealed,omitempty"` // they are layers as they lie there
 }
 
 // hello is what it has.
