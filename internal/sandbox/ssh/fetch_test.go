@@ -115,8 +115,8 @@ func TestFetchFromLiar(t *testing.T) {
 	for says, want := range map[string]string{
 		frame(answer{State: stateGone}):                                  "nothing of session abc",
 		frame(answer{State: "else"}):                                     "nothing of session abc",
-		frame(answer{Left: &left{Sizes: []int64{5, 5}}}) + "0123456789":         "cannot be taken",
-		frame(answer{Left: &left{Sizes: []int64{5}}}):                           "cannot be taken",
+		frame(answer{Left: &left{Sizes: []int64{5, 5}}}) + "0123456789":  "cannot be taken",
+		frame(answer{Left: &left{Sizes: []int64{5}}}):                    "cannot be taken",
 		frame(answer{Failed: "no\x1b[31m"}):                              "box: no",
 		frame(`{"state":"gone","left":{"sizes":[1]}}`):                   "two answers",
 		frame(`{"left":{"sizes":[1],"more":1}}`):                         "no answer",

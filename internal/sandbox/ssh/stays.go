@@ -119,11 +119,7 @@ func resume(ends io.ReadWriteCloser, home string, o order) error {
 		return err
 	}
 	if !stays {
-		state := stateGone
-		if _, err := os.Lstat(w.left()); err == nil {
-			state = stateLeft
-		}
-		return writeFrame(ends, answer{State: state})
+		return writeFrame(ends, answer{State: w.state()})
 	}
 	if err := writeFrame(ends, answer{State: stateLives}); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,6 +38,37 @@ func (w *work) unsealed() (dirs []string) {
 		}
 		dirs = append(dirs, dir)
 	}
+}
+
+// state is what is here of a session that does not stay any more.
+func (w *work) state() string {
+	if _, err := os.Lstat(w.left()); err == nil {
+		return stateLeft
+	}
+	if len(w.unsealed()) > 0 {
+		return stateUnsealed
+	}
+	return stateGone
+}
+
+// expire removes what is here of a session whose far end was killed or sealed nothing, but for
+// its layers: they stay for keptFor from when they were first found so. The door tells that:
+// it goes then, which needs no room. The caller has the lock.
+func (w *work) expire() {
+	if w.state() != stateUnsealed {
+		file.RemoveTree(w.dir)
+		return
+	}
+	if os.Remove(filepath.Join(w.dir, "door")) != nil {
+		if st, err := os.Lstat(w.dir); err == nil && time.Since(st.ModTime()) > keptFor {
+			file.RemoveTree(w.dir)
+		}
+		return
+	}
+	for _, name := range []string{"trees", "sealed", "trial", filepath.Join("layers", "own")} {
+		file.RemoveTree(filepath.Join(w.dir, name))
+	}
+	touch(w.dir)
 }
 
 // giveUnsealed sends the layers of a session as they lie. Nobody sweeps them meanwhile. Each

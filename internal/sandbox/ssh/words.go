@@ -72,6 +72,8 @@ const (
 	stateLives = "lives" // it stays, and what follows leads to it
 	stateLeft  = "left"  // it has ended, and what it changed waits
 	stateGone  = "gone"  // nothing
+
+	stateUnsealed = "unsealed" // as stateLeft, but nobody sealed it
 )
 
 // left is what a session left. The bytes of each layer follow.
