@@ -154,13 +154,10 @@ func stayMain(cache, session string) {
 	far.Serve(c, far.Stay{Dir: dir, Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
 		Left: func(layers []string, ended bool) error {
-			switch {
-			case t.Keep < 0 || errors.Is(c.Err(), io.EOF): // the near end said that it has all of it
+			if errors.Is(c.Err(), io.EOF) { // the near end said that it has all of it
 				return nil
-			case !ended:
-				return errRuns
 			}
-			return w.seal(t.Seal, layers)
+			return w.leave(t, layers, ended)
 		}})
 }
 

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ringfence.dev/ringfence/internal/file"
+	"ringfence.dev/ringfence/internal/sandbox/envelope"
+	"ringfence.dev/ringfence/internal/sandbox/far"
 )
 
 // Layers that nobody sealed stay for as long as sealed ones, from when they are first found;
@@ -78,5 +80,45 @@ func TestKeyKept(t *testing.T) {
 		if _, err := readNote(l.dir); err != nil {
 			t.Errorf("%q: %v", state, err)
 		}
+	}
+}
+
+// Who cannot seal keeps the layers: they may still change, or there is no room. What is left of
+// the try goes.
+func TestLeave(t *testing.T) {
+	key, err := envelope.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	w := &work{cache: cache, dir: filepath.Join(cache, "work", "one")}
+	dir := far.LayerDir(w.layers(), 0)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	here := &terms{Seal: key.Public()}
+	if w.leave(here, []string{dir}, false) == nil || w.state() != stateUnsealed {
+		t.Error("what may still change was sealed")
+	}
+	if w.leave(&terms{Keep: -1}, []string{dir}, false) != nil {
+		t.Error("what nobody fetches is kept")
+	}
+	if err := os.WriteFile(w.waiting(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.leave(here, []string{dir}, true) == nil || w.state() != stateUnsealed {
+		t.Error("nobody heard that it could not be sealed")
+	}
+	if err := os.Remove(w.waiting()); err != nil {
+		t.Fatal(err)
+	}
+	if w.leave(here, []string{dir, filepath.Join(cache, "none")}, true) == nil || w.state() != stateUnsealed {
+		t.Error("half of it was sealed")
+	}
+	if _, err := os.Lstat(filepath.Join(w.dir, "sealed")); err == nil {
+		t.Error("what could not be sealed takes room")
+	}
+	if err := w.leave(here, []string{dir}, true); err != nil || w.state() != stateLeft {
+		t.Error(err)
 	}
 }

@@ -31,6 +31,18 @@ func purpose(session string, n, of int) string {
 	return fmt.Sprintf("ringfence layer %d of %d of %s", n, of, session)
 }
 
+// leave leaves what the near end has not got. An error says that it is not sealed, and has to
+// stay where it is.
+func (w *work) leave(t *terms, layers []string, ended bool) error {
+	switch {
+	case t.Keep < 0:
+		return nil
+	case !ended:
+		return errRuns
+	}
+	return w.seal(t.Seal, layers)
+}
+
 // seal leaves the layers of a session. All of them are there, or none is: then they are given
 // from where they are.
 func (w *work) seal(key []byte, layers []string) error {
