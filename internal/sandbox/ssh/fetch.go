@@ -17,6 +17,10 @@ import (
 // fetching is how long it may take to bring over what a session left.
 const fetching = time.Hour
 
+// sealing is how long a machine may take until it begins with that: a session has 30 seconds to
+// end, and then its layers are sealed, or counted where they are not.
+const sealing = 15 * time.Minute
+
 // Fetch brings over what a session left on another machine that has lost its link, into the
 // layers of the review here, and lets that machine forget it. One that still waits for its
 // link is ended first. dir is the directory of the session. It returns what a person is to
@@ -71,7 +75,8 @@ func (p place) ask(ctx context.Context, o order) (answer, *conn, error) {
 	if err != nil {
 		return answer{}, nil, err
 	}
-	stop := c.within(ctx, greeting)
+	c.again = "ringfence attach " + o.Session + " tries again: it is kept there until all of it came"
+	stop := c.within(ctx, sealing)
 	defer stop()
 	said, err := c.order(o)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/envelope"
 	"ringfence.dev/ringfence/internal/sandbox/upper"
 )
@@ -149,4 +150,16 @@ func TestNote(t *testing.T) {
 	if _, err := readNote(l.dir); err == nil {
 		t.Error("a layer outside was taken")
 	}
+}
+
+// Who loses the way while the machine seals is told to fetch again, not to start the session
+// again.
+func TestFetchCut(t *testing.T) {
+	l := leaves(t)
+	p := machineThat(t, "", uname(), frame(answer{Hello: honest(t)}), "exit 1")
+	_, err := l.note.fetch(context.Background(), p, l.dir)
+	if hint := fault.HintOf(err); err == nil || !strings.Contains(hint, "ringfence attach abc") || strings.Contains(hint, "start") {
+		t.Errorf("%v, %q", err, hint)
+	}
+	l.has(t, "had come", "had come")
 }
