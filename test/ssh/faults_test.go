@@ -31,6 +31,9 @@ func TestKilled(t *testing.T) {
 		if r := w.on("box", "exit 6"); r.status != 6 { // it sweeps
 			t.Errorf("status %d", r.status)
 		}
+		if r := w.ringfence("attach", "killed-there"); r.status != 0 {
+			t.Errorf("attach: %d", r.status)
+		}
 		w.quiet()
 	})
 	t.Run("link", func(t *testing.T) {

@@ -65,7 +65,9 @@ func TestLossyKilled(t *testing.T) {
 		if r := w.ringfence("diff"); !strings.Contains(r.out, "early") {
 			t.Error("what had been brought over is lost")
 		}
-		w.on("box", "true") // it sweeps
+		if r := w.ringfence("attach", "killed-there"); r.status != 0 {
+			t.Errorf("attach: %d", r.status)
+		}
 		w.quiet()
 	})
 }

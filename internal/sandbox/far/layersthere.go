@@ -26,6 +26,9 @@ type layerThere struct {
 // errNoDir: a far end that was given no directory has no layers.
 var errNoDir = errors.New("the far end has no directory for what waits for review")
 
+// LayerDir is where a layer of the review is below the directory of a far end.
+func LayerDir(dir string, n int) string { return filepath.Join(dir, strconv.Itoa(n), "upper") }
+
 // receiveLayers makes the layers of a plan, with what they begin with, and lets the plan
 // name them.
 func (t *there) receiveLayers(p *plan.Plan) error {
@@ -43,8 +46,8 @@ func (t *there) receiveLayers(p *plan.Plan) error {
 		if err := t.openDisk(); err != nil {
 			return err
 		}
-		at := filepath.Join(t.Dir, strconv.Itoa(n))
-		up, work := filepath.Join(at, "upper"), filepath.Join(at, "work")
+		up := LayerDir(t.Dir, n)
+		work := filepath.Join(filepath.Dir(up), "work")
 		for _, d := range []string{up, work} {
 			if err := os.MkdirAll(d, 0o700); err != nil {
 				return err

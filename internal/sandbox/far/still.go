@@ -77,16 +77,13 @@ func (t *there) ended() bool {
 	}
 }
 
-// leaveLayers hands over what waits for review, once nothing can change it any more.
-func (t *there) leaveLayers() {
-	if !t.ended() {
-		return
-	}
+// leaveLayers hands over what waits for review.
+func (t *there) leaveLayers() error {
 	var dirs []string
 	for _, l := range t.layers {
 		dirs = append(dirs, l.source.Dir)
 	}
-	t.Left(dirs)
+	return t.Left(dirs, t.ended())
 }
 
 // stopped tells that the agent was stopped, as by Ctrl-Z: then the near end stops as well, and

@@ -69,8 +69,9 @@ type Stay struct {
 	// may not any more. It is there where Last is.
 	Patient func(bool)
 	// Left takes the layers of one that has lasted, before they are removed: by their
-	// directories, in their order. It is there where Last is.
-	Left func(layers []string)
+	// directories, in their order. ended: nothing can change them any more. After an error
+	// nothing here is removed. It is there where Last is.
+	Left func(layers []string, ended bool) error
 }
 
 // Serve is a far end over ends. When nothing runs any more the process ends.
@@ -89,10 +90,9 @@ func Serve(ends io.ReadWriteCloser, how Stay) {
 // leave ends the process, once.
 func (t *there) leave(status int) {
 	t.leaving.Do(func() {
-		if t.lasted.Load() {
-			t.leaveLayers()
+		if !t.lasted.Load() || t.leaveLayers() == nil {
+			t.Tidy()
 		}
-		t.Tidy()
 		os.Exit(status)
 	})
 }

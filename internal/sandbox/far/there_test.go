@@ -1,8 +1,10 @@
 package far
 
 import (
+	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,5 +158,17 @@ func TestSource(t *testing.T) {
 	w.Close()
 	if b, err := io.ReadAll(at); string(b) != text+"later" || err != nil {
 		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+// Layers of a sandbox that has not ended are handed over as such, and an error comes back.
+func TestLeaveLayers(t *testing.T) {
+	no := errors.New("no")
+	var said []bool
+	f := &there{over: make(chan struct{}), Stay: Stay{Left: func(_ []string, ended bool) error { said = append(said, ended); return no }}}
+	first := f.leaveLayers()
+	close(f.over)
+	if second := f.leaveLayers(); first != no || second != no || !slices.Equal(said, []bool{false, true}) {
+		t.Error(first, second, said)
 	}
 }

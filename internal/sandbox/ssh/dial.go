@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -26,6 +27,7 @@ type conn struct {
 	stderr *tail
 	over   atomic.Bool // it was cut here, because it took too long or nobody wants it any more
 	hello  *hello
+	again  string // what helps when it is lost; "": to start again
 }
 
 // options of ssh: the user's own configuration leads there, and nothing of this machine is
@@ -231,7 +233,7 @@ func (c *conn) lost(err error) error {
 	if errors.As(err, &w) {
 		return err
 	}
-	return fault.New(fault.Failed, "start it again", "the way to %s is gone: %s", c.host, c.why(err))
+	return fault.New(fault.Failed, cmp.Or(c.again, "start it again"), "the way to %s is gone: %s", c.host, c.why(err))
 }
 
 // why is what ssh says, or else the error.

@@ -17,6 +17,10 @@ import (
 // fetching is how long it may take to bring over what a session left.
 const fetching = time.Hour
 
+// sealing is how long a machine may take until it begins with that: a session has 30 seconds to
+// end, and then its layers are sealed, or counted where they are not.
+const sealing = 15 * time.Minute
+
 // Fetch brings over what a session left on another machine that has lost its link, into the
 // layers of the review here, and lets that machine forget it. One that still waits for its
 // link is ended first. dir is the directory of the session. It returns what a person is to
@@ -51,11 +55,16 @@ func (n *note) fetch(ctx context.Context, p place, dir string) (notes []string, 
 	}
 	stop := c.within(ctx, fetching)
 	defer stop()
-	if notes, err = n.take(c, dir, said.Left.Sizes); err != nil {
+	if notes, err = n.take(c, dir, said.Left); err != nil {
 		return nil, fault.New(fault.Failed, "try it again; it is kept there until all of it came", "what session %s left on %s cannot be taken: %w", n.Session, n.Host, err)
 	}
+	how := "sealed"
+	if said.Left.Unsealed {
+		how = "not sealed"
+		notes = append(notes, fmt.Sprintf("what it left on %s was not sealed: its end there was killed, had no room, or could not end the session in time. Others who have that machine could read and change it", n.Host))
+	}
 	if _, err := c.order(order{Do: doForget}); err != nil {
-		notes = append(notes, fmt.Sprintf("what it left is perhaps still on %s, sealed: %v", n.Host, err))
+		notes = append(notes, fmt.Sprintf("what it left is perhaps still on %s, %s: %v", n.Host, how, err))
 	}
 	return notes, nil
 }
@@ -66,7 +75,8 @@ func (p place) ask(ctx context.Context, o order) (answer, *conn, error) {
 	if err != nil {
 		return answer{}, nil, err
 	}
-	stop := c.within(ctx, greeting)
+	c.again = "ringfence attach " + o.Session + " tries again: it is kept there until all of it came"
+	stop := c.within(ctx, sealing)
 	defer stop()
 	said, err := c.order(o)
 	if err != nil {
@@ -77,8 +87,10 @@ func (p place) ask(ctx context.Context, o order) (answer, *conn, error) {
 }
 
 // take opens what was sealed, one layer after the other, and puts them in their places when all
-// of them are whole.
-func (n *note) take(from io.Reader, dir string, sizes []int64) (notes []string, err error) {
+// of them are whole. A machine that says that nothing was sealed can send what it likes, as it
+// can over the link.
+func (n *note) take(from io.Reader, dir string, has *left) (notes []string, err error) {
+	sizes := has.Sizes
 	key, err := envelope.ParseKey(n.Key)
 	if err != nil {
 		return nil, err
@@ -96,10 +108,11 @@ func (n *note) take(from io.Reader, dir string, sizes []int64) (notes []string, 
 		if sizes[i] < 0 || sizes[i] > 2*upper.Most.Bytes {
 			return nil, wrong("a layer of a size that none has")
 		}
-		sealed := io.LimitReader(from, sizes[i])
-		plain, err := key.Open(sealed, purpose(n.Session, i, len(n.Layers)))
-		if err != nil {
-			return nil, err
+		plain := io.LimitReader(from, sizes[i])
+		if !has.Unsealed {
+			if plain, err = key.Open(plain, purpose(n.Session, i, len(n.Layers))); err != nil {
+				return nil, err
+			}
 		}
 		t, err := far.Take(plain, filepath.Join(dir, string(l)))
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ringfence.dev/ringfence/internal/fault"
 	"ringfence.dev/ringfence/internal/sandbox/envelope"
 	"ringfence.dev/ringfence/internal/sandbox/upper"
 )
@@ -60,7 +61,7 @@ func leaves(t *testing.T) *leftHere {
 }
 
 func (l *leftHere) take(sizes []int64, parts ...[]byte) error {
-	_, err := l.note.take(bytes.NewReader(bytes.Join(parts, nil)), l.dir, sizes)
+	_, err := l.note.take(bytes.NewReader(bytes.Join(parts, nil)), l.dir, &left{Sizes: sizes})
 	return err
 }
 
@@ -115,8 +116,8 @@ func TestFetchFromLiar(t *testing.T) {
 	for says, want := range map[string]string{
 		frame(answer{State: stateGone}):                                  "nothing of session abc",
 		frame(answer{State: "else"}):                                     "nothing of session abc",
-		frame(answer{Left: &left{[]int64{5, 5}}}) + "0123456789":         "cannot be taken",
-		frame(answer{Left: &left{[]int64{5}}}):                           "cannot be taken",
+		frame(answer{Left: &left{Sizes: []int64{5, 5}}}) + "0123456789":  "cannot be taken",
+		frame(answer{Left: &left{Sizes: []int64{5}}}):                    "cannot be taken",
 		frame(answer{Failed: "no\x1b[31m"}):                              "box: no",
 		frame(`{"state":"gone","left":{"sizes":[1]}}`):                   "two answers",
 		frame(`{"left":{"sizes":[1],"more":1}}`):                         "no answer",
@@ -149,4 +150,16 @@ func TestNote(t *testing.T) {
 	if _, err := readNote(l.dir); err == nil {
 		t.Error("a layer outside was taken")
 	}
+}
+
+// Who loses the way while the machine seals is told to fetch again, not to start the session
+// again.
+func TestFetchCut(t *testing.T) {
+	l := leaves(t)
+	p := machineThat(t, "", uname(), frame(answer{Hello: honest(t)}), "exit 1")
+	_, err := l.note.fetch(context.Background(), p, l.dir)
+	if hint := fault.HintOf(err); err == nil || !strings.Contains(hint, "ringfence attach abc") || strings.Contains(hint, "start") {
+		t.Errorf("%v, %q", err, hint)
+	}
+	l.has(t, "had come", "had come")
 }

@@ -119,11 +119,7 @@ func resume(ends io.ReadWriteCloser, home string, o order) error {
 		return err
 	}
 	if !stays {
-		state := stateGone
-		if _, err := os.Lstat(w.left()); err == nil {
-			state = stateLeft
-		}
-		return writeFrame(ends, answer{State: state})
+		return writeFrame(ends, answer{State: w.state()})
 	}
 	if err := writeFrame(ends, answer{State: stateLives}); err != nil {
 		return err
@@ -151,12 +147,17 @@ func stayMain(cache, session string) {
 		w.remove()
 		os.Exit(1)
 	}
-	far.Serve(c, far.Stay{Dir: filepath.Join(w.dir, "layers"), Tidy: w.remove, Patient: c.Patient,
+	dir := w.layers()
+	if t.Keep < 0 {
+		dir = w.trial()
+	}
+	far.Serve(c, far.Stay{Dir: dir, Tidy: w.remove, Patient: c.Patient,
 		Last: func(lost, back func()) { c.Last(t.Keep, lost, back) },
-		Left: func(layers []string) {
-			if t.Keep >= 0 && !errors.Is(c.Err(), io.EOF) { // the near end did not say that it has all of it
-				w.seal(t.Seal, layers)
+		Left: func(layers []string, ended bool) error {
+			if errors.Is(c.Err(), io.EOF) { // the near end said that it has all of it
+				return nil
 			}
+			return w.leave(t, layers, ended)
 		}})
 }
 

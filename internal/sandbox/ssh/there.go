@@ -180,7 +180,7 @@ func openWork(home, session string) (*work, error) {
 		return nil, err
 	}
 	defer turn.Close()
-	sweep(all)
+	sweep(w.cache)
 	thin(w.cache)
 	if err := os.Mkdir(w.dir, 0o700); err != nil {
 		return nil, err
@@ -199,8 +199,9 @@ func (w *work) remove() {
 	thin(w.cache)
 }
 
-// sweep removes what is left of sessions whose far end was killed.
-func sweep(all string) {
+// sweep removes what is left of sessions whose far end was killed, and which nobody fetched.
+func sweep(cache string) {
+	all := filepath.Join(cache, "work")
 	entries, err := os.ReadDir(all)
 	if err != nil {
 		return
@@ -208,7 +209,7 @@ func sweep(all string) {
 	for _, e := range entries {
 		dir := filepath.Join(all, e.Name())
 		if lock, err := file.LockDir(dir, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			file.RemoveTree(dir)
+			(&work{cache: cache, dir: dir}).expire()
 			lock.Close()
 		}
 	}

@@ -31,8 +31,21 @@ func purpose(session string, n, of int) string {
 	return fmt.Sprintf("ringfence layer %d of %d of %s", n, of, session)
 }
 
-// seal leaves the layers of a session. All of them are there, or none is.
-func (w *work) seal(key []byte, layers []string) {
+// leave leaves what the near end has not got. An error says that it is not sealed, and has to
+// stay where it is.
+func (w *work) leave(t *terms, layers []string, ended bool) error {
+	switch {
+	case t.Keep < 0:
+		return nil
+	case !ended:
+		return errRuns
+	}
+	return w.seal(t.Seal, layers)
+}
+
+// seal leaves the layers of a session. All of them are there, or none is: then they are given
+// from where they are.
+func (w *work) seal(key []byte, layers []string) error {
 	next := filepath.Join(w.dir, "sealed")
 	err := os.MkdirAll(w.waiting(), 0o700)
 	if err == nil {
@@ -44,8 +57,12 @@ func (w *work) seal(key []byte, layers []string) {
 		}
 	}
 	if err == nil {
-		os.Rename(next, w.left())
+		err = os.Rename(next, w.left())
 	}
+	if err != nil {
+		file.RemoveTree(next)
+	}
+	return err
 }
 
 func sealOne(path string, key []byte, purpose, dir string) error {
@@ -81,20 +98,11 @@ func give(ends io.ReadWriteCloser, home string, o order) error {
 			return err
 		}
 	}
-	files, sizes, err := openLeft(w.left())
-	if errors.Is(err, fs.ErrNotExist) {
+	switch err := w.giveLeft(ends); {
+	case errors.Is(err, errNone):
 		return writeFrame(ends, answer{State: stateGone})
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if err := writeFrame(ends, answer{Left: &left{sizes}}); err != nil {
-		return err
-	}
-	for i, f := range files {
-		if _, err := io.CopyN(struct{ io.Writer }{ends}, f, sizes[i]); err != nil {
-			return err
-		}
 	}
 	body, err := readFrame(ends, maxReady)
 	var then order
@@ -104,10 +112,30 @@ func give(ends io.ReadWriteCloser, home string, o order) error {
 	if err != nil || then.Do != doForget {
 		return nil // it did not come as it should: it is kept
 	}
-	if err := file.RemoveTree(w.left()); err != nil {
+	if err := errors.Join(file.RemoveTree(w.left()), file.RemoveTree(w.dir)); err != nil {
 		return err
 	}
 	return writeFrame(ends, answer{State: stateGone})
+}
+
+// giveLeft sends what a session left: sealed, or what could not be as it lies.
+func (w *work) giveLeft(ends io.Writer) error {
+	files, sizes, err := openLeft(w.left())
+	if errors.Is(err, fs.ErrNotExist) {
+		return w.giveUnsealed(ends)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeFrame(ends, answer{Left: &left{Sizes: sizes}}); err != nil {
+		return err
+	}
+	for i, f := range files {
+		if _, err := io.CopyN(struct{ io.Writer }{ends}, f, sizes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openLeft opens the layers that a session left, in their order.

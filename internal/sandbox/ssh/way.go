@@ -30,8 +30,8 @@ type way struct {
 	trying *trying   // nil: it was never broken
 	since  time.Time // when it was last taken up
 	pause  time.Duration
-	over   bool // nothing is there that is not here
-	gone   bool // nothing is there, by the machine's word
+	over   bool   // nothing is there that is not here
+	state  string // what is there of a session that has ended, by the machine's word; "": it did not say
 }
 
 // trying is what tries to take a way up again.
@@ -134,10 +134,10 @@ func (w *way) try() error {
 	said, err := c.order(order{Do: doResume, Session: w.note.Session})
 	switch {
 	case err != nil:
-	case said.State == stateGone || said.State == stateLeft:
+	case said.State == stateGone || said.State == stateLeft || said.State == stateUnsealed:
 		err = fmt.Errorf("the session on %s has ended", w.place.host)
 		w.mu.Lock()
-		w.gone = said.State == stateGone
+		w.state = said.State
 		w.mu.Unlock()
 		w.Abandon(err)
 	case said.State != stateLives:
@@ -190,14 +190,17 @@ func (w *way) Over() {
 // forget removes the note of a session.
 func forget(dir string) { os.Remove(filepath.Join(dir, state.Elsewhere)) }
 
-// Left implements far.Lasting.
+// Left implements far.Lasting. The key for what is there is kept whatever the machine says: a
+// name may lead to several, and one that lies is not to be obeyed.
 func (w *way) Left() (text, hint string) {
 	w.mu.Lock()
-	gone := w.gone
-	w.mu.Unlock()
-	if gone {
-		forget(w.dir)
-		return fmt.Sprintf("is lost: nothing of it is on %s, by its word", w.place.host), "what came before waits for review: ringfence diff"
+	defer w.mu.Unlock()
+	attach := "ringfence attach " + w.note.Session
+	switch w.state {
+	case stateGone:
+		return fmt.Sprintf("is not on %s, by its word", w.place.host), "what came before waits for review: ringfence diff; if that name leads to several machines, " + attach + " tries again"
+	case stateUnsealed:
+		return fmt.Sprintf("waits on %s, not sealed: its end there was killed, had no room, or could not end the session in time", w.place.host), attach + " fetches it"
 	}
-	return fmt.Sprintf("waits on %s, sealed to a key that only this machine has, if that machine could keep it", w.place.host), "ringfence attach " + w.note.Session + " fetches it"
+	return fmt.Sprintf("waits on %s if that machine could keep it, as a rule sealed to a key that only this machine has", w.place.host), attach + " fetches it"
 }

@@ -72,11 +72,14 @@ const (
 	stateLives = "lives" // it stays, and what follows leads to it
 	stateLeft  = "left"  // it has ended, and what it changed waits
 	stateGone  = "gone"  // nothing
+
+	stateUnsealed = "unsealed" // as stateLeft, but nobody sealed it
 )
 
 // left is what a session left. The bytes of each layer follow.
 type left struct {
-	Sizes []int64 `json:"sizes"`
+	Sizes    []int64 `json:"sizes"`
+	Unsealed bool    `json:"unsealed,omitempty"` // they are layers as they lie there
 }
 
 // hello is what it has.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"ringfence.dev/ringfence/internal/fault"
@@ -76,7 +77,12 @@ func noSecretIn(set []policy.Setting) error {
 }
 
 // secretSetting holds for a variable whose name says that it has a secret, and that is no
-// address of a database without a password.
+// address of a database without a password, and for an address with one under any name.
 func secretSetting(name, value string) bool {
+	if u, err := url.Parse(value); err == nil && u.User != nil {
+		if p, _ := u.User.Password(); p != "" {
+			return true
+		}
+	}
 	return value != "" && SecretVariable(name) && !knownsecrets.NoPassword(name, value)
 }

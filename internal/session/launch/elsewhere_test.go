@@ -27,3 +27,13 @@ func TestNoCredential(t *testing.T) {
 		t.Error(err)
 	}
 }
+func TestSecretSetting(t *testing.T) {
+	for v, want := range map[[2]string]bool{
+		{"CONN", "postgres://u:p@h/db"}: true, {"CONN", "postgres://u@h/db"}: false, {"CONN", "https://h/a:b@c"}: false,
+		{"API_TOKEN", "abc"}: true, {"API_TOKEN", ""}: false, {"MODE", "a:b@c"}: false,
+	} {
+		if secretSetting(v[0], v[1]) != want {
+			t.Errorf("%q: %v", v, !want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -54,12 +55,16 @@ func (k *Changes) judgeSent(p string, begins []byte, link bool) error {
 		}
 	case !link && holdsLogin(p, begins) && (root == "" || gitHolds(filepath.Dir(p)) || !m.tells(root, p, begins)):
 		err = errLogin
+	case !link && k.leadsToLogin(p, begins):
+		err = errIncludes
 	}
 	return err
 }
 
 var (
-	errCame  = errors.New("it came while the launch was under way, and holds secrets: start it again")
+	errCame     = errors.New("it came while the launch was under way, and holds secrets: start it again")
+	errIncludes = errors.New("git reads a file of what is sent along with it that holds a login, or cannot be read: hide that file with --mask")
+
 	errLogin = errors.New("it holds a login, or cannot be read as git does: hide it with --mask")
 )
 
@@ -99,7 +104,11 @@ func holdsLogin(p string, begins []byte) bool {
 		}
 		return len(found) > 0
 	}
-	return false
+	if len(begins) > maxSecret || bytes.IndexByte(begins, '[') < 0 || !gitHolds(filepath.Dir(p)) {
+		return false
+	}
+	_, found, err := settings.WithoutGitLogins(begins) // others may be included by those
+	return err == nil && len(found) > 0
 }
 
 // gitHolds holds for a directory that git takes for one of its own.
