@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,8 +72,12 @@ func firmware(f *os.File) (got []byte) {
 func secretText() string { return strings.Repeat("unseen"+string(rune('1')), 3) }
 
 // wild writes to all that a machine is made of: registers of every device, ports, memory. Whatever
-// becomes of the machine, it stays one.
+// becomes of the machine, it stays one. Then it makes the kernel stumble: also where the disk answers
+// no more and holds up for ever who waits for it, while the link and the agent go on.
 func wild() {
+	unix.Mlockall(unix.MCL_CURRENT) // nor does the share answer that this program comes from
+	stumble := func() { os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0) }
+	time.AfterFunc(30*time.Second, stumble)
 	os.Mkdir("/disk/sys", 0o755)
 	unix.Mount("sys", "/disk/sys", "sysfs", 0, "")
 	all, _ := filepath.Glob("/disk/sys/bus/pci/devices/*/config")
@@ -100,5 +105,5 @@ func wild() {
 		unix.Fsync(int(f.Fd()))
 		f.Close()
 	}
-	os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0)
+	stumble()
 }
