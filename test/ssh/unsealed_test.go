@@ -82,3 +82,29 @@ func (w *user) farEnd() string {
 	w.t.Fatal("no far end")
 	return ""
 }
+
+// What was discarded does not come back without a word.
+func TestFetchAfterDecision(t *testing.T) {
+	w := newWorld(t)
+	w.noneWaits()
+	s := w.begin("relayed", "decided", early)
+	wait.Eventually(t, "it comes", func() bool { return strings.Contains(w.ringfence("diff").out, "early") })
+	w.cut()
+	s.end(t)
+	wait.Eventually(t, "it waits there", func() bool { return w.waitingThere() != "" })
+	if r := w.ringfence("discard", "decided", "--yes"); r.status != 0 {
+		t.Errorf("discard: %d", r.status)
+	}
+	if r := w.ringfence("attach", "decided"); r.status == 0 || !strings.Contains(r.errors, "was applied or discarded") {
+		t.Errorf("attach: %d", r.status)
+	}
+	if r := w.ringfence("diff", "decided"); strings.Contains(r.out, "early") {
+		t.Error("it came back")
+	}
+	if r := w.ringfence("attach", "decided"); r.status != 0 {
+		t.Errorf("the second time: %d", r.status)
+	}
+	if r := w.ringfence("diff", "decided"); !strings.Contains(r.out, "early") {
+		t.Error("it did not come")
+	}
+}

@@ -41,6 +41,10 @@ func fetchLeft(c *command.Console, w *review.Work) (int, error) {
 		return 125, fault.New(fault.Failed, "", "%w", err)
 	}
 	defer release()
+	if w.Decided() {
+		return 125, fault.New(fault.Refused, "ringfence attach "+w.ID+" once more fetches it all the same",
+			"something of session %s was applied or discarded since its link was lost: what is fetched takes the place of all that waits, and what was discarded waits again", w.ID)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	notes, err := ssh.Fetch(ctx, w.Dir())

@@ -53,7 +53,7 @@ func (s *sandbox) sendLayers(p *plan.Plan) error {
 		if err := to.CloseWrite(); err != nil {
 			return err
 		}
-		s.layers = append(s.layers, &layer{dir: string(o.Upper)})
+		s.layers = append(s.layers, &layer{dir: string(o.Upper), taken: taken{over: string(o.Src)}})
 	}
 	return nil
 }

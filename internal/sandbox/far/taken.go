@@ -18,6 +18,7 @@ import (
 // the layer itself names as deleted is in the review. Left at risk: a file that is still
 // there with something else in it, links, and what is more than the bounds.
 type taken struct {
+	over  string          // the tree here that the layer lies over
 	laid  map[string]bool // what the launch put there: nothing of the agent's
 	kept  int             // files
 	bytes int64
@@ -42,6 +43,10 @@ func (l *layer) keep() {
 		return
 	}
 	defer now.Close()
+	host := l.host()
+	if host != nil {
+		defer host.Close()
+	}
 	old := l.next()
 	if l.number == 0 {
 		l.laid = map[string]bool{}
@@ -57,7 +62,7 @@ func (l *layer) keep() {
 		if l.laid[rel] || !e.Type().IsRegular() {
 			return nil
 		}
-		if info, err := e.Info(); err == nil && info.Size() > 0 && !names(now, rel) {
+		if info, err := e.Info(); err == nil && info.Size() > 0 && !names(now, host, rel) {
 			l.put(p, rel, info.Size())
 		}
 		return nil
@@ -66,8 +71,8 @@ func (l *layer) keep() {
 
 // names holds for a path that a layer has, or that it says was deleted: then something other
 // than a directory stands there, or above it. What stands above is never gone through unless
-// it is a directory.
-func names(layer *os.Root, rel string) bool {
+// it is a directory. To delete what the host has not got shows in no review, and says nothing.
+func names(layer, host *os.Root, rel string) bool {
 	for i := 0; i <= len(rel); i++ {
 		if i < len(rel) && rel[i] != filepath.Separator {
 			continue
@@ -76,11 +81,26 @@ func names(layer *os.Root, rel string) bool {
 		if err != nil {
 			return false
 		}
+		if st.Mode()&fs.ModeCharDevice != 0 { // a whiteout
+			if host == nil {
+				return false
+			}
+			_, err := host.Lstat(rel[:i])
+			return err == nil
+		}
 		if !st.IsDir() {
 			return true
 		}
 	}
 	return true
+}
+
+// host opens the tree that the layer lies over; nil: it cannot be looked at.
+func (l *layer) host() *os.Root {
+	if host, err := os.OpenRoot(l.over); err == nil {
+		return host
+	}
+	return nil
 }
 
 // put moves one file to where it waits.
@@ -131,11 +151,15 @@ func (l *layer) emptied() string {
 		return ""
 	}
 	defer now.Close()
+	host := l.host()
+	if host != nil {
+		defer host.Close()
+	}
 	filepath.WalkDir(l.before(), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}
-		if lost++; names(now, p[len(l.before())+1:]) {
+		if lost++; names(now, host, p[len(l.before())+1:]) {
 			lost--
 			os.Remove(p)
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"ringfence.dev/ringfence/internal/file"
 	"ringfence.dev/ringfence/internal/sandbox/upper"
 )
@@ -88,9 +90,57 @@ func TestNamesGoesThroughNoLink(t *testing.T) {
 	}
 	defer layer.Close()
 	for rel, want := range map[string]bool{"d": true, "d/f": true, "d/g": false, "d/f/g": true, "l": true, "l/f": true, "l/g": true, "m/n": false} {
-		if names(layer, rel) != want {
+		if names(layer, nil, rel) != want {
 			t.Errorf("%s: %v", rel, !want)
 		}
+	}
+}
+
+// A deletion of what the host has not got shows in no review: what it takes away is kept.
+func TestTakenByWhiteout(t *testing.T) {
+	host, agent := t.TempDir(), t.TempDir()
+	l := &layer{dir: filepath.Join(t.TempDir(), "upper"), taken: taken{over: host}}
+	if err := os.Mkdir(l.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(host, "old"), "the host's\n")
+	src := &upper.Source{Dir: agent}
+	sync := func() {
+		t.Helper()
+		var b bytes.Buffer
+		if err := src.Send(&b, l.number, false); err != nil {
+			t.Fatal(err)
+		}
+		next, err := Take(&b, l.dir, host)
+		if err == nil {
+			l.taken.laid = map[string]bool{}
+			l.number = max(l.number, 1)
+			err = l.replace()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.Drop()
+	}
+	for _, name := range []string{"old", "new"} {
+		put(t, filepath.Join(agent, name), "work\n")
+	}
+	sync()
+	src = &upper.Source{Dir: t.TempDir()}
+	l.number = 1
+	for _, name := range []string{"old", "new"} {
+		if err := unix.Mknod(filepath.Join(src.Dir, name), unix.S_IFCHR, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sync()
+	for name, want := range map[string]bool{"old": false, "new": true} {
+		if _, err := os.Lstat(filepath.Join(l.before(), name)); (err == nil) != want {
+			t.Errorf("%s is kept: %v", name, !want)
+		}
+	}
+	if text := l.emptied(); text == "" {
+		t.Error("nobody is told")
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // replace.
 type Waited struct{ layer }
 
-// Take receives a layer whose place is dir. Nothing changes there yet.
-func Take(from io.Reader, dir string) (*Waited, error) {
-	t := &Waited{layer{dir: dir}}
+// Take receives a layer whose place is dir, over a tree of this machine. Nothing changes there
+// yet.
+func Take(from io.Reader, dir, over string) (*Waited, error) {
+	t := &Waited{layer{dir: dir, taken: taken{over: over}}}
 	if err := file.RemoveTree(t.next()); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (n *note) take(from io.Reader, dir string, has *left) (notes []string, err 
 				return nil, err
 			}
 		}
-		t, err := far.Take(plain, filepath.Join(dir, string(l)))
+		t, err := far.Take(plain, filepath.Join(dir, string(l)), n.over(i))
 		if err != nil {
 			return nil, err
 		}

@@ -22,6 +22,7 @@ type note struct {
 	Secret  []byte   `json:"secret"` // of the carrier
 	Key     []byte   `json:"key"`    // the private one, for what was sealed
 	Layers  [][]byte `json:"layers"` // where they lie, below the directory of the session
+	Over    [][]byte `json:"over"`   // the trees here that they lie over
 }
 
 const maxNote = 1 << 20
@@ -45,9 +46,17 @@ func newNote(host string, b far.Begin) (*note, []byte, error) {
 		if err != nil || !filepath.IsLocal(rel) {
 			return nil, nil, fmt.Errorf("the layer %s is not the session's own", plan.Show(string(o.Upper)))
 		}
-		n.Layers = append(n.Layers, []byte(rel))
+		n.Layers, n.Over = append(n.Layers, []byte(rel)), append(n.Over, []byte(o.Src))
 	}
 	return n, key.Public(), nil
+}
+
+// over is the tree that a layer lies over; "": it is not known.
+func (n *note) over(layer int) string {
+	if layer >= len(n.Over) {
+		return ""
+	}
+	return string(n.Over[layer])
 }
 
 func (n *note) write(dir string) error {

@@ -71,6 +71,9 @@ func (w *Work) Apply(sel []Selected, said *Report, partial bool) ([]Outcome, err
 		return nil, err
 	}
 	defer release()
+	if err := w.decide(); err != nil {
+		return nil, err
+	}
 	var out []Outcome
 	var plans []planned
 	for n := range w.Trees {
@@ -304,6 +307,9 @@ func (w *Work) Discard(sel []Selected) error {
 		return err
 	}
 	defer release()
+	if err := w.decide(); err != nil {
+		return err
+	}
 	for n := range w.Trees {
 		if _, err := w.tree(n).bring(w.Layer(n), nil, nil); err != nil { // an interrupted apply
 			return err
