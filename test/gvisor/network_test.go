@@ -201,7 +201,7 @@ func TestWho(t *testing.T) {
 	f := newFixture(t)
 	f.Put("who.py", []byte(`
 import socket
-for to in (("10.1.2.3", 9), ("2001:db8::1", 9), ("127.0.0.1", 808)) * 30:
+for to in (("10.1.2.3", 9), ("2001:db8::1", 9), ("127.0.0.1", 808)) * 120:
     try:
         s = socket.create_connection(to, timeout=30)
         s.sendall(b"GET http://other.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n")
